@@ -1,0 +1,39 @@
+//! `cargo xtask doc`: the documentation as readers see it, warnings denied.
+
+use std::path::Path;
+
+use crate::cargo;
+
+/// Any copy will do: tidy keeps them equal.
+const HEADER: &str = "crates/bilevel/katex-header.html";
+
+/// Documents every crate of the workspace, but not its dependencies.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let mut command = cargo::command(
+        root,
+        &cargo::words("doc --workspace --no-deps --all-features"),
+    );
+    command.env("CARGO_ENCODED_RUSTDOCFLAGS", flags(root)?);
+    cargo::wait(&mut command)
+}
+
+/// rustdoc runs in each package's directory, hence the absolute path, which may contain spaces, hence the encoding.
+fn flags(root: &Path) -> Result<String, String> {
+    let header = root.join(HEADER);
+    let header = header
+        .to_str()
+        .ok_or_else(|| format!("the path {} is not UTF-8", header.display()))?;
+    Ok(["-D", "warnings", "--html-in-header", header].join("\u{1f}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_spaces_stays_one_flag() {
+        let flags = flags(Path::new("a b")).unwrap();
+        assert_eq!(flags.split('\u{1f}').count(), 4);
+        assert!(flags.ends_with(HEADER) && flags.contains("a b"));
+    }
+}

@@ -1,0 +1,125 @@
+//! Chores of the workspace. `cargo xtask help` lists them.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program talks to its user"
+)]
+
+mod cargo;
+mod doc;
+mod features;
+mod manifest;
+mod package;
+mod step;
+mod test;
+mod tidy;
+mod tree;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Chores of the workspace
+
+Usage: cargo xtask <command>
+
+Commands:
+  test   everything a change must pass: fmt, tidy, clippy, tests, docs, each feature alone
+  tidy   text checks of the architecture's invariants (fast, compiles nothing)
+  doc    documentation of all crates, with the maths drawn
+  help   this text (default)";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Command {
+    Help,
+    Test,
+    Tidy,
+    Doc,
+}
+
+impl Command {
+    fn parse(args: &[String]) -> Result<Self, String> {
+        let name = match args {
+            [] => "help",
+            [name] => name.as_str(),
+            [name, extra, ..] => {
+                return Err(format!(
+                    "`{name}` takes no arguments, but `{extra}` was given"
+                ));
+            }
+        };
+        match name {
+            "help" | "--help" | "-h" => Ok(Self::Help),
+            "test" => Ok(Self::Test),
+            "tidy" => Ok(Self::Tidy),
+            "doc" => Ok(Self::Doc),
+            _ => Err(format!(
+                "no command `{name}`; the commands are test, tidy, doc, help"
+            )),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let command = match Command::parse(&args) {
+        Ok(command) => command,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    let root = root();
+    let done = match command {
+        Command::Help => {
+            println!("{HELP}");
+            Ok(())
+        }
+        Command::Test => test::run(&root),
+        Command::Tidy => tidy::run(&root),
+        Command::Doc => doc::run(&root),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's directory: cargo says at run time where this package is now, the compiler only where it was.
+fn root() -> PathBuf {
+    let package = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    package.parent().map_or_else(
+        || PathBuf::from("."),
+        |directory: &Path| directory.to_path_buf(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Command, String> {
+        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+        Command::parse(&args)
+    }
+
+    #[test]
+    fn commands() {
+        assert_eq!(parse(&[]), Ok(Command::Help));
+        assert_eq!(parse(&["tidy"]), Ok(Command::Tidy));
+        assert!(parse(&["tidy", "more"]).is_err());
+    }
+
+    #[test]
+    fn an_unknown_command_is_told_the_known_ones() {
+        let message = parse(&["tset"]).unwrap_err();
+        for known in ["test", "tidy", "doc", "help"] {
+            assert!(message.contains(known) && HELP.contains(known));
+        }
+    }
+}

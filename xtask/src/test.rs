@@ -1,0 +1,39 @@
+//! `cargo xtask test`: everything a change must pass, cheapest first.
+
+use std::path::Path;
+
+use crate::tree::Tree;
+use crate::{cargo, doc, features, step, tidy};
+
+/// Features and packages are the same everywhere, so that the steps share what they compile. Clippy compiles the
+/// benches too; `cargo test` leaves them out, but runs the doc tests.
+const CLIPPY: &str = "clippy --workspace --all-targets --all-features -- -D warnings";
+const TEST: &str = "test --workspace --all-features";
+
+/// Property tests draw the same cases every time here; a plain `cargo test` draws new ones.
+const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20260101");
+
+/// Runs all steps and stops at the first failure.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    cargo_step(root, "fmt", "fmt --all --check")?;
+    step::run("tidy", "cargo xtask tidy", || tidy::run(root))?;
+    cargo_step(root, "clippy", CLIPPY)?;
+    let (variable, seed) = SEED;
+    step::run("test", &format!("{variable}={seed} cargo {TEST}"), || {
+        let mut command = cargo::command(root, &cargo::words(TEST));
+        cargo::wait(command.env(variable, seed))
+    })?;
+    step::run("doc", "cargo xtask doc", || doc::run(root))?;
+    for package in Tree::load(root)?.packages() {
+        for line in features::alone(&package) {
+            cargo_step(root, "feature", &line)?;
+        }
+    }
+    Ok(())
+}
+
+fn cargo_step(root: &Path, name: &str, line: &str) -> Result<(), String> {
+    step::run(name, &format!("cargo {line}"), || {
+        cargo::wait(&mut cargo::command(root, &cargo::words(line)))
+    })
+}

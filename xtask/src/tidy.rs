@@ -1,0 +1,107 @@
+//! `cargo xtask tidy`: the architecture's invariants, as far as text shows them.
+
+mod code;
+mod decisions;
+mod files;
+mod graph;
+mod leftovers;
+mod machine_paths;
+mod maths;
+mod packages;
+mod purity;
+
+use std::fmt;
+use std::path::Path;
+
+use crate::tree::Tree;
+
+/// The checks, in the order of their complaints.
+const CHECKS: [fn(&Tree) -> Vec<Problem>; 8] = [
+    graph::check,
+    packages::check,
+    maths::check,
+    purity::check,
+    files::check,
+    leftovers::check,
+    machine_paths::check,
+    decisions::check,
+];
+
+/// What is wrong where, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Problem {
+    path: String,
+    line: usize,
+    message: String,
+    remedy: &'static str,
+}
+
+impl Problem {
+    fn new(path: &str, line: usize, message: impl Into<String>, remedy: &'static str) -> Self {
+        Self {
+            path: path.to_string(),
+            line,
+            message: message.into(),
+            remedy,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            line,
+            message,
+            remedy,
+        } = self;
+        write!(f, "{path}:{line}: {message} - {remedy}")
+    }
+}
+
+/// Runs all checks on the repository at `root`.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let tree = Tree::load(root)?;
+    let problems: Vec<Problem> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
+    for problem in &problems {
+        eprintln!("{problem}");
+    }
+    if problems.is_empty() {
+        println!("tidy: {} files, no problem", tree.files.len());
+        Ok(())
+    } else {
+        Err(format!("tidy: {} problems", problems.len()))
+    }
+}
+
+/// The line, counted from 1, of the byte at `offset`.
+fn line_at(text: &str, offset: usize) -> usize {
+    1 + text.as_bytes()[..offset]
+        .iter()
+        .filter(|byte| **byte == b'\n')
+        .count()
+}
+
+/// `path:line` of every problem, for tests.
+#[cfg(test)]
+fn places(problems: &[Problem]) -> Vec<String> {
+    let place = |problem: &Problem| format!("{}:{}", problem.path, problem.line);
+    problems.iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_can_be_clicked_and_says_what_to_do() {
+        let problem = Problem::new("a/b.rs", 7, "is wrong", "put it right");
+        assert_eq!(problem.to_string(), "a/b.rs:7: is wrong - put it right");
+    }
+
+    #[test]
+    fn lines_count_from_one() {
+        assert_eq!(line_at("ab\nc", 0), 1);
+        assert_eq!(line_at("ab\nc", 3), 2);
+    }
+}

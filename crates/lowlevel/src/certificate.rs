@@ -1,0 +1,318 @@
+//! How far from the minimiser: the error bounds, and where each comes from.
+//!
+//! Let `$x^*$` minimise a `$\mu$`-strongly convex `$\Phi$` with `$L$`-Lipschitz gradient over a closed convex set
+//! `$C$` with projection `$P$`, and let `$T(z) = P(z - \tau\nabla\Phi(z))$` with `$0 < \tau \le 2/(L+\mu)$`.
+//!
+//! **A posteriori.** The map `$z \mapsto z - \tau\nabla\Phi(z)$` contracts distances by `$1 - \tau\mu$` and `$P$` does
+//! not expand them, so `$T$` contracts by `$1 - \tau\mu$`; its fixed point is `$x^*$`. Hence
+//! `$\|z - x^*\| \le \|z - T(z)\| + \|T(z) - T(x^*)\| \le \|z - T(z)\| + (1 - \tau\mu)\|z - x^*\|$`, and with
+//! `$G(z) = (z - T(z))/\tau$`
+//!
+//! ```math
+//! \|z - x^*\| \le \frac{\|G(z)\|}{\mu}, \qquad \|T(z) - x^*\| \le (1 - \tau\mu)\,\frac{\|G(z)\|}{\mu}.
+//! ```
+//!
+//! Over the whole space `$G = \nabla\Phi$` and the first is the paper's `$\|\nabla\Phi(x)\|/\mu$`; over a set we return
+//! `$T(z)$`, which lies in the set, with the second. Neither needs `$z$` to lie in the set.
+//!
+//! **Rounding.** A computed gradient is `$\nabla\Phi(z) + e$` with `$\|e\|$` at most
+//! [`gradient_rounding`](crate::StronglyConvex::gradient_rounding), so over the whole space the bound becomes
+//! `$(\|g\| + \|e\|)/\mu$`. Over a set the computed `$z - \tau g$` carries in addition one rounding of each operation,
+//! `$\|e'\| \le u(\|z\| + 2\tau\|g\|) + \tau\|e\|$`, and the same argument gives
+//! `$((1 - \tau\mu)\|G\| + \|e'\|/\tau)/\mu$` (a projection that clips or scales each entry adds a few `$u\|z\|$`,
+//! which we include).
+//!
+//! **A priori.** After `$k$` iterations from `$x^0$` with `$\|x^0 - x^*\| \le R$`, see [`rate_bound`].
+
+use std::fmt;
+
+use crate::error::InvalidErrorBound;
+use crate::method::{Method, Step};
+use crate::objective::{Curvature, UNIT_ROUNDOFF};
+
+/// A bound on a distance to the minimiser: `$\|x - x^*\|_2 \le \varepsilon$`. Never squared.
+///
+/// ```
+/// use lowlevel::ErrorBound;
+/// let bound = ErrorBound::new(1e-3)?;
+/// assert_eq!(bound.value(), 1e-3);
+/// assert!(ErrorBound::new(f64::NAN).is_err());
+/// # Ok::<(), lowlevel::InvalidErrorBound>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct ErrorBound(f64);
+
+impl ErrorBound {
+    /// Nothing is known about the distance.
+    pub const UNKNOWN: Self = Self(f64::INFINITY);
+
+    /// A bound in the units of the unknown.
+    ///
+    /// # Errors
+    /// When `value` is negative or NaN. Infinity is allowed, and says nothing.
+    pub fn new(value: f64) -> Result<Self, InvalidErrorBound> {
+        if value >= 0.0 {
+            Ok(Self(value))
+        } else {
+            Err(InvalidErrorBound { found: value })
+        }
+    }
+
+    /// For values that are bounds by construction; NaN becomes [`ErrorBound::UNKNOWN`].
+    pub(crate) fn from_computed(value: f64) -> Self {
+        Self::new(value).unwrap_or(Self::UNKNOWN)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl fmt::Display for ErrorBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::LowerExp for ErrorBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::LowerExp::fmt(&self.0, f)
+    }
+}
+
+/// What proves that a target is met.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Certificate {
+    /// A posteriori, from the gradient: `$\|x - x^*\| \le \|\nabla\Phi(x)\|/\mu$`, or its counterpart over a set.
+    /// Usually much tighter, and needs to know nothing.
+    #[default]
+    Gradient,
+    /// A priori, from the rate of the method and a bound on the distance of the start: see [`rate_bound`].
+    Rate {
+        /// A bound on `$\|x^0 - x^*\|$`.
+        initial: ErrorBound,
+    },
+}
+
+/// The a-priori bound on `$\|x^k - x^*\|$` after `iterations` iterations, in exact arithmetic.
+///
+/// With `$q = \mu/L$` and `$R$` = `initial`, the paper's equations:
+///
+/// ```math
+/// \begin{aligned}
+/// \text{gradient descent, } \tau = 1/L: && \|x^k - x^*\| &\le (1 - q)^{k/2} R, \\
+/// \text{gradient descent, } \tau = 2/(L+\mu): && \|x^k - x^*\| &\le (1 - q)^{k} R, \\
+/// \text{FISTA:} && \|x^k - x^*\| &\le \sqrt{(1 - \sqrt q)^k \, (1 + \sqrt q)/q}\; R.
+/// \end{aligned}
+/// ```
+#[must_use]
+pub fn rate_bound(
+    method: Method,
+    curvature: Curvature,
+    iterations: u64,
+    initial: ErrorBound,
+) -> ErrorBound {
+    let rate = Rate::of(method, curvature);
+    ErrorBound::from_computed(rate.factor(iterations) * initial.value())
+}
+
+/// `factor(k) = exp(ln_constant + k * ln_contraction)`.
+struct Rate {
+    ln_constant: f64,
+    ln_contraction: f64,
+}
+
+impl Rate {
+    fn of(method: Method, curvature: Curvature) -> Self {
+        let q = curvature.strong_convexity() / curvature.lipschitz();
+        match method {
+            Method::GradientDescent { step } => Self {
+                ln_constant: 0.0,
+                ln_contraction: match step {
+                    Step::InverseLipschitz => 0.5 * (-q).ln_1p(),
+                    Step::Optimal => (-q).ln_1p(),
+                },
+            },
+            Method::Fista { .. } => Self {
+                ln_constant: 0.5 * (q.sqrt().ln_1p() - q.ln()),
+                ln_contraction: 0.5 * (-q.sqrt()).ln_1p(),
+            },
+        }
+    }
+
+    fn factor(&self, iterations: u64) -> f64 {
+        if iterations == 0 {
+            return self.ln_constant.exp(); // where mu = L the contraction is exp(-infinity)
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a relative error of 2^-53")]
+        let k = iterations as f64;
+        (self.ln_constant + k * self.ln_contraction).exp()
+    }
+
+    /// The first `k` with `factor(k) <= ratio`; saturates.
+    fn iterations_to(&self, ratio: f64) -> u64 {
+        if !(ratio > 0.0) {
+            return u64::MAX;
+        }
+        if self.factor(0) <= ratio {
+            return 0;
+        }
+        let k = (ratio.ln() - self.ln_constant) / self.ln_contraction;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rounded up, positive, and `as` saturates"
+        )]
+        let mut k = k.ceil().max(1.0) as u64;
+        if self.factor(k) > ratio {
+            k = k.saturating_add(1); // the division was rounded
+        }
+        k
+    }
+}
+
+/// The first iteration whose [`rate_bound`] is at most `target`; `u64::MAX` when there is none.
+#[must_use]
+pub(crate) fn rate_iterations(
+    method: Method,
+    curvature: Curvature,
+    initial: ErrorBound,
+    target: ErrorBound,
+) -> u64 {
+    if initial.value() == 0.0 || target.value() == f64::INFINITY {
+        return 0;
+    }
+    Rate::of(method, curvature).iterations_to(target.value() / initial.value())
+}
+
+/// Iterations after which, in exact arithmetic, the a-posteriori bound must have met `target`.
+///
+/// The gradient at the certified point is at most `$L$` times its distance, and an extrapolated point is at most three
+/// times as far as the farther of the two iterates it comes from.
+pub(crate) fn proven_iterations(
+    method: Method,
+    curvature: Curvature,
+    initial: ErrorBound,
+    target: f64,
+) -> u64 {
+    let looseness = 3.0 * curvature.condition_number();
+    let ratio = target.max(f64::MIN_POSITIVE) / (looseness * initial.value());
+    Rate::of(method, curvature)
+        .iterations_to(ratio)
+        .saturating_add(2)
+}
+
+/// The a-posteriori bound for one way of iterating: `(scale * measured + rounding) / mu`, where `measured` is the
+/// computed `$\|\nabla\Phi\|$` (whole space, `scale` 1) or `$\|G\|$` (set, `scale` `$1 - \tau\mu$`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GradientBound {
+    strong_convexity: f64,
+    scale: f64,
+}
+
+impl GradientBound {
+    pub(crate) const fn whole_space(curvature: Curvature) -> Self {
+        Self {
+            strong_convexity: curvature.strong_convexity(),
+            scale: 1.0,
+        }
+    }
+
+    pub(crate) fn over_set(curvature: Curvature, step: f64) -> Self {
+        Self {
+            strong_convexity: curvature.strong_convexity(),
+            // tau mu <= 1 up to rounding
+            scale: (1.0 - step * curvature.strong_convexity()).max(0.0) + 4.0 * UNIT_ROUNDOFF,
+        }
+    }
+
+    /// `dim` bounds the number of roundings in the norm that was measured.
+    pub(crate) fn bound(self, measured: f64, rounding: f64, dim: usize) -> ErrorBound {
+        #[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
+        let inflation = 1.0 + (dim as f64 + 16.0) * UNIT_ROUNDOFF;
+        ErrorBound::from_computed(
+            inflation * (self.scale * measured + rounding) / self.strong_convexity,
+        )
+    }
+
+    /// No larger `measured` can meet `target`.
+    pub(crate) fn threshold(self, target: ErrorBound) -> f64 {
+        target.value() * self.strong_convexity / self.scale
+    }
+}
+
+/// Rounding errors that `k` iterations leave in `$x^k$`, for the a-priori bounds.
+///
+/// Each iteration adds `$u\|x\| + \|e\|/L$`. Gradient descent contracts by at least `$1 - \mu/L$` per iteration, so all of
+/// them together add at most `$L/\mu$` times that; the energy in which FISTA contracts by `$1 - \sqrt{q}$` sees each of
+/// them enlarged by `$1/\sqrt{q}$`, and comes to the same up to a constant, for which we allow 4.
+pub(crate) fn accumulated_rounding(
+    curvature: Curvature,
+    x_norm: f64,
+    gradient_rounding: f64,
+) -> f64 {
+    let per_iteration = UNIT_ROUNDOFF * x_norm + gradient_rounding / curvature.lipschitz();
+    4.0 * curvature.condition_number() * per_iteration
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    fn curvature() -> Curvature {
+        Curvature::new(1.0, 4.0).unwrap()
+    }
+
+    fn bound(value: f64) -> ErrorBound {
+        ErrorBound::new(value).unwrap()
+    }
+
+    #[test]
+    fn rates_are_those_of_the_paper() {
+        let gd = |step| Method::GradientDescent { step };
+        let at = |method, k| rate_bound(method, curvature(), k, bound(2.0)).value();
+        assert_relative_eq!(at(gd(Step::InverseLipschitz), 6), 2.0 * 0.75_f64.powi(3));
+        assert_relative_eq!(at(gd(Step::Optimal), 6), 2.0 * 0.75_f64.powi(6));
+        let fista = (0.5_f64.powi(6) * 4.0 * 1.5).sqrt();
+        assert_relative_eq!(at(Method::FISTA, 6), 2.0 * fista, max_relative = 1e-14);
+        assert_relative_eq!(at(gd(Step::Optimal), 0), 2.0);
+    }
+
+    #[test]
+    fn the_number_of_iterations_is_the_smallest_that_suffices() {
+        let methods = [
+            Method::GRADIENT_DESCENT,
+            Method::GradientDescent {
+                step: Step::InverseLipschitz,
+            },
+            Method::FISTA,
+        ];
+        for method in methods {
+            for kappa in [1.0, 1.0 + 1e-9, 3.0, 1e5] {
+                let curvature = Curvature::new(0.5, 0.5 * kappa).unwrap();
+                for target in [3.0, 1e-2, 1e-9] {
+                    let k = rate_iterations(method, curvature, bound(1.0), bound(target));
+                    let reached = |k| rate_bound(method, curvature, k, bound(1.0)).value();
+                    assert!(reached(k) <= target, "{method:?} {kappa} {target} {k}");
+                    assert!(k == 0 || reached(k - 1) > target);
+                }
+            }
+        }
+        let never = rate_iterations(Method::FISTA, curvature(), bound(1.0), bound(0.0));
+        assert_eq!(never, u64::MAX);
+        let at_once = rate_iterations(Method::FISTA, curvature(), bound(0.0), bound(0.0));
+        assert_eq!(at_once, 0);
+    }
+
+    #[test]
+    fn bounds_are_never_negative_or_nan() {
+        assert!(ErrorBound::new(-1e-300).is_err());
+        assert!(ErrorBound::new(f64::NAN).is_err());
+        assert_eq!(ErrorBound::from_computed(f64::NAN), ErrorBound::UNKNOWN);
+        assert_eq!(format!("{:.1e}", bound(0.25)), "2.5e-1");
+    }
+}

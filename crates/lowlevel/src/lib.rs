@@ -1,0 +1,69 @@
+//! Minimise a smooth strongly convex function to a *certified* distance from its minimiser.
+//!
+//! For a `$\mu$`-strongly convex `$\Phi : \mathbb{R}^d \to \mathbb{R}$` with `$L$`-Lipschitz gradient, find `$x$` with
+//!
+//! ```math
+//! \|x - x^*\|_2 \le \varepsilon, \qquad x^* = \operatorname*{arg\,min}_{x \in C} \Phi(x),
+//! ```
+//!
+//! over the whole space or a convex set `$C$`, and know it: the error comes back with the answer, rounding included.
+//!
+//! ```
+//! use lowlevel::{ErrorBound, Outcome, Solver, State, Stop, testing::NesterovQuadratic};
+//!
+//! let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
+//! let mut state = State::new(vec![10.0; 10]);
+//!
+//! // A rough answer ...
+//! let rough = Stop::accuracy(ErrorBound::new(1e-2)?);
+//! let solved = Solver::default().minimize(&quadratic, rough, &mut state, &mut ())?;
+//! assert_eq!(solved.outcome, Outcome::Done);
+//!
+//! // ... made precise later, without starting over.
+//! let precise = Stop::accuracy(ErrorBound::new(1e-9)?);
+//! let solved = Solver::default().refine(&quadratic, precise, &mut state, &mut ())?;
+//!
+//! let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+//! let error = distance(state.point(), &quadratic.minimizer());
+//! assert!(error <= solved.error.value() && solved.error.value() <= 1e-9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is where
+//!
+//! - The function: [`StronglyConvex`], its [`Curvature`] `$(\mu, L)$`, [`FnObjective`] for closures.
+//! - How to minimise: [`Solver`] with a [`Method`] (gradient descent or FISTA) and a [`Domain`].
+//! - When to stop: [`Stop`], a target [`ErrorBound`] with its [`Certificate`], or a number of iterations.
+//! - Where it stands: [`State`] is warm start, memory, answer and resume token in one.
+//! - What came out: [`Solved`], with the [`Outcome`]. Missing the target is not an error but said.
+//!
+//! # Conventions
+//!
+//! Errors are Euclidean distances, never squared. Iterations and gradients are counted apart: FISTA evaluates one gradient
+//! per iteration, or two the way the paper's experiments did ([`Certify`]). One more gradient certifies the start.
+//! Where the error bounds come from is derived in [`certificate`]. The methods are those of M. J. Ehrhardt and L. Roberts,
+//! *Inexact derivative-free optimization for bilevel learning*, J. Math. Imaging Vis. 63 (2021).
+//!
+//! # Features
+//!
+//! `rayon` (default): [`Solver::minimize_all`] uses several threads.
+
+mod batch;
+pub mod certificate;
+mod domain;
+mod error;
+mod method;
+mod norm;
+mod objective;
+mod solve;
+mod state;
+pub mod testing;
+mod walk;
+
+pub use certificate::{Certificate, ErrorBound, rate_bound};
+pub use domain::Domain;
+pub use error::{CurvatureError, InvalidErrorBound, SolveError};
+pub use method::{Certify, Method, Step};
+pub use objective::{Curvature, FnObjective, StronglyConvex, Update};
+pub use solve::{Observer, Outcome, Progress, Solved, Solver, Stop};
+pub use state::State;

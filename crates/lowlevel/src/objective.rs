@@ -1,0 +1,300 @@
+//! Smooth strongly convex functions: the trait, its constants, and closures as functions.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::error::CurvatureError;
+use crate::norm::norm_squared;
+
+/// Half the distance from 1 to the next `f64`: the largest relative error of one operation.
+pub(crate) const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
+
+/// How curved a function is: `$\mu$`-strongly convex with an `$L$`-Lipschitz gradient.
+///
+/// ```
+/// use lowlevel::Curvature;
+/// let curvature = Curvature::new(1.0, 100.0)?;
+/// assert_eq!(curvature.condition_number(), 100.0);
+/// assert!(Curvature::new(0.0, 1.0).is_err());
+/// # Ok::<(), lowlevel::CurvatureError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Curvature {
+    strong_convexity: f64,
+    lipschitz: f64,
+}
+
+impl Curvature {
+    /// Checks that `0 < strong_convexity <= lipschitz < infinity`.
+    ///
+    /// # Errors
+    /// When that does not hold; NaN never passes.
+    pub fn new(strong_convexity: f64, lipschitz: f64) -> Result<Self, CurvatureError> {
+        if !(strong_convexity > 0.0 && strong_convexity < f64::INFINITY) {
+            return Err(CurvatureError::NotStronglyConvex {
+                found: strong_convexity,
+            });
+        }
+        if !(lipschitz >= strong_convexity && lipschitz < f64::INFINITY) {
+            return Err(CurvatureError::LipschitzTooSmall {
+                lipschitz,
+                strong_convexity,
+            });
+        }
+        Ok(Self {
+            strong_convexity,
+            lipschitz,
+        })
+    }
+
+    /// `$\mu$`: `$\Phi - \frac{\mu}{2}\|\cdot\|^2$` is convex.
+    #[must_use]
+    pub const fn strong_convexity(self) -> f64 {
+        self.strong_convexity
+    }
+
+    /// `$L$`: `$\|\nabla\Phi(x) - \nabla\Phi(y)\| \le L \|x - y\|$`.
+    #[must_use]
+    pub const fn lipschitz(self) -> f64 {
+        self.lipschitz
+    }
+
+    /// `$L / \mu \ge 1$`.
+    #[must_use]
+    pub fn condition_number(self) -> f64 {
+        self.lipschitz / self.strong_convexity
+    }
+}
+
+/// A smooth strongly convex function `$\Phi : \mathbb{R}^d \to \mathbb{R}$`.
+///
+/// Implement the first five methods; the rest have defaults that a hot function may override.
+/// Complex unknowns are stored as interleaved real and imaginary parts.
+pub trait StronglyConvex: Sync {
+    /// Whatever `gradient` and `value` need besides their arguments, made once and reused; `()` if nothing.
+    type Scratch: Send;
+
+    /// Number of entries of the argument.
+    fn dim(&self) -> usize;
+
+    /// `$\mu$` and `$L$`. A certified error is only as true as these constants.
+    fn curvature(&self) -> Curvature;
+
+    /// A scratch space that fits this function.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// Overwrites `gradient` with `$\nabla\Phi(x)$`. Must not allocate.
+    fn gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut Self::Scratch);
+
+    /// `$\Phi(x)$`, for plots and tests: the solvers never need it.
+    fn value(&self, x: &[f64], scratch: &mut Self::Scratch) -> f64;
+
+    /// Bounds the rounding error of `gradient` where `$\|x\|$` and the computed `$\|\nabla\Phi(x)\|$` are as given.
+    ///
+    /// Certified errors include this, so that they hold where the computed gradient is mostly noise. The default,
+    /// `$d\,u\,(L\|x\| + 2\|\nabla\Phi(x)\|)$` with the unit roundoff `$u = 2^{-53}$`, covers gradients that are sums of
+    /// up to `dim` terms no larger than `$L|x|$`, such as a dense `$Qx - b$`. Override it where the terms can be larger,
+    /// or where a smaller bound can be proved.
+    fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
+        let terms = self.dim() as f64;
+        (terms + 8.0) * UNIT_ROUNDOFF * (self.curvature().lipschitz * x_norm + 2.0 * gradient_norm)
+    }
+
+    /// Like [`gradient`](Self::gradient), and returns `$\|\nabla\Phi(x)\|^2$`.
+    fn gradient_with_norm(
+        &self,
+        x: &[f64],
+        gradient: &mut [f64],
+        scratch: &mut Self::Scratch,
+    ) -> f64 {
+        self.gradient(x, gradient, scratch);
+        norm_squared(gradient)
+    }
+
+    /// Moves `point` by `update`, overwrites `gradient` with the gradient there, and returns its squared norm.
+    ///
+    /// One call is one iteration of a solver. A hot function overrides it to read and write memory once.
+    fn advance(
+        &self,
+        mut update: Update<'_>,
+        point: &mut [f64],
+        gradient: &mut [f64],
+        scratch: &mut Self::Scratch,
+    ) -> f64 {
+        update.apply(0..point.len(), point, gradient);
+        self.gradient_with_norm(point, gradient, scratch)
+    }
+}
+
+/// How one iteration moves the point at which the gradient is known.
+#[derive(Debug)]
+pub enum Update<'a> {
+    /// `$x \leftarrow x - \tau \nabla\Phi(x)$`.
+    Descent {
+        /// `$\tau$`.
+        step: f64,
+    },
+    /// `$x^+ = z - \tau \nabla\Phi(z)$`, then `$z \leftarrow x^+ + \beta (x^+ - x)$` and `$x \leftarrow x^+$`.
+    Accelerated {
+        /// `$\tau$`.
+        step: f64,
+        /// `$\beta$`.
+        extrapolation: f64,
+        /// `$x$`; the point that is moved is `$z$`.
+        iterate: &'a mut [f64],
+    },
+}
+
+impl Update<'_> {
+    /// Moves the entries `at` of `point`, where the gradient is `gradient`; a fused kernel calls this row by row.
+    ///
+    /// # Panics
+    /// When `at` is outside one of the slices.
+    #[inline(always)]
+    pub fn apply(&mut self, at: Range<usize>, point: &mut [f64], gradient: &[f64]) {
+        let (point, gradient) = (&mut point[at.clone()], &gradient[at.clone()]);
+        match self {
+            Self::Descent { step } => {
+                let step = *step;
+                for (point, gradient) in point.iter_mut().zip(gradient) {
+                    *point -= step * gradient;
+                }
+            }
+            Self::Accelerated {
+                step,
+                extrapolation,
+                iterate,
+            } => {
+                let (step, extrapolation) = (*step, *extrapolation);
+                let moved = point.iter_mut().zip(gradient).zip(&mut iterate[at]);
+                for ((point, gradient), iterate) in moved {
+                    let next = *point - step * gradient;
+                    *point = next + extrapolation * (next - *iterate);
+                    *iterate = next;
+                }
+            }
+        }
+    }
+}
+
+/// A function given by two closures, for those who need no type of their own.
+///
+/// ```
+/// use lowlevel::{Curvature, ErrorBound, FnObjective, Solver, State, Stop};
+/// // Phi(x) = 1/2 (x_0 - 3)^2 + 5 x_1^2
+/// let objective = FnObjective::new(
+///     2,
+///     Curvature::new(1.0, 10.0)?,
+///     |x| 0.5 * (x[0] - 3.0).powi(2) + 5.0 * x[1].powi(2),
+///     |x, gradient| {
+///         gradient[0] = x[0] - 3.0;
+///         gradient[1] = 10.0 * x[1];
+///     },
+/// );
+/// let mut state = State::new(vec![1.0, 1.0]);
+/// let target = ErrorBound::new(1e-8)?;
+/// let solved = Solver::default().minimize(&objective, Stop::accuracy(target), &mut state, &mut ())?;
+/// assert!(solved.error <= target);
+/// assert!((state.point()[0] - 3.0).hypot(state.point()[1]) <= 1e-8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct FnObjective<V, G> {
+    dim: usize,
+    curvature: Curvature,
+    value: V,
+    gradient: G,
+}
+
+impl<V, G> FnObjective<V, G>
+where
+    V: Fn(&[f64]) -> f64 + Sync,
+    G: Fn(&[f64], &mut [f64]) + Sync,
+{
+    /// `value(x)` returns `$\Phi(x)$`; `gradient(x, out)` overwrites `out` with `$\nabla\Phi(x)$`.
+    pub const fn new(dim: usize, curvature: Curvature, value: V, gradient: G) -> Self {
+        Self {
+            dim,
+            curvature,
+            value,
+            gradient,
+        }
+    }
+}
+
+impl<V, G> fmt::Debug for FnObjective<V, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FnObjective")
+            .field("dim", &self.dim)
+            .field("curvature", &self.curvature)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<V, G> StronglyConvex for FnObjective<V, G>
+where
+    V: Fn(&[f64]) -> f64 + Sync,
+    G: Fn(&[f64], &mut [f64]) + Sync,
+{
+    type Scratch = ();
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn curvature(&self) -> Curvature {
+        self.curvature
+    }
+
+    fn scratch(&self) {}
+
+    fn gradient(&self, x: &[f64], gradient: &mut [f64], (): &mut ()) {
+        (self.gradient)(x, gradient);
+    }
+
+    fn value(&self, x: &[f64], (): &mut ()) -> f64 {
+        (self.value)(x)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn curvature_rejects_what_is_not_smooth_and_strongly_convex() {
+        for mu in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(
+                Curvature::new(mu, 2.0),
+                Err(CurvatureError::NotStronglyConvex { .. })
+            ));
+        }
+        for lipschitz in [0.5, f64::NAN, f64::INFINITY] {
+            assert!(matches!(
+                Curvature::new(1.0, lipschitz),
+                Err(CurvatureError::LipschitzTooSmall { .. })
+            ));
+        }
+        assert!(Curvature::new(1.0, 1.0).is_ok());
+    }
+
+    #[test]
+    fn updates_are_those_of_the_paper() {
+        let gradient = [1.0, -2.0];
+        let mut point = [10.0, 20.0];
+        Update::Descent { step: 0.5 }.apply(0..2, &mut point, &gradient);
+        assert_relative_eq!(point[..], [9.5, 21.0]);
+
+        let (mut point, mut iterate) = ([10.0, 20.0], [8.0, 8.0]);
+        let mut update = Update::Accelerated {
+            step: 0.5,
+            extrapolation: 0.25,
+            iterate: &mut iterate,
+        };
+        update.apply(1..2, &mut point, &gradient);
+        update.apply(0..1, &mut point, &gradient);
+        assert_relative_eq!(point[..], [9.5 + 0.25 * 1.5, 21.0 + 0.25 * 13.0]);
+        assert_relative_eq!(iterate[..], [9.5, 21.0]);
+    }
+}

@@ -1,0 +1,347 @@
+//! Iterate until the answer is certified, or for a given number of iterations.
+
+use std::ops::ControlFlow;
+
+use crate::certificate::{
+    Certificate, ErrorBound, accumulated_rounding, proven_iterations, rate_bound, rate_iterations,
+};
+use crate::domain::Domain;
+use crate::error::SolveError;
+use crate::method::Method;
+use crate::norm::norm;
+use crate::objective::StronglyConvex;
+use crate::state::State;
+use crate::walk::Walk;
+
+/// How to minimise, and over which set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Solver<'a> {
+    /// The iteration.
+    pub method: Method,
+    /// The set.
+    pub domain: Domain<'a>,
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// As soon as the error is certified to be at most `target`.
+    Accuracy {
+        /// The error wanted.
+        target: ErrorBound,
+        /// What proves it.
+        certificate: Certificate,
+        /// Gives up after so many iterations of this call; the answer then says what was achieved.
+        max_iterations: Option<u64>,
+    },
+    /// After exactly so many further iterations, at the iterate `$x^k$`; the error reached is reported.
+    Iterations(u64),
+}
+
+impl Stop {
+    /// As soon as the gradient certifies `target`.
+    #[must_use]
+    pub const fn accuracy(target: ErrorBound) -> Self {
+        Self::Accuracy {
+            target,
+            certificate: Certificate::Gradient,
+            max_iterations: None,
+        }
+    }
+}
+
+/// What a solve achieved; the answer itself is in its [`State`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solved {
+    /// Certified distance of the answer from the minimiser.
+    pub error: ErrorBound,
+    /// Why the solve ended.
+    pub outcome: Outcome,
+    /// Iterations made by this call.
+    pub iterations: u64,
+    /// Gradients evaluated by this call.
+    pub gradients: u64,
+}
+
+/// Why a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The target was met, or the iterations asked for were made.
+    Done,
+    /// `max_iterations` were made before the target was met.
+    IterationLimit,
+    /// The target was not met, and what is left of the gradient is rounding error.
+    RoundingFloor,
+    /// The target was not met after the number of iterations for which theory guarantees it: either neighbouring
+    /// floating-point numbers already differ by more than the target allows, or the objective's constants are wrong.
+    Stalled,
+    /// The observer stopped it.
+    Stopped,
+}
+
+/// What an observer sees after every iteration.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Progress<'a> {
+    /// Iterations made by this call.
+    pub iterations: u64,
+    /// Gradients evaluated by this call.
+    pub gradients: u64,
+    /// Certified error of `point`, from its gradient.
+    pub error: ErrorBound,
+    /// Where the solve stands.
+    pub point: &'a [f64],
+}
+
+/// Watches a solve after every iteration, and ends it with [`ControlFlow::Break`].
+pub type Observer<'a> = dyn FnMut(&Progress<'_>) -> ControlFlow<()> + 'a;
+
+impl<'a> Solver<'a> {
+    /// Minimises `objective` from the point in `state`, where the answer is then found.
+    ///
+    /// `scratch` comes from [`StronglyConvex::scratch`] of this or an equally shaped objective. Allocates nothing.
+    ///
+    /// # Errors
+    /// When the start does not fit or is not finite, or when a gradient or a projection is not finite.
+    pub fn minimize<O: StronglyConvex>(
+        &self,
+        objective: &O,
+        stop: Stop,
+        state: &mut State,
+        scratch: &mut O::Scratch,
+    ) -> Result<Solved, SolveError> {
+        state.restart(|_| ());
+        self.refine(objective, stop, state, scratch)
+    }
+
+    /// Like [`minimize`](Self::minimize), watched by `observer`.
+    ///
+    /// # Errors
+    /// As `minimize`.
+    pub fn minimize_observed<O: StronglyConvex>(
+        &self,
+        objective: &O,
+        stop: Stop,
+        state: &mut State,
+        scratch: &mut O::Scratch,
+        observer: &mut Observer<'_>,
+    ) -> Result<Solved, SolveError> {
+        state.restart(|_| ());
+        self.refine_observed(objective, stop, state, scratch, observer)
+    }
+
+    /// Goes on where the last solve of this very `objective` left `state`: the same iterates as if it had not stopped,
+    /// and no gradient evaluated twice.
+    ///
+    /// Momentum starts anew where `state` is fresh, comes from another method, or where an a-priori certificate is asked
+    /// for. With another objective or set use [`minimize`](Self::minimize): what `state` remembers would be wrong.
+    ///
+    /// # Errors
+    /// As `minimize`.
+    pub fn refine<O: StronglyConvex>(
+        &self,
+        objective: &O,
+        stop: Stop,
+        state: &mut State,
+        scratch: &mut O::Scratch,
+    ) -> Result<Solved, SolveError> {
+        self.run(objective, stop, state, scratch, None)
+    }
+
+    /// Like [`refine`](Self::refine), watched by `observer`.
+    ///
+    /// # Errors
+    /// As `minimize`.
+    pub fn refine_observed<O: StronglyConvex>(
+        &self,
+        objective: &O,
+        stop: Stop,
+        state: &mut State,
+        scratch: &mut O::Scratch,
+        observer: &mut Observer<'_>,
+    ) -> Result<Solved, SolveError> {
+        self.run(objective, stop, state, scratch, Some(observer))
+    }
+
+    fn run<O: StronglyConvex>(
+        &self,
+        objective: &O,
+        stop: Stop,
+        state: &mut State,
+        scratch: &mut O::Scratch,
+        observer: Option<&mut Observer<'_>>,
+    ) -> Result<Solved, SolveError> {
+        if let Stop::Accuracy {
+            certificate: Certificate::Rate { initial },
+            ..
+        } = stop
+        {
+            if initial == ErrorBound::UNKNOWN {
+                return Err(SolveError::UnknownInitialDistance);
+            }
+            state.restart(|_| ());
+        }
+        let walk = Walk::new(self, objective, state, scratch)?;
+        match stop {
+            Stop::Iterations(iterations) => fixed(walk, iterations, observer),
+            Stop::Accuracy {
+                target,
+                certificate: Certificate::Gradient,
+                max_iterations,
+            } => until_certified(walk, self.method, target, max_iterations, observer),
+            Stop::Accuracy {
+                target,
+                certificate: Certificate::Rate { initial },
+                max_iterations,
+            } => a_priori(walk, self.method, target, initial, max_iterations, observer),
+        }
+    }
+}
+
+/// Iterates until the gradient certifies `target`, or until that is seen to be impossible.
+fn until_certified<O: StronglyConvex>(
+    mut walk: Walk<'_, O>,
+    method: Method,
+    target: ErrorBound,
+    max_iterations: Option<u64>,
+    mut observer: Option<&mut Observer<'_>>,
+) -> Result<Solved, SolveError> {
+    let max_iterations = max_iterations.unwrap_or(u64::MAX);
+    let mut proven_limit = None;
+    // The bound with its rounding term is computed only where the measurement is small enough to decide something.
+    let mut threshold = f64::INFINITY;
+    let outcome = loop {
+        if let Some(measured) = walk.measured
+            && measured <= threshold
+        {
+            let rounding = walk.rounding(measured);
+            let error = walk.error_with(measured, rounding);
+            if error <= target {
+                break Outcome::Done;
+            }
+            if measured <= rounding {
+                break Outcome::RoundingFloor;
+            }
+            threshold = walk.threshold(target).max(rounding);
+            proven_limit.get_or_insert_with(|| {
+                let attainable = target
+                    .value()
+                    .max(rounding / walk.curvature.strong_convexity());
+                proven_iterations(method, walk.curvature, error, attainable)
+                    .saturating_add(walk.iterations)
+            });
+        }
+        if walk.iterations >= max_iterations {
+            break Outcome::IterationLimit;
+        }
+        if proven_limit.is_some_and(|limit| walk.iterations >= limit) {
+            break Outcome::Stalled;
+        }
+        walk.step()?;
+        if watch(&walk, &mut observer).is_break() {
+            break if walk.error() <= target {
+                Outcome::Done
+            } else {
+                Outcome::Stopped
+            };
+        }
+    };
+    Ok(solved(&walk, walk.error(), outcome))
+}
+
+/// Makes exactly so many iterations.
+fn fixed<O: StronglyConvex>(
+    mut walk: Walk<'_, O>,
+    iterations: u64,
+    observer: Option<&mut Observer<'_>>,
+) -> Result<Solved, SolveError> {
+    let outcome = make_iterations(&mut walk, iterations, observer)?;
+    Ok(solved(&walk, walk.error(), outcome))
+}
+
+/// Makes as many iterations as the rate of convergence demands.
+fn a_priori<O: StronglyConvex>(
+    mut walk: Walk<'_, O>,
+    method: Method,
+    target: ErrorBound,
+    initial: ErrorBound,
+    max_iterations: Option<u64>,
+    observer: Option<&mut Observer<'_>>,
+) -> Result<Solved, SolveError> {
+    let curvature = walk.curvature;
+    let rounding = |walk: &Walk<'_, O>| {
+        let x_norm = norm(&walk.state.point);
+        accumulated_rounding(curvature, x_norm, walk.gradient_rounding(x_norm))
+    };
+    // Asking the rate for less than rounding leaves would only waste iterations.
+    let floor = rounding(&walk).max(f64::MIN_POSITIVE);
+    let attainable = ErrorBound::from_computed(target.value().max(floor));
+    let needed = rate_iterations(method, curvature, initial, attainable);
+    let allowed = needed.min(max_iterations.unwrap_or(u64::MAX));
+    let outcome = make_iterations(&mut walk, allowed, observer)?;
+    let rate = rate_bound(method, curvature, walk.iterations, initial).value();
+    let mut error = walk.error();
+    if outcome != Outcome::Stopped {
+        // Both hold, so the smaller one does. A stopped walk may stand at an extrapolated point, which has no rate.
+        let a_priori = ErrorBound::from_computed(rate + rounding(&walk));
+        if a_priori < error {
+            error = a_priori;
+        }
+    }
+    let outcome = match outcome {
+        Outcome::Done if error <= target => Outcome::Done,
+        Outcome::Done if allowed < needed => Outcome::IterationLimit,
+        Outcome::Done => Outcome::RoundingFloor,
+        stopped => stopped,
+    };
+    Ok(solved(&walk, error, outcome))
+}
+
+fn make_iterations<O: StronglyConvex>(
+    walk: &mut Walk<'_, O>,
+    iterations: u64,
+    mut observer: Option<&mut Observer<'_>>,
+) -> Result<Outcome, SolveError> {
+    while walk.iterations < iterations {
+        if walk.iterations + 1 == iterations {
+            walk.last_step()?;
+        } else {
+            walk.step()?;
+        }
+        if watch(walk, &mut observer).is_break() && walk.iterations < iterations {
+            return Ok(Outcome::Stopped);
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn watch<O: StronglyConvex>(
+    walk: &Walk<'_, O>,
+    observer: &mut Option<&mut Observer<'_>>,
+) -> ControlFlow<()> {
+    observer
+        .as_mut()
+        .map_or(ControlFlow::Continue(()), |observe| {
+            observe(&Progress {
+                iterations: walk.iterations,
+                gradients: walk.gradients,
+                error: walk.error(),
+                point: &walk.state.point,
+            })
+        })
+}
+
+const fn solved<O: StronglyConvex>(
+    walk: &Walk<'_, O>,
+    error: ErrorBound,
+    outcome: Outcome,
+) -> Solved {
+    Solved {
+        error,
+        outcome,
+        iterations: walk.iterations,
+        gradients: walk.gradients,
+    }
+}

@@ -1,0 +1,78 @@
+//! Where a solve stands: warm start, workspace, answer and resume token in one value.
+
+use crate::method::{Method, Momentum};
+
+/// Where a solve stands.
+///
+/// On entry it holds the start, on exit the answer. It also holds all memory that an iteration needs, so that a solve
+/// allocates nothing, and all that is needed to go on later as if the solve had not stopped
+/// ([`Solver::refine`](crate::Solver::refine)). Clone it to keep it: states share nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// The answer: the point that was, or will be, certified.
+    pub(crate) point: Vec<f64>,
+    /// The other point an accelerated iteration remembers, see [`Layout`].
+    pub(crate) companion: Vec<f64>,
+    /// `$\nabla\Phi$` at `point` where the layout says so.
+    pub(crate) gradient: Vec<f64>,
+    pub(crate) momentum: Momentum,
+    /// The method that left this state.
+    pub(crate) method: Method,
+    pub(crate) layout: Layout,
+}
+
+/// What the vectors of a [`State`] hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Layout {
+    /// `point` is a start; the rest is meaningless.
+    Start,
+    /// `point` is `$x^k$` and `companion` is `$x^{k-1}$`; `gradient` is that of `point` if its norm is known.
+    Iterate { gradient_norm: Option<f64> },
+    /// `point` is `$z^{k+1}$` and `companion` is `$x^k$`; `gradient` is that of `point`, and this its norm.
+    Extrapolated { gradient_norm: f64 },
+    /// `point` is `$x^k = T(z^k)$`, with `measured` `$\|G(z^k)\|$` and this gradient norm at `$z^k$`; `companion` is `$x^{k-1}$`.
+    Projected { measured: f64, gradient_norm: f64 },
+}
+
+impl State {
+    /// Starts from `start`.
+    #[must_use]
+    pub fn new(start: Vec<f64>) -> Self {
+        let (companion, gradient) = (vec![0.0; start.len()], vec![0.0; start.len()]);
+        Self {
+            point: start,
+            companion,
+            gradient,
+            momentum: Momentum::default(),
+            method: Method::default(),
+            layout: Layout::Start,
+        }
+    }
+
+    /// The answer of the last solve, or the start of the next.
+    #[must_use]
+    pub fn point(&self) -> &[f64] {
+        &self.point
+    }
+
+    /// Starts anew from the point `start` writes; it finds the last answer there.
+    pub fn restart(&mut self, start: impl FnOnce(&mut [f64])) {
+        start(&mut self.point);
+        self.layout = Layout::Start;
+    }
+
+    /// The answer, without the memory of the iteration.
+    #[must_use]
+    pub fn into_point(self) -> Vec<f64> {
+        self.point
+    }
+
+    /// Forgets the iteration but not the point.
+    pub(crate) fn begin(&mut self) {
+        self.companion.copy_from_slice(&self.point);
+        self.momentum = Momentum::default();
+        self.layout = Layout::Iterate {
+            gradient_norm: None,
+        };
+    }
+}

@@ -1,0 +1,311 @@
+//! One iteration of each method, over the whole space and over a convex set.
+
+use std::mem::swap;
+
+use crate::certificate::{ErrorBound, GradientBound};
+use crate::domain::Domain;
+use crate::error::SolveError;
+use crate::method::{Certify, Method};
+use crate::norm::{norm, norm_from_squared};
+use crate::objective::{Curvature, StronglyConvex, UNIT_ROUNDOFF, Update};
+use crate::solve::Solver;
+use crate::state::{Layout, State};
+
+/// A solve under way.
+pub(crate) struct Walk<'a, O: StronglyConvex> {
+    objective: &'a O,
+    pub(crate) curvature: Curvature,
+    method: Method,
+    domain: Domain<'a>,
+    step: f64,
+    bound: GradientBound,
+    pub(crate) state: &'a mut State,
+    scratch: &'a mut O::Scratch,
+    pub(crate) iterations: u64,
+    pub(crate) gradients: u64,
+    /// What certifies `state.point`: `$\|\nabla\Phi\|$` there, or over a set the `$\|G\|$` that led there.
+    pub(crate) measured: Option<f64>,
+    /// Norm of the last gradient, over a set.
+    set_gradient_norm: f64,
+}
+
+impl<'a, O: StronglyConvex> Walk<'a, O> {
+    /// Checks the start and makes its gradient known. Goes on from the iteration in `state` if that fits the method.
+    pub(crate) fn new(
+        solver: &Solver<'a>,
+        objective: &'a O,
+        state: &'a mut State,
+        scratch: &'a mut O::Scratch,
+    ) -> Result<Self, SolveError> {
+        if state.point.len() != objective.dim() {
+            return Err(SolveError::WrongLength {
+                expected: objective.dim(),
+                found: state.point.len(),
+            });
+        }
+        if let Some(index) = state.point.iter().position(|x| !x.is_finite()) {
+            return Err(SolveError::NonFiniteStart { index });
+        }
+        let curvature = objective.curvature();
+        let step = solver.method.step_length(curvature);
+        let whole = matches!(solver.domain, Domain::Whole);
+        let goes_on = state.method.continues_as(solver.method)
+            && match state.layout {
+                Layout::Start => false,
+                Layout::Iterate { .. } => true,
+                Layout::Extrapolated { .. } => whole && solver.method == Method::FISTA,
+                Layout::Projected { .. } => !whole,
+            };
+        if !goes_on {
+            state.begin();
+        }
+        state.method = solver.method;
+        let mut walk = Self {
+            objective,
+            curvature,
+            method: solver.method,
+            domain: solver.domain,
+            step,
+            bound: if whole {
+                GradientBound::whole_space(curvature)
+            } else {
+                GradientBound::over_set(curvature, step)
+            },
+            state,
+            scratch,
+            iterations: 0,
+            gradients: 0,
+            measured: None,
+            set_gradient_norm: 0.0,
+        };
+        match walk.state.layout {
+            Layout::Extrapolated { gradient_norm } => walk.measured = Some(gradient_norm),
+            Layout::Projected {
+                measured,
+                gradient_norm,
+            } => {
+                walk.measured = Some(measured);
+                walk.set_gradient_norm = gradient_norm;
+            }
+            Layout::Iterate { gradient_norm } if whole => match gradient_norm {
+                Some(_) => walk.measured = gradient_norm,
+                None => walk.measured = Some(walk.evaluate_gradient()?),
+            },
+            Layout::Iterate { .. } | Layout::Start => {}
+        }
+        Ok(walk)
+    }
+
+    /// One iteration.
+    pub(crate) fn step(&mut self) -> Result<(), SolveError> {
+        match (self.domain, self.method) {
+            (Domain::Whole, Method::GradientDescent { .. }) => self.descend()?,
+            (
+                Domain::Whole,
+                Method::Fista {
+                    certify: Certify::Extrapolated,
+                },
+            ) => self.accelerate()?,
+            (
+                Domain::Whole,
+                Method::Fista {
+                    certify: Certify::Iterate,
+                },
+            ) => self.accelerate_and_evaluate()?,
+            (Domain::Convex(project), _) => self.project(project)?,
+        }
+        self.iterations += 1;
+        Ok(())
+    }
+
+    /// The last iteration of a fixed number: like [`step`](Self::step), but ends at `$x^k$`, never at `$z^{k+1}$`.
+    pub(crate) fn last_step(&mut self) -> Result<(), SolveError> {
+        if matches!(self.domain, Domain::Whole) && self.method == Method::FISTA {
+            self.extrapolate()?;
+            self.descend()?;
+            self.iterations += 1;
+            Ok(())
+        } else {
+            self.step()
+        }
+    }
+
+    /// The certified error of `state.point`.
+    pub(crate) fn error(&self) -> ErrorBound {
+        self.measured.map_or(ErrorBound::UNKNOWN, |measured| {
+            self.error_with(measured, self.rounding(measured))
+        })
+    }
+
+    pub(crate) fn error_with(&self, measured: f64, rounding: f64) -> ErrorBound {
+        self.bound.bound(measured, rounding, self.state.point.len())
+    }
+
+    /// No larger measurement can certify `target`.
+    pub(crate) fn threshold(&self, target: ErrorBound) -> f64 {
+        self.bound.threshold(target)
+    }
+
+    /// Bounds the rounding error in `measured`, see the [`certificate`](crate::certificate) module.
+    pub(crate) fn rounding(&self, measured: f64) -> f64 {
+        let point_norm = norm(&self.state.point);
+        match self.domain {
+            Domain::Whole => self.objective.gradient_rounding(point_norm, measured),
+            Domain::Convex(_) => {
+                let z_norm = point_norm + self.step * measured;
+                let gradient_norm = self.set_gradient_norm;
+                self.objective.gradient_rounding(z_norm, gradient_norm)
+                    + UNIT_ROUNDOFF * (4.0 * z_norm / self.step + 2.0 * gradient_norm)
+            }
+        }
+    }
+
+    /// Rounding error of a gradient near `state.point`, for the a-priori bounds.
+    pub(crate) fn gradient_rounding(&self, x_norm: f64) -> f64 {
+        self.objective
+            .gradient_rounding(x_norm, self.measured.unwrap_or(0.0))
+    }
+
+    fn descend(&mut self) -> Result<(), SolveError> {
+        let state = &mut *self.state;
+        let squared = self.objective.advance(
+            Update::Descent { step: self.step },
+            &mut state.point,
+            &mut state.gradient,
+            self.scratch,
+        );
+        let gradient_norm = self.measure(squared)?;
+        self.state.layout = Layout::Iterate {
+            gradient_norm: Some(gradient_norm),
+        };
+        Ok(())
+    }
+
+    fn accelerate(&mut self) -> Result<(), SolveError> {
+        self.extrapolate()?;
+        let state = &mut *self.state;
+        let extrapolation = state.momentum.next(self.method, self.curvature);
+        let squared = self.objective.advance(
+            Update::Accelerated {
+                step: self.step,
+                extrapolation,
+                iterate: &mut state.companion,
+            },
+            &mut state.point,
+            &mut state.gradient,
+            self.scratch,
+        );
+        let gradient_norm = self.measure(squared)?;
+        self.state.layout = Layout::Extrapolated { gradient_norm };
+        Ok(())
+    }
+
+    /// From `$x^k$` to `$z^{k+1}$`, if `state` is not there yet; at the start of a solve they are the same point.
+    fn extrapolate(&mut self) -> Result<(), SolveError> {
+        let Layout::Iterate { gradient_norm } = self.state.layout else {
+            return Ok(());
+        };
+        let at_rest = self.state.momentum.is_at_rest();
+        self.replace_companion_by_extrapolated_point();
+        let state = &mut *self.state;
+        swap(&mut state.point, &mut state.companion);
+        let gradient_norm = match gradient_norm {
+            Some(gradient_norm) if at_rest => gradient_norm,
+            _ => self.evaluate_gradient()?,
+        };
+        self.state.layout = Layout::Extrapolated { gradient_norm };
+        Ok(())
+    }
+
+    fn accelerate_and_evaluate(&mut self) -> Result<(), SolveError> {
+        self.replace_companion_by_extrapolated_point();
+        let state = &mut *self.state;
+        self.objective
+            .gradient(&state.companion, &mut state.gradient, self.scratch);
+        self.gradients += 1;
+        Update::Descent { step: self.step }.apply(
+            0..state.point.len(),
+            &mut state.companion,
+            &state.gradient,
+        );
+        swap(&mut state.point, &mut state.companion);
+        self.evaluate_gradient()?;
+        Ok(())
+    }
+
+    fn project(&mut self, project: &dyn Fn(&mut [f64])) -> Result<(), SolveError> {
+        self.replace_companion_by_extrapolated_point();
+        let state = &mut *self.state;
+        let squared =
+            self.objective
+                .gradient_with_norm(&state.companion, &mut state.gradient, self.scratch);
+        self.gradients += 1;
+        self.set_gradient_norm = norm_from_squared(squared, &state.gradient);
+        if !self.set_gradient_norm.is_finite() {
+            state.layout = Layout::Start;
+            return Err(SolveError::NonFiniteGradient {
+                iterations: self.iterations,
+            });
+        }
+        for (gradient, z) in state.gradient.iter_mut().zip(&state.companion) {
+            *gradient = z - self.step * *gradient;
+        }
+        project(&mut state.gradient);
+        for (z, next) in state.companion.iter_mut().zip(&state.gradient) {
+            *z -= next;
+        }
+        let moved = norm(&state.companion);
+        if !moved.is_finite() {
+            state.layout = Layout::Start;
+            return Err(SolveError::NonFiniteProjection {
+                iterations: self.iterations,
+            });
+        }
+        let measured = moved / self.step;
+        self.measured = Some(measured);
+        swap(&mut state.point, &mut state.companion);
+        swap(&mut state.point, &mut state.gradient);
+        state.layout = Layout::Projected {
+            measured,
+            gradient_norm: self.set_gradient_norm,
+        };
+        Ok(())
+    }
+
+    /// `companion`, on entry `$x^{k-1}$`, becomes `$z^{k+1} = x^k + \beta_{k+1}(x^k - x^{k-1})$`.
+    fn replace_companion_by_extrapolated_point(&mut self) {
+        let state = &mut *self.state;
+        let extrapolation = state.momentum.next(self.method, self.curvature);
+        for (companion, point) in state.companion.iter_mut().zip(&state.point) {
+            *companion = point + extrapolation * (point - *companion);
+        }
+    }
+
+    /// Makes the gradient at `point` known.
+    fn evaluate_gradient(&mut self) -> Result<f64, SolveError> {
+        let state = &mut *self.state;
+        let squared =
+            self.objective
+                .gradient_with_norm(&state.point, &mut state.gradient, self.scratch);
+        let gradient_norm = self.measure(squared)?;
+        self.state.layout = Layout::Iterate {
+            gradient_norm: Some(gradient_norm),
+        };
+        Ok(gradient_norm)
+    }
+
+    /// Counts and checks the gradient that was just evaluated at `point`.
+    fn measure(&mut self, squared: f64) -> Result<f64, SolveError> {
+        self.gradients += 1;
+        let gradient_norm = norm_from_squared(squared, &self.state.gradient);
+        if !gradient_norm.is_finite() {
+            self.state.layout = Layout::Start;
+            self.measured = None;
+            return Err(SolveError::NonFiniteGradient {
+                iterations: self.iterations,
+            });
+        }
+        self.measured = Some(gradient_norm);
+        Ok(gradient_norm)
+    }
+}

@@ -1,0 +1,54 @@
+//! A prepared solve allocates nothing. No test harness: its threads allocate too.
+
+use std::alloc::System;
+use std::process::ExitCode;
+
+use lowlevel::testing::NesterovQuadratic;
+use lowlevel::{Certificate, Domain, ErrorBound, Method, Solver, State, Stop};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn main() -> ExitCode {
+    let objective = NesterovQuadratic::new(500, 1.0, 100.0);
+    let target = ErrorBound::new(1e-6).expect("positive");
+    let initial = ErrorBound::new(1e3).expect("positive");
+    let rate = Certificate::Rate { initial };
+    let stops = [
+        Stop::Iterations(20),
+        Stop::accuracy(target),
+        Stop::Accuracy {
+            target,
+            certificate: rate,
+            max_iterations: None,
+        },
+    ];
+    let mut state = State::new(vec![1.0; 500]);
+    let mut solves = 0;
+    for method in [
+        Method::GRADIENT_DESCENT,
+        Method::FISTA,
+        Method::FISTA_TWO_GRADIENTS,
+    ] {
+        for domain in [Domain::Whole, Domain::NON_NEGATIVE] {
+            for stop in stops {
+                let solver = Solver { method, domain };
+                state.restart(|x| x.fill(1.0));
+                let region = Region::new(ALLOCATOR);
+                let solved = solver.refine(&objective, stop, &mut state, &mut ());
+                let change = region.change();
+                assert!(solved.is_ok_and(|solved| solved.iterations > 0));
+                assert_eq!(change.allocations, 0, "{method:?} {domain:?} {stop:?}");
+                assert_eq!(change.reallocations, 0, "{method:?} {domain:?} {stop:?}");
+                solves += 1;
+            }
+        }
+    }
+    // The counter does count.
+    let region = Region::new(ALLOCATOR);
+    drop(std::hint::black_box(vec![0_u8; 64]));
+    assert_eq!(region.change().allocations, 1);
+    assert_eq!(solves, 18);
+    ExitCode::SUCCESS
+}

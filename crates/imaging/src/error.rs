@@ -1,0 +1,95 @@
+//! What can be wrong with a model.
+
+use lowlevel::CurvatureError;
+use thiserror::Error;
+
+/// A model that does not make sense; the message names the argument.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The grid has no samples.
+    #[error("the grid has no samples")]
+    EmptyGrid,
+    /// A grid of another kind is needed.
+    #[error("the grid must be {needed}")]
+    WrongGrid {
+        /// What is needed.
+        needed: &'static str,
+    },
+    /// A slice has the wrong length.
+    #[error("{name} has {found} entries, but {expected} are needed")]
+    WrongLength {
+        /// The argument.
+        name: &'static str,
+        /// The length needed.
+        expected: usize,
+        /// The length given.
+        found: usize,
+    },
+    /// An entry of a slice is not finite.
+    #[error("entry {index} of {name} is not a finite number")]
+    NonFinite {
+        /// The argument.
+        name: &'static str,
+        /// The first such entry.
+        index: usize,
+    },
+    /// A parameter is out of range.
+    #[error("{name} is {found}, but must be {needed}")]
+    OutOfRange {
+        /// The argument.
+        name: &'static str,
+        /// Its value.
+        found: f64,
+        /// What is needed.
+        needed: &'static str,
+    },
+    /// The model is not strongly convex, or its constants overflow.
+    #[error("the model cannot be solved to a certified error: {0}")]
+    Curvature(#[from] CurvatureError),
+}
+
+/// Checks the length of `values` and that all are finite.
+pub(crate) fn check_values(
+    name: &'static str,
+    values: &[f64],
+    expected: usize,
+) -> Result<(), ModelError> {
+    if values.len() != expected {
+        return Err(ModelError::WrongLength {
+            name,
+            expected,
+            found: values.len(),
+        });
+    }
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(index) => Err(ModelError::NonFinite { name, index }),
+        None => Ok(()),
+    }
+}
+
+/// Checks that a parameter is finite and at least zero.
+pub(crate) fn check_not_negative(name: &'static str, value: f64) -> Result<(), ModelError> {
+    if (0.0..f64::INFINITY).contains(&value) {
+        Ok(())
+    } else {
+        Err(ModelError::OutOfRange {
+            name,
+            found: value,
+            needed: "finite and not negative",
+        })
+    }
+}
+
+/// Checks that a parameter is finite and above zero.
+pub(crate) fn check_positive(name: &'static str, value: f64) -> Result<(), ModelError> {
+    if value > 0.0 && value < f64::INFINITY {
+        Ok(())
+    } else {
+        Err(ModelError::OutOfRange {
+            name,
+            found: value,
+            needed: "finite and positive",
+        })
+    }
+}

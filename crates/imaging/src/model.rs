@@ -1,0 +1,93 @@
+//! The paper's lower-level problems as [`lowlevel`] objectives.
+
+mod complex_line;
+mod denoising;
+mod image;
+mod line;
+mod sampling;
+mod simd;
+mod variational;
+
+pub use denoising::{Denoising, DenoisingScratch};
+pub use sampling::{FourierSampling, FourierSamplingScratch};
+pub use variational::{Variational, VariationalScratch};
+
+use lowlevel::Curvature;
+
+use crate::error::{ModelError, check_not_negative, check_positive};
+use crate::grid::Grid;
+use crate::operator::Spectrum;
+
+/// The parameters of a reconstruction by smoothed total variation: `$\alpha \operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TvParameters {
+    /// `$\alpha \ge 0$`: how much variation costs.
+    pub alpha: f64,
+    /// `$\nu > 0$`: differences well below `$\nu$` cost like squares, above like absolute values.
+    pub nu: f64,
+    /// `$\xi \ge 0$`: how much size costs; makes the problem strongly convex where the data do not.
+    pub xi: f64,
+}
+
+impl TvParameters {
+    fn check(self) -> Result<(), ModelError> {
+        check_not_negative("alpha", self.alpha)?;
+        check_positive("nu", self.nu)?;
+        check_not_negative("xi", self.xi)
+    }
+}
+
+/// The paper's equation for the constants: `$L = \|A^*SA\| + \alpha L_R + \xi$` and `$\mu = \lambda_{\min}(A^*SA) + \xi$`, where
+/// `$L_R$`, the Lipschitz constant of the regulariser's gradient, is `$\|\partial\|^2/\nu$` for the total variation.
+fn curvature(
+    data: Spectrum,
+    alpha: f64,
+    regularizer_lipschitz: f64,
+    xi: f64,
+) -> Result<Curvature, ModelError> {
+    let smoothness = if alpha == 0.0 {
+        0.0 // even where the regulariser has no finite constant
+    } else {
+        alpha * regularizer_lipschitz
+    };
+    Ok(Curvature::new(data.min + xi, data.max + smoothness + xi)?)
+}
+
+/// Half the distance from 1 to the next `f64`.
+const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
+
+/// What enters the rounding error of the gradient of `$\frac12\|Ax-y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$`.
+///
+/// The data term `$A^*S(Ax-y)$` applies an operator twice, each time off by `roundings` units relative to `$\|A\|$`, and
+/// makes a few elementwise operations; the regulariser's share is its own; adding the three rounds twice more.
+#[derive(Clone, Copy, Debug)]
+struct Rounding {
+    operator_norm: f64,
+    largest_weight: f64,
+    roundings: f64,
+    data_norm: f64,
+    /// In unit roundoffs, weighted by `$\alpha$`.
+    regularizer: f64,
+    xi: f64,
+}
+
+impl Rounding {
+    fn bound(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+        let misfit = self.operator_norm * x_norm + self.data_norm;
+        let data =
+            (2.0 * self.roundings + 10.0) * self.largest_weight * self.operator_norm * misfit;
+        UNIT_ROUNDOFF * (data + self.regularizer + 6.0 * self.xi * x_norm + 2.0 * gradient_norm)
+    }
+}
+
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn check_grid(grid: Grid) -> Result<(), ModelError> {
+    if grid.is_empty() {
+        Err(ModelError::EmptyGrid)
+    } else {
+        Ok(())
+    }
+}

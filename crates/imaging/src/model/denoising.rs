@@ -1,0 +1,169 @@
+//! Denoising by smoothed total variation.
+
+use lowlevel::{Curvature, StronglyConvex, Update};
+
+use super::image::{ImageGradient, RowFluxes};
+use super::line::LineGradient;
+use super::simd::{Samples, dispatch};
+use super::{Rounding, TvParameters, check_grid, curvature, norm};
+use crate::difference::Differences;
+use crate::error::{ModelError, check_values};
+use crate::grid::{Field, Grid, Shape};
+use crate::operator::Spectrum;
+use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
+
+/// The paper's denoising model, `$\Phi(x) = \frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`, for real
+/// signals and pictures, with the paper's differences ([`Differences::of_paper`]).
+///
+/// The fast twin of [`Variational`](crate::Variational) with [`Identity`](crate::Identity), which serves every other convention.
+///
+/// ```
+/// use imaging::{Denoising, Grid, Seed, TvParameters, noise, phantom, quality};
+/// use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
+///
+/// let truth = phantom::shepp_logan(64, 64)?;
+/// let noisy = noise::gaussian(&truth, 0.1, Seed::new(1), 0)?;
+/// let parameters = TvParameters { alpha: 0.1, nu: 0.01, xi: 1e-3 };
+/// let objective = Denoising::new(Grid::image(64, 64), &noisy, parameters)?;
+///
+/// let mut state = State::new(noisy.clone());
+/// let stop = Stop::accuracy(ErrorBound::new(1e-3)?);
+/// let solved = Solver::default().minimize(&objective, stop, &mut state, &mut objective.scratch())?;
+/// assert!(solved.error.value() <= 1e-3);
+/// assert!(quality::psnr(state.point(), &truth, 1.0)? > quality::psnr(&noisy, &truth, 1.0)? + 3.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Denoising<'a> {
+    grid: Grid,
+    data: &'a [f64],
+    parameters: TvParameters,
+    curvature: Curvature,
+    rounding: Rounding,
+}
+
+/// Working memory of [`Denoising`].
+#[derive(Clone, Debug)]
+pub struct DenoisingScratch(Fluxes);
+
+#[derive(Clone, Debug)]
+enum Fluxes {
+    Line(Vec<f64>),
+    Image(RowFluxes),
+}
+
+impl<'a> Denoising<'a> {
+    /// Denoises `data` on a real `grid`.
+    ///
+    /// # Errors
+    /// When the grid is empty or complex, the data do not fit it or are not finite, or a parameter is out of range.
+    pub fn new(grid: Grid, data: &'a [f64], parameters: TvParameters) -> Result<Self, ModelError> {
+        check_grid(grid)?;
+        if grid.field() != Field::Real {
+            return Err(ModelError::WrongGrid {
+                needed: "real: use Variational for complex unknowns",
+            });
+        }
+        check_values("data", data, grid.len())?;
+        parameters.check()?;
+        let unit = Spectrum { min: 1.0, max: 1.0 };
+        let lipschitz = Differences::norm_squared(grid) / parameters.nu;
+        Ok(Self {
+            grid,
+            data,
+            parameters,
+            curvature: curvature(unit, parameters.alpha, lipschitz, parameters.xi)?,
+            rounding: Rounding {
+                operator_norm: 1.0,
+                largest_weight: 1.0,
+                roundings: 0.0,
+                data_norm: norm(data),
+                regularizer: parameters.alpha * tv_gradient_rounding(grid),
+                xi: parameters.xi,
+            },
+        })
+    }
+
+    /// Overwrites `gradient` with the gradient at `x`, and returns its squared norm.
+    fn gradient_at(
+        &self,
+        x: Samples<'_>,
+        gradient: &mut [f64],
+        scratch: &mut DenoisingScratch,
+    ) -> f64 {
+        let (parameters, data) = (self.parameters, self.data);
+        match (self.grid.shape(), &mut scratch.0) {
+            (Shape::Line { .. }, Fluxes::Line(fluxes)) => dispatch(LineGradient {
+                parameters,
+                data,
+                x,
+                gradient,
+                fluxes,
+            }),
+            (Shape::Image { cols, .. }, Fluxes::Image(fluxes)) => dispatch(ImageGradient {
+                parameters,
+                cols,
+                data,
+                x,
+                gradient,
+                fluxes,
+            }),
+            _ => panic!("the scratch belongs to a grid of another shape"),
+        }
+    }
+}
+
+impl StronglyConvex for Denoising<'_> {
+    type Scratch = DenoisingScratch;
+
+    fn dim(&self) -> usize {
+        self.grid.len()
+    }
+
+    fn curvature(&self) -> Curvature {
+        self.curvature
+    }
+
+    fn scratch(&self) -> DenoisingScratch {
+        DenoisingScratch(match self.grid.shape() {
+            Shape::Line { num_samples } => Fluxes::Line(vec![0.0; num_samples + 1]),
+            Shape::Image { cols, .. } => Fluxes::Image(RowFluxes::new(cols)),
+        })
+    }
+
+    fn gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut DenoisingScratch) {
+        self.gradient_with_norm(x, gradient, scratch);
+    }
+
+    fn value(&self, x: &[f64], _scratch: &mut DenoisingScratch) -> f64 {
+        let TvParameters { alpha, nu, xi } = self.parameters;
+        let tv = SmoothedTv::new(self.grid, Differences::of_paper(self.grid), nu)
+            .map_or(f64::NAN, |tv| tv.value(x));
+        let misfit: f64 = x.iter().zip(self.data).map(|(x, y)| (x - y).powi(2)).sum();
+        let squares: f64 = x.iter().map(|x| x * x).sum();
+        0.5 * misfit + alpha * tv + 0.5 * xi * squares
+    }
+
+    fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+        self.rounding.bound(x_norm, gradient_norm)
+    }
+
+    fn gradient_with_norm(
+        &self,
+        x: &[f64],
+        gradient: &mut [f64],
+        scratch: &mut DenoisingScratch,
+    ) -> f64 {
+        self.gradient_at(Samples::Still(x), gradient, scratch)
+    }
+
+    fn advance(
+        &self,
+        update: Update<'_>,
+        point: &mut [f64],
+        gradient: &mut [f64],
+        scratch: &mut DenoisingScratch,
+    ) -> f64 {
+        self.gradient_at(Samples::Moving { point, update }, gradient, scratch)
+    }
+}

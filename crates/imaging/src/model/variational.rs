@@ -1,0 +1,196 @@
+//! The general model, composed of an operator and a regulariser.
+
+use lowlevel::{Curvature, StronglyConvex};
+
+use super::{Rounding, TvParameters, check_grid, curvature, norm};
+use crate::difference::Differences;
+use crate::error::{ModelError, check_not_negative, check_values};
+use crate::operator::{LinearOperator, Weights};
+use crate::regularizer::{Regularizer, SmoothedTv};
+
+/// `$\Phi(x) = \frac12\|Ax - y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$` for any operator `$A$`, diagonal `$S \ge 0$` and regulariser `$R$`.
+///
+/// Inpainting, for example, and then non-negative inpainting:
+///
+/// ```
+/// use imaging::{Differences, Grid, Mask, SmoothedTv, TvParameters, Variational, Weights};
+/// use lowlevel::{Domain, ErrorBound, Solver, State, Stop, StronglyConvex};
+///
+/// let grid = Grid::line(6);
+/// let mask = Mask::new(grid, vec![true, true, false, false, true, true])?;
+/// let data = [1.0, 1.1, 0.0, 0.0, 1.0, 0.9];
+/// let parameters = TvParameters { alpha: 0.1, nu: 0.01, xi: 0.01 };
+/// let objective = Variational::tv(&mask, &data, Weights::Uniform, Differences::IMAGE_OF_PAPER, parameters)?;
+///
+/// let stop = Stop::accuracy(ErrorBound::new(1e-6)?);
+/// let mut state = State::new(data.to_vec());
+/// for solver in [Solver::default(), Solver { domain: Domain::NON_NEGATIVE, ..Solver::default() }] {
+///     let solved = solver.minimize(&objective, stop, &mut state, &mut objective.scratch())?;
+///     assert!(solved.error.value() <= 1e-6);
+///     assert!((state.point()[2] - 1.0).abs() < 0.1); // the gap is filled
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Variational<'a, A, R> {
+    operator: &'a A,
+    data: &'a [f64],
+    weights: Weights<'a>,
+    regularizer: R,
+    alpha: f64,
+    xi: f64,
+    curvature: Curvature,
+    rounding: Rounding,
+}
+
+/// Working memory of a [`Variational`] model.
+#[derive(Clone, Debug)]
+pub struct VariationalScratch<S> {
+    misfit: Vec<f64>,
+    operator: S,
+}
+
+impl<'a, A: LinearOperator> Variational<'a, A, SmoothedTv> {
+    /// With the smoothed total variation.
+    ///
+    /// # Errors
+    /// As [`Variational::new`], and when `nu` is not positive.
+    pub fn tv(
+        operator: &'a A,
+        data: &'a [f64],
+        weights: Weights<'a>,
+        differences: Differences,
+        parameters: TvParameters,
+    ) -> Result<Self, ModelError> {
+        let tv = SmoothedTv::new(operator.domain(), differences, parameters.nu)?;
+        Self::new(operator, data, weights, tv, parameters.alpha, parameters.xi)
+    }
+}
+
+impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
+    /// With any regulariser.
+    ///
+    /// # Errors
+    /// When a length does not fit, a number is not finite, a weight or parameter is negative, or the model is not strongly
+    /// convex: then `xi` must be positive.
+    pub fn new(
+        operator: &'a A,
+        data: &'a [f64],
+        weights: Weights<'a>,
+        regularizer: R,
+        alpha: f64,
+        xi: f64,
+    ) -> Result<Self, ModelError> {
+        let (domain, codomain) = (operator.domain(), operator.codomain());
+        check_grid(domain)?;
+        check_values("data", data, codomain.len())?;
+        weights.check(codomain.num_samples())?;
+        check_not_negative("alpha", alpha)?;
+        check_not_negative("xi", xi)?;
+        if regularizer.dim() != domain.len() {
+            return Err(ModelError::WrongLength {
+                name: "regularizer",
+                expected: domain.len(),
+                found: regularizer.dim(),
+            });
+        }
+        Ok(Self {
+            curvature: curvature(
+                operator.gram_spectrum(weights),
+                alpha,
+                regularizer.lipschitz(),
+                xi,
+            )?,
+            rounding: Rounding {
+                operator_norm: operator.gram_spectrum(Weights::Uniform).max.sqrt(),
+                largest_weight: weights.range().max,
+                roundings: operator.roundings(),
+                data_norm: norm(data),
+                regularizer: 0.0,
+                xi,
+            },
+            operator,
+            data,
+            weights,
+            regularizer,
+            alpha,
+            xi,
+        })
+    }
+
+    /// Overwrites `misfit` with `$Ax - y$`.
+    fn misfit(&self, x: &[f64], scratch: &mut VariationalScratch<A::Scratch>) {
+        self.operator
+            .apply(x, &mut scratch.misfit, &mut scratch.operator);
+        for (misfit, data) in scratch.misfit.iter_mut().zip(self.data) {
+            *misfit -= data;
+        }
+    }
+
+    /// Calls `visit` for every sample of the data with its weight and misfit.
+    fn weighted<'s>(&'s self, misfit: &'s mut [f64]) -> impl Iterator<Item = (f64, &'s mut [f64])> {
+        let parts = self.operator.codomain().num_parts();
+        let weights = self.weights;
+        misfit
+            .chunks_exact_mut(parts)
+            .enumerate()
+            .map(move |(index, misfit)| match weights {
+                Weights::Uniform => (1.0, misfit),
+                Weights::Diagonal(weights) => (weights[index], misfit),
+            })
+    }
+}
+
+impl<A: LinearOperator, R: Regularizer> StronglyConvex for Variational<'_, A, R> {
+    type Scratch = VariationalScratch<A::Scratch>;
+
+    fn dim(&self) -> usize {
+        self.operator.domain().len()
+    }
+
+    fn curvature(&self) -> Curvature {
+        self.curvature
+    }
+
+    fn scratch(&self) -> Self::Scratch {
+        VariationalScratch {
+            misfit: vec![0.0; self.operator.codomain().len()],
+            operator: self.operator.scratch(),
+        }
+    }
+
+    fn gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut Self::Scratch) {
+        self.misfit(x, scratch);
+        if self.weights != Weights::Uniform {
+            for (weight, misfit) in self.weighted(&mut scratch.misfit) {
+                for misfit in misfit {
+                    *misfit *= weight;
+                }
+            }
+        }
+        self.operator
+            .apply_adjoint(&scratch.misfit, gradient, &mut scratch.operator);
+        for (gradient, x) in gradient.iter_mut().zip(x) {
+            *gradient += self.xi * x;
+        }
+        self.regularizer.add_gradient(self.alpha, x, gradient);
+    }
+
+    fn value(&self, x: &[f64], scratch: &mut Self::Scratch) -> f64 {
+        self.misfit(x, scratch);
+        let data: f64 = self
+            .weighted(&mut scratch.misfit)
+            .map(|(weight, misfit)| weight * misfit.iter().map(|m| m * m).sum::<f64>())
+            .sum();
+        let squares: f64 = x.iter().map(|x| x * x).sum();
+        0.5 * data + self.alpha * self.regularizer.value(x) + 0.5 * self.xi * squares
+    }
+
+    fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+        let rounding = Rounding {
+            regularizer: self.alpha * self.regularizer.gradient_rounding(x_norm),
+            ..self.rounding
+        };
+        rounding.bound(x_norm, gradient_norm)
+    }
+}

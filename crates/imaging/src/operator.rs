@@ -1,0 +1,105 @@
+//! Linear operators `$A$` from an unknown to its data.
+
+mod convolution;
+mod fourier;
+mod identity;
+mod mask;
+
+pub use convolution::Convolution;
+pub use fourier::{Fourier, FourierScratch};
+pub(crate) use fourier::{load, store};
+pub use identity::Identity;
+pub use mask::Mask;
+
+use crate::error::{ModelError, check_not_negative, check_values};
+use crate::grid::Grid;
+
+/// A linear operator with its adjoint, with respect to the real inner product of the stored `f64`.
+///
+/// For complex samples that is the real part of the complex inner product, so that the adjoint of a complex matrix is its
+/// conjugate transpose. Check your own with [`testing::adjoint_deviation`](crate::testing::adjoint_deviation).
+pub trait LinearOperator: Sync {
+    /// Whatever `apply` and `apply_adjoint` need besides their arguments; `()` if nothing.
+    type Scratch: Send;
+
+    /// The grid of the unknown.
+    fn domain(&self) -> Grid;
+
+    /// The grid of the data; `Grid::line` for data without a shape.
+    fn codomain(&self) -> Grid;
+
+    /// A scratch space that fits this operator.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// Overwrites `out` with `$Ax$`. Must not allocate.
+    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut Self::Scratch);
+
+    /// Overwrites `out` with `$A^*y$`. Must not allocate.
+    fn apply_adjoint(&self, y: &[f64], out: &mut [f64], scratch: &mut Self::Scratch);
+
+    /// Bounds on the eigenvalues of `$A^* S A$`, where `$S$` is the diagonal of `weights`. The tighter, the faster the solve.
+    fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum;
+
+    /// How many unit roundoffs `apply` and `apply_adjoint` may be off, relative to `$\|A\|\|x\|$`.
+    ///
+    /// The default covers sums over all samples.
+    fn roundings(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a length is far below 2^53")]
+        let terms = self.domain().len().max(self.codomain().len()) as f64;
+        terms
+    }
+}
+
+/// The diagonal `$S$` of the weighted data term `$\frac12\|Ax - y\|_S^2$`: one weight per sample of the data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Weights<'a> {
+    /// All weights are 1.
+    Uniform,
+    /// These weights, finite and not negative.
+    Diagonal(&'a [f64]),
+}
+
+impl Weights<'_> {
+    /// The smallest and the largest weight.
+    #[must_use]
+    pub fn range(self) -> Spectrum {
+        match self {
+            Self::Uniform => Spectrum { min: 1.0, max: 1.0 },
+            Self::Diagonal(weights) => Spectrum::enclosing(weights.iter().copied()),
+        }
+    }
+
+    pub(crate) fn check(self, num_samples: usize) -> Result<(), ModelError> {
+        if let Self::Diagonal(weights) = self {
+            check_values("weights", weights, num_samples)?;
+            for &weight in weights {
+                check_not_negative("weights", weight)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An interval that contains all eigenvalues of a symmetric operator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spectrum {
+    /// No eigenvalue is smaller.
+    pub min: f64,
+    /// No eigenvalue is larger.
+    pub max: f64,
+}
+
+impl Spectrum {
+    /// The smallest interval that contains `values`.
+    #[must_use]
+    pub fn enclosing(values: impl IntoIterator<Item = f64>) -> Self {
+        let empty = Self {
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+        };
+        values.into_iter().fold(empty, |spectrum, value| Self {
+            min: spectrum.min.min(value),
+            max: spectrum.max.max(value),
+        })
+    }
+}

@@ -1,0 +1,131 @@
+use num_complex::Complex;
+
+use crate::error::{ModelError, check_values};
+use crate::grid::{Field, Grid, Shape};
+use crate::operator::fourier::{FourierScratch, Transform, load, store};
+use crate::operator::{LinearOperator, Spectrum, Weights};
+
+/// Circular convolution with a centred kernel, `$(Ax)_j = \sum_k h_k x_{j - k}$`: blur, computed by Fourier transforms.
+///
+/// ```
+/// use imaging::{Convolution, Grid, LinearOperator};
+/// let blur = Convolution::new(Grid::line(5), &[0.25, 0.5, 0.25], Grid::line(3))?;
+/// let mut blurred = [0.0; 5];
+/// blur.apply(&[0.0, 0.0, 4.0, 0.0, 0.0], &mut blurred, &mut blur.scratch());
+/// for (blurred, expected) in blurred.iter().zip([0.0, 1.0, 2.0, 1.0, 0.0]) {
+///     assert!((blurred - expected).abs() < 1e-14);
+/// }
+/// # Ok::<(), imaging::ModelError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Convolution {
+    grid: Grid,
+    transform: Transform,
+    /// Eigenvalues of `$A$` over `$N$`: the forward and inverse transforms are unscaled.
+    response: Vec<Complex<f64>>,
+    spectrum: Spectrum,
+}
+
+impl Convolution {
+    /// The real `kernel` on `kernel_grid` has its origin in the middle: at `(rows / 2, cols / 2)`, rounded down.
+    ///
+    /// # Errors
+    /// When a grid is empty, the kernel's grid is complex or has another number of axes, or the kernel does not fit its
+    /// grid or is not finite.
+    pub fn new(grid: Grid, kernel: &[f64], kernel_grid: Grid) -> Result<Self, ModelError> {
+        let transform = Transform::new(grid)?;
+        if kernel_grid.is_empty() {
+            return Err(ModelError::EmptyGrid);
+        }
+        if kernel_grid.field() != Field::Real || kernel_grid.num_axes() != grid.num_axes() {
+            return Err(ModelError::WrongGrid {
+                needed: match grid.shape() {
+                    Shape::Line { .. } => "a real line for the kernel",
+                    Shape::Image { .. } => "a real image for the kernel",
+                },
+            });
+        }
+        check_values("kernel", kernel, kernel_grid.len())?;
+
+        let (rows, cols) = grid.rows_and_cols();
+        let (kernel_rows, kernel_cols) = kernel_grid.rows_and_cols();
+        let mut scratch = transform.scratch();
+        scratch.samples.fill(Complex::new(0.0, 0.0));
+        for (index, &value) in kernel.iter().enumerate() {
+            // (row - kernel_rows / 2) mod rows, without going below zero
+            let shifted = |at: usize, origin: usize, len: usize| (at + len - origin % len) % len;
+            let row = shifted(index / kernel_cols, kernel_rows / 2, rows);
+            let col = shifted(index % kernel_cols, kernel_cols / 2, cols);
+            scratch.samples[row * cols + col].re += value;
+        }
+        transform.forward(&mut scratch);
+
+        // The eigenvalues are known up to rounding; the spectrum must hold all the same.
+        let mass: f64 = kernel.iter().map(|h| h.abs()).sum();
+        let slack = 0.5 * f64::EPSILON * transform.roundings() * mass;
+        let moduli = Spectrum::enclosing(scratch.samples.iter().map(|value| value.norm()));
+        let scale = transform.unitary_scale().powi(2);
+        Ok(Self {
+            grid,
+            response: scratch.samples.iter().map(|value| value * scale).collect(),
+            transform,
+            spectrum: Spectrum {
+                min: (moduli.min - slack).max(0.0).powi(2),
+                max: (moduli.max + slack).powi(2),
+            },
+        })
+    }
+
+    fn multiply(
+        &self,
+        x: &[f64],
+        out: &mut [f64],
+        scratch: &mut FourierScratch,
+        respond: impl Fn(Complex<f64>) -> Complex<f64>,
+    ) {
+        load(self.grid.field(), x, &mut scratch.samples);
+        self.transform.forward(scratch);
+        for (sample, &response) in scratch.samples.iter_mut().zip(&self.response) {
+            *sample *= respond(response);
+        }
+        self.transform.inverse(scratch);
+        store(self.grid.field(), &scratch.samples, 1.0, out);
+    }
+}
+
+impl LinearOperator for Convolution {
+    type Scratch = FourierScratch;
+
+    fn domain(&self) -> Grid {
+        self.grid
+    }
+
+    fn codomain(&self) -> Grid {
+        self.grid
+    }
+
+    fn scratch(&self) -> FourierScratch {
+        self.transform.scratch()
+    }
+
+    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut FourierScratch) {
+        self.multiply(x, out, scratch, |response| response);
+    }
+
+    fn apply_adjoint(&self, y: &[f64], out: &mut [f64], scratch: &mut FourierScratch) {
+        self.multiply(y, out, scratch, |response| response.conj());
+    }
+
+    fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum {
+        let weights = weights.range();
+        Spectrum {
+            min: weights.min * self.spectrum.min,
+            max: weights.max * self.spectrum.max,
+        }
+    }
+
+    fn roundings(&self) -> f64 {
+        // Forward, multiply with a response that was itself computed, inverse.
+        3.0 * self.transform.roundings() + 4.0
+    }
+}

@@ -1,0 +1,269 @@
+use std::fmt;
+use std::sync::Arc;
+
+use num_complex::Complex;
+use rustfft::{Fft, FftPlanner};
+
+use crate::error::ModelError;
+use crate::grid::{Field, Grid};
+use crate::operator::{LinearOperator, Spectrum, Weights};
+
+/// The unitary discrete Fourier transform in 1D or 2D, `$\widehat x_k = N^{-1/2} \sum_j x_j e^{-2\pi i jk/N}$`.
+///
+/// The data are complex, in the order of the transform: frequency zero first, not centred. The unknown is complex, or real,
+/// in which case the adjoint takes the real part.
+///
+/// ```
+/// use imaging::{Fourier, Grid, LinearOperator};
+/// let fourier = Fourier::new(Grid::line(4))?;
+/// let mut frequencies = [0.0; 8];
+/// fourier.apply(&[1.0; 4], &mut frequencies, &mut fourier.scratch());
+/// assert_eq!(frequencies, [2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+/// # Ok::<(), imaging::ModelError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Fourier {
+    domain: Grid,
+    transform: Transform,
+}
+
+impl Fourier {
+    /// Plans the transform of unknowns on `domain`. Costs more than a transform: make it once, and share it.
+    ///
+    /// # Errors
+    /// When the grid is empty.
+    pub fn new(domain: Grid) -> Result<Self, ModelError> {
+        Ok(Self {
+            domain,
+            transform: Transform::new(domain)?,
+        })
+    }
+
+    pub(crate) const fn transform(&self) -> &Transform {
+        &self.transform
+    }
+}
+
+/// Working memory of a [`Fourier`] transform.
+#[derive(Clone, Debug)]
+pub struct FourierScratch {
+    pub(crate) samples: Vec<Complex<f64>>,
+    transposed: Vec<Complex<f64>>,
+    work: Vec<Complex<f64>>,
+}
+
+impl LinearOperator for Fourier {
+    type Scratch = FourierScratch;
+
+    fn domain(&self) -> Grid {
+        self.domain
+    }
+
+    fn codomain(&self) -> Grid {
+        self.domain.complex()
+    }
+
+    fn scratch(&self) -> FourierScratch {
+        self.transform.scratch()
+    }
+
+    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut FourierScratch) {
+        load(self.domain.field(), x, &mut scratch.samples);
+        self.transform.forward(scratch);
+        store(
+            Field::Complex,
+            &scratch.samples,
+            self.transform.unitary_scale(),
+            out,
+        );
+    }
+
+    fn apply_adjoint(&self, y: &[f64], out: &mut [f64], scratch: &mut FourierScratch) {
+        load(Field::Complex, y, &mut scratch.samples);
+        self.transform.inverse(scratch);
+        store(
+            self.domain.field(),
+            &scratch.samples,
+            self.transform.unitary_scale(),
+            out,
+        );
+    }
+
+    fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum {
+        match (weights, self.domain.field()) {
+            (Weights::Uniform, _) | (_, Field::Complex) => weights.range(),
+            // A real unknown sees each frequency together with its negative.
+            (Weights::Diagonal(weights), Field::Real) => {
+                let (rows, cols) = self.domain.rows_and_cols();
+                Spectrum::enclosing((0..rows * cols).map(|index| {
+                    let (row, col) = (index / cols, index % cols);
+                    let mirrored = (rows - row) % rows * cols + (cols - col) % cols;
+                    0.5 * (weights[index] + weights[mirrored])
+                }))
+            }
+        }
+    }
+
+    fn roundings(&self) -> f64 {
+        self.transform.roundings()
+    }
+}
+
+/// Copies real or interleaved samples into complex ones.
+pub(crate) fn load(field: Field, x: &[f64], samples: &mut [Complex<f64>]) {
+    match field {
+        Field::Real => {
+            for (sample, &re) in samples.iter_mut().zip(x) {
+                *sample = Complex::new(re, 0.0);
+            }
+        }
+        Field::Complex => {
+            let (pairs, _) = x.as_chunks::<2>();
+            for (sample, &[re, im]) in samples.iter_mut().zip(pairs) {
+                *sample = Complex::new(re, im);
+            }
+        }
+    }
+}
+
+/// Copies complex samples times `scale` into real or interleaved ones.
+pub(crate) fn store(field: Field, samples: &[Complex<f64>], scale: f64, out: &mut [f64]) {
+    match field {
+        Field::Real => {
+            for (out, sample) in out.iter_mut().zip(samples) {
+                *out = scale * sample.re;
+            }
+        }
+        Field::Complex => {
+            let (pairs, _) = out.as_chunks_mut::<2>();
+            for ([re, im], sample) in pairs.iter_mut().zip(samples) {
+                *re = scale * sample.re;
+                *im = scale * sample.im;
+            }
+        }
+    }
+}
+
+/// The plans of an unscaled transform and its inverse, in place on [`FourierScratch::samples`].
+#[derive(Clone)]
+pub(crate) struct Transform {
+    rows: usize,
+    cols: usize,
+    forward: AxisPlans,
+    inverse: AxisPlans,
+}
+
+#[derive(Clone)]
+struct AxisPlans {
+    along_rows: Arc<dyn Fft<f64>>,
+    along_cols: Arc<dyn Fft<f64>>,
+}
+
+impl Transform {
+    pub(crate) fn new(grid: Grid) -> Result<Self, ModelError> {
+        if grid.is_empty() {
+            return Err(ModelError::EmptyGrid);
+        }
+        let (rows, cols) = grid.rows_and_cols();
+        let mut planner = FftPlanner::new();
+        Ok(Self {
+            rows,
+            cols,
+            forward: AxisPlans {
+                along_rows: planner.plan_fft_forward(cols),
+                along_cols: planner.plan_fft_forward(rows),
+            },
+            inverse: AxisPlans {
+                along_rows: planner.plan_fft_inverse(cols),
+                along_cols: planner.plan_fft_inverse(rows),
+            },
+        })
+    }
+
+    pub(crate) fn scratch(&self) -> FourierScratch {
+        let zero = Complex::new(0.0, 0.0);
+        let num_samples = self.rows * self.cols;
+        let plans = [&self.forward, &self.inverse];
+        let work = plans
+            .iter()
+            .flat_map(|plans| [&plans.along_rows, &plans.along_cols])
+            .map(|plan| plan.get_inplace_scratch_len())
+            .max()
+            .unwrap_or(0);
+        FourierScratch {
+            samples: vec![zero; num_samples],
+            transposed: vec![zero; if self.rows > 1 { num_samples } else { 0 }],
+            work: vec![zero; work],
+        }
+    }
+
+    /// `$N^{-1/2}$`, which makes the transform unitary.
+    pub(crate) fn unitary_scale(&self) -> f64 {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a number of samples is far below 2^53"
+        )]
+        let num_samples = (self.rows * self.cols) as f64;
+        num_samples.sqrt().recip()
+    }
+
+    pub(crate) fn forward(&self, scratch: &mut FourierScratch) {
+        self.run(&self.forward, scratch);
+    }
+
+    pub(crate) fn inverse(&self, scratch: &mut FourierScratch) {
+        self.run(&self.inverse, scratch);
+    }
+
+    /// A transform by powers of two is off by at most `$8 u \log_2 N$` (Higham, *Accuracy and Stability of Numerical
+    /// Algorithms*, Theorem 24.2, with accurate twiddle factors); we allow others, which may be computed by way of a longer
+    /// convolution, four times that.
+    pub(crate) fn roundings(&self) -> f64 {
+        let along = |len: usize| {
+            let factors = f64::from(usize::BITS - (len - 1).leading_zeros());
+            if len.is_power_of_two() {
+                8.0 * factors
+            } else {
+                32.0 * (factors + 2.0)
+            }
+        };
+        along(self.rows) + along(self.cols) + 2.0
+    }
+
+    fn run(&self, plans: &AxisPlans, scratch: &mut FourierScratch) {
+        let FourierScratch {
+            samples,
+            transposed,
+            work,
+        } = scratch;
+        plans.along_rows.process_with_scratch(samples, work);
+        if self.rows > 1 {
+            transpose(samples, self.rows, self.cols, transposed);
+            plans.along_cols.process_with_scratch(transposed, work);
+            transpose(transposed, self.cols, self.rows, samples);
+        }
+    }
+}
+
+/// Writes the transpose of the `rows x cols` matrix `from`, by tiles that fit the cache.
+fn transpose(from: &[Complex<f64>], rows: usize, cols: usize, to: &mut [Complex<f64>]) {
+    const TILE: usize = 16;
+    for row_tile in (0..rows).step_by(TILE) {
+        for col_tile in (0..cols).step_by(TILE) {
+            for row in row_tile..rows.min(row_tile + TILE) {
+                for col in col_tile..cols.min(col_tile + TILE) {
+                    to[col * rows + row] = from[row * cols + col];
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Transform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transform")
+            .field("rows", &self.rows)
+            .field("cols", &self.cols)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,46 @@
+use crate::grid::Grid;
+use crate::operator::{LinearOperator, Spectrum, Weights};
+
+/// `$A = I$`: the data are the unknown plus noise.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    grid: Grid,
+}
+
+impl Identity {
+    /// On this grid.
+    #[must_use]
+    pub const fn new(grid: Grid) -> Self {
+        Self { grid }
+    }
+}
+
+impl LinearOperator for Identity {
+    type Scratch = ();
+
+    fn domain(&self) -> Grid {
+        self.grid
+    }
+
+    fn codomain(&self) -> Grid {
+        self.grid
+    }
+
+    fn scratch(&self) {}
+
+    fn apply(&self, x: &[f64], out: &mut [f64], (): &mut ()) {
+        out.copy_from_slice(x);
+    }
+
+    fn apply_adjoint(&self, y: &[f64], out: &mut [f64], (): &mut ()) {
+        out.copy_from_slice(y);
+    }
+
+    fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum {
+        weights.range()
+    }
+
+    fn roundings(&self) -> f64 {
+        0.0
+    }
+}

@@ -1,0 +1,92 @@
+//! Reproducible randomness: a seed and an item number name a random stream.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+/// Names a family of independent random streams.
+///
+/// Item `index` of a family has a `ChaCha8` stream of its own: it is the same whatever the number of items, the order
+/// in which they are made and the number of threads. Streams of different use never share random numbers either, so
+/// one seed may serve for an image and for the noise on it.
+///
+/// ```
+/// use imaging::{Seed, phantom};
+///
+/// let seed = Seed::new(7);
+/// let third = phantom::box_function(64, seed, 2)?;
+/// let all: Vec<_> = (0..5).map(|i| phantom::box_function(64, seed, i)).collect::<Result<_, _>>()?;
+/// assert_eq!(third, all[2]);
+/// # Ok::<(), imaging::phantom::PhantomError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seed(u64);
+
+/// What a stream is used for. The tag is part of the key, hence part of the users' data: never change one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    BoxFunction,
+    DeadLeaves,
+    Noise,
+    ComplexNoise,
+}
+
+impl Purpose {
+    const fn tag(self) -> [u8; 8] {
+        match self {
+            Self::BoxFunction => *b"box func",
+            Self::DeadLeaves => *b"deadleaf",
+            Self::Noise => *b"noise   ",
+            Self::ComplexNoise => *b"noise C ",
+        }
+    }
+}
+
+impl Seed {
+    /// The family of streams with this number.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The stream of one item. The key is the seed (little-endian), the tag, then zeros; the stream number is `index`.
+    pub(crate) fn stream(self, purpose: Purpose, index: usize) -> ChaCha8Rng {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&self.0.to_le_bytes());
+        key[8..16].copy_from_slice(&purpose.tag());
+        let mut rng = ChaCha8Rng::from_seed(key);
+        rng.set_stream(index as u64);
+        rng
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::Rng;
+    use std::collections::HashSet;
+
+    #[test]
+    fn seed_purpose_and_index_each_change_the_stream() {
+        let purposes = [
+            Purpose::BoxFunction,
+            Purpose::DeadLeaves,
+            Purpose::Noise,
+            Purpose::ComplexNoise,
+        ];
+        let mut seen = HashSet::new();
+        for seed in [0, 1, 1 << 40, u64::MAX] {
+            for purpose in purposes {
+                for index in [0, 1, 2, usize::MAX] {
+                    let mut rng = Seed::new(seed).stream(purpose, index);
+                    let first = rng.next_u64();
+                    assert!(
+                        seen.insert(first),
+                        "{seed} {purpose:?} {index} repeats a stream"
+                    );
+                    let again = Seed::new(seed).stream(purpose, index).next_u64();
+                    assert_eq!(first, again);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A prepared reconstruction allocates nothing. No test harness: its threads allocate too.
+
+use std::alloc::System;
+
+use imaging::{
+    Convolution, Denoising, Differences, Fourier, FourierSampling, Grid, Identity, LinearOperator,
+    Mask, TvParameters, Variational, Weights,
+};
+use lowlevel::{Domain, ErrorBound, Method, Solver, State, Stop, StronglyConvex};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const PARAMETERS: TvParameters = TvParameters {
+    alpha: 0.1,
+    nu: 0.1,
+    xi: 0.1,
+};
+
+fn check<O: StronglyConvex>(name: &str, objective: &O) {
+    let target = ErrorBound::new(1e-6).expect("positive");
+    let mut scratch = objective.scratch();
+    let mut state = State::new(vec![0.0; objective.dim()]);
+    for method in [
+        Method::GRADIENT_DESCENT,
+        Method::FISTA,
+        Method::FISTA_TWO_GRADIENTS,
+    ] {
+        for domain in [Domain::Whole, Domain::NON_NEGATIVE] {
+            let solver = Solver { method, domain };
+            state.restart(|x| x.fill(0.0));
+            let region = Region::new(ALLOCATOR);
+            let solved =
+                solver.minimize(objective, Stop::accuracy(target), &mut state, &mut scratch);
+            let change = region.change();
+            assert!(solved.is_ok_and(|solved| solved.iterations > 1 && solved.error <= target));
+            let count = change.allocations + change.reallocations;
+            assert_eq!(count, 0, "{name} {method:?} {domain:?}");
+        }
+    }
+}
+
+fn check_operator<A: LinearOperator>(name: &str, operator: &A) {
+    let data: Vec<f64> = (0_u32..)
+        .map(|i| f64::from(i % 7))
+        .take(operator.codomain().len())
+        .collect();
+    let paper = Differences::IMAGE_OF_PAPER;
+    let model = Variational::tv(operator, &data, Weights::Uniform, paper, PARAMETERS);
+    check(name, &model.expect("the data fit"));
+}
+
+fn main() {
+    let data: Vec<f64> = (0_u32..64).map(|i| f64::from(i % 5)).collect();
+    let line = Denoising::new(Grid::line(64), &data, PARAMETERS).expect("the data fit");
+    check("denoising a line", &line);
+    let image = Denoising::new(Grid::image(8, 8), &data, PARAMETERS).expect("the data fit");
+    check("denoising an image", &image);
+    let fourier = Fourier::new(Grid::line(32).complex()).expect("not empty");
+    let weights = [0.5; 32];
+    let sampling = FourierSampling::new(&fourier, &data, &weights, PARAMETERS);
+    check("sampling", &sampling.expect("the data fit"));
+
+    let grid = Grid::image(6, 10);
+    check_operator("identity", &Identity::new(grid.complex()));
+    let kept = (0..60).map(|i| i % 3 > 0).collect();
+    check_operator("mask", &Mask::new(grid, kept).expect("as many as samples"));
+    check_operator("Fourier", &Fourier::new(grid).expect("not empty"));
+    let kernel = Grid::image(3, 3);
+    check_operator(
+        "blur",
+        &Convolution::new(grid, &[0.1; 9], kernel).expect("fits"),
+    );
+
+    // The counter does count.
+    let region = Region::new(ALLOCATOR);
+    drop(std::hint::black_box(vec![0_u8; 64]));
+    assert_eq!(region.change().allocations, 1);
+}

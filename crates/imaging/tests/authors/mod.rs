@@ -1,0 +1,79 @@
+//! The authors' training data, regenerated from their seed.
+
+/// NumPy's legacy generator: MT19937 (Matsumoto & Nishimura 1998), doubles of 53 bits, and normal deviates by Marsaglia's
+/// polar method, of which one of each pair is kept for the next call.
+pub(crate) struct LegacyRandom {
+    state: [u32; 624],
+    next: usize,
+    kept: Option<f64>,
+}
+
+impl LegacyRandom {
+    pub(crate) fn new(seed: u32) -> Self {
+        let mut state = [seed; 624];
+        for i in 1..624 {
+            let previous = state[i - 1] ^ (state[i - 1] >> 30);
+            let index = u32::try_from(i).expect("small");
+            state[i] = previous.wrapping_mul(1_812_433_253).wrapping_add(index);
+        }
+        Self {
+            state,
+            next: 624,
+            kept: None,
+        }
+    }
+
+    fn word(&mut self) -> u32 {
+        if self.next == 624 {
+            for i in 0..624 {
+                let joined =
+                    (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % 624] & 0x7fff_ffff);
+                let twist = if joined & 1 == 1 { 0x9908_b0df } else { 0 };
+                self.state[i] = self.state[(i + 397) % 624] ^ (joined >> 1) ^ twist;
+            }
+            self.next = 0;
+        }
+        let mut word = self.state[self.next];
+        self.next += 1;
+        word ^= word >> 11;
+        word ^= (word << 7) & 0x9d2c_5680;
+        word ^= (word << 15) & 0xefc6_0000;
+        word ^ (word >> 18)
+    }
+
+    pub(crate) fn uniform(&mut self) -> f64 {
+        let (high, low) = (self.word() >> 5, self.word() >> 6);
+        (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
+    }
+
+    pub(crate) fn normal(&mut self) -> f64 {
+        if let Some(kept) = self.kept.take() {
+            return kept;
+        }
+        loop {
+            let (a, b) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
+            let square = a * a + b * b;
+            if square < 1.0 && square != 0.0 {
+                let factor = (-2.0 * square.ln() / square).sqrt();
+                self.kept = Some(factor * a);
+                return factor * b;
+            }
+        }
+    }
+
+    /// A box function on `num_pixels` points of [-2, 2].
+    pub(crate) fn box_function(&mut self, num_pixels: u32) -> Vec<f64> {
+        let centre = -1.0 + 2.0 * self.uniform();
+        let radius = 0.5 + 0.5 * self.uniform();
+        let step = 4.0 / f64::from(num_pixels - 1);
+        let inside = |j| (f64::from(j) * step - 2.0 - centre).abs() < radius;
+        (0..num_pixels)
+            .map(|j| if inside(j) { 1.0 } else { 0.0 })
+            .collect()
+    }
+
+    /// `x` with Gaussian noise.
+    pub(crate) fn noisy(&mut self, x: &[f64], sigma: f64) -> Vec<f64> {
+        x.iter().map(|x| x + sigma * self.normal()).collect()
+    }
+}

@@ -1,0 +1,332 @@
+//! Operators against their naive dense twins: values, adjoints and spectra.
+
+use std::f64::consts::TAU;
+
+use imaging::testing::adjoint_deviation;
+use imaging::{
+    Boundary, Convolution, Differences, Direction, Field, Fourier, Grid, Identity, LinearOperator,
+    Mask, Regularizer, SmoothedTv, Weights,
+};
+use proptest::prelude::*;
+
+fn grids() -> impl Strategy<Value = Grid> {
+    let line = (1_usize..20).prop_map(Grid::line);
+    let image = (1_usize..7, 1_usize..7).prop_map(|(rows, cols)| Grid::image(rows, cols));
+    (prop_oneof![line, image], any::<bool>())
+        .prop_map(|(grid, complex)| if complex { grid.complex() } else { grid })
+}
+
+fn vector(len: usize) -> impl Strategy<Value = Vec<f64>> {
+    proptest::collection::vec(-1.0..1.0_f64, len)
+}
+
+/// A grid with an unknown, data of the same number of samples (complex), and weights.
+fn inputs() -> impl Strategy<Value = (Grid, Vec<f64>, Vec<f64>, Vec<f64>)> {
+    grids().prop_flat_map(|grid| {
+        let weights =
+            proptest::collection::vec(prop_oneof![Just(0.0), 0.0..3.0_f64], grid.num_samples());
+        (
+            Just(grid),
+            vector(grid.len()),
+            vector(grid.complex().len()),
+            weights,
+        )
+    })
+}
+
+fn sample(grid: Grid, x: &[f64], index: usize) -> (f64, f64) {
+    match grid.field() {
+        Field::Real => (x[index], 0.0),
+        Field::Complex => (x[2 * index], x[2 * index + 1]),
+    }
+}
+
+/// `$N^{-1/2} \sum_j x_j e^{-2\pi i \langle j, k\rangle}$` as it is written.
+fn naive_fourier(grid: Grid, x: &[f64]) -> Vec<f64> {
+    let (rows, cols) = grid.rows_and_cols();
+    let scale = 1.0 / as_f64(rows * cols).sqrt();
+    let mut out = Vec::new();
+    for k in 0..rows * cols {
+        let (mut re, mut im) = (0.0, 0.0);
+        for j in 0..rows * cols {
+            let phase = as_f64(j / cols * (k / cols)) / as_f64(rows)
+                + as_f64(j % cols * (k % cols)) / as_f64(cols);
+            let (sin, cos) = (-TAU * phase).sin_cos();
+            let (a, b) = sample(grid, x, j);
+            re += a * cos - b * sin;
+            im += a * sin + b * cos;
+        }
+        out.extend([scale * re, scale * im]);
+    }
+    out
+}
+
+/// `$\sum_k h_k x_{j-k}$` as it is written, indices wrapped around.
+fn naive_convolution(grid: Grid, x: &[f64], kernel: &[f64], kernel_grid: Grid) -> Vec<f64> {
+    let (rows, cols) = grid.rows_and_cols();
+    let (kernel_rows, kernel_cols) = kernel_grid.rows_and_cols();
+    let parts = grid.num_parts();
+    let wrap = |at: usize, k: usize, middle: usize, len: usize| (at + middle + len * k - k) % len;
+    let mut out = vec![0.0; grid.len()];
+    for row in 0..rows {
+        for col in 0..cols {
+            for a in 0..kernel_rows {
+                for b in 0..kernel_cols {
+                    let from = wrap(row, a, kernel_rows / 2, rows) * cols
+                        + wrap(col, b, kernel_cols / 2, cols);
+                    for part in 0..parts {
+                        out[parts * (row * cols + col) + part] +=
+                            kernel[a * kernel_cols + b] * x[parts * from + part];
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+fn as_f64(n: usize) -> f64 {
+    f64::from(u32::try_from(n).expect("small"))
+}
+
+fn signed(n: usize) -> i64 {
+    i64::try_from(n).expect("small")
+}
+
+fn close(a: &[f64], b: &[f64], tolerance: f64) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance)
+}
+
+fn apply<A: LinearOperator>(operator: &A, x: &[f64]) -> Vec<f64> {
+    let mut out = vec![f64::NAN; operator.codomain().len()];
+    operator.apply(x, &mut out, &mut operator.scratch());
+    out
+}
+
+/// Eigenvalues of the dense `$A^*SA$` by Jacobi rotations.
+fn gram_eigenvalues<A: LinearOperator>(operator: &A, weights: &[f64]) -> Vec<f64> {
+    let dim = operator.domain().len();
+    let parts = operator.codomain().num_parts();
+    let columns: Vec<Vec<f64>> = (0..dim)
+        .map(|j| {
+            let mut unit = vec![0.0; dim];
+            unit[j] = 1.0;
+            apply(operator, &unit)
+        })
+        .collect();
+    let mut gram = vec![vec![0.0; dim]; dim];
+    for i in 0..dim {
+        for j in 0..dim {
+            let products = columns[i].iter().zip(&columns[j]).enumerate();
+            gram[i][j] = products.map(|(k, (a, b))| weights[k / parts] * a * b).sum();
+        }
+    }
+    for _ in 0..60 {
+        for p in 0..dim {
+            for q in 0..p {
+                if gram[p][q].abs() < 1e-300 {
+                    continue;
+                }
+                let angle = 0.5 * (2.0 * gram[p][q]).atan2(gram[q][q] - gram[p][p]);
+                let (s, c) = angle.sin_cos();
+                for row in &mut gram {
+                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+                }
+                let (row_p, row_q) = (gram[p].clone(), gram[q].clone());
+                gram[p] = row_p
+                    .iter()
+                    .zip(&row_q)
+                    .map(|(a, b)| c * a - s * b)
+                    .collect();
+                gram[q] = row_p
+                    .iter()
+                    .zip(&row_q)
+                    .map(|(a, b)| s * a + c * b)
+                    .collect();
+            }
+        }
+    }
+    (0..dim).map(|i| gram[i][i]).collect()
+}
+
+/// The spectrum contains all eigenvalues; if `tight`, its ends are eigenvalues.
+fn check_spectrum<A: LinearOperator>(
+    operator: &A,
+    weights: &[f64],
+    tight: bool,
+) -> Result<(), TestCaseError> {
+    let spectrum = operator.gram_spectrum(Weights::Diagonal(weights));
+    let eigenvalues = gram_eigenvalues(operator, weights);
+    let smallest = eigenvalues.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = eigenvalues
+        .iter()
+        .copied()
+        .fold(f64::NEG_INFINITY, f64::max);
+    prop_assert!(spectrum.min <= smallest + 1e-12 && spectrum.max >= largest - 1e-12);
+    if tight {
+        prop_assert!(
+            (spectrum.min - smallest).abs() < 1e-9 && (spectrum.max - largest).abs() < 1e-9,
+            "{spectrum:?} against [{smallest}, {largest}]"
+        );
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn fourier((grid, x, y, weights) in inputs()) {
+        let fourier = Fourier::new(grid).unwrap();
+        prop_assert!(close(&apply(&fourier, &x), &naive_fourier(grid, &x), 1e-12));
+        prop_assert!(adjoint_deviation(&fourier, &x, &y) < 1e-14);
+        check_spectrum(&fourier, &weights, true)?;
+        // Unitary: the adjoint undoes the transform.
+        let mut back = vec![0.0; x.len()];
+        fourier.apply_adjoint(&apply(&fourier, &x), &mut back, &mut fourier.scratch());
+        prop_assert!(close(&back, &x, 1e-13));
+    }
+
+    #[test]
+    fn identity_and_mask((grid, x, y, weights) in inputs()) {
+        let y = &y[..grid.len()];
+        let identity = Identity::new(grid);
+        prop_assert!(close(&apply(&identity, &x), &x, 0.0));
+        prop_assert!(adjoint_deviation(&identity, &x, y) < 1e-15);
+        check_spectrum(&identity, &weights, true)?;
+
+        let kept: Vec<bool> = weights.iter().map(|&w| w < 1.5).collect();
+        let mask = Mask::new(grid, kept.clone()).unwrap();
+        let parts = grid.num_parts();
+        let masked: Vec<f64> = x.iter().enumerate().map(|(i, x)| if kept[i / parts] { *x } else { 0.0 }).collect();
+        prop_assert!(close(&apply(&mask, &x), &masked, 0.0));
+        prop_assert!(adjoint_deviation(&mask, &x, y) < 1e-15);
+        check_spectrum(&mask, &weights, true)?;
+    }
+
+    #[test]
+    fn convolution(
+        (grid, x, y, weights) in inputs(),
+        (kernel_rows, kernel_cols) in (1_usize..5, 1_usize..9),
+        values in vector(32),
+    ) {
+        let y = &y[..grid.len()];
+        let kernel_grid = if grid.num_axes() == 1 { Grid::line(kernel_cols) } else { Grid::image(kernel_rows, kernel_cols) };
+        let kernel = &values[..kernel_grid.len()];
+        let blur = Convolution::new(grid, kernel, kernel_grid).unwrap();
+        let naive = naive_convolution(grid, &x, kernel, kernel_grid);
+        prop_assert!(close(&apply(&blur, &x), &naive, 1e-12));
+        prop_assert!(adjoint_deviation(&blur, &x, y) < 1e-14);
+        check_spectrum(&blur, &weights, false)?;
+        check_spectrum(&blur, &vec![1.0; weights.len()], true)?;
+    }
+
+    #[test]
+    fn smoothed_tv(
+        (grid, x, _, _) in inputs(),
+        direction in prop_oneof![Just(Direction::Backward), Just(Direction::Forward)],
+        boundary in prop_oneof![Just(Boundary::Zero), Just(Boundary::Symmetric), Just(Boundary::Periodic)],
+        nu in 0.05..1.0_f64,
+    ) {
+        let differences = Differences { direction, boundary };
+        let tv = SmoothedTv::new(grid, differences, nu).unwrap();
+        let naive = naive_tv(grid, differences, nu, &x);
+        prop_assert!((tv.value(&x) - naive).abs() <= 1e-12 * naive);
+        // Its gradient against central differences of the naive value.
+        let mut gradient = vec![0.0; x.len()];
+        tv.add_gradient(1.0, &x, &mut gradient);
+        for j in 0..x.len() {
+            let shifted = |by: f64| {
+                let mut x = x.clone();
+                x[j] += by;
+                naive_tv(grid, differences, nu, &x)
+            };
+            let slope = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
+            prop_assert!((slope - gradient[j]).abs() < 1e-6, "{slope} {}", gradient[j]);
+        }
+    }
+}
+
+/// The sum in the definition, with the picture padded by what the boundary puts around it.
+fn naive_tv(grid: Grid, differences: Differences, nu: f64, x: &[f64]) -> f64 {
+    let (rows, cols) = grid.rows_and_cols();
+    let at = |row: i64, col: i64| -> (f64, f64) {
+        let (height, width) = (signed(rows), signed(cols));
+        let (row, col) = match differences.boundary {
+            Boundary::Zero if !(0..height).contains(&row) || !(0..width).contains(&col) => {
+                return (0.0, 0.0);
+            }
+            Boundary::Zero => (row, col),
+            Boundary::Symmetric => (row.clamp(0, height - 1), col.clamp(0, width - 1)),
+            Boundary::Periodic => (row.rem_euclid(height), col.rem_euclid(width)),
+        };
+        sample(grid, x, usize::try_from(row * width + col).expect("inside"))
+    };
+    let toward = match differences.direction {
+        Direction::Backward => -1,
+        Direction::Forward => 1,
+    };
+    let mut sum = 0.0;
+    for row in 0..signed(rows) {
+        for col in 0..signed(cols) {
+            let mut squares = nu * nu;
+            let (a, b) = at(row, col);
+            let mut neighbours = vec![at(row, col + toward)];
+            if grid.num_axes() == 2 {
+                neighbours.push(at(row + toward, col));
+            }
+            for (c, d) in neighbours {
+                squares += (a - c).powi(2) + (b - d).powi(2);
+            }
+            sum += squares.sqrt();
+        }
+    }
+    sum
+}
+
+/// `|d|^2`: never above the constants of the paper, and close to them on long axes.
+#[test]
+fn the_constants_4_and_8_are_sharp() {
+    for (grid, constant) in [(Grid::line(400), 4.0), (Grid::image(60, 60), 8.0)] {
+        for boundary in [Boundary::Zero, Boundary::Symmetric, Boundary::Periodic] {
+            for direction in [Direction::Backward, Direction::Forward] {
+                let differences = Differences {
+                    direction,
+                    boundary,
+                };
+                assert!((Differences::norm_squared(grid) - constant).abs() < 1e-15);
+                // With a huge nu the gradient of nu TV_nu is the linear map D^T D: the Rayleigh quotient of the most
+                // oscillating vector, tapered at the border, comes close to the norm.
+                let nu = 1e9;
+                let tv = SmoothedTv::new(grid, differences, nu).unwrap();
+                assert!((tv.lipschitz() * nu - constant).abs() < 1e-9);
+                let (rows, cols) = grid.rows_and_cols();
+                let x: Vec<f64> = (0..rows * cols)
+                    .map(|i| {
+                        let sign = if (i / cols + i % cols) % 2 == 0 {
+                            1.0
+                        } else {
+                            -1.0
+                        };
+                        let taper = |at: usize, len: usize| {
+                            if len == 1 {
+                                1.0
+                            } else {
+                                (TAU / 2.0 * (as_f64(at) + 0.5) / as_f64(len)).sin()
+                            }
+                        };
+                        sign * taper(i / cols, rows) * taper(i % cols, cols)
+                    })
+                    .collect();
+                let mut image = vec![0.0; x.len()];
+                tv.add_gradient(nu, &x, &mut image);
+                let dot: f64 = x.iter().zip(&image).map(|(a, b)| a * b).sum();
+                let quotient = dot / x.iter().map(|x| x * x).sum::<f64>();
+                assert!(
+                    quotient <= constant && quotient > 0.99 * constant,
+                    "{grid:?} {differences:?}: {quotient}"
+                );
+            }
+        }
+    }
+}

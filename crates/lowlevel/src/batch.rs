@@ -8,6 +8,18 @@ use crate::state::State;
 impl Solver<'_> {
     /// Minimises each objective from the state beside it, as [`minimize`](Self::minimize) does.
     ///
+    /// ```
+    /// use lowlevel::{ErrorBound, Solver, State, Stop, testing::NesterovQuadratic};
+    ///
+    /// let objectives = [10.0, 100.0, 1000.0].map(|condition| NesterovQuadratic::new(10, 1.0, condition));
+    /// let mut states = vec![State::new(vec![1.0; 10]); 3];
+    /// let stop = Stop::accuracy(ErrorBound::new(1e-6)?);
+    /// for solved in Solver::default().minimize_all(&objectives, stop, &mut states) {
+    ///     assert!(solved?.error.value() <= 1e-6);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// With the feature `rayon` the solves share the threads of the current pool. Each is computed on its own, so the
     /// answers do not depend on the number of threads, to the last bit.
     ///

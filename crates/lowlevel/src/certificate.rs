@@ -83,6 +83,19 @@ impl fmt::LowerExp for ErrorBound {
 }
 
 /// What proves that a target is met.
+///
+/// ```
+/// use lowlevel::{Certificate, ErrorBound, Outcome, Solver, State, Stop, testing::NesterovQuadratic};
+///
+/// // The minimiser has entries between 0 and 1, so it is at most sqrt(10) from zero.
+/// let certificate = Certificate::Rate { initial: ErrorBound::new(10_f64.sqrt())? };
+/// let stop = Stop::Accuracy { target: ErrorBound::new(1e-6)?, certificate, max_iterations: None };
+/// let mut state = State::new(vec![0.0; 10]);
+/// let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
+/// let solved = Solver::default().minimize(&quadratic, stop, &mut state, &mut ())?;
+/// assert_eq!(solved.outcome, Outcome::Done);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Certificate {

@@ -3,6 +3,24 @@
 use std::fmt;
 
 /// The set over which a function is minimised.
+///
+/// Any closed convex set whose projection you can write down, such as a box:
+///
+/// ```
+/// use lowlevel::{Domain, ErrorBound, Solver, State, Stop, testing::NesterovQuadratic};
+///
+/// let project = |x: &mut [f64]| x.iter_mut().for_each(|x| *x = x.clamp(0.0, 0.5));
+/// let solver = Solver { domain: Domain::Convex(&project), ..Solver::default() };
+///
+/// let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
+/// let mut state = State::new(vec![1.0; 10]);
+/// let stop = Stop::accuracy(ErrorBound::new(1e-9)?);
+/// let solved = solver.minimize(&quadratic, stop, &mut state, &mut ())?;
+/// assert!(solved.error.value() <= 1e-9);
+/// assert!(state.point().iter().all(|x| (0.0..=0.5).contains(x)));
+/// assert!(quadratic.minimizer()[0] > 0.5 && state.point()[0] == 0.5); // the bound is active
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Default)]
 #[non_exhaustive]
 pub enum Domain<'a> {

@@ -118,6 +118,28 @@ impl<'a> Solver<'a> {
 
     /// Like [`minimize`](Self::minimize), watched by `observer`.
     ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use lowlevel::{ErrorBound, Outcome, Solver, State, Stop, testing::NesterovQuadratic};
+    ///
+    /// let mut errors = Vec::new();
+    /// let mut state = State::new(vec![10.0; 10]);
+    /// let solved = Solver::default().minimize_observed(
+    ///     &NesterovQuadratic::new(10, 1.0, 100.0),
+    ///     Stop::accuracy(ErrorBound::new(1e-9)?),
+    ///     &mut state,
+    ///     &mut (),
+    ///     &mut |progress| {
+    ///         errors.push(progress.error);
+    ///         if progress.iterations < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    ///     },
+    /// )?;
+    /// assert_eq!(solved.outcome, Outcome::Stopped);
+    /// assert_eq!(errors.len(), 20);
+    /// assert_eq!(errors.last(), Some(&solved.error)); // what was achieved is certified all the same
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As `minimize`.
     pub fn minimize_observed<O: StronglyConvex>(

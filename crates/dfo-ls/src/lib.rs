@@ -20,8 +20,9 @@
 //! ```
 //!
 //! This release holds [`Accuracy`] and its conversions. They are the ground of the derivative-free solver that this crate is
-//! named after, which is not part of it yet.
+//! named after, which is not part of it yet. [`testing`] holds problems on which any such solver can be measured.
 
 mod accuracy;
+pub mod testing;
 
 pub use accuracy::{Accuracy, InvalidAccuracy, ObjectiveInterval};

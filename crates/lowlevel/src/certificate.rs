@@ -19,8 +19,9 @@
 //! [`gradient_rounding`](crate::StronglyConvex::gradient_rounding), so over the whole space the bound becomes
 //! `$(\|g\| + \|e\|)/\mu$`. Over a set the computed `$z - \tau g$` carries in addition one rounding of each operation,
 //! `$\|e'\| \le u(\|z\| + 2\tau\|g\|) + \tau\|e\|$`, and the same argument gives
-//! `$((1 - \tau\mu)\|G\| + \|e'\|/\tau)/\mu$` (a projection that clips or scales each entry adds a few `$u\|z\|$`,
-//! which we include).
+//! `$((1 - \tau\mu)\|G\| + \|e'\|/\tau)/\mu$`. A projection that clips or scales each entry adds a few `$u\|z\|$`, which we
+//! include; one that is less accurate than that voids the bound. Numbers too small for `f64` are lost altogether, for which
+//! `$d$` times the smallest normal number is added to `$\|e\|$`.
 //!
 //! **A priori.** After `$k$` iterations from `$x^0$` with `$\|x^0 - x^*\| \le R$`, see [`rate_bound`].
 
@@ -28,7 +29,8 @@ use std::fmt;
 
 use crate::error::InvalidErrorBound;
 use crate::method::{Method, Step};
-use crate::objective::{Curvature, UNIT_ROUNDOFF};
+use crate::norm::UNIT_ROUNDOFF;
+use crate::objective::Curvature;
 
 /// A bound on a distance to the minimiser: `$\|x - x^*\|_2 \le \varepsilon$`. Never squared.
 ///
@@ -128,6 +130,9 @@ pub fn rate_bound(
     iterations: u64,
     initial: ErrorBound,
 ) -> ErrorBound {
+    if iterations == 0 {
+        return initial;
+    }
     let rate = Rate::of(method, curvature);
     ErrorBound::from_computed(rate.factor(iterations) * initial.value())
 }
@@ -195,7 +200,7 @@ pub(crate) fn rate_iterations(
     initial: ErrorBound,
     target: ErrorBound,
 ) -> u64 {
-    if initial.value() == 0.0 || target.value() == f64::INFINITY {
+    if initial <= target {
         return 0;
     }
     Rate::of(method, curvature).iterations_to(target.value() / initial.value())
@@ -203,15 +208,15 @@ pub(crate) fn rate_iterations(
 
 /// Iterations after which, in exact arithmetic, the a-posteriori bound must have met `target`.
 ///
-/// The gradient at the certified point is at most `$L$` times its distance, and an extrapolated point is at most three
-/// times as far as the farther of the two iterates it comes from.
+/// `$\|G(z)\| \le 2L\|z - x^*\|$`, and an extrapolated point is at most three times as far as the farther of the two iterates
+/// it comes from. A running momentum starts with an energy that is larger than that of a fresh start by up to `$L/\mu$`.
 pub(crate) fn proven_iterations(
     method: Method,
     curvature: Curvature,
     initial: ErrorBound,
     target: f64,
 ) -> u64 {
-    let looseness = 3.0 * curvature.condition_number();
+    let looseness = 6.0 * curvature.condition_number().powi(2);
     let ratio = target.max(f64::MIN_POSITIVE) / (looseness * initial.value());
     Rate::of(method, curvature)
         .iterations_to(ratio)
@@ -245,9 +250,12 @@ impl GradientBound {
     /// `dim` bounds the number of roundings in the norm that was measured.
     pub(crate) fn bound(self, measured: f64, rounding: f64, dim: usize) -> ErrorBound {
         #[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
-        let inflation = 1.0 + (dim as f64 + 16.0) * UNIT_ROUNDOFF;
+        let dim = dim as f64;
+        let inflation = 1.0 + (dim + 16.0) * UNIT_ROUNDOFF;
+        let lost_to_underflow = dim * f64::MIN_POSITIVE;
         ErrorBound::from_computed(
-            inflation * (self.scale * measured + rounding) / self.strong_convexity,
+            inflation * (self.scale * measured + rounding + lost_to_underflow)
+                / self.strong_convexity,
         )
     }
 
@@ -257,18 +265,36 @@ impl GradientBound {
     }
 }
 
-/// Rounding errors that `k` iterations leave in `$x^k$`, for the a-priori bounds.
+/// Rounding errors that `iterations` iterations leave in `$x^k$`, for the a-priori bounds.
 ///
-/// Each iteration adds `$u\|x\| + \|e\|/L$`. Gradient descent contracts by at least `$1 - \mu/L$` per iteration, so all of
-/// them together add at most `$L/\mu$` times that; the energy in which FISTA contracts by `$1 - \sqrt{q}$` sees each of
-/// them enlarged by `$1/\sqrt{q}$`, and comes to the same up to a constant, for which we allow 4.
+/// Iteration `$j$` adds `$u\|x^j\| + \|e^j\|/L$`. Gradient descent contracts by at least `$1 - \mu/L$` per iteration, so all of
+/// them together add at most `$L/\mu$` times the largest near the end; the energy in which FISTA contracts by `$1 - \sqrt{q}$` sees
+/// each enlarged by `$1/\sqrt{q}$`, and comes to the same up to a constant, for which we allow 4. Early iterations are larger, since
+/// they are farther from `$x^*$`, but contracted more: what is left of each is at most the rate one iteration earlier.
 pub(crate) fn accumulated_rounding(
     curvature: Curvature,
-    x_norm: f64,
-    gradient_rounding: f64,
+    iterations: u64,
+    rate_before: ErrorBound,
+    end: Norms,
+    gradient_rounding: impl Fn(f64, f64) -> f64,
 ) -> f64 {
-    let per_iteration = UNIT_ROUNDOFF * x_norm + gradient_rounding / curvature.lipschitz();
+    if iterations == 0 {
+        return 0.0;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a relative error of 2^-53")]
+    let farther = 3.0 * iterations as f64 * rate_before.value();
+    let x = end.x + farther;
+    let gradient = end.gradient + curvature.lipschitz() * farther;
+    let per_iteration =
+        4.0 * UNIT_ROUNDOFF * x + gradient_rounding(x, gradient) / curvature.lipschitz();
     4.0 * curvature.condition_number() * per_iteration
+}
+
+/// How large the numbers of an iteration are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Norms {
+    pub(crate) x: f64,
+    pub(crate) gradient: f64,
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@
 //! # Conventions
 //!
 //! Errors are Euclidean distances, never squared. Iterations and gradients are counted apart: FISTA evaluates one gradient
-//! per iteration, or two the way the paper's experiments did ([`Certify`]). One more gradient certifies the start.
+//! per iteration, or two the way the paper's experiments did ([`Certify`]). Over the whole space one more certifies the start.
 //! Where the error bounds come from is derived in [`certificate`]. The methods are those of M. J. Ehrhardt and L. Roberts,
 //! *Inexact derivative-free optimization for bilevel learning*, J. Math. Imaging Vis. 63 (2021).
 //!
@@ -64,6 +64,7 @@ pub use certificate::{Certificate, ErrorBound, rate_bound};
 pub use domain::Domain;
 pub use error::{CurvatureError, InvalidErrorBound, SolveError};
 pub use method::{Certify, Method, Step};
+pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, StronglyConvex, Update};
 pub use solve::{Observer, Outcome, Progress, Solved, Solver, Stop};
 pub use state::State;

@@ -29,6 +29,7 @@ pub enum Method {
 
 /// The step length of gradient descent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Step {
     /// `$\tau = 1/L$`, which needs no `$\mu$`.
     InverseLipschitz,
@@ -39,6 +40,7 @@ pub enum Step {
 
 /// Where FISTA over the whole space evaluates the gradient that certifies its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Certify {
     /// At the extrapolated point `$z^k$`, where the iteration needs it anyway; `$z^k$` is the answer.
     /// One gradient per iteration.

@@ -1,10 +1,18 @@
-//! Euclidean norms, added in an order that this file fixes, safe from overflow and underflow.
+//! Euclidean norms and rounding: the same everywhere, to the last bit.
+
+/// `$u = 2^{-53}$`, the largest relative error of one operation.
+pub const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
 /// Partial sums kept apart: enough to fill the widest vector registers.
 const LANES: usize = 8;
 
-/// Sum of squares. May overflow or underflow: [`norm_from_squared`] repairs that.
-pub(crate) fn norm_squared(x: &[f64]) -> f64 {
+/// Sum of squares, added in an order that does not depend on the machine. May overflow or underflow.
+///
+/// For kernels, which return it from [`advance`](crate::StronglyConvex::advance); inlined, so that it is compiled for the vector
+/// instructions of its caller.
+#[inline(always)]
+#[must_use]
+pub fn norm_squared(x: &[f64]) -> f64 {
     let (blocks, rest) = x.as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
     for block in blocks {
@@ -15,8 +23,13 @@ pub(crate) fn norm_squared(x: &[f64]) -> f64 {
     lanes.into_iter().chain(rest.iter().map(|x| x * x)).sum()
 }
 
-/// Euclidean norm of `x`.
-pub(crate) fn norm(x: &[f64]) -> f64 {
+/// Euclidean norm, safe from overflow and underflow; NaN where an entry is not finite.
+///
+/// ```
+/// assert!((lowlevel::norm(&[3e200, 4e200]) - 5e200).abs() < 1e186);
+/// ```
+#[must_use]
+pub fn norm(x: &[f64]) -> f64 {
     norm_from_squared(norm_squared(x), x)
 }
 

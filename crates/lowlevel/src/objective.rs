@@ -4,10 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::error::CurvatureError;
-use crate::norm::norm_squared;
-
-/// Half the distance from 1 to the next `f64`: the largest relative error of one operation.
-pub(crate) const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
+use crate::norm::{UNIT_ROUNDOFF, norm_squared};
 
 /// How curved a function is: `$\mu$`-strongly convex with an `$L$`-Lipschitz gradient.
 ///
@@ -91,14 +88,19 @@ pub trait StronglyConvex: Sync {
 
     /// Bounds the rounding error of `gradient` where `$\|x\|$` and the computed `$\|\nabla\Phi(x)\|$` are as given.
     ///
-    /// Certified errors include this, so that they hold where the computed gradient is mostly noise. The default,
-    /// `$d\,u\,(L\|x\| + 2\|\nabla\Phi(x)\|)$` with the unit roundoff `$u = 2^{-53}$`, covers gradients that are sums of
-    /// up to `dim` terms no larger than `$L|x|$`, such as a dense `$Qx - b$`. Override it where the terms can be larger,
-    /// or where a smaller bound can be proved.
+    /// Certified errors include this, so that they hold where the computed gradient is mostly noise. The default is
+    /// `$(d + 8)\,u\,(L\|x\| + 2\|\nabla\Phi(x)\|)$` with the unit roundoff `$u = 2^{-53}$`. It holds if each entry is a sum of
+    /// up to `$d$` terms and the absolute values of the terms, added up entry by entry, make a vector no longer than
+    /// `$L\|x\| + 2\|\nabla\Phi(x)\|$`. Override it where terms are larger and cancel, or where a smaller bound can be proved.
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
-        let terms = self.dim() as f64;
-        (terms + 8.0) * UNIT_ROUNDOFF * (self.curvature().lipschitz * x_norm + 2.0 * gradient_norm)
+        default_rounding(self.dim(), self.curvature(), x_norm, gradient_norm)
+    }
+
+    /// Tells objectives apart, so that [`Solver::refine`](crate::Solver::refine) notices a state that belongs to another one.
+    ///
+    /// A hash of everything the gradient depends on. The default, 0, tells nothing: then only the constants are compared.
+    fn fingerprint(&self) -> u64 {
+        0
     }
 
     /// Like [`gradient`](Self::gradient), and returns `$\|\nabla\Phi(x)\|^2$`.
@@ -127,8 +129,9 @@ pub trait StronglyConvex: Sync {
     }
 }
 
-/// How one iteration moves the point at which the gradient is known.
+/// How one iteration moves the point at which the gradient is known; a kernel need only [`apply`](Self::apply) it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Update<'a> {
     /// `$x \leftarrow x - \tau \nabla\Phi(x)$`.
     Descent {
@@ -204,6 +207,8 @@ pub struct FnObjective<V, G> {
     curvature: Curvature,
     value: V,
     gradient: G,
+    /// Absolute and relative to `$\|x\|$`.
+    rounding: Option<(f64, f64)>,
 }
 
 impl<V, G> FnObjective<V, G>
@@ -218,8 +223,32 @@ where
             curvature,
             value,
             gradient,
+            rounding: None,
         }
     }
+
+    /// States that the rounding error of `gradient` is at most `absolute + relative * |x|`.
+    ///
+    /// Needed where terms much larger than the default of
+    /// [`gradient_rounding`](StronglyConvex::gradient_rounding) allows for cancel, such as the data of a fit.
+    ///
+    /// # Panics
+    /// When one of the two is negative or NaN.
+    #[must_use]
+    pub fn with_rounding(mut self, absolute: f64, relative: f64) -> Self {
+        assert!(
+            absolute >= 0.0 && relative >= 0.0,
+            "rounding errors are not negative"
+        );
+        self.rounding = Some((absolute, relative));
+        self
+    }
+}
+
+fn default_rounding(dim: usize, curvature: Curvature, x_norm: f64, gradient_norm: f64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
+    let terms = dim as f64 + 8.0;
+    terms * UNIT_ROUNDOFF * (curvature.lipschitz * x_norm + 2.0 * gradient_norm)
 }
 
 impl<V, G> fmt::Debug for FnObjective<V, G> {
@@ -254,6 +283,13 @@ where
 
     fn value(&self, x: &[f64], (): &mut ()) -> f64 {
         (self.value)(x)
+    }
+
+    fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+        match self.rounding {
+            Some((absolute, relative)) => absolute + relative * x_norm,
+            None => default_rounding(self.dim, self.curvature, x_norm, gradient_norm),
+        }
     }
 }
 

@@ -8,7 +8,6 @@ use crate::certificate::{
 use crate::domain::Domain;
 use crate::error::SolveError;
 use crate::method::Method;
-use crate::norm::norm;
 use crate::objective::StronglyConvex;
 use crate::state::State;
 use crate::walk::Walk;
@@ -35,7 +34,8 @@ pub enum Stop {
         /// Gives up after so many iterations of this call; the answer then says what was achieved.
         max_iterations: Option<u64>,
     },
-    /// After exactly so many further iterations, at the iterate `$x^k$`; the error reached is reported.
+    /// After exactly so many further iterations, at the iterate `$x^k$`; the error reached is reported. None leaves the point
+    /// where it is.
     Iterations(u64),
 }
 
@@ -53,6 +53,7 @@ impl Stop {
 
 /// What a solve achieved; the answer itself is in its [`State`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Solved {
     /// Certified distance of the answer from the minimiser.
     pub error: ErrorBound,
@@ -72,10 +73,11 @@ pub enum Outcome {
     Done,
     /// `max_iterations` were made before the target was met.
     IterationLimit,
-    /// The target was not met, and what is left of the gradient is rounding error.
+    /// The target was not met, and cannot be: what is left of the gradient is rounding error, and that alone is too much.
     RoundingFloor,
-    /// The target was not met after the number of iterations for which theory guarantees it: either neighbouring
-    /// floating-point numbers already differ by more than the target allows, or the objective's constants are wrong.
+    /// The target was not met, and iterating no longer helps: an iteration changed nothing, or the number of iterations has
+    /// passed for which theory guarantees the target. Either neighbouring floating-point numbers already differ by more than the
+    /// target allows, or the objective's constants are wrong.
     Stalled,
     /// The observer stopped it.
     Stopped,
@@ -104,7 +106,11 @@ impl<'a> Solver<'a> {
     /// `scratch` comes from [`StronglyConvex::scratch`] of this or an equally shaped objective. Allocates nothing.
     ///
     /// # Errors
-    /// When the start does not fit or is not finite, or when a gradient or a projection is not finite.
+    /// When the start does not fit or is not finite, a gradient or a projection is not finite, or an a-priori certificate lacks its
+    /// bound on the initial distance. After a gradient that is not finite, `state` holds the point where that happened.
+    ///
+    /// # Panics
+    /// When `scratch` is of another shape than the objective needs.
     pub fn minimize<O: StronglyConvex>(
         &self,
         objective: &O,
@@ -157,8 +163,10 @@ impl<'a> Solver<'a> {
     /// Goes on where the last solve of this very `objective` left `state`: the same iterates as if it had not stopped,
     /// and no gradient evaluated twice.
     ///
-    /// Momentum starts anew where `state` is fresh, comes from another method, or where an a-priori certificate is asked
-    /// for. With another objective or set use [`minimize`](Self::minimize): what `state` remembers would be wrong.
+    /// Momentum starts anew where `state` is fresh, comes from another method or objective, or where an a-priori certificate is
+    /// asked for. Objectives are told apart by their constants and their
+    /// [`fingerprint`](StronglyConvex::fingerprint); where these cannot tell (closures, for example, or another set), use
+    /// [`minimize`](Self::minimize): what `state` remembers would be wrong.
     ///
     /// # Errors
     /// As `minimize`.
@@ -222,6 +230,9 @@ impl<'a> Solver<'a> {
     }
 }
 
+/// Iterations before it is first looked into whether iterating still helps; then again each time they have doubled.
+const FIRST_CHECK: u64 = 64;
+
 /// Iterates until the gradient certifies `target`, or until that is seen to be impossible.
 fn until_certified<O: StronglyConvex>(
     mut walk: Walk<'_, O>,
@@ -232,18 +243,20 @@ fn until_certified<O: StronglyConvex>(
 ) -> Result<Solved, SolveError> {
     let max_iterations = max_iterations.unwrap_or(u64::MAX);
     let mut proven_limit = None;
+    let mut next_check = FIRST_CHECK;
     // The bound with its rounding term is computed only where the measurement is small enough to decide something.
     let mut threshold = f64::INFINITY;
     let outcome = loop {
+        let check = walk.iterations >= next_check;
         if let Some(measured) = walk.measured
-            && measured <= threshold
+            && (check || measured <= threshold)
         {
             let rounding = walk.rounding(measured);
             let error = walk.error_with(measured, rounding);
             if error <= target {
                 break Outcome::Done;
             }
-            if measured <= rounding {
+            if measured <= rounding && walk.error_with(0.0, rounding) > target {
                 break Outcome::RoundingFloor;
             }
             threshold = walk.threshold(target).max(rounding);
@@ -254,6 +267,8 @@ fn until_certified<O: StronglyConvex>(
                 proven_iterations(method, walk.curvature, error, attainable)
                     .saturating_add(walk.iterations)
             });
+        } else if target == ErrorBound::UNKNOWN {
+            break Outcome::Done;
         }
         if walk.iterations >= max_iterations {
             break Outcome::IterationLimit;
@@ -261,6 +276,7 @@ fn until_certified<O: StronglyConvex>(
         if proven_limit.is_some_and(|limit| walk.iterations >= limit) {
             break Outcome::Stalled;
         }
+        let before = check.then(|| walk.position());
         walk.step()?;
         if watch(&walk, &mut observer).is_break() {
             break if walk.error() <= target {
@@ -268,6 +284,12 @@ fn until_certified<O: StronglyConvex>(
             } else {
                 Outcome::Stopped
             };
+        }
+        if check {
+            next_check = next_check.saturating_mul(2);
+            if before == Some(walk.position()) && walk.error() > target {
+                break Outcome::Stalled;
+            }
         }
     };
     Ok(solved(&walk, walk.error(), outcome))
@@ -277,9 +299,12 @@ fn until_certified<O: StronglyConvex>(
 fn fixed<O: StronglyConvex>(
     mut walk: Walk<'_, O>,
     iterations: u64,
-    observer: Option<&mut Observer<'_>>,
+    mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Solved, SolveError> {
-    let outcome = make_iterations(&mut walk, iterations, observer)?;
+    let outcome = match make_iterations(&mut walk, iterations, &mut observer)? {
+        ControlFlow::Continue(()) => Outcome::Done,
+        ControlFlow::Break(()) => Outcome::Stopped,
+    };
     Ok(solved(&walk, walk.error(), outcome))
 }
 
@@ -290,53 +315,76 @@ fn a_priori<O: StronglyConvex>(
     target: ErrorBound,
     initial: ErrorBound,
     max_iterations: Option<u64>,
-    observer: Option<&mut Observer<'_>>,
+    mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Solved, SolveError> {
     let curvature = walk.curvature;
-    let rounding = |walk: &Walk<'_, O>| {
-        let x_norm = norm(&walk.state.point);
-        accumulated_rounding(curvature, x_norm, walk.gradient_rounding(x_norm))
+    let max_iterations = max_iterations.unwrap_or(u64::MAX);
+    let rounding_after = |walk: &Walk<'_, O>, iterations: u64| {
+        let before = rate_bound(method, curvature, iterations.saturating_sub(1), initial);
+        accumulated_rounding(
+            curvature,
+            iterations,
+            before,
+            walk.norms(),
+            |x, gradient| walk.gradient_rounding(x, gradient),
+        )
     };
     // Asking the rate for less than rounding leaves would only waste iterations.
-    let floor = rounding(&walk).max(f64::MIN_POSITIVE);
-    let attainable = ErrorBound::from_computed(target.value().max(floor));
-    let needed = rate_iterations(method, curvature, initial, attainable);
-    let allowed = needed.min(max_iterations.unwrap_or(u64::MAX));
-    let outcome = make_iterations(&mut walk, allowed, observer)?;
-    let rate = rate_bound(method, curvature, walk.iterations, initial).value();
-    let mut error = walk.error();
-    if outcome != Outcome::Stopped {
-        // Both hold, so the smaller one does. A stopped walk may stand at an extrapolated point, which has no rate.
-        let a_priori = ErrorBound::from_computed(rate + rounding(&walk));
-        if a_priori < error {
-            error = a_priori;
+    let mut wanted = target.value().max(rounding_after(&walk, 1));
+    let (error, outcome) = loop {
+        let needed = rate_iterations(
+            method,
+            curvature,
+            initial,
+            ErrorBound::from_computed(wanted),
+        );
+        let stopped = make_iterations(&mut walk, needed.min(max_iterations), &mut observer)?;
+        if stopped.is_break() {
+            // Perhaps at an extrapolated point, which has no rate.
+            break (walk.error(), Outcome::Stopped);
         }
-    }
-    let outcome = match outcome {
-        Outcome::Done if error <= target => Outcome::Done,
-        Outcome::Done if allowed < needed => Outcome::IterationLimit,
-        Outcome::Done => Outcome::RoundingFloor,
-        stopped => stopped,
+        // Both hold, so the smaller one does.
+        let rounding = rounding_after(&walk, walk.iterations);
+        let rate = rate_bound(method, curvature, walk.iterations, initial).value();
+        let a_priori = ErrorBound::from_computed(rate + rounding);
+        let error = if a_priori < walk.error() {
+            a_priori
+        } else {
+            walk.error()
+        };
+        if error <= target {
+            break (error, Outcome::Done);
+        }
+        if needed >= max_iterations {
+            break (error, Outcome::IterationLimit);
+        }
+        // What rounding leaves of the target, if that is anything new.
+        let left = 0.9 * (target.value() - rounding);
+        if !(left > 0.0 && left < wanted) {
+            break (error, Outcome::RoundingFloor);
+        }
+        wanted = left;
     };
     Ok(solved(&walk, error, outcome))
 }
 
+/// Goes on until so many iterations have been made, and ends at the iterate; breaks where the observer does.
 fn make_iterations<O: StronglyConvex>(
     walk: &mut Walk<'_, O>,
     iterations: u64,
-    mut observer: Option<&mut Observer<'_>>,
-) -> Result<Outcome, SolveError> {
+    observer: &mut Option<&mut Observer<'_>>,
+) -> Result<ControlFlow<()>, SolveError> {
     while walk.iterations < iterations {
         if walk.iterations + 1 == iterations {
             walk.last_step()?;
         } else {
             walk.step()?;
         }
-        if watch(walk, &mut observer).is_break() && walk.iterations < iterations {
-            return Ok(Outcome::Stopped);
+        if watch(walk, observer).is_break() && walk.iterations < iterations {
+            return Ok(ControlFlow::Break(()));
         }
     }
-    Ok(Outcome::Done)
+    Ok(ControlFlow::Continue(()))
 }
 
 fn watch<O: StronglyConvex>(

@@ -1,6 +1,7 @@
 //! Where a solve stands: warm start, workspace, answer and resume token in one value.
 
 use crate::method::{Method, Momentum};
+use crate::objective::{Curvature, StronglyConvex};
 
 /// Where a solve stands.
 ///
@@ -18,7 +19,25 @@ pub struct State {
     pub(crate) momentum: Momentum,
     /// The method that left this state.
     pub(crate) method: Method,
+    /// The objective it belongs to.
+    pub(crate) owner: Option<Owner>,
     pub(crate) layout: Layout,
+}
+
+/// What tells objectives apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Owner {
+    fingerprint: u64,
+    curvature: Curvature,
+}
+
+impl Owner {
+    pub(crate) fn of<O: StronglyConvex>(objective: &O) -> Self {
+        Self {
+            fingerprint: objective.fingerprint(),
+            curvature: objective.curvature(),
+        }
+    }
 }
 
 /// What the vectors of a [`State`] hold.
@@ -45,6 +64,7 @@ impl State {
             gradient,
             momentum: Momentum::default(),
             method: Method::default(),
+            owner: None,
             layout: Layout::Start,
         }
     }

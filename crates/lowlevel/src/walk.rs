@@ -2,14 +2,14 @@
 
 use std::mem::swap;
 
-use crate::certificate::{ErrorBound, GradientBound};
+use crate::certificate::{ErrorBound, GradientBound, Norms};
 use crate::domain::Domain;
 use crate::error::SolveError;
 use crate::method::{Certify, Method};
-use crate::norm::{norm, norm_from_squared};
-use crate::objective::{Curvature, StronglyConvex, UNIT_ROUNDOFF, Update};
+use crate::norm::{UNIT_ROUNDOFF, norm, norm_from_squared};
+use crate::objective::{Curvature, StronglyConvex, Update};
 use crate::solve::Solver;
-use crate::state::{Layout, State};
+use crate::state::{Layout, Owner, State};
 
 /// A solve under way.
 pub(crate) struct Walk<'a, O: StronglyConvex> {
@@ -30,7 +30,8 @@ pub(crate) struct Walk<'a, O: StronglyConvex> {
 }
 
 impl<'a, O: StronglyConvex> Walk<'a, O> {
-    /// Checks the start and makes its gradient known. Goes on from the iteration in `state` if that fits the method.
+    /// Checks the start and makes its gradient known, or over a set moves it there. Goes on from the iteration in `state` if
+    /// that belongs to the objective and fits the method.
     pub(crate) fn new(
         solver: &Solver<'a>,
         objective: &'a O,
@@ -49,17 +50,25 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         let curvature = objective.curvature();
         let step = solver.method.step_length(curvature);
         let whole = matches!(solver.domain, Domain::Whole);
-        let goes_on = state.method.continues_as(solver.method)
+        let owner = Some(Owner::of(objective));
+        let goes_on = state.owner == owner
+            && state.method.continues_as(solver.method)
             && match state.layout {
                 Layout::Start => false,
-                Layout::Iterate { .. } => true,
+                Layout::Iterate { .. } => whole,
                 Layout::Extrapolated { .. } => whole && solver.method == Method::FISTA,
                 Layout::Projected { .. } => !whole,
             };
         if !goes_on {
+            if let Domain::Convex(project) = solver.domain {
+                project(&mut state.point);
+                if !norm(&state.point).is_finite() {
+                    return Err(SolveError::NonFiniteProjection { iterations: 0 });
+                }
+            }
             state.begin();
         }
-        state.method = solver.method;
+        (state.method, state.owner) = (solver.method, owner);
         let mut walk = Self {
             objective,
             curvature,
@@ -160,10 +169,31 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         }
     }
 
-    /// Rounding error of a gradient near `state.point`, for the a-priori bounds.
-    pub(crate) fn gradient_rounding(&self, x_norm: f64) -> f64 {
-        self.objective
-            .gradient_rounding(x_norm, self.measured.unwrap_or(0.0))
+    /// How large the point and the last gradient are.
+    pub(crate) fn norms(&self) -> Norms {
+        Norms {
+            x: norm(&self.state.point),
+            gradient: match self.domain {
+                Domain::Whole => self.measured.unwrap_or(0.0),
+                Domain::Convex(_) => self.set_gradient_norm,
+            },
+        }
+    }
+
+    /// Bounds the rounding error of a gradient.
+    pub(crate) fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+        self.objective.gradient_rounding(x_norm, gradient_norm)
+    }
+
+    /// A hash of all that the next iteration depends on.
+    pub(crate) fn position(&self) -> u64 {
+        let State {
+            point, companion, ..
+        } = &*self.state;
+        point
+            .iter()
+            .chain(companion)
+            .fold(0, |hash: u64, x| hash.rotate_left(7) ^ x.to_bits())
     }
 
     fn descend(&mut self) -> Result<(), SolveError> {

@@ -136,9 +136,7 @@ proptest! {
                 prop_assert_eq!(solved.outcome, Outcome::Done);
                 let per_iteration = 1 + u64::from(method == Method::FISTA_TWO_GRADIENTS && !case.non_negative);
                 let first = u64::from(!case.non_negative);
-                // A fixed number of FISTA iterations costs one gradient more, to certify the iterate.
-                let last = solved.gradients - per_iteration * solved.iterations - first;
-                prop_assert!(last == 0, "{method:?} {certificate:?} {solved:?}");
+                prop_assert_eq!(solved.gradients, per_iteration * solved.iterations + first);
             }
         }
     }
@@ -149,10 +147,8 @@ proptest! {
             let solver = Solver { method, domain: case.domain() };
             let mut state = State::new(case.start.clone());
             let solved = solver.minimize(&case.quadratic, Stop::accuracy(bound(0.0)), &mut state, &mut ()).unwrap();
-            // Zero is only reached where the minimiser is zero and the gradient there exactly known.
-            prop_assert_eq!(solved.outcome == Outcome::Done, solved.error == bound(0.0));
             prop_assert!(
-                matches!(solved.outcome, Outcome::RoundingFloor | Outcome::Stalled | Outcome::Done),
+                matches!(solved.outcome, Outcome::RoundingFloor | Outcome::Stalled),
                 "{:?}", solved
             );
             // What was achieved is as good as rounding allows, and true.

@@ -327,16 +327,16 @@ fn a_start_outside_the_set_is_moved_into_it() {
 /// Over a set the gradient is not small at the minimiser, and neither is its rounding error.
 #[test]
 fn a_large_gradient_at_the_minimiser_counts() {
-    // The point of {x_0 + x_1 = 0} nearest to c; what is nearest to (a, a + 1) is (-1/2, 1/2).
-    let c = [1e10 / 3.0, 1e10 / 3.0 + 1.0];
-    let nearest = [0.5 * (c[0] - c[1]), 0.5 * (c[1] - c[0])]; // both exact
-    let distance = FnObjective::new(
+    // Over {x_0 + x_1 = 0} the optimality condition 3 (t - c_0) = 5 (-t - c_1) gives t = (3 c_0 - 5 c_1)/8 = 3.
+    let c = [5e10 + 8.0, 3e10];
+    let minimizer = [3.0, -3.0];
+    let objective = FnObjective::new(
         2,
-        Curvature::new(3.0, 3.0).unwrap(),
+        Curvature::new(3.0, 5.0).unwrap(),
         |_| 0.0,
         |x, gradient| {
             gradient[0] = 3.0 * (x[0] - c[0]);
-            gradient[1] = 3.0 * (x[1] - c[1]);
+            gradient[1] = 5.0 * (x[1] - c[1]);
         },
     );
     let project = |x: &mut [f64]| {
@@ -352,10 +352,12 @@ fn a_large_gradient_at_the_minimiser_counts() {
         for stop in stops(30.0, -8.0, 3) {
             let mut state = State::new(vec![20.0, -10.0]);
             let solved = solver
-                .minimize(&distance, stop, &mut state, &mut ())
+                .minimize(&objective, stop, &mut state, &mut ())
                 .unwrap();
-            let error =
-                lowlevel::norm(&[state.point()[0] - nearest[0], state.point()[1] - nearest[1]]);
+            let error = lowlevel::norm(&[
+                state.point()[0] - minimizer[0],
+                state.point()[1] - minimizer[1],
+            ]);
             assert!(
                 error <= solved.error.value(),
                 "{method:?} {stop:?} {error:e} {:e}",

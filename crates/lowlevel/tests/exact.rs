@@ -327,9 +327,11 @@ fn a_start_outside_the_set_is_moved_into_it() {
 /// Over a set the gradient is not small at the minimiser, and neither is its rounding error.
 #[test]
 fn a_large_gradient_at_the_minimiser_counts() {
-    // Over {x_0 + x_1 = 0} the optimality condition 3 (t - c_0) = 5 (-t - c_1) gives t = (3 c_0 - 5 c_1)/8 = 3.
-    let c = [5e10 + 8.0, 3e10];
-    let minimizer = [3.0, -3.0];
+    // Over {x_0 + x_1 = 0} the optimality condition 3 (t - c_0) = 5 (-t - c_1) gives t = (3 c_0 - 5 c_1)/8, where 5e10 and
+    // 3e10 cancel; subtracting them is exact.
+    let c = [5e10 + 0.7, 3e10 + 0.1];
+    let t = (3.0 * (c[0] - 5e10) - 5.0 * (c[1] - 3e10)) / 8.0;
+    let minimizer = [t, -t];
     let objective = FnObjective::new(
         2,
         Curvature::new(3.0, 5.0).unwrap(),

@@ -81,15 +81,28 @@ pub(crate) fn check_not_negative(name: &'static str, value: f64) -> Result<(), M
     }
 }
 
-/// Checks that a parameter is finite and above zero.
-pub(crate) fn check_positive(name: &'static str, value: f64) -> Result<(), ModelError> {
-    if value > 0.0 && value < f64::INFINITY {
+/// Checks the weight of a regulariser. Larger ones could outweigh rounding where squared differences overflow.
+pub(crate) fn check_weight(name: &'static str, value: f64) -> Result<(), ModelError> {
+    if (0.0..=1e100).contains(&value) {
         Ok(())
     } else {
         Err(ModelError::OutOfRange {
             name,
             found: value,
-            needed: "finite and positive",
+            needed: "between 0 and 1e100",
+        })
+    }
+}
+
+/// Checks a smoothing parameter, whose square must be a normal number.
+pub(crate) fn check_smoothing(name: &'static str, value: f64) -> Result<(), ModelError> {
+    if value > 0.0 && (value * value).is_normal() {
+        Ok(())
+    } else {
+        Err(ModelError::OutOfRange {
+            name,
+            found: value,
+            needed: "between 1.5e-154 and 1.3e154",
         })
     }
 }

@@ -12,9 +12,9 @@ pub use denoising::{Denoising, DenoisingScratch};
 pub use sampling::{FourierSampling, FourierSamplingScratch};
 pub use variational::{Variational, VariationalScratch};
 
-use lowlevel::Curvature;
+use lowlevel::{Curvature, UNIT_ROUNDOFF};
 
-use crate::error::{ModelError, check_not_negative, check_positive};
+use crate::error::{ModelError, check_not_negative, check_smoothing, check_weight};
 use crate::grid::Grid;
 use crate::operator::Spectrum;
 
@@ -31,8 +31,8 @@ pub struct TvParameters {
 
 impl TvParameters {
     fn check(self) -> Result<(), ModelError> {
-        check_not_negative("alpha", self.alpha)?;
-        check_positive("nu", self.nu)?;
+        check_weight("alpha", self.alpha)?;
+        check_smoothing("nu", self.nu)?;
         check_not_negative("xi", self.xi)
     }
 }
@@ -53,9 +53,6 @@ fn curvature(
     Ok(Curvature::new(data.min + xi, data.max + smoothness + xi)?)
 }
 
-/// Half the distance from 1 to the next `f64`.
-const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
-
 /// What enters the rounding error of the gradient of `$\frac12\|Ax-y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$`.
 ///
 /// The data term `$A^*S(Ax-y)$` applies an operator twice, each time off by `roundings` units relative to `$\|A\|$`, and
@@ -66,22 +63,26 @@ struct Rounding {
     largest_weight: f64,
     roundings: f64,
     data_norm: f64,
-    /// In unit roundoffs, weighted by `$\alpha$`.
-    regularizer: f64,
     xi: f64,
 }
 
 impl Rounding {
-    fn bound(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+    /// `regularizer` in unit roundoffs, weighted by `$\alpha$`.
+    fn bound(&self, x_norm: f64, gradient_norm: f64, regularizer: f64) -> f64 {
         let misfit = self.operator_norm * x_norm + self.data_norm;
         let data =
             (2.0 * self.roundings + 10.0) * self.largest_weight * self.operator_norm * misfit;
-        UNIT_ROUNDOFF * (data + self.regularizer + 6.0 * self.xi * x_norm + 2.0 * gradient_norm)
+        UNIT_ROUNDOFF * (data + regularizer + 6.0 * self.xi * x_norm + 2.0 * gradient_norm)
     }
 }
 
-fn norm(x: &[f64]) -> f64 {
-    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+/// A hash of the numbers that make a model.
+fn fingerprint<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> u64 {
+    numbers.into_iter().fold(1, |hash: u64, number| {
+        // An odd factor and the xor of high bits into low ones: each step is a bijection of the bits so far.
+        let mixed = (hash ^ number.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 32)
+    })
 }
 
 fn check_grid(grid: Grid) -> Result<(), ModelError> {

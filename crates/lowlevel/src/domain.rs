@@ -29,7 +29,8 @@ pub enum Domain<'a> {
     Whole,
     /// A closed convex set, given by its Euclidean projection, which replaces its argument by the nearest point.
     ///
-    /// A projection that is not one (of a set that is not convex, say) voids the certificate.
+    /// A projection that is not one (of a set that is not convex, say) voids the certificate; so does one with a rounding error of
+    /// more than a few units in the last place of its argument's norm.
     Convex(&'a (dyn Fn(&mut [f64]) + Sync)),
 }
 

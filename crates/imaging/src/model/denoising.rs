@@ -1,11 +1,11 @@
 //! Denoising by smoothed total variation.
 
-use lowlevel::{Curvature, StronglyConvex, Update};
+use lowlevel::{Curvature, StronglyConvex, Update, norm};
 
 use super::image::{ImageGradient, RowFluxes};
 use super::line::LineGradient;
 use super::simd::{Samples, dispatch};
-use super::{Rounding, TvParameters, check_grid, curvature, norm};
+use super::{Rounding, TvParameters, check_grid, curvature, fingerprint};
 use crate::difference::Differences;
 use crate::error::{ModelError, check_values};
 use crate::grid::{Field, Grid, Shape};
@@ -78,7 +78,6 @@ impl<'a> Denoising<'a> {
                 largest_weight: 1.0,
                 roundings: 0.0,
                 data_norm: norm(data),
-                regularizer: parameters.alpha * tv_gradient_rounding(grid),
                 xi: parameters.xi,
             },
         })
@@ -145,7 +144,13 @@ impl StronglyConvex for Denoising<'_> {
     }
 
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
-        self.rounding.bound(x_norm, gradient_norm)
+        let regularizer = self.parameters.alpha * tv_gradient_rounding(self.grid);
+        self.rounding.bound(x_norm, gradient_norm, regularizer)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let TvParameters { alpha, nu, xi } = self.parameters;
+        fingerprint(self.data.iter().chain(&[alpha, nu, xi]))
     }
 
     fn gradient_with_norm(

@@ -3,10 +3,11 @@
 
 use std::mem::swap;
 
+use lowlevel::norm_squared;
 use pulp::{Scalar, Simd, WithSimd};
 
 use super::TvParameters;
-use super::simd::{Samples, load, square_sum, store};
+use super::simd::{Samples, load, store};
 
 /// Overwrites `gradient` with `$(1 + \xi)x - y + \alpha\widehat\nabla^T(\widehat\nabla x/\sqrt{\|\widehat\nabla x\|^2 + \nu^2})$`; returns its
 /// squared norm.
@@ -62,6 +63,7 @@ impl WithSimd for ImageGradient<'_> {
             gradient,
             fluxes: RowFluxes { here, below },
         } = self;
+        assert_eq!(here.down.len(), cols, "the scratch belongs to another grid");
         let rows = data.len() / cols;
         x.settle(0..cols, gradient);
         let first = &x.values()[..cols]; // stands in for what would be above it
@@ -91,7 +93,7 @@ impl WithSimd for ImageGradient<'_> {
             } else {
                 balancing.last_row();
             }
-            sum += square_sum(&gradient[start..end]);
+            sum += norm_squared(&gradient[start..end]);
         }
         sum
     }

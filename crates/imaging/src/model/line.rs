@@ -1,9 +1,10 @@
 //! Fused gradient of 1D denoising, with the differences of [`Differences::LINE_OF_PAPER`](crate::Differences).
 
+use lowlevel::norm_squared;
 use pulp::{Scalar, Simd, WithSimd};
 
 use super::TvParameters;
-use super::simd::{Samples, load, square_sum, store};
+use super::simd::{Samples, load, store};
 
 /// Overwrites `gradient` with `$(1 + \xi)x_j - y_j + w_j - w_{j+1}$`, where `$w_j = \alpha d_j/\sqrt{d_j^2 + \nu^2}$`,
 /// `$d_j = x_j - x_{j-1}$`, `$x_{-1} = 0$` and `$w_N = 0$`; returns its squared norm.
@@ -27,6 +28,11 @@ impl WithSimd for LineGradient<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) -> f64 {
         let (len, lanes) = (self.data.len(), S::F64_LANES);
+        assert_eq!(
+            self.fluxes.len(),
+            len + 1,
+            "the scratch belongs to another grid"
+        );
         self.x.settle(0..len, self.gradient);
         self.fluxes[0] = self
             .parameters
@@ -48,7 +54,7 @@ impl WithSimd for LineGradient<'_> {
         for j in len / lanes * lanes..len {
             self.entry(Scalar::new(), j);
         }
-        square_sum(self.gradient)
+        norm_squared(self.gradient)
     }
 }
 

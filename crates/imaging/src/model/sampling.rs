@@ -1,11 +1,11 @@
 //! Reconstruction from weighted Fourier samples, as in magnetic resonance imaging.
 
-use lowlevel::{Curvature, StronglyConvex};
+use lowlevel::{Curvature, StronglyConvex, norm};
 use num_complex::Complex;
 
 use super::complex_line::AddComplexLineGradient;
 use super::simd::dispatch;
-use super::{Rounding, TvParameters, curvature, norm};
+use super::{Rounding, TvParameters, curvature, fingerprint};
 use crate::difference::Differences;
 use crate::error::{ModelError, check_values};
 use crate::grid::{Field, Shape};
@@ -103,7 +103,6 @@ impl<'a> FourierSampling<'a> {
                 largest_weight: diagonal.range().max,
                 roundings: fourier.roundings(),
                 data_norm: norm(data),
-                regularizer: parameters.alpha * tv_gradient_rounding(grid),
                 xi: parameters.xi,
             },
         })
@@ -166,6 +165,13 @@ impl StronglyConvex for FourierSampling<'_> {
     }
 
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
-        self.rounding.bound(x_norm, gradient_norm)
+        let regularizer = self.parameters.alpha * tv_gradient_rounding(self.fourier.domain());
+        self.rounding.bound(x_norm, gradient_norm, regularizer)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let TvParameters { alpha, nu, xi } = self.parameters;
+        let data = self.data.iter().flat_map(|sample| [&sample.re, &sample.im]);
+        fingerprint(data.chain(&self.weights).chain(&[alpha, nu, xi]))
     }
 }

@@ -71,20 +71,3 @@ impl TvParameters {
         simd.sub_f64s(scaled, data)
     }
 }
-
-/// Sum of squares.
-#[inline(always)]
-pub(super) fn square_sum(values: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let (blocks, rest) = values.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
-    for block in blocks {
-        for (lane, value) in lanes.iter_mut().zip(block) {
-            *lane += value * value;
-        }
-    }
-    lanes
-        .into_iter()
-        .chain(rest.iter().map(|value| value * value))
-        .sum()
-}

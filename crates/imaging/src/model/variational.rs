@@ -1,10 +1,10 @@
 //! The general model, composed of an operator and a regulariser.
 
-use lowlevel::{Curvature, StronglyConvex};
+use lowlevel::{Curvature, StronglyConvex, norm};
 
-use super::{Rounding, TvParameters, check_grid, curvature, norm};
+use super::{Rounding, TvParameters, check_grid, curvature, fingerprint};
 use crate::difference::Differences;
-use crate::error::{ModelError, check_not_negative, check_values};
+use crate::error::{ModelError, check_not_negative, check_values, check_weight};
 use crate::operator::{LinearOperator, Weights};
 use crate::regularizer::{Regularizer, SmoothedTv};
 
@@ -85,7 +85,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
         check_grid(domain)?;
         check_values("data", data, codomain.len())?;
         weights.check(codomain.num_samples())?;
-        check_not_negative("alpha", alpha)?;
+        check_weight("alpha", alpha)?;
         check_not_negative("xi", xi)?;
         if regularizer.dim() != domain.len() {
             return Err(ModelError::WrongLength {
@@ -106,7 +106,6 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
                 largest_weight: weights.range().max,
                 roundings: operator.roundings(),
                 data_norm: norm(data),
-                regularizer: 0.0,
                 xi,
             },
             operator,
@@ -127,7 +126,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
         }
     }
 
-    /// Calls `visit` for every sample of the data with its weight and misfit.
+    /// Every sample of the data, with its weight.
     fn weighted<'s>(&'s self, misfit: &'s mut [f64]) -> impl Iterator<Item = (f64, &'s mut [f64])> {
         let parts = self.operator.codomain().num_parts();
         let weights = self.weights;
@@ -187,10 +186,24 @@ impl<A: LinearOperator, R: Regularizer> StronglyConvex for Variational<'_, A, R>
     }
 
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
-        let rounding = Rounding {
-            regularizer: self.alpha * self.regularizer.gradient_rounding(x_norm),
-            ..self.rounding
+        let regularizer = self.alpha * self.regularizer.gradient_rounding(x_norm);
+        self.rounding.bound(x_norm, gradient_norm, regularizer)
+    }
+
+    /// Operators and regularisers are told apart by their constants only.
+    fn fingerprint(&self) -> u64 {
+        let weights = match self.weights {
+            Weights::Uniform => &[],
+            Weights::Diagonal(weights) => weights,
         };
-        rounding.bound(x_norm, gradient_norm)
+        let spectrum = self.operator.gram_spectrum(Weights::Uniform);
+        let constants = [
+            self.alpha,
+            self.xi,
+            self.regularizer.lipschitz(),
+            spectrum.min,
+            spectrum.max,
+        ];
+        fingerprint(self.data.iter().chain(weights).chain(&constants))
     }
 }

@@ -236,6 +236,11 @@ impl Transform {
             transposed,
             work,
         } = scratch;
+        assert_eq!(
+            samples.len(),
+            self.rows * self.cols,
+            "the scratch belongs to another grid"
+        );
         plans.along_rows.process_with_scratch(samples, work);
         if self.rows > 1 {
             transpose(samples, self.rows, self.cols, transposed);

@@ -1,7 +1,7 @@
 //! Smoothed total variation for every grid and boundary.
 
 use crate::difference::Differences;
-use crate::error::{ModelError, check_positive};
+use crate::error::{ModelError, check_smoothing};
 use crate::grid::Grid;
 use crate::regularizer::Regularizer;
 
@@ -27,12 +27,12 @@ pub struct SmoothedTv {
 
 impl SmoothedTv {
     /// # Errors
-    /// When the grid is empty or `nu` is not positive and finite.
+    /// When the grid is empty or `nu` is not positive, or so small or large that its square is not a normal number.
     pub fn new(grid: Grid, differences: Differences, nu: f64) -> Result<Self, ModelError> {
         if grid.is_empty() {
             return Err(ModelError::EmptyGrid);
         }
-        check_positive("nu", nu)?;
+        check_smoothing("nu", nu)?;
         Ok(Self {
             grid,
             differences,

@@ -4,6 +4,7 @@
 //! digits, so that it can judge bounds where `alpha/nu` is 1e14.
 
 mod double_double;
+pub(crate) mod operators;
 
 pub(crate) use double_double::Dd;
 

@@ -76,13 +76,27 @@ impl Rounding {
     }
 }
 
-/// A hash of the numbers that make a model.
-fn fingerprint<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> u64 {
-    numbers.into_iter().fold(1, |hash: u64, number| {
-        // An odd factor and the xor of high bits into low ones: each step is a bijection of the bits so far.
-        let mixed = (hash ^ number.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// A hash of the numbers that make a model, in lanes so that multiplications overlap.
+fn fingerprint(parts: &[&[f64]]) -> u64 {
+    const LANES: usize = 8;
+    // Multiplying by an odd number and folding high bits into low ones: no two values of `bits` give the same hash.
+    let mix = |hash: u64, bits: u64| {
+        let mixed = (hash ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ (mixed >> 32)
-    })
+    };
+    let mut lanes = [1_u64; LANES];
+    for part in parts {
+        let (blocks, rest) = part.as_chunks::<LANES>();
+        for block in blocks {
+            for (lane, &number) in lanes.iter_mut().zip(block) {
+                *lane = mix(*lane, number.to_bits());
+            }
+        }
+        for (lane, &number) in lanes.iter_mut().zip(rest) {
+            *lane = mix(*lane, number.to_bits());
+        }
+    }
+    lanes.into_iter().fold(0, mix)
 }
 
 fn check_grid(grid: Grid) -> Result<(), ModelError> {

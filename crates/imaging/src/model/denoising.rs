@@ -150,7 +150,7 @@ impl StronglyConvex for Denoising<'_> {
 
     fn fingerprint(&self) -> u64 {
         let TvParameters { alpha, nu, xi } = self.parameters;
-        fingerprint(self.data.iter().chain(&[alpha, nu, xi]))
+        fingerprint(&[self.data, &[alpha, nu, xi]])
     }
 
     fn gradient_with_norm(

@@ -48,6 +48,7 @@ pub struct FourierSampling<'a> {
     parameters: TvParameters,
     curvature: Curvature,
     rounding: Rounding,
+    fingerprint: u64,
 }
 
 /// Working memory of [`FourierSampling`].
@@ -87,7 +88,9 @@ impl<'a> FourierSampling<'a> {
             *sample /= scale;
         }
         let lipschitz = Differences::norm_squared(grid) / parameters.nu;
+        let TvParameters { alpha, nu, xi } = parameters;
         Ok(Self {
+            fingerprint: fingerprint(&[data, weights, &[alpha, nu, xi]]),
             fourier,
             data: scaled,
             weights: weights.iter().map(|s| s * scale * scale).collect(),
@@ -170,8 +173,6 @@ impl StronglyConvex for FourierSampling<'_> {
     }
 
     fn fingerprint(&self) -> u64 {
-        let TvParameters { alpha, nu, xi } = self.parameters;
-        let data = self.data.iter().flat_map(|sample| [&sample.re, &sample.im]);
-        fingerprint(data.chain(&self.weights).chain(&[alpha, nu, xi]))
+        self.fingerprint
     }
 }

@@ -204,6 +204,6 @@ impl<A: LinearOperator, R: Regularizer> StronglyConvex for Variational<'_, A, R>
             spectrum.min,
             spectrum.max,
         ];
-        fingerprint(self.data.iter().chain(weights).chain(&constants))
+        fingerprint(&[self.data, weights, &constants])
     }
 }

@@ -7,14 +7,20 @@ use crate::cargo;
 /// Any copy will do: tidy keeps them equal.
 const HEADER: &str = "crates/bilevel/katex-header.html";
 
-/// Documents every crate of the workspace, but not its dependencies.
+/// What a reader does not need.
+const DOC: &str =
+    "doc --workspace --no-deps --all-features --quiet --exclude benches --exclude xtask";
+
+/// Documents the libraries of the workspace, but not their dependencies, and says which pages to open.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let mut command = cargo::command(
-        root,
-        &cargo::words("doc --workspace --no-deps --all-features"),
-    );
+    let mut command = cargo::command(root, &cargo::words(DOC));
     command.env("CARGO_ENCODED_RUSTDOCFLAGS", flags(root)?);
-    cargo::wait(&mut command)
+    cargo::wait(&mut command)?;
+    println!("open one of");
+    for library in ["lowlevel", "imaging", "bilevel", "dfo_ls"] {
+        println!("  target/doc/{library}/index.html");
+    }
+    Ok(())
 }
 
 /// rustdoc runs in each package's directory, hence the absolute path, which may contain spaces, hence the encoding.

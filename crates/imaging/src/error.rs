@@ -11,8 +11,10 @@ pub enum ModelError {
     #[error("the grid has no samples")]
     EmptyGrid,
     /// A grid of another kind is needed.
-    #[error("the grid must be {needed}")]
+    #[error("{name} must be {needed}")]
     WrongGrid {
+        /// The argument.
+        name: &'static str,
         /// What is needed.
         needed: &'static str,
     },
@@ -31,6 +33,12 @@ pub enum ModelError {
     NonFinite {
         /// The argument.
         name: &'static str,
+        /// The first such entry.
+        index: usize,
+    },
+    /// A weight is negative.
+    #[error("entry {index} of weights is negative")]
+    NegativeWeight {
         /// The first such entry.
         index: usize,
     },
@@ -102,7 +110,7 @@ pub(crate) fn check_smoothing(name: &'static str, value: f64) -> Result<(), Mode
         Err(ModelError::OutOfRange {
             name,
             found: value,
-            needed: "between 1.5e-154 and 1.3e154",
+            needed: "positive, for images in [0, 1] about 1e-3 to 1e-2 (and between 1.5e-154 and 1.3e154)",
         })
     }
 }

@@ -47,6 +47,7 @@
 
 mod difference;
 mod error;
+mod fingerprint;
 mod grid;
 mod model;
 pub mod noise;

@@ -11,13 +11,51 @@ pub(crate) use fourier::{load, store};
 pub use identity::Identity;
 pub use mask::Mask;
 
-use crate::error::{ModelError, check_not_negative, check_values};
+use crate::error::{ModelError, check_values};
 use crate::grid::Grid;
 
 /// A linear operator with its adjoint, with respect to the real inner product of the stored `f64`.
 ///
 /// For complex samples that is the real part of the complex inner product, so that the adjoint of a complex matrix is its
-/// conjugate transpose. Check your own with [`testing::adjoint_deviation`](crate::testing::adjoint_deviation).
+/// conjugate transpose. Check your own with [`testing::adjoint_deviation`](crate::testing::adjoint_deviation) and
+/// [`testing::spectrum_violation`](crate::testing::spectrum_violation): the certificate rests on both.
+///
+/// ```
+/// use imaging::testing::{adjoint_deviation, spectrum_violation};
+/// use imaging::{Grid, LinearOperator, Spectrum, Weights};
+///
+/// /// Means of two neighbours: half the resolution.
+/// struct Halve { len: usize }
+///
+/// impl LinearOperator for Halve {
+///     type Scratch = ();
+///     fn domain(&self) -> Grid {
+///         Grid::line(2 * self.len)
+///     }
+///     fn codomain(&self) -> Grid {
+///         Grid::line(self.len)
+///     }
+///     fn scratch(&self) {}
+///     fn apply(&self, x: &[f64], out: &mut [f64], _: &mut ()) {
+///         for (out, pair) in out.iter_mut().zip(x.chunks_exact(2)) {
+///             *out = 0.5 * (pair[0] + pair[1]);
+///         }
+///     }
+///     fn apply_adjoint(&self, y: &[f64], out: &mut [f64], _: &mut ()) {
+///         for (pair, y) in out.chunks_exact_mut(2).zip(y) {
+///             pair.fill(0.5 * y);
+///         }
+///     }
+///     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum {
+///         // A has singular values sqrt(1/2), and a null space
+///         Spectrum { min: 0.0, max: 0.5 * weights.range().max }
+///     }
+/// }
+///
+/// let halve = Halve { len: 3 };
+/// assert!(adjoint_deviation(&halve, &[1.0, 2.0, 0.0, 3.0, -1.0, 1.0], &[1.0, -2.0, 0.5]) < 1e-15);
+/// assert!(spectrum_violation(&halve, Weights::Uniform, &[1.0, 2.0, 0.0, 3.0, -1.0, 1.0]) < 1e-12);
+/// ```
 pub trait LinearOperator: Sync {
     /// Whatever `apply` and `apply_adjoint` need besides their arguments; `()` if nothing.
     type Scratch: Send;
@@ -39,6 +77,12 @@ pub trait LinearOperator: Sync {
 
     /// Bounds on the eigenvalues of `$A^* S A$`, where `$S$` is the diagonal of `weights`. The tighter, the faster the solve.
     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum;
+
+    /// A hash of all that makes this operator, if there is one, see
+    /// [`lowlevel::StronglyConvex::fingerprint`].
+    fn fingerprint(&self) -> Option<u64> {
+        None
+    }
 
     /// How many unit roundoffs `apply` and `apply_adjoint` may be off, relative to `$\|A\|\|x\|$`.
     ///
@@ -72,8 +116,8 @@ impl Weights<'_> {
     pub(crate) fn check(self, num_samples: usize) -> Result<(), ModelError> {
         if let Self::Diagonal(weights) = self {
             check_values("weights", weights, num_samples)?;
-            for &weight in weights {
-                check_not_negative("weights", weight)?;
+            if let Some(index) = weights.iter().position(|&weight| weight < 0.0) {
+                return Err(ModelError::NegativeWeight { index });
             }
         }
         Ok(())

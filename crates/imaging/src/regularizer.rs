@@ -19,6 +19,12 @@ pub trait Regularizer: Sync {
     /// A Lipschitz constant of its gradient.
     fn lipschitz(&self) -> f64;
 
+    /// A hash of all that makes this regulariser, if there is one, see
+    /// [`lowlevel::StronglyConvex::fingerprint`].
+    fn fingerprint(&self) -> Option<u64> {
+        None
+    }
+
     /// Bounds the rounding error, relative to `weight`, that `add_gradient` makes where `$\|x\|$` is as given.
     ///
     /// In units of the unit roundoff `$u = 2^{-53}$`. The default covers gradients that are sums of up to `dim` terms no larger

@@ -1,6 +1,6 @@
 //! Checks for operators of your own.
 
-use crate::operator::LinearOperator;
+use crate::operator::{LinearOperator, Weights};
 
 /// `$|\langle Ax, y\rangle - \langle x, A^*y\rangle|$` relative to `$\|Ax\|\|y\| + \|x\|\|A^*y\|$`: rounding error if the adjoint is right.
 ///
@@ -28,4 +28,48 @@ pub fn adjoint_deviation<A: LinearOperator>(operator: &A, x: &[f64], y: &[f64]) 
     let norm = |a: &[f64]| dot(a, a).sqrt();
     let size = norm(&forward) * norm(y) + norm(x) * norm(&adjoint);
     (dot(&forward, y) - dot(x, &adjoint)).abs() / size.max(f64::MIN_POSITIVE)
+}
+
+/// How far eigenvalues of `$A^*SA$` lie outside the claimed [`gram_spectrum`](LinearOperator::gram_spectrum), relative to its largest
+/// value: zero or rounding error if the claim is right.
+///
+/// Looks for the smallest and the largest eigenvalue by 200 power iterations from `x`, which should have parts in all directions,
+/// such as random numbers. It can show that a claim is wrong, not that it is right.
+///
+/// # Panics
+/// When `x` or the weights do not fit the operator.
+pub fn spectrum_violation<A: LinearOperator>(operator: &A, weights: Weights<'_>, x: &[f64]) -> f64 {
+    assert_eq!(x.len(), operator.domain().len(), "x must fit the domain");
+    let claim = operator.gram_spectrum(weights);
+    let mut scratch = operator.scratch();
+    let parts = operator.codomain().num_parts();
+    let (mut data, mut image) = (vec![0.0; operator.codomain().len()], vec![0.0; x.len()]);
+    let mut worst = 0.0_f64;
+    // Power iterations with the matrix find its largest eigenvalue, with its distance from the largest the smallest.
+    for shift in [0.0, claim.max] {
+        let mut direction = x.to_vec();
+        for _ in 0..200 {
+            let length = lowlevel::norm(&direction);
+            if length <= 1e-12 * claim.max {
+                break; // nothing but the shift is left: all eigenvalues are equal to it
+            }
+            direction.iter_mut().for_each(|x| *x /= length);
+            operator.apply(&direction, &mut data, &mut scratch);
+            if let Weights::Diagonal(weights) = weights {
+                for (samples, weight) in data.chunks_exact_mut(parts).zip(weights) {
+                    samples.iter_mut().for_each(|sample| *sample *= weight);
+                }
+            }
+            operator.apply_adjoint(&data, &mut image, &mut scratch);
+            let quotient: f64 = direction.iter().zip(&image).map(|(x, y)| x * y).sum();
+            let outside = (claim.min - quotient).max(quotient - claim.max);
+            if !(outside <= worst) {
+                worst = outside;
+            }
+            for (direction, image) in direction.iter_mut().zip(&image) {
+                *direction = image - shift * *direction;
+            }
+        }
+    }
+    worst / claim.max.max(f64::MIN_POSITIVE)
 }

@@ -2,7 +2,7 @@
 
 use imaging::{
     Convolution, Denoising, Differences, Fourier, FourierSampling, Grid, Identity, LinearOperator,
-    Mask, ModelError, SmoothedTv, TvParameters, Variational, Weights,
+    Mask, ModelError, Regularizer, SmoothedTv, TvParameters, Variational, Weights,
 };
 use lowlevel::{CurvatureError, StronglyConvex};
 
@@ -279,4 +279,30 @@ fn models_are_told_apart() {
     });
     assert_ne!(composed[0].fingerprint(), composed[1].fingerprint());
     assert_eq!(composed[0].fingerprint(), composed[0].fingerprint());
+
+    // Operators with the same constants, and regularisers too.
+    let grid = Grid::line(3);
+    let masks = [vec![true, false, true], vec![true, true, false]]
+        .map(|kept| Mask::new(grid, kept).unwrap());
+    assert_ne!(masks[0].fingerprint(), masks[1].fingerprint());
+    let kernels = [[0.1, 0.5, 0.4], [0.4, 0.5, 0.1]]
+        .map(|kernel| Convolution::new(grid, &kernel, grid).unwrap());
+    assert_ne!(kernels[0].fingerprint(), kernels[1].fingerprint());
+    let regularizers = [Differences::LINE_OF_PAPER, Differences::IMAGE_OF_PAPER]
+        .map(|differences| SmoothedTv::new(grid, differences, 0.1).unwrap());
+    assert_ne!(regularizers[0].fingerprint(), regularizers[1].fingerprint());
+    let fouriers = [
+        Fourier::new(grid).unwrap(),
+        Fourier::new(grid.complex()).unwrap(),
+    ];
+    assert_ne!(fouriers[0].fingerprint(), fouriers[1].fingerprint());
+    let all = [
+        masks[0].fingerprint(),
+        kernels[0].fingerprint(),
+        regularizers[0].fingerprint(),
+        composed[0].fingerprint(),
+        denoising[0].fingerprint(),
+        models[0].fingerprint(),
+    ];
+    assert!(all.iter().all(Option::is_some));
 }

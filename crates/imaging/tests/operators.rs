@@ -2,10 +2,10 @@
 
 use std::f64::consts::TAU;
 
-use imaging::testing::adjoint_deviation;
+use imaging::testing::{adjoint_deviation, spectrum_violation};
 use imaging::{
     Boundary, Convolution, Differences, Direction, Field, Fourier, Grid, Identity, LinearOperator,
-    Mask, Regularizer, SmoothedTv, Weights,
+    Mask, Regularizer, SmoothedTv, Spectrum, Weights,
 };
 use proptest::prelude::*;
 
@@ -163,6 +163,10 @@ fn check_spectrum<A: LinearOperator>(
         .copied()
         .fold(f64::NEG_INFINITY, f64::max);
     prop_assert!(spectrum.min <= smallest + 1e-12 && spectrum.max >= largest - 1e-12);
+    let spread: Vec<f64> = (0..operator.domain().len())
+        .map(|i| (as_f64(i) * 0.7).sin() + 0.1)
+        .collect();
+    prop_assert!(spectrum_violation(operator, Weights::Diagonal(weights), &spread) < 1e-12);
     if tight {
         prop_assert!(
             (spectrum.min - smallest).abs() < 1e-9 && (spectrum.max - largest).abs() < 1e-9,
@@ -328,5 +332,44 @@ fn the_constants_4_and_8_are_sharp() {
                 );
             }
         }
+    }
+}
+
+/// An operator that claims what is not true is found out.
+#[test]
+fn wrong_spectra_are_noticed() {
+    struct Liar(Convolution, Spectrum);
+    impl LinearOperator for Liar {
+        type Scratch = <Convolution as LinearOperator>::Scratch;
+        fn domain(&self) -> Grid {
+            self.0.domain()
+        }
+        fn codomain(&self) -> Grid {
+            self.0.codomain()
+        }
+        fn scratch(&self) -> Self::Scratch {
+            self.0.scratch()
+        }
+        fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut Self::Scratch) {
+            self.0.apply(x, out, scratch);
+        }
+        fn apply_adjoint(&self, y: &[f64], out: &mut [f64], scratch: &mut Self::Scratch) {
+            self.0.apply_adjoint(y, out, scratch);
+        }
+        fn gram_spectrum(&self, _: Weights<'_>) -> Spectrum {
+            self.1
+        }
+    }
+    let blur = Convolution::new(Grid::line(8), &[0.25, 0.5, 0.25], Grid::line(3)).unwrap();
+    let truth = blur.gram_spectrum(Weights::Uniform);
+    let x: Vec<f64> = (0..8).map(|i| (as_f64(i) * 0.7).sin() + 0.1).collect();
+    for (min, max, wrong) in [
+        (0.1, 1.0, true),
+        (0.0, 0.9, true),
+        (truth.min, truth.max, false),
+    ] {
+        let liar = Liar(blur.clone(), Spectrum { min, max });
+        let violation = spectrum_violation(&liar, Weights::Uniform, &x);
+        assert_eq!(violation > 0.05, wrong, "{violation}");
     }
 }

@@ -34,6 +34,9 @@ use crate::objective::Curvature;
 
 /// A bound on a distance to the minimiser: `$\|x - x^*\|_2 \le \varepsilon$`. Never squared.
 ///
+/// It is the Euclidean distance over all entries: for an image of `$N$` pixels, the error per pixel is `$\varepsilon/\sqrt N$` in the
+/// root mean square.
+///
 /// ```
 /// use lowlevel::ErrorBound;
 /// let bound = ErrorBound::new(1e-3)?;

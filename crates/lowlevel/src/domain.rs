@@ -2,14 +2,19 @@
 
 use std::fmt;
 
+use crate::error::SolveError;
+
 /// The set over which a function is minimised.
 ///
-/// Any closed convex set whose projection you can write down, such as a box:
+/// Any closed convex set whose projection you can write down, such as vectors with a given sum of entries:
 ///
 /// ```
 /// use lowlevel::{Domain, ErrorBound, Solver, State, Stop, testing::NesterovQuadratic};
 ///
-/// let project = |x: &mut [f64]| x.iter_mut().for_each(|x| *x = x.clamp(0.0, 0.5));
+/// let project = |x: &mut [f64]| {
+///     let excess = (x.iter().sum::<f64>() - 1.0) / x.len() as f64;
+///     x.iter_mut().for_each(|x| *x -= excess);
+/// };
 /// let solver = Solver { domain: Domain::Convex(&project), ..Solver::default() };
 ///
 /// let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
@@ -17,8 +22,7 @@ use std::fmt;
 /// let stop = Stop::accuracy(ErrorBound::new(1e-9)?);
 /// let solved = solver.minimize(&quadratic, stop, &mut state, &mut ())?;
 /// assert!(solved.error.value() <= 1e-9);
-/// assert!(state.point().iter().all(|x| (0.0..=0.5).contains(x)));
-/// assert!(quadratic.minimizer()[0] > 0.5 && state.point()[0] == 0.5); // the bound is active
+/// assert!((state.point().iter().sum::<f64>() - 1.0).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Default)]
@@ -27,6 +31,13 @@ pub enum Domain<'a> {
     /// All of `$\mathbb{R}^d$`.
     #[default]
     Whole,
+    /// Vectors whose entries all lie between two numbers, such as grey values between 0 and 1.
+    Between {
+        /// The smallest value of an entry, or minus infinity.
+        lower: f64,
+        /// The largest value of an entry, or infinity.
+        upper: f64,
+    },
     /// A closed convex set, given by its Euclidean projection, which replaces its argument by the nearest point.
     ///
     /// A projection that is not one (of a set that is not convex, say) voids the certificate; so does one with a rounding error of
@@ -34,26 +45,43 @@ pub enum Domain<'a> {
     Convex(&'a (dyn Fn(&mut [f64]) + Sync)),
 }
 
-impl Domain<'static> {
+impl Domain<'_> {
     /// Vectors without negative entries, such as images that count photons.
-    pub const NON_NEGATIVE: Self = Self::Convex(&project_non_negative);
-}
+    pub const NON_NEGATIVE: Self = Self::Between {
+        lower: 0.0,
+        upper: f64::INFINITY,
+    };
 
-/// Replaces negative entries by zero, and leaves NaN for the solver to find.
-fn project_non_negative(x: &mut [f64]) {
-    for x in x {
-        if *x < 0.0 {
-            *x = 0.0;
+    pub(crate) fn check(&self) -> Result<(), SolveError> {
+        match *self {
+            Self::Between { lower, upper } if !(lower <= upper) => {
+                Err(SolveError::CrossedBounds { lower, upper })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Replaces `x` by the nearest point of the set; leaves NaN for the solver to find.
+    pub(crate) fn project(&self, x: &mut [f64]) {
+        match *self {
+            Self::Whole => {}
+            Self::Between { lower, upper } => {
+                for x in x {
+                    *x = x.clamp(lower, upper);
+                }
+            }
+            Self::Convex(project) => project(x),
         }
     }
 }
 
 impl fmt::Debug for Domain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Whole => "Whole",
-            Self::Convex(_) => "Convex(..)",
-        })
+        match self {
+            Self::Whole => f.write_str("Whole"),
+            Self::Between { lower, upper } => write!(f, "Between({lower}, {upper})"),
+            Self::Convex(_) => f.write_str("Convex(..)"),
+        }
     }
 }
 
@@ -64,7 +92,7 @@ mod tests {
     #[test]
     fn non_negative_keeps_nan() {
         let mut x = [-1.0, 2.0, f64::NAN];
-        project_non_negative(&mut x);
+        Domain::NON_NEGATIVE.project(&mut x);
         assert_eq!(x[..2], [0.0, 2.0]);
         assert!(x[2].is_nan());
     }

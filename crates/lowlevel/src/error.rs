@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::solve::Solved;
+
 /// The constants of a function do not describe a smooth strongly convex function.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -37,7 +39,7 @@ pub struct InvalidErrorBound {
 /// A solve that could not start or could not go on.
 ///
 /// Missing the target is not an error: [`Solved`](crate::Solved) then says what was achieved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SolveError {
     /// The start has another length than the function's argument.
@@ -54,6 +56,16 @@ pub enum SolveError {
         /// The first such entry.
         index: usize,
     },
+    /// The bounds of `Domain::Between` are crossed or NaN.
+    #[error(
+        "Domain::Between has lower = {lower} and upper = {upper}, but lower must not be above upper"
+    )]
+    CrossedBounds {
+        /// The lower bound.
+        lower: f64,
+        /// The upper bound.
+        upper: f64,
+    },
     /// An a-priori certificate was asked for without a bound on the initial distance.
     #[error(
         "certificate Rate needs a finite bound `initial` on the distance of the start: use Certificate::Gradient"
@@ -68,9 +80,19 @@ pub enum SolveError {
         iterations: u64,
     },
     /// The projection returned a point that is NaN or infinite.
-    #[error("the projection returned a point that is not finite after {iterations} iterations")]
+    #[error(
+        "the projection returned a point that is not finite after {iterations} iterations: check the closure of Domain::Convex"
+    )]
     NonFiniteProjection {
         /// Iterations made by this call before it happened.
         iterations: u64,
     },
+}
+
+/// The target of a solve was not reached; the answer is in its state all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[error("the target was not reached: certified error {:e}; {}", .solved.error, .solved.outcome)]
+pub struct Unreached {
+    /// What was achieved.
+    pub solved: Solved,
 }

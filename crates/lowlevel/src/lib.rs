@@ -35,7 +35,15 @@
 //! - How to minimise: [`Solver`] with a [`Method`] (gradient descent or FISTA) and a [`Domain`].
 //! - When to stop: [`Stop`], a target [`ErrorBound`] with its [`Certificate`], or a number of iterations.
 //! - Where it stands: [`State`] is warm start, memory, answer and resume token in one.
-//! - What came out: [`Solved`], with the [`Outcome`]. Missing the target is not an error but said.
+//! - What came out: [`Solved`], with the [`Outcome`]. Missing the target is not an error but said; [`Solved::reached`] makes it
+//!   one.
+//!
+//! # What a certificate rests on
+//!
+//! Its objective: the constants `$\mu$` and `$L$`, and a bound on the rounding error of its gradient
+//! ([`gradient_rounding`](StronglyConvex::gradient_rounding)). The models of the crate `imaging` prove theirs. For a function of
+//! your own there is a default that holds for gradients of few terms; a fit to data needs
+//! [`with_rounding`](FnObjective::with_rounding). Check your gradient with [`testing::gradient_deviation`].
 //!
 //! # Conventions
 //!
@@ -62,7 +70,7 @@ mod walk;
 
 pub use certificate::{Certificate, ErrorBound, rate_bound};
 pub use domain::Domain;
-pub use error::{CurvatureError, InvalidErrorBound, SolveError};
+pub use error::{CurvatureError, InvalidErrorBound, SolveError, Unreached};
 pub use method::{Certify, Method, Step};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, StronglyConvex, Update};

@@ -65,7 +65,8 @@ impl Method {
     pub const FISTA: Self = Self::Fista {
         certify: Certify::Extrapolated,
     };
-    /// FISTA as the authors of the paper ran and counted it: two gradients per iteration.
+    /// FISTA as the authors of the paper ran and counted it: two gradients per iteration (one over a set, which certifies by
+    /// itself).
     pub const FISTA_TWO_GRADIENTS: Self = Self::Fista {
         certify: Certify::Iterate,
     };

@@ -67,6 +67,43 @@ impl Curvature {
 ///
 /// Implement the first five methods; the rest have defaults that a hot function may override.
 /// Complex unknowns are stored as interleaved real and imaginary parts.
+///
+/// ```
+/// use lowlevel::{Curvature, StronglyConvex, testing::gradient_deviation};
+///
+/// /// Smoothed absolute values around some data: sum of sqrt((x - y)^2 + 1) + x^2/2.
+/// struct Robust { data: Vec<f64> }
+///
+/// impl StronglyConvex for Robust {
+///     type Scratch = Vec<f64>; // the square roots
+///     fn dim(&self) -> usize {
+///         self.data.len()
+///     }
+///     fn curvature(&self) -> Curvature {
+///         Curvature::new(1.0, 2.0).expect("0 < 1 <= 2")
+///     }
+///     fn scratch(&self) -> Vec<f64> {
+///         vec![0.0; self.data.len()]
+///     }
+///     fn gradient(&self, x: &[f64], gradient: &mut [f64], roots: &mut Vec<f64>) {
+///         for ((root, x), y) in roots.iter_mut().zip(x).zip(&self.data) {
+///             *root = (x - y).hypot(1.0);
+///         }
+///         for (((gradient, x), y), root) in gradient.iter_mut().zip(x).zip(&self.data).zip(roots) {
+///             *gradient = (x - y) / *root + x;
+///         }
+///     }
+///     fn value(&self, x: &[f64], _: &mut Vec<f64>) -> f64 {
+///         x.iter().zip(&self.data).map(|(x, y)| (x - y).hypot(1.0) + 0.5 * x * x).sum()
+///     }
+///     fn gradient_rounding(&self, x_norm: f64, _: f64) -> f64 {
+///         // a few operations on numbers no larger than |x|, |y| and 1
+///         8.0 * f64::EPSILON * (x_norm + lowlevel::norm(&self.data) + self.data.len() as f64)
+///     }
+/// }
+///
+/// assert!(gradient_deviation(&Robust { data: vec![1.0, -2.0] }, &[0.5, 0.3], 1e-5) < 1e-9);
+/// ```
 pub trait StronglyConvex: Sync {
     /// Whatever `gradient` and `value` need besides their arguments, made once and reused; `()` if nothing.
     type Scratch: Send;
@@ -98,9 +135,9 @@ pub trait StronglyConvex: Sync {
 
     /// Tells objectives apart, so that [`Solver::refine`](crate::Solver::refine) notices a state that belongs to another one.
     ///
-    /// A hash of everything the gradient depends on. The default, 0, tells nothing: then only the constants are compared.
-    fn fingerprint(&self) -> u64 {
-        0
+    /// A hash of everything the gradient depends on. Without one, `refine` evaluates a gradient again to find out.
+    fn fingerprint(&self) -> Option<u64> {
+        None
     }
 
     /// Like [`gradient`](Self::gradient), and returns `$\|\nabla\Phi(x)\|^2$`.
@@ -183,23 +220,35 @@ impl Update<'_> {
 
 /// A function given by two closures, for those who need no type of their own.
 ///
+/// A fit, for example: `$\Phi(x) = \frac12\|Ax - b\|^2 + \frac{\xi}{2}\|x\|^2$` for `$N$` measurements of a line. Its gradient adds
+/// up many terms that cancel, which [`with_rounding`](Self::with_rounding) accounts for: a sum of `$N$` terms is off by at most
+/// `$N u$` times the sum of their absolute values, here at most `$\|A\|_F(\|A\|_F\|x\| + \|b\|)$`.
+///
 /// ```
-/// use lowlevel::{Curvature, ErrorBound, FnObjective, Solver, State, Stop};
-/// // Phi(x) = 1/2 (x_0 - 3)^2 + 5 x_1^2
+/// use lowlevel::{Curvature, ErrorBound, FnObjective, Solver, State, Stop, UNIT_ROUNDOFF, norm};
+///
+/// let times: Vec<f64> = (0..100).map(|i| f64::from(i) / 99.0).collect();
+/// let b: Vec<f64> = times.iter().map(|t| 2.0 + 3.0 * t).collect();
+/// let xi = 1e-3;
+/// let residual = |x: &[f64], i: usize| x[0] + x[1] * times[i] - b[i];
+///
+/// let frobenius = (100.0 + norm(&times).powi(2)).sqrt(); // of the rows (1, t)
+/// let per_term = 110.0 * UNIT_ROUNDOFF;
 /// let objective = FnObjective::new(
 ///     2,
-///     Curvature::new(1.0, 10.0)?,
-///     |x| 0.5 * (x[0] - 3.0).powi(2) + 5.0 * x[1].powi(2),
+///     Curvature::new(xi, frobenius * frobenius + xi)?,
+///     |x| (0..100).map(|i| 0.5 * residual(x, i).powi(2)).sum::<f64>() + 0.5 * xi * (x[0] * x[0] + x[1] * x[1]),
 ///     |x, gradient| {
-///         gradient[0] = x[0] - 3.0;
-///         gradient[1] = 10.0 * x[1];
+///         gradient[0] = (0..100).map(|i| residual(x, i)).sum::<f64>() + xi * x[0];
+///         gradient[1] = (0..100).map(|i| residual(x, i) * times[i]).sum::<f64>() + xi * x[1];
 ///     },
-/// );
-/// let mut state = State::new(vec![1.0, 1.0]);
-/// let target = ErrorBound::new(1e-8)?;
-/// let solved = Solver::default().minimize(&objective, Stop::accuracy(target), &mut state, &mut ())?;
-/// assert!(solved.error <= target);
-/// assert!((state.point()[0] - 3.0).hypot(state.point()[1]) <= 1e-8);
+/// )
+/// .with_rounding(per_term * frobenius * norm(&b), per_term * (frobenius * frobenius + xi));
+///
+/// let mut state = State::new(vec![0.0, 0.0]);
+/// let stop = Stop::accuracy(ErrorBound::new(1e-6)?);
+/// Solver::default().minimize(&objective, stop, &mut state, &mut ())?.reached()?;
+/// assert!((state.point()[0] - 2.0).abs() < 1e-3 && (state.point()[1] - 3.0).abs() < 1e-3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct FnObjective<V, G> {
@@ -229,8 +278,9 @@ where
 
     /// States that the rounding error of `gradient` is at most `absolute + relative * |x|`.
     ///
-    /// Needed where terms much larger than the default of
-    /// [`gradient_rounding`](StronglyConvex::gradient_rounding) allows for cancel, such as the data of a fit.
+    /// Needed where an entry adds up more than `dim` terms, or terms that are larger than the default of
+    /// [`gradient_rounding`](StronglyConvex::gradient_rounding) allows for and cancel: in every fit to data. Without it the
+    /// certified error may be too small by what rounding does.
     ///
     /// # Panics
     /// When one of the two is negative or NaN.

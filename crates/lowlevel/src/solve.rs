@@ -1,12 +1,13 @@
 //! Iterate until the answer is certified, or for a given number of iterations.
 
+use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::certificate::{
     Certificate, ErrorBound, accumulated_rounding, proven_iterations, rate_bound, rate_iterations,
 };
 use crate::domain::Domain;
-use crate::error::SolveError;
+use crate::error::{SolveError, Unreached};
 use crate::method::Method;
 use crate::objective::StronglyConvex;
 use crate::state::State;
@@ -49,10 +50,28 @@ impl Stop {
             max_iterations: None,
         }
     }
+
+    /// The same, but gives up after so many iterations; a fixed number of iterations stays as it is.
+    #[must_use]
+    pub const fn with_max_iterations(self, limit: u64) -> Self {
+        match self {
+            Self::Accuracy {
+                target,
+                certificate,
+                ..
+            } => Self::Accuracy {
+                target,
+                certificate,
+                max_iterations: Some(limit),
+            },
+            Self::Iterations(_) => self,
+        }
+    }
 }
 
 /// What a solve achieved; the answer itself is in its [`State`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use = "the target may not have been reached"]
 #[non_exhaustive]
 pub struct Solved {
     /// Certified distance of the answer from the minimiser.
@@ -81,6 +100,34 @@ pub enum Outcome {
     Stalled,
     /// The observer stopped it.
     Stopped,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done => "done",
+            Self::IterationLimit => "stopped at the iteration limit: refine it, or allow more",
+            Self::RoundingFloor => "what is left is rounding error: ask for less",
+            Self::Stalled => {
+                "iterating no longer helps: ask for less, or check the gradient (testing::gradient_deviation) and the constants"
+            }
+            Self::Stopped => "stopped by the observer",
+        })
+    }
+}
+
+impl Solved {
+    /// For those to whom a missed target is an error.
+    ///
+    /// # Errors
+    /// When the outcome is not [`Outcome::Done`]; the message says what to do.
+    pub fn reached(self) -> Result<Self, Unreached> {
+        if self.outcome == Outcome::Done {
+            Ok(self)
+        } else {
+            Err(Unreached { solved: self })
+        }
+    }
 }
 
 /// What an observer sees after every iteration.
@@ -160,13 +207,13 @@ impl<'a> Solver<'a> {
         self.refine_observed(objective, stop, state, scratch, observer)
     }
 
-    /// Goes on where the last solve of this very `objective` left `state`: the same iterates as if it had not stopped,
-    /// and no gradient evaluated twice.
+    /// Goes on where the last solve of `objective` left `state`: the same iterates as if it had not stopped.
     ///
-    /// Momentum starts anew where `state` is fresh, comes from another method or objective, or where an a-priori certificate is
-    /// asked for. Objectives are told apart by their constants and their
-    /// [`fingerprint`](StronglyConvex::fingerprint); where these cannot tell (closures, for example, or another set), use
-    /// [`minimize`](Self::minimize): what `state` remembers would be wrong.
+    /// Over the whole space no gradient is evaluated twice if the objective has a
+    /// [`fingerprint`](StronglyConvex::fingerprint), as all models of the crate `imaging` have; one without, such as a closure,
+    /// is asked for the last gradient again, to be sure that `state` is its own. Over a set, at least one iteration certifies
+    /// the answer anew. Momentum starts anew where `state` is fresh, comes from another method or objective, or where an a-priori
+    /// certificate is asked for. So any `state` of the right length will do, as a warm start at least.
     ///
     /// # Errors
     /// As `minimize`.

@@ -27,7 +27,8 @@ pub struct State {
 /// What tells objectives apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Owner {
-    fingerprint: u64,
+    /// Whether the objective vouches for being told apart by the rest.
+    fingerprint: Option<u64>,
     curvature: Curvature,
 }
 
@@ -37,6 +38,10 @@ impl Owner {
             fingerprint: objective.fingerprint(),
             curvature: objective.curvature(),
         }
+    }
+
+    pub(crate) const fn is_certain(self) -> bool {
+        self.fingerprint.is_some()
     }
 }
 
@@ -49,8 +54,8 @@ pub(crate) enum Layout {
     Iterate { gradient_norm: Option<f64> },
     /// `point` is `$z^{k+1}$` and `companion` is `$x^k$`; `gradient` is that of `point`, and this its norm.
     Extrapolated { gradient_norm: f64 },
-    /// `point` is `$x^k = T(z^k)$`, with `measured` `$\|G(z^k)\|$` and this gradient norm at `$z^k$`; `companion` is `$x^{k-1}$`.
-    Projected { measured: f64, gradient_norm: f64 },
+    /// `point` is `$x^k = T(z^k)$` and `companion` is `$x^{k-1}$`.
+    Projected,
 }
 
 impl State {
@@ -90,6 +95,7 @@ impl State {
     /// Forgets the iteration but not the point.
     pub(crate) fn begin(&mut self) {
         self.companion.copy_from_slice(&self.point);
+        self.gradient.fill(f64::NAN); // an entry that the objective forgets to write is noticed
         self.momentum = Momentum::default();
         self.layout = Layout::Iterate {
             gradient_norm: None,

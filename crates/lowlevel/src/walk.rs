@@ -5,7 +5,7 @@ use std::mem::swap;
 use crate::certificate::{ErrorBound, GradientBound, Norms};
 use crate::domain::Domain;
 use crate::error::SolveError;
-use crate::method::{Certify, Method};
+use crate::method::{Certify, Method, Momentum};
 use crate::norm::{UNIT_ROUNDOFF, norm, norm_from_squared};
 use crate::objective::{Curvature, StronglyConvex, Update};
 use crate::solve::Solver;
@@ -47,28 +47,27 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         if let Some(index) = state.point.iter().position(|x| !x.is_finite()) {
             return Err(SolveError::NonFiniteStart { index });
         }
+        solver.domain.check()?;
         let curvature = objective.curvature();
         let step = solver.method.step_length(curvature);
         let whole = matches!(solver.domain, Domain::Whole);
-        let owner = Some(Owner::of(objective));
-        let goes_on = state.owner == owner
+        let owner = Owner::of(objective);
+        let goes_on = state.owner == Some(owner)
             && state.method.continues_as(solver.method)
             && match state.layout {
                 Layout::Start => false,
                 Layout::Iterate { .. } => whole,
                 Layout::Extrapolated { .. } => whole && solver.method == Method::FISTA,
-                Layout::Projected { .. } => !whole,
+                Layout::Projected => !whole,
             };
         if !goes_on {
-            if let Domain::Convex(project) = solver.domain {
-                project(&mut state.point);
-                if !norm(&state.point).is_finite() {
-                    return Err(SolveError::NonFiniteProjection { iterations: 0 });
-                }
+            solver.domain.project(&mut state.point);
+            if !norm(&state.point).is_finite() {
+                return Err(SolveError::NonFiniteProjection { iterations: 0 });
             }
             state.begin();
         }
-        (state.method, state.owner) = (solver.method, owner);
+        (state.method, state.owner) = (solver.method, Some(owner));
         let mut walk = Self {
             objective,
             curvature,
@@ -87,22 +86,39 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             measured: None,
             set_gradient_norm: 0.0,
         };
-        match walk.state.layout {
-            Layout::Extrapolated { gradient_norm } => walk.measured = Some(gradient_norm),
-            Layout::Projected {
-                measured,
-                gradient_norm,
-            } => {
-                walk.measured = Some(measured);
-                walk.set_gradient_norm = gradient_norm;
-            }
-            Layout::Iterate { gradient_norm } if whole => match gradient_norm {
-                Some(_) => walk.measured = gradient_norm,
-                None => walk.measured = Some(walk.evaluate_gradient()?),
-            },
-            Layout::Iterate { .. } | Layout::Start => {}
+        if whole {
+            walk.measured = match walk.state.layout {
+                Layout::Extrapolated { gradient_norm } => Some(gradient_norm),
+                Layout::Iterate { gradient_norm } => gradient_norm,
+                Layout::Start | Layout::Projected => None,
+            };
+            walk.confirm_gradient(owner.is_certain())?;
         }
         Ok(walk)
+    }
+
+    /// Makes sure that the gradient is that of this objective: known and certain, or evaluated. Where it turns out to be
+    /// another one, momentum starts anew. (Over a set nothing is taken over that would have to be certain.)
+    fn confirm_gradient(&mut self, certain: bool) -> Result<(), SolveError> {
+        let remembered = (self.measured, self.state.layout);
+        if remembered.0.is_some() && certain {
+            return Ok(());
+        }
+        let gradient_norm = self.evaluate_gradient()?;
+        match remembered {
+            // The same norm to the last bit: the same gradient.
+            (Some(norm), layout) if norm.to_bits() == gradient_norm.to_bits() => {
+                self.state.layout = layout;
+            }
+            (Some(_), _) => {
+                let gradient_norm = Some(gradient_norm);
+                self.state.companion.copy_from_slice(&self.state.point);
+                self.state.momentum = Momentum::default();
+                self.state.layout = Layout::Iterate { gradient_norm };
+            }
+            (None, _) => {}
+        }
+        Ok(())
     }
 
     /// One iteration.
@@ -121,7 +137,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
                     certify: Certify::Iterate,
                 },
             ) => self.accelerate_and_evaluate()?,
-            (Domain::Convex(project), _) => self.project(project)?,
+            (Domain::Between { .. } | Domain::Convex(_), _) => self.project()?,
         }
         self.iterations += 1;
         Ok(())
@@ -160,7 +176,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         let point_norm = norm(&self.state.point);
         match self.domain {
             Domain::Whole => self.objective.gradient_rounding(point_norm, measured),
-            Domain::Convex(_) => {
+            Domain::Between { .. } | Domain::Convex(_) => {
                 let z_norm = point_norm + self.step * measured;
                 let gradient_norm = self.set_gradient_norm;
                 self.objective.gradient_rounding(z_norm, gradient_norm)
@@ -175,7 +191,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             x: norm(&self.state.point),
             gradient: match self.domain {
                 Domain::Whole => self.measured.unwrap_or(0.0),
-                Domain::Convex(_) => self.set_gradient_norm,
+                Domain::Between { .. } | Domain::Convex(_) => self.set_gradient_norm,
             },
         }
     }
@@ -263,7 +279,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         Ok(())
     }
 
-    fn project(&mut self, project: &dyn Fn(&mut [f64])) -> Result<(), SolveError> {
+    fn project(&mut self) -> Result<(), SolveError> {
         self.replace_companion_by_extrapolated_point();
         let state = &mut *self.state;
         let squared =
@@ -280,7 +296,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         for (gradient, z) in state.gradient.iter_mut().zip(&state.companion) {
             *gradient = z - self.step * *gradient;
         }
-        project(&mut state.gradient);
+        self.domain.project(&mut state.gradient);
         for (z, next) in state.companion.iter_mut().zip(&state.gradient) {
             *z -= next;
         }
@@ -291,14 +307,10 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
                 iterations: self.iterations,
             });
         }
-        let measured = moved / self.step;
-        self.measured = Some(measured);
+        self.measured = Some(moved / self.step);
         swap(&mut state.point, &mut state.companion);
         swap(&mut state.point, &mut state.gradient);
-        state.layout = Layout::Projected {
-            measured,
-            gradient_norm: self.set_gradient_norm,
-        };
+        state.layout = Layout::Projected;
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lowlevel::{
-    Certificate, Curvature, Domain, ErrorBound, FnObjective, Method, Outcome, Solver, State, Step,
-    Stop, StronglyConvex, UNIT_ROUNDOFF,
+    Certificate, Curvature, Domain, ErrorBound, FnObjective, Method, Outcome, SolveError, Solver,
+    State, Step, Stop, StronglyConvex, UNIT_ROUNDOFF,
 };
 use proptest::prelude::*;
 
@@ -271,31 +271,108 @@ fn gradients_are_counted_as_they_are_called() {
     }
 }
 
-/// A state that belongs to another objective is a warm start, not a lie.
+/// A state that belongs to another objective or set is a warm start, not a lie, even where the constants are the same.
 #[test]
-fn refining_another_objective_starts_anew() {
-    let of = |q: f64| Separable {
-        terms: vec![(1.0, 1.0), (q, 2.0)],
+fn refining_another_problem_starts_anew() {
+    let of = |q: f64, b: f64| Separable {
+        terms: vec![(1.0, 1.0), (q, b), (100.0, 3.0)],
         non_negative: false,
         sharp: true,
     };
-    for method in METHODS {
-        let solver = Solver {
-            method,
-            ..Solver::default()
-        };
-        let stop = Stop::accuracy(bound(1e-8));
-        let (first, second) = (of(10.0), of(30.0));
-        let mut state = State::new(vec![0.0; 2]);
-        solver
-            .refine(&first.objective(), stop, &mut state, &mut ())
-            .unwrap();
-        let solved = solver
-            .refine(&second.objective(), stop, &mut state, &mut ())
-            .unwrap();
-        assert!(solved.iterations > 0);
-        assert!(second.error(state.point()) <= solved.error.value());
+    let stop = Stop::accuracy(bound(1e-8));
+    let first = of(10.0, 2.0);
+    for second in [of(30.0, 2.0), of(10.0, 5.0)] {
+        for method in METHODS {
+            let solver = Solver {
+                method,
+                ..Solver::default()
+            };
+            let mut state = State::new(vec![0.0; 3]);
+            let before = solver
+                .refine(&first.objective(), stop, &mut state, &mut ())
+                .unwrap();
+            let again = solver
+                .refine(&first.objective(), stop, &mut state, &mut ())
+                .unwrap();
+            // Closures cannot be told apart: one gradient makes sure.
+            assert_eq!((again.iterations, again.gradients), (0, 1));
+            assert_eq!(again.error, before.error);
+            let solved = solver
+                .refine(&second.objective(), stop, &mut state, &mut ())
+                .unwrap();
+            assert!(solved.iterations > 0);
+            assert!(second.error(state.point()) <= solved.error.value());
+        }
     }
+    for method in METHODS {
+        let over = |upper| Solver {
+            method,
+            domain: Domain::Between { lower: 0.0, upper },
+        };
+        let mut state = State::new(vec![0.0; 3]);
+        for upper in [0.1, 0.05, 2.0] {
+            let solved = over(upper)
+                .refine(&first.objective(), stop, &mut state, &mut ())
+                .unwrap();
+            assert!(solved.reached().is_ok());
+            for (x, (q, b)) in state.point().iter().zip(&first.terms) {
+                assert!(
+                    (x - (b / q).min(upper)).abs() <= 1e-8,
+                    "{method:?} {upper} {x}"
+                );
+            }
+        }
+    }
+}
+
+/// A gradient with an entry that is never written is not taken for a small one.
+#[test]
+fn a_forgotten_entry_is_noticed() {
+    let forgetful = FnObjective::new(
+        2,
+        Curvature::new(1.0, 1.0).unwrap(),
+        |_| 0.0,
+        |x, gradient| gradient[0] = x[0],
+    );
+    for method in METHODS {
+        for domain in [Domain::Whole, Domain::NON_NEGATIVE] {
+            let solver = Solver { method, domain };
+            let mut state = State::new(vec![1.0; 2]);
+            let stop = Stop::accuracy(bound(1e-3));
+            let result = solver.minimize(&forgetful, stop, &mut state, &mut ());
+            assert_eq!(result, Err(SolveError::NonFiniteGradient { iterations: 0 }));
+        }
+    }
+}
+
+#[test]
+fn a_missed_target_can_be_an_error_that_says_what_to_do() {
+    let separable = Separable {
+        terms: vec![(1.0, 1.0), (100.0, 3.0)],
+        non_negative: false,
+        sharp: true,
+    };
+    let stop = Stop::accuracy(bound(1e-8)).with_max_iterations(2);
+    let mut state = State::new(vec![0.0; 2]);
+    let solved = Solver::default()
+        .minimize(&separable.objective(), stop, &mut state, &mut ())
+        .unwrap();
+    let message = solved.reached().unwrap_err().to_string();
+    assert!(
+        message.contains("iteration limit") && message.contains("e-"),
+        "{message}"
+    );
+    let crossed = Solver {
+        domain: Domain::Between {
+            lower: 1.0,
+            upper: 0.0,
+        },
+        ..Solver::default()
+    };
+    let error = crossed
+        .minimize(&separable.objective(), stop, &mut state, &mut ())
+        .unwrap_err();
+    assert!(error.to_string().contains("lower"), "{error}");
 }
 
 #[test]
@@ -384,7 +461,7 @@ fn an_a_priori_certificate_starts_at_rest() {
             ..Solver::default()
         };
         let mut warm = State::new(vec![5.0, 5.0]);
-        solver
+        let _ = solver
             .minimize(&objective, Stop::Iterations(7), &mut warm, &mut ())
             .unwrap();
         let mut fresh = State::new(warm.point().to_vec());

@@ -5,9 +5,10 @@ use lowlevel::{Curvature, StronglyConvex, Update, norm};
 use super::image::{ImageGradient, RowFluxes};
 use super::line::LineGradient;
 use super::simd::{Samples, dispatch};
-use super::{Rounding, TvParameters, check_grid, curvature, fingerprint};
+use super::{Rounding, TvParameters, check_grid, curvature};
 use crate::difference::Differences;
 use crate::error::{ModelError, check_values};
+use crate::fingerprint;
 use crate::grid::{Field, Grid, Shape};
 use crate::operator::Spectrum;
 use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
@@ -61,6 +62,7 @@ impl<'a> Denoising<'a> {
         check_grid(grid)?;
         if grid.field() != Field::Real {
             return Err(ModelError::WrongGrid {
+                name: "grid",
                 needed: "real: use Variational for complex unknowns",
             });
         }
@@ -148,9 +150,9 @@ impl StronglyConvex for Denoising<'_> {
         self.rounding.bound(x_norm, gradient_norm, regularizer)
     }
 
-    fn fingerprint(&self) -> u64 {
+    fn fingerprint(&self) -> Option<u64> {
         let TvParameters { alpha, nu, xi } = self.parameters;
-        fingerprint(&[self.data, &[alpha, nu, xi]])
+        Some(fingerprint::of_numbers(&[self.data, &[alpha, nu, xi]]))
     }
 
     fn gradient_with_norm(

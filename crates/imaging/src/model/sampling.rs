@@ -5,9 +5,10 @@ use num_complex::Complex;
 
 use super::complex_line::AddComplexLineGradient;
 use super::simd::dispatch;
-use super::{Rounding, TvParameters, curvature, fingerprint};
+use super::{Rounding, TvParameters, curvature};
 use crate::difference::Differences;
 use crate::error::{ModelError, check_values};
+use crate::fingerprint;
 use crate::grid::{Field, Shape};
 use crate::operator::{Fourier, FourierScratch, LinearOperator, Weights};
 use crate::operator::{load, store};
@@ -34,7 +35,7 @@ use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 /// let objective = FourierSampling::new(&fourier, &data, &weights, parameters)?;
 /// let mut state = State::new(vec![0.0; 16]);
 /// let stop = Stop::accuracy(ErrorBound::new(1e-2)?);
-/// Solver::default().minimize(&objective, stop, &mut state, &mut objective.scratch())?;
+/// Solver::default().minimize(&objective, stop, &mut state, &mut objective.scratch())?.reached()?;
 /// assert!((state.point()[6] - 1.0).abs() < 0.05 && state.point()[7].abs() < 0.05);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -74,6 +75,7 @@ impl<'a> FourierSampling<'a> {
         let is_line = matches!(grid.shape(), Shape::Line { .. });
         if !is_line || grid.field() != Field::Complex {
             return Err(ModelError::WrongGrid {
+                name: "the grid of fourier",
                 needed: "a complex line: use Variational for other unknowns",
             });
         }
@@ -90,7 +92,7 @@ impl<'a> FourierSampling<'a> {
         let lipschitz = Differences::norm_squared(grid) / parameters.nu;
         let TvParameters { alpha, nu, xi } = parameters;
         Ok(Self {
-            fingerprint: fingerprint(&[data, weights, &[alpha, nu, xi]]),
+            fingerprint: fingerprint::of_numbers(&[data, weights, &[alpha, nu, xi]]),
             fourier,
             data: scaled,
             weights: weights.iter().map(|s| s * scale * scale).collect(),
@@ -172,7 +174,7 @@ impl StronglyConvex for FourierSampling<'_> {
         self.rounding.bound(x_norm, gradient_norm, regularizer)
     }
 
-    fn fingerprint(&self) -> u64 {
-        self.fingerprint
+    fn fingerprint(&self) -> Option<u64> {
+        Some(self.fingerprint)
     }
 }

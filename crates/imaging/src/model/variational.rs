@@ -2,13 +2,18 @@
 
 use lowlevel::{Curvature, StronglyConvex, norm};
 
-use super::{Rounding, TvParameters, check_grid, curvature, fingerprint};
+use super::{Rounding, TvParameters, check_grid, curvature};
 use crate::difference::Differences;
 use crate::error::{ModelError, check_not_negative, check_values, check_weight};
+use crate::fingerprint;
 use crate::operator::{LinearOperator, Weights};
 use crate::regularizer::{Regularizer, SmoothedTv};
 
 /// `$\Phi(x) = \frac12\|Ax - y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$` for any operator `$A$`, diagonal `$S \ge 0$` and regulariser `$R$`.
+///
+/// Serves every operator, boundary and field; about ten times slower per iteration than [`Denoising`](crate::Denoising) where both
+/// apply. Where the data do not determine the unknown (a mask, few frequencies, a strong blur), `$\mu$` is little more than `$\xi$`,
+/// and the number of iterations grows like `$\sqrt{L/\mu}$`.
 ///
 /// Inpainting, for example, and then non-negative inpainting:
 ///
@@ -190,20 +195,15 @@ impl<A: LinearOperator, R: Regularizer> StronglyConvex for Variational<'_, A, R>
         self.rounding.bound(x_norm, gradient_norm, regularizer)
     }
 
-    /// Operators and regularisers are told apart by their constants only.
-    fn fingerprint(&self) -> u64 {
+    fn fingerprint(&self) -> Option<u64> {
         let weights = match self.weights {
             Weights::Uniform => &[],
             Weights::Diagonal(weights) => weights,
         };
-        let spectrum = self.operator.gram_spectrum(Weights::Uniform);
-        let constants = [
-            self.alpha,
-            self.xi,
-            self.regularizer.lipschitz(),
-            spectrum.min,
-            spectrum.max,
-        ];
-        fingerprint(&[self.data, weights, &constants])
+        Some(fingerprint::of_hashes([
+            self.operator.fingerprint()?,
+            self.regularizer.fingerprint()?,
+            fingerprint::of_numbers(&[self.data, weights, &[self.alpha, self.xi]]),
+        ]))
     }
 }

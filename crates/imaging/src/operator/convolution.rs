@@ -1,6 +1,7 @@
 use num_complex::Complex;
 
 use crate::error::{ModelError, check_values};
+use crate::fingerprint;
 use crate::grid::{Field, Grid, Shape};
 use crate::operator::fourier::{FourierScratch, Transform, load, store};
 use crate::operator::{LinearOperator, Spectrum, Weights};
@@ -24,10 +25,12 @@ pub struct Convolution {
     /// Eigenvalues of `$A$` over `$N$`: the forward and inverse transforms are unscaled.
     response: Vec<Complex<f64>>,
     spectrum: Spectrum,
+    fingerprint: u64,
 }
 
 impl Convolution {
-    /// The real `kernel` on `kernel_grid` has its origin in the middle: at `(rows / 2, cols / 2)`, rounded down.
+    /// The real `kernel` on `kernel_grid` has its origin in the middle: at `(rows / 2, cols / 2)`, rounded down. A kernel larger
+    /// than the grid wraps around.
     ///
     /// # Errors
     /// When a grid is empty, the kernel's grid is complex or has another number of axes, or the kernel does not fit its
@@ -39,9 +42,10 @@ impl Convolution {
         }
         if kernel_grid.field() != Field::Real || kernel_grid.num_axes() != grid.num_axes() {
             return Err(ModelError::WrongGrid {
+                name: "kernel_grid",
                 needed: match grid.shape() {
-                    Shape::Line { .. } => "a real line for the kernel",
-                    Shape::Image { .. } => "a real image for the kernel",
+                    Shape::Line { .. } => "a real line, like the grid it convolves",
+                    Shape::Image { .. } => "a real image, like the grid it convolves",
                 },
             });
         }
@@ -66,6 +70,11 @@ impl Convolution {
         let moduli = Spectrum::enclosing(scratch.samples.iter().map(|value| value.norm()));
         let scale = transform.unitary_scale().powi(2);
         Ok(Self {
+            fingerprint: fingerprint::of_hashes([
+                fingerprint::of_grid(grid),
+                fingerprint::of_grid(kernel_grid),
+                fingerprint::of_numbers(&[kernel]),
+            ]),
             grid,
             response: scratch.samples.iter().map(|value| value * scale).collect(),
             transform,
@@ -122,6 +131,10 @@ impl LinearOperator for Convolution {
             min: weights.min * self.spectrum.min,
             max: weights.max * self.spectrum.max,
         }
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(self.fingerprint)
     }
 
     fn roundings(&self) -> f64 {

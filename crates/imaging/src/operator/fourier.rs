@@ -5,6 +5,7 @@ use num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
 use crate::error::ModelError;
+use crate::fingerprint;
 use crate::grid::{Field, Grid};
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
@@ -102,6 +103,10 @@ impl LinearOperator for Fourier {
                 }))
             }
         }
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(fingerprint::of_grid(self.domain))
     }
 
     fn roundings(&self) -> f64 {

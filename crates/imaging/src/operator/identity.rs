@@ -1,3 +1,4 @@
+use crate::fingerprint;
 use crate::grid::Grid;
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
@@ -38,6 +39,10 @@ impl LinearOperator for Identity {
 
     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum {
         weights.range()
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(fingerprint::of_grid(self.grid))
     }
 
     fn roundings(&self) -> f64 {

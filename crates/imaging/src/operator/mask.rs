@@ -1,8 +1,10 @@
 use crate::error::ModelError;
+use crate::fingerprint;
 use crate::grid::Grid;
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
-/// Keeps some samples and replaces the others by zero: inpainting.
+/// Keeps some samples and replaces the others by zero: inpainting. In the data, put zero (or any number) where nothing was
+/// measured, not NaN.
 ///
 /// ```
 /// use imaging::{Grid, LinearOperator, Mask};
@@ -72,6 +74,14 @@ impl LinearOperator for Mask {
         };
         let kept = self.kept.iter().enumerate();
         Spectrum::enclosing(kept.map(|(index, &kept)| if kept { weight(index) } else { 0.0 }))
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        let kept = fingerprint::of_hashes(self.kept.iter().map(|&kept| u64::from(kept)));
+        Some(fingerprint::of_hashes([
+            kept,
+            fingerprint::of_grid(self.grid),
+        ]))
     }
 
     fn roundings(&self) -> f64 {

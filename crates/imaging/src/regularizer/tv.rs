@@ -2,6 +2,7 @@
 
 use crate::difference::Differences;
 use crate::error::{ModelError, check_smoothing};
+use crate::fingerprint;
 use crate::grid::Grid;
 use crate::regularizer::Regularizer;
 
@@ -106,6 +107,19 @@ impl Regularizer for SmoothedTv {
 
     fn lipschitz(&self) -> f64 {
         Differences::norm_squared(self.grid) / self.nu
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        let Differences {
+            direction,
+            boundary,
+        } = self.differences;
+        Some(fingerprint::of_hashes([
+            fingerprint::of_grid(self.grid),
+            direction as u64,
+            boundary as u64,
+            self.nu.to_bits(),
+        ]))
     }
 
     fn gradient_rounding(&self, _x_norm: f64) -> f64 {

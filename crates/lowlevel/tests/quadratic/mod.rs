@@ -108,6 +108,11 @@ impl StronglyConvex for Quadratic {
         }
     }
 
+    fn fingerprint(&self) -> Option<u64> {
+        let numbers = self.matrix.iter().chain(&self.linear);
+        Some(numbers.fold(0, |hash: u64, x| hash.rotate_left(9) ^ x.to_bits()))
+    }
+
     fn value(&self, x: &[f64], (): &mut ()) -> f64 {
         let mut gradient = vec![0.0; x.len()];
         self.gradient(x, &mut gradient, &mut ());

@@ -11,7 +11,7 @@ use crate::regularizer::{Regularizer, SmoothedTv};
 
 /// `$\Phi(x) = \frac12\|Ax - y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$` for any operator `$A$`, diagonal `$S \ge 0$` and regulariser `$R$`.
 ///
-/// Serves every operator, boundary and field; about ten times slower per iteration than [`Denoising`](crate::Denoising) where both
+/// Serves every operator, boundary and field; about half as fast per iteration as [`Denoising`](crate::Denoising) where both
 /// apply. Where the data do not determine the unknown (a mask, few frequencies, a strong blur), `$\mu$` is little more than `$\xi$`,
 /// and the number of iterations grows like `$\sqrt{L/\mu}$`.
 ///

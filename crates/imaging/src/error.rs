@@ -110,7 +110,7 @@ pub(crate) fn check_smoothing(name: &'static str, value: f64) -> Result<(), Mode
         Err(ModelError::OutOfRange {
             name,
             found: value,
-            needed: "positive, for images in [0, 1] about 1e-3 to 1e-2 (and between 1.5e-154 and 1.3e154)",
+            needed: "positive, such as 1e-3 for images in [0, 1] (its square must be a normal number)",
         })
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::error::SolveError;
 use crate::objective::StronglyConvex;
-use crate::solve::{Solved, Solver, Stop};
+use crate::solve::Solver;
 use crate::state::State;
+use crate::stop::{Solved, Stop};
 
 impl Solver<'_> {
     /// Minimises each objective from the state beside it, as [`minimize`](Self::minimize) does.

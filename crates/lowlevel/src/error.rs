@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::solve::Solved;
+use crate::stop::Solved;
 
 /// The constants of a function do not describe a smooth strongly convex function.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]

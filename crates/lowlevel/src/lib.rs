@@ -65,6 +65,7 @@ mod norm;
 mod objective;
 mod solve;
 mod state;
+mod stop;
 pub mod testing;
 mod walk;
 
@@ -74,5 +75,6 @@ pub use error::{CurvatureError, InvalidErrorBound, SolveError, Unreached};
 pub use method::{Certify, Method, Step};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, StronglyConvex, Update};
-pub use solve::{Observer, Outcome, Progress, Solved, Solver, Stop};
+pub use solve::Solver;
 pub use state::State;
+pub use stop::{Observer, Outcome, Progress, Solved, Stop};

@@ -62,7 +62,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             };
         if !goes_on {
             solver.domain.project(&mut state.point);
-            if !norm(&state.point).is_finite() {
+            if !state.point.iter().all(|x| x.is_finite()) {
                 return Err(SolveError::NonFiniteProjection { iterations: 0 });
             }
             state.begin();
@@ -106,7 +106,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         }
         let gradient_norm = self.evaluate_gradient()?;
         match remembered {
-            // The same norm to the last bit: the same gradient.
+            // The same norm to the last bit: no doubt the same objective. If not, its gradient is the right one all the same.
             (Some(norm), layout) if norm.to_bits() == gradient_norm.to_bits() => {
                 self.state.layout = layout;
             }

@@ -39,6 +39,7 @@ pub struct Denoising<'a> {
     grid: Grid,
     data: &'a [f64],
     parameters: TvParameters,
+    tv: SmoothedTv,
     curvature: Curvature,
     rounding: Rounding,
 }
@@ -69,12 +70,13 @@ impl<'a> Denoising<'a> {
         check_values("data", data, grid.len())?;
         parameters.check()?;
         let unit = Spectrum { min: 1.0, max: 1.0 };
-        let lipschitz = Differences::norm_squared(grid) / parameters.nu;
+        let tv = SmoothedTv::new(grid, Differences::of_paper(grid), parameters.nu)?;
         Ok(Self {
             grid,
             data,
             parameters,
-            curvature: curvature(unit, parameters.alpha, lipschitz, parameters.xi)?,
+            tv,
+            curvature: curvature(unit, parameters.alpha, tv.lipschitz(), parameters.xi)?,
             rounding: Rounding {
                 operator_norm: 1.0,
                 largest_weight: 1.0,
@@ -137,12 +139,10 @@ impl StronglyConvex for Denoising<'_> {
     }
 
     fn value(&self, x: &[f64], _scratch: &mut DenoisingScratch) -> f64 {
-        let TvParameters { alpha, nu, xi } = self.parameters;
-        let tv = SmoothedTv::new(self.grid, Differences::of_paper(self.grid), nu)
-            .map_or(f64::NAN, |tv| tv.value(x));
+        let TvParameters { alpha, xi, .. } = self.parameters;
         let misfit: f64 = x.iter().zip(self.data).map(|(x, y)| (x - y).powi(2)).sum();
         let squares: f64 = x.iter().map(|x| x * x).sum();
-        0.5 * misfit + alpha * tv + 0.5 * xi * squares
+        0.5 * misfit + alpha * self.tv.value(x) + 0.5 * xi * squares
     }
 
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {

@@ -47,6 +47,7 @@ pub struct FourierSampling<'a> {
     /// `$s/N$`, likewise.
     weights: Vec<f64>,
     parameters: TvParameters,
+    tv: SmoothedTv,
     curvature: Curvature,
     rounding: Rounding,
     fingerprint: u64,
@@ -89,18 +90,19 @@ impl<'a> FourierSampling<'a> {
         for sample in &mut scaled {
             *sample /= scale;
         }
-        let lipschitz = Differences::norm_squared(grid) / parameters.nu;
         let TvParameters { alpha, nu, xi } = parameters;
+        let tv = SmoothedTv::new(grid, Differences::of_paper(grid), nu)?;
         Ok(Self {
             fingerprint: fingerprint::of_numbers(&[data, weights, &[alpha, nu, xi]]),
             fourier,
             data: scaled,
             weights: weights.iter().map(|s| s * scale * scale).collect(),
             parameters,
+            tv,
             curvature: curvature(
                 fourier.gram_spectrum(diagonal),
                 parameters.alpha,
-                lipschitz,
+                tv.lipschitz(),
                 parameters.xi,
             )?,
             rounding: Rounding {
@@ -148,12 +150,11 @@ impl StronglyConvex for FourierSampling<'_> {
         }
         self.fourier.transform().inverse(&mut scratch.fourier);
         store(Field::Complex, &scratch.fourier.samples, 1.0, gradient);
-        let (fluxes, gradient) = (&mut scratch.fluxes[..], gradient);
         dispatch(AddComplexLineGradient {
             parameters: self.parameters,
             x,
             gradient,
-            fluxes,
+            fluxes: &mut scratch.fluxes,
         });
     }
 
@@ -161,12 +162,9 @@ impl StronglyConvex for FourierSampling<'_> {
         self.misfit(x, &mut scratch.fourier);
         let samples = scratch.fourier.samples.iter().zip(&self.weights);
         let misfit: f64 = samples.map(|(m, s)| s * m.norm_sqr()).sum();
-        let TvParameters { alpha, nu, xi } = self.parameters;
-        let grid = self.fourier.domain();
-        let tv = SmoothedTv::new(grid, Differences::of_paper(grid), nu)
-            .map_or(f64::NAN, |tv| tv.value(x));
+        let TvParameters { alpha, xi, .. } = self.parameters;
         let squares: f64 = x.iter().map(|x| x * x).sum();
-        0.5 * misfit + alpha * tv + 0.5 * xi * squares
+        0.5 * misfit + alpha * self.tv.value(x) + 0.5 * xi * squares
     }
 
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {

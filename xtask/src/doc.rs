@@ -8,8 +8,7 @@ use crate::cargo;
 const HEADER: &str = "crates/bilevel/katex-header.html";
 
 /// What a reader does not need.
-const DOC: &str =
-    "doc --workspace --no-deps --all-features --quiet --exclude benches --exclude xtask";
+const DOC: &str = "doc --workspace --no-deps --all-features --quiet --exclude benches --exclude experiments --exclude xtask";
 
 /// Documents the libraries of the workspace, but not their dependencies, and says which pages to open.
 pub(crate) fn run(root: &Path) -> Result<(), String> {

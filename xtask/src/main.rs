@@ -9,6 +9,7 @@ mod cargo;
 mod doc;
 mod features;
 mod manifest;
+mod more_wild;
 mod package;
 mod step;
 mod test;
@@ -25,23 +26,29 @@ Chores of the workspace
 Usage: cargo xtask <command>
 
 Commands:
-  test   everything a change must pass: fmt, tidy, clippy, tests, docs, each feature alone
-  tidy   text checks of the architecture's invariants (fast, compiles nothing)
-  doc    documentation of all crates, with the maths drawn
-  help   this text (default)";
+  test       everything a change must pass: fmt, tidy, clippy, tests, docs, each feature alone
+  tidy       text checks of the architecture's invariants (fast, compiles nothing)
+  doc        documentation of all crates, with the maths drawn
+  more-wild  dfo-ls on the benchmark of Moré and Wild, compared with other solvers; `more-wild --help` lists its options
+  help       this text (default)";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Command {
     Help,
     Test,
     Tidy,
     Doc,
+    /// With the arguments of the experiment.
+    MoreWild(Vec<String>),
 }
 
 impl Command {
     fn parse(args: &[String]) -> Result<Self, String> {
         let name = match args {
             [] => "help",
+            [name, rest @ ..] if name == "more-wild" => {
+                return Ok(Self::MoreWild(rest.to_vec()));
+            }
             [name] => name.as_str(),
             [name, extra, ..] => {
                 return Err(format!(
@@ -55,7 +62,7 @@ impl Command {
             "tidy" => Ok(Self::Tidy),
             "doc" => Ok(Self::Doc),
             _ => Err(format!(
-                "no command `{name}`; the commands are test, tidy, doc, help"
+                "no command `{name}`; the commands are test, tidy, doc, more-wild, help"
             )),
         }
     }
@@ -79,6 +86,7 @@ fn main() -> ExitCode {
         Command::Test => test::run(&root),
         Command::Tidy => tidy::run(&root),
         Command::Doc => doc::run(&root),
+        Command::MoreWild(args) => more_wild::run(&root, &args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -113,12 +121,17 @@ mod tests {
         assert_eq!(parse(&[]), Ok(Command::Help));
         assert_eq!(parse(&["tidy"]), Ok(Command::Tidy));
         assert!(parse(&["tidy", "more"]).is_err());
+        let args = vec!["--seed".to_string(), "3".to_string()];
+        assert_eq!(
+            parse(&["more-wild", "--seed", "3"]),
+            Ok(Command::MoreWild(args))
+        );
     }
 
     #[test]
     fn an_unknown_command_is_told_the_known_ones() {
         let message = parse(&["tset"]).unwrap_err();
-        for known in ["test", "tidy", "doc", "help"] {
+        for known in ["test", "tidy", "doc", "more-wild", "help"] {
             assert!(message.contains(known) && HELP.contains(known));
         }
     }

@@ -4,6 +4,11 @@ use thiserror::Error;
 
 /// How accurate a residual vector is: `$\|\tilde r - r\|_2 \le \delta$`, for the vector as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "Option<f64>", into = "Option<f64>")
+)]
 pub struct Accuracy(f64);
 
 /// A number that cannot be an accuracy.
@@ -16,11 +21,48 @@ pub struct InvalidAccuracy {
 
 /// Where the exact objective lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(from = "(f64, Option<f64>)", into = "(f64, Option<f64>)")
+)]
 pub struct ObjectiveInterval {
     /// The exact objective is at least this.
     pub lower: f64,
     /// The exact objective is at most this.
     pub upper: f64,
+}
+
+// Saved, infinity is `None`: not every format has a number for it.
+
+impl From<Accuracy> for Option<f64> {
+    fn from(accuracy: Accuracy) -> Self {
+        Some(accuracy.0).filter(|value| value.is_finite())
+    }
+}
+
+impl TryFrom<Option<f64>> for Accuracy {
+    type Error = InvalidAccuracy;
+
+    fn try_from(value: Option<f64>) -> Result<Self, InvalidAccuracy> {
+        value.map_or(Ok(Self::ANY), Self::new)
+    }
+}
+
+impl From<ObjectiveInterval> for (f64, Option<f64>) {
+    fn from(interval: ObjectiveInterval) -> Self {
+        let upper = Some(interval.upper).filter(|value| value.is_finite());
+        (interval.lower, upper)
+    }
+}
+
+impl From<(f64, Option<f64>)> for ObjectiveInterval {
+    fn from((lower, upper): (f64, Option<f64>)) -> Self {
+        Self {
+            lower,
+            upper: upper.unwrap_or(f64::INFINITY),
+        }
+    }
 }
 
 /// Relative inflation that covers the rounding of a handful of operations.

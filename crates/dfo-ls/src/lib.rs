@@ -1,28 +1,47 @@
-//! The arithmetic of inexact least squares: what an error in the residuals means for the objective, and the reverse.
-//!
-//! For `$f = \|r\|^2$` with residuals `$r \in \mathbb{R}^m$` known only as `$\tilde r$` with `$\|\tilde r - r\|_2 \le \delta$`:
+//! Derivative-free least squares: minimises `$f(\theta) = \|r(\theta)\|^2$` from evaluations of the residuals alone, and asks for
+//! evaluations of just the accuracy needed.
 //!
 //! ```
-//! use dfo_ls::Accuracy;
+//! use dfo_ls::{FnOracle, Options, Problem, minimize};
 //!
-//! let computed = [3.0_f64, 4.0];
-//! let objective: f64 = computed.iter().map(|r| r * r).sum();
-//! let accuracy = Accuracy::new(0.1)?;
-//!
-//! // f lies between (5 - 0.1)^2 and (5 + 0.1)^2 ...
-//! let interval = accuracy.objective_interval(objective);
-//! assert!((interval.lower - 24.01).abs() < 1e-12 && (interval.upper - 26.01).abs() < 1e-12);
-//!
-//! // ... and this is how accurate the residuals must be to know f to 0.5.
-//! let needed = Accuracy::for_objective_error(objective, 0.5);
-//! assert!(needed.objective_error(objective) <= 0.5);
-//! # Ok::<(), dfo_ls::InvalidAccuracy>(())
+//! let mut rosenbrock = FnOracle::new(2, |theta: &[f64], residuals: &mut [f64]| {
+//!     residuals[0] = 10.0 * (theta[1] - theta[0] * theta[0]);
+//!     residuals[1] = 1.0 - theta[0];
+//! });
+//! let report = minimize(&mut rosenbrock, Problem::new([-1.2, 1.0]), Options::default())?;
+//! assert!(report.termination.is_success());
+//! assert!((report.theta[0] - 1.0).abs() < 1e-6 && (report.theta[1] - 1.0).abs() < 1e-6);
+//! # Ok::<(), dfo_ls::SetupError>(())
 //! ```
-//!
-//! This release holds [`Accuracy`] and its conversions. They are the ground of the derivative-free solver that this crate is
-//! named after, which is not part of it yet. [`testing`] holds problems on which any such solver can be measured.
 
 mod accuracy;
+mod constraints;
+mod driver;
+mod engine;
+mod error;
+mod linalg;
+mod model;
+mod options;
+mod oracle;
+mod radius;
+mod random;
+mod region;
+mod report;
+mod space;
+mod subproblem;
 pub mod testing;
 
 pub use accuracy::{Accuracy, InvalidAccuracy, ObjectiveInterval};
+pub use constraints::{Bounds, FeasibleSet, Known, L1, Problem, Projection, Regularizer};
+pub use driver::{minimize, minimize_observed};
+pub use engine::{Engine, State};
+pub use error::SetupError;
+pub use options::{
+    AccuracyControl, Algorithm, Batch, Budget, Diagnostics, Directions, Dynamic, ExperimentRules,
+    Initial, Model, Noise, NoiseLevel, Options, PaperParameters, Restarts, Samples, Scaling,
+    SlowProgress, TrustRegion, WarmStart,
+};
+pub use oracle::{
+    EvalError, Evaluated, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, Start,
+};
+pub use report::{EvalRecord, Iteration, Jacobian, Limit, Report, StepKind, Termination};

@@ -9,6 +9,8 @@ const LIBRARIES: [&str; 4] = [
     "crates/imaging/src/",
     "crates/bilevel/src/",
 ];
+/// The one loop that measures time for a caller who set a limit. The engine has no clock.
+const CLOCK: &str = "crates/dfo-ls/src/driver.rs";
 const MACROS: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
 const PATHS: [&str; 6] = [
     "std::env",
@@ -23,7 +25,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     tree.files
         .iter()
         .filter(|file| LIBRARIES.iter().any(|dir| file.path.starts_with(dir)))
-        .filter(|file| !file.path.ends_with("/tests.rs"))
+        .filter(|file| !file.path.ends_with("/tests.rs") && file.path != CLOCK)
         .flat_map(check_file)
         .collect()
 }

@@ -1,0 +1,195 @@
+//! Where parameters may lie, and what is added to the objective: the parts of a problem beside its residuals.
+
+use std::fmt;
+
+use crate::SetupError;
+
+/// A parameter vector to begin with, the set it must stay in, and what is known already.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Where to begin. Outside the feasible set it is moved to the nearest point inside.
+    pub start: Vec<f64>,
+    /// Where `$\theta$` may lie. No point outside is ever evaluated.
+    pub feasible: FeasibleSet,
+    /// What is added to `$\|r(\theta)\|^2$`.
+    pub regularizer: Option<Box<dyn Regularizer>>,
+    /// Evaluations made before. Those near the start spare new ones.
+    pub known: Vec<Known>,
+}
+
+/// An evaluation made before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// Where.
+    pub theta: Vec<f64>,
+    /// The residuals there.
+    pub residuals: Vec<f64>,
+    /// How accurate they are.
+    pub accuracy: crate::Accuracy,
+}
+
+impl Problem {
+    /// No constraints.
+    #[must_use]
+    pub fn new(start: impl Into<Vec<f64>>) -> Self {
+        Self {
+            start: start.into(),
+            feasible: FeasibleSet::Free,
+            regularizer: None,
+            known: Vec::new(),
+        }
+    }
+
+    /// With `$l \le \theta \le u$`. Infinite bounds are none; equal bounds fix a parameter.
+    ///
+    /// # Errors
+    /// When a bound is NaN, bounds are crossed, or the lengths differ.
+    pub fn with_bounds(
+        mut self,
+        lower: impl Into<Vec<f64>>,
+        upper: impl Into<Vec<f64>>,
+    ) -> Result<Self, SetupError> {
+        self.feasible = FeasibleSet::Box(Bounds::new(lower, upper)?);
+        Ok(self)
+    }
+
+    /// With `$\theta$` in all of the `sets`, which must have a point in common.
+    #[must_use]
+    pub fn within(mut self, sets: impl IntoIterator<Item = Box<dyn Projection>>) -> Self {
+        self.feasible = FeasibleSet::Convex(sets.into_iter().collect());
+        self
+    }
+
+    /// With `regularizer` added to the sum of squares.
+    #[must_use]
+    pub fn with_regularizer(mut self, regularizer: impl Regularizer + 'static) -> Self {
+        self.regularizer = Some(Box::new(regularizer));
+        self
+    }
+
+    /// With evaluations made before.
+    #[must_use]
+    pub fn with_known(mut self, known: impl IntoIterator<Item = Known>) -> Self {
+        self.known.extend(known);
+        self
+    }
+}
+
+/// Where parameters may lie.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FeasibleSet {
+    /// Anywhere.
+    Free,
+    /// Between bounds.
+    Box(Bounds),
+    /// In the intersection of convex sets.
+    Convex(Vec<Box<dyn Projection>>),
+}
+
+/// `$l \le \theta \le u$`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+}
+
+impl Bounds {
+    /// Infinite bounds are none; equal bounds fix a parameter.
+    ///
+    /// # Errors
+    /// When a bound is NaN, bounds are crossed, or the lengths differ.
+    pub fn new(lower: impl Into<Vec<f64>>, upper: impl Into<Vec<f64>>) -> Result<Self, SetupError> {
+        let (lower, upper) = (lower.into(), upper.into());
+        if lower.len() != upper.len() {
+            return Err(SetupError::Length {
+                argument: "upper",
+                expected: lower.len(),
+                found: upper.len(),
+            });
+        }
+        for (index, (&lower, &upper)) in lower.iter().zip(&upper).enumerate() {
+            if !(lower < f64::INFINITY && upper > f64::NEG_INFINITY) {
+                return Err(SetupError::InvalidBound {
+                    index,
+                    lower,
+                    upper,
+                });
+            }
+            if lower > upper {
+                return Err(SetupError::CrossedBounds {
+                    index,
+                    lower,
+                    upper,
+                });
+            }
+        }
+        Ok(Self { lower, upper })
+    }
+
+    /// The lower bounds.
+    #[must_use]
+    pub fn lower(&self) -> &[f64] {
+        &self.lower
+    }
+
+    /// The upper bounds.
+    #[must_use]
+    pub fn upper(&self) -> &[f64] {
+        &self.upper
+    }
+}
+
+/// A closed convex set, known by its Euclidean projection. Closures `Fn(&mut [f64])` are projections.
+pub trait Projection: Send + Sync {
+    /// Replaces `theta` by the nearest point of the set.
+    fn project(&self, theta: &mut [f64]);
+}
+
+impl<F: Fn(&mut [f64]) + Send + Sync> Projection for F {
+    fn project(&self, theta: &mut [f64]) {
+        self(theta);
+    }
+}
+
+impl fmt::Debug for dyn Projection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Projection")
+    }
+}
+
+/// A convex function `$h$`, possibly not smooth, known by its value and its prox.
+pub trait Regularizer: Send + Sync {
+    /// `$h(\theta)$`.
+    fn value(&self, theta: &[f64]) -> f64;
+
+    /// Replaces `theta` by `$\arg\min_y h(y) + \|y - \theta\|^2 / (2t)$`.
+    fn prox(&self, t: f64, theta: &mut [f64]);
+}
+
+impl fmt::Debug for dyn Regularizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Regularizer")
+    }
+}
+
+/// `$h(\theta) = w \|\theta\|_1$`: favours parameters that are exactly zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct L1 {
+    /// The weight `$w \ge 0$`.
+    pub weight: f64,
+}
+
+impl Regularizer for L1 {
+    fn value(&self, theta: &[f64]) -> f64 {
+        self.weight * theta.iter().map(|t| t.abs()).sum::<f64>()
+    }
+
+    fn prox(&self, t: f64, theta: &mut [f64]) {
+        let shift = self.weight * t;
+        for entry in theta {
+            *entry = entry.signum() * (entry.abs() - shift).max(0.0);
+        }
+    }
+}

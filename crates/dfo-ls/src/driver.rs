@@ -1,0 +1,58 @@
+//! The loop around the engine: asks, lets the oracle answer, tells.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use crate::constraints::Problem;
+use crate::report::{Iteration, Limit, Report, Termination};
+use crate::{Engine, Options, ResidualOracle, SetupError};
+
+/// Minimises `$\|r(\theta)\|^2$`.
+///
+/// # Errors
+/// When the problem or an option is invalid; nothing was evaluated then. Whatever happens later is in the [`Report`].
+pub fn minimize<O: ResidualOracle>(
+    oracle: &mut O,
+    problem: Problem,
+    options: Options,
+) -> Result<Report, SetupError> {
+    minimize_observed(oracle, problem, options, |_| ControlFlow::Continue(()))
+}
+
+/// Minimises `$\|r(\theta)\|^2$`, and shows every iteration to `observe`, which may end the run.
+///
+/// # Errors
+/// When the problem or an option is invalid; nothing was evaluated then.
+pub fn minimize_observed<O: ResidualOracle>(
+    oracle: &mut O,
+    problem: Problem,
+    options: Options,
+    mut observe: impl FnMut(&Iteration) -> ControlFlow<()>,
+) -> Result<Report, SetupError> {
+    let max_time = options.budget.max_time;
+    let begin = Instant::now();
+    let mut engine = Engine::new(problem, oracle.num_residuals(), options)?;
+    loop {
+        let jobs = engine.ask();
+        if jobs.is_empty() {
+            break;
+        }
+        oracle.evaluate(jobs);
+        if !jobs.iter().any(crate::Job::is_answered) {
+            let reason = "the oracle answered no job".to_owned();
+            engine.stop(Termination::OracleFailed { reason });
+            break;
+        }
+        let stop = engine
+            .tell()
+            .iter()
+            .any(|iteration| observe(iteration).is_break());
+        if stop {
+            engine.stop(Termination::Stopped);
+        }
+        if max_time.is_some_and(|limit| begin.elapsed() >= limit) {
+            engine.stop(Termination::Exhausted(Limit::Time));
+        }
+    }
+    Ok(engine.into_report())
+}

@@ -1,0 +1,291 @@
+//! The engine: asks for evaluations, is told the answers, and knows nothing of the oracle, threads, files or clocks.
+//!
+//! [`Engine::ask`] hands out jobs, [`Engine::tell`] takes their answers and computes until it needs the next ones. Between the two
+//! everything the engine knows is in its [`State`], which can be saved and loaded.
+
+mod accuracy;
+mod geometry;
+mod growth;
+mod initial;
+mod paper;
+mod practical;
+mod query;
+mod restart;
+mod setup;
+mod summary;
+
+pub(crate) use query::Query;
+
+use crate::constraints::{FeasibleSet, Regularizer};
+use crate::linalg::norm;
+use crate::model::linear::Linear;
+use crate::model::pool::{Point, Pool};
+use crate::report::{EvalRecord, Iteration, Limit, StepKind, Termination};
+use crate::space::Space;
+use crate::{Accuracy, Job, ObjectiveInterval, Options};
+use initial::Build;
+use practical::{Control, Trial};
+
+/// Minimises `$\|r(\theta)\|^2$` by asking and being told.
+#[derive(Debug)]
+pub struct Engine<R> {
+    feasible: FeasibleSet,
+    regularizer: Option<Box<dyn Regularizer>>,
+    state: State<R>,
+}
+
+/// Everything an engine knows, except for projections and regulariser, which are code.
+///
+/// With the feature `serde` it can be saved after any [`tell`](Engine::tell). Loaded, it continues the run bit for bit, provided
+/// that the format keeps numbers exactly (`serde_json` does with its feature `float_roundtrip`).
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct State<R> {
+    options: Options,
+    num_residuals: usize,
+    space: Space,
+    pool: Pool<R>,
+    /// Slots of the interpolation set.
+    set: Vec<usize>,
+    /// Slot of the incumbent.
+    center: usize,
+    linear: Option<Linear>,
+    /// Whether no further direction can be added to the set.
+    spans: bool,
+    delta: f64,
+    rho: f64,
+    phase: Phase<R>,
+    queries: Vec<Query<R>>,
+    jobs: Vec<Job<R>>,
+    /// The query of each job.
+    owners: Vec<usize>,
+    control: Control,
+    best: Option<Best>,
+    last_resume: Option<R>,
+    /// Random vectors drawn so far.
+    draws: u64,
+    /// The residuals' curvature per squared length, as the last quadratic model had it.
+    curvature: Option<f64>,
+    exhausted: Option<Limit>,
+    termination: Option<Termination>,
+    iterations: Vec<Iteration>,
+    /// How many iterations were handed to the caller.
+    seen: usize,
+    evaluations: Vec<EvalRecord>,
+    /// The number of the next new point.
+    next_number: u64,
+    /// How many points were evaluated.
+    num_points: u64,
+    work: u64,
+}
+
+/// What the outstanding evaluations are for.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum Phase<R> {
+    /// The start.
+    Start,
+    /// The points around it.
+    Build(Build<R>),
+    /// Nothing is outstanding: the next iteration.
+    Iterate,
+    /// Known points, more accurately.
+    Sharpen,
+    /// A step.
+    Trial(Box<Trial<R>>),
+    /// New places for points of the set, given by their slots.
+    Geometry(Vec<usize>),
+    /// A point in a direction that the set does not have.
+    Grow,
+    /// A step too short to be worth more than a last look.
+    Last,
+    /// Algorithm 1 of the paper.
+    Paper(paper::Stage<R>),
+}
+
+/// The best point so far, kept even if it leaves the set.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Best {
+    number: u64,
+    u: Vec<f64>,
+    residuals: Vec<f64>,
+    objective: f64,
+    penalty: f64,
+    accuracy: Accuracy,
+}
+
+impl<R: Clone> Engine<R> {
+    /// The evaluations that are wanted now; empty when the run has ended. They are independent of each other.
+    pub fn ask(&mut self) -> &mut [Job<R>] {
+        if self.state.termination.is_some() {
+            self.state.jobs.clear();
+        }
+        &mut self.state.jobs
+    }
+
+    /// Takes the answers, and gives the iterations that they completed. Jobs left unanswered are asked again.
+    pub fn tell(&mut self) -> &[Iteration] {
+        if self.state.termination.is_none() {
+            self.collect();
+            if self.state.jobs.is_empty() && self.state.termination.is_none() {
+                let queries = std::mem::take(&mut self.state.queries);
+                let answers = queries
+                    .into_iter()
+                    .map(|query| self.finish(query))
+                    .collect();
+                if self.state.termination.is_none() {
+                    self.absorb(answers);
+                    self.advance();
+                }
+            }
+        }
+        let first = std::mem::replace(&mut self.state.seen, self.state.iterations.len());
+        &self.state.iterations[first..]
+    }
+
+    /// Ends the run.
+    pub fn stop(&mut self, why: Termination) {
+        self.state.termination.get_or_insert(why);
+        self.state.jobs.clear();
+    }
+
+    /// Why the run has ended, if it has.
+    pub const fn termination(&self) -> Option<&Termination> {
+        self.state.termination.as_ref()
+    }
+
+    /// Everything the engine knows.
+    pub const fn state(&self) -> &State<R> {
+        &self.state
+    }
+
+    /// Computes until evaluations are needed or the run has ended.
+    fn advance(&mut self) {
+        while self.state.jobs.is_empty() && self.state.termination.is_none() {
+            if let Some(limit) = self.state.exhausted {
+                self.stop(Termination::Exhausted(limit));
+            } else {
+                match &self.state.phase {
+                    Phase::Paper(_) => self.paper_step(),
+                    _ => self.iterate(),
+                }
+            }
+        }
+    }
+
+    /// Goes on with the answers to the phase's evaluations.
+    fn absorb(&mut self, answers: Vec<Answer<R>>) {
+        match std::mem::replace(&mut self.state.phase, Phase::Iterate) {
+            Phase::Start => self.on_start(answers),
+            Phase::Build(build) => self.on_build(build, answers),
+            Phase::Iterate => {}
+            Phase::Sharpen => self.on_sharpened(answers),
+            Phase::Trial(trial) => self.on_trial(*trial, answers),
+            Phase::Geometry(moved) => self.on_geometry(&moved, answers),
+            Phase::Grow => self.on_grown(answers),
+            Phase::Last => self.on_last(answers),
+            Phase::Paper(stage) => self.on_paper(stage, answers),
+        }
+    }
+}
+
+/// A point, or why there is none.
+type Answer<R> = Result<Point<R>, Failure>;
+
+/// A point that could not be evaluated.
+#[derive(Clone, Debug)]
+struct Failure {
+    number: u64,
+    reason: String,
+}
+
+impl<R> State<R> {
+    fn dim(&self) -> usize {
+        self.space.dim()
+    }
+
+    fn incumbent(&self) -> &Point<R> {
+        self.pool.get(self.center)
+    }
+
+    /// The incumbent's position in the set.
+    fn center_position(&self) -> usize {
+        let position = self.set.iter().position(|&slot| slot == self.center);
+        position.expect("the incumbent is in the set")
+    }
+
+    fn distance(&self, slot: usize) -> f64 {
+        norm(&self.step_to(&self.pool.get(slot).u))
+    }
+
+    fn step_to(&self, u: &[f64]) -> Vec<f64> {
+        u.iter()
+            .zip(&self.incumbent().u)
+            .map(|(a, b)| a - b)
+            .collect()
+    }
+
+    /// How many points the interpolation set should have.
+    fn set_size(&self) -> usize {
+        match self.options.model {
+            crate::Model::Regression { num_points } => num_points.max(self.dim() + 1),
+            _ => self.dim() + 1,
+        }
+    }
+}
+
+impl<R> Point<R> {
+    /// Where the exact objective lies.
+    fn interval(&self) -> ObjectiveInterval {
+        let square = self.objective - self.penalty;
+        let interval = self.accuracy.objective_interval(square.max(0.0));
+        ObjectiveInterval {
+            lower: interval.lower + self.penalty,
+            upper: interval.upper + self.penalty,
+        }
+    }
+}
+
+impl<R: Clone> Engine<R> {
+    /// Writes the iteration's row.
+    fn record(&mut self, kind: StepKind, row: Row) {
+        let poisedness = self
+            .state
+            .options
+            .diagnostics
+            .poisedness
+            .then(|| self.poisedness(self.state.delta))
+            .flatten();
+        let state = &mut self.state;
+        let incumbent = state.pool.get(state.center);
+        state.iterations.push(Iteration {
+            number: state.iterations.len() as u64,
+            kind,
+            theta: state.space.theta(&incumbent.u),
+            objective: incumbent.objective,
+            interval: incumbent.interval(),
+            delta: state.delta,
+            rho: state.rho,
+            step: row.step,
+            predicted: row.predicted,
+            ratio: row.ratio,
+            certified: row.certified,
+            gradient: row.gradient,
+            poisedness,
+            num_points: state.num_points,
+            num_evaluations: state.evaluations.len() as u64,
+            work: state.work,
+        });
+    }
+}
+
+/// What an iteration knows of its step.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    step: Option<f64>,
+    predicted: Option<f64>,
+    ratio: Option<f64>,
+    certified: bool,
+    gradient: f64,
+}

@@ -1,0 +1,332 @@
+//! From points that are wanted to jobs, and from answers back to points.
+
+use super::{Answer, Best, Engine, Failure, State};
+use crate::model::pool::Point;
+use crate::options::{AccuracyControl, Samples, WarmStart};
+use crate::oracle::Reply;
+use crate::report::{EvalRecord, Limit, Termination};
+use crate::{Accuracy, EvalError, Job, Purpose, Start};
+
+/// A point whose residuals are wanted, from one or several samples.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Query<R> {
+    u: Vec<f64>,
+    theta: Vec<f64>,
+    target: Accuracy,
+    purpose: Purpose,
+    /// Set for a new point when the first job is made.
+    number: u64,
+    start: Start<R>,
+    samples: u32,
+    sum: Vec<f64>,
+    got: u32,
+    achieved: f64,
+    resume: Option<R>,
+    failure: Option<String>,
+}
+
+impl<R: Clone> Engine<R> {
+    /// A new point. `u` is moved into the feasible set.
+    pub(super) fn new_point(
+        &self,
+        mut u: Vec<f64>,
+        target: Accuracy,
+        purpose: Purpose,
+    ) -> Query<R> {
+        let theta = self.state.space.make_feasible(&mut u, &self.feasible);
+        let start = self.state.warm_start(&u);
+        self.query(u, theta, target, purpose, start)
+    }
+
+    /// A known point, more accurately.
+    pub(super) fn again(&self, point: &Point<R>, target: Accuracy) -> Query<R> {
+        let start = point.resume.clone().map_or(Start::Cold, Start::Refine);
+        let theta = self.state.space.theta(&point.u);
+        let mut query = self.query(point.u.clone(), theta, target, Purpose::Sharpen, start);
+        query.number = point.number;
+        query
+    }
+
+    fn query(
+        &self,
+        u: Vec<f64>,
+        theta: Vec<f64>,
+        target: Accuracy,
+        purpose: Purpose,
+        start: Start<R>,
+    ) -> Query<R> {
+        Query {
+            u,
+            theta,
+            target,
+            purpose,
+            number: u64::MAX,
+            start,
+            samples: self.state.num_samples(),
+            sum: Vec::new(),
+            got: 0,
+            achieved: 0.0,
+            resume: None,
+            failure: None,
+        }
+    }
+
+    /// Asks. If the budget does not allow for all, only the first are asked, and the run ends with them.
+    pub(super) fn issue(&mut self, queries: Vec<Query<R>>) {
+        if let Some(limit) = self.state.exhausted {
+            self.stop(Termination::Exhausted(limit));
+            return;
+        }
+        let state = &mut self.state;
+        let points_left = state
+            .options
+            .budget
+            .max_points
+            .map_or(u64::MAX, |max| max.saturating_sub(state.next_number));
+        let calls_left = (state.options.budget.max_evaluations).map_or(u64::MAX, |max| {
+            max.saturating_sub(state.evaluations.len() as u64)
+        });
+        let (mut points, mut calls) = (0, 0);
+        for mut query in queries {
+            let is_new = query.purpose != Purpose::Sharpen;
+            if is_new && points >= points_left {
+                state.exhausted = Some(Limit::Points);
+                continue;
+            }
+            if calls + u64::from(query.samples) > calls_left {
+                state.exhausted = Some(Limit::Evaluations);
+                continue;
+            }
+            calls += u64::from(query.samples);
+            if is_new {
+                query.number = state.next_number + points;
+                points += 1;
+            }
+            for sample in 0..query.samples {
+                let job = Job::new(
+                    query.theta.clone(),
+                    query.target,
+                    query.start.clone(),
+                    query.purpose,
+                    state.num_residuals,
+                );
+                state.jobs.push(job.with_sample(sample));
+                state.owners.push(state.queries.len());
+            }
+            state.queries.push(query);
+        }
+        state.next_number += points;
+        if let (true, Some(limit)) = (state.jobs.is_empty(), state.exhausted) {
+            self.stop(Termination::Exhausted(limit));
+        }
+    }
+
+    /// Takes the answered jobs.
+    pub(super) fn collect(&mut self) {
+        let state = &mut self.state;
+        let jobs = std::mem::take(&mut state.jobs);
+        let owners = std::mem::take(&mut state.owners);
+        for (mut job, owner) in jobs.into_iter().zip(owners) {
+            match job.take() {
+                Some(reply) => state.take_reply(owner, reply),
+                None => {
+                    state.jobs.push(job);
+                    state.owners.push(owner);
+                }
+            }
+        }
+        if (state.options.budget.max_work).is_some_and(|max| state.work >= max) {
+            state.exhausted = Some(Limit::Work);
+        }
+        if state.termination.is_some() {
+            // the oracle gave up; what it has answered counts all the same
+            for query in std::mem::take(&mut state.queries) {
+                if let Ok(point) = self.finish(query) {
+                    self.note_best(&point);
+                }
+            }
+        }
+    }
+
+    /// The point that the answers make.
+    pub(super) fn finish(&mut self, query: Query<R>) -> Answer<R> {
+        if query.got == 0 {
+            return Err(Failure {
+                number: query.number,
+                reason: query.failure.unwrap_or_else(|| "not evaluated".to_owned()),
+            });
+        }
+        let mut residuals = query.sum;
+        let share = 1.0 / f64::from(query.got);
+        if query.got > 1 {
+            for entry in &mut residuals {
+                *entry *= share;
+            }
+        }
+        let penalty = (self.regularizer.as_ref()).map_or(0.0, |h| h.value(&query.theta));
+        let objective = sum_of_squares(&residuals) + penalty;
+        if !objective.is_finite() {
+            return Err(Failure {
+                number: query.number,
+                reason: "the objective is not finite".to_owned(),
+            });
+        }
+        let achieved = match self.state.options.accuracy {
+            // accuracy is taken as asked
+            AccuracyControl::Experiments(_) => query.target,
+            _ => Accuracy::new(query.achieved * share).unwrap_or(Accuracy::ANY),
+        };
+        let point = Point {
+            u: query.u,
+            residuals,
+            objective,
+            penalty,
+            accuracy: achieved,
+            asked: query.target,
+            at_floor: false,
+            samples: query.got,
+            resume: query.resume,
+            number: query.number,
+        };
+        self.state.last_resume.clone_from(&point.resume);
+        self.note_best(&point);
+        Ok(point)
+    }
+
+    /// Keeps the point with the least certain objective.
+    pub(super) fn note_best(&mut self, point: &Point<R>) {
+        let upper = point.interval().upper;
+        let state = &mut self.state;
+        let better = state.best.as_ref().is_none_or(|best| {
+            let interval = best
+                .accuracy
+                .objective_interval((best.objective - best.penalty).max(0.0));
+            upper < interval.upper + best.penalty || (best.number == point.number)
+        });
+        if better {
+            state.best = Some(Best {
+                number: point.number,
+                u: point.u.clone(),
+                residuals: point.residuals.clone(),
+                objective: point.objective,
+                penalty: point.penalty,
+                accuracy: point.accuracy,
+            });
+            let reached = state.options.target.is_some_and(|target| upper <= target);
+            if reached || upper <= 0.0 {
+                state.termination.get_or_insert(Termination::TargetReached);
+            }
+        }
+    }
+}
+
+impl<R: Clone> State<R> {
+    fn take_reply(&mut self, owner: usize, reply: Reply<R>) {
+        let query = &mut self.queries[owner];
+        if query.purpose != Purpose::Sharpen && query.got == 0 && query.failure.is_none() {
+            self.num_points += 1;
+        }
+        let mut record = EvalRecord {
+            point: query.number,
+            theta: query.theta.clone(),
+            purpose: query.purpose,
+            target: query.target,
+            achieved: Accuracy::ANY,
+            objective: Err(String::new()),
+            work: 0,
+        };
+        match reply {
+            Ok((residuals, evaluated)) => {
+                record.work = evaluated.work;
+                record.achieved = evaluated.achieved;
+                let square = sum_of_squares(&residuals);
+                if square.is_finite() {
+                    record.objective = Ok(square);
+                    query.got += 1;
+                    query.achieved += evaluated.achieved.value();
+                    query.resume = Some(evaluated.resume);
+                    if query.sum.is_empty() {
+                        query.sum = residuals;
+                    } else {
+                        for (sum, r) in query.sum.iter_mut().zip(&residuals) {
+                            *sum += r;
+                        }
+                    }
+                } else {
+                    let reason = describe_overflow(&residuals);
+                    query.failure = Some(reason.clone());
+                    record.objective = Err(reason);
+                }
+            }
+            Err(error) => {
+                if let EvalError::Reject { work, .. } = &error {
+                    record.work = *work;
+                }
+                let reason = error.to_string();
+                if let EvalError::Abort { .. } = error {
+                    let reason = reason.clone();
+                    self.termination
+                        .get_or_insert(Termination::OracleFailed { reason });
+                }
+                query.failure = Some(reason.clone());
+                record.objective = Err(reason);
+            }
+        }
+        self.work = self.work.saturating_add(record.work);
+        self.evaluations.push(record);
+    }
+
+    fn warm_start(&self, u: &[f64]) -> Start<R> {
+        let rule = match &self.options.accuracy {
+            AccuracyControl::Dynamic(rules) => rules.warm_start,
+            AccuracyControl::Experiments(rules) => rules.warm_start,
+            AccuracyControl::Fixed(_) => WarmStart::default(),
+        };
+        let token = match rule {
+            WarmStart::Cold => None,
+            WarmStart::Last => self.last_resume.clone(),
+            WarmStart::Nearest => {
+                let distance = |slot: usize| -> f64 {
+                    let other = &self.pool.get(slot).u;
+                    u.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum()
+                };
+                let nearest = self
+                    .pool
+                    .live()
+                    .min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
+                nearest.and_then(|slot| self.pool.get(slot).resume.clone())
+            }
+        };
+        token.map_or(Start::Cold, Start::Near)
+    }
+
+    fn num_samples(&self) -> u32 {
+        match self.options.noise.samples {
+            Samples::One => 1,
+            Samples::Fixed(samples) => samples,
+            Samples::Growing { max } => {
+                let ratio = self.options.trust_region.initial_radius / self.delta;
+                let wanted = (ratio * ratio).ceil().clamp(1.0, f64::from(max));
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "between 1 and max"
+                )]
+                let wanted = wanted as u32;
+                wanted
+            }
+        }
+    }
+}
+
+fn sum_of_squares(residuals: &[f64]) -> f64 {
+    crate::linalg::dot(residuals, residuals)
+}
+
+fn describe_overflow(residuals: &[f64]) -> String {
+    match residuals.iter().position(|r| !r.is_finite()) {
+        Some(i) => format!("residual {i} is {}", residuals[i]),
+        None => "the sum of squares of the residuals overflows".to_owned(),
+    }
+}

@@ -1,0 +1,168 @@
+//! Slow progress, runs that only chase noise, and starting again around the best point.
+
+use super::{Engine, Row};
+use crate::report::{StepKind, Termination};
+
+/// The last objectives, and for how many iterations progress was slow.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct SlowTracker {
+    objectives: Vec<f64>,
+    slow: u64,
+}
+
+/// What is known of restarts so far.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct RestartTracker {
+    unsuccessful: u32,
+    count: i32,
+    /// The best objective at the last restart.
+    best: Option<f64>,
+    /// Radius and change of the Jacobian in the last iterations.
+    window: Vec<(f64, f64)>,
+}
+
+/// The radius of restarts goes through this many doublings of the initial radius, then begins again: noise that hides every
+/// difference at one radius is small beside those at a larger one.
+const RADII: i32 = 5;
+/// How many iterations are looked at for signs of noise.
+const WINDOW: usize = 30;
+/// The change of the Jacobian grows by at least this much, in logarithm, per iteration,
+const SLOPE: f64 = 0.015;
+/// with at least this correlation.
+const CORRELATION: f64 = 0.1;
+
+impl<R: Clone> Engine<R> {
+    /// Ends the run, or starts again if that is wanted and was not in vain too often.
+    pub(super) fn finish_or_restart(&mut self, why: Termination) {
+        let Some(restarts) = self.state.options.restarts.clone() else {
+            self.stop(why);
+            return;
+        };
+        let best = self
+            .state
+            .best
+            .as_ref()
+            .map_or(f64::INFINITY, |best| best.objective);
+        let tracker = &mut self.state.control.restarts;
+        if tracker.best.is_some_and(|before| !(best < before)) {
+            tracker.unsuccessful += 1;
+        } else {
+            tracker.unsuccessful = 0;
+        }
+        tracker.best = Some(best);
+        tracker.window.clear();
+        if tracker.unsuccessful >= restarts.max_unsuccessful {
+            self.stop(Termination::RestartsExhausted);
+            return;
+        }
+        self.state.control.restarts.count += 1;
+        let doublings = self.state.control.restarts.count % RADII;
+        let radius = self.state.options.trust_region.initial_radius * 2.0_f64.powi(doublings);
+        self.state.delta = radius;
+        self.state.rho = radius;
+        self.state.control.errors = [0.0; 3];
+        self.state.control.iteration = 0;
+        self.state.control.last_success = 0;
+        self.state.control.slow = SlowTracker::default();
+        self.record(
+            StepKind::Restarted,
+            Row {
+                step: None,
+                predicted: None,
+                ratio: None,
+                certified: true,
+                gradient: 0.0,
+            },
+        );
+        let state = &self.state;
+        let mut nearest: Vec<(f64, usize)> = (0..state.set.len())
+            .map(|position| (state.distance(state.set[position]), position))
+            .collect();
+        nearest.sort_by(|a, b| a.0.total_cmp(&b.0));
+        nearest.truncate(restarts.num_moved);
+        let positions: Vec<usize> = nearest.iter().map(|near| near.1).collect();
+        if !self.move_points(&positions, radius) {
+            self.stop(why);
+        }
+    }
+
+    /// Whether progress has been slow for too long, this iteration included.
+    pub(super) fn is_slow(&mut self, before: f64) -> bool {
+        let Some(slow) = self.state.options.slow.clone() else {
+            return false;
+        };
+        let now = self.state.incumbent().objective;
+        let patience = u64::from(slow.patience) * self.state.dim() as u64;
+        let tracker = &mut self.state.control.slow;
+        if tracker.objectives.is_empty() {
+            tracker.objectives.push(before);
+        }
+        tracker.objectives.push(now);
+        if tracker.objectives.len() <= slow.history {
+            return false;
+        }
+        let oldest = tracker.objectives.remove(0);
+        #[expect(clippy::cast_precision_loss, reason = "a small count")]
+        let rate = (oldest.ln() - now.ln()) / slow.history as f64;
+        tracker.slow = if rate >= slow.rate {
+            0
+        } else {
+            tracker.slow + 1
+        };
+        tracker.slow >= patience
+    }
+
+    pub(super) fn watch_jacobian(&mut self) {
+        if self.state.options.restarts.is_some() {
+            let entry = (self.state.delta, self.state.control.jacobian_change);
+            let window = &mut self.state.control.restarts.window;
+            window.push(entry);
+            if window.len() > WINDOW {
+                window.remove(0);
+            }
+        }
+    }
+
+    /// The radius only shrinks while the Jacobian changes more and more.
+    pub(super) fn chases_noise(&self) -> bool {
+        let automatic = self
+            .state
+            .options
+            .restarts
+            .as_ref()
+            .is_some_and(|r| r.automatic);
+        let window = &self.state.control.restarts.window;
+        if !automatic || window.len() < WINDOW {
+            return false;
+        }
+        let radii = || window.windows(2).map(|pair| (pair[0].0, pair[1].0));
+        let increases = radii().filter(|(old, new)| new > old).count();
+        let decreases = radii().filter(|(old, new)| new < old).count();
+        let unchanged = window.len() - 1 - increases - decreases;
+        if increases > 0 || decreases <= 2 * unchanged {
+            return false;
+        }
+        let changes: Vec<f64> = window.iter().map(|entry| entry.1.max(1e-15).ln()).collect();
+        let (slope, correlation) = trend(&changes);
+        slope > SLOPE && correlation > CORRELATION
+    }
+}
+
+/// Slope and correlation of values against their index.
+fn trend(values: &[f64]) -> (f64, f64) {
+    #[expect(clippy::cast_precision_loss, reason = "a small count")]
+    let count = values.len() as f64;
+    let mean_index = 0.5 * (count - 1.0);
+    let mean = values.iter().sum::<f64>() / count;
+    let (mut both, mut index, mut value) = (0.0, 0.0, 0.0);
+    let mut x = -mean_index;
+    for y in values {
+        both += x * (y - mean);
+        index += x * x;
+        value += (y - mean) * (y - mean);
+        x += 1.0;
+    }
+    (both / index, both / (index * value).sqrt())
+}

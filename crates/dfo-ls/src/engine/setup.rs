@@ -1,0 +1,235 @@
+//! From a problem to an engine, and from a saved state back to one.
+
+use super::practical::Control;
+use super::{Engine, Phase, State};
+use crate::constraints::{FeasibleSet, Problem};
+use crate::model::pool::{Point, Pool};
+use crate::options::{Model, Scaling};
+use crate::space::{Space, project};
+use crate::{Options, SetupError};
+
+/// Up to this many parameters, models with curvature are worth their time.
+const COMPOSITE_LIMIT: usize = 64;
+
+impl<R: Clone> Engine<R> {
+    /// An engine that has not asked yet.
+    ///
+    /// # Errors
+    /// When the problem or an option is invalid: the error names it.
+    pub fn new(
+        problem: Problem,
+        num_residuals: usize,
+        options: Options,
+    ) -> Result<Self, SetupError> {
+        let Problem {
+            start,
+            feasible,
+            regularizer,
+            known,
+        } = problem;
+        check_problem(&start, &feasible, num_residuals)?;
+        options.validate(start.len())?;
+        let one_unit = regularizer.is_some() || matches!(feasible, FeasibleSet::Convex(_));
+        if let (true, Scaling::Given(units)) = (one_unit, &options.scaling)
+            && units
+                .windows(2)
+                .any(|pair| pair[0].to_bits() != pair[1].to_bits())
+        {
+            return Err(SetupError::Conflict {
+                first: "scaling",
+                second: "projections or regulariser",
+                why: "these are defined by distances in the given parameters, so all units must be equal",
+            });
+        }
+        let mut space = Space::new(&start, &feasible, &options.scaling, one_unit);
+        if space.dim() == 0 {
+            return Err(SetupError::AllFixed);
+        }
+        if let FeasibleSet::Convex(sets) = &feasible {
+            let mut origin = start.clone();
+            project(sets, &mut origin);
+            if let Some(index) = origin.iter().position(|x| !x.is_finite()) {
+                return Err(SetupError::NotFinite {
+                    argument: "the projection of start",
+                    index,
+                    found: origin[index],
+                });
+            }
+            space.set_origin(origin);
+        }
+        let options = resolve(options, space.dim());
+        let capacity = capacity(&options, space.dim());
+        let radius = options.trust_region.initial_radius;
+        let state = State {
+            num_residuals,
+            pool: Pool::new(capacity),
+            set: Vec::new(),
+            center: 0,
+            linear: None,
+            spans: false,
+            delta: radius,
+            rho: radius,
+            phase: Phase::Start,
+            queries: Vec::new(),
+            jobs: Vec::new(),
+            owners: Vec::new(),
+            control: Control::default(),
+            best: None,
+            last_resume: None,
+            draws: 0,
+            curvature: None,
+            exhausted: None,
+            termination: None,
+            iterations: Vec::new(),
+            seen: 0,
+            evaluations: Vec::new(),
+            next_number: 0,
+            num_points: 0,
+            work: 0,
+            options,
+            space,
+        };
+        let mut engine = Self {
+            feasible,
+            regularizer,
+            state,
+        };
+        let mut points = Vec::new();
+        for (index, known) in known.into_iter().enumerate() {
+            points.extend(engine.known_point(index, known)?);
+        }
+        engine.begin(points);
+        Ok(engine)
+    }
+
+    /// Continues a saved run of `problem`, of which only projections and regulariser are used: the rest is in the state.
+    ///
+    /// # Errors
+    /// When the state belongs to a problem with another number of parameters.
+    pub fn from_state(problem: Problem, state: State<R>) -> Result<Self, SetupError> {
+        if problem.start.len() != state.space.num_params() {
+            return Err(SetupError::StateMismatch {
+                what: "the number of parameters",
+            });
+        }
+        Ok(Self {
+            feasible: problem.feasible,
+            regularizer: problem.regularizer,
+            state,
+        })
+    }
+
+    /// A prior evaluation as a point; `None` if it lies outside the feasible set.
+    fn known_point(
+        &self,
+        index: usize,
+        known: crate::Known,
+    ) -> Result<Option<Point<R>>, SetupError> {
+        let state = &self.state;
+        for (argument, found, expected) in [
+            ("known.theta", known.theta.len(), state.space.num_params()),
+            (
+                "known.residuals",
+                known.residuals.len(),
+                state.num_residuals,
+            ),
+        ] {
+            if found != expected {
+                return Err(SetupError::Length {
+                    argument,
+                    expected,
+                    found,
+                });
+            }
+        }
+        let square = crate::linalg::dot(&known.residuals, &known.residuals);
+        if !square.is_finite() || known.theta.iter().any(|x| !x.is_finite()) {
+            return Err(SetupError::NotFinite {
+                argument: "known",
+                index,
+                found: f64::NAN,
+            });
+        }
+        let mut u = state.space.scaled(&known.theta);
+        let theta = state.space.make_feasible(&mut u, &self.feasible);
+        let same = theta
+            .iter()
+            .zip(&known.theta)
+            .all(|(a, b)| (a - b).abs() <= 1e-12 * a.abs().max(b.abs()));
+        let penalty = self.regularizer.as_ref().map_or(0.0, |h| h.value(&theta));
+        Ok(same.then_some(Point {
+            u,
+            objective: square + penalty,
+            penalty,
+            residuals: known.residuals,
+            accuracy: known.accuracy,
+            asked: known.accuracy,
+            at_floor: true,
+            samples: 1,
+            resume: None,
+            number: u64::MAX - 1 - index as u64,
+        }))
+    }
+}
+
+fn check_problem(
+    start: &[f64],
+    feasible: &FeasibleSet,
+    num_residuals: usize,
+) -> Result<(), SetupError> {
+    if start.is_empty() {
+        return Err(SetupError::NoParameters);
+    }
+    if num_residuals == 0 {
+        return Err(SetupError::NoResiduals);
+    }
+    if let Some(index) = start.iter().position(|x| !x.is_finite()) {
+        return Err(SetupError::NotFinite {
+            argument: "start",
+            index,
+            found: start[index],
+        });
+    }
+    if let FeasibleSet::Box(bounds) = feasible
+        && bounds.lower().len() != start.len()
+    {
+        return Err(SetupError::Length {
+            argument: "bounds",
+            expected: start.len(),
+            found: bounds.lower().len(),
+        });
+    }
+    Ok(())
+}
+
+/// Fills in what is derived.
+fn resolve(mut options: Options, dim: usize) -> Options {
+    let budget = 100 * (dim as u64 + 1);
+    options.budget.max_points.get_or_insert(budget);
+    if options.model == Model::Automatic {
+        options.model = if dim <= COMPOSITE_LIMIT {
+            Model::Composite { max_points: 3.0 }
+        } else {
+            Model::Linear
+        };
+    }
+    options
+}
+
+/// How many points are kept.
+fn capacity(options: &Options, dim: usize) -> usize {
+    match options.model {
+        Model::Composite { max_points } => {
+            #[expect(
+                clippy::cast_precision_loss,
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a small count"
+            )]
+            let used = (max_points * dim as f64).min(1e6) as usize;
+            used.max(dim) + dim + 4
+        }
+        Model::Regression { num_points } => num_points + 2,
+        Model::Automatic | Model::Linear => dim + 3,
+    }
+}

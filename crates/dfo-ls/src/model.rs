@@ -1,0 +1,173 @@
+//! The model of the objective around the incumbent, and its minimiser in the trust region.
+
+pub(crate) mod composite;
+pub(crate) mod linear;
+pub(crate) mod pool;
+
+use composite::{Composite, Taylor};
+
+use crate::linalg::{Matrix, dot, norm};
+use crate::region::Region;
+use crate::subproblem::Quadratic;
+
+/// `$m(v) - m(0)$` for `$v = s/\Delta$`.
+#[derive(Clone, Debug)]
+pub(crate) enum Model {
+    /// Linear residuals: a quadratic.
+    GaussNewton(Taylor),
+    /// Quadratic residuals: a quartic.
+    Composite(Composite),
+}
+
+/// A minimiser of the model in the trust region, in multiples of `$\Delta$`.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelStep {
+    pub(crate) v: Vec<f64>,
+    /// `$m(0) - m(v)$`
+    pub(crate) decrease: f64,
+    /// The smallest curvature where the step is interior; otherwise zero.
+    pub(crate) curvature: f64,
+    /// The norm of the model's gradient at the incumbent.
+    pub(crate) gradient_norm: f64,
+    /// The model's gradient at the step,
+    pub(crate) end_gradient: Vec<f64>,
+    /// and the diagonal of its Hessian.
+    pub(crate) diagonal: Vec<f64>,
+}
+
+/// At most this many corrections of a step of a quartic model,
+const MAX_CORRECTIONS: usize = 8;
+/// fewer if a correction gains less than this share.
+const WORTHWHILE: f64 = 1e-3;
+
+impl Model {
+    fn change(&self, v: &[f64]) -> f64 {
+        match self {
+            Self::GaussNewton(taylor) => taylor.change(v),
+            Self::Composite(composite) => composite.change(v),
+        }
+    }
+
+    pub(crate) fn minimize(&self, region: &Region<'_>) -> ModelStep {
+        let first = match self {
+            Self::GaussNewton(taylor) => taylor.clone(),
+            Self::Composite(composite) => composite.taylor(&vec![0.0; region.lower().len()]),
+        };
+        let step = region.minimize(&first.quadratic());
+        let gradient_norm = norm(&first.gradient);
+        let diagonal = (0..first.gradient.len())
+            .map(|j| first.hessian[(j, j)])
+            .collect();
+        let (v, curvature) = match self {
+            Self::GaussNewton(_) => (step.step, step.curvature),
+            Self::Composite(composite) => correct(composite, region, step.step, step.curvature),
+        };
+        let end = match self {
+            Self::GaussNewton(taylor) => taylor.gradient_at(&v),
+            Self::Composite(composite) => composite.taylor(&v).gradient,
+        };
+        ModelStep {
+            decrease: -(self.change(&v) + region.penalty(&v)),
+            v,
+            curvature,
+            gradient_norm,
+            end_gradient: end,
+            diagonal,
+        }
+    }
+}
+
+/// Improves a step of the second-order model for the full quartic.
+fn correct(
+    model: &Composite,
+    region: &Region<'_>,
+    mut v: Vec<f64>,
+    mut curvature: f64,
+) -> (Vec<f64>, f64) {
+    let value = |v: &[f64]| model.change(v) + region.penalty(v);
+    let mut best = value(&v);
+    let mut halvings = 0;
+    while !(best < 0.0) && halvings < 30 {
+        for entry in &mut v {
+            *entry *= 0.5;
+        }
+        best = value(&v);
+        halvings += 1;
+    }
+    if !(best < 0.0) {
+        return (vec![0.0; v.len()], 0.0);
+    }
+    for _ in 0..MAX_CORRECTIONS {
+        let Taylor {
+            mut gradient,
+            hessian,
+        } = model.taylor(&v);
+        let mut image = vec![0.0; v.len()];
+        hessian.mul_vec(&v, &mut image);
+        for (g, h) in gradient.iter_mut().zip(&image) {
+            *g -= h;
+        }
+        let step = region.minimize(&Quadratic {
+            gradient: &gradient,
+            hessian: &hessian,
+        });
+        let mut share = 1.0;
+        let (mut next, mut next_value) = (step.step.clone(), f64::NAN);
+        for _ in 0..10 {
+            next = (v.iter().zip(&step.step))
+                .map(|(v, s)| v + share * (s - v))
+                .collect();
+            next_value = value(&next);
+            if next_value < best {
+                break;
+            }
+            share *= 0.5;
+        }
+        if !(next_value < best) {
+            break;
+        }
+        let gain = best - next_value;
+        v = next;
+        best = next_value;
+        curvature = step.curvature;
+        if gain < WORTHWHILE * -best {
+            break;
+        }
+    }
+    (v, curvature)
+}
+
+impl Taylor {
+    pub(crate) fn quadratic(&self) -> Quadratic<'_> {
+        Quadratic {
+            gradient: &self.gradient,
+            hessian: &self.hessian,
+        }
+    }
+
+    fn gradient_at(&self, v: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; v.len()];
+        self.hessian.mul_vec(v, &mut out);
+        for (out, g) in out.iter_mut().zip(&self.gradient) {
+            *out += g;
+        }
+        out
+    }
+
+    fn change(&self, v: &[f64]) -> f64 {
+        let mut image = vec![0.0; v.len()];
+        self.hessian.mul_vec(v, &mut image);
+        dot(&self.gradient, v) + 0.5 * dot(v, &image)
+    }
+
+    /// In multiples of `unit`.
+    pub(crate) fn scaled(mut self, unit: f64) -> Self {
+        for g in &mut self.gradient {
+            *g *= unit;
+        }
+        self.hessian = Matrix::from_fn(self.gradient.len(), self.gradient.len(), |i, j| {
+            self.hessian[(i, j)] * unit * unit
+        });
+        self
+    }
+}

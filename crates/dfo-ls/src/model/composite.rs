@@ -1,0 +1,176 @@
+//! Residuals modelled as quadratics: the least curvature that explains the points, and the sum of their squares in full.
+//!
+//! With `$u = s/\Delta$`, points `$z_t = (y_t - x_k)/\Delta$` in the rows of `$Z$` and `$K_{ts} = (z_t^\top z_s)^2/2$`, the quadratic
+//! interpolants of least Frobenius norm of all residuals are `$\tilde r(u) = r_k + \sum_t \beta_t(u)\,(r_t - r_k)$` with
+//!
+//! ```math
+//! \beta(u) = L^\top u + \tfrac12 A\,(Zu)^2, \qquad
+//! \begin{pmatrix} A & L^\top \\ L & * \end{pmatrix} = \begin{pmatrix} K + \Lambda & Z \\ Z^\top & 0 \end{pmatrix}^{-1}.
+//! ```
+//!
+//! (Square elementwise.) `$\Lambda$` is a small ridge for points beyond the `$d$` of the interpolation set, larger for points whose
+//! residuals are inexact. The model of the objective keeps all terms up to the fourth order:
+//! `$\|\tilde r(u)\|^2 = f_k + 2b^\top\beta + \beta^\top G \beta$` with `$B = L^\top + A\,\mathrm{diag}(Zu)\,Z$`, `$q = b + G\beta$`,
+//! gradient `$2B^\top q$` and Hessian `$2B^\top G B + 2 Z^\top \mathrm{diag}(A q)\,Z$`.
+
+use crate::linalg::{Matrix, dot, inverse_symmetric, product, product_transposed};
+
+/// The ridge for points beyond the interpolation set.
+const RIDGE: f64 = 1e-12;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Composite {
+    /// `$Z^\top$`: one column per point.
+    points: Matrix,
+    /// `$L$`: one column per point.
+    slopes: Matrix,
+    /// `$A$`
+    curvatures: Matrix,
+    /// `$G$`
+    gram: Matrix,
+    /// `$b$`
+    along: Vec<f64>,
+}
+
+/// The model of the objective around a point: `$m(u + v) \approx m(u) + g^\top v + v^\top H v/2$`.
+#[derive(Clone, Debug)]
+pub(crate) struct Taylor {
+    pub(crate) gradient: Vec<f64>,
+    pub(crate) hessian: Matrix,
+}
+
+impl Composite {
+    /// `points`: columns `$z_t$`, the first `$d$` from the interpolation set. `noise`: for every point, the error of its
+    /// residuals in units of the residuals' curvature over the trust region.
+    pub(crate) fn new(
+        points: Matrix,
+        noise: &[f64],
+        gram: Matrix,
+        along: Vec<f64>,
+    ) -> Option<Self> {
+        let (d, p) = (points.rows(), points.cols());
+        let squares: Vec<f64> = (0..p).map(|t| dot(points.col(t), points.col(t))).collect();
+        let largest = squares.iter().fold(0.0_f64, |a, b| a.max(*b));
+        let floor = 1e-13 * (largest * largest).max(1.0);
+        let weight = |t: usize| 1.0 / squares[t].max(1e-8);
+        let mut kkt = product_transposed(&points, &points);
+        let mut full = Matrix::zeros(p + d, p + d);
+        for t in 0..p {
+            for s in 0..p {
+                let inner = kkt[(s, t)];
+                full[(s, t)] = 0.5 * inner * inner * weight(s) * weight(t);
+            }
+            let extra = if t >= d {
+                RIDGE * squares[t].max(0.01).powi(3)
+            } else {
+                0.0
+            };
+            full[(t, t)] += (floor + extra + noise[t] * noise[t]) * weight(t) * weight(t);
+            for j in 0..d {
+                let entry = points[(j, t)] * weight(t);
+                full[(t, p + j)] = entry;
+                full[(p + j, t)] = entry;
+            }
+        }
+        let inverse = inverse_symmetric(&full)?;
+        kkt.reset(p, p);
+        for t in 0..p {
+            for s in 0..p {
+                kkt[(s, t)] = inverse[(s, t)] * weight(s) * weight(t);
+            }
+        }
+        let slopes = Matrix::from_fn(d, p, |j, t| inverse[(p + j, t)] * weight(t));
+        let finite = |m: &Matrix| m.as_slice().iter().all(|x| x.is_finite());
+        (finite(&kkt) && finite(&slopes)).then_some(Self {
+            points,
+            slopes,
+            curvatures: kkt,
+            gram,
+            along,
+        })
+    }
+
+    /// `$Zu$`
+    fn projections(&self, u: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.points.cols()];
+        self.points.mul_vec_transposed(u, &mut out);
+        out
+    }
+
+    fn coefficients(&self, u: &[f64], projections: &[f64]) -> Vec<f64> {
+        let half_squares: Vec<f64> = projections.iter().map(|x| 0.5 * x * x).collect();
+        let mut beta = vec![0.0; half_squares.len()];
+        self.curvatures.mul_vec(&half_squares, &mut beta);
+        let mut linear = vec![0.0; beta.len()];
+        self.slopes.mul_vec_transposed(u, &mut linear);
+        for (beta, linear) in beta.iter_mut().zip(&linear) {
+            *beta += linear;
+        }
+        beta
+    }
+
+    /// `$\|\tilde r(u)\|^2 - \|r_k\|^2$`
+    pub(crate) fn change(&self, u: &[f64]) -> f64 {
+        let beta = self.coefficients(u, &self.projections(u));
+        let mut image = vec![0.0; beta.len()];
+        self.gram.mul_vec(&beta, &mut image);
+        2.0 * dot(&self.along, &beta) + dot(&beta, &image)
+    }
+
+    pub(crate) fn taylor(&self, u: &[f64]) -> Taylor {
+        let (d, p) = (self.points.rows(), self.points.cols());
+        let projections = self.projections(u);
+        let beta = self.coefficients(u, &projections);
+        let mut q = vec![0.0; p];
+        self.gram.mul_vec(&beta, &mut q);
+        for (q, b) in q.iter_mut().zip(&self.along) {
+            *q += b;
+        }
+        // B^T: one column per point
+        let mut jacobian = self.slopes.clone();
+        if projections.iter().any(|x| *x != 0.0) {
+            let weighted = Matrix::from_fn(d, p, |j, t| self.points[(j, t)] * projections[t]);
+            let curved = product(&weighted, &self.curvatures);
+            for t in 0..p {
+                for (entry, c) in jacobian.col_mut(t).iter_mut().zip(curved.col(t)) {
+                    *entry += c;
+                }
+            }
+        }
+        let mut gradient = vec![0.0; d];
+        jacobian.mul_vec(&q, &mut gradient);
+        for g in &mut gradient {
+            *g *= 2.0;
+        }
+        let mut curvature = vec![0.0; p];
+        self.curvatures.mul_vec(&q, &mut curvature);
+        let half = product(&jacobian, &self.gram);
+        let weighted = Matrix::from_fn(d, p, |j, t| self.points[(j, t)] * curvature[t]);
+        let mut hessian = product(&half, &jacobian.transpose());
+        let second = product(&weighted, &self.points.transpose());
+        for j in 0..d {
+            for i in 0..d {
+                hessian[(i, j)] = 2.0 * (hessian[(i, j)] + second[(i, j)]);
+            }
+        }
+        for j in 0..d {
+            for i in 0..j {
+                let mean = 0.5 * (hessian[(i, j)] + hessian[(j, i)]);
+                hessian[(i, j)] = mean;
+                hessian[(j, i)] = mean;
+            }
+        }
+        Taylor { gradient, hessian }
+    }
+
+    /// The norm of all the residuals' curvature, `$\sqrt{\sum_i \|H_i\|_F^2}$`, over the trust region.
+    pub(crate) fn curvature(&self) -> f64 {
+        // H_i = sum_t (A dR)_ti z_t z_t^T, so sum_i |H_i|^2 = sum_ts (z_t.z_s)^2 (A G A)_ts
+        let inner = product_transposed(&self.points, &self.points);
+        let weights = product(&product(&self.curvatures, &self.gram), &self.curvatures);
+        let sum: f64 = (inner.as_slice().iter().zip(weights.as_slice()))
+            .map(|(inner, weight)| inner * inner * weight)
+            .sum();
+        sum.max(0.0).sqrt()
+    }
+}

@@ -1,0 +1,172 @@
+//! Evaluated points, and the inner products of their residuals.
+//!
+//! Models of the residuals are combinations of evaluated residuals, `$\tilde r(u) = r_k + \sum_t \beta_t(u)\,(r_t - r_k)$`, so
+//! all that a model of `$\|r\|^2$` needs is the matrix `$G_{ts} = (r_t - r_k)^\top(r_s - r_k)$` and `$b_t = (r_t - r_k)^\top r_k$`.
+//! They follow from products of differences to a fixed reference, each computed once, in one pass over the residuals when a
+//! point is added. When the incumbent has moved far from the reference compared with the distances that matter, differences of
+//! these products would lose digits: then the incumbent becomes the reference and all products are computed again.
+
+use crate::Accuracy;
+use crate::linalg::{Matrix, dot};
+
+/// One evaluated point.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Point<R> {
+    pub(crate) u: Vec<f64>,
+    pub(crate) residuals: Vec<f64>,
+    /// `$\|r\|^2$` plus the regulariser.
+    pub(crate) objective: f64,
+    /// The regulariser.
+    pub(crate) penalty: f64,
+    pub(crate) accuracy: Accuracy,
+    /// What was asked for last.
+    pub(crate) asked: Accuracy,
+    /// Whether sharpening it was tried in vain.
+    pub(crate) at_floor: bool,
+    pub(crate) samples: u32,
+    pub(crate) resume: Option<R>,
+    /// Counted in the order of first evaluation.
+    pub(crate) number: u64,
+}
+
+/// The points that are kept. A slot number stays valid until the slot is removed.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Pool<R> {
+    slots: Vec<Option<Point<R>>>,
+    reference: Vec<f64>,
+    /// `$(r_t - r_\mathrm{ref})^\top (r_s - r_\mathrm{ref})$`
+    gram: Matrix,
+    /// `$(r_t - r_\mathrm{ref})^\top r_\mathrm{ref}$`
+    cross: Vec<f64>,
+}
+
+impl<R> Pool<R> {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            slots: (0..capacity).map(|_| None).collect(),
+            reference: Vec::new(),
+            gram: Matrix::zeros(capacity, capacity),
+            cross: vec![0.0; capacity],
+        }
+    }
+
+    pub(crate) fn get(&self, slot: usize) -> &Point<R> {
+        self.slots[slot].as_ref().expect("a live slot")
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: usize) -> &mut Point<R> {
+        self.slots[slot].as_mut().expect("a live slot")
+    }
+
+    pub(crate) fn live(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.slots.len()).filter(|&slot| self.slots[slot].is_some())
+    }
+
+    /// Where the points are.
+    pub(crate) fn positions(&mut self) -> impl Iterator<Item = &mut Vec<f64>> + '_ {
+        self.slots.iter_mut().flatten().map(|point| &mut point.u)
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.slots.iter().all(Option::is_some)
+    }
+
+    pub(crate) fn remove(&mut self, slot: usize) -> Option<Point<R>> {
+        self.slots[slot].take()
+    }
+
+    /// Adds a point to a pool that is not full.
+    pub(crate) fn insert(&mut self, point: Point<R>) -> usize {
+        let slot = self
+            .slots
+            .iter()
+            .position(Option::is_none)
+            .expect("a free slot");
+        if self.reference.is_empty() {
+            self.reference.clone_from(&point.residuals);
+        }
+        self.slots[slot] = Some(point);
+        self.measure(slot);
+        slot
+    }
+
+    /// Replaces the residuals of a point by more accurate ones.
+    pub(crate) fn set_residuals(&mut self, slot: usize, residuals: Vec<f64>) {
+        self.get_mut(slot).residuals = residuals;
+        self.measure(slot);
+    }
+
+    /// All products of a slot, in one pass over the residuals.
+    fn measure(&mut self, slot: usize) {
+        const CHUNK: usize = 512;
+        let live: Vec<usize> = self.live().collect();
+        let mut sums = vec![0.0; live.len()];
+        let mut cross = 0.0;
+        let mut own = [0.0; CHUNK];
+        let mut other = [0.0; CHUNK];
+        let new = &self.get(slot).residuals;
+        for begin in (0..new.len()).step_by(CHUNK) {
+            let end = (begin + CHUNK).min(new.len());
+            let reference = &self.reference[begin..end];
+            let own = &mut own[..end - begin];
+            subtract(&new[begin..end], reference, own);
+            cross += dot(own, reference);
+            for (sum, &t) in sums.iter_mut().zip(&live) {
+                let row = &self.get(t).residuals[begin..end];
+                let other = &mut other[..end - begin];
+                subtract(row, reference, other);
+                *sum += dot(own, other);
+            }
+        }
+        self.cross[slot] = cross;
+        for (&sum, &t) in sums.iter().zip(&live) {
+            self.gram[(slot, t)] = sum;
+            self.gram[(t, slot)] = sum;
+        }
+    }
+
+    /// `$(r_t - r_k)^\top(r_s - r_k)$`
+    pub(crate) fn product(&self, center: usize, t: usize, s: usize) -> f64 {
+        let g = |a, b| self.gram[(a, b)];
+        if t == center || s == center {
+            0.0
+        } else {
+            (g(t, s) - g(t, center)) + (g(center, center) - g(center, s))
+        }
+    }
+
+    /// `$(r_t - r_k)^\top r_k$`
+    pub(crate) fn slope(&self, center: usize, t: usize) -> f64 {
+        let g = |a, b| self.gram[(a, b)];
+        (self.cross[t] - self.cross[center]) + (g(t, center) - g(center, center))
+    }
+
+    /// Makes the incumbent the reference if differences to it would lose digits.
+    pub(crate) fn keep_precise(&mut self, center: usize, others: &[usize]) -> bool {
+        const LOSS: f64 = 1e4;
+        let moved = self.gram[(center, center)];
+        let nearest = others
+            .iter()
+            .filter(|&&t| t != center)
+            .map(|&t| self.product(center, t, t))
+            .filter(|&p| p > 0.0)
+            .fold(f64::INFINITY, f64::min);
+        if moved <= LOSS * nearest || moved == 0.0 {
+            return false;
+        }
+        self.reference = self.get(center).residuals.clone();
+        let live: Vec<usize> = self.live().collect();
+        for slot in live {
+            self.measure(slot);
+        }
+        true
+    }
+}
+
+fn subtract(a: &[f64], b: &[f64], out: &mut [f64]) {
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out = a - b;
+    }
+}

@@ -1,0 +1,55 @@
+//! The rules for the two radii: pure functions.
+
+use crate::options::TrustRegion;
+
+/// The radius after a step of length `step` with the given ratio of achieved to predicted decrease. NaN counts as bad.
+pub(crate) fn after_step(delta: f64, rho: f64, step: f64, ratio: f64, rules: &TrustRegion) -> f64 {
+    let step = step.min(delta);
+    let new = if ratio > rules.eta2 {
+        (rules.gamma_inc * delta)
+            .max(rules.gamma_inc_step * step)
+            .min(rules.max_radius)
+    } else if ratio >= rules.eta1 {
+        (rules.gamma_dec * delta).max(step)
+    } else {
+        (rules.gamma_dec * delta).min(step)
+    };
+    if new <= 1.5 * rho { rho } else { new }
+}
+
+/// The next lower radius, and the radius to begin it with.
+pub(crate) fn reduce(rho: f64, rules: &TrustRegion) -> (f64, f64) {
+    let last = rules.final_radius;
+    let ratio = rho / last;
+    let new = if ratio <= 16.0 {
+        last
+    } else if ratio <= 250.0 {
+        ratio.sqrt() * last
+    } else {
+        rules.alpha1 * rho
+    };
+    (new, (rules.alpha2 * rho).max(new))
+}
+
+/// What is known about the ratio of achieved to predicted decrease.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RatioInterval {
+    pub(crate) lower: f64,
+    pub(crate) upper: f64,
+}
+
+impl RatioInterval {
+    pub(crate) fn middle(self) -> f64 {
+        0.5 * (self.lower + self.upper)
+    }
+
+    /// Whether all of the interval leads to the same decision, or it is narrow enough for the theory:
+    /// `$|\tilde\rho - \rho| \le 2\eta_1'$`.
+    pub(crate) fn decides(self, rules: &TrustRegion, eta1_prime: f64) -> bool {
+        let proven = self.upper < rules.eta1
+            || self.lower >= rules.eta2
+            || (self.lower >= rules.eta1 && self.upper < rules.eta2);
+        let fine = 0.5 * (self.upper - self.lower) <= 2.0 * eta1_prime;
+        proven || fine
+    }
+}

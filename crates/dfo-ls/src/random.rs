@@ -1,0 +1,50 @@
+//! Random vectors, each a function of its seed and number alone.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::linalg::{dot, norm};
+
+/// Which random vector: the seed, and how many were drawn before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draw {
+    pub(crate) seed: u64,
+    pub(crate) number: u64,
+}
+
+fn normal_vector(dim: usize, draw: Draw) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(draw.seed);
+    rng.set_stream(draw.number);
+    (0..dim).map(|_| StandardNormal.sample(&mut rng)).collect()
+}
+
+/// Uniform on the unit sphere.
+pub(crate) fn unit_vector(dim: usize, draw: Draw) -> Vec<f64> {
+    let vector = normal_vector(dim, draw);
+    let length = norm(&vector);
+    vector.iter().map(|x| x / length).collect()
+}
+
+/// A random orthonormal basis.
+pub(crate) fn orthogonal_directions(dim: usize, seed: u64) -> Vec<Vec<f64>> {
+    let mut basis: Vec<Vec<f64>> = Vec::with_capacity(dim);
+    let mut number = 0;
+    while basis.len() < dim {
+        let mut vector = unit_vector(dim, Draw { seed, number });
+        number += 1;
+        for _ in 0..2 {
+            for other in &basis {
+                let along = dot(&vector, other);
+                for (v, o) in vector.iter_mut().zip(other) {
+                    *v -= along * o;
+                }
+            }
+        }
+        let length = norm(&vector);
+        if length > 1e-3 {
+            basis.push(vector.iter().map(|x| x / length).collect());
+        }
+    }
+    basis
+}

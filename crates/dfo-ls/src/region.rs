@@ -1,0 +1,156 @@
+//! Where a step may go: the trust region and the feasible set, and what can be minimised there.
+
+use crate::constraints::{FeasibleSet, Regularizer};
+use crate::linalg::dot;
+use crate::space::Space;
+use crate::subproblem::{
+    BoxedProx, Prox, Quadratic, Region as BallAndBox, Step, minimize_composite, minimize_linear,
+    minimize_linear_over, minimize_quadratic,
+};
+
+/// Steps from a point, in multiples `$v = s/\text{unit}$` of a length.
+pub(crate) struct Region<'a> {
+    space: &'a Space,
+    feasible: &'a FeasibleSet,
+    regularizer: Option<&'a dyn Regularizer>,
+    center: &'a [f64],
+    /// The centre in the user's parameters.
+    theta: Vec<f64>,
+    unit: f64,
+    radius: f64,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+}
+
+impl<'a> Region<'a> {
+    pub(crate) fn new(
+        space: &'a Space,
+        feasible: &'a FeasibleSet,
+        regularizer: Option<&'a dyn Regularizer>,
+        center: &'a [f64],
+        radius: f64,
+        unit: f64,
+    ) -> Self {
+        let (mut lower, mut upper) = (Vec::new(), Vec::new());
+        space.step_bounds(center, &mut lower, &mut upper);
+        for bound in lower.iter_mut().chain(&mut upper) {
+            *bound /= unit;
+        }
+        let needs_theta = regularizer.is_some() || matches!(feasible, FeasibleSet::Convex(_));
+        Self {
+            space,
+            feasible,
+            regularizer,
+            center,
+            theta: if needs_theta {
+                space.theta(center)
+            } else {
+                Vec::new()
+            },
+            unit,
+            radius: radius / unit,
+            lower,
+            upper,
+        }
+    }
+
+    pub(crate) fn lower(&self) -> &[f64] {
+        &self.lower
+    }
+
+    pub(crate) fn upper(&self) -> &[f64] {
+        &self.upper
+    }
+
+    /// `$h(\theta(v)) - h(\theta(0))$`
+    pub(crate) fn penalty(&self, v: &[f64]) -> f64 {
+        self.regularizer
+            .map_or(0.0, |h| h.value(&self.theta_at(v)) - h.value(&self.theta))
+    }
+
+    fn theta_at(&self, v: &[f64]) -> Vec<f64> {
+        let u: Vec<f64> = (self.center.iter().zip(v))
+            .map(|(c, v)| c + self.unit * v)
+            .collect();
+        self.space.theta(&u)
+    }
+
+    /// Minimises a quadratic plus the regulariser.
+    pub(crate) fn minimize(&self, quadratic: &Quadratic<'_>) -> Step {
+        if self.is_plain() {
+            minimize_quadratic(quadratic, &self.ball_and_box())
+        } else {
+            self.with_terms(true, |terms| {
+                minimize_composite(quadratic, &|v| self.penalty(v), terms, self.radius)
+            })
+        }
+    }
+
+    /// Maximises `$|c + g^\top v|$`.
+    pub(crate) fn maximize_absolute(&self, constant: f64, gradient: &[f64]) -> Vec<f64> {
+        let opposite: Vec<f64> = gradient.iter().map(|g| -g).collect();
+        let down = self.minimize_linear(gradient);
+        let up = self.minimize_linear(&opposite);
+        let value = |v: &[f64]| (constant + dot(gradient, v)).abs();
+        if value(&down) > value(&up) { down } else { up }
+    }
+
+    fn minimize_linear(&self, gradient: &[f64]) -> Vec<f64> {
+        if matches!(self.feasible, FeasibleSet::Convex(_)) {
+            self.with_terms(false, |terms| {
+                minimize_linear_over(gradient, terms, self.radius)
+            })
+        } else {
+            minimize_linear(gradient, &self.ball_and_box())
+        }
+    }
+
+    fn is_plain(&self) -> bool {
+        self.regularizer.is_none() && !matches!(self.feasible, FeasibleSet::Convex(_))
+    }
+
+    fn ball_and_box(&self) -> BallAndBox<'_> {
+        BallAndBox {
+            radius: self.radius,
+            lower: &self.lower,
+            upper: &self.upper,
+        }
+    }
+
+    /// The feasible set and the regulariser as proximal maps of `$v$`.
+    fn with_terms<T>(&self, regularized: bool, run: impl FnOnce(&[Prox<'_>]) -> T) -> T {
+        // one unit for all parameters: distances in v and in theta are proportional
+        let scale = self.unit * self.space.units()[0];
+        let through_theta = |v: &mut [f64], map: &dyn Fn(&mut [f64])| {
+            let mut theta = self.theta_at(v);
+            map(&mut theta);
+            for (v, &j) in v.iter_mut().zip(self.space.free()) {
+                *v = (theta[j] - self.theta[j]) / scale;
+            }
+        };
+        let mut terms: Vec<BoxedProx<'_>> = Vec::new();
+        if let (true, Some(h)) = (regularized, self.regularizer) {
+            terms.push(Box::new(move |t, v: &mut [f64]| {
+                through_theta(v, &|theta| h.prox(t * scale * scale, theta));
+            }));
+        }
+        match self.feasible {
+            FeasibleSet::Convex(sets) => {
+                for set in sets {
+                    terms.push(Box::new(move |_, v: &mut [f64]| {
+                        through_theta(v, &|theta| set.project(theta));
+                    }));
+                }
+            }
+            FeasibleSet::Box(_) | FeasibleSet::Free => {
+                terms.push(Box::new(|_, v: &mut [f64]| {
+                    for ((v, lower), upper) in v.iter_mut().zip(&self.lower).zip(&self.upper) {
+                        *v = v.max(*lower).min(*upper);
+                    }
+                }));
+            }
+        }
+        let terms: Vec<Prox<'_>> = terms.iter().map(|term| term.as_ref() as Prox<'_>).collect();
+        run(&terms)
+    }
+}

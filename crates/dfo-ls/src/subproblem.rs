@@ -1,0 +1,201 @@
+//! Minimising the model in the trust region.
+//!
+//! Three regions, each with its own method: the ball ([`ball`]), ball and box ([`boxed`], [`linear`]), and ball and anything
+//! convex that can be projected on ([`projected`], on top of [`prox`]). Steps are measured from the centre, which is feasible: zero always is.
+//!
+//! Ball and box problems are first scaled by powers of two, so that the step is of order one and so is the larger of the
+//! linear and the quadratic term. Nothing is rounded by that, and nothing overflows after it.
+
+mod ball;
+mod boxed;
+mod linear;
+mod projected;
+mod prox;
+
+pub(crate) use linear::minimize_linear;
+pub(crate) use projected::{minimize_composite, minimize_linear_over};
+pub(crate) use prox::{BoxedProx, Prox, prox_of_sum};
+
+use crate::linalg::{Matrix, all_finite, dot, exponent, max_abs, norm, power_of_two};
+
+/// `$q(s) = g^T s + \tfrac12 s^T H s$` with symmetric `$H$`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quadratic<'a> {
+    pub(crate) gradient: &'a [f64],
+    pub(crate) hessian: &'a Matrix,
+}
+
+/// Ball and box around the centre: `$\|s\| \le \Delta$`, `$l \le s \le u$` with `$l \le 0 \le u$`. Bounds may be infinite.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region<'a> {
+    pub(crate) radius: f64,
+    pub(crate) lower: &'a [f64],
+    pub(crate) upper: &'a [f64],
+}
+
+/// A step and what the model promises for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) step: Vec<f64>,
+    /// `$-q(s)$`, zero or positive.
+    pub(crate) decrease: f64,
+    /// About the smallest eigenvalue of `$H$` on the free variables, if `$H$` is positive definite there and the step is
+    /// inside the ball. Otherwise zero.
+    pub(crate) curvature: f64,
+}
+
+impl Step {
+    pub(crate) fn zero(n: usize) -> Self {
+        Self {
+            step: vec![0.0; n],
+            decrease: 0.0,
+            curvature: 0.0,
+        }
+    }
+}
+
+impl Quadratic<'_> {
+    /// `$q(s)$`.
+    pub(crate) fn value(&self, step: &[f64]) -> f64 {
+        let mut product = vec![0.0; step.len()];
+        self.hessian.mul_vec(step, &mut product);
+        dot(self.gradient, step) + 0.5 * dot(&product, step)
+    }
+
+    fn is_finite(&self) -> bool {
+        all_finite(self.gradient) && all_finite(self.hessian.as_slice())
+    }
+}
+
+impl Region<'_> {
+    /// A positive radius and an interval around zero for each of `n` variables.
+    fn is_valid(&self, n: usize) -> bool {
+        assert_eq!((self.lower.len(), self.upper.len()), (n, n));
+        let around_zero = |(l, u): (&f64, &f64)| *l <= 0.0 && *u >= 0.0;
+        self.radius > 0.0 && self.lower.iter().zip(self.upper).all(around_zero)
+    }
+
+    /// Whether a bound lies inside the ball.
+    fn has_bounds(&self) -> bool {
+        let inside = |(l, u): (&f64, &f64)| -l < self.radius || *u < self.radius;
+        self.lower.iter().zip(self.upper).any(inside)
+    }
+
+    /// Removes rounding errors: the bounds hold exactly, the ball up to one part in `$10^{12}$`.
+    fn enforce(&self, step: &mut [f64]) {
+        for (s, (l, u)) in step.iter_mut().zip(self.lower.iter().zip(self.upper)) {
+            *s = s.clamp(*l, *u);
+        }
+        let length = norm(step);
+        if length > self.radius * (1.0 + 1e-12) {
+            let scale = self.radius / length;
+            step.iter_mut().for_each(|s| *s *= scale);
+        }
+    }
+}
+
+/// Beyond this ratio of curvature to slope (as an exponent of two), squares would underflow.
+const STEEPEST_RATIO: i32 = 300;
+
+/// The minimiser of the quadratic over ball and box: global if `$H$` is positive semidefinite or no bound is inside the
+/// ball, otherwise with at least the decrease of the best point on the projected gradient path. The zero step if the input is
+/// not a number or nothing decreases.
+pub(crate) fn minimize_quadratic(quadratic: &Quadratic<'_>, region: &Region<'_>) -> Step {
+    let n = quadratic.gradient.len();
+    assert_eq!((quadratic.hessian.rows(), quadratic.hessian.cols()), (n, n));
+    if !region.is_valid(n) || !quadratic.is_finite() {
+        return Step::zero(n);
+    }
+    let slope = max_abs(quadratic.gradient);
+    let bend = exponent(max_abs(quadratic.hessian.as_slice()));
+    let radius = region.radius.min(f64::MAX);
+    let ratio = exponent(radius) + bend - exponent(slope);
+    if slope > 0.0 && ratio > STEEPEST_RATIO {
+        // A Newton step, if there is one, is far inside.
+        let near = power_of_two(exponent(radius) - ratio + STEEPEST_RATIO);
+        let step = minimize_scaled(quadratic, region, near.max(f64::MIN_POSITIVE));
+        if norm(&step.step) < 0.5 * near {
+            return step;
+        }
+    }
+    minimize_scaled(quadratic, region, radius)
+}
+
+/// The same, in units in which all is of order one.
+fn minimize_scaled(quadratic: &Quadratic<'_>, region: &Region<'_>, radius: f64) -> Step {
+    let n = quadratic.gradient.len();
+    let size = exponent(radius);
+    let slope = exponent(max_abs(quadratic.gradient));
+    let bend = exponent(max_abs(quadratic.hessian.as_slice()));
+    let energy = (size + slope).max(2 * size + bend);
+    // each in two factors that are in range
+    let down = |from: i32, to: i32| (power_of_two(-from), power_of_two(to.max(-STEEPEST_RATIO)));
+    let (first, second) = down(slope, size + slope - energy);
+    let gradient: Vec<f64> = quadratic
+        .gradient
+        .iter()
+        .map(|g| g * first * second)
+        .collect();
+    let (first, second) = down(bend, 2 * size + bend - energy);
+    let mut hessian = quadratic.hessian.clone();
+    for entry in hessian.as_mut_slice() {
+        *entry = *entry * first * second;
+    }
+    let unit = power_of_two(size);
+    let scaled = Quadratic {
+        gradient: &gradient,
+        hessian: &hessian,
+    };
+    let within = Region { radius, ..*region };
+    let solved = if within.has_bounds() {
+        let bounds = |bounds: &[f64]| bounds.iter().map(|b| b / unit).collect::<Vec<_>>();
+        let (lower, upper) = (bounds(region.lower), bounds(region.upper));
+        let region = Region {
+            radius: radius / unit,
+            lower: &lower,
+            upper: &upper,
+        };
+        boxed::minimize(&scaled, &region)
+    } else {
+        ball_alone(&scaled, radius / unit)
+    };
+    if !(solved.decrease > 0.0) {
+        return Step {
+            curvature: unscale(solved.curvature, energy - 2 * size),
+            ..Step::zero(n)
+        };
+    }
+    let mut step = solved.step;
+    step.iter_mut().for_each(|s| *s *= unit);
+    within.enforce(&mut step);
+    Step {
+        step,
+        decrease: unscale(solved.decrease, energy),
+        curvature: unscale(solved.curvature, energy - 2 * size),
+    }
+}
+
+fn ball_alone(quadratic: &Quadratic<'_>, radius: f64) -> Step {
+    let mut solver = ball::Ball::default();
+    let mut step = Vec::new();
+    let place = solver.minimize(quadratic.gradient, quadratic.hessian, radius, &mut step);
+    Step {
+        decrease: -quadratic.value(&step),
+        curvature: solver.curvature(place, step.len()),
+        step,
+    }
+}
+
+/// `$x 2^e$`, as large as a number can be instead of infinite.
+fn unscale(x: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    let scaled = x * power_of_two(half) * power_of_two(exponent - half);
+    if scaled.is_nan() {
+        0.0
+    } else {
+        scaled.min(f64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests;

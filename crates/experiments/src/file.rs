@@ -1,0 +1,45 @@
+//! Files that are written whole or not at all.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// Writes next to `path`, then renames: readers see the old content or the new one. Makes missing directories.
+///
+/// # Errors
+/// When something cannot be written; the message names it.
+pub fn write(path: &Path, content: &[u8]) -> Result<()> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)
+            .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = Path::new(&name);
+    let written = fs::write(temporary, content).and_then(|()| fs::rename(temporary, path));
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(temporary);
+    }
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaces_and_leaves_nothing_behind() {
+        let directory =
+            std::env::temp_dir().join(format!("experiments-file-{}", std::process::id()));
+        let path = directory.join("a").join("b.txt");
+        write(&path, b"one").unwrap();
+        write(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(directory.join("a")).unwrap().count(), 1);
+        let message = write(&path.join("c"), b"").unwrap_err().to_string();
+        assert!(message.contains("b.txt"), "{message}");
+        fs::remove_dir_all(directory).unwrap();
+    }
+}

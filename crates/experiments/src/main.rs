@@ -1,0 +1,38 @@
+//! The program behind `cargo xtask more-wild`.
+#![expect(
+    clippy::print_stderr,
+    reason = "a command-line program talks to its user"
+)]
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use experiments::more_wild;
+
+/// Runs that measure the library.
+#[derive(Debug, Parser)]
+#[command(about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Solves the 53 problems of Moré and Wild and compares with other solvers.
+    MoreWild(more_wild::Arguments),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::MoreWild(arguments) => more_wild::run(&arguments, &mut io::stdout().lock()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("experiments: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

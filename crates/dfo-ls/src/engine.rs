@@ -108,7 +108,7 @@ enum Phase<R> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Best {
     number: u64,
-    u: Vec<f64>,
+    theta: Vec<f64>,
     residuals: Vec<f64>,
     objective: f64,
     penalty: f64,
@@ -262,7 +262,7 @@ impl<R: Clone> Engine<R> {
         state.iterations.push(Iteration {
             number: state.iterations.len() as u64,
             kind,
-            theta: state.space.theta(&incumbent.u),
+            theta: incumbent.theta.clone(),
             objective: incumbent.objective,
             interval: incumbent.interval(),
             delta: state.delta,

@@ -7,7 +7,9 @@ pub(crate) mod tests;
 mod vector;
 
 pub(crate) use matrix::Matrix;
-pub(crate) use vector::{all_finite, axpy, dot, exponent, max_abs, norm, power_of_two};
+pub(crate) use vector::{
+    all_finite, axpy, dot, dot_difference, exponent, max_abs, norm, power_of_two,
+};
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};

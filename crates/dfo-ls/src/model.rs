@@ -6,7 +6,9 @@ pub(crate) mod pool;
 
 use composite::{Composite, Taylor};
 
-use crate::linalg::{Matrix, dot, norm};
+use std::borrow::Cow;
+
+use crate::linalg::{dot, norm};
 use crate::region::Region;
 use crate::subproblem::Quadratic;
 
@@ -49,22 +51,26 @@ impl Model {
     }
 
     pub(crate) fn minimize(&self, region: &Region<'_>) -> ModelStep {
+        let zero = vec![0.0; region.lower().len()];
         let first = match self {
-            Self::GaussNewton(taylor) => taylor.clone(),
-            Self::Composite(composite) => composite.taylor(&vec![0.0; region.lower().len()]),
+            Self::GaussNewton(taylor) => Cow::Borrowed(taylor),
+            Self::Composite(composite) => Cow::Owned(composite.taylor(&zero)),
         };
         let step = region.minimize(&first.quadratic());
         let gradient_norm = norm(&first.gradient);
         let diagonal = (0..first.gradient.len())
             .map(|j| first.hessian[(j, j)])
             .collect();
-        let (v, curvature) = match self {
-            Self::GaussNewton(_) => (step.step, step.curvature),
-            Self::Composite(composite) => correct(composite, region, step.step, step.curvature),
-        };
-        let end = match self {
-            Self::GaussNewton(taylor) => taylor.gradient_at(&v),
-            Self::Composite(composite) => composite.taylor(&v).gradient,
+        let (v, curvature, end) = match self {
+            Self::GaussNewton(taylor) => {
+                let end = taylor.gradient_at(&step.step);
+                (step.step, step.curvature, end)
+            }
+            Self::Composite(composite) => {
+                let (v, curvature) = correct(composite, region, step.step, step.curvature);
+                let end = composite.gradient(&v);
+                (v, curvature, end)
+            }
         };
         ModelStep {
             decrease: -(self.change(&v) + region.penalty(&v)),
@@ -158,16 +164,5 @@ impl Taylor {
         let mut image = vec![0.0; v.len()];
         self.hessian.mul_vec(v, &mut image);
         dot(&self.gradient, v) + 0.5 * dot(v, &image)
-    }
-
-    /// In multiples of `unit`.
-    pub(crate) fn scaled(mut self, unit: f64) -> Self {
-        for g in &mut self.gradient {
-            *g *= unit;
-        }
-        self.hessian = Matrix::from_fn(self.gradient.len(), self.gradient.len(), |i, j| {
-            self.hessian[(i, j)] * unit * unit
-        });
-        self
     }
 }

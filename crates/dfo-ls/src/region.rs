@@ -1,11 +1,11 @@
 //! Where a step may go: the trust region and the feasible set, and what can be minimised there.
 
 use crate::constraints::{FeasibleSet, Regularizer};
-use crate::linalg::dot;
+use crate::linalg::{dot, max_abs};
 use crate::space::Space;
 use crate::subproblem::{
-    BoxedProx, Prox, Quadratic, Region as BallAndBox, Step, minimize_composite, minimize_linear,
-    minimize_linear_over, minimize_quadratic,
+    BoxedProx, Prox, Quadratic, Region as BallAndBox, Step, Terms, minimize_composite,
+    minimize_linear, minimize_linear_over, minimize_quadratic,
 };
 
 /// Steps from a point, in multiples `$v = s/\text{unit}$` of a length.
@@ -118,7 +118,7 @@ impl<'a> Region<'a> {
     }
 
     /// The feasible set and the regulariser as proximal maps of `$v$`.
-    fn with_terms<T>(&self, regularized: bool, run: impl FnOnce(&[Prox<'_>]) -> T) -> T {
+    fn with_terms<T>(&self, regularized: bool, run: impl FnOnce(Terms<'_>) -> T) -> T {
         // one unit for all parameters: distances in v and in theta are proportional
         let scale = self.unit * self.space.units()[0];
         let through_theta = |v: &mut [f64], map: &dyn Fn(&mut [f64])| {
@@ -151,6 +151,10 @@ impl<'a> Region<'a> {
             }
         }
         let terms: Vec<Prox<'_>> = terms.iter().map(|term| term.as_ref() as Prox<'_>).collect();
-        run(&terms)
+        run(Terms {
+            terms: &terms,
+            // a map through theta is as exact as theta is
+            rounding: 4.0 * f64::EPSILON * max_abs(&self.theta) / scale,
+        })
     }
 }

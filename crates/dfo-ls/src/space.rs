@@ -1,8 +1,9 @@
 //! Scaled parameters: the solver works with `$u$`, the user with `$\theta_j = \theta^0_j + s_j u_j$`.
 
 use crate::constraints::FeasibleSet;
+use crate::linalg::max_abs;
 use crate::options::Scaling;
-use crate::subproblem::{BoxedProx, Prox, prox_of_sum};
+use crate::subproblem::{BoxedProx, Prox, Terms, prox_of_sum};
 
 /// The map between `$u$` and `$\theta$`. Fixed parameters have no `$u$`.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,7 +145,12 @@ pub(crate) fn project(sets: &[Box<dyn crate::Projection>], theta: &mut [f64]) {
         terms.push(Box::new(move |_, y| set.project(y)));
     }
     let terms: Vec<Prox<'_>> = terms.iter().map(|term| term.as_ref() as Prox<'_>).collect();
-    prox_of_sum(&terms, 1.0, theta);
+    let rounding = 4.0 * f64::EPSILON * max_abs(theta);
+    let terms = Terms {
+        terms: &terms,
+        rounding,
+    };
+    prox_of_sum(terms, 1.0, theta);
 }
 
 /// Starts within this factor of the largest share its unit: a ball in which all parameters move alike serves them better than

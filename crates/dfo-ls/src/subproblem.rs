@@ -14,7 +14,7 @@ mod prox;
 
 pub(crate) use linear::minimize_linear;
 pub(crate) use projected::{minimize_composite, minimize_linear_over};
-pub(crate) use prox::{BoxedProx, Prox, prox_of_sum};
+pub(crate) use prox::{BoxedProx, Prox, Terms, prox_of_sum};
 
 use crate::linalg::{Matrix, all_finite, dot, exponent, max_abs, norm, power_of_two};
 

@@ -1,6 +1,8 @@
 //! The interpolation set: its model, which point leaves it, and better places for points that are too far away.
 
 use super::{Answer, Engine, Phase};
+use std::borrow::Cow;
+
 use crate::linalg::{Matrix, dot, norm};
 use crate::model::composite::{Composite, Taylor};
 use crate::model::linear::{Fit, Linear};
@@ -49,14 +51,17 @@ impl<R: Clone> Engine<R> {
     /// The model of the objective in multiples of `delta`.
     pub(super) fn model(&mut self, delta: f64) -> Model {
         if let Some(composite) = self.composite(delta) {
-            self.state.curvature = Some(composite.curvature() / (delta * delta));
+            let inexact = |slot: &usize| self.state.pool.get(*slot).accuracy != Accuracy::EXACT;
+            if self.state.set.iter().any(inexact) {
+                self.state.curvature = Some(composite.curvature() / (delta * delta));
+            }
             return Model::Composite(composite);
         }
-        Model::GaussNewton(self.gauss_newton().scaled(delta))
+        Model::GaussNewton(self.gauss_newton(delta))
     }
 
-    /// `$g = 2J^\top r$`, `$H = 2J^\top J$`
-    fn gauss_newton(&mut self) -> Taylor {
+    /// `$g = 2J^\top r$`, `$H = 2J^\top J$`, in multiples of `unit`.
+    fn gauss_newton(&mut self, unit: f64) -> Taylor {
         let state = &mut self.state;
         let d = state.space.dim();
         let center = state.center_position();
@@ -69,13 +74,17 @@ impl<R: Clone> Engine<R> {
         let gradient = linear.slope(&state.pool, &state.set, center);
         let matrix = linear.gauss_newton(&state.pool, &state.set, center);
         Taylor {
-            gradient: gradient.iter().map(|g| 2.0 * g).collect(),
-            hessian: Matrix::from_fn(d, d, |i, j| 2.0 * matrix[(i, j)]),
+            gradient: gradient.iter().map(|g| 2.0 * unit * g).collect(),
+            hessian: matrix.scaled(2.0 * unit * unit),
         }
     }
 
-    pub(super) fn gradient_norm(&mut self) -> f64 {
-        norm(&self.gauss_newton().gradient)
+    /// Of the model with linear residuals.
+    pub(super) fn gradient_norm(&self) -> f64 {
+        let state = &self.state;
+        let slope = (state.linear.as_ref())
+            .map(|linear| linear.slope(&state.pool, &state.set, state.center_position()));
+        slope.map_or(0.0, |slope| 2.0 * norm(&slope))
     }
 
     fn composite(&self, delta: f64) -> Option<Composite> {
@@ -290,10 +299,11 @@ impl<R: Clone> Engine<R> {
         if !self.refresh_model_basis() {
             return false;
         }
-        let Some(mut linear) = self.state.linear.clone() else {
+        let state = &self.state;
+        let Some(first) = &state.linear else {
             return false;
         };
-        let state = &self.state;
+        let mut linear = Cow::Borrowed(first);
         let center = state.center_position();
         let target = self.model_target();
         let mut points: Vec<Vec<f64>> = state
@@ -323,7 +333,7 @@ impl<R: Clone> Engine<R> {
             if positions.len() > 1 {
                 let views: Vec<&[f64]> = points.iter().map(|point| &point[..]).collect();
                 match Linear::new(&views, center) {
-                    Some(next) => linear = next,
+                    Some(next) => linear = Cow::Owned(next),
                     None => break,
                 }
             }
@@ -378,10 +388,17 @@ impl<R: Clone> Engine<R> {
 
     /// The decrease that linear residuals predict.
     fn predicted_at(&mut self, step: &[f64]) -> f64 {
-        let taylor = self.gauss_newton();
+        let state = &mut self.state;
+        let center = state.center_position();
+        let Some(linear) = &mut state.linear else {
+            return 0.0;
+        };
+        let slope = linear.slope(&state.pool, &state.set, center);
         let mut image = vec![0.0; step.len()];
-        taylor.hessian.mul_vec(step, &mut image);
-        -(dot(&taylor.gradient, step) + 0.5 * dot(step, &image))
+        linear
+            .gauss_newton(&state.pool, &state.set, center)
+            .mul_vec(step, &mut image);
+        -(2.0 * dot(&slope, step) + dot(step, &image))
     }
 
     /// `$\Lambda$`: the largest absolute value of a Lagrange polynomial in the trust region.

@@ -315,8 +315,7 @@ impl<R: Clone> Engine<R> {
         for j in std::mem::take(&mut next.enlarge) {
             self.state.space.rescale(j, ENLARGE);
             let rough = next.rough.iter_mut().flatten().map(|point| &mut point.u);
-            let best = self.state.best.iter_mut().map(|best| &mut best.u);
-            for u in self.state.pool.positions().chain(rough).chain(best) {
+            for u in self.state.pool.positions().chain(rough) {
                 u[j] /= ENLARGE;
             }
         }

@@ -31,6 +31,9 @@ pub(super) enum Stage<R> {
     },
 }
 
+/// One round makes a model fully linear; more are for points that cannot be evaluated.
+const MAX_IMPROVEMENTS: u32 = 5;
+
 impl<R: Clone> Engine<R> {
     fn paper_parameters(&self) -> PaperParameters {
         match &self.state.options.algorithm {
@@ -182,6 +185,7 @@ impl<R: Clone> Engine<R> {
             (incumbent - point.objective) / predicted
         });
         let fully_linear = self.is_fully_linear(self.state.delta);
+        self.state.control.improvements = 0;
         let rules = self.state.options.trust_region.clone();
         let accepted = ratio >= rules.eta2 || (ratio >= rules.eta1 && fully_linear);
         if ratio >= rules.eta2 {
@@ -217,7 +221,7 @@ impl<R: Clone> Engine<R> {
         let state = &self.state;
         let limit = self.paper_parameters().poisedness;
         let target = self.model_target().value();
-        let near = |slot: &usize| state.distance(*slot) <= radius * (1.0 + 1e-9);
+        let near = |slot: &usize| state.distance(*slot) <= radius;
         let accurate = |slot: &usize| state.pool.get(*slot).accuracy.value() <= target;
         state.set.len() == state.dim() + 1
             && state.set.iter().all(near)
@@ -248,7 +252,8 @@ impl<R: Clone> Engine<R> {
             let Some(linear) = Linear::new(&views, center) else {
                 break;
             };
-            let region = self.region(radius, 1.0);
+            // a little inside, so that rounding does not put a point outside
+            let region = self.region(radius * (1.0 - 1e-4), 1.0);
             let best = |t: usize| {
                 let constant = linear.constant(t, center);
                 let step = region.maximize_absolute(constant, linear.gradient(t));
@@ -264,7 +269,7 @@ impl<R: Clone> Engine<R> {
                     .collect();
                 norm(&step)
             };
-            let far = others().find(|&t| distance(t) > radius * (1.0 + 1e-9));
+            let far = others().find(|&t| distance(t) > radius);
             let worst = far.map(|t| (t, best(t))).or_else(|| {
                 let all = others().map(|t| (t, best(t)));
                 let worst = all.max_by(|a, b| a.1.0.total_cmp(&b.1.0));
@@ -303,12 +308,15 @@ impl<R: Clone> Engine<R> {
                 moved.push(None);
             }
         }
-        self.state.phase = Phase::Paper(Stage::Improve(moved));
-        if queries.is_empty() {
-            // nothing to improve: a smaller region is all that is left
+        self.state.control.improvements += 1;
+        if queries.is_empty() || self.state.control.improvements > MAX_IMPROVEMENTS {
+            // nothing helps: a smaller region is all that is left
+            self.state.control.improvements = 0;
             self.state.delta *= self.state.options.trust_region.gamma_dec;
+            self.state.rho = self.state.delta;
             self.state.phase = Phase::Paper(Stage::Repeat);
         } else {
+            self.state.phase = Phase::Paper(Stage::Improve(moved));
             self.issue(queries);
         }
     }

@@ -32,7 +32,9 @@ pub(super) struct Control {
     pub(super) start_failure: Option<String>,
     /// Geometry points in a row that could not be evaluated.
     pub(super) geometry_failures: u32,
-    /// The Frobenius norm of the last change of the Jacobian.
+    /// How often in a row the paper's model was improved in vain.
+    pub(super) improvements: u32,
+    /// The last change of the Jacobian, relative.
     pub(super) jacobian_change: f64,
 }
 

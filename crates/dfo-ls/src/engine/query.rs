@@ -42,8 +42,8 @@ impl<R: Clone> Engine<R> {
     /// A known point, more accurately.
     pub(super) fn again(&self, point: &Point<R>, target: Accuracy) -> Query<R> {
         let start = point.resume.clone().map_or(Start::Cold, Start::Refine);
-        let theta = self.state.space.theta(&point.u);
-        let mut query = self.query(point.u.clone(), theta, target, Purpose::Sharpen, start);
+        let (u, theta) = (point.u.clone(), point.theta.clone());
+        let mut query = self.query(u, theta, target, Purpose::Sharpen, start);
         query.number = point.number;
         query
     }
@@ -179,6 +179,7 @@ impl<R: Clone> Engine<R> {
         };
         let point = Point {
             u: query.u,
+            theta: query.theta,
             residuals,
             objective,
             penalty,
@@ -207,7 +208,7 @@ impl<R: Clone> Engine<R> {
         if better {
             state.best = Some(Best {
                 number: point.number,
-                u: point.u.clone(),
+                theta: point.theta.clone(),
                 residuals: point.residuals.clone(),
                 objective: point.objective,
                 penalty: point.penalty,

@@ -159,6 +159,7 @@ impl<R: Clone> Engine<R> {
         let penalty = self.regularizer.as_ref().map_or(0.0, |h| h.value(&theta));
         Ok(same.then_some(Point {
             u,
+            theta,
             objective: square + penalty,
             penalty,
             residuals: known.residuals,

@@ -1,10 +1,13 @@
 //! What comes back at the end.
 
 use super::Engine;
-use crate::linalg::norm;
+use crate::linalg::{Matrix, product};
 use crate::model::linear::Fit;
 use crate::report::{Jacobian, Report, Termination};
 use crate::{Accuracy, ObjectiveInterval};
+
+/// The Jacobian is computed for this many residuals at a time.
+const CHUNK: usize = 1024;
 
 impl<R: Clone> Engine<R> {
     /// The outcome so far. A run that has not ended counts as stopped.
@@ -14,7 +17,7 @@ impl<R: Clone> Engine<R> {
         let termination = state.termination.unwrap_or(Termination::Stopped);
         let (theta, residuals, objective, penalty, accuracy) = match state.best {
             Some(best) => (
-                state.space.theta(&best.u),
+                best.theta,
                 best.residuals,
                 best.objective,
                 best.penalty,
@@ -66,26 +69,27 @@ impl<R: Clone> Engine<R> {
         if linear.fit == Fit::Underdetermined {
             return None;
         }
-        let mut columns = vec![vec![0.0; state.num_residuals]; state.space.num_params()];
+        let free = state.space.free();
+        let weights = Matrix::from_fn(state.set.len(), free.len(), |t, k| {
+            linear.gradient(t)[k] / state.space.units()[k]
+        });
         let center = &state.incumbent().residuals;
-        for (k, (&j, unit)) in state
-            .space
-            .free()
-            .iter()
-            .zip(state.space.units())
-            .enumerate()
-        {
-            let column = &mut columns[j];
-            for (t, &slot) in state.set.iter().enumerate() {
-                let weight = linear.gradient(t)[k] / unit;
-                let residuals = &state.pool.get(slot).residuals;
-                for ((entry, r), c) in column.iter_mut().zip(residuals).zip(center) {
-                    *entry += weight * (r - c);
-                }
+        let mut columns = vec![Vec::with_capacity(center.len()); state.space.num_params()];
+        for begin in (0..center.len()).step_by(CHUNK) {
+            let end = (begin + CHUNK).min(center.len());
+            let differences = Matrix::from_fn(end - begin, state.set.len(), |i, t| {
+                state.pool.get(state.set[t]).residuals[begin + i] - center[begin + i]
+            });
+            let part = product(&differences, &weights);
+            for (k, &j) in free.iter().enumerate() {
+                columns[j].extend_from_slice(part.col(k));
             }
-            if !norm(column).is_finite() {
-                return None;
-            }
+        }
+        for column in &mut columns {
+            column.resize(center.len(), 0.0);
+        }
+        if !columns.iter().flatten().all(|entry| entry.is_finite()) {
+            return None;
         }
         Some(Jacobian::new(columns))
     }

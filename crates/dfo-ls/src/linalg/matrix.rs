@@ -117,6 +117,15 @@ impl Matrix {
         }
     }
 
+    /// `$\alpha A$`.
+    pub(crate) fn scaled(&self, alpha: f64) -> Self {
+        Self {
+            rows: self.rows,
+            cols: self.cols,
+            data: self.data.iter().map(|entry| alpha * entry).collect(),
+        }
+    }
+
     /// `out` becomes `$A^T x$`.
     pub(crate) fn mul_vec_transposed(&self, x: &[f64], out: &mut [f64]) {
         assert_eq!((x.len(), out.len()), (self.rows, self.cols));

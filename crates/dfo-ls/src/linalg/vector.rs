@@ -22,6 +22,26 @@ pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     ((a + e) + (c + g)) + ((b + f) + (d + h)) + tail
 }
 
+/// `$x^T (y - z)$`.
+pub(crate) fn dot_difference(x: &[f64], y: &[f64], z: &[f64]) -> f64 {
+    debug_assert!(x.len() == y.len() && x.len() == z.len(), "equal lengths");
+    let mut xs = x.chunks_exact(LANES);
+    let (mut ys, mut zs) = (y.chunks_exact(LANES), z.chunks_exact(LANES));
+    let mut sums = [0.0; LANES];
+    for ((a, b), c) in (&mut xs).zip(&mut ys).zip(&mut zs) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * (b[lane] - c[lane]);
+        }
+    }
+    let tail: f64 = (xs.remainder().iter())
+        .zip(ys.remainder())
+        .zip(zs.remainder())
+        .map(|((a, b), c)| a * (b - c))
+        .sum();
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h)) + tail
+}
+
 /// `$\|x\|_2$`, without overflow or underflow on the way.
 pub(crate) fn norm(x: &[f64]) -> f64 {
     let square = dot(x, x);

@@ -13,7 +13,7 @@
 //! `$\|\tilde r(u)\|^2 = f_k + 2b^\top\beta + \beta^\top G \beta$` with `$B = L^\top + A\,\mathrm{diag}(Zu)\,Z$`, `$q = b + G\beta$`,
 //! gradient `$2B^\top q$` and Hessian `$2B^\top G B + 2 Z^\top \mathrm{diag}(A q)\,Z$`.
 
-use crate::linalg::{Matrix, dot, inverse_symmetric, product, product_transposed};
+use crate::linalg::{Matrix, axpy, dot, inverse_symmetric, product, product_transposed};
 
 /// The ridge for points beyond the interpolation set.
 const RIDGE: f64 = 1e-12;
@@ -117,25 +117,48 @@ impl Composite {
         2.0 * dot(&self.along, &beta) + dot(&beta, &image)
     }
 
-    pub(crate) fn taylor(&self, u: &[f64]) -> Taylor {
-        let (d, p) = (self.points.rows(), self.points.cols());
+    /// The model's gradient.
+    pub(crate) fn gradient(&self, u: &[f64]) -> Vec<f64> {
         let projections = self.projections(u);
-        let beta = self.coefficients(u, &projections);
-        let mut q = vec![0.0; p];
+        let q = self.residual_products(u, &projections);
+        // B^T q = L q + Z^T diag(Zu) A q
+        let mut gradient = vec![0.0; u.len()];
+        self.slopes.mul_vec(&q, &mut gradient);
+        let mut curved = vec![0.0; q.len()];
+        self.curvatures.mul_vec(&q, &mut curved);
+        for (c, x) in curved.iter_mut().zip(&projections) {
+            *c *= x;
+        }
+        let mut second = vec![0.0; u.len()];
+        self.points.mul_vec(&curved, &mut second);
+        gradient
+            .iter()
+            .zip(&second)
+            .map(|(a, b)| 2.0 * (a + b))
+            .collect()
+    }
+
+    /// `$q = b + G\beta(u)$`
+    fn residual_products(&self, u: &[f64], projections: &[f64]) -> Vec<f64> {
+        let beta = self.coefficients(u, projections);
+        let mut q = vec![0.0; beta.len()];
         self.gram.mul_vec(&beta, &mut q);
         for (q, b) in q.iter_mut().zip(&self.along) {
             *q += b;
         }
+        q
+    }
+
+    pub(crate) fn taylor(&self, u: &[f64]) -> Taylor {
+        let (d, p) = (self.points.rows(), self.points.cols());
+        let projections = self.projections(u);
+        let q = self.residual_products(u, &projections);
         // B^T: one column per point
         let mut jacobian = self.slopes.clone();
         if projections.iter().any(|x| *x != 0.0) {
             let weighted = Matrix::from_fn(d, p, |j, t| self.points[(j, t)] * projections[t]);
             let curved = product(&weighted, &self.curvatures);
-            for t in 0..p {
-                for (entry, c) in jacobian.col_mut(t).iter_mut().zip(curved.col(t)) {
-                    *entry += c;
-                }
-            }
+            axpy(1.0, curved.as_slice(), jacobian.as_mut_slice());
         }
         let mut gradient = vec![0.0; d];
         jacobian.mul_vec(&q, &mut gradient);
@@ -144,22 +167,24 @@ impl Composite {
         }
         let mut curvature = vec![0.0; p];
         self.curvatures.mul_vec(&q, &mut curvature);
+        // B^T G B + Z^T diag(A q) Z, both in one product
         let half = product(&jacobian, &self.gram);
-        let weighted = Matrix::from_fn(d, p, |j, t| self.points[(j, t)] * curvature[t]);
-        let mut hessian = product(&half, &jacobian.transpose());
-        let second = product(&weighted, &self.points.transpose());
-        for j in 0..d {
-            for i in 0..d {
-                hessian[(i, j)] = 2.0 * (hessian[(i, j)] + second[(i, j)]);
+        let left = Matrix::from_fn(2 * p, d, |t, j| {
+            if t < p {
+                half[(j, t)]
+            } else {
+                self.points[(j, t - p)] * curvature[t - p]
             }
-        }
-        for j in 0..d {
-            for i in 0..j {
-                let mean = 0.5 * (hessian[(i, j)] + hessian[(j, i)]);
-                hessian[(i, j)] = mean;
-                hessian[(j, i)] = mean;
+        });
+        let right = Matrix::from_fn(2 * p, d, |t, j| {
+            if t < p {
+                jacobian[(j, t)]
+            } else {
+                self.points[(j, t - p)]
             }
-        }
+        });
+        let sum = product_transposed(&left, &right);
+        let hessian = Matrix::from_fn(d, d, |i, j| sum[(i, j)] + sum[(j, i)]);
         Taylor { gradient, hessian }
     }
 

@@ -172,7 +172,8 @@ impl Linear {
     }
 
     /// Replaces point `t` by `center + step`, whose residuals are in `slot` (still beside those of the old point). `None` if
-    /// everything must be computed anew; otherwise the Frobenius norm of the change of the Jacobian.
+    /// everything must be computed anew; otherwise the change of the Jacobian, relative, in the
+    /// Frobenius norm.
     pub(crate) fn replace<R>(
         &mut self,
         t: usize,
@@ -183,7 +184,10 @@ impl Linear {
         center: usize,
     ) -> Option<f64> {
         let d = self.gradients.rows();
-        if self.fit != Fit::Interpolation || self.updates >= d.max(20) {
+        if self.fit != Fit::Interpolation
+            || self.updates >= d.max(20)
+            || self.gauss_newton.is_none()
+        {
             return None;
         }
         let values = self.values(step, center);
@@ -195,15 +199,10 @@ impl Linear {
         // e = r_+ - (model at the new point); J^T e and |e|^2 from inner products
         let k = set[center];
         let along: Vec<f64> = set.iter().map(|&s| pool.product(k, slot, s)).collect();
-        let mut errors = along.clone();
-        let mut square = pool.product(k, slot, slot);
-        for (s, &row) in set.iter().enumerate() {
-            let modelled: f64 = (0..set.len())
-                .map(|q| values[q] * pool.product(k, row, set[q]))
-                .sum();
-            errors[s] -= modelled;
-            square += values[s] * (modelled - 2.0 * along[s]);
-        }
+        let modelled = pool.combined_products(k, set, &values);
+        let errors: Vec<f64> = along.iter().zip(&modelled).map(|(a, m)| a - m).collect();
+        let square =
+            pool.product(k, slot, slot) + dot(&values, &modelled) - 2.0 * dot(&values, &along);
         if let Some(matrix) = &mut self.gauss_newton {
             let mut slope = vec![0.0; d];
             self.gradients.mul_vec(&errors, &mut slope);
@@ -220,7 +219,9 @@ impl Linear {
             }
         }
         self.updates += 1;
-        Some(square.max(0.0).sqrt() * norm(&direction))
+        let matrix = self.gauss_newton.as_ref()?;
+        let jacobian: f64 = (0..d).map(|j| matrix[(j, j)]).sum();
+        Some(square.max(0.0).sqrt() * norm(&direction) / jacobian.sqrt())
     }
 }
 

@@ -7,13 +7,18 @@
 //! these products would lose digits: then the incumbent becomes the reference and all products are computed again.
 
 use crate::Accuracy;
-use crate::linalg::{Matrix, dot};
+use crate::linalg::{Matrix, axpy, dot, dot_difference, product_transposed};
+
+/// Residuals are read in pieces of this many, which stay in the fastest memory.
+const CHUNK: usize = 1024;
 
 /// One evaluated point.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Point<R> {
     pub(crate) u: Vec<f64>,
+    /// The same in the user's parameters, as evaluated.
+    pub(crate) theta: Vec<f64>,
     pub(crate) residuals: Vec<f64>,
     /// `$\|r\|^2$` plus the regulariser.
     pub(crate) objective: f64,
@@ -100,12 +105,10 @@ impl<R> Pool<R> {
 
     /// All products of a slot, in one pass over the residuals.
     fn measure(&mut self, slot: usize) {
-        const CHUNK: usize = 512;
         let live: Vec<usize> = self.live().collect();
         let mut sums = vec![0.0; live.len()];
         let mut cross = 0.0;
         let mut own = [0.0; CHUNK];
-        let mut other = [0.0; CHUNK];
         let new = &self.get(slot).residuals;
         for begin in (0..new.len()).step_by(CHUNK) {
             let end = (begin + CHUNK).min(new.len());
@@ -115,9 +118,7 @@ impl<R> Pool<R> {
             cross += dot(own, reference);
             for (sum, &t) in sums.iter_mut().zip(&live) {
                 let row = &self.get(t).residuals[begin..end];
-                let other = &mut other[..end - begin];
-                subtract(row, reference, other);
-                *sum += dot(own, other);
+                *sum += dot_difference(own, row, reference);
             }
         }
         self.cross[slot] = cross;
@@ -125,6 +126,52 @@ impl<R> Pool<R> {
             self.gram[(slot, t)] = sum;
             self.gram[(t, slot)] = sum;
         }
+    }
+
+    /// All products of all slots, in one pass over the residuals.
+    fn measure_all(&mut self) {
+        let live: Vec<usize> = self.live().collect();
+        let mut sums = Matrix::zeros(live.len(), live.len());
+        let mut cross = vec![0.0; live.len()];
+        let mut differences = Matrix::default();
+        for begin in (0..self.reference.len()).step_by(CHUNK) {
+            let end = (begin + CHUNK).min(self.reference.len());
+            let reference = &self.reference[begin..end];
+            differences.reset(end - begin, live.len());
+            for (column, (&t, cross)) in live.iter().zip(&mut cross).enumerate() {
+                let own = differences.col_mut(column);
+                subtract(&self.get(t).residuals[begin..end], reference, own);
+                *cross += dot(own, reference);
+            }
+            let part = product_transposed(&differences, &differences);
+            axpy(1.0, part.as_slice(), sums.as_mut_slice());
+        }
+        for (column, (&t, cross)) in live.iter().zip(cross).enumerate() {
+            self.cross[t] = cross;
+            for (row, &s) in live.iter().enumerate() {
+                self.gram[(s, t)] = 0.5 * (sums[(row, column)] + sums[(column, row)]);
+            }
+        }
+    }
+
+    /// For every slot `$t$` of `set`, `$\sum_s w_s\,(r_t - r_k)^\top(r_s - r_k)$` with weights that sum to one.
+    pub(crate) fn combined_products(
+        &self,
+        center: usize,
+        set: &[usize],
+        weights: &[f64],
+    ) -> Vec<f64> {
+        let mut spread = vec![0.0; self.slots.len()];
+        for (&slot, weight) in set.iter().zip(weights) {
+            spread[slot] = *weight;
+        }
+        let total: f64 = weights.iter().sum();
+        let mut sums = vec![0.0; self.slots.len()];
+        self.gram.mul_vec(&spread, &mut sums);
+        let own = self.gram[(center, center)];
+        set.iter()
+            .map(|&t| (sums[t] - sums[center]) - total * (self.gram[(t, center)] - own))
+            .collect()
     }
 
     /// `$(r_t - r_k)^\top(r_s - r_k)$`
@@ -145,7 +192,7 @@ impl<R> Pool<R> {
 
     /// Makes the incumbent the reference if differences to it would lose digits.
     pub(crate) fn keep_precise(&mut self, center: usize, others: &[usize]) -> bool {
-        const LOSS: f64 = 1e4;
+        const LOSS: f64 = 1e6;
         let moved = self.gram[(center, center)];
         let nearest = others
             .iter()
@@ -157,10 +204,7 @@ impl<R> Pool<R> {
             return false;
         }
         self.reference = self.get(center).residuals.clone();
-        let live: Vec<usize> = self.live().collect();
-        for slot in live {
-            self.measure(slot);
-        }
+        self.measure_all();
         true
     }
 }

@@ -5,7 +5,7 @@
 //! `$t = 1/\|H\|_2$`. Momentum is dropped when it leads uphill; a step without momentum descends for any `$H$`. Where that
 //! is slow, because `$H$` is ill-conditioned, a Newton step now and then helps.
 
-use super::prox::{HARDLY, Prox, Sum};
+use super::prox::{HARDLY, Sum, Terms};
 use super::{Quadratic, Region, Step, minimize_quadratic};
 use crate::linalg::{Matrix, all_finite, axpy, dot, inverse, norm, product, symmetric_eigen};
 
@@ -30,7 +30,7 @@ const SHORT_LINEAR: f64 = 1e-11;
 pub(crate) fn minimize_composite(
     quadratic: &Quadratic<'_>,
     value: &dyn Fn(&[f64]) -> f64,
-    terms: &[Prox<'_>],
+    terms: Terms<'_>,
     radius: f64,
 ) -> Step {
     let (g, h) = (quadratic.gradient, quadratic.hessian);
@@ -225,7 +225,7 @@ fn unconstrained(quadratic: &Quadratic<'_>, radius: f64) -> Vec<Vec<f64>> {
 /// The minimiser of `$g^T s$` over the ball and all terms, which are sets here. Proximal point steps
 /// `$s \leftarrow P(s - tg)$` with growing `$t$`: exact to rounding after a few steps if the sets are polyhedral, and in any
 /// case within `$2\Delta^2/\sum t$`, about `$10^{-5} \Delta \|g\|$`.
-pub(crate) fn minimize_linear_over(gradient: &[f64], terms: &[Prox<'_>], radius: f64) -> Vec<f64> {
+pub(crate) fn minimize_linear_over(gradient: &[f64], terms: Terms<'_>, radius: f64) -> Vec<f64> {
     let n = gradient.len();
     let mut best = vec![0.0; n];
     let slope = norm(gradient);

@@ -15,6 +15,22 @@ use crate::linalg::{axpy, dot, norm};
 /// that is the projection, whatever `$t$` is.
 pub(crate) type Prox<'a> = &'a dyn Fn(f64, &mut [f64]);
 
+/// Several of them, and how far apart their values at one point may be because of rounding.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) terms: &'a [Prox<'a>],
+    pub(crate) rounding: f64,
+}
+
+impl<'a> Terms<'a> {
+    /// Terms that do not round.
+    #[cfg(test)]
+    pub(crate) const fn exact(terms: &'a [Prox<'a>]) -> Self {
+        let rounding = 0.0;
+        Self { terms, rounding }
+    }
+}
+
 /// The same, owned.
 pub(crate) type BoxedProx<'a> = Box<dyn Fn(f64, &mut [f64]) + 'a>;
 
@@ -33,6 +49,7 @@ const MAX_ROOT_STEPS: usize = 80;
 /// Terms with the corrections of Dykstra's method, kept from one prox to the next.
 pub(super) struct Sum<'a> {
     terms: &'a [Prox<'a>],
+    rounding: f64,
     corrections: Vec<Vec<f64>>,
     before: Vec<f64>,
     /// Sweeps left.
@@ -40,9 +57,11 @@ pub(super) struct Sum<'a> {
 }
 
 impl<'a> Sum<'a> {
-    pub(super) fn new(terms: &'a [Prox<'a>], n: usize) -> Self {
+    pub(super) fn new(terms: Terms<'a>, n: usize) -> Self {
+        let Terms { terms, rounding } = terms;
         Self {
             terms,
+            rounding,
             corrections: vec![vec![0.0; n]; terms.len()],
             before: vec![0.0; n],
             budget: ALL_SWEEPS,
@@ -80,7 +99,7 @@ impl<'a> Sum<'a> {
                 axpy(-1.0, point, &mut self.before);
                 moves += dot(&self.before, &self.before);
             }
-            if !(moves.sqrt() > STATIONARY * (reach + norm(point))) {
+            if !(moves.sqrt() > STATIONARY * (reach + norm(point)) + self.rounding) {
                 return;
             }
         }
@@ -98,7 +117,7 @@ impl<'a> Sum<'a> {
                 axpy(-1.0, point, &mut self.before);
                 moves += dot(&self.before, &self.before);
             }
-            if !(moves.sqrt() > STATIONARY * norm(point)) {
+            if !(moves.sqrt() > STATIONARY * norm(point) + self.rounding) {
                 return;
             }
         }
@@ -110,7 +129,8 @@ impl<'a> Sum<'a> {
         let target = point.to_vec();
         self.prox(t, point);
         let excess = norm(point) - radius;
-        if !(excess > SPHERE * radius) {
+        let tolerance = (SPHERE * radius).max(self.rounding);
+        if !(excess > tolerance) {
             return;
         }
         let (mut low, mut high) = ((0.0, -radius), (1.0, excess));
@@ -132,7 +152,7 @@ impl<'a> Sum<'a> {
             }
             self.prox(scale * t, point);
             let excess = norm(point) - radius;
-            if excess.abs() <= SPHERE * radius {
+            if excess.abs() <= tolerance {
                 return;
             }
             if excess > 0.0 {
@@ -151,6 +171,6 @@ impl<'a> Sum<'a> {
 /// The prox of the sum of sets and functions, `$\arg\min_y \sum_i f_i(y) + \|y - \text{point}\|^2/(2t)$`, to about 13 digits.
 /// The point is in the last set exactly. Where sets meet at a very sharp angle, or a function has a kink next to the border of
 /// a set, Dykstra's method can be too slow; then the point is in all sets but not the nearest.
-pub(crate) fn prox_of_sum(terms: &[Prox<'_>], weight_t: f64, point: &mut [f64]) {
+pub(crate) fn prox_of_sum(terms: Terms<'_>, weight_t: f64, point: &mut [f64]) {
     Sum::new(terms, point.len()).prox(weight_t, point);
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::linalg::tests::Random;
 use crate::linalg::{Matrix, max_abs, product_transposed};
+use crate::subproblem::Prox;
 use crate::subproblem::{minimize_linear, prox_of_sum};
 use proptest::prelude::*;
 
@@ -63,9 +64,9 @@ proptest! {
         let z: Vec<f64> = random.vector(n).iter().map(|x| x * far).collect();
         let (clip, ball) = (clip(&lower, &upper), into_ball(radius));
         let mut dykstra = z.clone();
-        prox_of_sum(&[&ball, &clip], 1.0, &mut dykstra);
+        prox_of_sum(Terms::exact(&[&ball, &clip]), 1.0, &mut dykstra);
         let mut rooted = z.clone();
-        Sum::new(&[&clip], n).prox_in_ball(1.0, radius, &mut rooted);
+        Sum::new(Terms::exact(&[&clip]), n).prox_in_ball(1.0, radius, &mut rooted);
         prop_assert!(norm(&rooted) <= radius * (1.0 + 1e-11));
         // far away, Dykstra's method is too slow to be exact, but ends in both sets
         prop_assert!(norm(&dykstra) <= radius * (1.0 + 1e-10));
@@ -95,7 +96,7 @@ proptest! {
         clip(t, &mut expected);
         for terms in [[&soft as Prox<'_>, &clip], [&clip, &soft]] {
             let mut found = z.clone();
-            prox_of_sum(&terms, t, &mut found);
+            prox_of_sum(Terms::exact(&terms), t, &mut found);
             prop_assert!(distance(&found, &expected) <= 1e-9, "{found:?} {expected:?}");
         }
     }
@@ -110,7 +111,7 @@ proptest! {
         let terms: [Prox<'_>; 4] = [&spaces[0], &spaces[1], &spaces[2], &clip];
         let z: Vec<f64> = random.vector(n).iter().map(|x| x * 3.0).collect();
         let mut found = z.clone();
-        prox_of_sum(&terms, 1.0, &mut found);
+        prox_of_sum(Terms::exact(&terms), 1.0, &mut found);
         for term in terms {
             let mut again = found.clone();
             term(1.0, &mut again);
@@ -118,7 +119,7 @@ proptest! {
         }
         for _ in 0..20 {
             let mut other = random.vector(n);
-            prox_of_sum(&terms, 1.0, &mut other);
+            prox_of_sum(Terms::exact(&terms), 1.0, &mut other);
             let angle: f64 = (0..n).map(|i| (z[i] - found[i]) * (other[i] - found[i])).sum();
             prop_assert!(angle <= 1e-8, "{angle}");
         }
@@ -133,7 +134,7 @@ proptest! {
         let quadratic = Quadratic { gradient: &gradient, hessian: &hessian };
         let radius = 10_f64.powf(log_radius);
         let clip = clip(&lower, &upper);
-        let found = minimize_composite(&quadratic, &|_| 0.0, &[&clip], radius);
+        let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&clip]), radius);
         let region = Region { radius, lower: &lower, upper: &upper };
         let expected = minimize_quadratic(&quadratic, &region);
         let scale = radius * norm(&gradient) + radius.powi(2) * max_abs(hessian.as_slice());
@@ -159,7 +160,7 @@ proptest! {
         };
         let quadratic = Quadratic { gradient: &gradient, hessian: &hessian };
         let (below, above) = (clip(&none, &upper), clip(&lower, &all));
-        let found = minimize_composite(&quadratic, &|_| 0.0, &[&below, &above], 0.5);
+        let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&below, &above]), 0.5);
         let region = Region { radius: 0.5, lower: &lower, upper: &upper };
         let expected = minimize_quadratic(&quadratic, &region);
         prop_assert!((found.decrease + quadratic.value(&found.step)).abs() <= 1e-13);
@@ -186,7 +187,7 @@ proptest! {
         let quadratic = Quadratic { gradient: &gradient, hessian: &hessian };
         let value = |s: &[f64]| weight * s.iter().zip(&centre).map(|(s, c)| (s + c).abs()).sum::<f64>();
         let soft = soft(weight, &centre);
-        let found = minimize_composite(&quadratic, &value, &[&soft], 0.8);
+        let found = minimize_composite(&quadratic, &value, Terms::exact(&[&soft]), 0.8);
         let total = |s: &[f64]| quadratic.value(s) + value(s);
         prop_assert!((found.decrease - value(&vec![0.0; n]) + total(&found.step)).abs() <= 1e-12);
         for k in 0..500 {
@@ -207,7 +208,7 @@ proptest! {
         let expected = dot(&gradient, &minimize_linear(&gradient, &region));
         let (whole, below, above) = (clip(&lower, &upper), clip(&none, &upper), clip(&lower, &all));
         for terms in [&[&whole as Prox<'_>] as &[Prox<'_>], &[&below, &above]] {
-            let found = minimize_linear_over(&gradient, terms, radius);
+            let found = minimize_linear_over(&gradient, Terms::exact(terms), radius);
             prop_assert!(norm(&found) <= radius * (1.0 + 1e-11));
             prop_assert!(dot(&gradient, &found) >= expected - 1e-10);
             prop_assert!(dot(&gradient, &found) <= expected + 1e-4 * radius * norm(&gradient), "{found:?}");
@@ -222,9 +223,14 @@ fn no_sets_at_all() {
         gradient: &gradient,
         hessian: &hessian,
     };
-    let found = minimize_composite(&quadratic, &|_| 0.0, &[], 0.5);
+    let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[]), 0.5);
     assert!(distance(&found.step, &[-0.5, 0.0]) < 1e-12);
-    assert!(distance(&minimize_linear_over(&gradient, &[], 0.5), &[-0.5, 0.0]) < 1e-10);
+    assert!(
+        distance(
+            &minimize_linear_over(&gradient, Terms::exact(&[]), 0.5),
+            &[-0.5, 0.0]
+        ) < 1e-10
+    );
 }
 
 #[test]
@@ -237,7 +243,7 @@ fn what_is_no_number_gives_no_step() {
         hessian: &hessian,
     };
     assert_eq!(
-        minimize_composite(&quadratic, &|_| 0.0, &[&space], 1.0),
+        minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&space]), 1.0),
         Step::zero(2)
     );
     let quadratic = Quadratic {
@@ -245,24 +251,30 @@ fn what_is_no_number_gives_no_step() {
         hessian: &hessian,
     };
     assert_eq!(
-        minimize_composite(&quadratic, &|_| 0.0, &[&space], f64::NAN),
+        minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&space]), f64::NAN),
         Step::zero(2)
     );
     assert_eq!(
-        minimize_composite(&quadratic, &|_| f64::NAN, &[&space], 1.0),
+        minimize_composite(&quadratic, &|_| f64::NAN, Terms::exact(&[&space]), 1.0),
         Step::zero(2)
     );
     let lost = |_: f64, x: &mut [f64]| x.fill(f64::NAN);
     assert_eq!(
-        minimize_composite(&quadratic, &|_| 0.0, &[&lost], 1.0),
+        minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&lost]), 1.0),
         Step::zero(2)
     );
     assert_eq!(
-        minimize_composite(&quadratic, &|_| 0.0, &[&lost, &space], 1.0),
+        minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&lost, &space]), 1.0),
         Step::zero(2)
     );
-    assert_eq!(minimize_linear_over(&bad, &[&space], 1.0), [0.0; 2]);
-    assert_eq!(minimize_linear_over(&fine, &[&lost], 1.0), [0.0; 2]);
+    assert_eq!(
+        minimize_linear_over(&bad, Terms::exact(&[&space]), 1.0),
+        [0.0; 2]
+    );
+    assert_eq!(
+        minimize_linear_over(&fine, Terms::exact(&[&lost]), 1.0),
+        [0.0; 2]
+    );
 }
 
 #[test]
@@ -273,7 +285,7 @@ fn negative_curvature_without_slope() {
         hessian: &hessian,
     };
     let space = half_space(vec![-1.0, -1.0], 0.0);
-    let found = minimize_composite(&quadratic, &|_| 0.0, &[&space], 1.0);
+    let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&space]), 1.0);
     assert!((found.decrease - 0.5).abs() < 1e-6, "{found:?}");
 }
 
@@ -288,7 +300,7 @@ fn one_norm_alone() {
     let centre = [0.3, -0.2];
     let value = |s: &[f64]| (s[0] + 0.3).abs() + (s[1] - 0.2).abs();
     let soft = soft(1.0, &centre);
-    let found = minimize_composite(&quadratic, &value, &[&soft], 1.0);
+    let found = minimize_composite(&quadratic, &value, Terms::exact(&[&soft]), 1.0);
     assert!((found.decrease - 0.5).abs() < 1e-12, "{found:?}");
 }
 
@@ -309,7 +321,7 @@ fn ill_conditioned() {
                 hessian: &hessian,
             };
             let clip = clip(&lower, &upper);
-            let found = minimize_composite(&quadratic, &|_| 0.0, &[&clip], 2.0);
+            let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&clip]), 2.0);
             let region = Region {
                 radius: 2.0,
                 lower: &lower,

@@ -45,7 +45,9 @@ fn overhead(d: usize, m: usize, model: Model, max_points: u64) -> Duration {
 }
 
 fn between_evaluations(criterion: &mut Criterion) {
-    let curvature = Model::Composite { max_points: 3.0 };
+    let curvature = Model::Composite {
+        points_per_param: 3.0,
+    };
     let mut group = criterion.benchmark_group("per evaluation");
     for (d, m, model, name, max_points) in [
         (3, 30, Model::Linear, "linear", 400),

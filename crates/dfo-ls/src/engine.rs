@@ -229,9 +229,21 @@ impl<R> State<R> {
     /// How many points the interpolation set should have.
     fn set_size(&self) -> usize {
         match self.options.model {
-            crate::Model::Regression { num_points } => num_points.max(self.dim() + 1),
-            _ => self.dim() + 1,
+            crate::Model::Regression { points_per_param } => 1 + self.dim_times(points_per_param),
+            _ => 1 + self.dim(),
         }
+    }
+
+    /// A multiple, at least 1, of the number of free parameters.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a small count"
+    )]
+    fn dim_times(&self, factor: f64) -> usize {
+        let dim = self.dim();
+        ((factor * dim as f64).min(1e6) as usize).max(dim)
     }
 }
 

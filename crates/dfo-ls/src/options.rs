@@ -47,13 +47,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// For residuals with random noise: linear models, radii that shrink slowly, and restarts.
+    /// For residuals with random noise: linear models fitted to some more points than they need, radii that shrink slowly, and
+    /// restarts.
     #[must_use]
     pub fn noisy() -> Self {
         Self {
-            model: Model::Linear,
+            model: Model::Regression {
+                points_per_param: 1.3,
+            },
             trust_region: TrustRegion {
-                gamma_dec: 0.98,
+                gamma_dec: 0.9,
                 alpha1: 0.9,
                 alpha2: 0.95,
                 ..TrustRegion::default()
@@ -134,16 +137,16 @@ pub enum Model {
     Automatic,
     /// Residuals linear in `$\theta$`, through `$d + 1$` points: the paper's model.
     Linear,
-    /// Residuals linear in `$\theta$`, fitted to this many points (more than `$d + 1$`).
+    /// Residuals linear in `$\theta$`, fitted to more than `$d + 1$` points.
     Regression {
-        /// How many points.
-        num_points: usize,
+        /// How many points beside the incumbent, in multiples of `$d$`, at least 1.
+        points_per_param: f64,
     },
     /// Residuals quadratic in `$\theta$`, with the least curvature that explains past evaluations: fewest evaluations on smooth
     /// problems.
     Composite {
-        /// At most how many points beside the incumbent, in multiples of `$d$`; at least 1.
-        max_points: f64,
+        /// At most how many points beside the incumbent, in multiples of `$d$`, at least 1.
+        points_per_param: f64,
     },
 }
 

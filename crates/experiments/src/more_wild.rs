@@ -206,7 +206,7 @@ impl Arguments {
                 };
                 options.budget.max_points = Some(run::budget(problem));
                 if let Some(model) = self.model {
-                    options.model = model.for_params(problem.num_params());
+                    options.model = model.into();
                 }
                 match variant {
                     Variant::Smooth => tasks.push(Task::smooth(problem, options)),

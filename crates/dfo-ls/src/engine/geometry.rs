@@ -89,20 +89,14 @@ impl<R: Clone> Engine<R> {
 
     fn composite(&self, delta: f64) -> Option<Composite> {
         let state = &self.state;
-        let crate::options::Model::Composite { max_points } = state.options.model else {
+        let crate::options::Model::Composite { points_per_param } = state.options.model else {
             return None;
         };
         let d = state.dim();
         if state.set.len() != d + 1 {
             return None;
         }
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a small count"
-        )]
-        let most = ((max_points * d as f64) as usize).saturating_sub(d);
+        let most = state.dim_times(points_per_param) - d;
         let center = state.center;
         let mut extras: Vec<(f64, usize)> = (state.pool.live())
             .filter(|slot| !state.set.contains(slot))
@@ -235,11 +229,10 @@ impl<R: Clone> Engine<R> {
         let slot = self.keep(point);
         let state = &mut self.state;
         let center = state.center_position();
-        if let Some(linear) = &mut state.linear {
-            match linear.replace(position, step, slot, &state.pool, &state.set, center) {
-                Some(change) => state.control.jacobian_change = change,
-                None => state.linear = None,
-            }
+        if let Some(linear) = &mut state.linear
+            && !linear.replace(position, step, slot, &state.pool, &state.set, center)
+        {
+            state.linear = None;
         }
         state.set[position] = slot;
         if becomes_center || position == center {

@@ -34,8 +34,6 @@ pub(super) struct Control {
     pub(super) geometry_failures: u32,
     /// How often in a row the paper's model was improved in vain.
     pub(super) improvements: u32,
-    /// The last change of the Jacobian, relative.
-    pub(super) jacobian_change: f64,
 }
 
 /// A step that is being evaluated.
@@ -236,7 +234,6 @@ impl<R: Clone> Engine<R> {
         let accepted = self.is_better(&point, ratio);
         self.take_into_set(&trial.step, point, accepted, ratio > 0.0);
         self.refresh_model_basis();
-        self.watch_jacobian();
         let kind = if accepted {
             StepKind::Accepted
         } else {
@@ -247,10 +244,11 @@ impl<R: Clone> Engine<R> {
             self.finish_or_restart(Termination::Slow);
             return;
         }
+        let chases_noise = self.chases_noise(ratio);
         if ratio >= eta1 || growing {
             return;
         }
-        if ratio < 0.0 && self.chases_noise() {
+        if chases_noise {
             self.finish_or_restart(Termination::RestartsExhausted);
             return;
         }

@@ -19,19 +19,17 @@ pub(super) struct RestartTracker {
     count: i32,
     /// The best objective at the last restart.
     best: Option<f64>,
-    /// Radius and change of the Jacobian in the last iterations.
-    window: Vec<(f64, f64)>,
+    /// Steps in a row that were not good enough.
+    pub(super) vain: u32,
 }
 
 /// The radius of restarts goes through this many doublings of the initial radius, then begins again: noise that hides every
 /// difference at one radius is small beside those at a larger one.
 const RADII: i32 = 5;
-/// How many iterations are looked at for signs of noise.
-const WINDOW: usize = 30;
-/// The change of the Jacobian grows by at least this much, in logarithm, per iteration,
-const SLOPE: f64 = 0.015;
-/// with at least this correlation.
-const CORRELATION: f64 = 0.1;
+/// A run is taken to chase noise after this many steps in vain,
+const VAIN: u32 = 20;
+/// and this many more for every parameter.
+const VAIN_PER_PARAM: u32 = 2;
 
 impl<R: Clone> Engine<R> {
     /// Ends the run, or starts again if that is wanted and was not in vain too often.
@@ -52,7 +50,7 @@ impl<R: Clone> Engine<R> {
             tracker.unsuccessful = 0;
         }
         tracker.best = Some(best);
-        tracker.window.clear();
+        tracker.vain = 0;
         if tracker.unsuccessful >= restarts.max_unsuccessful {
             self.stop(Termination::RestartsExhausted);
             return;
@@ -114,55 +112,19 @@ impl<R: Clone> Engine<R> {
         tracker.slow >= patience
     }
 
-    pub(super) fn watch_jacobian(&mut self) {
-        if self.state.options.restarts.is_some() {
-            let entry = (self.state.delta, self.state.control.jacobian_change);
-            let window = &mut self.state.control.restarts.window;
-            window.push(entry);
-            if window.len() > WINDOW {
-                window.remove(0);
-            }
-        }
-    }
-
-    /// The radius only shrinks while the Jacobian changes more and more.
-    pub(super) fn chases_noise(&self) -> bool {
-        let automatic = self
-            .state
-            .options
-            .restarts
-            .as_ref()
-            .is_some_and(|r| r.automatic);
-        let window = &self.state.control.restarts.window;
-        if !automatic || window.len() < WINDOW {
+    /// Whether so many steps were in vain that only noise is left at this radius.
+    pub(super) fn chases_noise(&mut self, ratio: f64) -> bool {
+        let Some(restarts) = &self.state.options.restarts else {
             return false;
-        }
-        let radii = || window.windows(2).map(|pair| (pair[0].0, pair[1].0));
-        let increases = radii().filter(|(old, new)| new > old).count();
-        let decreases = radii().filter(|(old, new)| new < old).count();
-        let unchanged = window.len() - 1 - increases - decreases;
-        if increases > 0 || decreases <= 2 * unchanged {
-            return false;
-        }
-        let changes: Vec<f64> = window.iter().map(|entry| entry.1.max(1e-15).ln()).collect();
-        let (slope, correlation) = trend(&changes);
-        slope > SLOPE && correlation > CORRELATION
+        };
+        let dim = u32::try_from(self.state.dim()).unwrap_or(u32::MAX);
+        let limit = VAIN.saturating_add(VAIN_PER_PARAM.saturating_mul(dim));
+        let tracker = &mut self.state.control.restarts;
+        tracker.vain = if ratio >= self.state.options.trust_region.eta1 {
+            0
+        } else {
+            tracker.vain + 1
+        };
+        restarts.automatic && tracker.vain >= limit
     }
-}
-
-/// Slope and correlation of values against their index.
-fn trend(values: &[f64]) -> (f64, f64) {
-    #[expect(clippy::cast_precision_loss, reason = "a small count")]
-    let count = values.len() as f64;
-    let mean_index = 0.5 * (count - 1.0);
-    let mean = values.iter().sum::<f64>() / count;
-    let (mut both, mut index, mut value) = (0.0, 0.0, 0.0);
-    let mut x = -mean_index;
-    for y in values {
-        both += x * (y - mean);
-        index += x * x;
-        value += (y - mean) * (y - mean);
-        x += 1.0;
-    }
-    (both / index, both / (index * value).sqrt())
 }

@@ -58,11 +58,10 @@ impl<R: Clone> Engine<R> {
             space.set_origin(origin);
         }
         let options = resolve(options, space.dim());
-        let capacity = capacity(&options, space.dim());
         let radius = options.trust_region.initial_radius;
-        let state = State {
+        let mut state = State {
             num_residuals,
-            pool: Pool::new(capacity),
+            pool: Pool::new(0),
             set: Vec::new(),
             center: 0,
             linear: None,
@@ -89,6 +88,7 @@ impl<R: Clone> Engine<R> {
             options,
             space,
         };
+        state.pool = Pool::new(capacity(&state));
         let mut engine = Self {
             feasible,
             regularizer,
@@ -209,7 +209,9 @@ fn resolve(mut options: Options, dim: usize) -> Options {
     options.budget.max_points.get_or_insert(budget);
     if options.model == Model::Automatic {
         options.model = if dim <= COMPOSITE_LIMIT {
-            Model::Composite { max_points: 3.0 }
+            Model::Composite {
+                points_per_param: 3.0,
+            }
         } else {
             Model::Linear
         };
@@ -218,19 +220,10 @@ fn resolve(mut options: Options, dim: usize) -> Options {
 }
 
 /// How many points are kept.
-fn capacity(options: &Options, dim: usize) -> usize {
-    match options.model {
-        Model::Composite { max_points } => {
-            #[expect(
-                clippy::cast_precision_loss,
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a small count"
-            )]
-            let used = (max_points * dim as f64).min(1e6) as usize;
-            used.max(dim) + dim + 4
-        }
-        Model::Regression { num_points } => num_points + 2,
-        Model::Automatic | Model::Linear => dim + 3,
+fn capacity<R>(state: &State<R>) -> usize {
+    let dim = state.dim();
+    match state.options.model {
+        Model::Composite { points_per_param } => state.dim_times(points_per_param) + dim + 4,
+        Model::Automatic | Model::Linear | Model::Regression { .. } => state.set_size() + 2,
     }
 }

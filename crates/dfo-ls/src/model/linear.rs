@@ -171,9 +171,8 @@ impl Linear {
         out
     }
 
-    /// Replaces point `t` by `center + step`, whose residuals are in `slot` (still beside those of the old point). `None` if
-    /// everything must be computed anew; otherwise the change of the Jacobian, relative, in the
-    /// Frobenius norm.
+    /// Replaces point `t` by `center + step`, whose residuals are in `slot` (still beside those of the old point). `false` if
+    /// everything must be computed anew.
     pub(crate) fn replace<R>(
         &mut self,
         t: usize,
@@ -182,28 +181,25 @@ impl Linear {
         pool: &Pool<R>,
         set: &[usize],
         center: usize,
-    ) -> Option<f64> {
+    ) -> bool {
         let d = self.gradients.rows();
-        if self.fit != Fit::Interpolation
-            || self.updates >= d.max(20)
-            || self.gauss_newton.is_none()
-        {
-            return None;
+        if self.fit != Fit::Interpolation || self.updates >= d.max(20) {
+            return false;
         }
         let values = self.values(step, center);
         let pivot = values[t];
         if !(pivot.abs() > 1e-3) {
-            return None;
+            return false;
         }
         let direction: Vec<f64> = self.gradient(t).iter().map(|g| g / pivot).collect();
-        // e = r_+ - (model at the new point); J^T e and |e|^2 from inner products
-        let k = set[center];
-        let along: Vec<f64> = set.iter().map(|&s| pool.product(k, slot, s)).collect();
-        let modelled = pool.combined_products(k, set, &values);
-        let errors: Vec<f64> = along.iter().zip(&modelled).map(|(a, m)| a - m).collect();
-        let square =
-            pool.product(k, slot, slot) + dot(&values, &modelled) - 2.0 * dot(&values, &along);
         if let Some(matrix) = &mut self.gauss_newton {
+            // e = r_+ - (model at the new point); J^T e and |e|^2 from inner products
+            let k = set[center];
+            let along: Vec<f64> = set.iter().map(|&s| pool.product(k, slot, s)).collect();
+            let modelled = pool.combined_products(k, set, &values);
+            let errors: Vec<f64> = along.iter().zip(&modelled).map(|(a, m)| a - m).collect();
+            let square =
+                pool.product(k, slot, slot) + dot(&values, &modelled) - 2.0 * dot(&values, &along);
             let mut slope = vec![0.0; d];
             self.gradients.mul_vec(&errors, &mut slope);
             matrix.add_outer(1.0, &slope, &direction);
@@ -219,9 +215,7 @@ impl Linear {
             }
         }
         self.updates += 1;
-        let matrix = self.gauss_newton.as_ref()?;
-        let jacobian: f64 = (0..d).map(|j| matrix[(j, j)]).sum();
-        Some(square.max(0.0).sqrt() * norm(&direction) / jacobian.sqrt())
+        true
     }
 }
 

@@ -150,19 +150,10 @@ impl Options {
     fn validate_model(&self, num_params: usize) -> Result<(), SetupError> {
         match self.model {
             Model::Automatic | Model::Linear => {}
-            Model::Regression { num_points } => {
-                if num_points <= num_params {
-                    return Err(out_of_range(
-                        "model.num_points",
-                        count(num_points),
-                        "above the number of parameters",
-                    ));
-                }
-            }
-            Model::Composite { max_points } => {
+            Model::Regression { points_per_param } | Model::Composite { points_per_param } => {
                 check(
-                    "model.max_points",
-                    max_points,
+                    "model.points_per_param",
+                    points_per_param,
                     "at least 1 and finite",
                     |p| p >= 1.0 && p.is_finite(),
                 )?;

@@ -43,28 +43,16 @@ fn parse_points(text: &str) -> Result<f64> {
     Ok(points)
 }
 
-impl ModelChoice {
-    pub(super) fn for_params(self, num_params: usize) -> Model {
-        match self {
-            Self::Linear => Model::Linear,
+impl From<ModelChoice> for Model {
+    fn from(choice: ModelChoice) -> Self {
+        match choice {
+            ModelChoice::Linear => Self::Linear,
             // Few parameters: the automatic choice is a composite model.
-            Self::Composite(None) => Model::Automatic,
-            Self::Composite(Some(max_points)) => Model::Composite { max_points },
-            Self::Regression(points) => Model::Regression {
-                num_points: scaled(num_params, points).max(num_params + 2),
-            },
+            ModelChoice::Composite(None) => Self::Automatic,
+            ModelChoice::Composite(Some(points_per_param)) => Self::Composite { points_per_param },
+            ModelChoice::Regression(points_per_param) => Self::Regression { points_per_param },
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "both factors are small and positive"
-)]
-fn scaled(num_params: usize, points: f64) -> usize {
-    (num_params as f64 * points).round() as usize + 1
 }
 
 #[cfg(test)]
@@ -73,16 +61,20 @@ mod tests {
 
     #[test]
     fn models_are_named_with_points_per_parameter() {
-        let model = |text: &str| text.parse::<ModelChoice>().map(|m| m.for_params(4));
+        let model = |text: &str| text.parse::<ModelChoice>().map(Model::from);
         assert_eq!(model("linear").unwrap(), Model::Linear);
         assert_eq!(model("composite").unwrap(), Model::Automatic);
         assert_eq!(
             model("composite:1.5").unwrap(),
-            Model::Composite { max_points: 1.5 }
+            Model::Composite {
+                points_per_param: 1.5
+            }
         );
         assert_eq!(
             model("regression:2").unwrap(),
-            Model::Regression { num_points: 9 }
+            Model::Regression {
+                points_per_param: 2.0
+            }
         );
         for bad in [
             "",

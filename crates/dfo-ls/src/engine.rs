@@ -250,12 +250,22 @@ impl<R> State<R> {
 impl<R> Point<R> {
     /// Where the exact objective lies.
     fn interval(&self) -> ObjectiveInterval {
-        let square = self.objective - self.penalty;
-        let interval = self.accuracy.objective_interval(square.max(0.0));
-        ObjectiveInterval {
-            lower: interval.lower + self.penalty,
-            upper: interval.upper + self.penalty,
-        }
+        interval(self.objective, self.penalty, self.accuracy)
+    }
+}
+
+impl Best {
+    fn interval(&self) -> ObjectiveInterval {
+        interval(self.objective, self.penalty, self.accuracy)
+    }
+}
+
+/// Where the exact objective lies, for residuals of this accuracy and a penalty without error.
+fn interval(objective: f64, penalty: f64, accuracy: Accuracy) -> ObjectiveInterval {
+    let square = accuracy.objective_interval((objective - penalty).max(0.0));
+    ObjectiveInterval {
+        lower: square.lower + penalty,
+        upper: square.upper + penalty,
     }
 }
 

@@ -245,7 +245,7 @@ impl Default for Dynamic {
             eta1_prime: 0.049,
             kappa_inc: 0.5,
             model_constant: None,
-            signal: 3.0,
+            signal: 10.0,
             stale: Some(100.0),
             warm_start: WarmStart::default(),
         }

@@ -5,7 +5,7 @@ use crate::options::TrustRegion;
 /// The radius after a step of length `step` with the given ratio of achieved to predicted decrease. NaN counts as bad.
 pub(crate) fn after_step(delta: f64, rho: f64, step: f64, ratio: f64, rules: &TrustRegion) -> f64 {
     let step = step.min(delta);
-    let new = if ratio > rules.eta2 {
+    let new = if ratio >= rules.eta2 {
         (rules.gamma_inc * delta)
             .max(rules.gamma_inc_step * step)
             .min(rules.max_radius)

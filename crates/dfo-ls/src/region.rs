@@ -122,7 +122,11 @@ impl<'a> Region<'a> {
         // one unit for all parameters: distances in v and in theta are proportional
         let scale = self.unit * self.space.units()[0];
         let through_theta = |v: &mut [f64], map: &dyn Fn(&mut [f64])| {
-            let mut theta = self.theta_at(v);
+            // not cut at the bounds: these are terms of their own
+            let mut theta = self.theta.clone();
+            for (v, &j) in v.iter().zip(self.space.free()) {
+                theta[j] += scale * v;
+            }
             map(&mut theta);
             for (v, &j) in v.iter_mut().zip(self.space.free()) {
                 *v = (theta[j] - self.theta[j]) / scale;

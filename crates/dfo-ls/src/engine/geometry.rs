@@ -396,6 +396,16 @@ impl<R: Clone> Engine<R> {
 
     /// `$\Lambda$`: the largest absolute value of a Lagrange polynomial in the trust region.
     pub(super) fn poisedness(&self, radius: f64) -> Option<f64> {
+        self.largest_value(radius, |_| true)
+    }
+
+    /// The same without the incumbent's polynomial.
+    pub(super) fn poisedness_of_others(&self, radius: f64) -> Option<f64> {
+        let center = self.state.center_position();
+        self.largest_value(radius, |t| t != center)
+    }
+
+    fn largest_value(&self, radius: f64, counts: impl Fn(usize) -> bool) -> Option<f64> {
         let state = &self.state;
         let linear = state.linear.as_ref()?;
         let center = state.center_position();
@@ -404,6 +414,7 @@ impl<R: Clone> Engine<R> {
             let step = region.maximize_absolute(linear.constant(t, center), linear.gradient(t));
             (linear.constant(t, center) + dot(linear.gradient(t), &step)).abs()
         };
-        Some((0..state.set.len()).map(value).fold(0.0, f64::max))
+        let counted = (0..state.set.len()).filter(|&t| counts(t));
+        Some(counted.map(value).fold(0.0, f64::max))
     }
 }

@@ -2,7 +2,8 @@
 //! fully linear.
 //!
 //! A model is fully linear in `$B(\theta^k, \Delta)$` if all points lie there, their Lagrange polynomials are at most `$\Lambda$` there, and
-//! their residuals are accurate to `$c\Delta^2$`. With bounds, the region is the part of the ball between them.
+//! their residuals are accurate to `$c\Delta^2$`. The incumbent's own polynomial does not count: its residuals are met by every model, and
+//! it is one minus the sum of the others. With bounds, the region is the part of the ball between them.
 
 use super::{Answer, Engine, Phase, Row};
 use crate::linalg::{dot, norm};
@@ -226,9 +227,7 @@ impl<R: Clone> Engine<R> {
         state.set.len() == state.dim() + 1
             && state.set.iter().all(near)
             && state.set.iter().all(accurate)
-            && self
-                .poisedness(radius)
-                .is_some_and(|poisedness| poisedness <= limit)
+            && (self.poisedness_of_others(radius)).is_some_and(|poisedness| poisedness <= limit)
     }
 
     /// Asks for what makes the model fully linear: better places for points that are far away or badly placed, and better
@@ -273,9 +272,7 @@ impl<R: Clone> Engine<R> {
             let worst = far.map(|t| (t, best(t))).or_else(|| {
                 let all = others().map(|t| (t, best(t)));
                 let worst = all.max_by(|a, b| a.1.0.total_cmp(&b.1.0));
-                let own = best(center).0;
-                // the incumbent's polynomial is one minus the others: they go down together
-                worst.filter(|(_, (value, _))| *value > limit || own > limit)
+                worst.filter(|(_, (value, _))| *value > limit)
             });
             let Some((t, (_, step))) = worst else {
                 break;
@@ -287,7 +284,9 @@ impl<R: Clone> Engine<R> {
                 .collect();
             replaced[t] = true;
         }
-        let target = self.model_target();
+        // a little more accurate than needed, so that rounding does not matter
+        let needed = self.model_target().value();
+        let target = Accuracy::new(0.9 * needed).unwrap_or(Accuracy::EXACT);
         let mut queries = Vec::new();
         let mut moved = Vec::new();
         for (t, point) in points.into_iter().enumerate() {
@@ -295,7 +294,7 @@ impl<R: Clone> Engine<R> {
             if replaced[t] {
                 queries.push(self.new_point(point, target, Purpose::Geometry));
                 moved.push(Some(slot));
-            } else if !(state.pool.get(slot).accuracy.value() <= target.value()) {
+            } else if !(state.pool.get(slot).accuracy.value() <= needed) {
                 if state.pool.get(slot).at_floor {
                     let achieved = state.pool.get(slot).accuracy;
                     self.stop(Termination::AccuracyFloor {

@@ -200,10 +200,13 @@ impl<R: Clone> Engine<R> {
         let upper = point.interval().upper;
         let state = &mut self.state;
         let better = state.best.as_ref().is_none_or(|best| {
-            let interval = best
-                .accuracy
-                .objective_interval((best.objective - best.penalty).max(0.0));
-            upper < interval.upper + best.penalty || (best.number == point.number)
+            let exact = best.accuracy == Accuracy::EXACT && point.accuracy == Accuracy::EXACT;
+            let lower = if exact {
+                point.objective < best.objective
+            } else {
+                upper < best.interval().upper
+            };
+            lower || best.number == point.number
         });
         if better {
             state.best = Some(Best {

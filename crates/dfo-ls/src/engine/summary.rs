@@ -1,10 +1,10 @@
 //! What comes back at the end.
 
-use super::Engine;
+use super::{Best, Engine};
+use crate::Accuracy;
 use crate::linalg::{Matrix, product};
 use crate::model::linear::Fit;
 use crate::report::{Jacobian, Report, Termination};
-use crate::{Accuracy, ObjectiveInterval};
 
 /// The Jacobian is computed for this many residuals at a time.
 const CHUNK: usize = 1024;
@@ -15,39 +15,20 @@ impl<R: Clone> Engine<R> {
         let jacobian = self.jacobian();
         let state = self.state;
         let termination = state.termination.unwrap_or(Termination::Stopped);
-        let (theta, residuals, objective, penalty, accuracy) = match state.best {
-            Some(best) => (
-                best.theta,
-                best.residuals,
-                best.objective,
-                best.penalty,
-                best.accuracy,
-            ),
-            None => (
-                state.space.theta(&vec![0.0; state.space.dim()]),
-                Vec::new(),
-                f64::INFINITY,
-                0.0,
-                Accuracy::ANY,
-            ),
-        };
-        let interval = if residuals.is_empty() {
-            ObjectiveInterval {
-                lower: 0.0,
-                upper: f64::INFINITY,
-            }
-        } else {
-            let square = accuracy.objective_interval((objective - penalty).max(0.0));
-            ObjectiveInterval {
-                lower: square.lower + penalty,
-                upper: square.upper + penalty,
-            }
-        };
+        let best = state.best.unwrap_or_else(|| Best {
+            number: 0,
+            theta: state.space.theta(&vec![0.0; state.space.dim()]),
+            residuals: Vec::new(),
+            objective: f64::INFINITY,
+            penalty: 0.0,
+            accuracy: Accuracy::ANY,
+        });
+        let interval = best.interval();
         Report {
-            theta,
-            residuals,
-            accuracy,
-            objective,
+            theta: best.theta,
+            residuals: best.residuals,
+            accuracy: best.accuracy,
+            objective: best.objective,
             interval,
             termination,
             jacobian,

@@ -200,7 +200,9 @@ impl<R> Pool<R> {
             .map(|&t| self.product(center, t, t))
             .filter(|&p| p > 0.0)
             .fold(f64::INFINITY, f64::min);
-        if moved <= LOSS * nearest || moved == 0.0 {
+        // where no product is positive, no digit may be left
+        let precise = nearest.is_finite() && moved <= LOSS * nearest;
+        if precise || moved == 0.0 {
             return false;
         }
         self.reference = self.get(center).residuals.clone();

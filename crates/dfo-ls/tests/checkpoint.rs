@@ -1,0 +1,212 @@
+//! Engines that are saved and loaded in the middle of a run continue it to the last bit.
+#![cfg(feature = "serde")]
+
+use dfo_ls::{
+    Accuracy, Batch, Engine, EvalError, Evaluated, InexactFn, L1, Model, Options, Problem,
+    Projection, Report, Request, ResidualOracle, Samples, Start, State,
+};
+
+/// How far a point was computed: the oracle's work so far, and its last correction.
+type Token = (u64, f64);
+
+/// Errors as large as allowed; an answer depends on what it starts from. Rejects a corner.
+fn oracle() -> impl ResidualOracle<Resume = Token> {
+    InexactFn::new(3, |request: Request<'_, Token>, r: &mut [f64]| {
+        let theta = request.theta;
+        if theta[0] > 0.5 && theta[1] < -0.2 {
+            return Err(EvalError::reject("the corner"));
+        }
+        let (before, correction) = match request.start {
+            Start::Near(token) | Start::Refine(token) => token,
+            _ => (0, 0.0),
+        };
+        let size = request.target.value().min(0.5);
+        let angle =
+            1e3 * (theta[0] + 0.7 * theta[1]) + 0.1 * correction + f64::from(request.sample);
+        r[0] = 10.0 * (theta[1] - theta[0] * theta[0]) + 0.9 * size * angle.cos();
+        r[1] = 1.0 - theta[0] + 0.9 * size * angle.sin();
+        r[2] = 0.3;
+        let work = 1 + before % 3;
+        Ok(Evaluated {
+            achieved: Accuracy::new(size).expect("not negative"),
+            work,
+            resume: (before + work, angle.sin()),
+        })
+    })
+}
+
+fn bounded(mut options: Options) -> Options {
+    options.budget.max_evaluations = Some(120);
+    options
+}
+
+/// Runs to the end; every `period` tells the engine is saved, dropped and loaded.
+fn run(problem: &dyn Fn() -> Problem, options: Options, period: Option<usize>) -> Report {
+    let mut oracle = oracle();
+    let mut engine = Engine::new(problem(), 3, options).expect("a valid problem");
+    for tells in 1.. {
+        let jobs = engine.ask();
+        if jobs.is_empty() {
+            break;
+        }
+        oracle.evaluate(jobs);
+        engine.tell();
+        if period.is_some_and(|period| tells % period == 0) {
+            let saved = serde_json::to_string(engine.state()).expect("a state is plain data");
+            drop(engine);
+            let state: State<Token> = serde_json::from_str(&saved).expect("what was saved");
+            assert_eq!(serde_json::to_string(&state).expect("plain data"), saved);
+            engine = Engine::from_state(problem(), state).expect("the same problem");
+        }
+    }
+    engine.into_report()
+}
+
+fn check(name: &str, problem: &dyn Fn() -> Problem, options: Options) {
+    let options = bounded(options);
+    let whole = run(problem, options.clone(), None);
+    assert!(
+        whole.evaluations.len() > 10,
+        "{name}: {:?}",
+        whole.termination
+    );
+    for period in [1, 2, 7] {
+        let parts = run(problem, options.clone(), Some(period));
+        assert_eq!(whole.evaluations, parts.evaluations, "{name}, {period}");
+        assert_eq!(whole.iterations, parts.iterations, "{name}, {period}");
+        assert_eq!(whole.termination, parts.termination, "{name}, {period}");
+        let ends = |report: &Report| {
+            format!(
+                "{:?} {:?} {:?}",
+                report.theta, report.jacobian, report.options
+            )
+        };
+        assert_eq!(ends(&whole), ends(&parts), "{name}, {period}");
+    }
+}
+
+fn free() -> Problem {
+    Problem::new([-1.2, 1.0])
+}
+
+fn presets() -> [(&'static str, Options); 4] {
+    [
+        ("default", Options::default()),
+        ("noisy", Options::noisy()),
+        ("paper", Options::paper()),
+        ("experiments", Options::experiments()),
+    ]
+}
+
+#[test]
+fn every_preset() {
+    for (name, options) in presets() {
+        check(name, &free, options);
+    }
+}
+
+#[test]
+fn with_bounds() {
+    let problem = || {
+        let infinite = f64::INFINITY;
+        free()
+            .with_bounds([-2.0, -infinite], [0.6, infinite])
+            .expect("bounds in order")
+    };
+    for (name, options) in presets() {
+        check(name, &problem, options);
+    }
+}
+
+/// Projections and regulariser are code: they come with the problem.
+#[test]
+fn with_sets_and_regulariser() {
+    let disc = || {
+        let project = |theta: &mut [f64]| {
+            let norm = theta.iter().map(|x| x * x).sum::<f64>().sqrt() / 1.2;
+            theta.iter_mut().for_each(|x| *x /= norm.max(1.0));
+        };
+        free().within([Box::new(project) as Box<dyn Projection>])
+    };
+    check("disc", &disc, Options::default());
+    check(
+        "sparse",
+        &|| free().with_regularizer(L1 { weight: 0.1 }),
+        Options::default(),
+    );
+}
+
+#[test]
+fn every_model_and_sampling() {
+    for model in [
+        Model::Linear,
+        Model::Regression {
+            points_per_param: 2.0,
+        },
+        Model::Composite {
+            points_per_param: 2.0,
+        },
+    ] {
+        let mut options = Options::noisy();
+        options.model = model;
+        options.batch = Batch(2);
+        options.noise.samples = Samples::Growing { max: 3 };
+        options.diagnostics.poisedness = true;
+        options.initial.num_directions = Some(1);
+        check("model", &free, options);
+    }
+}
+
+/// Jobs in hand and half of them answered: nothing is lost.
+#[test]
+fn between_ask_and_tell() {
+    let mut oracle = oracle();
+    let mut engine = Engine::new(free(), 3, bounded(Options::default())).expect("a valid problem");
+    oracle.evaluate(engine.ask());
+    engine.tell();
+    assert!(engine.ask().len() == 1 || engine.ask().len() == 2);
+    oracle.evaluate(&mut engine.ask()[..1]);
+    let saved = serde_json::to_string(engine.state()).expect("a state is plain data");
+    let state: State<Token> = serde_json::from_str(&saved).expect("what was saved");
+    let mut loaded = Engine::from_state(free(), state).expect("the same problem");
+    assert_eq!(loaded.ask()[0].is_answered(), engine.ask()[0].is_answered());
+    let mut finish = |engine: &mut Engine<Token>| {
+        loop {
+            engine.tell();
+            let jobs = engine.ask();
+            if jobs.is_empty() {
+                break;
+            }
+            oracle.evaluate(jobs);
+        }
+    };
+    finish(&mut engine);
+    finish(&mut loaded);
+    assert_eq!(
+        engine.into_report().evaluations,
+        loaded.into_report().evaluations
+    );
+}
+
+/// The end is saved too.
+#[test]
+fn after_the_end() {
+    let mut oracle = oracle();
+    let mut options = Options::default();
+    options.budget.max_evaluations = Some(5);
+    let mut engine = Engine::new(free(), 3, options).expect("a valid problem");
+    loop {
+        let jobs = engine.ask();
+        if jobs.is_empty() {
+            break;
+        }
+        oracle.evaluate(jobs);
+        engine.tell();
+    }
+    let saved = serde_json::to_string(engine.state()).expect("a state is plain data");
+    let state: State<Token> = serde_json::from_str(&saved).expect("what was saved");
+    let mut loaded = Engine::from_state(free(), state).expect("the same problem");
+    assert_eq!(loaded.termination(), engine.termination());
+    assert!(loaded.ask().is_empty());
+    assert_eq!(loaded.into_report().theta, engine.into_report().theta);
+}

@@ -1,0 +1,113 @@
+//! Oracles that are wrong about their accuracy, or cannot give what is asked: every run ends and its history adds up.
+
+mod history;
+
+use dfo_ls::{
+    Accuracy, EvalError, Evaluated, FnOracle, InexactFn, Limit, Options, Request, Start,
+    Termination,
+};
+use history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
+
+fn of_size(size: f64) -> Accuracy {
+    Accuracy::new(size).expect("not negative")
+}
+
+/// Claims to be exact, but is off by noise.
+#[test]
+fn a_liar_who_claims_to_be_exact() {
+    let oracle = FnOracle::new(2, |theta, r| {
+        rosenbrock(theta, r);
+        r[0] += 1e-4 * (chance(theta) - 0.5);
+        r[1] += 1e-4 * (chance(&[theta[1], theta[0]]) - 0.5);
+    });
+    let report = check(oracle, far(), bounded());
+    assert_near(&report.theta, &[1.0, 1.0], 1e-2);
+}
+
+/// Claims nothing, but is exact: there is no decision that it would allow.
+#[test]
+fn an_oracle_that_claims_nothing() {
+    let oracle = InexactFn::new(2, |request: Request<'_, ()>, r: &mut [f64]| {
+        rosenbrock(request.theta, r);
+        Ok(Evaluated {
+            achieved: Accuracy::ANY,
+            ..exact(1)
+        })
+    });
+    let report = check(oracle, far(), bounded());
+    assert!(
+        matches!(report.termination, Termination::AccuracyFloor { .. }),
+        "{:?}",
+        report.termination
+    );
+    assert!(report.interval.upper.is_infinite());
+}
+
+/// Gives a hundredth of the error it admits.
+#[test]
+fn an_oracle_better_than_its_word() {
+    let oracle = InexactFn::new(2, |request: Request<'_, u32>, r: &mut [f64]| {
+        rosenbrock(request.theta, r);
+        let admitted = request.target.value().min(1.0);
+        r[0] += 0.01 * admitted * chance(request.theta);
+        Ok(Evaluated {
+            achieved: of_size(admitted),
+            work: 1,
+            resume: 0,
+        })
+    });
+    let report = check(oracle, far(), bounded());
+    assert_near(&report.theta, &[1.0, 1.0], 1e-3);
+}
+
+/// Never better than 1e-4: the run ends there and says so, or does not need more.
+#[test]
+fn an_accuracy_floor() {
+    for shift in [0.0, 1.0] {
+        let oracle = InexactFn::new(3, |request: Request<'_, ()>, r: &mut [f64]| {
+            rosenbrock(request.theta, &mut r[..2]);
+            r[2] = shift;
+            let error = request.target.value().clamp(1e-4, 1.0);
+            r[0] += 0.9 * error * (2.0 * chance(request.theta) - 1.0);
+            Ok(Evaluated {
+                achieved: of_size(error),
+                ..exact(1)
+            })
+        });
+        let report = check(oracle, far(), bounded());
+        match report.termination {
+            Termination::AccuracyFloor { wanted, achieved } => {
+                assert!(wanted < achieved && (achieved.value() - 1e-4).abs() < 1e-12);
+            }
+            ref other => assert!(other.is_success(), "{other:?}"),
+        }
+        assert_near(&report.theta, &[1.0, 1.0], 0.1);
+    }
+}
+
+/// Points can be evaluated once, but never again.
+#[test]
+fn an_oracle_that_refuses_to_refine() {
+    for options in [Options::default(), Options::paper(), Options::experiments()] {
+        let oracle = InexactFn::new(2, |request: Request<'_, ()>, r: &mut [f64]| {
+            if let Start::Refine(()) = request.start {
+                return Err(EvalError::reject("the file is gone"));
+            }
+            rosenbrock(request.theta, r);
+            let error = request.target.value().min(0.1);
+            r[0] += error * (chance(request.theta) - 0.5);
+            Ok(Evaluated {
+                achieved: of_size(error),
+                ..exact(1)
+            })
+        });
+        let mut options = options;
+        options.budget.max_evaluations = bounded().budget.max_evaluations;
+        let report = check(oracle, far(), options);
+        let end = &report.termination;
+        assert!(
+            !matches!(end, Termination::Exhausted(Limit::Evaluations)),
+            "{end:?}"
+        );
+    }
+}

@@ -50,14 +50,24 @@ impl Problem {
         lower: impl Into<Vec<f64>>,
         upper: impl Into<Vec<f64>>,
     ) -> Result<Self, SetupError> {
-        self.feasible = FeasibleSet::Box(Bounds::new(lower, upper)?);
+        let bounds = Bounds::new(lower, upper)?;
+        match &mut self.feasible {
+            FeasibleSet::Convex(sets) => sets.push(Box::new(bounds)),
+            FeasibleSet::Free | FeasibleSet::Box(_) => self.feasible = FeasibleSet::Box(bounds),
+        }
         Ok(self)
     }
 
-    /// With `$\theta$` in all of the `sets`, which must have a point in common.
+    /// With `$\theta$` in `set`, and in those given before, bounds included: they must have a point in common.
     #[must_use]
-    pub fn within(mut self, sets: impl IntoIterator<Item = Box<dyn Projection>>) -> Self {
-        self.feasible = FeasibleSet::Convex(sets.into_iter().collect());
+    pub fn within(mut self, set: impl Projection + 'static) -> Self {
+        let mut sets: Vec<Box<dyn Projection>> = vec![Box::new(set)];
+        match std::mem::replace(&mut self.feasible, FeasibleSet::Free) {
+            FeasibleSet::Free => {}
+            FeasibleSet::Box(bounds) => sets.push(Box::new(bounds)),
+            FeasibleSet::Convex(others) => sets.extend(others),
+        }
+        self.feasible = FeasibleSet::Convex(sets);
         self
     }
 
@@ -150,6 +160,14 @@ pub trait Projection: Send + Sync {
 impl<F: Fn(&mut [f64]) + Send + Sync> Projection for F {
     fn project(&self, theta: &mut [f64]) {
         self(theta);
+    }
+}
+
+impl Projection for Bounds {
+    fn project(&self, theta: &mut [f64]) {
+        for ((entry, lower), upper) in theta.iter_mut().zip(&self.lower).zip(&self.upper) {
+            *entry = entry.max(*lower).min(*upper);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::constraints::Problem;
 use crate::report::{Iteration, Limit, Report, Termination};
-use crate::{Engine, Options, ResidualOracle, SetupError};
+use crate::{Engine, Job, Options, ResidualOracle, SetupError};
 
 /// Minimises `$\|r(\theta)\|^2$`.
 ///
@@ -29,16 +29,28 @@ pub fn minimize_observed<O: ResidualOracle>(
     options: Options,
     mut observe: impl FnMut(&Iteration) -> ControlFlow<()>,
 ) -> Result<Report, SetupError> {
-    let max_time = options.budget.max_time;
-    let begin = Instant::now();
     let mut engine = Engine::new(problem, oracle.num_residuals(), options)?;
+    drive(&mut engine, oracle, &mut observe);
+    Ok(engine.into_report())
+}
+
+/// Runs an engine to its end, for example one that was loaded: asks, lets the oracle answer, tells.
+///
+/// `budget.max_time` counts from this call.
+pub fn drive<O: ResidualOracle>(
+    engine: &mut Engine<O::Resume>,
+    oracle: &mut O,
+    mut observe: impl FnMut(&Iteration) -> ControlFlow<()>,
+) {
+    let max_time = engine.options().budget.max_time;
+    let begin = Instant::now();
     loop {
         let jobs = engine.ask();
         if jobs.is_empty() {
             break;
         }
         oracle.evaluate(jobs);
-        if !jobs.iter().any(crate::Job::is_answered) {
+        if !jobs.iter().any(Job::is_answered) {
             let reason = "the oracle answered no job".to_owned();
             engine.stop(Termination::OracleFailed { reason });
             break;
@@ -54,5 +66,4 @@ pub fn minimize_observed<O: ResidualOracle>(
             engine.stop(Termination::Exhausted(Limit::Time));
         }
     }
-    Ok(engine.into_report())
 }

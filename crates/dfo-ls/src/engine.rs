@@ -43,6 +43,8 @@ pub struct Engine<R> {
 pub struct State<R> {
     options: Options,
     num_residuals: usize,
+    /// Whether the problem has projections, and a regulariser: code, which is not saved.
+    needs_code: (bool, bool),
     space: Space,
     pool: Pool<R>,
     /// Slots of the interpolation set.
@@ -153,6 +155,24 @@ impl<R: Clone> Engine<R> {
     /// Why the run has ended, if it has.
     pub const fn termination(&self) -> Option<&Termination> {
         self.state.termination.as_ref()
+    }
+
+    /// The best point so far.
+    #[must_use]
+    pub fn best_theta(&self) -> Option<&[f64]> {
+        self.state.best.as_ref().map(|best| &best.theta[..])
+    }
+
+    /// Where the exact objective of the best point lies.
+    #[must_use]
+    pub fn best_interval(&self) -> Option<ObjectiveInterval> {
+        self.state.best.as_ref().map(Best::interval)
+    }
+
+    /// The options, with everything derived filled in.
+    #[must_use]
+    pub const fn options(&self) -> &Options {
+        &self.state.options
     }
 
     /// Everything the engine knows.

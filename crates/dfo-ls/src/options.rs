@@ -324,8 +324,11 @@ pub enum Directions {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Scaling {
-    /// The width of the box where there are two bounds; otherwise the start's magnitude (1 where that is zero), corrected
-    /// if the first evaluations show that it was far off. With projections or a regulariser, one unit for all.
+    /// The width of the box where there are two bounds. Otherwise the start tells: parameters within a factor of 30 of the largest,
+    /// and those that are zero, share its magnitude (1 if all are zero); smaller ones have their own, made larger if the first
+    /// evaluations hardly see it. With projections or a regulariser, one unit for all.
+    ///
+    /// A parameter that is large but must be known finely, as the position of a narrow peak, needs bounds or a given unit.
     #[default]
     Automatic,
     /// These, one for each parameter.

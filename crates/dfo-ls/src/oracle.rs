@@ -78,6 +78,29 @@ pub struct Evaluated<R> {
     pub resume: R,
 }
 
+impl Evaluated<()> {
+    /// Exact residuals, for one unit of work.
+    #[must_use]
+    pub const fn exact() -> Self {
+        Self {
+            achieved: Accuracy::EXACT,
+            work: 1,
+            resume: (),
+        }
+    }
+}
+
+impl<R> Start<R> {
+    /// The state to begin with, of this point or of a near one; `None` if there is none.
+    #[must_use]
+    pub fn into_resume(self) -> Option<R> {
+        match self {
+            Self::Cold => None,
+            Self::Near(resume) | Self::Refine(resume) => Some(resume),
+        }
+    }
+}
+
 /// Why there are no residuals.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -223,7 +246,8 @@ impl<R> Job<R> {
 }
 
 impl<R: Clone> Job<R> {
-    /// Answers with what `evaluate` writes into the residuals. A panic inside counts as a rejected point.
+    /// Answers with what `evaluate` writes into the residuals. A panic inside counts as a rejected point that cost no work (its
+    /// message is still printed by the panic hook).
     pub fn run(
         &mut self,
         evaluate: impl FnOnce(Request<'_, R>, &mut [f64]) -> Result<Evaluated<R>, EvalError>,
@@ -279,11 +303,7 @@ impl<F: FnMut(&[f64], &mut [f64])> ResidualOracle for FnOracle<F> {
         for job in jobs {
             job.run(|request, residuals| {
                 (self.residuals)(request.theta, residuals);
-                Ok(Evaluated {
-                    achieved: Accuracy::EXACT,
-                    work: 1,
-                    resume: (),
-                })
+                Ok(Evaluated::exact())
             });
         }
     }

@@ -6,6 +6,7 @@ use crate::{Accuracy, Options, Purpose};
 
 /// The outcome of a run. Every run that began has one, however it ended.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[must_use]
 #[non_exhaustive]
 pub struct Report {
@@ -40,6 +41,18 @@ impl Report {
     #[must_use]
     pub fn num_evaluations(&self) -> usize {
         self.evaluations.len()
+    }
+
+    /// The standard errors of the parameters in a fit to data: roots of the diagonal of the
+    /// [covariance](Self::covariance). `None` where that is.
+    #[must_use]
+    pub fn standard_errors(&self) -> Option<Vec<f64>> {
+        let covariance = self.covariance()?;
+        Some(
+            (0..covariance.len())
+                .map(|j| covariance[j][j].sqrt())
+                .collect(),
+        )
     }
 
     /// The covariance of the parameters in a fit to data with independent errors of equal variance:

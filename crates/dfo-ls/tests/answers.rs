@@ -75,7 +75,10 @@ fn away_from(target: [f64; 3]) -> impl Fn(&[f64], &mut [f64]) {
 }
 
 fn sets(sets: impl IntoIterator<Item = Box<dyn Projection>>) -> Problem {
-    Problem::new([0.1, -0.3, 0.4]).within(sets)
+    let start = Problem::new([0.1, -0.3, 0.4]);
+    sets.into_iter().fold(start, |problem, set| {
+        problem.within(move |theta: &mut [f64]| set.project(theta))
+    })
 }
 
 /// The projection of the target, first on the plane, then on the circle it cuts out.
@@ -149,7 +152,7 @@ fn a_box_in_two_ways() {
         theta[0] = theta[0].clamp(-1.0, 1.0);
         theta[1] = theta[1].clamp(-1.0, 0.25);
     };
-    let projected = Problem::new([-0.5, 0.0]).within([Box::new(clamp) as Box<dyn Projection>]);
+    let projected = Problem::new([-0.5, 0.0]).within(clamp);
     let _ = check(projected, 2, residuals, &[x, 0.25], 1e-5);
 }
 

@@ -2,8 +2,8 @@
 #![cfg(feature = "serde")]
 
 use dfo_ls::{
-    Accuracy, Batch, Engine, EvalError, Evaluated, InexactFn, L1, Model, Options, Problem,
-    Projection, Report, Request, ResidualOracle, Samples, Start, State,
+    Accuracy, Batch, Engine, EvalError, Evaluated, InexactFn, L1, Model, Options, Problem, Report,
+    Request, ResidualOracle, Samples, Start, State,
 };
 
 /// How far a point was computed: the oracle's work so far, and its last correction.
@@ -126,7 +126,7 @@ fn with_sets_and_regulariser() {
             let norm = theta.iter().map(|x| x * x).sum::<f64>().sqrt() / 1.2;
             theta.iter_mut().for_each(|x| *x /= norm.max(1.0));
         };
-        free().within([Box::new(project) as Box<dyn Projection>])
+        free().within(project)
     };
     check("disc", &disc, Options::default());
     check(

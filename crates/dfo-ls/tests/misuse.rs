@@ -1,8 +1,8 @@
 //! Every misuse is a typed error that names the argument, before anything is evaluated.
 
 use dfo_ls::{
-    Accuracy, Bounds, Engine, FnOracle, Known, L1, Model, Options, Problem, Projection, Scaling,
-    SetupError, minimize,
+    Accuracy, Bounds, Engine, FnOracle, Known, L1, Model, Options, Problem, Scaling, SetupError,
+    minimize,
 };
 
 const NAN: f64 = f64::NAN;
@@ -51,8 +51,8 @@ fn starts_that_are_not_finite() {
 
 #[test]
 fn projections_to_nowhere() {
-    let sets: [Box<dyn Projection>; 1] = [Box::new(|theta: &mut [f64]| theta[1] = NAN)];
-    let (error, _) = check(plain().within(sets), 3, Options::default());
+    let nowhere = |theta: &mut [f64]| theta[1] = NAN;
+    let (error, _) = check(plain().within(nowhere), 3, Options::default());
     assert!(
         matches!(error, SetupError::NotFinite { index: 1, .. }),
         "{error:?}"
@@ -199,8 +199,7 @@ fn conflicts() {
         ),
         "{text}"
     );
-    let sets: [Box<dyn Projection>; 1] = [Box::new(|_: &mut [f64]| {})];
-    let (error, text) = check(plain().within(sets), 3, options);
+    let (error, text) = check(plain().within(|_: &mut [f64]| {}), 3, options);
     assert!(
         matches!(
             error,

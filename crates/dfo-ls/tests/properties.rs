@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use dfo_ls::{
     Accuracy, AccuracyControl, Dynamic, Engine, Evaluated, FnOracle, InexactFn, Iteration, Job,
-    Model, Options, Problem, Projection, Purpose, Report, Request, ResidualOracle, Samples,
-    StepKind, Termination, minimize,
+    Model, Options, Problem, Purpose, Report, Request, ResidualOracle, Samples, StepKind,
+    Termination, minimize,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -351,8 +351,7 @@ proptest! {
             theta.iter_mut().for_each(|x| *x /= norm);
         };
         let half = |theta: &mut [f64]| theta[0] = theta[0].min(0.3);
-        let sets: [Box<dyn Projection>; 2] = [Box::new(ball), Box::new(half)];
-        let report = minimize(&mut problem.oracle(), Problem::new(&start[..d]).within(sets), preset(which)).expect("a valid problem");
+        let report = minimize(&mut problem.oracle(), Problem::new(&start[..d]).within(ball).within(half), preset(which)).expect("a valid problem");
         for record in &report.evaluations {
             let norm = record.theta.iter().map(|x| x * x).sum::<f64>().sqrt();
             prop_assert!(norm <= 1.0 + 1e-8 && record.theta[0] <= 0.3 + 1e-8, "{:?}", record.theta);

@@ -167,11 +167,7 @@ impl<R: Clone> Engine<R> {
         if !(point.accuracy.value() <= ENOUGH * target.value()) {
             return Err(target);
         }
-        let incumbent = self.state.incumbent();
-        let difference = (point.residuals.iter().zip(&incumbent.residuals))
-            .map(|(a, b)| (a - b) * (a - b))
-            .sum::<f64>()
-            .sqrt();
+        let difference = self.state.difference(point);
         let enough = difference / rules.signal;
         let least = 0.01 * target.value();
         let accuracy = point.accuracy.value();

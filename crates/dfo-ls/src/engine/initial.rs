@@ -1,6 +1,6 @@
 //! The start and the points around it.
 
-use super::{Answer, Engine, Failure, Phase, Row};
+use super::{Answer, Engine, Failure, Phase, Row, State};
 use crate::constraints::FeasibleSet;
 use crate::linalg::{Matrix, dot, norm, orthogonal_complement};
 use crate::model::linear::RANK;
@@ -17,8 +17,8 @@ pub(super) struct Build<R> {
     wanted: Vec<Wanted>,
     /// Evaluated, but not accurately enough; in the order of `wanted`.
     rough: Vec<Option<Point<R>>>,
-    /// Parameters whose unit turned out too small.
-    enlarge: Vec<usize>,
+    /// Parameters whose unit turned out too small, and by what factor.
+    enlarge: Vec<(usize, f64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ const MAX_TRIES: u32 = 4;
 const INVISIBLE: f64 = 1e-9;
 /// and the parameter's unit is multiplied by this.
 const ENLARGE: f64 = 1e3;
+/// A parameter with a unit of its own is suspect if it changes the residuals by less than this share of the strongest.
+const FAINT: f64 = 1e-2;
 
 impl<R: Clone> Engine<R> {
     /// The first question, unless everything is known.
@@ -287,13 +289,17 @@ impl<R: Clone> Engine<R> {
             rough: Vec::new(),
             enlarge: Vec::new(),
         };
+        let strongest = (answers.iter().flatten())
+            .filter(|_| !self.state.set.is_empty())
+            .map(|point| self.state.difference(point))
+            .fold(0.0, f64::max);
         for ((wanted, rough), answer) in build.wanted.into_iter().zip(build.rough).zip(answers) {
             match answer {
                 Ok(mut point) => {
                     if let Some(rough) = rough {
                         point.note_floor(rough.accuracy);
                     }
-                    self.consider(wanted, point, &mut next);
+                    self.consider(wanted, point, strongest, &mut next);
                 }
                 Err(_) if wanted.tries + 1 < MAX_TRIES => {
                     // the other side, closer
@@ -312,11 +318,11 @@ impl<R: Clone> Engine<R> {
                 Err(_) => {}
             }
         }
-        for j in std::mem::take(&mut next.enlarge) {
-            self.state.space.rescale(j, ENLARGE);
+        for (j, factor) in std::mem::take(&mut next.enlarge) {
+            self.state.space.rescale(j, factor);
             let rough = next.rough.iter_mut().flatten().map(|point| &mut point.u);
             for u in self.state.pool.positions().chain(rough) {
-                u[j] /= ENLARGE;
+                u[j] /= factor;
             }
         }
         if self.state.exhausted.is_some() {
@@ -326,7 +332,7 @@ impl<R: Clone> Engine<R> {
     }
 
     /// Takes a point into the set, or asks for a better one.
-    fn consider(&mut self, wanted: Wanted, point: Point<R>, next: &mut Build<R>) {
+    fn consider(&mut self, wanted: Wanted, point: Point<R>, strongest: f64, next: &mut Build<R>) {
         if self.state.set.is_empty() {
             // the start failed: this is the first point there is
             let slot = self.state.pool.insert(point);
@@ -339,8 +345,8 @@ impl<R: Clone> Engine<R> {
             next.rough.push(Some(point));
             return;
         }
-        if let Some(j) = self.enlarged(&wanted, &point) {
-            next.enlarge.push(j);
+        if let Some(enlarge) = self.too_small(&wanted, &point, strongest) {
+            next.enlarge.push(enlarge);
             let tries = wanted.tries + 1;
             next.wanted.push(Wanted { tries, ..wanted });
             next.rough.push(None);
@@ -350,8 +356,8 @@ impl<R: Clone> Engine<R> {
         self.state.set.push(slot);
     }
 
-    /// The parameter whose unit is so small that the residuals do not see a step.
-    fn enlarged(&self, wanted: &Wanted, point: &Point<R>) -> Option<usize> {
+    /// The parameter whose unit is so small that the residuals hardly see a step, and a factor that helps.
+    fn too_small(&self, wanted: &Wanted, point: &Point<R>, strongest: f64) -> Option<(usize, f64)> {
         let state = &self.state;
         let j = wanted.coordinate?;
         let automatic = state.options.scaling == Scaling::Automatic && !state.space.is_boxed(j);
@@ -363,11 +369,15 @@ impl<R: Clone> Engine<R> {
         {
             return None;
         }
-        let difference = (point.residuals.iter().zip(&start.residuals))
-            .map(|(a, b)| (a - b) * (a - b))
-            .sum::<f64>()
-            .sqrt();
-        (difference <= INVISIBLE * norm(&start.residuals)).then_some(j)
+        let difference = state.difference(point);
+        if difference <= INVISIBLE * norm(&start.residuals) {
+            return Some((j, ENLARGE));
+        }
+        // a unit of its own, from a start that happens to be small
+        let units = state.space.units();
+        let room = units.iter().fold(0.0_f64, |a, b| a.max(*b)) / units[j];
+        let faint = difference < FAINT * strongest && room > 1.0;
+        faint.then(|| (j, (0.1 * strongest / difference).min(room)))
     }
 
     /// The set is complete, as far as it can be.
@@ -399,6 +409,16 @@ impl<R: Clone> Engine<R> {
             Algorithm::Practical => Phase::Iterate,
             Algorithm::Paper(_) => Phase::Paper(super::paper::Stage::default()),
         };
+    }
+}
+
+impl<R> State<R> {
+    /// How far a point's residuals are from the incumbent's.
+    pub(super) fn difference(&self, point: &Point<R>) -> f64 {
+        let squares = (point.residuals.iter().zip(&self.incumbent().residuals))
+            .map(|(a, b)| (a - b) * (a - b))
+            .sum::<f64>();
+        squares.sqrt()
     }
 }
 

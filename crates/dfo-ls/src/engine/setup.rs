@@ -61,6 +61,10 @@ impl<R: Clone> Engine<R> {
         let radius = options.trust_region.initial_radius;
         let mut state = State {
             num_residuals,
+            needs_code: (
+                matches!(feasible, FeasibleSet::Convex(_)),
+                regularizer.is_some(),
+            ),
             pool: Pool::new(0),
             set: Vec::new(),
             center: 0,
@@ -105,11 +109,20 @@ impl<R: Clone> Engine<R> {
     /// Continues a saved run of `problem`, of which only projections and regulariser are used: the rest is in the state.
     ///
     /// # Errors
-    /// When the state belongs to a problem with another number of parameters.
+    /// When the state belongs to a problem with another number of parameters, or projections or the regulariser are missing.
     pub fn from_state(problem: Problem, state: State<R>) -> Result<Self, SetupError> {
         if problem.start.len() != state.space.num_params() {
             return Err(SetupError::StateMismatch {
                 what: "the number of parameters",
+            });
+        }
+        let code = (
+            matches!(problem.feasible, FeasibleSet::Convex(_)),
+            problem.regularizer.is_some(),
+        );
+        if code != state.needs_code {
+            return Err(SetupError::StateMismatch {
+                what: "whether there are projections or a regulariser",
             });
         }
         Ok(Self {
@@ -142,12 +155,25 @@ impl<R: Clone> Engine<R> {
                 });
             }
         }
+        for (argument, values) in [
+            ("known.theta", &known.theta),
+            ("known.residuals", &known.residuals),
+        ] {
+            if let Some(index) = values.iter().position(|x| !x.is_finite()) {
+                let found = values[index];
+                return Err(SetupError::NotFinite {
+                    argument,
+                    index,
+                    found,
+                });
+            }
+        }
         let square = crate::linalg::dot(&known.residuals, &known.residuals);
-        if !square.is_finite() || known.theta.iter().any(|x| !x.is_finite()) {
+        if !square.is_finite() {
             return Err(SetupError::NotFinite {
-                argument: "known",
+                argument: "the sum of squares of known",
                 index,
-                found: f64::NAN,
+                found: square,
             });
         }
         let mut u = state.space.scaled(&known.theta);

@@ -49,6 +49,9 @@ fn between_evaluations(criterion: &mut Criterion) {
         points_per_param: 3.0,
     };
     let mut group = criterion.benchmark_group("per evaluation");
+    group.sample_size(10);
+    group.warm_up_time(Duration::from_millis(500));
+    group.measurement_time(Duration::from_secs(2));
     for (d, m, model, name, max_points) in [
         (3, 30, Model::Linear, "linear", 400),
         (12, 65, Model::Linear, "linear", 1300),
@@ -58,7 +61,6 @@ fn between_evaluations(criterion: &mut Criterion) {
         (64, 640, curvature, "with curvature", 300),
         (3, 1_000_000, Model::Automatic, "default", 30),
     ] {
-        group.sample_size(10);
         group.bench_function(format!("{name}, d = {d}, m = {m}"), |bencher| {
             bencher.iter_custom(|iterations| {
                 (0..iterations)

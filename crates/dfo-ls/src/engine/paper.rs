@@ -272,7 +272,8 @@ impl<R: Clone> Engine<R> {
             let worst = far.map(|t| (t, best(t))).or_else(|| {
                 let all = others().map(|t| (t, best(t)));
                 let worst = all.max_by(|a, b| a.1.0.total_cmp(&b.1.0));
-                worst.filter(|(_, (value, _))| *value > limit)
+                // stricter than the check, since it is in the smaller ball
+                worst.filter(|(_, (value, _))| *value > limit * (1.0 - 1e-3))
             });
             let Some((t, (_, step))) = worst else {
                 break;

@@ -67,7 +67,8 @@ impl Model {
                 (step.step, step.curvature, end)
             }
             Self::Composite(composite) => {
-                let (v, curvature) = correct(composite, region, step.step, step.curvature);
+                let path = cauchy(composite, region, &first.gradient);
+                let (v, curvature) = correct(composite, region, [step.step, path], step.curvature);
                 let end = composite.gradient(&v);
                 (v, curvature, end)
             }
@@ -83,22 +84,37 @@ impl Model {
     }
 }
 
-/// Improves a step of the second-order model for the full quartic.
+/// A good point on the path of steepest descent: the radius is halved while that lowers the model.
+fn cauchy(model: &Composite, region: &Region<'_>, gradient: &[f64]) -> Vec<f64> {
+    let mut best = (0.0, vec![0.0; gradient.len()]);
+    let mut share = 1.0;
+    for _ in 0..40 {
+        let v = region.steepest(gradient, share);
+        let value = model.change(&v) + region.penalty(&v);
+        if value < best.0 {
+            best = (value, v);
+        } else if best.0 < 0.0 {
+            break;
+        }
+        share *= 0.5;
+    }
+    best.1
+}
+
+/// Improves the better of two steps, of the second-order model and on the path of steepest descent, for the full quartic.
 fn correct(
     model: &Composite,
     region: &Region<'_>,
-    mut v: Vec<f64>,
+    candidates: [Vec<f64>; 2],
     mut curvature: f64,
 ) -> (Vec<f64>, f64) {
     let value = |v: &[f64]| model.change(v) + region.penalty(v);
-    let mut best = value(&v);
-    let mut halvings = 0;
-    while !(best < 0.0) && halvings < 30 {
-        for entry in &mut v {
-            *entry *= 0.5;
-        }
-        best = value(&v);
-        halvings += 1;
+    let [newton, path] = candidates;
+    let mut best = value(&path);
+    let mut v = path;
+    let at_newton = value(&newton);
+    if !(best <= at_newton) {
+        (v, best) = (newton, at_newton);
     }
     if !(best < 0.0) {
         return (vec![0.0; v.len()], 0.0);

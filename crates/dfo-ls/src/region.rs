@@ -96,12 +96,24 @@ impl<'a> Region<'a> {
     }
 
     fn minimize_linear(&self, gradient: &[f64]) -> Vec<f64> {
+        self.steepest(gradient, 1.0)
+    }
+
+    /// Minimises `$g^\top v$` in a share of the radius: as `share` grows, the path of steepest descent.
+    pub(crate) fn steepest(&self, gradient: &[f64], share: f64) -> Vec<f64> {
+        let radius = share * self.radius;
         if matches!(self.feasible, FeasibleSet::Convex(_)) {
-            self.with_terms(false, |terms| {
-                minimize_linear_over(gradient, terms, self.radius)
-            })
+            self.with_terms(false, |terms| minimize_linear_over(gradient, terms, radius))
         } else {
-            minimize_linear(gradient, &self.ball_and_box())
+            let (lower, upper) = (&self.lower[..], &self.upper[..]);
+            minimize_linear(
+                gradient,
+                &BallAndBox {
+                    radius,
+                    lower,
+                    upper,
+                },
+            )
         }
     }
 

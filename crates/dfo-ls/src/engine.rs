@@ -331,3 +331,6 @@ struct Row {
     certified: bool,
     gradient: f64,
 }
+
+#[cfg(test)]
+mod tests;

@@ -182,3 +182,6 @@ impl Taylor {
         dot(&self.gradient, v) + 0.5 * dot(v, &image)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,3 +53,6 @@ impl RatioInterval {
         proven || fine
     }
 }
+
+#[cfg(test)]
+mod tests;

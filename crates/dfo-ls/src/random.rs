@@ -48,3 +48,6 @@ pub(crate) fn orthogonal_directions(dim: usize, seed: u64) -> Vec<Vec<f64>> {
     }
     basis
 }
+
+#[cfg(test)]
+mod tests;

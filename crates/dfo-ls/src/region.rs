@@ -174,3 +174,6 @@ impl<'a> Region<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

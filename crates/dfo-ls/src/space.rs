@@ -169,3 +169,6 @@ fn finite_width(lower: f64, upper: f64) -> f64 {
     let width = upper - lower;
     if width.is_finite() { width } else { f64::MAX }
 }
+
+#[cfg(test)]
+mod tests;

@@ -365,3 +365,6 @@ impl Row {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -128,3 +128,6 @@ impl<R: Clone> Engine<R> {
         restarts.automatic && tracker.vain >= limit
     }
 }
+
+#[cfg(test)]
+mod tests;

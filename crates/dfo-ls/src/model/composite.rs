@@ -199,3 +199,6 @@ impl Composite {
         sum.max(0.0).sqrt()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -236,3 +236,6 @@ fn symmetrize(matrix: &mut Matrix) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

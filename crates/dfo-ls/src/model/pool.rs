@@ -216,3 +216,6 @@ fn subtract(a: &[f64], b: &[f64], out: &mut [f64]) {
         *out = a - b;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+use super::super::State;
+use super::super::tests::Waves;
+use super::*;
+use crate::constraints::Problem;
+use crate::linalg::Matrix;
+use crate::linalg::tests::Random;
+use crate::{Dynamic, Evaluated, Options, Scaling};
+use proptest::prelude::*;
+
+/// Answers with errors as large as allowed, in random directions.
+fn answer(engine: &mut Engine<()>, waves: &Waves, random: &mut Random) {
+    for job in engine.ask() {
+        let mut residuals = waves.residuals(job.theta());
+        let error = random.vector(residuals.len());
+        let size = job.target().value().min(1.0);
+        let scale = size / norm(&error);
+        residuals
+            .iter_mut()
+            .zip(&error)
+            .for_each(|(r, e)| *r += scale * e);
+        let achieved = Accuracy::new(size).expect("a size");
+        job.answer(
+            &residuals,
+            Evaluated {
+                achieved,
+                work: 1,
+                resume: (),
+            },
+        );
+    }
+}
+
+/// `tell`, up to the point where the answers are in the set and nothing else has happened.
+fn absorb(engine: &mut Engine<()>) {
+    engine.collect();
+    assert!(engine.state.jobs.is_empty(), "all jobs were answered");
+    let queries = std::mem::take(&mut engine.state.queries);
+    let answers = queries
+        .into_iter()
+        .map(|query| engine.finish(query))
+        .collect();
+    if engine.state.termination.is_none() {
+        engine.absorb(answers);
+    }
+}
+
+fn steps(state: &State<()>) -> Vec<Vec<f64>> {
+    state
+        .set
+        .iter()
+        .map(|&slot| state.step_to(&state.pool.get(slot).u))
+        .collect()
+}
+
+/// What "fully linear" must mean.
+///
+/// With `$e_t = \tilde r_t - \tilde r_k - J(x_k)(y_t - x_k)$`, and since `$\sum_t g_t = 0$` and `$\sum_t (y_t - x_k) g_t^\top = I$`, the model's
+/// Jacobian is `$\sum_t \tilde r_t g_t^\top = J(x_k) + \sum_{t \ne k} e_t g_t^\top$`. Taylor's theorem gives
+/// `$\|e_t\| \le \tfrac12 L_J \|y_t - x_k\|^2 + 2c\Delta^2 \le (\tfrac12 L_J + 2c)\Delta^2$`. For `$t \ne k$`, `$\ell_t(x_k + s) = g_t^\top s$`, which
+/// attains `$\|g_t\|\Delta$` in the ball, so `$\|g_t\| \le \Lambda/\Delta$`. Together
+/// `$\|\tilde J - J\|_F \le d\,\Lambda\,(\tfrac12 L_J + 2c)\,\Delta$`, and for the gradient `$2\tilde J^\top \tilde r_k$`
+/// `$\|\tilde g - \nabla f\| \le 2\|\tilde J - J\|\,\|\tilde r_k\| + 2\|J\|\,c\Delta^2$`.
+fn check(
+    engine: &Engine<()>,
+    waves: &Waves,
+    constant: f64,
+    limit: f64,
+    bounded: bool,
+) -> Result<(), TestCaseError> {
+    let state = &engine.state;
+    let (d, delta) = (state.dim(), state.delta);
+    prop_assert_eq!(state.set.len(), d + 1);
+    let linear = state.linear.as_ref().expect("polynomials");
+    let center = state.center_position();
+    for (t, step) in steps(state).iter().enumerate() {
+        prop_assert!(norm(step) <= delta * (1.0 + 1e-12), "point {t}");
+        let accuracy = state.pool.get(state.set[t]).accuracy.value();
+        prop_assert!(
+            accuracy <= constant * delta * delta * (1.0 + 1e-12),
+            "accuracy {accuracy}"
+        );
+        // the largest value in a ball without bounds; the bound below does not need that of the incumbent
+        let largest = norm(linear.gradient(t)) * delta;
+        let fine = bounded || t == center || largest <= limit * (1.0 + 1e-9);
+        prop_assert!(fine, "{largest} {limit}");
+    }
+    if bounded {
+        return Ok(());
+    }
+    let incumbent = state.incumbent();
+    let exact = waves.jacobian(&incumbent.theta);
+    let model = Matrix::from_fn(waves.len(), d, |i, j| {
+        (0..=d)
+            .map(|t| state.pool.get(state.set[t]).residuals[i] * linear.gradient(t)[j])
+            .sum()
+    });
+    let error: Vec<f64> = model
+        .as_slice()
+        .iter()
+        .zip(exact.as_slice())
+        .map(|(a, b)| a - b)
+        .collect();
+    let bound = d as f64 * limit * (0.5 * waves.lipschitz() + 2.0 * constant) * delta;
+    prop_assert!(
+        norm(&error) <= bound * (1.0 + 1e-9),
+        "{} {bound}",
+        norm(&error)
+    );
+    let mut gradient = vec![0.0; d];
+    exact.mul_vec_transposed(&waves.residuals(&incumbent.theta), &mut gradient);
+    let slope = linear.slope(&state.pool, &state.set, center);
+    let wrong: Vec<f64> = slope
+        .iter()
+        .zip(&gradient)
+        .map(|(a, b)| 2.0 * (a - b))
+        .collect();
+    let most = 2.0 * bound * norm(&incumbent.residuals)
+        + 2.0 * norm(exact.as_slice()) * constant * delta * delta;
+    prop_assert!(
+        norm(&wrong) <= most * (1.0 + 1e-9),
+        "{} {most}",
+        norm(&wrong)
+    );
+    let claimed = engine.gradient_norm();
+    prop_assert!((claimed - 2.0 * norm(&slope)).abs() <= 1e-9 * claimed);
+    Ok(())
+}
+
+/// A problem and the parameters of the paper.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    seed: u64,
+    d: usize,
+    more: usize,
+    height: f64,
+    constant: f64,
+    limit: f64,
+    epsilon: f64,
+    bounded: bool,
+}
+
+/// Runs, and counts how often a model was made fully linear, and how often one was.
+fn run(case: Case) -> Result<(u32, u32), TestCaseError> {
+    let Case {
+        d,
+        constant,
+        limit,
+        bounded,
+        ..
+    } = case;
+    let mut random = Random::new(case.seed);
+    let waves = Waves::new(&mut random, d, d + case.more, case.height);
+    let mut options = Options::paper();
+    options.algorithm = Algorithm::Paper(PaperParameters {
+        epsilon: case.epsilon,
+        poisedness: limit,
+    });
+    options.accuracy = AccuracyControl::Dynamic(Dynamic {
+        model_constant: Some(constant),
+        ..Dynamic::default()
+    });
+    options.scaling = Scaling::Given(vec![1.0; d]);
+    options.trust_region.initial_radius = 0.5;
+    options.trust_region.final_radius = 1e-4;
+    options.budget.max_points = Some(400);
+    let mut problem = Problem::new(random.vector(d));
+    if bounded {
+        problem = problem
+            .with_bounds(vec![-1.2; d], vec![1.1; d])
+            .expect("valid bounds");
+    }
+    let mut engine = Engine::new(problem, waves.len(), options).expect("a valid problem");
+    let (mut made, mut seen) = (0, 0);
+    while !engine.ask().is_empty() {
+        answer(&mut engine, &waves, &mut random);
+        let improving = matches!(engine.state.phase, Phase::Paper(Stage::Improve(_)));
+        absorb(&mut engine);
+        if engine.state.termination.is_some() || engine.state.exhausted.is_some() {
+            break;
+        }
+        let iterating = matches!(engine.state.phase, Phase::Paper(_));
+        if iterating && engine.refresh_model_basis() && engine.state.linear.is_some() {
+            let said = engine.is_fully_linear(engine.state.delta);
+            if improving {
+                // one round is enough, up to the margin that keeps points inside
+                made += 1;
+                let slack = limit * 1.001;
+                check(&engine, &waves, constant, slack, bounded)?;
+                let found = engine.poisedness_of_others(engine.state.delta);
+                prop_assert!(
+                    found.is_some_and(|found| found <= slack),
+                    "{found:?} {limit}"
+                );
+            }
+            if said {
+                seen += 1;
+                check(&engine, &waves, constant, limit, bounded)?;
+            }
+        }
+        engine.advance();
+    }
+    Ok((made, seen))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn models_are_fully_linear_when_they_are_said_to_be(
+        seed in any::<u64>(), d in 1_usize..5, more in 0_usize..4, height in 0.1..2.0_f64, constant in 0.1..3.0_f64,
+        limit in 1.1..10.0_f64, epsilon in prop_oneof![Just(1e-5), 0.1..10.0_f64], bounded in any::<bool>(),
+    ) {
+        run(Case { seed, d, more, height, constant, limit, epsilon, bounded })?;
+    }
+}
+
+/// The test above looks at something.
+#[test]
+fn models_are_made_fully_linear() {
+    let (mut made, mut seen) = (0, 0);
+    for seed in 0..20 {
+        let case = Case {
+            seed,
+            d: 3,
+            more: 1,
+            height: 1.5,
+            constant: 1.0,
+            limit: 2.0,
+            epsilon: 0.1,
+            bounded: seed % 2 == 0,
+        };
+        let counts = run(case).expect("all promises kept");
+        made += counts.0;
+        seen += counts.1;
+    }
+    assert!(made >= 20 && seen >= 100, "{made} {seen}");
+}

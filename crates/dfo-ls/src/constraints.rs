@@ -41,7 +41,7 @@ impl Problem {
         }
     }
 
-    /// With `$l \le \theta \le u$`. Infinite bounds are none; equal bounds fix a parameter.
+    /// With `$l \le \theta \le u$`, in place of bounds given before. Infinite bounds are none; equal bounds fix a parameter.
     ///
     /// # Errors
     /// When a bound is NaN, bounds are crossed, or the lengths differ.

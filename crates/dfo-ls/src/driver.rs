@@ -19,7 +19,8 @@ pub fn minimize<O: ResidualOracle>(
     minimize_observed(oracle, problem, options, |_| ControlFlow::Continue(()))
 }
 
-/// Minimises `$\|r(\theta)\|^2$`, and shows every iteration to `observe`, which may end the run.
+/// Minimises `$\|r(\theta)\|^2$`, and shows every iteration to `observe`, which may end the run. The first is shown when the points
+/// around the start have been evaluated.
 ///
 /// # Errors
 /// When the problem or an option is invalid; nothing was evaluated then.
@@ -42,6 +43,10 @@ pub fn drive<O: ResidualOracle>(
     oracle: &mut O,
     mut observe: impl FnMut(&Iteration) -> ControlFlow<()>,
 ) {
+    if oracle.num_residuals() != engine.state().num_residuals() {
+        let reason = "the oracle has another number of residuals than the engine".to_owned();
+        engine.stop(Termination::OracleFailed { reason });
+    }
     let max_time = engine.options().budget.max_time;
     let begin = Instant::now();
     loop {

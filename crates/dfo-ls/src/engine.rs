@@ -22,7 +22,7 @@ use crate::model::linear::Linear;
 use crate::model::pool::{Point, Pool};
 use crate::report::{EvalRecord, Iteration, Limit, StepKind, Termination};
 use crate::space::Space;
-use crate::{Accuracy, Job, ObjectiveInterval, Options};
+use crate::{Accuracy, Algorithm, Budget, Job, ObjectiveInterval, Options};
 use initial::Build;
 use practical::{Control, Trial};
 
@@ -121,7 +121,7 @@ impl<R: Clone> Engine<R> {
     /// The evaluations that are wanted now; empty when the run has ended. They are independent of each other.
     pub fn ask(&mut self) -> &mut [Job<R>] {
         if self.state.termination.is_some() {
-            self.state.jobs.clear();
+            return &mut [];
         }
         &mut self.state.jobs
     }
@@ -149,7 +149,38 @@ impl<R: Clone> Engine<R> {
     /// Ends the run.
     pub fn stop(&mut self, why: Termination) {
         self.state.termination.get_or_insert(why);
-        self.state.jobs.clear();
+    }
+
+    /// Goes on with a run that was stopped, or whose budget is spent, with another budget for all of it. Runs that ended for other
+    /// reasons stay ended.
+    pub fn extend(&mut self, budget: Budget) {
+        let derived = self.state.options.budget.max_points;
+        self.state.options.budget = Budget {
+            max_points: budget.max_points.or(derived),
+            ..budget
+        };
+        let goes_on = matches!(
+            self.state.termination,
+            Some(Termination::Stopped | Termination::Exhausted(_))
+        );
+        if !goes_on {
+            return;
+        }
+        self.state.termination = None;
+        self.state.exhausted = None;
+        if !self.state.jobs.is_empty() {
+            return;
+        }
+        // what was wanted next was never asked for
+        if self.state.set.is_empty() {
+            self.begin(Vec::new());
+        } else {
+            self.state.phase = match self.state.options.algorithm {
+                Algorithm::Practical => Phase::Iterate,
+                Algorithm::Paper(_) => Phase::Paper(paper::Stage::default()),
+            };
+            self.advance();
+        }
     }
 
     /// Why the run has ended, if it has.
@@ -221,6 +252,12 @@ struct Failure {
 }
 
 impl<R> State<R> {
+    /// The length of the residual vector.
+    #[must_use]
+    pub const fn num_residuals(&self) -> usize {
+        self.num_residuals
+    }
+
     fn dim(&self) -> usize {
         self.space.dim()
     }

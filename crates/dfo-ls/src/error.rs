@@ -55,6 +55,9 @@ pub enum SetupError {
     /// Every parameter is fixed by equal bounds.
     #[error("all bounds are equal: no parameter is left to find")]
     AllFixed,
+    /// The point nearest to all sets is not in all of them.
+    #[error("the sets have no point in common, as far as alternating projections can tell")]
+    NoCommonPoint,
     /// An option is out of range.
     #[error("option `{option}` is {found}, but must be {expected}")]
     Option {

@@ -28,10 +28,9 @@
 //! assert!(report.termination.is_success());
 //!
 //! // 500.2 +- 0.9 and 1.0006e-6 +- 0.0028e-6
-//! let covariance = report.covariance().expect("more data than parameters");
+//! let errors = report.standard_errors().expect("more data than parameters");
 //! for (j, truth) in [500.0, 1e-6].into_iter().enumerate() {
-//!     let standard_error = covariance[j][j].sqrt();
-//!     assert!((report.theta[j] - truth).abs() < 2.0 * standard_error && standard_error < 0.01 * truth);
+//!     assert!((report.theta[j] - truth).abs() < 2.0 * errors[j] && errors[j] < 0.01 * truth);
 //! }
 //! # Ok::<(), dfo_ls::SetupError>(())
 //! ```
@@ -164,11 +163,14 @@
 //! # Save and resume
 //!
 //! With the feature `serde`, all that an engine knows can be saved after any [`tell`](Engine::tell), and continued bit for bit. Only
-//! projections and the regulariser, which are code, are given again, with the problem.
+//! projections and the regulariser, which are code, are given again, with the problem. A run that was stopped or whose budget is spent
+//! goes on after [`Engine::extend`].
 //!
 //! ```
 //! # #[cfg(feature = "serde")] {
-//! use dfo_ls::{Engine, FnOracle, Options, Problem, ResidualOracle, State, minimize};
+//! use std::ops::ControlFlow;
+//!
+//! use dfo_ls::{Engine, FnOracle, Options, Problem, ResidualOracle, State, drive, minimize};
 //!
 //! let mut rosenbrock = FnOracle::new(2, |theta: &[f64], residuals: &mut [f64]| {
 //!     residuals[0] = 10.0 * (theta[1] - theta[0] * theta[0]);
@@ -187,10 +189,7 @@
 //!
 //! let state: State<()> = serde_json::from_str(&saved)?;
 //! let mut engine = Engine::from_state(problem(), state)?;
-//! while !engine.ask().is_empty() {
-//!     rosenbrock.evaluate(engine.ask());
-//!     engine.tell();
-//! }
+//! drive(&mut engine, &mut rosenbrock, |_| ControlFlow::Continue(()));
 //! let report = engine.into_report();
 //! assert_eq!(report.theta, uninterrupted.theta);
 //! assert_eq!(report.evaluations, uninterrupted.evaluations);
@@ -206,7 +205,8 @@
 //! |---|---|
 //! | smooth, exact or with a known error | `Options::default()` |
 //! | fits to data with errors of their own | `trust_region.final_radius` of 1e-3 to 1e-5: the rest is below the errors |
-//! | random noise | `Options::noisy()`; `noise.level` if it is known; `noise.samples` to average; more points in [`Regression`](Model::Regression) |
+//! | random noise | `Options::noisy()`, and bounds or units ([`Scaling::Given`]), because noise hides what small steps do; `noise.level` if it is known, otherwise all of the budget is used; `noise.samples` to average |
+//! | an exact simulator that may fail | [`InexactFn`], returning `Ok(Evaluated::exact())` or an [`EvalError`] |
 //! | expensive, several at a time | `batch`, as many as run at once; [`Problem::with_known`] for earlier results; `budget` |
 //! | many parameters | the default, which gives up curvature beyond 64; `initial.num_directions` to begin before all have been tried |
 //! | a million residuals | `model` [`Linear`](Model::Linear): it keeps `$d + 3$` residual vectors, the default `$4d + 4$` |
@@ -221,7 +221,8 @@
 //!
 //! **Accuracy** is the Euclidean norm of the error of the whole residual vector, never squared, never an error of `$f$`; [`Accuracy`]
 //! converts. What is asked for is a wish: a worse answer is used as it is, a better one is welcome. A claim is believed. Where more than
-//! the oracle can give would be needed for a decision, the run ends with [`Termination::AccuracyFloor`].
+//! the oracle can give would be needed for a decision, the run ends with [`Termination::AccuracyFloor`]: the usual end if
+//! `trust_region.final_radius` asks for more than the simulator's rounding allows.
 //!
 //! **Work** has the oracle's own unit (iterations, seconds, money), is only added up, and counts what failed. A continued evaluation
 //! counts what it added.
@@ -230,14 +231,15 @@
 //! over samples or made more accurate later. Budgets: [`Budget`]; if there is none, `$100(d+1)$` points.
 //!
 //! **Failures.** Residuals that are NaN or infinite, [`EvalError::Reject`], the wrong number of residuals and, in [`Job::run`], a panic
-//! cost one point: the solver goes elsewhere. [`EvalError::Abort`] ends the run. A run that began always has a [`Report`], with the
+//! cost one point: the solver takes shorter steps, and other ones. It does not learn where evaluations fail, and may end there
+//! ([`Termination::Blocked`]): known limits belong into bounds. [`EvalError::Abort`] ends the run. A run that began always has a [`Report`], with the
 //! best point and everything that was evaluated; an `Err` means that nothing was.
 //!
 //! **Feasibility.** No point outside the bounds or outside a set is ever evaluated. With several sets, Dykstra's method finds the
 //! nearest point of their intersection, up to rounding unless they hardly meet.
 //!
 //! **Determinism.** The same answers lead to the same questions, bit for bit, in whatever order and on however many threads a batch is
-//! answered. Random directions come from a seed. Only [`minimize`] has a clock, and looks at it only for `budget.max_time`.
+//! answered. Random directions come from a seed. Only [`drive`] and [`minimize`] have a clock, and look at it only for `budget.max_time`.
 //!
 //! # What is where
 //!
@@ -246,7 +248,7 @@
 //! - Who computes residuals: [`ResidualOracle`], or a closure in [`FnOracle`] or [`InexactFn`]. What it gets: [`Job`], [`Request`],
 //!   [`Start`], [`Purpose`]. What it gives: [`Evaluated`] with its [`Accuracy`], or [`EvalError`].
 //! - How to solve: [`Options`], with a field for each group. What is wrong with them: [`SetupError`].
-//! - Who drives: [`minimize`], [`minimize_observed`], or you with an [`Engine`] and its [`State`].
+//! - Who drives: [`minimize`], [`minimize_observed`], [`drive`], or you with an [`Engine`] and its [`State`].
 //! - What comes back: [`Report`] with [`ObjectiveInterval`], [`Jacobian`], [`Termination`], and the history in [`Iteration`] and
 //!   [`EvalRecord`].
 //! - Problems to try it on: [`testing`].

@@ -15,6 +15,7 @@ use crate::Accuracy;
 /// [`Options::noisy`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Options {
     /// Which algorithm.
@@ -109,6 +110,7 @@ pub enum Algorithm {
 /// `gamma_dec` and `gamma_inc`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct PaperParameters {
     /// The criticality phase begins where `$\|g^k\| \le \epsilon$` (for the objective in scaled parameters).
@@ -153,6 +155,7 @@ pub enum Model {
 /// Radii and acceptance. Names follow the paper.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct TrustRegion {
     /// `$\Delta^0$`.
@@ -219,6 +222,7 @@ impl Default for AccuracyControl {
 /// Accuracy just as decisions need it.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Dynamic {
     /// `$\eta_1'$`: the ratio of achieved to predicted decrease is known to within `$2\eta_1'$`, unless its class is proven
@@ -256,6 +260,7 @@ impl Default for Dynamic {
 /// largest objective in the set, accuracy is taken as asked and not as achieved, and old inaccurate points stay in the model.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct ExperimentRules {
     /// `$\eta_1'$`.
@@ -296,6 +301,7 @@ pub enum WarmStart {
 /// The points around the start.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Initial {
     /// In which directions.
@@ -338,6 +344,7 @@ pub enum Scaling {
 /// Random noise in the residuals.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Noise {
     /// How strong, if that is known: then a run ends, or restarts, when all points are equal up to noise.
@@ -346,7 +353,8 @@ pub struct Noise {
     pub samples: Samples,
 }
 
-/// The standard deviation of the objective.
+/// The standard deviation of the objective. Independent noise of standard deviation `$\sigma$` in every residual gives the objective
+/// about `$2\sigma\sqrt f$`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -378,6 +386,7 @@ pub enum Samples {
 /// Starting again around the best point: the lower radius is reset and the points nearest to the incumbent are moved apart.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Restarts {
     /// The run ends after this many restarts in a row without a better point.
@@ -401,6 +410,7 @@ impl Default for Restarts {
 /// When progress counts as slow: `$\log f$` falls by less than `rate` per successful iteration, averaged over `history` of them.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct SlowProgress {
     /// The rate.
@@ -424,6 +434,7 @@ impl Default for SlowProgress {
 /// What may be spent.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Budget {
     /// At most this many different points; `None`: `$100(d+1)$`.
@@ -432,7 +443,8 @@ pub struct Budget {
     pub max_evaluations: Option<u64>,
     /// At most this much work, in the oracle's unit. The evaluation that crosses the limit is the last.
     pub max_work: Option<u64>,
-    /// At most this long; measured by [`minimize`](crate::minimize), not by the engine, which has no clock.
+    /// At most this long, looked at between batches of evaluations (the first has as many as there are parameters). Measured by
+    /// [`minimize`](crate::minimize) and [`drive`](crate::drive), not by the engine, which has no clock.
     pub max_time: Option<Duration>,
 }
 
@@ -450,6 +462,7 @@ impl Default for Batch {
 /// What is computed for the record only.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Diagnostics {
     /// The poisedness of the interpolation set in every iteration.

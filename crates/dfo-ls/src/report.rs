@@ -6,7 +6,6 @@ use crate::{Accuracy, Options, Purpose};
 
 /// The outcome of a run. Every run that began has one, however it ended.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[must_use]
 #[non_exhaustive]
 pub struct Report {
@@ -58,7 +57,9 @@ impl Report {
     /// The covariance of the parameters in a fit to data with independent errors of equal variance:
     /// `$\hat\sigma^2 (J^\top J)^{-1}$`, `$\hat\sigma^2 = \|r\|^2 / (m - d)$`, rows and columns in the order of the parameters.
     ///
-    /// `None` unless there are more residuals than parameters and the Jacobian has full rank. Fixed parameters have zeros.
+    /// `None` unless there are more residuals than parameters and the Jacobian has full rank. Fixed parameters have zeros; one that
+    /// ended on a bound counts as free. The Jacobian is that of the last model, over the last radius: if the simulator itself is
+    /// noisy, it says nothing at that radius, and neither does this.
     #[must_use]
     pub fn covariance(&self) -> Option<Vec<Vec<f64>>> {
         self.jacobian
@@ -72,11 +73,16 @@ impl Report {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Jacobian {
     columns: Vec<Vec<f64>>,
+    /// Parameters fixed by their bounds.
+    fixed: Vec<usize>,
 }
 
+/// A variance this many times that of a parameter alone means that only a combination of parameters is determined.
+const DEPENDENT: f64 = 1e11;
+
 impl Jacobian {
-    pub(crate) const fn new(columns: Vec<Vec<f64>>) -> Self {
-        Self { columns }
+    pub(crate) const fn new(columns: Vec<Vec<f64>>, fixed: Vec<usize>) -> Self {
+        Self { columns, fixed }
     }
 
     /// The derivatives of all residuals by parameter `j`.
@@ -97,8 +103,11 @@ impl Jacobian {
     /// `$\hat\sigma^2 (J^\top J)^{-1}$`. Columns are scaled to norm one first: parameters may have very different units.
     fn covariance(&self, residuals: &[f64]) -> Option<Vec<Vec<f64>>> {
         let norms: Vec<f64> = self.columns.iter().map(|column| norm(column)).collect();
-        let free: Vec<usize> = (0..norms.len()).filter(|&j| norms[j] > 0.0).collect();
-        if residuals.len() <= free.len() {
+        let free: Vec<usize> = (0..norms.len())
+            .filter(|j| !self.fixed.contains(j))
+            .collect();
+        let seen = free.iter().all(|&j| norms[j] > 0.0);
+        if !seen || residuals.len() <= free.len() {
             return None;
         }
         #[expect(clippy::cast_precision_loss, reason = "a count")]
@@ -114,6 +123,9 @@ impl Jacobian {
                 .map(|a| f64::from(u8::from(a == b)))
                 .collect();
             factor.solve_in_place(&mut column);
+            if !(column[b] <= DEPENDENT) {
+                return None;
+            }
             for (entry, &i) in column.iter().zip(&free) {
                 covariance[i][j] = variance * entry / norms[i] / norms[j];
             }
@@ -140,6 +152,9 @@ pub enum Termination {
     Slow,
     /// A limit of the budget was reached.
     Exhausted(Limit),
+    /// Steps to better points could not be evaluated until the radius was at its final value. Bounds that keep out what cannot be
+    /// evaluated help.
+    Blocked,
     /// A decision needs more accuracy than the oracle gives.
     AccuracyFloor {
         /// What was asked for.

@@ -1,7 +1,7 @@
 //! Scaled parameters: the solver works with `$u$`, the user with `$\theta_j = \theta^0_j + s_j u_j$`.
 
 use crate::constraints::FeasibleSet;
-use crate::linalg::max_abs;
+use crate::linalg::{max_abs, norm};
 use crate::options::Scaling;
 use crate::subproblem::{BoxedProx, Prox, Terms, prox_of_sum};
 
@@ -27,13 +27,7 @@ impl Space {
         scaling: &Scaling,
         one_unit: bool,
     ) -> Self {
-        let bound = |bounds: &[f64], j: usize| Some(bounds[j]).filter(|b| b.is_finite());
-        let (lower, upper): (Vec<_>, Vec<_>) = match feasible {
-            FeasibleSet::Box(bounds) => (0..start.len())
-                .map(|j| (bound(bounds.lower(), j), bound(bounds.upper(), j)))
-                .unzip(),
-            _ => (vec![None; start.len()], vec![None; start.len()]),
-        };
+        let (lower, upper) = bounds_of(feasible, start.len());
         let mut origin = start.to_vec();
         for (j, entry) in origin.iter_mut().enumerate() {
             *entry = entry.max(lower[j].unwrap_or(f64::NEG_INFINITY));
@@ -56,6 +50,15 @@ impl Space {
             free,
             origin,
         }
+    }
+
+    /// Whether the free parameters have these bounds, and the others are fixed by them.
+    pub(crate) fn has_bounds_of(&self, feasible: &FeasibleSet) -> bool {
+        let (lower, upper) = bounds_of(feasible, self.origin.len());
+        (0..self.origin.len()).all(|j| match self.free.iter().position(|&k| k == j) {
+            Some(k) => self.lower[k] == lower[j] && self.upper[k] == upper[j],
+            None => lower[j] == Some(self.origin[j]) && upper[j] == lower[j],
+        })
     }
 
     /// How many parameters are free.
@@ -136,6 +139,27 @@ impl Space {
     pub(crate) fn set_origin(&mut self, origin: Vec<f64>) {
         self.origin = origin;
     }
+}
+
+/// Finite bounds of all parameters.
+fn bounds_of(feasible: &FeasibleSet, len: usize) -> (Vec<Option<f64>>, Vec<Option<f64>>) {
+    let bound = |bounds: &[f64], j: usize| Some(bounds[j]).filter(|b| b.is_finite());
+    match feasible {
+        FeasibleSet::Box(bounds) => (0..len)
+            .map(|j| (bound(bounds.lower(), j), bound(bounds.upper(), j)))
+            .unzip(),
+        FeasibleSet::Free | FeasibleSet::Convex(_) => (vec![None; len], vec![None; len]),
+    }
+}
+
+/// Whether `theta` is in all `sets`, up to what projections round.
+pub(crate) fn contain(sets: &[Box<dyn crate::Projection>], theta: &[f64]) -> bool {
+    sets.iter().all(|set| {
+        let mut nearest = theta.to_vec();
+        set.project(&mut nearest);
+        let moved: Vec<f64> = nearest.iter().zip(theta).map(|(a, b)| a - b).collect();
+        norm(&moved) <= 1e-6 * norm(theta).max(f64::MIN_POSITIVE)
+    })
 }
 
 /// Projects onto the intersection of `sets`.

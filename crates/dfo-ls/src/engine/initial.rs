@@ -371,7 +371,8 @@ impl<R: Clone> Engine<R> {
         }
         let difference = state.difference(point);
         if difference <= INVISIBLE * norm(&start.residuals) {
-            return Some((j, ENLARGE));
+            // no difference at all: nothing depends on it
+            return (difference > 0.0).then_some((j, ENLARGE));
         }
         // a unit of its own, from a start that happens to be small
         let units = state.space.units();

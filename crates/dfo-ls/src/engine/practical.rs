@@ -30,6 +30,8 @@ pub(super) struct Control {
     pub(super) restarts: super::restart::RestartTracker,
     /// Why the start could not be evaluated.
     pub(super) start_failure: Option<String>,
+    /// Whether the last step could not be evaluated.
+    pub(super) blocked: bool,
     /// Geometry points in a row that could not be evaluated.
     pub(super) geometry_failures: u32,
     /// How often in a row the paper's model was improved in vain.
@@ -84,8 +86,10 @@ impl<R: Clone> Engine<R> {
         if eager && step.decrease > 0.0 && self.sharpen_incumbent(step.decrease) {
             return;
         }
+        // less than rounding hides
+        let least = 4.0 * f64::EPSILON * self.state.incumbent().objective;
         let short = !(length >= self.state.options.trust_region.safety * self.state.rho)
-            || !(step.decrease > 0.0);
+            || !(step.decrease > least);
         if growing {
             self.grow(&step, short);
         } else if short {
@@ -213,12 +217,14 @@ impl<R: Clone> Engine<R> {
         let (delta, rho) = (self.state.delta, self.state.rho);
         let rules = &self.state.options.trust_region;
         self.state.delta = radius::after_step(delta, rho, 0.5 * delta, f64::NEG_INFINITY, rules);
+        self.state.control.blocked = true;
         self.record(StepKind::Failed, trial.row(None, true));
         self.after_bad_step(delta, rho, f64::NEG_INFINITY);
     }
 
     /// The step is decided: the radius, the set and the incumbent follow.
     fn conclude(&mut self, trial: &Trial<R>, point: Point<R>, ratio: f64, certified: bool) {
+        self.state.control.blocked = false;
         let (delta, rho) = (self.state.delta, self.state.rho);
         let length = norm(&trial.step).min(delta);
         let achieved = self.state.incumbent().objective - point.objective;
@@ -318,7 +324,12 @@ impl<R: Clone> Engine<R> {
     pub(super) fn reduce_radius(&mut self) {
         let rules = &self.state.options.trust_region;
         if self.state.rho <= rules.final_radius {
-            self.finish_or_restart(Termination::RadiusReached);
+            let why = if self.state.control.blocked {
+                Termination::Blocked
+            } else {
+                Termination::RadiusReached
+            };
+            self.finish_or_restart(why);
             return;
         }
         (self.state.rho, self.state.delta) = radius::reduce(self.state.rho, rules);

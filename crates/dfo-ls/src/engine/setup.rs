@@ -5,7 +5,7 @@ use super::{Engine, Phase, State};
 use crate::constraints::{FeasibleSet, Problem};
 use crate::model::pool::{Point, Pool};
 use crate::options::{Model, Scaling};
-use crate::space::{Space, project};
+use crate::space::{Space, contain, project};
 use crate::{Options, SetupError};
 
 /// Up to this many parameters, models with curvature are worth their time.
@@ -55,7 +55,20 @@ impl<R: Clone> Engine<R> {
                     found: origin[index],
                 });
             }
+            if !contain(sets, &origin) {
+                return Err(SetupError::NoCommonPoint);
+            }
             space.set_origin(origin);
+        }
+        if let Some(h) = &regularizer {
+            let found = h.value(&space.theta(&vec![0.0; space.dim()]));
+            if !found.is_finite() {
+                return Err(SetupError::NotFinite {
+                    argument: "the regulariser at start",
+                    index: 0,
+                    found,
+                });
+            }
         }
         let options = resolve(options, space.dim());
         let radius = options.trust_region.initial_radius;
@@ -109,7 +122,8 @@ impl<R: Clone> Engine<R> {
     /// Continues a saved run of `problem`, of which only projections and regulariser are used: the rest is in the state.
     ///
     /// # Errors
-    /// When the state belongs to a problem with another number of parameters, or projections or the regulariser are missing.
+    /// When the state belongs to a problem with another number of parameters or other bounds, or projections or the regulariser are
+    /// missing.
     pub fn from_state(problem: Problem, state: State<R>) -> Result<Self, SetupError> {
         if problem.start.len() != state.space.num_params() {
             return Err(SetupError::StateMismatch {
@@ -124,6 +138,9 @@ impl<R: Clone> Engine<R> {
             return Err(SetupError::StateMismatch {
                 what: "whether there are projections or a regulariser",
             });
+        }
+        if !state.space.has_bounds_of(&problem.feasible) {
+            return Err(SetupError::StateMismatch { what: "a bound" });
         }
         Ok(Self {
             feasible: problem.feasible,

@@ -122,9 +122,10 @@ impl Options {
                 check_option(
                     "accuracy.model_constant",
                     dynamic.model_constant,
+                    "positive and finite",
                     is_positive,
                 )?;
-                check_option("accuracy.stale", dynamic.stale, |s| s >= 1.0)
+                check_option("accuracy.stale", dynamic.stale, "at least 1", |s| s >= 1.0)
             }
             AccuracyControl::Experiments(rules) => {
                 check(
@@ -200,6 +201,16 @@ impl Options {
         if let Samples::Fixed(0) | Samples::Growing { max: 0 } = self.noise.samples {
             return Err(out_of_range("noise.samples", 0.0, "at least 1"));
         }
+        if let (Samples::Fixed(samples), Some(most)) =
+            (self.noise.samples, self.budget.max_evaluations)
+            && u64::from(samples) > most
+        {
+            return Err(SetupError::Conflict {
+                first: "noise.samples",
+                second: "budget.max_evaluations",
+                why: "not even one point could be evaluated",
+            });
+        }
         if let Some(slow) = &self.slow {
             check("slow.rate", slow.rate, "zero or positive", |r| r >= 0.0)?;
             if slow.history == 0 {
@@ -209,7 +220,7 @@ impl Options {
         if self.batch.0 == 0 {
             return Err(out_of_range("batch", 0.0, "at least 1"));
         }
-        check_option("target", self.target, f64::is_finite)?;
+        check_option("target", self.target, "finite", f64::is_finite)?;
         let zero = |limit: Option<u64>| limit == Some(0);
         for (option, is_zero) in [
             ("budget.max_points", zero(self.budget.max_points)),
@@ -269,9 +280,8 @@ fn check(
 fn check_option(
     option: &'static str,
     value: Option<f64>,
+    expected: &'static str,
     allowed: impl FnOnce(f64) -> bool,
 ) -> Result<(), SetupError> {
-    value.map_or(Ok(()), |value| {
-        check(option, value, "in its range", allowed)
-    })
+    value.map_or(Ok(()), |value| check(option, value, expected, allowed))
 }

@@ -4,10 +4,11 @@
 //! the Jacobian of all residuals, and its normal matrix.
 
 use std::hint::black_box;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use dfo_ls::{FnOracle, Model, Options, Problem, minimize};
+use dfo_ls::{Engine, FnOracle, Model, Options, Problem, drive};
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 
@@ -38,10 +39,12 @@ fn overhead(d: usize, m: usize, model: Model, max_points: u64) -> Duration {
     let mut options = Options::default();
     options.model = model;
     options.budget.max_points = Some(max_points);
-    let report = minimize(&mut oracle, Problem::new(vec![0.5; d]), options).expect("valid");
-    let _ = black_box(report);
+    let mut engine = Engine::new(Problem::new(vec![0.5; d]), m, options).expect("valid");
+    drive(&mut engine, &mut oracle, |_| ControlFlow::Continue(()));
+    let end = Instant::now();
+    let _ = black_box(engine.into_report());
     let (begin, before) = first_model.expect("the first model is complete");
-    (begin.elapsed() - (inside - before)) / (calls - u32::try_from(d).expect("small") - 1)
+    ((end - begin) - (inside - before)) / (calls - u32::try_from(d).expect("small") - 1)
 }
 
 fn between_evaluations(criterion: &mut Criterion) {

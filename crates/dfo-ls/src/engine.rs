@@ -369,5 +369,18 @@ struct Row {
     gradient: f64,
 }
 
+impl Row {
+    /// Of an iteration without a step.
+    const fn without_step(gradient: f64) -> Self {
+        Self {
+            step: None,
+            predicted: None,
+            ratio: None,
+            certified: true,
+            gradient,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

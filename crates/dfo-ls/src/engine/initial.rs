@@ -396,16 +396,7 @@ impl<R: Clone> Engine<R> {
         }
         self.refresh_model_basis();
         let gradient = self.gradient_norm();
-        self.record(
-            StepKind::Initial,
-            Row {
-                step: None,
-                predicted: None,
-                ratio: None,
-                certified: true,
-                gradient,
-            },
-        );
+        self.record(StepKind::Initial, Row::without_step(gradient));
         self.state.phase = match self.state.options.algorithm {
             Algorithm::Practical => Phase::Iterate,
             Algorithm::Paper(_) => Phase::Paper(super::paper::Stage::default()),

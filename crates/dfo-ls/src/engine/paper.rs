@@ -354,17 +354,5 @@ impl<R: Clone> Engine<R> {
     }
 }
 
-impl Row {
-    const fn without_step(gradient: f64) -> Self {
-        Self {
-            step: None,
-            predicted: None,
-            ratio: None,
-            certified: true,
-            gradient,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -64,16 +64,7 @@ impl<R: Clone> Engine<R> {
         self.state.control.iteration = 0;
         self.state.control.last_success = 0;
         self.state.control.slow = SlowTracker::default();
-        self.record(
-            StepKind::Restarted,
-            Row {
-                step: None,
-                predicted: None,
-                ratio: None,
-                certified: true,
-                gradient: 0.0,
-            },
-        );
+        self.record(StepKind::Restarted, Row::without_step(0.0));
         let state = &self.state;
         let mut nearest: Vec<(f64, usize)> = (0..state.set.len())
             .map(|position| (state.distance(state.set[position]), position))

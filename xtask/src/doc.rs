@@ -16,7 +16,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     command.env("CARGO_ENCODED_RUSTDOCFLAGS", flags(root)?);
     cargo::wait(&mut command)?;
     println!("open one of");
-    for library in ["lowlevel", "imaging", "bilevel", "dfo_ls"] {
+    for library in ["lowlevel", "imaging", "bilevel", "dfo_ls", "plot"] {
         println!("  target/doc/{library}/index.html");
     }
     Ok(())

@@ -1,9 +1,10 @@
 //! Files that are written whole or not at all.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use plot::Figure;
 
 /// Writes next to `path`, then renames: readers see the old content or the new one. Makes missing directories.
 ///
@@ -25,8 +26,27 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Writes `stem.svg` and `stem.png`.
+///
+/// # Errors
+/// When the figure cannot be drawn or a file cannot be written; the message names it.
+pub fn write_figure(figure: &Figure, stem: &Path) -> Result<()> {
+    let named = |ending| {
+        let mut name = stem.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let image = figure
+        .to_png()
+        .with_context(|| format!("cannot draw {}", stem.display()))?;
+    write(&named(".svg"), figure.to_svg().as_bytes())?;
+    write(&named(".png"), &image)
+}
+
 #[cfg(test)]
 mod tests {
+    use plot::{Axis, Panel};
+
     use super::*;
 
     #[test]
@@ -40,6 +60,19 @@ mod tests {
         assert_eq!(fs::read_dir(directory.join("a")).unwrap().count(), 1);
         let message = write(&path.join("c"), b"").unwrap_err().to_string();
         assert!(message.contains("b.txt"), "{message}");
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_figure_is_two_files() {
+        let name = format!("experiments-figure-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        let panel = Panel::new(Axis::linear("x"), Axis::linear("y"));
+        write_figure(&Figure::new(1).with(panel), &directory.join("at-0.5")).unwrap();
+        let svg = fs::read_to_string(directory.join("at-0.5.svg")).unwrap();
+        assert!(svg.starts_with("<svg"));
+        let png = fs::read(directory.join("at-0.5.png")).unwrap();
+        assert!(png.starts_with(b"\x89PNG"));
         fs::remove_dir_all(directory).unwrap();
     }
 }

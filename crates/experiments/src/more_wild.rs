@@ -29,6 +29,8 @@ use peers::Archive;
 use run::{Run, Task};
 use score::Scores;
 
+use crate::file;
+
 /// What to run, and where results go.
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
@@ -113,7 +115,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
             table::solved(variant, &solvers, out)?;
             table::overhead(&runs, out)?;
             let stem = directory.join(format!("profiles-{}", variant.name()));
-            profile::of_evaluations(variant, &ours, &peers, &archive.solvers()).write(&stem)?;
+            let figure = profile::of_evaluations(variant, &ours, &peers, &archive.solvers());
+            file::write_figure(&figure, &stem)?;
             written.push(stem);
             rows.extend(runs);
         }
@@ -133,14 +136,14 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         let comparison = Comparison::new(&runs, &exact);
         table::comparison(&comparison, out)?;
         let stem = directory.join("dynamic-work");
-        profile::of_work(&comparison, &runs).write(&stem)?;
+        file::write_figure(&profile::of_work(&comparison, &runs), &stem)?;
         written.push(stem);
         rows.extend(runs);
     }
 
-    let file = directory.join("results.json");
-    results::write(&file, &rows)?;
-    writeln!(out, "wrote {}", file.display())?;
+    let table = directory.join("results.json");
+    results::write(&table, &rows)?;
+    writeln!(out, "wrote {}", table.display())?;
     for stem in written {
         writeln!(out, "wrote {}.svg and .png", stem.display())?;
     }

@@ -2,6 +2,8 @@
 //!
 //! Needs the archive beside the project; says so and passes where it is absent.
 
+#[path = "../../experiments/src/authors.rs"]
+#[expect(dead_code, unreachable_pub, reason = "shared with other tests")]
 mod authors;
 
 use authors::LegacyRandom;

@@ -7,6 +7,7 @@ const DFO_LS: &str = "crates/dfo-ls";
 const LOWLEVEL: &str = "crates/lowlevel";
 const IMAGING: &str = "crates/imaging";
 const BILEVEL: &str = "crates/bilevel";
+const PLOT: &str = "crates/plot";
 
 enum Allowed {
     Only(&'static [&'static str]),
@@ -14,11 +15,12 @@ enum Allowed {
 }
 
 /// Directory of the crate, and what it may use; the same holds for its tests and build script.
-const EDGES: [(&str, Allowed); 10] = [
+const EDGES: [(&str, Allowed); 11] = [
     (DFO_LS, Allowed::Only(&[])),
     (LOWLEVEL, Allowed::Only(&[])),
     (IMAGING, Allowed::Only(&[LOWLEVEL])),
     (BILEVEL, Allowed::Only(&[DFO_LS, LOWLEVEL, IMAGING])),
+    (PLOT, Allowed::Only(&[])),
     ("crates/cli", Allowed::Anything),
     ("crates/experiments", Allowed::Anything),
     ("crates/dfo-ls-python", Allowed::Anything),

@@ -1,10 +1,11 @@
 //! Data profiles: what share of problems is solved at what cost.
 
+use plot::{Axis, Colour, Dash, Figure, Panel, Series};
+
 use super::Variant;
 use super::dynamic::{Comparison, Match, Setting};
 use super::run::{Kind, Run};
 use super::score::{self, Scores, TIGHT};
-use crate::plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
 const OURS: Colour = Colour::hex(0x00c0_182b);
 /// Colours that people with colour-blindness can tell apart, and dashes for print in grey.

@@ -1,19 +1,23 @@
-//! The authors' training data, regenerated from their seed.
+//! The authors' training data, regenerated from their seed. The tests of other crates use this file too.
+
+use imaging::{Fourier, Grid, LinearOperator};
 
 /// NumPy's legacy generator: MT19937 (Matsumoto & Nishimura 1998), doubles of 53 bits, and normal deviates by Marsaglia's
 /// polar method, of which one of each pair is kept for the next call.
-pub(crate) struct LegacyRandom {
+#[derive(Clone, Debug)]
+pub struct LegacyRandom {
     state: [u32; 624],
     next: usize,
     kept: Option<f64>,
 }
 
 impl LegacyRandom {
-    pub(crate) fn new(seed: u32) -> Self {
+    /// As `numpy.random.seed(seed)`.
+    #[must_use]
+    pub fn new(seed: u32) -> Self {
         let mut state = [seed; 624];
-        for i in 1..624 {
+        for (i, index) in (1..624).zip(1_u32..) {
             let previous = state[i - 1] ^ (state[i - 1] >> 30);
-            let index = u32::try_from(i).expect("small");
             state[i] = previous.wrapping_mul(1_812_433_253).wrapping_add(index);
         }
         Self {
@@ -41,12 +45,14 @@ impl LegacyRandom {
         word ^ (word >> 18)
     }
 
-    pub(crate) fn uniform(&mut self) -> f64 {
+    /// Between 0 and 1.
+    pub fn uniform(&mut self) -> f64 {
         let (high, low) = (self.word() >> 5, self.word() >> 6);
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
-    pub(crate) fn normal(&mut self) -> f64 {
+    /// Of mean 0 and variance 1.
+    pub fn normal(&mut self) -> f64 {
         if let Some(kept) = self.kept.take() {
             return kept;
         }
@@ -62,7 +68,7 @@ impl LegacyRandom {
     }
 
     /// A box function on `num_pixels` points of [-2, 2].
-    pub(crate) fn box_function(&mut self, num_pixels: u32) -> Vec<f64> {
+    pub fn box_function(&mut self, num_pixels: u32) -> Vec<f64> {
         let centre = -1.0 + 2.0 * self.uniform();
         let radius = 0.5 + 0.5 * self.uniform();
         let step = 4.0 / f64::from(num_pixels - 1);
@@ -73,7 +79,46 @@ impl LegacyRandom {
     }
 
     /// `x` with Gaussian noise.
-    pub(crate) fn noisy(&mut self, x: &[f64], sigma: f64) -> Vec<f64> {
+    pub fn noisy(&mut self, x: &[f64], sigma: f64) -> Vec<f64> {
         x.iter().map(|x| x + sigma * self.normal()).collect()
     }
+}
+
+/// Truth and data of one signal.
+pub type Example = (Vec<f64>, Vec<f64>);
+
+/// The box functions with noise 0.1 of the experiments with one parameter (10 signals) and three (20).
+#[must_use]
+pub fn denoising(seed: u32, num_signals: usize) -> Vec<Example> {
+    let mut random = LegacyRandom::new(seed);
+    let truths: Vec<Vec<f64>> = (0..num_signals).map(|_| random.box_function(256)).collect();
+    let noisy = |truth: Vec<f64>| {
+        let data = random.noisy(&truth, 0.1);
+        (truth, data)
+    };
+    truths.into_iter().map(noisy).collect()
+}
+
+/// The ten box functions and their noisy frequencies of the sampling experiment, complex.
+///
+/// # Panics
+/// Never: the transform of 64 samples exists.
+#[must_use]
+pub fn sampling(seed: u32) -> Vec<Example> {
+    let mut random = LegacyRandom::new(seed);
+    let truths: Vec<Vec<f64>> = (0..10).map(|_| random.box_function(64)).collect();
+    let fourier = Fourier::new(Grid::line(64).complex()).expect("64 samples");
+    let mut scratch = fourier.scratch();
+    let measure = |truth: Vec<f64>| {
+        let truth: Vec<f64> = truth.iter().flat_map(|&x| [x, 0.0]).collect();
+        let mut data = vec![0.0; 128];
+        fourier.apply(&truth, &mut data, &mut scratch);
+        for part in 0..2 {
+            for sample in data.chunks_exact_mut(2) {
+                sample[part] += 0.05 * random.normal() / 2_f64.sqrt();
+            }
+        }
+        (truth, data)
+    };
+    truths.into_iter().map(measure).collect()
 }

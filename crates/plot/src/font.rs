@@ -3,10 +3,10 @@
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 /// DejaVu Sans, reduced to Latin, Greek and some mathematical characters.
-static FONT: &[u8] = include_bytes!("../../fonts/DejaVuSans-subset.ttf");
+static FONT: &[u8] = include_bytes!("../fonts/DejaVuSans-subset.ttf");
 
 /// Families for viewers of the SVG; the second is equally wide.
-pub(super) const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
+pub(crate) const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
 
 fn face() -> Face<'static> {
     Face::parse(FONT, 0).expect("the font in the crate is a font")
@@ -17,7 +17,7 @@ fn glyph(face: &Face<'_>, letter: char) -> GlyphId {
 }
 
 /// The length of `text` set in this `size`.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub(crate) fn width(text: &str, size: f64) -> f64 {
     let face = face();
     let units: u32 = text
         .chars()
@@ -26,8 +26,38 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     f64::from(units) * size / f64::from(face.units_per_em())
 }
 
+/// `size`, or smaller if `text` would be longer than `room`.
+pub(crate) fn fitted(text: &str, size: f64, room: f64) -> f64 {
+    let width = width(text, size);
+    if width > room {
+        size * room / width
+    } else {
+        size
+    }
+}
+
+/// Lines of `text` no longer than `room`, unless a word is.
+pub(crate) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            let longer = format!("{line} {word}");
+            if line.is_empty() {
+                line = word.to_owned();
+            } else if width(&longer, size) <= room {
+                line = longer;
+            } else {
+                lines.push(std::mem::replace(&mut line, word.to_owned()));
+            }
+        }
+        lines.push(line);
+    }
+    lines
+}
+
 /// Hands the outlines of `text` to `builder`: size 1, base line through the origin, y upwards.
-pub(super) fn outline(text: &str, builder: &mut dyn OutlineBuilder) {
+pub(crate) fn outline(text: &str, builder: &mut dyn OutlineBuilder) {
     let face = face();
     let scale = 1.0 / f32::from(face.units_per_em());
     let mut placed = Placed {
@@ -92,6 +122,17 @@ mod tests {
         let together = width("ab", 12.0);
         assert!((together - width("a", 12.0) - width("b", 12.0)).abs() < 1e-9);
         assert!((width("ab", 24.0) - 2.0 * together).abs() < 1e-9);
+    }
+
+    #[test]
+    fn long_texts_are_wrapped_or_small() {
+        let room = width("one two", 12.0) + 1.0;
+        let lines = wrapped("one two three\nfour", 12.0, room);
+        assert_eq!(lines, ["one two", "three", "four"]);
+        assert_eq!(wrapped("incomprehensible", 12.0, 1.0).len(), 1);
+        let size = fitted("one two one two", 12.0, room);
+        assert!((width("one two one two", size) - room).abs() < 1e-9);
+        assert!((fitted("one", 12.0, room) - 12.0).abs() < 1e-9);
     }
 
     #[test]

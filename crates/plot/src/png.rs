@@ -1,49 +1,42 @@
 //! Drawings as PNG.
 
-use anyhow::{Context, Result};
 use tiny_skia::{
-    Color, FillRule, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
-    Transform,
+    Color, FillRule, FilterQuality, LineJoin, Paint, Path, PathBuilder, Pixmap, PixmapPaint,
+    Stroke, StrokeDash, Transform,
 };
 use ttf_parser::OutlineBuilder;
 
-use super::canvas::{Anchor, Area, Colour, Dash, Drawing, Item, Shape};
-use super::font;
+use crate::canvas::{Anchor, Area, Colour, Dash, Drawing, Shape};
+use crate::picture::Picture;
+use crate::{DrawError, font};
+
+/// 400 MB. Without memory the program would end, not return an error.
+const MAX_PIXELS: u64 = 100_000_000;
 
 /// The content of a file with `resolution` pixels for each of the drawing.
-pub(super) fn bytes(drawing: &Drawing, resolution: f64) -> Result<Vec<u8>> {
-    let pixels = [drawing.width, drawing.height].map(|length| whole(length * resolution));
-    let mut pixmap = Pixmap::new(pixels[0], pixels[1])
-        .with_context(|| format!("an image of {} x {} pixels", pixels[0], pixels[1]))?;
+pub(crate) fn bytes(drawing: &Drawing, resolution: f64) -> Result<Vec<u8>, DrawError> {
+    let [width, height] = [drawing.width, drawing.height].map(|length| whole(length * resolution));
+    let too_large = DrawError::TooLarge { width, height };
+    if u64::from(width) * u64::from(height) > MAX_PIXELS {
+        return Err(too_large);
+    }
+    let mut pixmap = Pixmap::new(width, height).ok_or(too_large)?;
     pixmap.fill(Color::WHITE);
     let transform = Transform::from_scale(single(resolution), single(resolution));
-    let mut mask: Option<(Area, Mask)> = None;
-    for Item { shape, clip } in &drawing.items {
-        if let Some(area) = clip
-            && mask.as_ref().is_none_or(|(known, _)| known != area)
-        {
-            mask = mask_of(*area, pixels, transform).map(|mask| (*area, mask));
-        }
-        let mask = clip.and(mask.as_ref().map(|(_, mask)| mask));
-        draw(&mut pixmap, shape, transform, mask);
+    for shape in &drawing.shapes {
+        draw(&mut pixmap, shape, transform);
     }
-    pixmap.encode_png().context("encoding the PNG")
-}
-
-fn mask_of(area: Area, pixels: [u32; 2], transform: Transform) -> Option<Mask> {
-    let [left, top, width, height] = [area.left, area.top, area.width, area.height].map(single);
-    let path = PathBuilder::from_rect(Rect::from_xywh(left, top, width, height)?);
-    let mut mask = Mask::new(pixels[0], pixels[1])?;
-    mask.fill_path(&path, FillRule::Winding, true, transform);
-    Some(mask)
+    pixmap.encode_png().map_err(|error| DrawError::Encoding {
+        reason: error.to_string(),
+    })
 }
 
 /// Shapes without extent have no path and are left out.
-fn draw(pixmap: &mut Pixmap, shape: &Shape, transform: Transform, mask: Option<&Mask>) {
+fn draw(pixmap: &mut Pixmap, shape: &Shape, transform: Transform) {
     let mut fill = |path: Option<Path>, colour: Colour, transform: Transform| {
         if let Some(path) = path {
             let rule = FillRule::Winding;
-            pixmap.fill_path(&path, &paint(colour), rule, transform, mask);
+            pixmap.fill_path(&path, &paint(colour), rule, transform, None);
         }
     };
     match shape {
@@ -55,7 +48,7 @@ fn draw(pixmap: &mut Pixmap, shape: &Shape, transform: Transform, mask: Option<&
         } => {
             if let Some(path) = polyline(points, false) {
                 let stroke = stroke(*width, *dash);
-                pixmap.stroke_path(&path, &paint(*colour), &stroke, transform, mask);
+                pixmap.stroke_path(&path, &paint(*colour), &stroke, transform, None);
             }
         }
         Shape::Fill { points, colour } => fill(polyline(points, true), *colour, transform),
@@ -91,7 +84,25 @@ fn draw(pixmap: &mut Pixmap, shape: &Shape, transform: Transform, mask: Option<&
             font::outline(text, &mut outline);
             fill(outline.0.finish(), *colour, letters);
         }
+        Shape::Picture { area, picture } => blit(pixmap, area, picture, transform),
     }
+}
+
+/// Every pixel of the result is one of the picture's.
+fn blit(pixmap: &mut Pixmap, area: &Area, picture: &Picture, transform: Transform) {
+    let pixels = picture.pixels.as_ref();
+    let scale = |length: f64, pixels: u32| single(length / f64::from(pixels));
+    let transform = transform
+        .pre_translate(single(area.left), single(area.top))
+        .pre_scale(
+            scale(area.width, pixels.width()),
+            scale(area.height, pixels.height()),
+        );
+    let paint = PixmapPaint {
+        quality: FilterQuality::Nearest,
+        ..PixmapPaint::default()
+    };
+    pixmap.draw_pixmap(0, 0, pixels, &paint, transform, None);
 }
 
 fn polyline(points: &[[f64; 2]], closed: bool) -> Option<Path> {

@@ -2,51 +2,30 @@
 
 use std::fmt::Write;
 
-use super::canvas::{Anchor, Area, Colour, Drawing, Item, Shape};
-use super::font;
+use crate::canvas::{Anchor, Colour, Drawing, Shape};
+use crate::{base64, font};
 
-/// The content of a file.
-pub(super) fn text(drawing: &Drawing) -> String {
+/// A file, or an element of an HTML page. No ids, which figures on one page would share; a ground of its own, for dark pages; as wide as
+/// it wants to be or as the page is.
+pub(crate) fn text(drawing: &Drawing, title: Option<&str>) -> String {
     let (width, height) = (drawing.width, drawing.height);
+    let name = title.map_or_else(String::new, |title| {
+        format!(" aria-label=\"{}\"", escaped(title))
+    });
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"{}\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
+         viewBox=\"0 0 {width:.0} {height:.0}\" style=\"max-width:100%;height:auto\" role=\"img\"{name} \
+         font-family=\"{}\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
         font::FAMILIES
     );
-    let mut areas: Vec<Area> = Vec::new();
-    for Item { shape, clip } in &drawing.items {
-        let clip = clip.map_or_else(String::new, |area| {
-            let known = areas.iter().position(|known| *known == area);
-            let index = known.unwrap_or_else(|| {
-                push_clip_path(&mut out, areas.len(), area);
-                areas.push(area);
-                areas.len() - 1
-            });
-            format!(" clip-path=\"url(#area{index})\"")
-        });
-        push_shape(&mut out, shape, &clip);
+    for shape in &drawing.shapes {
+        push_shape(&mut out, shape);
     }
     out.push_str("</svg>\n");
     out
 }
 
-fn push_clip_path(out: &mut String, index: usize, area: Area) {
-    let Area {
-        left,
-        top,
-        width,
-        height,
-    } = area;
-    push(
-        out,
-        format_args!(
-            "<clipPath id=\"area{index}\"><rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{width:.2}\" height=\"{height:.2}\"/></clipPath>\n"
-        ),
-    );
-}
-
-fn push_shape(out: &mut String, shape: &Shape, clip: &str) {
+fn push_shape(out: &mut String, shape: &Shape) {
     match shape {
         Shape::Stroke {
             points,
@@ -62,7 +41,7 @@ fn push_shape(out: &mut String, shape: &Shape, clip: &str) {
             push(
                 out,
                 format_args!(
-                    "<polyline points=\"{}\" fill=\"none\"{} stroke-width=\"{width}\" stroke-linejoin=\"round\"{dashes}{clip}/>\n",
+                    "<polyline points=\"{}\" fill=\"none\"{} stroke-width=\"{width}\" stroke-linejoin=\"round\"{dashes}/>\n",
                     list(points),
                     paint("stroke", *colour),
                 ),
@@ -71,7 +50,7 @@ fn push_shape(out: &mut String, shape: &Shape, clip: &str) {
         Shape::Fill { points, colour } => push(
             out,
             format_args!(
-                "<polygon points=\"{}\"{}{clip}/>\n",
+                "<polygon points=\"{}\"{}/>\n",
                 list(points),
                 paint("fill", *colour)
             ),
@@ -83,7 +62,7 @@ fn push_shape(out: &mut String, shape: &Shape, clip: &str) {
         } => push(
             out,
             format_args!(
-                "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{:.2}\"{}{clip}/>\n",
+                "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{:.2}\"{}/>\n",
                 diameter / 2.0,
                 paint("fill", *colour)
             ),
@@ -105,12 +84,24 @@ fn push_shape(out: &mut String, shape: &Shape, clip: &str) {
             push(
                 out,
                 format_args!(
-                    "<text transform=\"translate({x:.2} {y:.2}){turn}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{}{clip}>{}</text>\n",
+                    "<text transform=\"translate({x:.2} {y:.2}){turn}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{}>{}</text>\n",
                     paint("fill", *colour),
                     escaped(text)
                 ),
             );
         }
+        Shape::Picture { area, picture } => push(
+            out,
+            format_args!(
+                "<image x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" preserveAspectRatio=\"none\" \
+                 style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
+                area.left,
+                area.top,
+                area.width,
+                area.height,
+                base64::text(&picture.to_png()),
+            ),
+        ),
     }
 }
 
@@ -136,10 +127,20 @@ fn paint(what: &str, colour: Colour) -> String {
     format!(" {what}=\"#{red:02x}{green:02x}{blue:02x}\"{opacity}")
 }
 
+/// As text or as the value of an attribute. Control characters are not allowed in XML.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            letter if letter.is_control() => out.push(' '),
+            letter => out.push(letter),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -149,6 +150,7 @@ mod tests {
     #[test]
     fn text_cannot_break_the_file() {
         assert_eq!(escaped("a<b & c>d"), "a&lt;b &amp; c&gt;d");
+        assert_eq!(escaped("\"a\"\0\n"), "&quot;a&quot;  ");
     }
 
     #[test]

@@ -1,0 +1,172 @@
+//! What a drawing consists of.
+
+use crate::picture::Picture;
+
+/// Red, green, blue, and how opaque.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Colour {
+    pub(crate) rgb: [u8; 3],
+    pub(crate) alpha: f64,
+}
+
+impl Colour {
+    /// From `0xRRGGBB`.
+    #[must_use]
+    pub const fn hex(rgb: u32) -> Self {
+        let [_, red, green, blue] = rgb.to_be_bytes();
+        Self {
+            rgb: [red, green, blue],
+            alpha: 1.0,
+        }
+    }
+
+    /// The same colour, this opaque: 0 is invisible, 1 hides what is below.
+    #[must_use]
+    pub const fn alpha(self, alpha: f64) -> Self {
+        Self { alpha, ..self }
+    }
+}
+
+/// The pattern of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dash {
+    /// No gaps.
+    Solid,
+    /// Long dashes.
+    Long,
+    /// Short dashes.
+    Short,
+    /// Dots.
+    Dotted,
+    /// Dashes and dots in turn.
+    DashDot,
+}
+
+impl Dash {
+    /// Lengths of dashes and gaps in turn.
+    pub(crate) const fn lengths(self) -> &'static [f64] {
+        match self {
+            Self::Solid => &[],
+            Self::Long => &[9.0, 4.0],
+            Self::Short => &[5.0, 3.0],
+            Self::Dotted => &[1.8, 2.6],
+            Self::DashDot => &[9.0, 3.0, 2.0, 3.0],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
+impl Area {
+    pub(crate) const fn right(&self) -> f64 {
+        self.left + self.width
+    }
+
+    pub(crate) const fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+
+    pub(crate) const fn corners(&self) -> [[f64; 2]; 4] {
+        [
+            [self.left, self.top],
+            [self.right(), self.top],
+            [self.right(), self.bottom()],
+            [self.left, self.bottom()],
+        ]
+    }
+
+    /// Whether a point is inside or, but for rounding, on the frame.
+    pub(crate) fn contains(&self, [x, y]: [f64; 2]) -> bool {
+        const SLACK: f64 = 1e-6;
+        (self.left - SLACK..=self.right() + SLACK).contains(&x)
+            && (self.top - SLACK..=self.bottom() + SLACK).contains(&y)
+    }
+
+    /// Larger by `margin` on all sides.
+    pub(crate) const fn grown(&self, margin: f64) -> Self {
+        Self {
+            left: self.left - margin,
+            top: self.top - margin,
+            width: self.width + 2.0 * margin,
+            height: self.height + 2.0 * margin,
+        }
+    }
+}
+
+/// Which part of a text lies at its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    Stroke {
+        points: Vec<[f64; 2]>,
+        colour: Colour,
+        width: f64,
+        dash: Dash,
+    },
+    Fill {
+        points: Vec<[f64; 2]>,
+        colour: Colour,
+    },
+    Dot {
+        centre: [f64; 2],
+        diameter: f64,
+        colour: Colour,
+    },
+    Text {
+        /// On the base line.
+        at: [f64; 2],
+        text: String,
+        size: f64,
+        anchor: Anchor,
+        /// Whether it reads upwards.
+        upwards: bool,
+        colour: Colour,
+    },
+    Picture {
+        area: Area,
+        picture: Picture,
+    },
+}
+
+/// Shapes on white, in the order of drawing.
+#[derive(Clone, Debug)]
+pub(crate) struct Drawing {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) shapes: Vec<Shape>,
+}
+
+impl Drawing {
+    pub(crate) fn add(&mut self, shape: Shape) {
+        self.shapes.push(shape);
+    }
+
+    /// A thin line.
+    pub(crate) fn line(&mut self, points: Vec<[f64; 2]>, colour: Colour) {
+        self.add(Shape::Stroke {
+            points,
+            colour,
+            width: 1.0,
+            dash: Dash::Solid,
+        });
+    }
+
+    /// A thin frame around an area.
+    pub(crate) fn frame(&mut self, area: &Area, colour: Colour) {
+        let mut points = area.corners().to_vec();
+        points.push(points[0]);
+        self.line(points, colour);
+    }
+}

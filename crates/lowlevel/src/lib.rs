@@ -54,7 +54,7 @@
 //!
 //! # Features
 //!
-//! `rayon` (default): [`Solver::minimize_all`] uses several threads.
+//! `rayon` (default): [`Solver::minimize_all`] uses several threads. `serde`: a [`State`] can be saved and loaded, bit for bit.
 
 mod batch;
 pub mod certificate;
@@ -63,6 +63,8 @@ mod error;
 mod method;
 mod norm;
 mod objective;
+#[cfg(feature = "serde")]
+mod saved;
 mod solve;
 mod state;
 mod stop;

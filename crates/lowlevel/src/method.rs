@@ -4,6 +4,7 @@ use crate::objective::Curvature;
 
 /// Which iteration to run. Both are those of Ehrhardt & Roberts, Section 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Method {
     /// Gradient descent, `$x^{k+1} = x^k - \tau \nabla\Phi(x^k)$`.
@@ -29,6 +30,7 @@ pub enum Method {
 
 /// The step length of gradient descent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Step {
     /// `$\tau = 1/L$`, which needs no `$\mu$`.
@@ -40,6 +42,7 @@ pub enum Step {
 
 /// Where FISTA over the whole space evaluates the gradient that certifies its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Certify {
     /// At the extrapolated point `$z^k$`, where the iteration needs it anyway; `$z^k$` is the answer.
@@ -96,6 +99,7 @@ impl Method {
 
 /// The sequence `$t_k$` of FISTA; stays at zero for gradient descent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Momentum {
     t: f64,
 }

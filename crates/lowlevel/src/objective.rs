@@ -16,6 +16,7 @@ use crate::norm::{UNIT_ROUNDOFF, norm_squared};
 /// # Ok::<(), lowlevel::CurvatureError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Curvature {
     strong_convexity: f64,
     lipschitz: f64,

@@ -9,12 +9,17 @@ use crate::objective::{Curvature, StronglyConvex};
 /// allocates nothing, and all that is needed to go on later as if the solve had not stopped
 /// ([`Solver::refine`](crate::Solver::refine)). Clone it to keep it: states share nothing.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "crate::saved::Saved", into = "crate::saved::Saved")
+)]
 pub struct State {
     /// The answer: the point that was, or will be, certified.
     pub(crate) point: Vec<f64>,
     /// The other point an accelerated iteration remembers, see [`Layout`].
     pub(crate) companion: Vec<f64>,
-    /// `$\nabla\Phi$` at `point` where the layout says so.
+    /// `$\nabla\Phi$` at `point` where the layout says so; empty if it was forgotten.
     pub(crate) gradient: Vec<f64>,
     pub(crate) momentum: Momentum,
     /// The method that left this state.
@@ -26,6 +31,7 @@ pub struct State {
 
 /// What tells objectives apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Owner {
     /// Whether the objective vouches for being told apart by the rest.
     fingerprint: Option<u64>,
@@ -47,13 +53,14 @@ impl Owner {
 
 /// What the vectors of a [`State`] hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Layout {
     /// `point` is a start; the rest is meaningless.
     Start,
     /// `point` is `$x^k$` and `companion` is `$x^{k-1}$`; `gradient` is that of `point` if its norm is known.
     Iterate { gradient_norm: Option<f64> },
-    /// `point` is `$z^{k+1}$` and `companion` is `$x^k$`; `gradient` is that of `point`, and this its norm.
-    Extrapolated { gradient_norm: f64 },
+    /// `point` is `$z^{k+1}$` and `companion` is `$x^k$`; `gradient` is that of `point` if its norm is known.
+    Extrapolated { gradient_norm: Option<f64> },
     /// `point` is `$x^k = T(z^k)$` and `companion` is `$x^{k-1}$`.
     Projected,
 }
@@ -84,6 +91,21 @@ impl State {
     pub fn restart(&mut self, start: impl FnOnce(&mut [f64])) {
         start(&mut self.point);
         self.layout = Layout::Start;
+    }
+
+    /// Frees a third of the memory. Going on later costs one more gradient, and makes the same iterates.
+    pub fn forget_gradient(&mut self) {
+        self.gradient = Vec::new();
+        if let Layout::Iterate { gradient_norm } | Layout::Extrapolated { gradient_norm } =
+            &mut self.layout
+        {
+            *gradient_norm = None;
+        }
+    }
+
+    /// Makes room for a gradient that was forgotten.
+    pub(crate) fn make_room(&mut self) {
+        self.gradient.resize(self.point.len(), f64::NAN);
     }
 
     /// The answer, without the memory of the iteration.

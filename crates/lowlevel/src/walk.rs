@@ -48,6 +48,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             return Err(SolveError::NonFiniteStart { index });
         }
         solver.domain.check()?;
+        state.make_room();
         let curvature = objective.curvature();
         let step = solver.method.step_length(curvature);
         let whole = matches!(solver.domain, Domain::Whole);
@@ -88,8 +89,9 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         };
         if whole {
             walk.measured = match walk.state.layout {
-                Layout::Extrapolated { gradient_norm } => Some(gradient_norm),
-                Layout::Iterate { gradient_norm } => gradient_norm,
+                Layout::Extrapolated { gradient_norm } | Layout::Iterate { gradient_norm } => {
+                    gradient_norm
+                }
                 Layout::Start | Layout::Projected => None,
             };
             walk.confirm_gradient(owner.is_certain())?;
@@ -115,6 +117,10 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
                 self.state.companion.copy_from_slice(&self.state.point);
                 self.state.momentum = Momentum::default();
                 self.state.layout = Layout::Iterate { gradient_norm };
+            }
+            (None, Layout::Extrapolated { .. }) => {
+                let gradient_norm = Some(gradient_norm);
+                self.state.layout = Layout::Extrapolated { gradient_norm };
             }
             (None, _) => {}
         }
@@ -241,7 +247,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             &mut state.gradient,
             self.scratch,
         );
-        let gradient_norm = self.measure(squared)?;
+        let gradient_norm = Some(self.measure(squared)?);
         self.state.layout = Layout::Extrapolated { gradient_norm };
         Ok(())
     }
@@ -256,8 +262,8 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         let state = &mut *self.state;
         swap(&mut state.point, &mut state.companion);
         let gradient_norm = match gradient_norm {
-            Some(gradient_norm) if at_rest => gradient_norm,
-            _ => self.evaluate_gradient()?,
+            Some(gradient_norm) if at_rest => Some(gradient_norm),
+            _ => Some(self.evaluate_gradient()?),
         };
         self.state.layout = Layout::Extrapolated { gradient_norm };
         Ok(())

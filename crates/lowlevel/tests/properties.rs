@@ -3,7 +3,7 @@
 
 mod quadratic;
 
-use lowlevel::testing::gradient_deviation;
+use lowlevel::testing::{NesterovQuadratic, gradient_deviation};
 use lowlevel::{
     Certificate, Domain, ErrorBound, Method, Outcome, Solver, State, Step, Stop, StronglyConvex,
 };
@@ -219,5 +219,35 @@ proptest! {
         let curvature = case.quadratic.curvature();
         let size = 1.0 + curvature.lipschitz();
         prop_assert!(gradient_deviation(&case.quadratic, &case.start, 1e-2) <= 1e-9 * size);
+    }
+}
+
+/// A state that forgot its gradient goes on with the same iterates, for one gradient more.
+#[test]
+fn a_forgotten_gradient_costs_one_gradient() {
+    for method in [
+        Method::GRADIENT_DESCENT,
+        Method::FISTA,
+        Method::FISTA_TWO_GRADIENTS,
+    ] {
+        let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
+        let solver = Solver {
+            method,
+            ..Solver::default()
+        };
+        let mut state = State::new(vec![10.0; 10]);
+        let go_on = |iterations: u64, state: &mut State| {
+            let never = ErrorBound::new(0.0).unwrap();
+            let stop = Stop::accuracy(never).with_max_iterations(iterations);
+            solver.refine(&quadratic, stop, state, &mut ()).unwrap()
+        };
+        let _ = go_on(20, &mut state);
+        let mut lighter = state.clone();
+        lighter.forget_gradient();
+        // a quadratic without a fingerprint is asked for its gradient again anyway
+        let (kept, forgot) = (go_on(30, &mut state), go_on(30, &mut lighter));
+        assert_eq!(lighter.point(), state.point(), "{method:?}");
+        assert_eq!(forgot.error, kept.error);
+        assert!(forgot.gradients <= kept.gradients + 1);
     }
 }

@@ -1,0 +1,137 @@
+//! What is saved of a [`State`]: its vectors as bytes, eight to a number and the lowest first, so that megabytes are copied and
+//! not formatted.
+
+use std::fmt;
+
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::method::{Method, Momentum};
+use crate::state::{Layout, Owner, State};
+
+/// A state in a file.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Saved {
+    point: Numbers,
+    companion: Numbers,
+    gradient: Numbers,
+    momentum: Momentum,
+    method: Method,
+    owner: Option<Owner>,
+    layout: Layout,
+}
+
+impl From<State> for Saved {
+    fn from(state: State) -> Self {
+        Self {
+            point: Numbers(state.point),
+            companion: Numbers(state.companion),
+            gradient: Numbers(state.gradient),
+            momentum: state.momentum,
+            method: state.method,
+            owner: state.owner,
+            layout: state.layout,
+        }
+    }
+}
+
+impl TryFrom<Saved> for State {
+    type Error = &'static str;
+
+    fn try_from(saved: Saved) -> Result<Self, &'static str> {
+        let len = saved.point.0.len();
+        if saved.companion.0.len() != len
+            || !(saved.gradient.0.is_empty() || saved.gradient.0.len() == len)
+        {
+            return Err("the vectors of a state have different lengths");
+        }
+        Ok(Self {
+            point: saved.point.0,
+            companion: saved.companion.0,
+            gradient: saved.gradient.0,
+            momentum: saved.momentum,
+            method: saved.method,
+            owner: saved.owner,
+            layout: saved.layout,
+        })
+    }
+}
+
+/// Numbers as bytes.
+#[derive(Debug)]
+struct Numbers(Vec<f64>);
+
+impl Serialize for Numbers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = self.0.iter().flat_map(|x| x.to_le_bytes()).collect();
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for Numbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(BytesVisitor)
+    }
+}
+
+struct BytesVisitor;
+
+impl<'de> Visitor<'de> for BytesVisitor {
+    type Value = Numbers;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bytes, eight to a number")
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Numbers, E> {
+        let (numbers, rest) = bytes.as_chunks::<8>();
+        if !rest.is_empty() {
+            return Err(E::invalid_length(bytes.len(), &self));
+        }
+        Ok(Numbers(
+            numbers.iter().map(|x| f64::from_le_bytes(*x)).collect(),
+        ))
+    }
+
+    /// Formats without bytes write a sequence.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Numbers, A::Error> {
+        let mut bytes = Vec::new();
+        while let Some(byte) = entries.next_element::<u8>()? {
+            bytes.push(byte);
+        }
+        self.visit_bytes(&bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::NesterovQuadratic;
+    use crate::{ErrorBound, Solver, Stop};
+
+    /// Loaded, a solve goes on as if it had not stopped.
+    #[test]
+    fn a_saved_state_continues_bit_for_bit() {
+        let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
+        let solver = Solver::default();
+        let mut state = State::new(vec![10.0; 10]);
+        let stop = |error| Stop::accuracy(ErrorBound::new(error).unwrap());
+        let _ = solver.minimize(&quadratic, stop(1e-2), &mut state, &mut ());
+        let text = serde_json::to_string(&state).unwrap();
+        let mut loaded: State = serde_json::from_str(&text).unwrap();
+        assert_eq!(loaded, state);
+        let _ = solver.refine(&quadratic, stop(1e-9), &mut state, &mut ());
+        let _ = solver.refine(&quadratic, stop(1e-9), &mut loaded, &mut ());
+        assert_eq!(loaded, state);
+    }
+
+    #[test]
+    fn damaged_states_are_refused() {
+        let text = serde_json::to_string(&State::new(vec![1.0, 2.0])).unwrap();
+        let cut = text.replacen("0,0,0,0,0,0,240,63,", "", 1);
+        assert_ne!(cut, text);
+        assert!(serde_json::from_str::<State>(&cut).is_err());
+        let odd = text.replacen("0,0,0,0,0,0,240,63,", "0,", 1);
+        assert!(serde_json::from_str::<State>(&odd).is_err());
+    }
+}

@@ -11,6 +11,7 @@ mod paper;
 mod practical;
 mod query;
 mod restart;
+mod saved;
 mod setup;
 mod summary;
 
@@ -22,6 +23,7 @@ use crate::model::linear::Linear;
 use crate::model::pool::{Point, Pool};
 use crate::report::{EvalRecord, Iteration, Limit, StepKind, Termination};
 use crate::space::Space;
+use crate::vector::Residuals;
 use crate::{Accuracy, Algorithm, Budget, Job, ObjectiveInterval, Options};
 use initial::Build;
 use practical::{Control, Trial};
@@ -74,8 +76,12 @@ pub struct State<R> {
     /// How many iterations were handed to the caller.
     seen: usize,
     evaluations: Vec<EvalRecord>,
+    /// How many iterations and evaluations a lean state lacks.
+    history: Option<(usize, usize)>,
     /// The number of the next new point.
     next_number: u64,
+    /// How many residual vectors were made.
+    num_vectors: u64,
     /// How many points were evaluated.
     num_points: u64,
     work: u64,
@@ -111,7 +117,7 @@ enum Phase<R> {
 struct Best {
     number: u64,
     theta: Vec<f64>,
-    residuals: Vec<f64>,
+    residuals: Residuals,
     objective: f64,
     penalty: f64,
     accuracy: Accuracy,
@@ -138,6 +144,7 @@ impl<R: Clone> Engine<R> {
                     .collect();
                 if self.state.termination.is_none() {
                     self.absorb(answers);
+                    self.state.forget_tokens();
                     self.advance();
                 }
             }
@@ -260,6 +267,16 @@ impl<R> State<R> {
 
     fn dim(&self) -> usize {
         self.space.dim()
+    }
+
+    /// A point that has left the set still shapes the model, but is never evaluated again.
+    fn forget_tokens(&mut self) {
+        let left: Vec<usize> = (self.pool.live())
+            .filter(|slot| !self.set.contains(slot))
+            .collect();
+        for slot in left {
+            self.pool.get_mut(slot).resume = None;
+        }
     }
 
     fn incumbent(&self) -> &Point<R> {

@@ -273,6 +273,7 @@ mod report;
 mod space;
 mod subproblem;
 pub mod testing;
+mod vector;
 
 pub use accuracy::{Accuracy, InvalidAccuracy, ObjectiveInterval};
 pub use constraints::{Bounds, FeasibleSet, Known, L1, Problem, Projection, Regularizer};
@@ -287,7 +288,9 @@ pub use options::{
 pub use oracle::{
     EvalError, Evaluated, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, Start,
 };
-pub use report::{EvalRecord, Iteration, Jacobian, Limit, Report, StepKind, Termination};
+pub use report::{
+    Direction, EvalRecord, Iteration, Jacobian, Limit, Report, StepKind, Termination,
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

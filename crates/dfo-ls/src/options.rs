@@ -294,7 +294,7 @@ pub enum WarmStart {
     /// From the point evaluated last.
     #[default]
     Last,
-    /// From the nearest point.
+    /// From the nearest point of the interpolation set.
     Nearest,
 }
 

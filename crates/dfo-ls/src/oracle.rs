@@ -99,6 +99,20 @@ impl<R> Start<R> {
             Self::Near(resume) | Self::Refine(resume) => Some(resume),
         }
     }
+
+    pub(crate) const fn resume(&self) -> Option<&R> {
+        match self {
+            Self::Cold => None,
+            Self::Near(resume) | Self::Refine(resume) => Some(resume),
+        }
+    }
+
+    pub(crate) const fn resume_mut(&mut self) -> Option<&mut R> {
+        match self {
+            Self::Cold => None,
+            Self::Near(resume) | Self::Refine(resume) => Some(resume),
+        }
+    }
 }
 
 /// Why there are no residuals.
@@ -149,6 +163,8 @@ pub struct Job<R> {
     start: Start<R>,
     sample: u32,
     purpose: Purpose,
+    num_residuals: usize,
+    /// Empty until it is answered.
     residuals: Vec<f64>,
     reply: Option<Result<Evaluated<R>, EvalError>>,
 }
@@ -170,7 +186,8 @@ impl<R> Job<R> {
             start,
             sample: 0,
             purpose,
-            residuals: vec![0.0; num_residuals],
+            num_residuals,
+            residuals: Vec::new(),
             reply: None,
         }
     }
@@ -198,6 +215,10 @@ impl<R> Job<R> {
         &self.start
     }
 
+    pub(crate) const fn start_mut(&mut self) -> &mut Start<R> {
+        &mut self.start
+    }
+
     /// Which sample of a noisy simulator, counted from zero.
     #[must_use]
     pub const fn sample(&self) -> u32 {
@@ -218,14 +239,14 @@ impl<R> Job<R> {
 
     /// Answers with residuals computed elsewhere. Residuals of the wrong number count as a rejected point.
     pub fn answer(&mut self, residuals: &[f64], evaluated: Evaluated<R>) {
-        if residuals.len() == self.residuals.len() {
-            self.residuals.copy_from_slice(residuals);
+        if residuals.len() == self.num_residuals {
+            self.residuals = residuals.to_vec();
             self.reply = Some(Ok(evaluated));
         } else {
             let reason = format!(
                 "{} residuals were given, but there are {}",
                 residuals.len(),
-                self.residuals.len()
+                self.num_residuals
             );
             let work = evaluated.work;
             self.reply = Some(Err(EvalError::Reject { reason, work }));
@@ -258,6 +279,8 @@ impl<R: Clone> Job<R> {
             start: self.start.clone(),
             sample: self.sample,
         };
+        self.residuals.clear();
+        self.residuals.resize(self.num_residuals, 0.0);
         let residuals = &mut self.residuals[..];
         let reply = catch_unwind(AssertUnwindSafe(|| evaluate(request, residuals)));
         self.reply = Some(reply.unwrap_or_else(|panic| {

@@ -1,7 +1,7 @@
 //! What comes back: the best point, how good it is for certain, why the run ended, and its full history.
 
 use crate::accuracy::ObjectiveInterval;
-use crate::linalg::{Matrix, cholesky, dot, norm};
+use crate::linalg::{Matrix, cholesky, dot, norm, symmetric_eigen};
 use crate::{Accuracy, Options, Purpose};
 
 /// The outcome of a run. Every run that began has one, however it ended.
@@ -77,6 +77,15 @@ pub struct Jacobian {
     fixed: Vec<usize>,
 }
 
+/// A direction of the parameters, of length one, and how strongly the residuals react to a step along it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    /// The norm of the change of the residuals, to first order.
+    pub strength: f64,
+    /// Its entries, in units of the parameters.
+    pub direction: Vec<f64>,
+}
+
 /// A variance this many times that of a parameter alone means that only a combination of parameters is determined.
 const DEPENDENT: f64 = 1e11;
 
@@ -98,6 +107,30 @@ impl Jacobian {
     #[must_use]
     pub fn num_params(&self) -> usize {
         self.columns.len()
+    }
+
+    /// How strongly the residuals react to each direction of the parameters: the singular values of the Jacobian and their
+    /// directions, the weakest first. `units` says what counts as a step of length one in each parameter; entries of the
+    /// directions are multiples of these. Empty if the decomposition fails.
+    ///
+    /// # Panics
+    /// When there is not one unit for each parameter.
+    #[must_use]
+    pub fn directions(&self, units: &[f64]) -> Vec<Direction> {
+        assert_eq!(units.len(), self.num_params(), "one unit per parameter");
+        let d = units.len();
+        let normal = Matrix::from_fn(d, d, |a, b| {
+            dot(&self.columns[a], &self.columns[b]) * units[a] * units[b]
+        });
+        let Some((values, vectors)) = symmetric_eigen(&normal) else {
+            return Vec::new();
+        };
+        (values.iter().enumerate())
+            .map(|(k, value)| Direction {
+                strength: value.max(0.0).sqrt(),
+                direction: vectors.col(k).to_vec(),
+            })
+            .collect()
     }
 
     /// `$\hat\sigma^2 (J^\top J)^{-1}$`. Columns are scaled to norm one first: parameters may have very different units.

@@ -1,6 +1,8 @@
 //! Engines that are saved and loaded in the middle of a run continue it to the last bit.
 #![cfg(feature = "serde")]
 
+use std::collections::HashMap;
+
 use dfo_ls::{
     Accuracy, Batch, Engine, EvalError, Evaluated, InexactFn, L1, Model, Options, Problem, Report,
     Request, ResidualOracle, Samples, Start, State,
@@ -40,8 +42,14 @@ fn bounded(mut options: Options) -> Options {
     options
 }
 
-/// Runs to the end; every `period` tells the engine is saved, dropped and loaded.
-fn run(problem: &dyn Fn() -> Problem, options: Options, period: Option<usize>) -> Report {
+/// Runs to the end; every `period` tells the engine is saved, in one piece or in parts, dropped and loaded.
+fn run(
+    problem: &dyn Fn() -> Problem,
+    options: Options,
+    period: Option<usize>,
+    in_parts: bool,
+) -> Report {
+    let mut vectors = HashMap::new();
     let mut oracle = oracle();
     let mut engine = Engine::new(problem(), 3, options).expect("a valid problem");
     for tells in 1.. {
@@ -52,26 +60,93 @@ fn run(problem: &dyn Fn() -> Problem, options: Options, period: Option<usize>) -
         oracle.evaluate(jobs);
         engine.tell();
         if period.is_some_and(|period| tells % period == 0) {
-            let saved = serde_json::to_string(engine.state()).expect("a state is plain data");
+            let state = if in_parts {
+                through_parts(engine.state(), &mut vectors)
+            } else {
+                through_text(engine.state())
+            };
             drop(engine);
-            let state: State<Token> = serde_json::from_str(&saved).expect("what was saved");
-            assert_eq!(serde_json::to_string(&state).expect("plain data"), saved);
             engine = Engine::from_state(problem(), state).expect("the same problem");
         }
     }
     engine.into_report()
 }
 
+fn through_text(state: &State<Token>) -> State<Token> {
+    let saved = serde_json::to_string(state).expect("a state is plain data");
+    let state = serde_json::from_str(&saved).expect("what was saved");
+    assert_eq!(serde_json::to_string(&state).expect("plain data"), saved);
+    state
+}
+
+/// Saves residual vectors, tokens and history apart; vectors of earlier saves are not saved again.
+fn through_parts(state: &State<Token>, vectors: &mut HashMap<u64, Vec<f64>>) -> State<Token> {
+    for (number, vector) in state.vectors() {
+        let saved = vectors.entry(number).or_insert_with(|| vector.to_vec());
+        assert_eq!(saved, vector, "a vector never changes");
+    }
+    let mut tokens = Vec::new();
+    let mut lean = state.lean();
+    assert_eq!(lean.tokens(), state.tokens());
+    lean.each_token(|token| {
+        tokens.push(*token);
+        *token = (tokens.len() as u64 - 1, 0.0);
+    });
+    let mut loaded = through_text(&lean);
+    assert!(
+        Engine::from_state(free(), loaded.clone()).is_err(),
+        "a lean state is not enough"
+    );
+    loaded.each_token(|token| *token = tokens[usize::try_from(token.0).expect("small")]);
+    let (iterations, evaluations) = (state.iterations(), state.evaluations());
+    loaded
+        .complete(
+            |number| vectors.get(&number).cloned(),
+            iterations.to_vec(),
+            evaluations.to_vec(),
+        )
+        .expect("everything was saved");
+    assert_eq!(
+        serde_json::to_string(&loaded).expect("plain data"),
+        serde_json::to_string(state).expect("plain data")
+    );
+    loaded
+}
+
+/// What a lean state lacks must be there, and must fit.
+#[test]
+fn incomplete_parts_are_refused() {
+    let mut oracle = oracle();
+    let mut engine = Engine::new(free(), 3, bounded(Options::default())).expect("a valid problem");
+    for _ in 0..5 {
+        oracle.evaluate(engine.ask());
+        engine.tell();
+    }
+    let state = engine.state();
+    let (iterations, evaluations) = (state.iterations(), state.evaluations());
+    let complete = |vector: Option<Vec<f64>>, evaluations: &[dfo_ls::EvalRecord]| {
+        state.lean().complete(
+            |_| vector.clone(),
+            iterations.to_vec(),
+            evaluations.to_vec(),
+        )
+    };
+    assert!(complete(Some(vec![0.0; 3]), evaluations).is_ok());
+    assert!(complete(None, evaluations).is_err());
+    assert!(complete(Some(vec![0.0; 2]), evaluations).is_err());
+    assert!(complete(Some(vec![0.0; 3]), &evaluations[1..]).is_err());
+}
+
 fn check(name: &str, problem: &dyn Fn() -> Problem, options: Options) {
     let options = bounded(options);
-    let whole = run(problem, options.clone(), None);
+    let whole = run(problem, options.clone(), None, false);
     assert!(
         whole.evaluations.len() > 10,
         "{name}: {:?}",
         whole.termination
     );
-    for period in [1, 2, 7] {
-        let parts = run(problem, options.clone(), Some(period));
+    for (period, in_parts) in [(1, false), (1, true), (2, true), (7, false)] {
+        let parts = run(problem, options.clone(), Some(period), in_parts);
         assert_eq!(whole.evaluations, parts.evaluations, "{name}, {period}");
         assert_eq!(whole.iterations, parts.iterations, "{name}, {period}");
         assert_eq!(whole.termination, parts.termination, "{name}, {period}");

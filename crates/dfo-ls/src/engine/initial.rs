@@ -21,6 +21,17 @@ pub(super) struct Build<R> {
     enlarge: Vec<(usize, f64)>,
 }
 
+impl<R> Build<R> {
+    /// Points that are not accurate enough yet.
+    pub(super) fn rough(&self) -> impl Iterator<Item = &Point<R>> {
+        self.rough.iter().flatten()
+    }
+
+    pub(super) fn rough_mut(&mut self) -> impl Iterator<Item = &mut Point<R>> {
+        self.rough.iter_mut().flatten()
+    }
+}
+
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Wanted {
@@ -407,9 +418,12 @@ impl<R: Clone> Engine<R> {
 impl<R> State<R> {
     /// How far a point's residuals are from the incumbent's.
     pub(super) fn difference(&self, point: &Point<R>) -> f64 {
-        let squares = (point.residuals.iter().zip(&self.incumbent().residuals))
-            .map(|(a, b)| (a - b) * (a - b))
-            .sum::<f64>();
+        let squares = (point
+            .residuals
+            .iter()
+            .zip(self.incumbent().residuals.iter()))
+        .map(|(a, b)| (a - b) * (a - b))
+        .sum::<f64>();
         squares.sqrt()
     }
 }

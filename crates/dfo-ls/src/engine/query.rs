@@ -5,6 +5,7 @@ use crate::model::pool::Point;
 use crate::options::{AccuracyControl, Samples, WarmStart};
 use crate::oracle::Reply;
 use crate::report::{EvalRecord, Limit, Termination};
+use crate::vector::Residuals;
 use crate::{Accuracy, EvalError, Job, Purpose, Start};
 
 /// A point whose residuals are wanted, from one or several samples.
@@ -19,7 +20,7 @@ pub(crate) struct Query<R> {
     number: u64,
     start: Start<R>,
     samples: u32,
-    sum: Vec<f64>,
+    sum: Residuals,
     got: u32,
     achieved: f64,
     resume: Option<R>,
@@ -64,7 +65,7 @@ impl<R: Clone> Engine<R> {
             number: u64::MAX,
             start,
             samples: self.state.num_samples(),
-            sum: Vec::new(),
+            sum: Residuals::default(),
             got: 0,
             achieved: 0.0,
             resume: None,
@@ -157,13 +158,13 @@ impl<R: Clone> Engine<R> {
                 reason: query.failure.unwrap_or_else(|| "not evaluated".to_owned()),
             });
         }
-        let mut residuals = query.sum;
         let share = 1.0 / f64::from(query.got);
-        if query.got > 1 {
-            for entry in &mut residuals {
-                *entry *= share;
-            }
-        }
+        let residuals = if query.got > 1 {
+            let mean = query.sum.iter().map(|entry| entry * share).collect();
+            Residuals::new(self.state.next_vector(), mean)
+        } else {
+            query.sum
+        };
         let penalty = (self.regularizer.as_ref()).map_or(0.0, |h| h.value(&query.theta));
         let objective = sum_of_squares(&residuals) + penalty;
         if !objective.is_finite() {
@@ -225,8 +226,32 @@ impl<R: Clone> Engine<R> {
     }
 }
 
+impl<R> Query<R> {
+    pub(super) const fn is_answered(&self) -> bool {
+        self.got > 0
+    }
+
+    pub(super) const fn sum(&self) -> &Residuals {
+        &self.sum
+    }
+
+    pub(super) const fn sum_mut(&mut self) -> &mut Residuals {
+        &mut self.sum
+    }
+
+    pub(super) fn tokens(&self) -> impl Iterator<Item = &R> {
+        self.start.resume().into_iter().chain(&self.resume)
+    }
+
+    pub(super) fn each_token(&mut self, change: &mut impl FnMut(&mut R)) {
+        let start = self.start.resume_mut().into_iter();
+        start.chain(&mut self.resume).for_each(change);
+    }
+}
+
 impl<R: Clone> State<R> {
     fn take_reply(&mut self, owner: usize, reply: Reply<R>) {
+        let number = self.next_vector();
         let query = &mut self.queries[owner];
         if query.purpose != Purpose::Sharpen && query.got == 0 && query.failure.is_none() {
             self.num_points += 1;
@@ -250,13 +275,11 @@ impl<R: Clone> State<R> {
                     query.got += 1;
                     query.achieved += evaluated.achieved.value();
                     query.resume = Some(evaluated.resume);
-                    if query.sum.is_empty() {
-                        query.sum = residuals;
-                    } else {
-                        for (sum, r) in query.sum.iter_mut().zip(&residuals) {
-                            *sum += r;
-                        }
+                    let mut residuals = residuals;
+                    for (r, sum) in residuals.iter_mut().zip(query.sum.iter()) {
+                        *r += sum;
                     }
+                    query.sum = Residuals::new(number, residuals);
                 } else {
                     let reason = describe_overflow(&residuals);
                     query.failure = Some(reason.clone());
@@ -281,6 +304,12 @@ impl<R: Clone> State<R> {
         self.evaluations.push(record);
     }
 
+    /// The number of the next residual vector.
+    const fn next_vector(&mut self) -> u64 {
+        self.num_vectors += 1;
+        self.num_vectors - 1
+    }
+
     fn warm_start(&self, u: &[f64]) -> Start<R> {
         let rule = match &self.options.accuracy {
             AccuracyControl::Dynamic(rules) => rules.warm_start,
@@ -298,6 +327,7 @@ impl<R: Clone> State<R> {
                 let nearest = self
                     .pool
                     .live()
+                    .filter(|&slot| self.pool.get(slot).resume.is_some())
                     .min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
                 nearest.and_then(|slot| self.pool.get(slot).resume.clone())
             }

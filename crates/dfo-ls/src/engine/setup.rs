@@ -6,6 +6,7 @@ use crate::constraints::{FeasibleSet, Problem};
 use crate::model::pool::{Point, Pool};
 use crate::options::{Model, Scaling};
 use crate::space::{Space, contain, project};
+use crate::vector::Residuals;
 use crate::{Options, SetupError};
 
 /// Up to this many parameters, models with curvature are worth their time.
@@ -99,7 +100,9 @@ impl<R: Clone> Engine<R> {
             iterations: Vec::new(),
             seen: 0,
             evaluations: Vec::new(),
+            history: None,
             next_number: 0,
+            num_vectors: 0,
             num_points: 0,
             work: 0,
             options,
@@ -137,6 +140,11 @@ impl<R: Clone> Engine<R> {
         if code != state.needs_code {
             return Err(SetupError::StateMismatch {
                 what: "whether there are projections or a regulariser",
+            });
+        }
+        if state.history.is_some() {
+            return Err(SetupError::StateMismatch {
+                what: "what a lean state lacks: complete it first;",
             });
         }
         if !state.space.has_bounds_of(&problem.feasible) {
@@ -205,7 +213,8 @@ impl<R: Clone> Engine<R> {
             theta,
             objective: square + penalty,
             penalty,
-            residuals: known.residuals,
+            // numbers of their own, far from those of evaluations
+            residuals: Residuals::new(u64::MAX - 1 - index as u64, known.residuals),
             accuracy: known.accuracy,
             asked: known.accuracy,
             at_floor: true,

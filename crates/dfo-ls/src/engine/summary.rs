@@ -5,6 +5,7 @@ use crate::Accuracy;
 use crate::linalg::{Matrix, norm, product};
 use crate::model::linear::Fit;
 use crate::report::{Jacobian, Report, Termination};
+use crate::vector::Residuals;
 
 /// The Jacobian is computed for this many residuals at a time.
 const CHUNK: usize = 1024;
@@ -18,7 +19,7 @@ impl<R: Clone> Engine<R> {
         let best = state.best.unwrap_or_else(|| Best {
             number: 0,
             theta: state.space.theta(&vec![0.0; state.space.dim()]),
-            residuals: Vec::new(),
+            residuals: Residuals::default(),
             objective: f64::INFINITY,
             penalty: 0.0,
             accuracy: Accuracy::ANY,
@@ -26,7 +27,7 @@ impl<R: Clone> Engine<R> {
         let interval = best.interval();
         Report {
             theta: best.theta,
-            residuals: best.residuals,
+            residuals: best.residuals.into_vec(),
             accuracy: best.accuracy,
             objective: best.objective,
             interval,

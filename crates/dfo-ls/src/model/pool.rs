@@ -8,6 +8,7 @@
 
 use crate::Accuracy;
 use crate::linalg::{Matrix, axpy, dot, dot_difference, product_transposed};
+use crate::vector::Residuals;
 
 /// Residuals are read in pieces of this many, which stay in the fastest memory.
 const CHUNK: usize = 1024;
@@ -19,7 +20,7 @@ pub(crate) struct Point<R> {
     pub(crate) u: Vec<f64>,
     /// The same in the user's parameters, as evaluated.
     pub(crate) theta: Vec<f64>,
-    pub(crate) residuals: Vec<f64>,
+    pub(crate) residuals: Residuals,
     /// `$\|r\|^2$` plus the regulariser.
     pub(crate) objective: f64,
     /// The regulariser.
@@ -40,7 +41,7 @@ pub(crate) struct Point<R> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Pool<R> {
     slots: Vec<Option<Point<R>>>,
-    reference: Vec<f64>,
+    reference: Residuals,
     /// `$(r_t - r_\mathrm{ref})^\top (r_s - r_\mathrm{ref})$`
     gram: Matrix,
     /// `$(r_t - r_\mathrm{ref})^\top r_\mathrm{ref}$`
@@ -51,7 +52,7 @@ impl<R> Pool<R> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             slots: (0..capacity).map(|_| None).collect(),
-            reference: Vec::new(),
+            reference: Residuals::default(),
             gram: Matrix::zeros(capacity, capacity),
             cross: vec![0.0; capacity],
         }
@@ -67,6 +68,27 @@ impl<R> Pool<R> {
 
     pub(crate) fn live(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.slots.len()).filter(|&slot| self.slots[slot].is_some())
+    }
+
+    pub(crate) fn points(&self) -> impl Iterator<Item = &Point<R>> + '_ {
+        self.slots.iter().flatten()
+    }
+
+    pub(crate) fn points_mut(&mut self) -> impl Iterator<Item = &mut Point<R>> + '_ {
+        self.slots.iter_mut().flatten()
+    }
+
+    pub(crate) const fn reference(&self) -> &Residuals {
+        &self.reference
+    }
+
+    pub(crate) const fn reference_mut(&mut self) -> &mut Residuals {
+        &mut self.reference
+    }
+
+    /// Whether there ever was a point.
+    pub(crate) fn has_reference(&self) -> bool {
+        self.slots.iter().any(Option::is_some) || !self.reference.is_empty()
     }
 
     /// Where the points are.
@@ -98,7 +120,7 @@ impl<R> Pool<R> {
     }
 
     /// Replaces the residuals of a point by more accurate ones.
-    pub(crate) fn set_residuals(&mut self, slot: usize, residuals: Vec<f64>) {
+    pub(crate) fn set_residuals(&mut self, slot: usize, residuals: Residuals) {
         self.get_mut(slot).residuals = residuals;
         self.measure(slot);
     }

@@ -13,7 +13,7 @@ pub(super) fn point(u: &[f64], residuals: &[f64]) -> Point<()> {
     Point {
         u: u.to_vec(),
         theta: u.to_vec(),
-        residuals: residuals.to_vec(),
+        residuals: residuals.to_vec().into(),
         objective: dot(residuals, residuals),
         penalty: 0.0,
         accuracy: Accuracy::EXACT,

@@ -218,7 +218,9 @@ fn changed_residuals_are_seen() {
     let mut random = Random::new(1);
     let mut fixture = Fixture::new(&mut random, 3, 4, 5);
     fixture.check_products(1e-9);
-    fixture.pool.set_residuals(fixture.set[1], random.vector(5));
+    fixture
+        .pool
+        .set_residuals(fixture.set[1], random.vector(5).into());
     fixture.linear.forget_residuals();
     fixture.check_products(1e-9);
 }

@@ -67,7 +67,7 @@ proptest! {
                 }
                 5 | 6 if !live.is_empty() => {
                     let slot = *index.get(&live);
-                    pool.set_residuals(slot, residuals.clone());
+                    pool.set_residuals(slot, residuals.clone().into());
                     shadow[slot] = Some(residuals);
                 }
                 7 if !live.is_empty() => {

@@ -1,0 +1,201 @@
+//! A state in parts: what changes with every evaluation, and what is made once and never changes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Phase, State, paper};
+use crate::oracle::Start;
+use crate::report::{EvalRecord, Iteration};
+use crate::vector::Residuals;
+use crate::{Job, SetupError};
+
+/// Whoever saves a run after every evaluation writes the lean state anew each time, but every residual vector, token, iteration and
+/// evaluation only once:
+///
+/// ```
+/// # #[cfg(feature = "serde")]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use dfo_ls::{Engine, Evaluated, Options, Problem, State};
+/// use std::collections::HashMap;
+///
+/// let mut engine = Engine::new(Problem::new([3.0]), 1, Options::default())?;
+/// let mut saved_vectors = HashMap::new();
+/// let mut saved_state = String::new();
+/// for _ in 0..3 {
+///     for job in engine.ask() {
+///         let r = job.theta()[0].exp() - 2.0;
+///         job.answer(&[r], Evaluated::exact());
+///     }
+///     engine.tell();
+///     for (number, residuals) in engine.state().vectors() {
+///         saved_vectors.entry(number).or_insert_with(|| residuals.to_vec());
+///     }
+///     saved_state = serde_json::to_string(&engine.state().lean())?;
+/// }
+///
+/// let (iterations, evaluations) = (engine.state().iterations(), engine.state().evaluations());
+/// let mut state: State<()> = serde_json::from_str(&saved_state)?;
+/// state.complete(|number| saved_vectors.remove(&number), iterations.to_vec(), evaluations.to_vec())?;
+/// let loaded = Engine::from_state(Problem::new([3.0]), state)?;
+/// assert_eq!(loaded.best_theta(), engine.best_theta());
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "serde"))]
+/// # fn main() {}
+/// ```
+impl<R> State<R> {
+    /// A copy without residual vectors, iterations and evaluations. It must be [completed](Self::complete) before it is used.
+    #[must_use]
+    pub fn lean(&self) -> Self
+    where
+        R: Clone,
+    {
+        let mut lean = Self {
+            iterations: Vec::new(),
+            evaluations: Vec::new(),
+            history: Some((self.iterations.len(), self.evaluations.len())),
+            ..self.clone()
+        };
+        lean.each_vector(&mut Residuals::strip);
+        lean
+    }
+
+    /// The residual vectors in use, each once, with the number of the evaluation that made it. A vector never changes.
+    #[must_use]
+    pub fn vectors(&self) -> Vec<(u64, &[f64])> {
+        let mut vectors: Vec<(u64, &[f64])> = Vec::new();
+        let points = self.points().map(|point| &point.residuals);
+        let best = self.best.iter().map(|best| &best.residuals);
+        let sums = self.queries.iter().map(super::Query::sum);
+        for vector in points
+            .chain(best)
+            .chain(sums)
+            .chain([self.pool.reference()])
+        {
+            if !vector.is_empty() {
+                vectors.push((vector.number(), vector));
+            }
+        }
+        vectors.sort_unstable_by_key(|(number, _)| *number);
+        vectors.dedup_by_key(|(number, _)| *number);
+        vectors
+    }
+
+    /// All iterations so far.
+    #[must_use]
+    pub fn iterations(&self) -> &[Iteration] {
+        &self.iterations
+    }
+
+    /// All evaluations so far.
+    #[must_use]
+    pub fn evaluations(&self) -> &[EvalRecord] {
+        &self.evaluations
+    }
+
+    /// Gives a [lean](Self::lean) state back what it lacks. Of longer histories the beginning is taken.
+    ///
+    /// # Errors
+    /// When `vector` does not know a number or its vector has another length, or a history is too short.
+    pub fn complete(
+        &mut self,
+        mut vector: impl FnMut(u64) -> Option<Vec<f64>>,
+        mut iterations: Vec<Iteration>,
+        mut evaluations: Vec<EvalRecord>,
+    ) -> Result<(), SetupError> {
+        let Some((num_iterations, num_evaluations)) = self.history else {
+            return Ok(());
+        };
+        if iterations.len() < num_iterations || evaluations.len() < num_evaluations {
+            return Err(SetupError::StateMismatch {
+                what: "the length of its history",
+            });
+        }
+        iterations.truncate(num_iterations);
+        evaluations.truncate(num_evaluations);
+        (self.iterations, self.evaluations) = (iterations, evaluations);
+        let mut known: HashMap<u64, Option<Arc<Vec<f64>>>> = HashMap::new();
+        let mut missing = false;
+        let len = self.num_residuals;
+        self.each_vector(&mut |residuals| {
+            let number = residuals.number();
+            let values = known.entry(number).or_insert_with(|| {
+                vector(number)
+                    .filter(|values| values.len() == len)
+                    .map(Arc::new)
+            });
+            match values {
+                Some(values) => residuals.fill(Arc::clone(values)),
+                None => missing = true,
+            }
+        });
+        if missing {
+            return Err(SetupError::StateMismatch {
+                what: "a residual vector",
+            });
+        }
+        self.history = None;
+        Ok(())
+    }
+
+    /// The tokens in use. They may repeat.
+    #[must_use]
+    pub fn tokens(&self) -> Vec<&R> {
+        let points = self.points().filter_map(|point| point.resume.as_ref());
+        let queries = self.queries.iter().flat_map(super::Query::tokens);
+        let jobs = self.jobs.iter().filter_map(|job| job.start().resume());
+        let last = self.last_resume.iter();
+        points.chain(queries).chain(jobs).chain(last).collect()
+    }
+
+    /// Lets `change` have every token: to attach what was saved apart, for example.
+    pub fn each_token(&mut self, mut change: impl FnMut(&mut R)) {
+        for point in self.points_mut() {
+            point.resume.iter_mut().for_each(&mut change);
+        }
+        for query in &mut self.queries {
+            query.each_token(&mut change);
+        }
+        let starts = self.jobs.iter_mut().map(Job::start_mut);
+        starts.filter_map(Start::resume_mut).for_each(&mut change);
+        self.last_resume.iter_mut().for_each(&mut change);
+    }
+
+    fn each_vector(&mut self, change: &mut dyn FnMut(&mut Residuals)) {
+        for point in self.points_mut() {
+            change(&mut point.residuals);
+        }
+        if let Some(best) = &mut self.best {
+            change(&mut best.residuals);
+        }
+        for query in &mut self.queries {
+            if query.is_answered() {
+                change(query.sum_mut());
+            }
+        }
+        if self.pool.has_reference() {
+            change(self.pool.reference_mut());
+        }
+    }
+
+    /// Points of the pool, and those that are not decided yet.
+    fn points(&self) -> impl Iterator<Item = &super::Point<R>> {
+        let undecided: Vec<&super::Point<R>> = match &self.phase {
+            Phase::Build(build) => build.rough().collect(),
+            Phase::Trial(trial) => trial.point.iter().collect(),
+            Phase::Paper(paper::Stage::Trial { point, .. }) => point.iter().collect(),
+            _ => Vec::new(),
+        };
+        self.pool.points().chain(undecided)
+    }
+
+    fn points_mut(&mut self) -> impl Iterator<Item = &mut super::Point<R>> {
+        let undecided: Vec<&mut super::Point<R>> = match &mut self.phase {
+            Phase::Build(build) => build.rough_mut().collect(),
+            Phase::Trial(trial) => trial.point.iter_mut().collect(),
+            Phase::Paper(paper::Stage::Trial { point, .. }) => point.iter_mut().collect(),
+            _ => Vec::new(),
+        };
+        self.pool.points_mut().chain(undecided)
+    }
+}

@@ -1,48 +1,88 @@
-//! How good are these parameters? The training objective of bilevel learning, with certainty.
+//! Learn the parameters of image reconstruction from examples.
 //!
-//! Reconstructions `$\tilde x_i$` of training images `$x_i$` are never exact. [`fit`] turns their certified errors into an
-//! interval that certainly contains the paper's
+//! Given pairs of data `$y_i$` and what should be reconstructed from them, `$x_i$`, find the parameters `$\theta$` that minimise
 //!
 //! ```math
-//! f = \frac1n \sum_{i=1}^n \|\hat x_i - x_i\|^2,
+//! f(\theta) = \frac1n \sum_{i=1}^n \|\hat x_i(\theta) - x_i\|^2 + J(\theta),
+//! \qquad \hat x_i(\theta) = \operatorname*{arg\,min}_x \Phi_\theta(x; y_i).
 //! ```
 //!
-//! so that two parameters can be compared for certain, with reconstructions of just the accuracy that needs:
+//! No reconstruction is ever exact. Here each comes with a certified error, the solver asks for just the accuracy that its decisions
+//! need, and the answer comes with an interval that certainly contains `$f$`:
 //!
 //! ```
-//! use bilevel::{Reconstruction, Scale, fit};
-//! use imaging::{Denoising, Grid, Seed, TvParameters, noise, phantom};
-//! use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
+//! use bilevel::{LearningProblem, Pair, Setup, TvDenoising, learning_options};
+//! use imaging::{Grid, Seed, noise, phantom};
 //!
+//! // Noisy signals, and what they should be. Bring your own, signals or pictures, of any sizes.
 //! let seed = Seed::new(1);
-//! let truths = (0..5).map(|i| phantom::box_function(256, seed, i)).collect::<Result<Vec<_>, _>>()?;
-//! let noisy = (0..5).map(|i| noise::gaussian(&truths[i], 0.1, seed, i)).collect::<Result<Vec<_>, _>>()?;
+//! let pairs = (0..5)
+//!     .map(|i| {
+//!         let truth = phantom::box_function(64, seed, i)?;
+//!         let data = noise::gaussian(&truth, 0.1, seed, i)?;
+//!         Ok(Pair { grid: Grid::line(64), truth, data })
+//!     })
+//!     .collect::<Result<Vec<_>, Box<dyn std::error::Error>>>()?;
 //!
-//! let objective_at = |alpha: f64| -> Result<dfo_ls::ObjectiveInterval, Box<dyn std::error::Error>> {
-//!     let parameters = TvParameters { alpha, nu: 1e-3, xi: 1e-3 };
-//!     let mut reconstructions = Vec::new();
-//!     for (truth, noisy) in truths.iter().zip(&noisy) {
-//!         let objective = Denoising::new(Grid::line(256), noisy, parameters)?;
-//!         let mut state = State::new(noisy.clone());
-//!         let stop = Stop::accuracy(ErrorBound::new(0.03)?);
-//!         let solved = Solver::default().minimize(&objective, stop, &mut state, &mut objective.scratch())?;
-//!         reconstructions.push(Reconstruction { x: state.into_point(), error: solved.error, truth });
-//!     }
-//!     Ok(fit(&reconstructions, Scale::Mean)?.objective_interval())
-//! };
+//! let mut problem = LearningProblem::new(TvDenoising::default(), pairs, Setup::default())?;
+//! let learned = problem.learn(learning_options())?;
 //!
-//! // For certain, 0.5 is the better weight, although no reconstruction is better than 0.03.
-//! assert!(objective_at(0.5)?.upper < objective_at(0.05)?.lower);
+//! for parameter in &learned.parameters {
+//!     println!("{} = {:.3e}", parameter.parameter.name, parameter.value);
+//! }
+//! println!("f is between {} and {}", learned.interval.lower, learned.interval.upper);
+//! let noisy: f64 = problem.pairs().iter().flat_map(|p| p.data.iter().zip(&p.truth)).map(|(y, x)| (y - x).powi(2)).sum();
+//! assert!(learned.interval.upper < 0.5 * noisy / 5.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This release holds the objective. Learning, which minimises it, is not part of it yet.
+//! # What is where
+//!
+//! - What is learned from: [`Pair`]s. What is learned: the [`Parameter`]s of a family of reconstruction problems.
+//! - The families: [`TvDenoising`], [`TvDeblurring`], [`TvInpainting`], [`FourierWeights`], and your own through the trait
+//!   [`LowerLevel`]. Of `$(\alpha, \nu, \xi)$`, [`TvChoices`] says which are learned.
+//! - What is minimised: the [`Loss`], and penalties: [`ConditionNumber`], [`RootL1`], your own through the trait [`Penalty`], or a
+//!   non-smooth [`regularizer`](Setup::regularizer).
+//! - How: [`Setup`] and the options of the solver, [`learning_options`]. The paper's variants with a fixed number of iterations are
+//!   [`Effort::Iterations`].
+//! - [`LearningProblem`] joins all that. It is an oracle for [`dfo_ls`], so that whatever that crate can do (ask and tell, save and
+//!   resume, budgets) works here.
+//! - What comes back: [`Learned`], with [`Score`]s on training pairs and on pairs held out. [`reconstruct`] applies it to new data.
+//!
+//! # Conventions
+//!
+//! Values of images are thought to be in `$[0, 1]$`; nothing depends on it but the PSNR. Weights are learned as their decimal logarithm.
+//! Work is counted in gradients of `$\Phi_\theta$`. Images and points are solved in parallel; results do not depend on the number of
+//! threads. The method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel learning*, J. Math. Imaging Vis. 63
+//! (2021); where ours differs, `docs/decisions` says why.
+//!
+//! # Features
+//!
+//! `rayon` (default): several threads. `serde`: [`Learned`] and the states of runs can be saved and loaded.
 
 /// The examples of the front page are tested here.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-mod fit;
+mod error;
+mod families;
+mod learned;
+mod loss;
+mod lower;
+mod oracle;
+mod parameter;
+mod penalty;
+mod problem;
+mod score;
 
-pub use fit::{Fit, FitError, Reconstruction, Scale, fit};
+pub use error::{ModelFailure, ProblemError, ReconstructionError};
+pub use families::{Choice, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting};
+pub use learned::{Bound, FlatDirection, Learned, LearnedParameter, Work, learning_options};
+pub use loss::{Loss, Residuals, Scale};
+pub use lower::{LowerLevel, Reconstruction, reconstruct};
+pub use oracle::Reconstructions;
+pub use parameter::{Map, Parameter};
+pub use penalty::{ConditionNumber, Penalty, Place, RootL1};
+pub use problem::{Effort, FirstGuess, LearningProblem, Pair, Setup};
+pub use score::{Quality, Score};

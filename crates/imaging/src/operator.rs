@@ -11,6 +11,8 @@ pub(crate) use fourier::{load, store};
 pub use identity::Identity;
 pub use mask::Mask;
 
+use std::sync::Arc;
+
 use crate::error::{ModelError, check_values};
 use crate::grid::Grid;
 
@@ -93,6 +95,50 @@ pub trait LinearOperator: Sync {
         terms
     }
 }
+
+/// What is lent or shared is an operator too.
+macro_rules! forward {
+    ($pointer:ty $(where A: $bound:ident)?) => {
+        impl<A: LinearOperator + ?Sized $(+ $bound)?> LinearOperator for $pointer {
+            type Scratch = A::Scratch;
+
+            fn domain(&self) -> Grid {
+                (**self).domain()
+            }
+
+            fn codomain(&self) -> Grid {
+                (**self).codomain()
+            }
+
+            fn scratch(&self) -> Self::Scratch {
+                (**self).scratch()
+            }
+
+            fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut Self::Scratch) {
+                (**self).apply(x, out, scratch);
+            }
+
+            fn apply_adjoint(&self, y: &[f64], out: &mut [f64], scratch: &mut Self::Scratch) {
+                (**self).apply_adjoint(y, out, scratch);
+            }
+
+            fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum {
+                (**self).gram_spectrum(weights)
+            }
+
+            fn fingerprint(&self) -> Option<u64> {
+                (**self).fingerprint()
+            }
+
+            fn roundings(&self) -> f64 {
+                (**self).roundings()
+            }
+        }
+    };
+}
+
+forward!(&A);
+forward!(Arc<A> where A: Send);
 
 /// The diagonal `$S$` of the weighted data term `$\frac12\|Ax - y\|_S^2$`: one weight per sample of the data.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use crate::regularizer::{Regularizer, SmoothedTv};
 ///
 /// Serves every operator, boundary and field; about half as fast per iteration as [`Denoising`](crate::Denoising) where both
 /// apply. Where the data do not determine the unknown (a mask, few frequencies, a strong blur), `$\mu$` is little more than `$\xi$`,
-/// and the number of iterations grows like `$\sqrt{L/\mu}$`.
+/// and the number of iterations grows like `$\sqrt{L/\mu}$`. The operator may be lent (`&A`) or shared (`Arc<A>`).
 ///
 /// Inpainting, for example, and then non-negative inpainting:
 ///
@@ -38,7 +38,7 @@ use crate::regularizer::{Regularizer, SmoothedTv};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Variational<'a, A, R> {
-    operator: &'a A,
+    operator: A,
     data: &'a [f64],
     weights: Weights<'a>,
     regularizer: R,
@@ -61,7 +61,7 @@ impl<'a, A: LinearOperator> Variational<'a, A, SmoothedTv> {
     /// # Errors
     /// As [`Variational::new`], and when `nu` is not positive.
     pub fn tv(
-        operator: &'a A,
+        operator: A,
         data: &'a [f64],
         weights: Weights<'a>,
         differences: Differences,
@@ -79,7 +79,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
     /// When a length does not fit, a number is not finite, a weight or parameter is negative, or the model is not strongly
     /// convex: then `xi` must be positive.
     pub fn new(
-        operator: &'a A,
+        operator: A,
         data: &'a [f64],
         weights: Weights<'a>,
         regularizer: R,

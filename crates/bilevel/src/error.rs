@@ -1,0 +1,103 @@
+//! What can be wrong with a learning problem.
+
+use std::error::Error;
+
+use dfo_ls::SetupError;
+use thiserror::Error;
+
+/// What a model may fail with: an error of its own.
+pub type ModelFailure = Box<dyn Error + Send + Sync>;
+
+/// A learning problem that does not make sense. Nothing has been computed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// There are no training pairs.
+    #[error("there are no training pairs")]
+    NoPairs,
+    /// The model has no parameters to learn.
+    #[error("the model has no parameters to learn: make at least one of them learned")]
+    NoParameters,
+    /// Two parameters have the same name.
+    #[error("two parameters are called {name}")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// A number of a parameter is not usable.
+    #[error("the {what} of {name} is {found}, which its map does not allow")]
+    Parameter {
+        /// The parameter.
+        name: String,
+        /// Which number.
+        what: &'static str,
+        /// What it is, as theta.
+        found: f64,
+    },
+    /// The bounds of a parameter are crossed.
+    #[error("the lower bound {lower} of {name} is above its upper bound {upper}")]
+    CrossedBounds {
+        /// The parameter.
+        name: String,
+        /// Its lower bound, as a value.
+        lower: f64,
+        /// Its upper bound, as a value.
+        upper: f64,
+    },
+    /// A truth does not fit its grid.
+    #[error("the truth of pair {index} has {found} entries, but its grid has {expected}")]
+    TruthLength {
+        /// Which pair.
+        index: usize,
+        /// Length of the grid.
+        expected: usize,
+        /// Length of the truth.
+        found: usize,
+    },
+    /// A truth or data are not finite.
+    #[error("entry {entry} of the {what} of pair {index} is not a finite number")]
+    NonFinite {
+        /// Which pair.
+        index: usize,
+        /// Truth or data.
+        what: &'static str,
+        /// The first such entry.
+        entry: usize,
+    },
+    /// The model cannot be made at the start.
+    #[error("the model of pair {index} cannot be made at the start: {source}")]
+    Model {
+        /// Which pair.
+        index: usize,
+        /// Why.
+        source: ModelFailure,
+    },
+    /// The objective of the model has another dimension than the truth.
+    #[error("the model of pair {index} reconstructs {found} entries, but its grid has {expected}")]
+    Dimension {
+        /// Which pair.
+        index: usize,
+        /// Length of the grid.
+        expected: usize,
+        /// Dimension of the objective.
+        found: usize,
+    },
+    /// A pair that is held out does not fit.
+    #[error("held out: {0}")]
+    Validation(#[source] Box<Self>),
+    /// The solver does not accept an option.
+    #[error(transparent)]
+    Solver(#[from] SetupError),
+}
+
+/// A reconstruction that could not be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReconstructionError {
+    /// The model does not accept the parameters or the data.
+    #[error("the model cannot be made: {0}")]
+    Model(#[source] ModelFailure),
+    /// The solver could not start or go on.
+    #[error(transparent)]
+    Solve(#[from] lowlevel::SolveError),
+}

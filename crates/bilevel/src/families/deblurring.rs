@@ -1,0 +1,81 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use imaging::{Convolution, Differences, Grid, ModelError, SmoothedTv, Variational, Weights};
+
+use super::TvChoices;
+use crate::error::ModelFailure;
+use crate::lower::LowerLevel;
+use crate::parameter::Parameter;
+
+/// Deblurring with a known kernel: `$\frac12\|h * x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
+#[derive(Debug)]
+pub struct TvDeblurring {
+    choices: TvChoices,
+    kernel: Vec<f64>,
+    kernel_grid: Grid,
+    /// One convolution for each size of image, made when it is first met.
+    convolutions: Mutex<HashMap<Grid, Arc<Convolution>>>,
+}
+
+impl TvDeblurring {
+    /// Blurred by `kernel`, with its origin in the middle.
+    ///
+    /// # Errors
+    /// When the kernel does not fit its grid or is not finite.
+    pub fn new(
+        choices: TvChoices,
+        kernel: Vec<f64>,
+        kernel_grid: Grid,
+    ) -> Result<Self, ModelError> {
+        Convolution::new(kernel_grid, &kernel, kernel_grid)?;
+        Ok(Self {
+            choices,
+            kernel,
+            kernel_grid,
+            convolutions: Mutex::default(),
+        })
+    }
+
+    /// The blur of images on `grid`.
+    ///
+    /// # Errors
+    /// When the grid has another number of axes than the kernel's.
+    pub fn blur(&self, grid: Grid) -> Result<Arc<Convolution>, ModelError> {
+        let mut known = (self.convolutions.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some(convolution) = known.get(&grid) {
+            return Ok(Arc::clone(convolution));
+        }
+        let made = Arc::new(Convolution::new(grid, &self.kernel, self.kernel_grid)?);
+        known.insert(grid, Arc::clone(&made));
+        Ok(made)
+    }
+}
+
+impl LowerLevel for TvDeblurring {
+    type Objective<'a> = Variational<'a, Arc<Convolution>, SmoothedTv>;
+
+    fn parameters(&self) -> Vec<Parameter> {
+        self.choices.parameters()
+    }
+
+    fn objective<'a>(
+        &'a self,
+        values: &[f64],
+        grid: Grid,
+        data: &'a [f64],
+    ) -> Result<Self::Objective<'a>, ModelFailure> {
+        Ok(Variational::tv(
+            self.blur(grid)?,
+            data,
+            Weights::Uniform,
+            Differences::of_paper(grid),
+            self.choices.at(values),
+        )?)
+    }
+
+    /// The data.
+    fn first_guess(&self, _: Grid, data: &[f64], x: &mut [f64]) {
+        x.copy_from_slice(data);
+    }
+}

@@ -1,0 +1,115 @@
+//! Which of the parameters of the total variation are learned.
+
+use imaging::TvParameters;
+
+use crate::parameter::Parameter;
+
+/// Which of `$(\alpha, \nu, \xi)$` are learned; the others are fixed.
+///
+/// ```
+/// use bilevel::{Choice, TvChoices};
+/// let only_alpha = TvChoices { nu: Choice::Fixed(1e-3), xi: Choice::Fixed(1e-3), ..TvChoices::default() };
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TvChoices {
+    /// `$\alpha$`.
+    pub alpha: Choice,
+    /// `$\nu$`.
+    pub nu: Choice,
+    /// `$\xi$`.
+    pub xi: Choice,
+}
+
+/// Whether a parameter is learned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Choice {
+    /// It has this value.
+    Fixed(f64),
+    /// Its exponent `$\theta = \log_{10}$` of its value is learned.
+    Learned {
+        /// Where the exponent begins,
+        start: f64,
+        /// the least,
+        lower: f64,
+        /// and the largest.
+        upper: f64,
+    },
+}
+
+impl TvChoices {
+    /// `$\alpha$` as in the paper: from 1, between `$10^{-7}$` and `$10^7$`.
+    pub const ALPHA: Choice = Choice::Learned {
+        start: 0.0,
+        lower: -7.0,
+        upper: 7.0,
+    };
+    /// `$\nu$` and `$\xi$` as in the paper: from 0.1, between `$10^{-7}$` and 1.
+    pub const SMOOTHING: Choice = Choice::Learned {
+        start: -1.0,
+        lower: -7.0,
+        upper: 0.0,
+    };
+
+    fn all(&self) -> [(&'static str, Choice); 3] {
+        [("alpha", self.alpha), ("nu", self.nu), ("xi", self.xi)]
+    }
+
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        (self.all().into_iter())
+            .filter_map(|(name, choice)| match choice {
+                Choice::Fixed(_) => None,
+                Choice::Learned {
+                    start,
+                    lower,
+                    upper,
+                } => Some(Parameter::log10(name, start, lower, upper)),
+            })
+            .collect()
+    }
+
+    /// All parameters, where the learned ones have these values.
+    ///
+    /// # Panics
+    /// When there are fewer values than learned parameters.
+    #[must_use]
+    pub fn at(&self, values: &[f64]) -> TvParameters {
+        let mut learned = values.iter();
+        let [alpha, nu, xi] = self.all().map(|(_, choice)| match choice {
+            Choice::Fixed(value) => value,
+            Choice::Learned { .. } => *learned.next().expect("one value per learned parameter"),
+        });
+        TvParameters { alpha, nu, xi }
+    }
+}
+
+impl Default for TvChoices {
+    /// All are learned, as in the paper.
+    fn default() -> Self {
+        Self {
+            alpha: Self::ALPHA,
+            nu: Self::SMOOTHING,
+            xi: Self::SMOOTHING,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_go_where_they_belong() {
+        let choices = TvChoices {
+            nu: Choice::Fixed(0.5),
+            ..TvChoices::default()
+        };
+        let names: Vec<String> = choices.parameters().into_iter().map(|p| p.name).collect();
+        assert_eq!(names, ["alpha", "xi"]);
+        let expected = TvParameters {
+            alpha: 1.0,
+            nu: 0.5,
+            xi: 2.0,
+        };
+        assert_eq!(choices.at(&[1.0, 2.0]), expected);
+    }
+}

@@ -1,0 +1,144 @@
+//! How far reconstructions are from the truth: residuals, and what errors of reconstructions do to them.
+
+use dfo_ls::Accuracy;
+use lowlevel::ErrorBound;
+
+/// What the objective is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loss {
+    /// A mean or a sum over images.
+    pub scale: Scale,
+    /// What the solver sees of it. The objective is the same.
+    pub residuals: Residuals,
+}
+
+/// Whether the objective is a mean or a sum over images.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Scale {
+    /// `$f = \frac1n \sum_i \|\hat x_i - x_i\|^2$`: the paper's text.
+    #[default]
+    Mean,
+    /// `$f = \sum_i \|\hat x_i - x_i\|^2$`: the paper's figures.
+    Sum,
+}
+
+/// What the solver sees of the objective.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Residuals {
+    /// `Pixel`, unless keeping them would need more than 512 MB.
+    #[default]
+    Auto,
+    /// `$\|\hat x_i - x_i\|$`, one per image: the paper's.
+    Image,
+    /// `$\hat x_i - x_i$`, one per pixel. They are smoother functions of the parameters than distances, and tell more: fewer
+    /// evaluations are needed.
+    Pixel,
+}
+
+/// What residuals of pixels may take.
+const MEMORY: usize = 512 << 20;
+
+impl Residuals {
+    /// The solver keeps the residuals of about `$5d$` points.
+    pub(crate) fn resolve(self, num_entries: usize, num_params: usize) -> Self {
+        let points = 5 * num_params + 8;
+        match self {
+            Self::Auto if num_entries.saturating_mul(8 * points) <= MEMORY => Self::Pixel,
+            Self::Auto => Self::Image,
+            chosen => chosen,
+        }
+    }
+}
+
+/// How the residual vector is laid out: images one after the other, then the terms of penalties.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// `$1/\sqrt n$` for a mean.
+    factor: f64,
+    per_pixel: bool,
+    /// Entries of each image.
+    lengths: Vec<usize>,
+    num_entries: usize,
+}
+
+impl Layout {
+    pub(crate) fn new(loss: Loss, lengths: Vec<usize>, num_params: usize) -> Self {
+        let num_entries = lengths.iter().sum();
+        #[expect(clippy::cast_precision_loss, reason = "a number of images")]
+        let factor = match loss.scale {
+            Scale::Mean => (lengths.len() as f64).sqrt().recip(),
+            Scale::Sum => 1.0,
+        };
+        Self {
+            factor,
+            per_pixel: loss.residuals.resolve(num_entries, num_params) == Residuals::Pixel,
+            lengths,
+            num_entries,
+        }
+    }
+
+    /// How many residuals, without penalties.
+    pub(crate) fn len(&self) -> usize {
+        if self.per_pixel {
+            self.num_entries
+        } else {
+            self.lengths.len()
+        }
+    }
+
+    /// What the reconstruction of each image may be off, so that all residuals together are off by `target`: the squares are
+    /// shared out by size.
+    pub(crate) fn share(&self, target: Accuracy, image: usize) -> ErrorBound {
+        #[expect(clippy::cast_precision_loss, reason = "numbers of pixels")]
+        let size = (self.lengths[image] as f64 / self.num_entries as f64).sqrt();
+        // a little less, for what rounding adds later
+        let share = target.value() / self.factor * size * (1.0 - 1e-9);
+        ErrorBound::new(share).unwrap_or(ErrorBound::UNKNOWN)
+    }
+
+    /// Writes the residuals of all images, and says how far they may be from those of exact reconstructions.
+    ///
+    /// Per image that is `$\bigl|\|\tilde x_i - x_i\| - \|\hat x_i - x_i\|\bigr| \le \|\tilde x_i - \hat x_i\|$`, and per pixel the
+    /// same without the first step, plus rounding.
+    pub(crate) fn write<'a>(
+        &self,
+        images: impl Iterator<Item = (&'a [f64], &'a [f64], ErrorBound)>,
+        mut residuals: &mut [f64],
+    ) -> Accuracy {
+        let mut parts = Vec::with_capacity(self.lengths.len());
+        for (x, truth, error) in images {
+            let take = if self.per_pixel { x.len() } else { 1 };
+            let (own, rest) = residuals.split_at_mut(take);
+            residuals = rest;
+            let mut square = 0.0;
+            for (x, truth) in x.iter().zip(truth) {
+                square += (x - truth) * (x - truth);
+            }
+            let distance = square.sqrt();
+            if self.per_pixel {
+                for ((r, x), truth) in own.iter_mut().zip(x).zip(truth) {
+                    *r = self.factor * (x - truth);
+                }
+            } else {
+                own[0] = self.factor * distance;
+            }
+            #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
+            let operations = if self.per_pixel { 0.0 } else { x.len() as f64 } + 8.0;
+            let rounding = operations * f64::EPSILON * distance;
+            let accuracy = Accuracy::new(self.factor * (error.value() + rounding));
+            // a bound is never negative or NaN; if it were, nothing would be known
+            parts.push(accuracy.unwrap_or(Accuracy::ANY));
+        }
+        Accuracy::of_parts(parts)
+    }
+
+    /// The mean square of the differences, from the part of the objective that they make.
+    #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
+    pub(crate) fn mean_squared_error(&self, objective: f64, num_samples: usize) -> f64 {
+        objective / (self.factor * self.factor) / num_samples as f64
+    }
+}

@@ -1,0 +1,150 @@
+//! Families of lower-level problems, and one reconstruction.
+
+use imaging::Grid;
+use lowlevel::{Method, Solved, Solver, State, Stop, StronglyConvex};
+
+use crate::error::{ModelFailure, ReconstructionError};
+use crate::parameter::Parameter;
+
+/// A family of reconstruction problems `$\theta \mapsto \Phi_\theta(\cdot\,; y)$`.
+///
+/// The families of this crate are [`TvDenoising`](crate::TvDenoising), [`TvDeblurring`](crate::TvDeblurring),
+/// [`TvInpainting`](crate::TvInpainting) and [`FourierWeights`](crate::FourierWeights). One of your own:
+///
+/// ```
+/// use bilevel::{LearningProblem, LowerLevel, ModelFailure, Pair, Parameter, Setup};
+/// use imaging::Grid;
+/// use lowlevel::{Curvature, StronglyConvex};
+///
+/// /// Ridge regression to zero, `$\frac12\|x - y\|^2 + \frac{\lambda}{2}\|x\|^2$`: which `$\lambda$` is best?
+/// struct Ridge;
+/// struct RidgeObjective<'a> { data: &'a [f64], weight: f64 }
+///
+/// impl LowerLevel for Ridge {
+///     type Objective<'a> = RidgeObjective<'a>;
+///     fn parameters(&self) -> Vec<Parameter> {
+///         vec![Parameter::log10("lambda", 0.0, -6.0, 6.0)]
+///     }
+///     fn objective<'a>(&'a self, values: &[f64], _: Grid, data: &'a [f64]) -> Result<RidgeObjective<'a>, ModelFailure> {
+///         Ok(RidgeObjective { data, weight: values[0] })
+///     }
+/// }
+///
+/// impl StronglyConvex for RidgeObjective<'_> {
+///     type Scratch = ();
+///     fn dim(&self) -> usize {
+///         self.data.len()
+///     }
+///     fn curvature(&self) -> Curvature {
+///         Curvature::new(1.0 + self.weight, 1.0 + self.weight).expect("positive")
+///     }
+///     fn scratch(&self) {}
+///     fn gradient(&self, x: &[f64], gradient: &mut [f64], _: &mut ()) {
+///         for ((g, x), y) in gradient.iter_mut().zip(x).zip(self.data) {
+///             *g = x - y + self.weight * x;
+///         }
+///     }
+///     fn value(&self, x: &[f64], _: &mut ()) -> f64 {
+///         x.iter().zip(self.data).map(|(x, y)| 0.5 * (x - y).powi(2) + 0.5 * self.weight * x * x).sum()
+///     }
+/// }
+///
+/// // The data are three times the truth, so lambda = 2 undoes it.
+/// let truth = vec![1.0, -2.0, 0.5];
+/// let data = truth.iter().map(|x| 3.0 * x).collect();
+/// let pairs = vec![Pair { grid: Grid::line(3), truth, data }];
+/// let learned = LearningProblem::new(Ridge, pairs, Setup::default())?.learn(Default::default())?;
+/// assert!((learned.value("lambda").ok_or("no such parameter")? - 2.0).abs() < 1e-3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait LowerLevel: Sync {
+    /// `$\Phi_\theta(\cdot\,; y)$`.
+    type Objective<'a>: StronglyConvex
+    where
+        Self: 'a;
+
+    /// What is learned.
+    fn parameters(&self) -> Vec<Parameter>;
+
+    /// The problem for `data`, whose unknown lies on `grid`, where the parameters have these values, in the order of
+    /// [`parameters`](Self::parameters).
+    ///
+    /// # Errors
+    /// When the data do not fit, or a value is out of range. While learning, such a point is avoided.
+    fn objective<'a>(
+        &'a self,
+        values: &[f64],
+        grid: Grid,
+        data: &'a [f64],
+    ) -> Result<Self::Objective<'a>, ModelFailure>;
+
+    /// Overwrites `x` with a first guess of the unknown. The default is zero.
+    fn first_guess(&self, grid: Grid, data: &[f64], x: &mut [f64]) {
+        let _ = (grid, data);
+        x.fill(0.0);
+    }
+}
+
+impl<M: LowerLevel> LowerLevel for &M {
+    type Objective<'a>
+        = M::Objective<'a>
+    where
+        Self: 'a;
+
+    fn parameters(&self) -> Vec<Parameter> {
+        (**self).parameters()
+    }
+
+    fn objective<'a>(
+        &'a self,
+        values: &[f64],
+        grid: Grid,
+        data: &'a [f64],
+    ) -> Result<Self::Objective<'a>, ModelFailure> {
+        (**self).objective(values, grid, data)
+    }
+
+    fn first_guess(&self, grid: Grid, data: &[f64], x: &mut [f64]) {
+        (**self).first_guess(grid, data, x);
+    }
+}
+
+/// A reconstruction, and how close it is to the exact one.
+#[derive(Clone, Debug)]
+#[must_use]
+#[non_exhaustive]
+pub struct Reconstruction {
+    /// `$\tilde x$`.
+    pub x: Vec<f64>,
+    /// How it was found, with its certified error.
+    pub solved: Solved,
+}
+
+/// Reconstructs the unknown on `grid` from `data` with given values of the parameters: learned ones, for example.
+///
+/// # Errors
+/// When the model does not accept values or data, or the solver fails.
+pub fn reconstruct<M: LowerLevel>(
+    model: &M,
+    values: &[f64],
+    grid: Grid,
+    data: &[f64],
+    method: Method,
+    stop: Stop,
+) -> Result<Reconstruction, ReconstructionError> {
+    let objective = model
+        .objective(values, grid, data)
+        .map_err(ReconstructionError::Model)?;
+    let mut x = vec![0.0; grid.len()];
+    model.first_guess(grid, data, &mut x);
+    let mut state = State::new(x);
+    let solver = Solver {
+        method,
+        ..Solver::default()
+    };
+    let solved = solver.minimize(&objective, stop, &mut state, &mut objective.scratch())?;
+    Ok(Reconstruction {
+        x: state.into_point(),
+        solved,
+    })
+}

@@ -1,0 +1,204 @@
+//! Requested accuracy of residuals down to an error bound for each image, and reconstructions with their bounds back up.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use dfo_ls::{Accuracy, EvalError, Evaluated, Job, ResidualOracle, Start};
+use lowlevel::{Solved, Solver, State, StronglyConvex};
+
+use crate::lower::LowerLevel;
+use crate::penalty::Place;
+use crate::problem::{FirstGuess, LearningProblem};
+
+/// The reconstructions of all images at one point: where refinement goes on, and where a nearby point begins.
+///
+/// They are large and never change. With the feature `serde` only their number is saved with the state of a solver: save the states
+/// apart, once, and [attach](Self::attach) them when the state has been loaded.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "u64", into = "u64"))]
+pub struct Reconstructions {
+    number: u64,
+    states: Arc<Vec<State>>,
+}
+
+impl Reconstructions {
+    /// The number of the evaluation that made them.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// One for each pair; none if they were loaded and not attached yet.
+    #[must_use]
+    pub fn states(&self) -> &[State] {
+        &self.states
+    }
+
+    /// Gives loaded reconstructions back their states.
+    pub fn attach(&mut self, states: Arc<Vec<State>>) {
+        self.states = states;
+    }
+}
+
+impl From<u64> for Reconstructions {
+    /// Without states.
+    fn from(number: u64) -> Self {
+        Self {
+            number,
+            states: Arc::default(),
+        }
+    }
+}
+
+impl From<Reconstructions> for u64 {
+    fn from(reconstructions: Reconstructions) -> Self {
+        reconstructions.number
+    }
+}
+
+/// One reconstruction of one pair.
+struct Part {
+    state: State,
+    solved: Solved,
+    condition_number: f64,
+}
+
+impl<M: LowerLevel> LearningProblem<M> {
+    fn solve(
+        &self,
+        values: &[f64],
+        target: Accuracy,
+        start: &Start<Reconstructions>,
+        index: usize,
+    ) -> Result<Part, String> {
+        let pair = &self.pairs[index];
+        let objective = (self.model)
+            .objective(values, pair.grid, &pair.data)
+            .map_err(|error| error.to_string())?;
+        let state = match start {
+            Start::Refine(known) => known.states().get(index).cloned(),
+            Start::Near(known) => {
+                (known.states().get(index)).map(|state| State::new(state.point().to_vec()))
+            }
+            _ => None,
+        };
+        let mut state = state.unwrap_or_else(|| State::new(self.first_guess(index)));
+        let solver = Solver {
+            method: self.setup.method,
+            ..Solver::default()
+        };
+        let stop = self.stop(target, index);
+        let solved = solver
+            .refine(&objective, stop, &mut state, &mut objective.scratch())
+            .map_err(|error| error.to_string())?;
+        // kept for many points, and seldom gone on with
+        state.forget_gradient();
+        Ok(Part {
+            state,
+            solved,
+            condition_number: objective.curvature().condition_number(),
+        })
+    }
+
+    fn first_guess(&self, index: usize) -> Vec<f64> {
+        let pair = &self.pairs[index];
+        let mut x = vec![0.0; pair.truth.len()];
+        if self.setup.first_guess == FirstGuess::Model {
+            self.model.first_guess(pair.grid, &pair.data, &mut x);
+        }
+        x
+    }
+
+    /// Residuals and accuracy from the reconstructions of all pairs.
+    fn assemble(
+        &self,
+        number: u64,
+        theta: &[f64],
+        parts: Vec<Result<Part, String>>,
+        residuals: &mut [f64],
+    ) -> Result<Evaluated<Reconstructions>, EvalError> {
+        let work = parts
+            .iter()
+            .flatten()
+            .map(|part| part.solved.gradients)
+            .sum();
+        let parts = parts
+            .into_iter()
+            .collect::<Result<Vec<Part>, String>>()
+            .map_err(|reason| EvalError::Reject { reason, work })?;
+        let images = parts
+            .iter()
+            .zip(&self.pairs)
+            .map(|(part, pair)| (part.state.point(), &pair.truth[..], part.solved.error));
+        let achieved = self.layout.write(images, residuals);
+        let at = Place {
+            theta,
+            values: &self.values(theta),
+            condition_number: (parts.iter())
+                .map(|p| p.condition_number)
+                .fold(0.0, f64::max),
+        };
+        self.penalty_terms(&at, &mut residuals[self.layout.len()..])?;
+        let states: Vec<State> = parts.into_iter().map(|part| part.state).collect();
+        Ok(Evaluated {
+            achieved,
+            work,
+            resume: Reconstructions {
+                number,
+                states: Arc::new(states),
+            },
+        })
+    }
+}
+
+impl<M: LowerLevel> ResidualOracle for LearningProblem<M> {
+    type Resume = Reconstructions;
+
+    fn num_residuals(&self) -> usize {
+        Self::num_residuals(self)
+    }
+
+    /// Every image of every job is a task of its own; results do not depend on how many run at once.
+    fn evaluate(&mut self, jobs: &mut [Job<Reconstructions>]) {
+        let problem = &*self;
+        let num_pairs = problem.pairs.len();
+        let tasks: Vec<(&Job<Reconstructions>, Vec<f64>)> = (jobs.iter())
+            .map(|job| (job, problem.values(job.theta())))
+            .collect();
+        let solve = |task: usize| {
+            let (job, values) = &tasks[task / num_pairs];
+            let solve = || problem.solve(values, job.target(), job.start(), task % num_pairs);
+            catch_unwind(AssertUnwindSafe(solve))
+                .unwrap_or_else(|_| Err("the model panicked".to_owned()))
+        };
+        let mut parts = for_each(tasks.len() * num_pairs, solve).into_iter();
+        let first = problem.next_number;
+        for (number, job) in (first..).zip(&mut *jobs) {
+            let parts = parts.by_ref().take(num_pairs).collect();
+            job.run(|request, residuals| problem.assemble(number, request.theta, parts, residuals));
+        }
+        self.next_number += jobs.len() as u64;
+    }
+}
+
+/// The results of all tasks, in their order.
+#[cfg(feature = "rayon")]
+pub(crate) fn for_each<T: Send>(
+    num_tasks: usize,
+    run: impl Fn(usize) -> T + Send + Sync,
+) -> Vec<T> {
+    use rayon::prelude::*;
+    // one may take a thousand times as long as another: hand them out one by one
+    let tasks = (0..num_tasks).into_par_iter().with_max_len(1);
+    tasks.map(run).collect()
+}
+
+/// The results of all tasks, in their order.
+#[cfg(not(feature = "rayon"))]
+pub(crate) fn for_each<T: Send>(
+    num_tasks: usize,
+    run: impl Fn(usize) -> T + Send + Sync,
+) -> Vec<T> {
+    (0..num_tasks).map(run).collect()
+}

@@ -1,0 +1,331 @@
+//! The learning problem: pairs, a family, a loss and penalties, evaluated with requested accuracy.
+
+use std::fmt;
+use std::sync::Arc;
+
+use dfo_ls::{Accuracy, AccuracyControl, Engine, EvalError, Options, Problem};
+use imaging::Grid;
+use lowlevel::{Method, Stop, StronglyConvex};
+
+use crate::error::ProblemError;
+use crate::loss::{Layout, Loss};
+use crate::lower::LowerLevel;
+use crate::parameter::Parameter;
+use crate::penalty::{Penalty, Place};
+
+/// A training example: data, and what should be reconstructed from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// Where the unknown lies.
+    pub grid: Grid,
+    /// `$x_i$`, what should come out.
+    pub truth: Vec<f64>,
+    /// `$y_i$`, what was measured.
+    pub data: Vec<f64>,
+}
+
+/// How to learn, beside the options of the solver.
+#[derive(Default)]
+pub struct Setup {
+    /// What is minimised.
+    pub loss: Loss,
+    /// What is added to it, as squares of residuals,
+    pub penalties: Vec<Box<dyn Penalty>>,
+    /// and as a function that need not be smooth, such as [`dfo_ls::L1`] of `$\theta$`.
+    pub regularizer: Option<Arc<dyn dfo_ls::Regularizer>>,
+    /// How reconstructions are computed,
+    pub method: Method,
+    /// how accurately,
+    pub effort: Effort,
+    /// and where the very first one begins; later ones begin at an earlier one.
+    pub first_guess: FirstGuess,
+    /// Pairs that are not learned from, to judge what was learned.
+    pub validation: Vec<Pair>,
+}
+
+/// How accurate reconstructions are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effort {
+    /// As accurate as the solver asks for.
+    Requested {
+        /// A reconstruction gives up after this many iterations; what it reached is reported to the solver.
+        max_iterations: Option<u64>,
+    },
+    /// This many iterations each, whatever comes out: the paper's baselines.
+    Iterations(u64),
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self::Requested {
+            max_iterations: None,
+        }
+    }
+}
+
+/// Where the very first reconstruction begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FirstGuess {
+    /// Where the family says: at the data, for example.
+    #[default]
+    Model,
+    /// At zero, as in the paper's experiments.
+    Zero,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup")
+            .field("loss", &self.loss)
+            .field("num_penalties", &self.penalties.len())
+            .field("has_regularizer", &self.regularizer.is_some())
+            .field("method", &self.method)
+            .field("effort", &self.effort)
+            .field("first_guess", &self.first_guess)
+            .field("num_validation", &self.validation.len())
+            .finish()
+    }
+}
+
+/// A learning problem, which is an oracle for [`dfo_ls`].
+#[derive(Debug)]
+pub struct LearningProblem<M> {
+    pub(crate) model: M,
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) setup: Setup,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) layout: Layout,
+    num_terms: usize,
+    /// The number of the next evaluation.
+    pub(crate) next_number: u64,
+}
+
+impl<M: LowerLevel> LearningProblem<M> {
+    /// Checks everything that can be checked before the first reconstruction.
+    ///
+    /// # Errors
+    /// When there is nothing to learn from or nothing to learn, a pair does not fit the model, or bounds are crossed.
+    pub fn new(model: M, pairs: Vec<Pair>, setup: Setup) -> Result<Self, ProblemError> {
+        let parameters = model.parameters();
+        check_parameters(&parameters)?;
+        if pairs.is_empty() {
+            return Err(ProblemError::NoPairs);
+        }
+        let start: Vec<f64> = parameters
+            .iter()
+            .map(|p| p.value(p.start.clamp(p.lower, p.upper)))
+            .collect();
+        for (index, pair) in pairs.iter().enumerate() {
+            check_pair(&model, &start, index, pair)?;
+        }
+        for (index, pair) in setup.validation.iter().enumerate() {
+            check_pair(&model, &start, index, pair)
+                .map_err(|source| ProblemError::Validation(Box::new(source)))?;
+        }
+        let lengths = pairs.iter().map(|pair| pair.truth.len()).collect();
+        let layout = Layout::new(setup.loss, lengths, parameters.len());
+        let num_terms = setup.penalties.iter().map(|p| p.num_terms()).sum();
+        Ok(Self {
+            model,
+            pairs,
+            setup,
+            parameters,
+            layout,
+            num_terms,
+            next_number: 0,
+        })
+    }
+
+    /// What is learned.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The family.
+    #[must_use]
+    pub const fn model(&self) -> &M {
+        &self.model
+    }
+
+    /// What it learns from.
+    #[must_use]
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// The values of the parameters at `theta`.
+    ///
+    /// # Panics
+    /// When `theta` has another length.
+    #[must_use]
+    pub fn values(&self, theta: &[f64]) -> Vec<f64> {
+        assert_eq!(
+            theta.len(),
+            self.parameters.len(),
+            "one entry per parameter"
+        );
+        let values = self.parameters.iter().zip(theta);
+        values
+            .map(|(parameter, theta)| parameter.value(*theta))
+            .collect()
+    }
+
+    /// The problem as the solver sees it: start, bounds and regulariser.
+    ///
+    /// # Errors
+    /// Never, for parameters that were checked.
+    pub fn problem(&self) -> Result<Problem, ProblemError> {
+        let each = |of: fn(&Parameter) -> f64| self.parameters.iter().map(of).collect::<Vec<_>>();
+        let mut problem =
+            Problem::new(each(|p| p.start)).with_bounds(each(|p| p.lower), each(|p| p.upper))?;
+        if let Some(regularizer) = &self.setup.regularizer {
+            problem = problem.with_regularizer(Shared(Arc::clone(regularizer)));
+        }
+        Ok(problem)
+    }
+
+    /// The options as this problem needs them: with a fixed number of iterations, no accuracy is asked for.
+    #[must_use]
+    pub fn options(&self, options: Options) -> Options {
+        let mut options = options;
+        if let Effort::Iterations(_) = self.setup.effort {
+            options.accuracy = AccuracyControl::Fixed(Accuracy::ANY);
+        }
+        options
+    }
+
+    /// An engine that has not asked yet, for those who drive it themselves: to save it, or to evaluate elsewhere.
+    ///
+    /// # Errors
+    /// When the solver does not accept an option.
+    pub fn engine(&self, options: Options) -> Result<Engine<crate::Reconstructions>, ProblemError> {
+        let options = self.options(options);
+        Ok(Engine::new(self.problem()?, self.num_residuals(), options)?)
+    }
+
+    /// How many residuals: of images or pixels, and of penalties.
+    #[must_use]
+    pub fn num_residuals(&self) -> usize {
+        self.layout.len() + self.num_terms
+    }
+
+    /// Numbers the evaluations from here on, so that they differ from those of an earlier run that is continued.
+    pub const fn number_from(&mut self, number: u64) {
+        self.next_number = number;
+    }
+
+    /// The mean square of the differences between reconstructions and truth, from the objective at `theta`: what is left of it
+    /// without penalties. `None` where a penalty cannot be computed.
+    #[must_use]
+    pub fn mean_squared_error(&self, theta: &[f64], objective: f64) -> Option<f64> {
+        let values = self.values(theta);
+        let mut condition_number = 0.0_f64;
+        for pair in &self.pairs {
+            let objective = (self.model.objective(&values, pair.grid, &pair.data)).ok()?;
+            condition_number = condition_number.max(objective.curvature().condition_number());
+        }
+        let at = Place {
+            theta,
+            values: &values,
+            condition_number,
+        };
+        let mut terms = vec![0.0; self.num_terms];
+        self.penalty_terms(&at, &mut terms).ok()?;
+        let penalty: f64 = terms.iter().map(|term| term * term).sum();
+        let regularizer = (self.setup.regularizer.as_ref()).map_or(0.0, |h| h.value(theta));
+        let num_samples = self.pairs.iter().map(|pair| pair.grid.num_samples()).sum();
+        let mse = (self.layout).mean_squared_error(objective - penalty - regularizer, num_samples);
+        (mse >= 0.0).then_some(mse)
+    }
+
+    /// When the reconstruction of a pair ends.
+    pub(crate) fn stop(&self, target: Accuracy, pair: usize) -> Stop {
+        match self.setup.effort {
+            Effort::Iterations(iterations) => Stop::Iterations(iterations),
+            Effort::Requested { max_iterations } => {
+                let stop = Stop::accuracy(self.layout.share(target, pair));
+                max_iterations.map_or(stop, |limit| stop.with_max_iterations(limit))
+            }
+        }
+    }
+
+    /// Overwrites `terms` with those of all penalties.
+    pub(crate) fn penalty_terms(
+        &self,
+        at: &Place<'_>,
+        mut terms: &mut [f64],
+    ) -> Result<(), EvalError> {
+        for penalty in &self.setup.penalties {
+            let (own, rest) = terms.split_at_mut(penalty.num_terms());
+            terms = rest;
+            penalty.terms(at, own);
+            if let Some(term) = own.iter().find(|term| !term.is_finite()) {
+                return Err(EvalError::reject(format!("a penalty is {term}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One regulariser for every run of a problem.
+#[derive(Debug)]
+struct Shared(Arc<dyn dfo_ls::Regularizer>);
+
+impl dfo_ls::Regularizer for Shared {
+    fn value(&self, theta: &[f64]) -> f64 {
+        self.0.value(theta)
+    }
+
+    fn prox(&self, step: f64, theta: &mut [f64]) {
+        self.0.prox(step, theta);
+    }
+}
+
+fn check_parameters(parameters: &[Parameter]) -> Result<(), ProblemError> {
+    if parameters.is_empty() {
+        return Err(ProblemError::NoParameters);
+    }
+    for (index, parameter) in parameters.iter().enumerate() {
+        parameter.check()?;
+        if parameters[..index].iter().any(|p| p.name == parameter.name) {
+            let name = parameter.name.clone();
+            return Err(ProblemError::SameName { name });
+        }
+    }
+    Ok(())
+}
+
+fn check_pair<M: LowerLevel>(
+    model: &M,
+    values: &[f64],
+    index: usize,
+    pair: &Pair,
+) -> Result<(), ProblemError> {
+    let (expected, found) = (pair.grid.len(), pair.truth.len());
+    if expected != found {
+        return Err(ProblemError::TruthLength {
+            index,
+            expected,
+            found,
+        });
+    }
+    for (what, numbers) in [("truth", &pair.truth), ("data", &pair.data)] {
+        if let Some(entry) = numbers.iter().position(|x| !x.is_finite()) {
+            return Err(ProblemError::NonFinite { index, what, entry });
+        }
+    }
+    let objective = (model.objective(values, pair.grid, &pair.data))
+        .map_err(|source| ProblemError::Model { index, source })?;
+    let found = objective.dim();
+    if found != expected {
+        return Err(ProblemError::Dimension {
+            index,
+            expected,
+            found,
+        });
+    }
+    Ok(())
+}

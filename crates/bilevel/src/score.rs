@@ -1,0 +1,85 @@
+//! How well images are reconstructed.
+
+use imaging::{Field, Grid, quality};
+use lowlevel::{ErrorBound, Stop};
+
+use crate::lower::{LowerLevel, reconstruct};
+use crate::oracle::for_each;
+use crate::problem::{LearningProblem, Pair};
+
+/// How well one pair is reconstructed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Score {
+    /// The data against the truth, where both are images of the same kind.
+    pub before: Option<Quality>,
+    /// The reconstruction against the truth; `None` if there is none.
+    pub after: Option<Quality>,
+    /// Root mean square distance of the reconstruction from the exact one, certified.
+    pub error: Option<f64>,
+}
+
+/// How close an image is to the truth, for values in `$[0, 1]$`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Quality {
+    /// The mean square of the differences.
+    pub mse: f64,
+    /// Peak signal-to-noise ratio in dB; `None` where the images are equal.
+    pub psnr: Option<f64>,
+    /// Structural similarity; `None` for signals, and for images too small for it.
+    pub ssim: Option<f64>,
+}
+
+impl Quality {
+    /// Of `x`, which should be `truth`; both on `grid`.
+    #[must_use]
+    pub fn of(x: &[f64], truth: &[f64], grid: Grid) -> Option<Self> {
+        let square: f64 = (x.iter().zip(truth)).map(|(x, t)| (x - t) * (x - t)).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
+        let mse = square / grid.num_samples() as f64;
+        if x.len() != truth.len() || !mse.is_finite() {
+            return None;
+        }
+        let (rows, cols) = grid.rows_and_cols();
+        let is_picture = grid.num_axes() == 2 && grid.field() == Field::Real;
+        Some(Self {
+            mse,
+            psnr: (mse > 0.0).then(|| -10.0 * mse.log10()),
+            ssim: is_picture
+                .then(|| quality::ssim(x, truth, rows, cols, 1.0).ok())
+                .flatten(),
+        })
+    }
+}
+
+/// Reconstructions that are judged are this close to the exact ones, as a root mean square.
+const ERROR: f64 = 1e-3;
+
+impl<M: LowerLevel> LearningProblem<M> {
+    /// How well `pairs` are reconstructed with these values of the parameters.
+    #[must_use]
+    pub fn scores(&self, values: &[f64], pairs: &[Pair]) -> Vec<Score> {
+        for_each(pairs.len(), |index| self.score(values, &pairs[index]))
+    }
+
+    fn score(&self, values: &[f64], pair: &Pair) -> Score {
+        let Pair { grid, truth, data } = pair;
+        #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
+        let size = (grid.num_samples() as f64).sqrt();
+        let target = ErrorBound::new(ERROR * size).unwrap_or(ErrorBound::UNKNOWN);
+        // enough for any problem that was worth learning from
+        let stop = Stop::accuracy(target).with_max_iterations(100_000);
+        let made = reconstruct(&self.model, values, *grid, data, self.setup.method, stop).ok();
+        let comparable = grid.field() == Field::Real && data.len() == truth.len();
+        Score {
+            before: comparable
+                .then(|| Quality::of(data, truth, *grid))
+                .flatten(),
+            after: (made.as_ref()).and_then(|made| Quality::of(&made.x, truth, *grid)),
+            error: made.map(|made| made.solved.error.value() / size),
+        }
+    }
+}

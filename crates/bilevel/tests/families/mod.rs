@@ -1,0 +1,87 @@
+//! A small problem of every family.
+
+use std::sync::Arc;
+
+use bilevel::{
+    FourierWeights, LowerLevel, Pair, TvChoices, TvDeblurring, TvDenoising, TvInpainting,
+};
+use imaging::{Fourier, Grid, LinearOperator, Mask, Seed, noise, phantom};
+
+/// Something to do with every family.
+pub(crate) trait Visitor {
+    fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>);
+}
+
+pub(crate) fn for_each_family(visitor: &impl Visitor) {
+    let choices = TvChoices::default();
+    visitor.visit("signals", TvDenoising::default(), signals());
+    visitor.visit("pictures", TvDenoising::default(), pictures(|x, _| x));
+
+    let blur = TvDeblurring::new(choices, vec![0.25, 0.5, 0.25], Grid::image(1, 3));
+    let blur = blur.expect("a kernel");
+    let blurred = pictures(|x, grid| {
+        let operator: Arc<_> = blur.blur(grid).expect("a grid");
+        let mut out = vec![0.0; x.len()];
+        operator.apply(&x, &mut out, &mut operator.scratch());
+        out
+    });
+    visitor.visit("deblurring", &blur, blurred);
+
+    let grid = Grid::image(6, 8);
+    let kept: Vec<bool> = (0..48).map(|j| j % 3 != 1).collect();
+    let mask = Mask::new(grid, kept.clone()).expect("one entry per pixel");
+    let hidden = pictures(|x, _| {
+        let hide = |(x, kept): (f64, &bool)| if *kept { x } else { 0.0 };
+        x.into_iter().zip(&kept).map(hide).collect()
+    });
+    let hidden = hidden
+        .into_iter()
+        .filter(|pair| pair.grid == grid)
+        .collect();
+    visitor.visit("inpainting", TvInpainting { choices, mask }, hidden);
+
+    let weights = FourierWeights::new(8, FourierWeights::TV, 0.5).expect("8 samples");
+    visitor.visit("sampling", weights, frequencies());
+}
+
+/// Signals of two lengths.
+fn signals() -> Vec<Pair> {
+    let seed = Seed::new(1);
+    let signal = |index: usize| {
+        let truth = phantom::box_function(16 + 4 * index, seed, index).expect("a size");
+        let data = noise::gaussian(&truth, 0.1, seed, index).expect("a deviation");
+        let grid = Grid::line(truth.len());
+        Pair { grid, truth, data }
+    };
+    (0..3).map(signal).collect()
+}
+
+/// Pictures of two sizes, measured by an operator.
+fn pictures(measure: impl Fn(Vec<f64>, Grid) -> Vec<f64>) -> Vec<Pair> {
+    let seed = Seed::new(2);
+    let picture = |index: usize| {
+        let (rows, cols) = if index == 1 { (5, 7) } else { (6, 8) };
+        let grid = Grid::image(rows, cols);
+        let truth = phantom::dead_leaves(rows, cols, seed, index).expect("a size");
+        let noisy = noise::gaussian(&truth, 0.1, seed, index).expect("a deviation");
+        let data = measure(noisy, grid);
+        Pair { grid, truth, data }
+    };
+    (0..3).map(picture).collect()
+}
+
+/// Noisy frequencies of signals.
+fn frequencies() -> Vec<Pair> {
+    let seed = Seed::new(3);
+    let grid = Grid::line(8).complex();
+    let fourier = Fourier::new(grid).expect("8 samples");
+    let signal = |index: usize| {
+        let truth = phantom::box_function(8, seed, index).expect("a size");
+        let truth: Vec<f64> = truth.iter().flat_map(|&x| [x, 0.0]).collect();
+        let mut data = vec![0.0; 16];
+        fourier.apply(&truth, &mut data, &mut fourier.scratch());
+        let data = noise::complex_gaussian(&data, 0.05, seed, index).expect("a deviation");
+        Pair { grid, truth, data }
+    };
+    (0..2).map(signal).collect()
+}

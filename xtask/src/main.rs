@@ -7,9 +7,9 @@
 
 mod cargo;
 mod doc;
+mod experiment;
 mod features;
 mod manifest;
-mod more_wild;
 mod package;
 mod step;
 mod test;
@@ -30,7 +30,11 @@ Commands:
   tidy       text checks of the architecture's invariants (fast, compiles nothing)
   doc        documentation of all crates, with the maths drawn
   more-wild  dfo-ls on the benchmark of Moré and Wild, compared with other solvers; `more-wild --help` lists its options
+  learning   parameters of the paper's problems learned, compared with the true optima; `learning --help` lists its options
   help       this text (default)";
+
+/// Run by `crates/experiments`.
+const EXPERIMENTS: [&str; 2] = ["more-wild", "learning"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Command {
@@ -38,16 +42,16 @@ enum Command {
     Test,
     Tidy,
     Doc,
-    /// With the arguments of the experiment.
-    MoreWild(Vec<String>),
+    /// Its name, and its arguments.
+    Experiment(String, Vec<String>),
 }
 
 impl Command {
     fn parse(args: &[String]) -> Result<Self, String> {
         let name = match args {
             [] => "help",
-            [name, rest @ ..] if name == "more-wild" => {
-                return Ok(Self::MoreWild(rest.to_vec()));
+            [name, rest @ ..] if EXPERIMENTS.contains(&name.as_str()) => {
+                return Ok(Self::Experiment(name.clone(), rest.to_vec()));
             }
             [name] => name.as_str(),
             [name, extra, ..] => {
@@ -62,7 +66,7 @@ impl Command {
             "tidy" => Ok(Self::Tidy),
             "doc" => Ok(Self::Doc),
             _ => Err(format!(
-                "no command `{name}`; the commands are test, tidy, doc, more-wild, help"
+                "no command `{name}`; the commands are test, tidy, doc, more-wild, learning, help"
             )),
         }
     }
@@ -86,7 +90,7 @@ fn main() -> ExitCode {
         Command::Test => test::run(&root),
         Command::Tidy => tidy::run(&root),
         Command::Doc => doc::run(&root),
-        Command::MoreWild(args) => more_wild::run(&root, &args),
+        Command::Experiment(name, args) => experiment::run(&root, &name, &args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -124,14 +128,14 @@ mod tests {
         let args = vec!["--seed".to_string(), "3".to_string()];
         assert_eq!(
             parse(&["more-wild", "--seed", "3"]),
-            Ok(Command::MoreWild(args))
+            Ok(Command::Experiment("more-wild".to_string(), args))
         );
     }
 
     #[test]
     fn an_unknown_command_is_told_the_known_ones() {
         let message = parse(&["tset"]).unwrap_err();
-        for known in ["test", "tidy", "doc", "more-wild", "help"] {
+        for known in ["test", "tidy", "doc", "more-wild", "learning", "help"] {
             assert!(message.contains(known) && HELP.contains(known));
         }
     }

@@ -55,7 +55,7 @@ pub struct LearnedParameter {
     /// Which bound it has reached, if any.
     pub at: Option<Bound>,
     /// By what share the objective changes if `$\theta$` moves by a tenth of its range, as the solver's last model has it. `None` if
-    /// there was no complete model.
+    /// there was no complete model, or the objective is zero.
     pub influence: Option<f64>,
     /// Its name, map and bounds.
     pub parameter: Parameter,
@@ -191,7 +191,8 @@ impl<M: LowerLevel> LearningProblem<M> {
                 value: parameter.value(theta),
                 theta,
                 at: bound_reached(parameter, theta),
-                influence: influences.as_ref().map(|influences| influences[j]),
+                influence: (influences.as_ref().map(|influences| influences[j]))
+                    .filter(|influence| influence.is_finite()),
                 parameter: parameter.clone(),
             })
             .collect();

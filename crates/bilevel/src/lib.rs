@@ -47,7 +47,8 @@
 //!   [`Effort::Iterations`].
 //! - [`LearningProblem`] joins all that. It is an oracle for [`dfo_ls`], so that whatever that crate can do (ask and tell, save and
 //!   resume, budgets) works here.
-//! - What comes back: [`Learned`], with [`Score`]s on training pairs and on pairs held out. [`reconstruct`] applies it to new data.
+//! - What comes back: [`Learned`], with [`Score`]s on training pairs and on pairs held out. [`reconstruct`] applies it to new data, [`judge`]
+//!   to a pair.
 //!
 //! # Conventions
 //!
@@ -85,4 +86,4 @@ pub use oracle::Reconstructions;
 pub use parameter::{Map, Parameter};
 pub use penalty::{ConditionNumber, Penalty, Place, RootL1};
 pub use problem::{Effort, FirstGuess, LearningProblem, Pair, Setup};
-pub use score::{Quality, Score};
+pub use score::{Judged, Quality, Score, judge};

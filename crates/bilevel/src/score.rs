@@ -1,9 +1,9 @@
 //! How well images are reconstructed.
 
 use imaging::{Field, Grid, quality};
-use lowlevel::{ErrorBound, Stop};
+use lowlevel::{ErrorBound, Method, Stop};
 
-use crate::lower::{LowerLevel, reconstruct};
+use crate::lower::{LowerLevel, Reconstruction, reconstruct};
 use crate::oracle::for_each;
 use crate::problem::{LearningProblem, Pair};
 
@@ -58,28 +58,47 @@ impl Quality {
 /// Reconstructions that are judged are this close to the exact ones, as a root mean square.
 const ERROR: f64 = 1e-3;
 
+/// A pair, reconstructed and judged.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Judged {
+    /// The reconstruction, if there is one.
+    pub reconstruction: Option<Reconstruction>,
+    /// How good it is.
+    pub score: Score,
+}
+
+/// Reconstructs a pair, to a root mean square error of `$10^{-3}$`, and compares with the truth.
+#[must_use]
+pub fn judge<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, method: Method) -> Judged {
+    let Pair { grid, truth, data } = pair;
+    #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
+    let size = (grid.num_samples() as f64).sqrt();
+    let target = ErrorBound::new(ERROR * size).unwrap_or(ErrorBound::UNKNOWN);
+    // enough for any problem that was worth learning from
+    let stop = Stop::accuracy(target).with_max_iterations(100_000);
+    let made = reconstruct(model, values, *grid, data, method, stop).ok();
+    let comparable = grid.field() == Field::Real && data.len() == truth.len();
+    let score = Score {
+        before: comparable
+            .then(|| Quality::of(data, truth, *grid))
+            .flatten(),
+        after: (made.as_ref()).and_then(|made| Quality::of(&made.x, truth, *grid)),
+        error: (made.as_ref())
+            .map(|made| made.solved.error.value() / size)
+            .filter(|error| error.is_finite()),
+    };
+    Judged {
+        reconstruction: made,
+        score,
+    }
+}
+
 impl<M: LowerLevel> LearningProblem<M> {
     /// How well `pairs` are reconstructed with these values of the parameters.
     #[must_use]
     pub fn scores(&self, values: &[f64], pairs: &[Pair]) -> Vec<Score> {
-        for_each(pairs.len(), |index| self.score(values, &pairs[index]))
-    }
-
-    fn score(&self, values: &[f64], pair: &Pair) -> Score {
-        let Pair { grid, truth, data } = pair;
-        #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
-        let size = (grid.num_samples() as f64).sqrt();
-        let target = ErrorBound::new(ERROR * size).unwrap_or(ErrorBound::UNKNOWN);
-        // enough for any problem that was worth learning from
-        let stop = Stop::accuracy(target).with_max_iterations(100_000);
-        let made = reconstruct(&self.model, values, *grid, data, self.setup.method, stop).ok();
-        let comparable = grid.field() == Field::Real && data.len() == truth.len();
-        Score {
-            before: comparable
-                .then(|| Quality::of(data, truth, *grid))
-                .flatten(),
-            after: (made.as_ref()).and_then(|made| Quality::of(&made.x, truth, *grid)),
-            error: made.map(|made| made.solved.error.value() / size),
-        }
+        let score = |index: usize| judge(&self.model, values, &pairs[index], self.setup.method);
+        for_each(pairs.len(), |index| score(index).score)
     }
 }

@@ -166,6 +166,8 @@ impl<R: Clone> Engine<R> {
             max_points: budget.max_points.or(derived),
             ..budget
         };
+        // a limit may have been noted while the last evaluations were under way
+        self.state.exhausted = None;
         let goes_on = matches!(
             self.state.termination,
             Some(Termination::Stopped | Termination::Exhausted(_))
@@ -174,7 +176,6 @@ impl<R: Clone> Engine<R> {
             return;
         }
         self.state.termination = None;
-        self.state.exhausted = None;
         if !self.state.jobs.is_empty() {
             return;
         }
@@ -199,6 +200,12 @@ impl<R: Clone> Engine<R> {
     #[must_use]
     pub fn best_theta(&self) -> Option<&[f64]> {
         self.state.best.as_ref().map(|best| &best.theta[..])
+    }
+
+    /// The objective of the best point, as it was computed.
+    #[must_use]
+    pub fn best_objective(&self) -> Option<f64> {
+        self.state.best.as_ref().map(|best| best.objective)
     }
 
     /// Where the exact objective of the best point lies.

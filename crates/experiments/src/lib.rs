@@ -2,4 +2,5 @@
 
 pub mod authors;
 pub mod file;
+pub mod learning;
 pub mod more_wild;

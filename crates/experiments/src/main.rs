@@ -1,4 +1,4 @@
-//! The program behind `cargo xtask more-wild`.
+//! The program behind `cargo xtask more-wild` and `cargo xtask learning`.
 #![expect(
     clippy::print_stderr,
     reason = "a command-line program talks to its user"
@@ -8,7 +8,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use experiments::more_wild;
+use experiments::{learning, more_wild};
 
 /// Runs that measure the library.
 #[derive(Debug, Parser)]
@@ -22,11 +22,14 @@ struct Arguments {
 enum Command {
     /// Solves the 53 problems of Moré and Wild and compares with other solvers.
     MoreWild(more_wild::Arguments),
+    /// Learns the parameters of the paper's problems, and compares with the true optima.
+    Learning(learning::Arguments),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::MoreWild(arguments) => more_wild::run(&arguments, &mut io::stdout().lock()),
+        Command::Learning(arguments) => learning::run(&arguments, &mut io::stdout().lock()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

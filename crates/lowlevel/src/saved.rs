@@ -10,7 +10,7 @@ use crate::method::{Method, Momentum};
 use crate::state::{Layout, Owner, State};
 
 /// A state in a file.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Saved {
     point: Numbers,
     companion: Numbers,
@@ -21,17 +21,31 @@ pub(crate) struct Saved {
     layout: Layout,
 }
 
-impl From<State> for Saved {
-    fn from(state: State) -> Self {
-        Self {
-            point: Numbers(state.point),
-            companion: Numbers(state.companion),
-            gradient: Numbers(state.gradient),
-            momentum: state.momentum,
-            method: state.method,
-            owner: state.owner,
-            layout: state.layout,
+/// The same on its way there, which copies no vector as a whole.
+#[derive(Serialize)]
+#[serde(rename = "Saved")]
+struct Saving<'a> {
+    point: Bytes<'a>,
+    companion: Bytes<'a>,
+    gradient: Bytes<'a>,
+    momentum: Momentum,
+    method: Method,
+    owner: Option<Owner>,
+    layout: Layout,
+}
+
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Saving {
+            point: Bytes(&self.point),
+            companion: Bytes(&self.companion),
+            gradient: Bytes(&self.gradient),
+            momentum: self.momentum,
+            method: self.method,
+            owner: self.owner,
+            layout: self.layout,
         }
+        .serialize(serializer)
     }
 }
 
@@ -57,16 +71,23 @@ impl TryFrom<Saved> for State {
     }
 }
 
-/// Numbers as bytes.
-#[derive(Debug)]
-struct Numbers(Vec<f64>);
+/// Numbers to be written as bytes.
+struct Bytes<'a>(&'a [f64]);
 
-impl Serialize for Numbers {
+impl Serialize for Bytes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes: Vec<u8> = self.0.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let mut bytes = vec![0; 8 * self.0.len()];
+        let (words, _) = bytes.as_chunks_mut::<8>();
+        for (word, x) in words.iter_mut().zip(self.0) {
+            *word = x.to_le_bytes();
+        }
         serializer.serialize_bytes(&bytes)
     }
 }
+
+/// Numbers that were bytes.
+#[derive(Debug)]
+struct Numbers(Vec<f64>);
 
 impl<'de> Deserialize<'de> for Numbers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -9,11 +9,8 @@ use crate::objective::{Curvature, StronglyConvex};
 /// allocates nothing, and all that is needed to go on later as if the solve had not stopped
 /// ([`Solver::refine`](crate::Solver::refine)). Clone it to keep it: states share nothing.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(try_from = "crate::saved::Saved", into = "crate::saved::Saved")
-)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "crate::saved::Saved"))]
 pub struct State {
     /// The answer: the point that was, or will be, certified.
     pub(crate) point: Vec<f64>,

@@ -2,8 +2,9 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// With padding.
-pub(crate) fn text(bytes: &[u8]) -> String {
+/// The text, with padding, as a data URI has it.
+#[must_use]
+pub fn text(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let byte = |index| u32::from(chunk.get(index).copied().unwrap_or(0));

@@ -42,7 +42,7 @@
 //! below everything. NaN interrupts a line or a band, and is left out elsewhere.
 
 mod axis;
-mod base64;
+pub mod base64;
 mod canvas;
 mod clip;
 mod error;

@@ -13,6 +13,8 @@ pub struct FourierWeights {
     fourier: Fourier,
     tv: TvParameters,
     start: f64,
+    lower: f64,
+    upper: f64,
 }
 
 impl FourierWeights {
@@ -33,7 +35,21 @@ impl FourierWeights {
     /// When there are no samples.
     pub fn new(num_samples: usize, tv: TvParameters, start: f64) -> Result<Self, ModelError> {
         let fourier = Fourier::new(Grid::line(num_samples).complex())?;
-        Ok(Self { fourier, tv, start })
+        Ok(Self {
+            fourier,
+            tv,
+            start,
+            lower: Self::LOWER,
+            upper: Self::UPPER,
+        })
+    }
+
+    /// With other bounds of every `$\theta_j$`.
+    #[must_use]
+    pub const fn with_bounds(mut self, lower: f64, upper: f64) -> Self {
+        self.lower = lower;
+        self.upper = upper;
+        self
     }
 }
 
@@ -46,8 +62,8 @@ impl LowerLevel for FourierWeights {
                 name: format!("s{j}"),
                 map: Map::Odds,
                 start: self.start,
-                lower: Self::LOWER,
-                upper: Self::UPPER,
+                lower: self.lower,
+                upper: self.upper,
             })
             .collect()
     }

@@ -1,0 +1,313 @@
+//! Learned parameters on other pictures.
+
+mod places;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bilevel::{LearnedParameter, Reconstruction};
+use imaging::Grid;
+use lowlevel::{ErrorBound, Method, Stop};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::array::{self, Values};
+use crate::config::{Config, TaskKind};
+use crate::error::CliError;
+use crate::file::FileError;
+use crate::picture::{self, Colour, Depth};
+use crate::store::{Store, StoreError};
+use crate::task::pictures::{self, check_mask, kept};
+use crate::task::signals::{check_samples, read_frequencies};
+use crate::task::{Family, method, sampling};
+
+/// The name of the result in the directory of a run.
+pub const RESULT: &str = "result.json";
+/// A reconstruction gives up after so many iterations, unless the run says another number.
+const MAX_ITERATIONS: u64 = 100_000;
+
+/// How to apply a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApplyOptions {
+    /// Root mean square distance from the exact reconstruction.
+    pub accuracy: f64,
+    /// Bits of PNG files.
+    pub depth: Depth,
+    /// Another blur than that of the run.
+    pub kernel: Option<PathBuf>,
+    /// Another mask than that of the run.
+    pub mask: Option<PathBuf>,
+}
+
+impl Default for ApplyOptions {
+    fn default() -> Self {
+        Self {
+            accuracy: 1e-3,
+            depth: Depth::Eight,
+            kernel: None,
+            mask: None,
+        }
+    }
+}
+
+/// A file that was reconstructed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Applied {
+    /// What was read.
+    pub input: PathBuf,
+    /// What was written.
+    pub output: PathBuf,
+    /// Certified root mean square distance from the exact reconstruction, before rounding to the levels of the file; of several
+    /// channels or rows the largest.
+    pub error: f64,
+    /// Whether that is as accurate as asked for.
+    pub reached: bool,
+    /// Iterations of all channels or rows.
+    pub iterations: u64,
+}
+
+/// A file that could not be reconstructed.
+#[derive(Debug)]
+pub struct Failure {
+    /// What should have been read.
+    pub input: PathBuf,
+    /// Why.
+    pub error: CliError,
+}
+
+/// Reconstructs a file, or the pictures of a folder, with the parameters that a run has learned.
+///
+/// Colours are kept, also if only luminance was learned from. In a folder, a bad file does not stop the others. If `input` is a
+/// file and `output` a folder, the name is kept.
+///
+/// # Errors
+/// When the run has not finished, or a file cannot be read, reconstructed or written. [`CliError::SomeFailed`] says what was done
+/// all the same.
+pub fn apply(
+    run: &Path,
+    input: &Path,
+    output: &Path,
+    options: &ApplyOptions,
+) -> Result<Vec<Applied>, CliError> {
+    apply_observed(run, input, output, options, &|_| {})
+}
+
+/// The same; each file that is done is shown to `observe` at once, from any thread.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_observed(
+    run: &Path,
+    input: &Path,
+    output: &Path,
+    options: &ApplyOptions,
+    observe: &(dyn Fn(Result<&Applied, &Failure>) + Sync),
+) -> Result<Vec<Applied>, CliError> {
+    let reconstructor = Reconstructor::new(run, options)?;
+    let files = places::of(input, output, reconstructor.config.task)?;
+    let run = |(input, output): &(PathBuf, PathBuf)| {
+        let outcome = reconstructor.file(input, output).map_err(|error| {
+            let input = input.clone();
+            Failure { input, error }
+        });
+        observe(outcome.as_ref());
+        outcome
+    };
+    let outcomes: Vec<_> = files.par_iter().with_max_len(1).map(run).collect();
+    let (mut applied, mut failures) = (Vec::new(), Vec::new());
+    for outcome in outcomes {
+        match outcome {
+            Ok(done) => applied.push(done),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if failures.is_empty() {
+        return Ok(applied);
+    }
+    match failures.pop() {
+        // One file was asked for: its error says it all.
+        Some(failure) if files.len() == 1 && !input.is_dir() => Err(failure.error),
+        last => {
+            failures.extend(last);
+            Err(CliError::SomeFailed { applied, failures })
+        }
+    }
+}
+
+/// What is needed of a result. Other numbers may be infinite, which JSON cannot say.
+#[derive(Deserialize)]
+struct Outcome {
+    parameters: Vec<LearnedParameter>,
+}
+
+/// Learned parameters with their model.
+struct Reconstructor {
+    config: Config,
+    family: Family,
+    values: Vec<f64>,
+    accuracy: f64,
+    depth: Depth,
+    method: Method,
+    max_iterations: u64,
+}
+
+impl Reconstructor {
+    fn new(run: &Path, options: &ApplyOptions) -> Result<Self, CliError> {
+        let accuracy = options.accuracy;
+        if !(accuracy > 0.0 && accuracy.is_finite()) {
+            return Err(CliError::Accuracy { found: accuracy });
+        }
+        let settings = Store::read_settings(run)?;
+        let mut config = Config::from_toml(&settings, &run.join("bilevel.toml"))?;
+        for (given, setting) in [
+            (&options.kernel, &mut config.data.kernel),
+            (&options.mask, &mut config.data.mask),
+        ] {
+            if given.is_some() {
+                setting.clone_from(given);
+            }
+        }
+        let config = config.resolve()?;
+        let parameters = read_result(run)?;
+        let family = match config.task {
+            TaskKind::Sampling => {
+                let name = run.display().to_string();
+                Family::Sampling(sampling(&config, parameters.len(), &name)?)
+            }
+            _ => pictures::model(&config)?.family,
+        };
+        let found: Vec<&str> = parameters.iter().map(|p| &p.parameter.name[..]).collect();
+        let expected = family.parameters();
+        let expected: Vec<&str> = expected.iter().map(|p| &p.name[..]).collect();
+        if found != expected {
+            return Err(CliError::OtherResult {
+                path: run.join(RESULT),
+                found: found.join(", "),
+                expected: expected.join(", "),
+            });
+        }
+        Ok(Self {
+            values: parameters.iter().map(|p| p.value).collect(),
+            family,
+            accuracy,
+            depth: options.depth,
+            method: method(&config),
+            max_iterations: config.solver.max_iterations.unwrap_or(MAX_ITERATIONS),
+            config,
+        })
+    }
+
+    fn file(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
+        match self.config.task {
+            TaskKind::Sampling => self.signals(input, output),
+            _ => self.picture(input, output),
+        }
+    }
+
+    fn picture(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
+        let picture = picture::read(input, Colour::Channels)?;
+        let (width, height) = (picture.width, picture.height);
+        let grid = Grid::image(height, width);
+        check_mask(
+            &self.config,
+            &self.family,
+            grid,
+            &input.display().to_string(),
+        )?;
+        let data = picture.channels.into_iter();
+        let data = data.map(|plane| kept(&self.family, plane)).collect();
+        let made = self.reconstruct(input, grid, data)?;
+        let planes: Vec<&[f64]> = made.iter().map(|made| &made.x[..]).collect();
+        picture::write(output, width, height, &planes, self.depth)?;
+        Ok(self.applied(input, output, grid, &made))
+    }
+
+    fn signals(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
+        let rows = read_frequencies(input)?;
+        let (num, num_samples) = (rows.len(), self.values.len());
+        let found = rows.first().map_or(0, |row| row.len() / 2);
+        check_samples(input, found, num_samples, "the run".into())?;
+        let grid = Grid::line(num_samples).complex();
+        let made = self.reconstruct(input, grid, rows)?;
+        let numbers = made.iter().flat_map(|made| made.x.iter().copied());
+        let values = Values::Complex(numbers.collect());
+        array::write(output, &[num, num_samples], &values)?;
+        Ok(self.applied(input, output, grid, &made))
+    }
+
+    /// One reconstruction for each of `data`.
+    fn reconstruct(
+        &self,
+        input: &Path,
+        grid: Grid,
+        data: Vec<Vec<f64>>,
+    ) -> Result<Vec<Reconstruction>, CliError> {
+        let target = ErrorBound::new(self.accuracy * size(grid)).unwrap_or(ErrorBound::UNKNOWN);
+        let stop = Stop::accuracy(target).with_max_iterations(self.max_iterations);
+        let one = |data: &Vec<f64>| {
+            self.family
+                .reconstruct(&self.values, grid, data, self.method, stop)
+        };
+        let made: Result<_, _> = data.par_iter().with_max_len(1).map(one).collect();
+        made.map_err(|source| CliError::Reconstruction {
+            path: input.into(),
+            source,
+        })
+    }
+
+    fn applied(&self, input: &Path, output: &Path, grid: Grid, made: &[Reconstruction]) -> Applied {
+        let errors = made
+            .iter()
+            .map(|made| made.solved.error.value() / size(grid));
+        let error = errors.fold(0.0, f64::max);
+        Applied {
+            input: input.into(),
+            output: output.into(),
+            error,
+            // a rounding error of the division is no miss
+            reached: error <= self.accuracy * (1.0 + 1e-12),
+            iterations: made.iter().map(|made| made.solved.iterations).sum(),
+        }
+    }
+}
+
+/// What makes a root mean square of a norm.
+#[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
+fn size(grid: Grid) -> f64 {
+    (grid.num_samples() as f64).sqrt()
+}
+
+/// The learned parameters of a run.
+fn read_result(run: &Path) -> Result<Vec<LearnedParameter>, CliError> {
+    let path = run.join(RESULT);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(CliError::NotFinished { run: run.into() });
+        }
+        Err(source) => {
+            return Err(CliError::Store(StoreError::Io {
+                action: "read",
+                path,
+                source,
+            }));
+        }
+    };
+    let outcome: Outcome = serde_json::from_str(&text).map_err(|source| CliError::Result {
+        path,
+        run: run.into(),
+        source,
+    })?;
+    Ok(outcome.parameters)
+}
+
+/// Makes a folder.
+fn make_folder(path: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(path).map_err(|source| FileError::Write {
+        path: path.into(),
+        source,
+    })
+}

@@ -1,0 +1,92 @@
+//! What is read, and where the result goes.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::make_folder;
+use crate::config::TaskKind;
+use crate::error::CliError;
+use crate::file::FileError;
+use crate::picture;
+
+/// Files to read, each with the file to write. Makes the folder of a folder's results.
+pub(super) fn of(
+    input: &Path,
+    output: &Path,
+    task: TaskKind,
+) -> Result<Vec<(PathBuf, PathBuf)>, CliError> {
+    let files = if input.is_dir() {
+        let inputs = match task {
+            TaskKind::Sampling => arrays(input)?,
+            _ => picture::list(input)?,
+        };
+        make_folder(output)?;
+        within(inputs, output)?
+    } else if output.is_dir() {
+        within(vec![input.into()], output)?
+    } else {
+        vec![(input.into(), output.into())]
+    };
+    for (input, output) in &files {
+        if is_same(input, output) {
+            let path = input.clone();
+            return Err(CliError::SamePlace { path });
+        }
+    }
+    Ok(files)
+}
+
+/// Files of the same names in the folder `output`, with an extension that can be written.
+fn within(inputs: Vec<PathBuf>, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>, FileError> {
+    let mut known: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    let mut files = Vec::new();
+    for input in inputs {
+        let mut place = output.join(input.file_name().unwrap_or_default());
+        let extension = input.extension().unwrap_or_default().to_ascii_lowercase();
+        let can_be_written = ["png", "tif", "tiff", "npy"].map(OsStr::new);
+        if !can_be_written.contains(&&extension[..]) {
+            place.set_extension("png");
+        }
+        if let Some(other) = known.insert(place.clone(), input.clone()) {
+            return Err(FileError::Ambiguous {
+                path: other,
+                other: input,
+            });
+        }
+        files.push((input, place));
+    }
+    Ok(files)
+}
+
+/// The `.npy` files of a folder, in the byte order of their names.
+fn arrays(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let refuse = |source| FileError::Read {
+        path: folder.into(),
+        source,
+    };
+    let mut arrays = Vec::new();
+    for entry in fs::read_dir(folder).map_err(refuse)? {
+        let path = entry.map_err(refuse)?.path();
+        let extension = path.extension();
+        if extension.is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
+            arrays.push(path);
+        }
+    }
+    if arrays.is_empty() {
+        return Err(FileError::NoArrays {
+            path: folder.into(),
+        });
+    }
+    arrays.sort();
+    Ok(arrays)
+}
+
+/// Whether both are the same existing file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}

@@ -1,0 +1,264 @@
+//! Hand-made runs on tiny pictures.
+
+use super::*;
+use crate::store::Store;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A folder with a run, which goes when it is dropped.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str, settings: &str, parameters: &[(&str, f64)]) -> Self {
+        let name = format!("bilevel-apply-{name}-{}", std::process::id());
+        let place = Self(std::env::temp_dir().join(name));
+        let _ = fs::remove_dir_all(&place.0);
+        let store = Store::create(&place.run(), settings).expect("a run for tests");
+        let parameters: Vec<serde_json::Value> = (parameters.iter())
+            .map(|(name, value)| {
+                let theta = value.log10();
+                let map = "log10";
+                serde_json::json!({
+                    "value": value, "theta": theta, "at": null, "influence": null,
+                    "parameter": { "name": name, "map": map, "start": theta, "lower": -7.0, "upper": 7.0 },
+                })
+            })
+            .collect();
+        let result = serde_json::json!({ "objective": 1.0, "parameters": parameters });
+        (store.write_text(RESULT, &result.to_string())).expect("a result for tests");
+        place
+    }
+
+    fn run(&self) -> PathBuf {
+        self.0.join("run")
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const DENOISE: &str = "task = \"denoise\"\n";
+const PARAMETERS: [(&str, f64); 3] = [("alpha", 10.0), ("nu", 0.01), ("xi", 1e-3)];
+
+fn write(path: &Path, planes: &[&[f64]]) {
+    picture::write(path, 3, 2, planes, Depth::Eight).expect("a picture for tests");
+}
+
+#[test]
+fn pictures_become_smooth_and_keep_their_colours() {
+    let place = Place::new("colours", DENOISE, &PARAMETERS);
+    let input = place.at("in.png");
+    let planes: [&[f64]; 3] = [
+        &[0.0, 0.2, 0.0, 0.2, 0.0, 0.2],
+        &[0.4, 0.6, 0.4, 0.6, 0.4, 0.6],
+        &[0.8; 6],
+    ];
+    write(&input, &planes);
+    let output = place.at("out.png");
+    let options = ApplyOptions {
+        accuracy: 1e-5,
+        depth: Depth::Sixteen,
+        ..ApplyOptions::default()
+    };
+    let applied = apply(&place.run(), &input, &output, &options).unwrap();
+    assert_eq!(applied.len(), 1);
+    assert_eq!((&applied[0].input, &applied[0].output), (&input, &output));
+    assert!(applied[0].reached && applied[0].error <= 1.001e-5);
+    assert!(applied[0].iterations > 0);
+    let made = picture::read(&output, Colour::Channels).unwrap();
+    // With so much weight each channel is flat, at its mean over 1 + xi.
+    for (plane, level) in made.channels.iter().zip([0.1, 0.5, 0.8]) {
+        for value in plane {
+            assert!((value - level / 1.001).abs() < 2e-3, "{value} {level}");
+        }
+    }
+    // A folder as output keeps the name, and other formats become PNG.
+    write(&place.at("grey.tif"), &planes[..1]);
+    let folder = place.at("out");
+    fs::create_dir(&folder).unwrap();
+    let applied = apply(&place.run(), &place.at("grey.tif"), &folder, &options).unwrap();
+    assert_eq!(applied[0].output, folder.join("grey.tif"));
+    assert!(folder.join("grey.tif").exists());
+}
+
+#[test]
+fn a_bad_picture_does_not_stop_the_others() {
+    let place = Place::new("folder", DENOISE, &PARAMETERS);
+    let (input, output) = (place.at("in"), place.at("deep/out"));
+    fs::create_dir(&input).unwrap();
+    write(&input.join("a.png"), &[&[0.5; 6]]);
+    fs::write(input.join("b.png"), b"no picture").unwrap();
+    fs::copy(input.join("a.png"), input.join("c.pgm")).unwrap();
+    let seen = AtomicUsize::new(0);
+    let error = apply_observed(
+        &place.run(),
+        &input,
+        &output,
+        &ApplyOptions::default(),
+        &|_| {
+            seen.fetch_add(1, Ordering::Relaxed);
+        },
+    );
+    let error = error.unwrap_err();
+    assert_eq!(seen.into_inner(), 3);
+    assert_eq!(error.exit_code(), 3);
+    let message = error.chain();
+    assert!(message.starts_with("1 of 3 files failed:\n"), "{message}");
+    assert!(message.contains("b.png cannot be used"), "{message}");
+    let CliError::SomeFailed { applied, failures } = error else {
+        panic!("another error");
+    };
+    assert_eq!(failures[0].input, input.join("b.png"));
+    let outputs: Vec<&Path> = applied.iter().map(|done| &*done.output).collect();
+    assert_eq!(outputs, [output.join("a.png"), output.join("c.png")]);
+    assert!(outputs.iter().all(|path| path.exists()));
+
+    fs::copy(input.join("a.png"), input.join("a.pgm")).unwrap();
+    let error = apply(&place.run(), &input, &output, &ApplyOptions::default()).unwrap_err();
+    let message = error.to_string();
+    assert!(
+        message.contains("same name but for the extension"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_is_read_is_not_overwritten() {
+    let place = Place::new("same", DENOISE, &PARAMETERS);
+    let input = place.at("in.png");
+    write(&input, &[&[0.5; 6]]);
+    let options = ApplyOptions::default();
+    for output in [input.clone(), place.0.clone()] {
+        let error = apply(&place.run(), &input, &output, &options).unwrap_err();
+        assert!(
+            error.to_string().contains("would be overwritten"),
+            "{error}"
+        );
+        assert_eq!(error.exit_code(), 2);
+    }
+    let error = apply(&place.run(), &input, &place.at("out.jpg"), &options).unwrap_err();
+    assert!(error.to_string().contains(".png, .tif"), "{error}");
+    assert_eq!(error.exit_code(), 2);
+    let error = apply(
+        &place.run(),
+        &place.at("no.png"),
+        &place.at("o.png"),
+        &options,
+    );
+    assert_eq!(error.unwrap_err().exit_code(), 3);
+}
+
+#[test]
+fn runs_must_be_finished_and_whole() {
+    let place = Place::new("whole", DENOISE, &PARAMETERS);
+    let refusal = |options: &ApplyOptions| {
+        let (input, output) = (place.at("in.png"), place.at("out.png"));
+        let error = apply(&place.run(), &input, &output, options).unwrap_err();
+        (error.chain(), error.exit_code())
+    };
+    let options = ApplyOptions::default();
+    let result = place.run().join(RESULT);
+    for accuracy in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let options = ApplyOptions {
+            accuracy,
+            ..options.clone()
+        };
+        let (message, code) = refusal(&options);
+        assert!(message.contains("--accuracy is"), "{message}");
+        assert_eq!(code, 2);
+    }
+    let kernel = ApplyOptions {
+        kernel: Some("k.npy".into()),
+        ..options.clone()
+    };
+    assert!(refusal(&kernel).0.contains("--kernel"));
+    let text = fs::read_to_string(&result).unwrap();
+    fs::write(&result, text.replace("\"nu\"", "\"mu\"")).unwrap();
+    let (message, code) = refusal(&options);
+    assert!(
+        message.contains("alpha, mu, xi, but alpha, nu, xi are learned"),
+        "{message}"
+    );
+    assert_eq!(code, 4);
+    fs::write(&result, "{").unwrap();
+    let (message, code) = refusal(&options);
+    assert!(message.contains("result.json is damaged"), "{message}");
+    assert_eq!(code, 4);
+    fs::remove_file(&result).unwrap();
+    let (message, code) = refusal(&options);
+    assert!(
+        message.starts_with("the run has not finished: `bilevel resume "),
+        "{message}"
+    );
+    assert_eq!(code, 4);
+    fs::remove_dir_all(place.run()).unwrap();
+    assert_eq!(refusal(&options).1, 4);
+}
+
+#[test]
+fn masks_fill_in_what_is_missing() {
+    let settings = "task = \"inpaint\"\ndata.mask = \"none.png\"\n";
+    let place = Place::new(
+        "mask",
+        settings,
+        &[("alpha", 0.1), ("nu", 0.01), ("xi", 1e-6)],
+    );
+    let (mask, input, output) = (place.at("m.png"), place.at("in.png"), place.at("out.png"));
+    write(&mask, &[&[1.0, 1.0, 0.0, 1.0, 1.0, 1.0]]);
+    write(&input, &[&[0.6, 0.6, 0.0, 0.6, 0.6, 0.6]]);
+    let mut options = ApplyOptions::default();
+    let error = apply(&place.run(), &input, &output, &options).unwrap_err();
+    assert!(error.chain().contains("none.png"), "{}", error.chain());
+    options.mask = Some(mask.clone());
+    apply(&place.run(), &input, &output, &options).unwrap();
+    let made = picture::read(&output, Colour::Channels).unwrap();
+    for value in &made.channels[0] {
+        assert!((value - 0.6).abs() < 0.02, "{value}");
+    }
+    picture::write(&mask, 2, 2, &[&[1.0; 4]], Depth::Eight).unwrap();
+    let error = apply(&place.run(), &input, &output, &options).unwrap_err();
+    let message = error.to_string();
+    assert!(
+        message.contains("2 x 2") && message.contains("3 x 2"),
+        "{message}"
+    );
+}
+
+#[test]
+fn signals_come_from_frequencies() {
+    let parameters = [("s0", 9.0), ("s1", 9.0), ("s2", 9.0), ("s3", 9.0)];
+    let settings = "task = \"sampling\"\nmodel.fixed = { alpha = 0.0, nu = 0.01, xi = 0.0 }\n";
+    let place = Place::new("signals", settings, &parameters);
+    let (input, output) = (place.at("y.npy"), place.at("x.npy"));
+    // Frequency zero alone: constant signals.
+    let rows = [
+        [2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    ];
+    array::write(&input, &[2, 4], &Values::Complex(rows.concat())).unwrap();
+    let options = ApplyOptions {
+        accuracy: 1e-9,
+        ..ApplyOptions::default()
+    };
+    let applied = apply(&place.run(), &input, &output, &options).unwrap();
+    assert!(applied[0].reached);
+    let made = array::read(&output).unwrap();
+    assert_eq!(made.shape, [2, 4]);
+    let Values::Complex(numbers) = made.values else {
+        panic!("real numbers");
+    };
+    let expected = [[1.0, 0.0].repeat(4), [0.0, 2.0].repeat(4)].concat();
+    for (number, expected) in numbers.iter().zip(expected) {
+        assert!((number - expected).abs() < 1e-8, "{number}");
+    }
+    array::write(&input, &[3], &Values::Complex(vec![1.0; 6])).unwrap();
+    let error = apply(&place.run(), &input, &output, &options).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("3 samples in a row, but 4"), "{message}");
+}

@@ -1,0 +1,241 @@
+//! NumPy's `.npy` files.
+
+mod header;
+
+use std::path::Path;
+
+use crate::file::{self, FileError};
+use header::Header;
+
+/// Larger files are not read.
+const MAX_BYTES: u64 = 1 << 34;
+
+/// An array in C order: the last index runs fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Entries along each axis; no axes for a single number.
+    pub shape: Vec<usize>,
+    /// The entries.
+    pub values: Values,
+}
+
+/// Entries of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Real numbers.
+    Real(Vec<f64>),
+    /// Complex numbers, real and imaginary parts in turns.
+    Complex(Vec<f64>),
+}
+
+/// Signals of equal length, at least one, none of them empty.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signals {
+    /// Real ones.
+    Real(Vec<Vec<f64>>),
+    /// Complex ones, real and imaginary parts in turns.
+    Complex(Vec<Vec<f64>>),
+}
+
+impl Values {
+    /// The numbers, and how many of them make an entry.
+    fn parts(&self) -> (&[f64], usize) {
+        match self {
+            Self::Real(numbers) => (numbers, 1),
+            Self::Complex(numbers) => (numbers, 2),
+        }
+    }
+}
+
+/// Reads an array of any shape. Integers and truth values become real numbers, single precision becomes double.
+///
+/// Either byte order, C or Fortran order. Integers beyond 2^53 are rounded.
+///
+/// # Errors
+/// When the file cannot be read, is not a `.npy` file, is damaged, has other elements, or holds NaN or infinity.
+pub fn read(path: &Path) -> Result<Array, FileError> {
+    let bytes = file::read(path, MAX_BYTES)?;
+    let array = decode(path, &bytes)?;
+    check_finite(path, &array.shape, &array.values)?;
+    Ok(array)
+}
+
+/// Reads the rows of an array with two axes; one axis is one row.
+///
+/// # Errors
+/// As [`read`], and when the array has other axes or no entries.
+pub fn signals(path: &Path) -> Result<Signals, FileError> {
+    let array = read(path)?;
+    let len = match array.shape[..] {
+        [len] if len > 0 => len,
+        [rows, len] if rows > 0 && len > 0 => len,
+        _ => {
+            return Err(FileError::Shape {
+                path: path.into(),
+                shape: array.shape,
+                wanted: "one signal or a list of them: one or two axes, none of them empty",
+            });
+        }
+    };
+    let rows = |numbers: &[f64], len| numbers.chunks_exact(len).map(<[f64]>::to_vec).collect();
+    Ok(match array.values {
+        Values::Real(numbers) => Signals::Real(rows(&numbers, len)),
+        Values::Complex(numbers) => Signals::Complex(rows(&numbers, 2 * len)),
+    })
+}
+
+/// Writes an array in C order, whole or not at all: as `f8` or `c16`.
+///
+/// # Errors
+/// When a value is not finite, or the file cannot be written.
+///
+/// # Panics
+/// When `shape` does not fit the number of entries.
+pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<(), FileError> {
+    let (numbers, per_entry) = values.parts();
+    let fits = shape.iter().product::<usize>() * per_entry == numbers.len();
+    assert!(fits, "as many entries as the shape says");
+    check_finite(path, shape, values)?;
+    let descr = if per_entry == 1 { "<f8" } else { "<c16" };
+    let mut bytes = header::write(descr, shape);
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    file::write(path, &bytes)
+}
+
+/// The array in `bytes`; `path` is for messages.
+fn decode(path: &Path, bytes: &[u8]) -> Result<Array, FileError> {
+    let (header, data) = header::read(path, bytes)?;
+    let promised = header.len.checked_mul(header.size);
+    let Some(data) = promised.and_then(|promised| data.get(..promised)) else {
+        let reason = format!("{} entries do not fit in {} bytes", header.len, data.len());
+        return Err(damaged(path, reason));
+    };
+    if header.kind == b'b'
+        && let Some(byte) = data.iter().find(|byte| **byte > 1)
+    {
+        return Err(damaged(path, format!("{byte} is not a truth value")));
+    }
+    let mut numbers = numbers(&header, data);
+    let per_entry = if header.kind == b'c' { 2 } else { 1 };
+    if header.is_fortran {
+        numbers = c_order(&numbers, &header.shape, per_entry);
+    }
+    Ok(Array {
+        shape: header.shape,
+        values: match per_entry {
+            1 => Values::Real(numbers),
+            _ => Values::Complex(numbers),
+        },
+    })
+}
+
+/// The numbers in `data`, in the order of the file.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "large integers are rounded, as documented"
+)]
+fn numbers(header: &Header, data: &[u8]) -> Vec<f64> {
+    /// `N` bytes each, turned into numbers.
+    fn all<const N: usize>(
+        data: &[u8],
+        is_big_endian: bool,
+        number: impl Fn([u8; N]) -> f64,
+    ) -> Vec<f64> {
+        let (entries, _) = data.as_chunks::<N>();
+        let number = |entry: &[u8; N]| {
+            let mut entry = *entry;
+            if is_big_endian {
+                entry.reverse();
+            }
+            number(entry)
+        };
+        entries.iter().map(number).collect()
+    }
+    let big = header.is_big_endian;
+    match (header.kind, header.size) {
+        (b'f', 4) | (b'c', 8) => all(data, big, |b| f32::from_le_bytes(b).into()),
+        (b'i', 1) => all(data, big, |b| i8::from_le_bytes(b).into()),
+        (b'i', 2) => all(data, big, |b| i16::from_le_bytes(b).into()),
+        (b'i', 4) => all(data, big, |b| i32::from_le_bytes(b).into()),
+        (b'i', _) => all(data, big, |b| i64::from_le_bytes(b) as f64),
+        (b'u' | b'b', 1) => all(data, big, |b| u8::from_le_bytes(b).into()),
+        (b'u', 2) => all(data, big, |b| u16::from_le_bytes(b).into()),
+        (b'u', 4) => all(data, big, |b| u32::from_le_bytes(b).into()),
+        (b'u', _) => all(data, big, |b| u64::from_le_bytes(b) as f64),
+        _ => all(data, big, f64::from_le_bytes),
+    }
+}
+
+/// The numbers, `per_entry` for each entry, rearranged from Fortran order, in which the first index runs fastest.
+fn c_order(numbers: &[f64], shape: &[usize], per_entry: usize) -> Vec<f64> {
+    let len = numbers.len() / per_entry;
+    let mut ordered = Vec::with_capacity(numbers.len());
+    for position in 0..len {
+        let index = multi_index(position, shape);
+        let extents = shape.iter().rev();
+        let from = extents
+            .zip(index.iter().rev())
+            .fold(0, |from, (extent, i)| from * extent + i);
+        ordered.extend_from_slice(&numbers[from * per_entry..][..per_entry]);
+    }
+    ordered
+}
+
+/// One index per axis of the entry at `position` in C order. The array is not empty.
+fn multi_index(position: usize, shape: &[usize]) -> Vec<usize> {
+    let mut index = vec![0; shape.len()];
+    let mut rest = position;
+    for (i, extent) in index.iter_mut().zip(shape).rev() {
+        *i = rest % extent;
+        rest /= extent;
+    }
+    index
+}
+
+/// Refuses NaN and infinity.
+fn check_finite(path: &Path, shape: &[usize], values: &Values) -> Result<(), FileError> {
+    let (numbers, per_entry) = values.parts();
+    match numbers.iter().position(|number| !number.is_finite()) {
+        None => Ok(()),
+        Some(position) => Err(FileError::NotFinite {
+            path: path.into(),
+            index: multi_index(position / per_entry, shape),
+            value: numbers[position],
+        }),
+    }
+}
+
+/// The file is broken.
+fn damaged(path: &Path, reason: impl ToString) -> FileError {
+    FileError::Damaged {
+        path: path.into(),
+        reason: reason.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fortran_order_is_undone() {
+        // The matrix 0 1 2 / 3 4 5 column by column.
+        let columns = [0.0, 3.0, 1.0, 4.0, 2.0, 5.0];
+        assert_eq!(
+            c_order(&columns, &[2, 3], 1),
+            [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+        );
+        let complex = [0.0, 10.0, 2.0, 12.0, 1.0, 11.0, 3.0, 13.0];
+        let expected = [0.0, 10.0, 1.0, 11.0, 2.0, 12.0, 3.0, 13.0];
+        assert_eq!(c_order(&complex, &[2, 2], 2), expected);
+        assert_eq!(c_order(&[7.0], &[], 1), [7.0]);
+        assert_eq!(c_order(&[], &[0, 3], 1), [0.0; 0]);
+    }
+
+    #[test]
+    fn positions_have_one_index_per_axis() {
+        assert_eq!(multi_index(23, &[2, 3, 4]), [1, 2, 3]);
+        assert_eq!(multi_index(4, &[2, 3, 4]), [0, 1, 0]);
+        assert_eq!(multi_index(0, &[]), [0; 0]);
+    }
+}

@@ -1,0 +1,364 @@
+//! The start of a `.npy` file: what its elements are, and how many.
+//!
+//! After six magic bytes, two of version and the length of the text comes a Python dictionary with the keys `descr`,
+//! `fortran_order` and `shape`, padded with spaces.
+
+use std::path::Path;
+
+use super::damaged;
+use crate::file::FileError;
+
+/// What arrays can be converted to.
+const WANTED: &str = "a .npy file of float64 or complex128";
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// NumPy's own are 118 bytes long.
+const MAX_LEN: usize = 1 << 16;
+/// NumPy's own have two.
+const MAX_BRACKETS: usize = 64;
+
+/// What the header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// `f`, `i`, `u`, `b` or `c`.
+    pub(super) kind: u8,
+    /// Bytes per entry.
+    pub(super) size: usize,
+    /// Whether the most significant byte comes first.
+    pub(super) is_big_endian: bool,
+    /// Whether the first index runs fastest.
+    pub(super) is_fortran: bool,
+    /// Entries along each axis.
+    pub(super) shape: Vec<usize>,
+    /// How many entries.
+    pub(super) len: usize,
+}
+
+/// The header of a file, and what comes after it; `path` is for messages.
+pub(super) fn read<'a>(path: &Path, bytes: &'a [u8]) -> Result<(Header, &'a [u8]), FileError> {
+    if bytes.is_empty() {
+        return Err(damaged(path, "it is empty"));
+    }
+    if !bytes.starts_with(MAGIC) {
+        return Err(unsupported(
+            path,
+            "its content is not that of a .npy file".into(),
+        ));
+    }
+    let Some((text, data)) = split(bytes) else {
+        return Err(damaged(path, "its header is cut short"));
+    };
+    if !matches!(bytes[MAGIC.len()], 1..=3) {
+        let reason = format!("it has the unknown version {}", bytes[MAGIC.len()]);
+        return Err(unsupported(path, reason));
+    }
+    let brackets = text.iter().filter(|byte| b"([{".contains(byte));
+    if text.len() > MAX_LEN || brackets.count() > MAX_BRACKETS {
+        return Err(damaged(path, "its header is too long"));
+    }
+    let text = String::from_utf8_lossy(text);
+    let Some(fields) = Fields::parse(&text) else {
+        return Err(damaged(path, "its header is not that of an array"));
+    };
+    let Some(len) = num_entries(&fields.shape) else {
+        return Err(damaged(path, "its header does not say a possible shape"));
+    };
+    let Some((is_big_endian, kind, size)) = element(fields.descr) else {
+        let reason = format!("its elements are of type {}", fields.descr);
+        return Err(unsupported(path, reason));
+    };
+    let header = Header {
+        kind,
+        size,
+        is_big_endian,
+        is_fortran: fields.is_fortran,
+        shape: fields.shape,
+        len,
+    };
+    Ok((header, data))
+}
+
+/// The bytes of a header for entries of type `descr` in C order.
+pub(super) fn write(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let axes: String = match shape {
+        [extent] => format!("{extent},"),
+        _ => shape
+            .iter()
+            .map(usize::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({axes}), }}");
+    // The second version is for texts of more than 65535 bytes.
+    let is_long = text.len() > 60_000;
+    let before = if is_long { 12 } else { 10 };
+    // What follows begins at a multiple of 64.
+    let end = (before + text.len() + 1).next_multiple_of(64);
+    text.extend(std::iter::repeat_n(' ', end - before - text.len() - 1));
+    text.push('\n');
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend([if is_long { 2 } else { 1 }, 0]);
+    let len = (text.len() as u64).to_le_bytes();
+    bytes.extend(&len[..if is_long { 4 } else { 2 }]);
+    bytes.extend(text.as_bytes());
+    bytes
+}
+
+/// The text of the header and what follows, if it is there.
+fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (start, len) = match bytes.get(MAGIC.len())? {
+        1 => (10, usize::from(u16::from_le_bytes(field(bytes)?))),
+        _ => (12, usize::try_from(u32::from_le_bytes(field(bytes)?)).ok()?),
+    };
+    bytes.get(start..)?.split_at_checked(len)
+}
+
+/// The field with the length of the text.
+fn field<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.get(8..8 + N)?.try_into().ok()
+}
+
+/// The product of all extents, which can be represented in any order of multiplication: zeros do not hide others.
+fn num_entries(shape: &[usize]) -> Option<usize> {
+    let mut others = shape.iter().filter(|extent| **extent > 0);
+    let product = others.try_fold(1_usize, |product, extent| product.checked_mul(*extent))?;
+    Some(if shape.contains(&0) { 0 } else { product })
+}
+
+/// Byte order, kind and size of the entries, if they are numbers that can be read.
+fn element(descr: &str) -> Option<(bool, u8, usize)> {
+    let text = descr.trim_matches(['\'', '"']).as_bytes();
+    let (order, kind, size) = match text {
+        [order @ (b'<' | b'>' | b'|' | b'='), kind, size @ ..] => (*order, *kind, size),
+        [kind, size @ ..] => (b'=', *kind, size),
+        [] => return None,
+    };
+    let size = match (kind, size) {
+        (b'f', b"4") | (b'i' | b'u', b"4") => 4,
+        (b'f' | b'c' | b'i' | b'u', b"8") => 8,
+        (b'c', b"16") => 16,
+        (b'b' | b'i' | b'u', b"1") => 1,
+        (b'i' | b'u', b"2") => 2,
+        _ => return None,
+    };
+    let native = cfg!(target_endian = "big");
+    Some((order == b'>' || (order == b'=' && native), kind, size))
+}
+
+/// The three entries of the dictionary.
+struct Fields<'a> {
+    /// As it is written, quotes and all.
+    descr: &'a str,
+    is_fortran: bool,
+    shape: Vec<usize>,
+}
+
+impl<'a> Fields<'a> {
+    /// `None` if it is no such dictionary: each key once, and nothing else.
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut rest = Rest(text);
+        let (mut descr, mut is_fortran, mut shape) = (None, None, None);
+        rest.skip("{")?;
+        while rest.skip("}").is_none() {
+            let key = rest.quoted()?;
+            rest.skip(":")?;
+            let is_known = match key.trim_matches(['\'', '"']) {
+                "descr" => descr
+                    .replace(rest.quoted().or_else(|| rest.list())?)
+                    .is_some(),
+                "fortran_order" => is_fortran.replace(rest.truth()?).is_some(),
+                "shape" => shape.replace(rest.tuple()?).is_some(),
+                _ => return None,
+            };
+            if is_known || (rest.skip(",").is_none() && !rest.0.trim_start().starts_with('}')) {
+                return None;
+            }
+        }
+        rest.0.trim().is_empty().then_some(())?;
+        Some(Self {
+            descr: descr?,
+            is_fortran: is_fortran?,
+            shape: shape?,
+        })
+    }
+}
+
+/// What has not been read yet.
+struct Rest<'a>(&'a str);
+
+impl<'a> Rest<'a> {
+    /// Goes past `token` and the space before it, if it is there.
+    fn skip(&mut self, token: &str) -> Option<()> {
+        self.0 = self.0.trim_start().strip_prefix(token)?;
+        Some(())
+    }
+
+    /// The next `len` bytes.
+    fn take(&mut self, len: usize) -> Option<&'a str> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// A string with its quotes. Escapes are not needed.
+    fn quoted(&mut self) -> Option<&'a str> {
+        let text = self.0.trim_start();
+        let quote = text.chars().next().filter(|c| "'\"".contains(*c))?;
+        let end = text[1..].find(quote)? + 2;
+        self.0 = text;
+        self.take(end).filter(|text| !text.contains('\\'))
+    }
+
+    /// A list in square brackets, as it is written.
+    fn list(&mut self) -> Option<&'a str> {
+        self.0 = self.0.trim_start();
+        let mut depth = 0_usize;
+        for (at, c) in self.0.char_indices() {
+            match c {
+                '[' => depth += 1,
+                ']' if depth == 1 => return self.take(at + 1),
+                ']' => depth = depth.checked_sub(1)?,
+                _ if depth == 0 => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// `True` or `False`.
+    fn truth(&mut self) -> Option<bool> {
+        match self.skip("True") {
+            Some(()) => Some(true),
+            None => self.skip("False").map(|()| false),
+        }
+    }
+
+    /// A tuple of plain numbers: no sums, no hexadecimal ones.
+    fn tuple(&mut self) -> Option<Vec<usize>> {
+        let mut numbers = Vec::new();
+        self.skip("(")?;
+        let mut has_comma = true;
+        while self.skip(")").is_none() {
+            has_comma.then_some(())?;
+            let text = self.0.trim_start();
+            let len = text.find(|c: char| !c.is_ascii_digit())?;
+            numbers.push(text[..len].parse().ok()?);
+            self.0 = &text[len..];
+            has_comma = self.skip(",").is_some();
+        }
+        // One number in brackets is no tuple.
+        (has_comma || numbers.len() > 1).then_some(numbers)
+    }
+}
+
+/// The elements are something else, or the file is.
+fn unsupported(path: &Path, reason: String) -> FileError {
+    FileError::Unsupported {
+        path: path.into(),
+        reason,
+        wanted: WANTED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(shape: &str) -> Option<usize> {
+        let text = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }} \n");
+        num_entries(&Fields::parse(&text)?.shape)
+    }
+
+    #[test]
+    fn only_plain_numbers_count() {
+        for (good, len) in [
+            ("()", 1),
+            ("(3,)", 3),
+            ("( 3 , )", 3),
+            ("(10, 256)", 2560),
+            ("(10,256,)", 2560),
+            ("(0, 7)", 0),
+            ("(1000000000000000000,)", 1_000_000_000_000_000_000),
+        ] {
+            assert_eq!(shape(good), Some(len), "{good}");
+        }
+        for bad in [
+            "(0x10,)",
+            "(1_0,)",
+            "(1+1,)",
+            "(-1,)",
+            "(3)",
+            "(,)",
+            "(1 2)",
+            "(1,,2)",
+            "3",
+            "(3,",
+            "[3]",
+            "(10000000000, 10000000000)",
+            "(0, 10000000000, 10000000000)",
+            "(99999999999999999999,)",
+        ] {
+            assert_eq!(shape(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn dictionaries_are_read_in_any_order() {
+        let good = |text: &str| {
+            let fields = Fields::parse(text).unwrap();
+            assert_eq!((fields.descr, fields.is_fortran), ("'<f8'", true), "{text}");
+            assert_eq!(fields.shape, [2, 3], "{text}");
+        };
+        good("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }");
+        good("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3)}\n");
+        good("  {\"shape\":(2,3),'fortran_order':True,'descr':'<f8'}   ");
+        for bad in [
+            "",
+            "{}",
+            "{'descr': '<f8', 'fortran_order': True}",
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), 'more': 1}",
+            "{'descr': '<f8', 'descr': '<f8', 'fortran_order': True, 'shape': (2, 3)}",
+            "{'descr': '<f8' 'fortran_order': True, 'shape': (2, 3)}",
+            "{'descr': '<f8', 'fortran_order': true, 'shape': (2, 3)}",
+            "{'descr': <f8, 'fortran_order': True, 'shape': (2, 3)}",
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3)} more",
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3)",
+        ] {
+            assert!(Fields::parse(bad).is_none(), "{bad}");
+        }
+        let list = "{'descr': [('a', [('b', '<f8')])], 'fortran_order': True, 'shape': (2, 3)}";
+        let fields = Fields::parse(list).unwrap();
+        assert_eq!(fields.descr, "[('a', [('b', '<f8')])]");
+    }
+
+    #[test]
+    fn the_text_must_be_there() {
+        let text = |bytes: &'static [u8]| split(bytes).map(|(text, _)| text);
+        assert_eq!(text(b"\x93NUMPY\x01\x00\x02\x00ab..."), Some(&b"ab"[..]));
+        assert_eq!(
+            text(b"\x93NUMPY\x02\x00\x02\x00\x00\x00ab..."),
+            Some(&b"ab"[..])
+        );
+        assert_eq!(text(b"\x93NUMPY\x01\x00\x06\x00ab..."), None);
+        assert_eq!(text(b"\x93NUMPY\x02\x00\xff\xff\xff\xffab..."), None);
+        assert_eq!(text(b"\x93NUMPY"), None);
+    }
+
+    /// The first bytes of a file that NumPy wrote for 10 x 256 numbers, and a text that is too long for the first version.
+    #[test]
+    fn headers_are_those_of_numpy() {
+        let expected = [
+            b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f8', 'fortran_order': False, 'shape': (10, 256), }",
+            &b" ".repeat(55)[..],
+            b"\n",
+        ]
+        .concat();
+        assert_eq!(write("<f8", &[10, 256]), expected);
+        let many = vec![1; 30_000];
+        let bytes = write("<f8", &many);
+        assert!(bytes.len().is_multiple_of(64) && bytes[6] == 2);
+        let (text, data) = split(&bytes).unwrap();
+        assert!(data.is_empty());
+        let text = std::str::from_utf8(text).unwrap();
+        assert_eq!(Fields::parse(text).unwrap().shape, many);
+    }
+}

@@ -1,0 +1,253 @@
+//! What each command does.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use bilevel::{LearningProblem, LowerLevel};
+use clap::CommandFactory;
+
+use crate::apply::{self, Applied, Failure};
+use crate::args::{Arguments, Command, LearnArgs, ResumeArgs, Shared};
+use crate::config::Config;
+use crate::error::CliError;
+use crate::findings::findings;
+use crate::page;
+use crate::progress::{Progress, Style};
+use crate::session::{self, Interrupt, Outcome, Watch};
+use crate::store::{Saved, Store};
+use crate::summary;
+use crate::task::{self, Family, Task};
+
+/// Does what the arguments say.
+///
+/// # Errors
+/// When it cannot be done.
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let shared = &arguments.shared;
+    match &arguments.command {
+        Command::Learn(args) => learn(args, shared),
+        Command::Resume(args) => resume(args, shared),
+        Command::Apply(args) => {
+            set_threads(shared.threads);
+            let say = |done: Result<&Applied, &Failure>| say_applied(shared, done);
+            let applied =
+                apply::apply_observed(&args.run, &args.input, &args.output, &args.options(), &say);
+            if shared.json {
+                let done = match &applied {
+                    Ok(applied) | Err(CliError::SomeFailed { applied, .. }) => &applied[..],
+                    Err(_) => &[],
+                };
+                print(&serde_json::to_string_pretty(done).map_err(CliError::Json)?);
+            }
+            applied.map(|_| ())
+        }
+        Command::Report(args) => {
+            set_threads(shared.threads);
+            let made = page::make(&args.run)?;
+            if shared.json {
+                let findings: Vec<&str> = made.findings.iter().map(|f| &f.text[..]).collect();
+                let json = serde_json::json!({"page": made.path, "findings": findings});
+                print(&serde_json::to_string_pretty(&json).map_err(CliError::Json)?);
+            } else {
+                for finding in &made.findings {
+                    print(&format!("- {}", finding.text));
+                }
+                print(&format!("report: {}", made.path.display()));
+            }
+            Ok(())
+        }
+        Command::Completions { shell } => {
+            let mut command = Arguments::command();
+            clap_complete::generate(*shell, &mut command, "bilevel", &mut io::stdout());
+            Ok(())
+        }
+    }
+}
+
+fn learn(args: &LearnArgs, shared: &Shared) -> Result<(), CliError> {
+    let mut config = args.config()?;
+    shared.override_in(&mut config);
+    let config = config.resolve()?;
+    if args.print_config {
+        print(config.to_toml_with_comments().trim_end());
+        return Ok(());
+    }
+    let out = args.out.as_deref().ok_or(CliError::NoOut)?;
+    let config = config.absolute()?;
+    set_threads(config.solver.threads);
+    // what cannot be used leaves nothing behind
+    let task = load(&config, shared)?;
+    let store = Store::create(out, &config.to_toml_with_comments())?;
+    work(store, None, None, task, &config, shared)
+}
+
+fn resume(args: &ResumeArgs, shared: &Shared) -> Result<(), CliError> {
+    let (store, saved) = Store::open(&args.run)?;
+    let path = args.run.join("bilevel.toml");
+    let mut config = Config::from_toml(store.settings(), &path)?;
+    shared.override_in(&mut config);
+    let config = config.resolve()?;
+    set_threads(config.solver.threads);
+    let task = load(&config, shared)?;
+    work(store, saved, args.evaluations, task, &config, shared)
+}
+
+fn load(config: &Config, shared: &Shared) -> Result<Task, CliError> {
+    let task = task::load(config)?;
+    if !shared.quiet {
+        for warning in &task.warnings {
+            say(&format!("bilevel: warning: {warning}"));
+        }
+    }
+    Ok(task)
+}
+
+/// Learns, then writes the result and its page.
+fn work(
+    store: Store,
+    saved: Option<Saved>,
+    evaluations: Option<u64>,
+    task: Task,
+    config: &Config,
+    shared: &Shared,
+) -> Result<(), CliError> {
+    let dir = store.dir().to_path_buf();
+    let Task {
+        family,
+        training,
+        validation,
+        fingerprint,
+        ..
+    } = task;
+    let interrupt = Interrupt::new();
+    interrupt.install().map_err(CliError::Interrupt)?;
+    let mut progress = Progress::new(match (shared.json, shared.quiet) {
+        (true, _) => Style::Json,
+        (false, true) => Style::Quiet,
+        (false, false) => Style::People,
+    });
+    let setup = task::setup(config, &validation.pairs);
+    let pairs = training.pairs;
+    let outcome = {
+        let mut watch = |moment: &session::Moment<'_>| {
+            progress.show(moment);
+            std::ops::ControlFlow::Continue(())
+        };
+        let session = Start {
+            store,
+            saved,
+            evaluations,
+            config,
+            fingerprint,
+            interrupt: &interrupt,
+        };
+        match family {
+            Family::Denoise(model) => {
+                session.run(LearningProblem::new(model, pairs, setup)?, &mut watch)
+            }
+            Family::Sampling(model) => {
+                session.run(LearningProblem::new(model, pairs, setup)?, &mut watch)
+            }
+            Family::Deblur(model) => {
+                session.run(LearningProblem::new(model, pairs, setup)?, &mut watch)
+            }
+            Family::Inpaint(model) => {
+                session.run(LearningProblem::new(model, pairs, setup)?, &mut watch)
+            }
+        }
+    };
+    progress.clear();
+    let learned = match outcome? {
+        Outcome::Finished(learned) | Outcome::WasFinished(learned) => learned,
+        Outcome::Left => return Ok(()),
+    };
+    let made = page::make(&dir)?;
+    progress.finish(&learned, &dir);
+    if !shared.json && !shared.quiet {
+        let mut out = io::stdout().lock();
+        // nobody may be left to read it
+        let _ = summary::write(&mut out, &learned, &dir);
+        for finding in findings(&learned, config.objective.scale) {
+            let _ = writeln!(out, "- {}", finding.text);
+        }
+        let _ = writeln!(out, "report: {}", made.path.display());
+    }
+    Ok(())
+}
+
+/// A session about to begin.
+struct Start<'a> {
+    store: Store,
+    saved: Option<Saved>,
+    evaluations: Option<u64>,
+    config: &'a Config,
+    fingerprint: u64,
+    interrupt: &'a Interrupt,
+}
+
+impl Start<'_> {
+    fn run<M: LowerLevel>(
+        self,
+        problem: LearningProblem<M>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Outcome, session::SessionError> {
+        let task = session::Task {
+            problem,
+            options: task::options(self.config),
+            fingerprint: self.fingerprint,
+        };
+        session::resume(
+            self.store,
+            self.saved,
+            task,
+            self.evaluations,
+            self.interrupt,
+            watch,
+        )
+    }
+}
+
+/// Results do not depend on the number of threads; a pool that is there already is as good.
+fn set_threads(threads: Option<usize>) {
+    if let Some(threads) = threads {
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global();
+    }
+}
+
+fn say_applied(shared: &Shared, done: Result<&Applied, &Failure>) {
+    if shared.quiet || shared.json {
+        return;
+    }
+    if let Ok(applied) = done {
+        let missed = if applied.reached {
+            ""
+        } else {
+            ", less accurate than asked for"
+        };
+        print(&format!(
+            "{} -> {}: certainly within {:.1e} (rms) of the exact reconstruction{missed}",
+            name(&applied.input),
+            applied.output.display(),
+            applied.error
+        ));
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// To standard output; nobody may be left to read it.
+fn print(text: &str) {
+    let _ = writeln!(io::stdout().lock(), "{text}");
+}
+
+/// To standard error.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}

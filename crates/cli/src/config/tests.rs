@@ -1,0 +1,363 @@
+//! Settings are filled in, checked, written and read.
+
+#![expect(clippy::float_cmp, reason = "numbers that are handed on as they are")]
+
+use super::*;
+
+const TASKS: [TaskKind; 4] = [
+    TaskKind::Denoise,
+    TaskKind::Sampling,
+    TaskKind::Deblur,
+    TaskKind::Inpaint,
+];
+
+/// The least that a task needs.
+fn minimal(task: TaskKind) -> Config {
+    let mut config = Config::new(task);
+    match task {
+        TaskKind::Deblur => config.data.kernel = Some("k.npy".into()),
+        TaskKind::Inpaint => config.data.mask = Some("m.png".into()),
+        _ => {}
+    }
+    config
+}
+
+fn read(text: &str) -> Result<Config, ConfigError> {
+    Config::from_toml(text, Path::new("some.toml"))
+}
+
+/// The text, read and resolved, is refused with a message that has all `parts`.
+fn check_refused(text: &str, parts: &[&str]) {
+    let error = read(text).and_then(Config::resolve).unwrap_err();
+    let message = error.to_string();
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+}
+
+#[test]
+fn defaults_depend_on_the_task() {
+    let resolved = |task| minimal(task).resolve().unwrap();
+    let noise = TASKS.map(|task| resolved(task).data.noise);
+    assert_eq!(noise, [Some(0.1), Some(0.05), Some(0.01), Some(0.05)]);
+    let sampling = resolved(TaskKind::Sampling);
+    assert_eq!(sampling.data.size, 64);
+    assert_eq!(sampling.solver.evaluations, 1000);
+    assert_eq!(sampling.objective.l1, 0.01);
+    assert_eq!(sampling.model.learn, ["theta"]);
+    assert_eq!(sampling.model.fixed["xi"], 1e-4);
+    let denoise = resolved(TaskKind::Denoise);
+    assert_eq!(denoise.data.size, 128);
+    assert_eq!(denoise.data.count, Some(10));
+    assert_eq!(denoise.solver.evaluations, 100);
+    assert_eq!(denoise.objective.l1, 0.0);
+    assert_eq!(denoise.model.learn, ["alpha", "nu", "xi"]);
+    assert_eq!(denoise.model.upper["alpha"], 1e7);
+    assert_eq!(denoise.model.start["xi"], 0.1);
+    for task in TASKS {
+        assert_eq!(resolved(task), resolved(task).resolve().unwrap());
+        let text = format!(
+            "task = \"{task}\"\n[data]\n{}",
+            match task {
+                TaskKind::Deblur => "kernel = \"k.npy\"",
+                TaskKind::Inpaint => "mask = \"m.png\"",
+                _ => "",
+            }
+        );
+        assert_eq!(read(&text).unwrap(), minimal(task));
+    }
+}
+
+#[test]
+fn what_is_printed_is_read_back() {
+    let mut configs: Vec<Config> = TASKS.map(minimal).to_vec();
+    let mut full = minimal(TaskKind::Denoise);
+    full.data = DataConfig {
+        images: Some("a folder/with \"quotes\" and é".into()),
+        noise: Some(1.0 / 3.0),
+        seed: 7,
+        colour: Colour::Channels,
+        crop: Some(255),
+        count: Some(4),
+        size: 17,
+        hold_out: 2,
+        validation: Some("C:\\other".into()),
+        ..DataConfig::default()
+    };
+    full.model.learn = vec!["xi".into(), "alpha".into()];
+    full.model.fixed.insert("nu".into(), 0.1 + 0.2);
+    full.model.start.insert("xi".into(), 1e-5);
+    full.model.upper.insert("alpha".into(), 2.0);
+    full.objective.scale = Scale::Sum;
+    full.objective.residuals = Residuals::Image;
+    full.objective.condition = 1e-9;
+    full.solver = SolverConfig {
+        evaluations: 12,
+        method: MethodKind::Gd,
+        iterations: Some(500),
+        max_iterations: None,
+        final_radius: 1e-4,
+        threads: Some(3),
+    };
+    configs.push(full);
+    let mut measured = minimal(TaskKind::Sampling);
+    measured.data.images = Some("s.npy".into());
+    measured.data.noisy = Some("y.npy".into());
+    measured.objective.l1_kind = L1Kind::Nonsmooth;
+    measured.model.lower.insert("theta".into(), 0.1);
+    measured.solver.max_iterations = Some(1_000_000);
+    configs.push(measured);
+    for config in configs {
+        let config = config.resolve().unwrap();
+        let text = config.to_toml_with_comments();
+        let again = read(&text).unwrap();
+        assert_eq!(again, config, "{text}");
+        assert_eq!(again.resolve().unwrap(), config, "{text}");
+        for line in text.lines() {
+            assert!(line.len() < 140, "{line}");
+        }
+    }
+}
+
+/// Examples in comments must be right, too.
+#[test]
+fn examples_are_settings() {
+    let text = minimal(TaskKind::Denoise).to_toml_with_comments();
+    let set: String = text
+        .lines()
+        .map(|line| match line.strip_prefix("# ") {
+            Some(rest)
+                if rest
+                    .split_once(" = ")
+                    .is_some_and(|(key, _)| !key.contains(' ')) =>
+            {
+                format!("{rest}\n")
+            }
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    let config = read(&set).unwrap();
+    assert_eq!(config.data.crop, Some(256), "{set}");
+    assert_eq!(config.solver.iterations, Some(1000), "{set}");
+}
+
+#[test]
+fn names_of_parameters_are_checked() {
+    let model = |text: &str| format!("task = \"denoise\"\n[model]\n{text}");
+    let known = "it has alpha, nu, xi";
+    check_refused(
+        &model("learn = [\"beta\"]"),
+        &["--learn", "\"beta\"", known],
+    );
+    check_refused(&model("fixed = { mu = 1 }"), &["--fix", "\"mu\"", known]);
+    check_refused(
+        &model("start = { Alpha = 1 }"),
+        &["--start", "\"Alpha\"", known],
+    );
+    check_refused(&model("lower = { a = 1 }"), &["--lower", "\"a\"", known]);
+    check_refused(&model("upper = { a = 1 }"), &["--upper", "\"a\"", known]);
+    check_refused(
+        &model("learn = []"),
+        &["--learn", "nothing", "alpha, nu, xi"],
+    );
+    check_refused(
+        &model("fixed = { alpha = 1, nu = 1, xi = 1 }"),
+        &["nothing is learned"],
+    );
+    check_refused(&model("learn = [\"nu\", \"nu\"]"), &["nu is named twice"]);
+    check_refused(
+        &model("learn = [\"nu\"]\nfixed = { nu = 1 }"),
+        &["nu is both learned and fixed"],
+    );
+    check_refused(
+        &model("fixed = { nu = 1 }\nstart = { nu = 1 }"),
+        &["--start", "names nu, which is not learned"],
+    );
+    let sampling = |text: &str| format!("task = \"sampling\"\n[model]\n{text}");
+    let known = "it has theta, alpha, nu, xi";
+    check_refused(&sampling("learn = [\"s0\"]"), &["\"s0\"", known]);
+    check_refused(
+        &sampling("learn = [\"alpha\"]"),
+        &["sampling cannot learn alpha, only theta", "--fix"],
+    );
+    check_refused(
+        &sampling("learn = [\"theta\"]\nfixed = { theta = 0.5 }"),
+        &["sampling learns theta"],
+    );
+}
+
+#[test]
+fn fixed_parameters_are_not_learned() {
+    let config = read("task = \"denoise\"\nmodel.fixed.nu = 0.5").unwrap();
+    let model = config.resolve().unwrap().model;
+    assert_eq!(model.learn, ["alpha", "xi"]);
+    assert_eq!(model.fixed, Values::from([("nu".into(), 0.5)]));
+    assert!(!model.start.contains_key("nu"));
+    let config = read("task = \"denoise\"\nmodel.learn = [\"alpha\"]").unwrap();
+    let model = config.resolve().unwrap().model;
+    let others = [("nu".into(), 1e-3), ("xi".into(), 1e-3)];
+    assert_eq!(model.fixed, Values::from(others));
+}
+
+#[test]
+fn values_of_parameters_are_checked() {
+    let model = |text: &str| format!("task = \"denoise\"\n[model]\n{text}");
+    check_refused(
+        &model("lower = { alpha = 10 }\nupper = { alpha = 1 }"),
+        &["lower bound 10.0 of alpha", "upper bound 1.0"],
+    );
+    for bound in ["lower", "upper"] {
+        for value in ["0", "-1.0", "nan", "inf"] {
+            let text = model(&format!("{bound} = {{ nu = {value} }}"));
+            check_refused(&text, &["nu", "must be a positive number"]);
+        }
+    }
+    check_refused(
+        &model("start = { nu = 2 }"),
+        &["nu starts at 2.0", "between 1e-7 and 1.0"],
+    );
+    check_refused(&model("start = { nu = nan }"), &["nu starts at NaN"]);
+    // A start that nobody has asked for moves into the bounds.
+    let config = read(&model("upper = { alpha = 0.5 }")).unwrap();
+    assert_eq!(config.resolve().unwrap().model.start["alpha"], 0.5);
+    check_refused(
+        &model("fixed = { nu = 0 }"),
+        &["--fix", "nu is 0", "positive"],
+    );
+    check_refused(
+        &model("fixed = { alpha = -1 }"),
+        &["alpha is -1", "zero or a positive"],
+    );
+    check_refused(&model("fixed = { xi = nan }"), &["xi is NaN"]);
+    assert!(
+        read(&model("fixed = { xi = 0 }"))
+            .unwrap()
+            .resolve()
+            .is_ok()
+    );
+    let inpaint = "task = \"inpaint\"\ndata.mask = \"m.png\"\nmodel.fixed.xi = 0";
+    check_refused(inpaint, &["xi is 0", "positive"]);
+    for theta in ["0", "1", "nan"] {
+        let text = format!("task = \"sampling\"\nmodel.upper.theta = {theta}");
+        check_refused(&text, &["theta", "above 0 and below 1"]);
+    }
+}
+
+#[test]
+fn numbers_are_checked() {
+    let check = |text: &str, parts: &[&str]| {
+        check_refused(&format!("task = \"denoise\"\n{text}"), parts);
+    };
+    check(
+        "data.noise = -0.1",
+        &["--noise", "data.noise", "-0.1", "zero or a positive"],
+    );
+    check("data.noise = nan", &["--noise", "NaN"]);
+    check("data.noise = inf", &["--noise", "inf"]);
+    check("objective.condition = -1", &["--penalty-condition", "-1"]);
+    check("data.crop = 0", &["--crop", "at least 1"]);
+    check("data.count = 0", &["--count", "at least 1"]);
+    check("data.size = 0", &["--size", "at least 1"]);
+    check("data.size = 10001", &["--size", "at most 10000"]);
+    check("solver.evaluations = 0", &["--evaluations", "at least 1"]);
+    check("solver.iterations = 0", &["--iterations", "at least 1"]);
+    check(
+        "solver.max_iterations = 0",
+        &["--max-iterations", "at least 1"],
+    );
+    check("solver.threads = 0", &["--threads", "at least 1"]);
+    check("solver.final_radius = 0", &["--final-radius", "below 0.1"]);
+    check(
+        "solver.final_radius = 0.2",
+        &["--final-radius", "below 0.1"],
+    );
+    check("solver.final_radius = nan", &["--final-radius", "NaN"]);
+    check_refused(
+        "task = \"sampling\"\ndata.size = 1",
+        &["--size", "at least 2"],
+    );
+    check_refused(
+        "task = \"sampling\"\nobjective.l1 = nan",
+        &["--penalty-l1", "NaN"],
+    );
+    let mut config = Config::new(TaskKind::Denoise);
+    config.data.seed = u64::MAX;
+    let error = config.resolve().unwrap_err().to_string();
+    assert!(
+        error.contains("--seed") && error.contains("below 2^63"),
+        "{error}"
+    );
+}
+
+#[test]
+fn settings_exclude_or_need_others() {
+    let check = |text: &str, parts: &[&str]| {
+        check_refused(&format!("task = \"denoise\"\n{text}"), parts);
+    };
+    check(
+        "data.images = \"a\"\ndata.noisy = \"b\"\ndata.noise = 0.1",
+        &["--noisy", "--noise", "together"],
+    );
+    check(
+        "data.images = \"a\"\ndata.noisy = \"b\"\ndata.validation = \"c\"",
+        &["--noisy", "--validation", "--hold-out"],
+    );
+    check("data.noisy = \"b\"", &["--noisy needs --images"]);
+    check(
+        "solver.iterations = 1\nsolver.max_iterations = 1",
+        &["--iterations", "--max-iterations", "together"],
+    );
+    check(
+        "data.kernel = \"k\"",
+        &["--kernel", "for deblur, not for denoise"],
+    );
+    check(
+        "data.mask = \"m\"",
+        &["--mask", "for inpaint, not for denoise"],
+    );
+    check("objective.l1 = 1", &["--penalty-l1", "for sampling"]);
+    check_refused("task = \"deblur\"", &["deblur needs --kernel"]);
+    check_refused("task = \"inpaint\"", &["inpaint needs --mask"]);
+    check_refused(
+        "task = \"sampling\"\ndata.crop = 3",
+        &["--crop", "for pictures"],
+    );
+    check_refused(
+        "task = \"sampling\"\ndata.colour = \"channels\"",
+        &["--colour", "for pictures"],
+    );
+}
+
+#[test]
+fn paths_become_absolute() {
+    let mut config = minimal(TaskKind::Deblur);
+    config.data.images = Some("photos".into());
+    config.data.validation = Some(std::env::temp_dir().join("others"));
+    let config = config.absolute().unwrap();
+    let here = std::env::current_dir().unwrap();
+    assert_eq!(config.data.images, Some(here.join("photos")));
+    assert_eq!(config.data.kernel, Some(here.join("k.npy")));
+    assert_eq!(
+        config.data.validation,
+        Some(std::env::temp_dir().join("others"))
+    );
+    assert_eq!(config.data.mask, None);
+    let mut empty = minimal(TaskKind::Denoise);
+    empty.data.images = Some("".into());
+    let error = empty.absolute().unwrap_err().to_string();
+    assert!(error.contains("--images"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn paths_are_text() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let name = std::ffi::OsString::from_vec(vec![b'a', 0xff]);
+    let mut config = minimal(TaskKind::Denoise);
+    config.data.images = Some(name.into());
+    let error = config.resolve().unwrap_err().to_string();
+    assert!(
+        error.contains("--images") && error.contains("Unicode"),
+        "{error}"
+    );
+}

@@ -1,0 +1,19 @@
+//! The program `bilevel`.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use bilevel_cli::args::Arguments;
+use bilevel_cli::commands;
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match commands::run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // nobody may be left to read it
+            let _ = writeln!(io::stderr().lock(), "bilevel: error: {}", error.chain());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

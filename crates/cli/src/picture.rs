@@ -1,0 +1,195 @@
+//! Pictures as planes of numbers: files, folders, pairs of truth and noisy.
+//!
+//! Black is 0 and white is 1: 8-bit samples are divided by 255, 16-bit ones by 65535, and floating point ones are taken as
+//! they are, in `[0, 1]` or not. Nothing else is done to them: gamma, colour profiles and the orientation that cameras note
+//! are not looked at. Transparency is dropped, and of a TIFF with several pages the first is read.
+
+mod decode;
+mod encode;
+mod folder;
+
+use std::path::Path;
+
+pub use decode::read;
+pub use encode::{encode_png, write};
+pub use folder::{list, pairs};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::FileError;
+
+/// A picture in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// One plane of `width * height` values per channel, row after row.
+    pub channels: Vec<Vec<f64>>,
+}
+
+/// What becomes of colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Colour {
+    /// One plane: `0.299 R + 0.587 G + 0.114 B`, or grey as it is.
+    #[default]
+    Luminance,
+    /// All of them: one plane if grey, three in the order red, green, blue if not.
+    Channels,
+}
+
+/// Bits per sample of a PNG file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// 256 levels.
+    Eight,
+    /// 65536 levels.
+    Sixteen,
+}
+
+/// The clean and the noisy version of one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair<T> {
+    /// What should come out.
+    pub truth: T,
+    /// What goes in.
+    pub noisy: T,
+}
+
+impl Picture {
+    /// The middle: `size` rows from `h/2 - size/2` on, in integer division, columns likewise; the whole extent of an axis
+    /// that is not longer than `size`.
+    ///
+    /// # Panics
+    /// When `size` is zero.
+    #[must_use]
+    pub fn crop_centre(self, size: usize) -> Self {
+        assert!(size > 0, "a crop of at least one pixel");
+        let middle = |len: usize| match len <= size {
+            true => 0..len,
+            false => len / 2 - size / 2..len / 2 - size / 2 + size,
+        };
+        let (rows, columns) = (middle(self.height), middle(self.width));
+        if (rows.len(), columns.len()) == (self.height, self.width) {
+            return self;
+        }
+        let crop = |plane: Vec<f64>| {
+            let kept = rows.clone().flat_map(|row| {
+                let start = row * self.width;
+                &plane[start + columns.start..start + columns.end]
+            });
+            kept.copied().collect()
+        };
+        Self {
+            width: columns.len(),
+            height: rows.len(),
+            channels: self.channels.into_iter().map(crop).collect(),
+        }
+    }
+
+    /// The channels as slices, for [`write()`] and [`encode_png`].
+    #[must_use]
+    pub fn planes(&self) -> Vec<&[f64]> {
+        self.channels.iter().map(Vec::as_slice).collect()
+    }
+}
+
+/// Reads two pictures that belong together, and takes the middle of both if `crop` is given.
+///
+/// # Errors
+/// When one cannot be read, or they differ in size, before cropping, or in the number of channels.
+pub fn read_pair(
+    truth: &Path,
+    noisy: &Path,
+    colour: Colour,
+    crop: Option<usize>,
+) -> Result<Pair<Picture>, FileError> {
+    let pair = Pair {
+        truth: read(truth, colour)?,
+        noisy: read(noisy, colour)?,
+    };
+    let size = |picture: &Picture| [picture.width, picture.height];
+    if size(&pair.truth) != size(&pair.noisy) {
+        return Err(FileError::Sizes {
+            path: truth.into(),
+            size: size(&pair.truth),
+            other: noisy.into(),
+            other_size: size(&pair.noisy),
+        });
+    }
+    if pair.truth.channels.len() != pair.noisy.channels.len() {
+        return Err(FileError::Channels {
+            path: truth.into(),
+            channels: pair.truth.channels.len(),
+            other: noisy.into(),
+            other_channels: pair.noisy.channels.len(),
+        });
+    }
+    Ok(match crop {
+        None => pair,
+        Some(size) => Pair {
+            truth: pair.truth.crop_centre(size),
+            noisy: pair.noisy.crop_centre(size),
+        },
+    })
+}
+
+/// Where in a picture the value at `position` of channel `channel` of `channels` is.
+fn index(position: usize, width: usize, channel: usize, channels: usize) -> Vec<usize> {
+    let mut index = vec![position / width, position % width];
+    if channels > 1 {
+        index.push(channel);
+    }
+    index
+}
+
+/// Whether the name ends in a dot and `known`, whatever the case.
+fn has_extension(path: &Path, known: &str) -> bool {
+    let extension = path.extension();
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_middle_is_what_the_formula_says(
+            width in 1_usize..20,
+            height in 1_usize..20,
+            size in 1_usize..24,
+            channels in 1_usize..4,
+        ) {
+            let plane = |c: usize| (0..width * height).map(|i| (i + 1000 * c) as f64).collect();
+            let picture = Picture { width, height, channels: (0..channels).map(plane).collect() };
+            let cropped = picture.clone().crop_centre(size);
+            let inside = |i: usize, len: usize| {
+                len <= size || (i + size / 2 >= len / 2 && i + size / 2 < len / 2 + size)
+            };
+            prop_assert_eq!(cropped.width, width.min(size));
+            prop_assert_eq!(cropped.height, height.min(size));
+            for (whole, part) in picture.channels.iter().zip(&cropped.channels) {
+                let mut expected = Vec::new();
+                for y in 0..height {
+                    for x in 0..width {
+                        if inside(x, width) && inside(y, height) {
+                            expected.push(whole[y * width + x]);
+                        }
+                    }
+                }
+                prop_assert_eq!(part, &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_names_the_channel_only_if_there_are_several() {
+        assert_eq!(index(7, 5, 0, 1), [1, 2]);
+        assert_eq!(index(7, 5, 2, 3), [1, 2, 2]);
+    }
+}

@@ -1,0 +1,253 @@
+//! From the bytes of a picture file to planes of numbers.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
+use tiff::TiffError;
+use tiff::decoder::{Decoder, DecodingResult};
+
+use super::{Colour, Picture, index};
+use crate::file::{self, FileError};
+
+/// A plane of this many pixels takes a gigabyte in memory.
+const MAX_PIXELS: u64 = 1 << 27;
+/// Files and decoded samples may take this many bytes.
+const MAX_BYTES: u64 = 1 << 30;
+/// What happens otherwise.
+const MEMORY: &str = "decoding takes more than 2^30 bytes of memory";
+/// What pictures can be converted to.
+const WANTED: &str = "an 8-bit or 16-bit, grey or RGB, PNG file";
+
+/// Reads a PNG, JPEG, TIFF or PNM file, whatever its name. Transparency is dropped.
+///
+/// Grey or RGB with 8 or 16 bits, and TIFF files of floating point numbers. Other depths are stretched to these: 1-bit PNG
+/// files to 8 bits, PNM files of 1000 levels to 16.
+///
+/// # Errors
+/// When the file cannot be read, is no such picture, is damaged or cut short, has more than 2^27 pixels, or holds a number
+/// that is not finite.
+pub fn read(path: &Path, colour: Colour) -> Result<Picture, FileError> {
+    let bytes = file::read(path, MAX_BYTES)?;
+    let picture = decode(path, &bytes, colour)?;
+    let channels = picture.channels.len();
+    for (channel, plane) in picture.channels.iter().enumerate() {
+        if let Some(position) = plane.iter().position(|value| !value.is_finite()) {
+            return Err(FileError::NotFinite {
+                path: path.into(),
+                index: index(position, picture.width, channel, channels),
+                value: plane[position],
+            });
+        }
+    }
+    Ok(picture)
+}
+
+/// The picture in `bytes`; `path` is for messages.
+fn decode(path: &Path, bytes: &[u8], colour: Colour) -> Result<Picture, FileError> {
+    let format = format(path, bytes)?;
+    if format == ImageFormat::Jpeg && !has_jpeg_end(bytes) {
+        return Err(damaged(path, "the end of the JPEG data is missing"));
+    }
+    if format == ImageFormat::Tiff
+        && let Some(picture) = decode_grey_floats(path, bytes, colour)?
+    {
+        return Ok(picture);
+    }
+    let explain = |error| explain(path, error);
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(MAX_BYTES);
+    reader.limits(limits.clone());
+    let decoder = reader.into_decoder().map_err(explain)?;
+    let size = check_size(path, decoder.dimensions())?;
+    limits.reserve(decoder.total_bytes()).map_err(explain)?;
+    let image = DynamicImage::from_decoder(decoder).map_err(explain)?;
+    use DynamicImage as D;
+    let planes = match &image {
+        D::ImageLuma8(image) => planes(image, 1, 255.0, colour),
+        D::ImageLumaA8(image) => planes(image, 2, 255.0, colour),
+        D::ImageRgb8(image) => planes(image, 3, 255.0, colour),
+        D::ImageRgba8(image) => planes(image, 4, 255.0, colour),
+        D::ImageLuma16(image) => planes(image, 1, 65535.0, colour),
+        D::ImageLumaA16(image) => planes(image, 2, 65535.0, colour),
+        D::ImageRgb16(image) => planes(image, 3, 65535.0, colour),
+        D::ImageRgba16(image) => planes(image, 4, 65535.0, colour),
+        D::ImageRgb32F(image) => planes(image, 3, 1.0, colour),
+        D::ImageRgba32F(image) => planes(image, 4, 1.0, colour),
+        other => return Err(unsupported(path, format!("samples {:?}", other.color()))),
+    };
+    Ok(Picture {
+        width: size[0],
+        height: size[1],
+        channels: planes,
+    })
+}
+
+/// The format that the first bytes show.
+fn format(path: &Path, bytes: &[u8]) -> Result<ImageFormat, FileError> {
+    use ImageFormat::{Jpeg, Png, Pnm, Tiff};
+    match image::guess_format(bytes) {
+        Ok(format @ (Png | Jpeg | Tiff | Pnm)) => Ok(format),
+        Ok(other) => Err(unsupported(path, format!("it holds {other:?} data"))),
+        Err(_) if bytes.is_empty() => Err(damaged(path, "it is empty")),
+        Err(_) => Err(unsupported(
+            path,
+            "its content is not a PNG, JPEG, TIFF or PNM picture",
+        )),
+    }
+}
+
+/// Grey floating point TIFF, which `image` does not know. `None` if it is something else.
+fn decode_grey_floats(
+    path: &Path,
+    bytes: &[u8],
+    colour: Colour,
+) -> Result<Option<Picture>, FileError> {
+    let explain = |error| match error {
+        TiffError::LimitsExceeded => too_large(path, MEMORY),
+        TiffError::UnsupportedError(error) => unsupported(path, error.to_string()),
+        error => damaged(path, error.to_string()),
+    };
+    let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(explain)?;
+    let Ok(tiff::ColorType::Gray(32 | 64)) = decoder.colortype() else {
+        return Ok(None);
+    };
+    let [width, height] = check_size(path, decoder.dimensions().map_err(explain)?)?;
+    let mut limits = tiff::decoder::Limits::default();
+    limits.decoding_buffer_size = usize::try_from(MAX_BYTES).unwrap_or(usize::MAX);
+    limits.intermediate_buffer_size = limits.decoding_buffer_size;
+    let mut decoder = decoder.with_limits(limits);
+    let channels = match decoder.read_image().map_err(explain)? {
+        DecodingResult::F32(samples) => planes(&samples, 1, 1.0, colour),
+        DecodingResult::F64(samples) => planes(&samples, 1, 1.0, colour),
+        _ => return Err(unsupported(path, "it holds integers of 32 or 64 bits")),
+    };
+    Ok(Some(Picture {
+        width,
+        height,
+        channels,
+    }))
+}
+
+/// Splits interleaved `samples`, `per_pixel` of them for each pixel, and divides them by `white`.
+fn planes<T: Copy + Into<f64>>(
+    samples: &[T],
+    per_pixel: usize,
+    white: f64,
+    colour: Colour,
+) -> Vec<Vec<f64>> {
+    let pixels = samples.chunks_exact(per_pixel);
+    if per_pixel < 3 {
+        return vec![pixels.map(|pixel| pixel[0].into() / white).collect()];
+    }
+    match colour {
+        Colour::Luminance => {
+            let luminance = |pixel: &[T]| {
+                let [r, g, b] = [pixel[0].into(), pixel[1].into(), pixel[2].into()];
+                (0.299 * r + 0.587 * g + 0.114 * b) / white
+            };
+            vec![pixels.map(luminance).collect()]
+        }
+        Colour::Channels => (0..3)
+            .map(|c| pixels.clone().map(|p| p[c].into() / white).collect())
+            .collect(),
+    }
+}
+
+/// Width and height, if there is something between nothing and too much.
+fn check_size(path: &Path, (width, height): (u32, u32)) -> Result<[usize; 2], FileError> {
+    let num_pixels = u64::from(width) * u64::from(height);
+    if num_pixels == 0 {
+        return Err(damaged(path, format!("it has {width} x {height} pixels")));
+    }
+    if num_pixels > MAX_PIXELS {
+        let reason =
+            format!("{width} x {height} pixels, but at most {MAX_PIXELS} together are read");
+        return Err(too_large(path, reason));
+    }
+    Ok([width as usize, height as usize])
+}
+
+/// Whether the end marker comes after the picture data. The decoder paints missing data grey without a word.
+fn has_jpeg_end(bytes: &[u8]) -> bool {
+    let mut at = 2;
+    while let Some(&[first, second]) = bytes.get(at..at + 2) {
+        at += match (first, second) {
+            (0xFF, 0xD9) => return true,
+            // An escaped sample, or a marker that stands alone.
+            (0xFF, 0x00 | 0x01 | 0xD0..=0xD8) => 2,
+            // A segment with a length: thumbnails with an end of their own hide there.
+            (0xFF, 0x02..=0xFE) => match bytes.get(at + 2..at + 4) {
+                Some(&[high, low]) => 2 + usize::from(u16::from_be_bytes([high, low])),
+                _ => return false,
+            },
+            _ => 1,
+        };
+    }
+    false
+}
+
+/// What the decoder says, in our terms. It reads from memory: its input and output errors are ends that come too early.
+fn explain(path: &Path, error: ImageError) -> FileError {
+    match error {
+        ImageError::Limits(_) => too_large(path, MEMORY),
+        ImageError::Unsupported(error) => unsupported(path, error.to_string()),
+        error => damaged(path, error.to_string()),
+    }
+}
+
+/// The file is broken.
+fn damaged(path: &Path, reason: impl Into<String>) -> FileError {
+    FileError::Damaged {
+        path: path.into(),
+        reason: reason.into(),
+    }
+}
+
+/// The file is something else.
+fn unsupported(path: &Path, reason: impl Into<String>) -> FileError {
+    FileError::Unsupported {
+        path: path.into(),
+        reason: reason.into(),
+        wanted: WANTED,
+    }
+}
+
+/// The file is too large.
+fn too_large(path: &Path, reason: impl Into<String>) -> FileError {
+    FileError::TooLarge {
+        path: path.into(),
+        reason: reason.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alpha_is_dropped_and_colours_are_weighed() {
+        let pixels = [10_u8, 20, 30, 99, 40, 50, 60, 99];
+        let weigh = |r: f64, g: f64, b: f64| (0.299 * r + 0.587 * g + 0.114 * b) / 255.0;
+        let luminance = vec![weigh(10.0, 20.0, 30.0), weigh(40.0, 50.0, 60.0)];
+        assert_eq!(planes(&pixels, 4, 255.0, Colour::Luminance), [luminance]);
+        let channels = planes(&pixels, 4, 255.0, Colour::Channels);
+        assert_eq!(channels.len(), 3);
+        assert_eq!(channels[2], [30.0 / 255.0, 60.0 / 255.0]);
+        let grey = planes(&[1_u16, 9, 2, 9], 2, 65535.0, Colour::Channels);
+        assert_eq!(grey, [[1.0 / 65535.0, 2.0 / 65535.0]]);
+    }
+
+    #[test]
+    fn the_end_of_a_jpeg_is_not_that_of_its_thumbnail() {
+        let whole = [
+            0xFF, 0xD8, 0xFF, 0xE1, 0, 4, 0xFF, 0xD9, 0xFF, 0xDA, 0, 2, 7, 0xFF, 0, 0xFF, 0xFF,
+            0xD9,
+        ];
+        assert!(has_jpeg_end(&whole));
+        for len in 0..whole.len() {
+            assert!(!has_jpeg_end(&whole[..len]), "{len}");
+        }
+    }
+}

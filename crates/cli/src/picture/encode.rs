@@ -1,0 +1,193 @@
+//! From planes of numbers to the bytes of a picture file.
+
+use std::io::{self, Cursor};
+use std::path::Path;
+
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder as _};
+use tiff::TiffResult;
+use tiff::encoder::TiffEncoder;
+use tiff::encoder::colortype::{Gray32Float, RGB16};
+
+use super::{Depth, has_extension, index};
+use crate::file::{self, FileError};
+
+/// What can be written.
+const EXTENSIONS: &str = ".png, .tif or .tiff";
+
+/// A PNG file: grey of one plane, RGB of three. Values are clamped to `[0, 1]` and rounded to the nearest level; NaN is black.
+///
+/// # Panics
+/// When the planes are not one or three of `width * height` values, or PNG cannot have the size: 1 to 2^31 - 1.
+#[must_use]
+pub fn encode_png(width: usize, height: usize, planes: &[&[f64]], depth: Depth) -> Vec<u8> {
+    let size = check(width, height, planes);
+    let is_grey = planes.len() == 1;
+    let (samples, colour): (Vec<u8>, _) = match depth {
+        Depth::Eight => {
+            let colour = match is_grey {
+                true => ExtendedColorType::L8,
+                false => ExtendedColorType::Rgb8,
+            };
+            (interleaved(planes).map(eight_bits).collect(), colour)
+        }
+        Depth::Sixteen => {
+            let colour = match is_grey {
+                true => ExtendedColorType::L16,
+                false => ExtendedColorType::Rgb16,
+            };
+            let samples = interleaved(planes).flat_map(|value| sixteen_bits(value).to_ne_bytes());
+            (samples.collect(), colour)
+        }
+    };
+    let mut bytes = Vec::new();
+    PngEncoder::new(&mut bytes)
+        .write_image(&samples, size[0], size[1], colour)
+        .expect("a picture of checked size, written to memory");
+    bytes
+}
+
+/// Writes a picture, whole or not at all: grey of one plane, RGB of three. The extension of `path` is the format.
+///
+/// - `.png`: as [`encode_png`].
+/// - `.tif`, `.tiff`: grey as 32-bit floating point numbers, neither clamped nor rounded to levels; RGB with 16 bits, clamped
+///   and rounded. `depth` has no say.
+///
+/// # Errors
+/// When a value is not finite, the extension is another, or the file cannot be written.
+///
+/// # Panics
+/// As [`encode_png`].
+pub fn write(
+    path: &Path,
+    width: usize,
+    height: usize,
+    planes: &[&[f64]],
+    depth: Depth,
+) -> Result<(), FileError> {
+    let size = check(width, height, planes);
+    for (channel, plane) in planes.iter().enumerate() {
+        // A large number may be finite, but not with 32 bits.
+        if let Some(position) = plane.iter().position(|value| !single(*value).is_finite()) {
+            return Err(FileError::NotFinite {
+                path: path.into(),
+                index: index(position, width, channel, planes.len()),
+                value: plane[position],
+            });
+        }
+    }
+    let bytes = if has_extension(path, "png") {
+        encode_png(width, height, planes, depth)
+    } else if has_extension(path, "tif") || has_extension(path, "tiff") {
+        encode_tiff(size, planes).map_err(|error| FileError::Write {
+            path: path.into(),
+            source: io::Error::other(error),
+        })?
+    } else {
+        return Err(FileError::Extension {
+            path: path.into(),
+            extensions: EXTENSIONS,
+        });
+    };
+    file::write(path, &bytes)
+}
+
+/// A TIFF file; fails when it would be larger than TIFF files can be.
+fn encode_tiff([width, height]: [u32; 2], planes: &[&[f64]]) -> TiffResult<Vec<u8>> {
+    let mut bytes = Cursor::new(Vec::new());
+    let mut encoder = TiffEncoder::new(&mut bytes)?;
+    if let [plane] = planes {
+        let samples: Vec<f32> = plane.iter().map(|value| single(*value)).collect();
+        encoder.write_image::<Gray32Float>(width, height, &samples)?;
+    } else {
+        let samples: Vec<u16> = interleaved(planes).map(sixteen_bits).collect();
+        encoder.write_image::<RGB16>(width, height, &samples)?;
+    }
+    Ok(bytes.into_inner())
+}
+
+/// Width and height, when all is as [`encode_png`] says.
+fn check(width: usize, height: usize, planes: &[&[f64]]) -> [u32; 2] {
+    assert!(matches!(planes.len(), 1 | 3), "one plane or three");
+    let len = width.checked_mul(height);
+    let fits = planes.iter().all(|plane| Some(plane.len()) == len);
+    assert!(fits, "planes of width * height values");
+    [width, height].map(|extent| match i32::try_from(extent) {
+        Ok(extent @ 1..) => extent.unsigned_abs(),
+        _ => panic!("{extent} pixels in a row or column: a file can have 1 to 2^31 - 1"),
+    })
+}
+
+/// The values pixel by pixel.
+fn interleaved(planes: &[&[f64]]) -> impl Iterator<Item = f64> {
+    let len = planes.first().map_or(0, |plane| plane.len());
+    (0..len).flat_map(move |pixel| planes.iter().map(move |plane| plane[pixel]))
+}
+
+/// The nearest of 256 levels.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to the range before; NaN becomes zero"
+)]
+fn eight_bits(value: f64) -> u8 {
+    (value.clamp(0.0, 1.0) * 255.0).round() as u8
+}
+
+/// The nearest of 65536 levels.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to the range before; NaN becomes zero"
+)]
+fn sixteen_bits(value: f64) -> u16 {
+    (value.clamp(0.0, 1.0) * 65535.0).round() as u16
+}
+
+/// The nearest number with 32 bits.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "rounding is what is wanted"
+)]
+fn single(value: f64) -> f32 {
+    value as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_the_nearest() {
+        for (value, eight, sixteen) in [
+            (-1.0, 0, 0),
+            (0.0, 0, 0),
+            (0.5 / 255.0 - 1e-9, 0, 128),
+            (0.5 / 255.0 + 1e-9, 1, 129),
+            (1.0, 255, 65535),
+            (f64::INFINITY, 255, 65535),
+            (f64::NAN, 0, 0),
+        ] {
+            assert_eq!(eight_bits(value), eight, "{value}");
+            assert_eq!(sixteen_bits(value), sixteen, "{value}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "one plane or three")]
+    fn two_planes_are_a_mistake() {
+        let _ = encode_png(1, 1, &[&[0.0], &[0.0]], Depth::Eight);
+    }
+
+    #[test]
+    #[should_panic(expected = "0 pixels in a row or column")]
+    fn an_empty_picture_is_a_mistake() {
+        let _ = encode_png(0, 1, &[&[]], Depth::Eight);
+    }
+
+    #[test]
+    #[should_panic(expected = "width * height")]
+    fn a_short_plane_is_a_mistake() {
+        let _ = encode_png(2, 1, &[&[0.0]], Depth::Eight);
+    }
+}

@@ -1,0 +1,129 @@
+//! Folders of pictures.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Pair, has_extension};
+use crate::file::FileError;
+
+/// What names of pictures end in, whatever the case.
+const EXTENSIONS: [&str; 8] = ["png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm", "pnm"];
+/// The same for messages.
+const EXTENSIONS_TEXT: &str = ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm or .pnm";
+
+/// The pictures in `folder`, in the byte order of their names. Hidden files and folders are left out.
+///
+/// # Errors
+/// When there is no such folder, it cannot be read, or it holds no picture.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let refuse = |source: io::Error| {
+        let path = folder.to_path_buf();
+        match source.kind() {
+            io::ErrorKind::NotFound => FileError::NoFolder { path },
+            io::ErrorKind::NotADirectory => FileError::NotAFolder { path },
+            _ => FileError::Read { path, source },
+        }
+    };
+    let mut pictures = Vec::new();
+    let mut num_files = 0;
+    for entry in fs::read_dir(folder).map_err(refuse)? {
+        let entry = entry.map_err(refuse)?;
+        let path = entry.path();
+        // A link to nothing is no folder: reading it will say so.
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if is_hidden || path.is_dir() {
+            continue;
+        }
+        num_files += 1;
+        if is_picture(&path) {
+            pictures.push(path);
+        }
+    }
+    if pictures.is_empty() {
+        return Err(FileError::NoPictures {
+            path: folder.into(),
+            num_files,
+            extensions: EXTENSIONS_TEXT,
+        });
+    }
+    pictures.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
+    Ok(pictures)
+}
+
+/// The pictures of two folders, paired by their names without extensions, in the order of the truths.
+///
+/// # Errors
+/// When a folder cannot be listed, or a picture has no partner or more than one.
+pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<Pair<PathBuf>>, FileError> {
+    let truths = list(truth)?;
+    by_stem(&truths)?;
+    let noisy_pictures = list(noisy)?;
+    let mut partners = by_stem(&noisy_pictures)?;
+    let mut pairs = Vec::new();
+    for path in truths {
+        let Some(partner) = partners.remove(&stem(&path)) else {
+            let folder = noisy.into();
+            return Err(FileError::NoPartner { path, folder });
+        };
+        let noisy = partner.clone();
+        pairs.push(Pair { truth: path, noisy });
+    }
+    match partners.into_values().next() {
+        None => Ok(pairs),
+        Some(path) => Err(FileError::NoPartner {
+            path: path.clone(),
+            folder: truth.into(),
+        }),
+    }
+}
+
+/// Whether the name is that of a picture.
+fn is_picture(path: &Path) -> bool {
+    EXTENSIONS.iter().any(|known| has_extension(path, known))
+}
+
+/// The name without its extension.
+fn stem(path: &Path) -> OsString {
+    path.file_stem().unwrap_or_default().to_owned()
+}
+
+/// Pictures by their names without extensions, which must be different.
+fn by_stem(paths: &[PathBuf]) -> Result<BTreeMap<OsString, &PathBuf>, FileError> {
+    let mut known = BTreeMap::new();
+    for path in paths {
+        if let Some(other) = known.insert(stem(path), path) {
+            return Err(FileError::Ambiguous {
+                path: other.clone(),
+                other: path.clone(),
+            });
+        }
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_lists_all_extensions() {
+        let listed: Vec<&str> = EXTENSIONS_TEXT
+            .split([',', ' '])
+            .filter_map(|word| word.strip_prefix('.'))
+            .collect();
+        assert_eq!(listed, EXTENSIONS);
+    }
+
+    #[test]
+    fn pictures_are_known_by_their_names() {
+        for name in ["a.png", "a.PNG", "a.b.Tiff", "a b.jpeg"] {
+            assert!(is_picture(Path::new(name)), "{name}");
+        }
+        for name in ["png", ".png", "a.png.txt", "a", "a.gif"] {
+            assert!(!is_picture(Path::new(name)), "{name}");
+        }
+    }
+}

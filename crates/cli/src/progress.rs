@@ -1,0 +1,292 @@
+//! What a user sees while a run is under way: a bar on a terminal, a line now and then elsewhere, or JSON for programs.
+
+mod text;
+
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bilevel::Learned;
+use dfo_ls::Iteration;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::session::Moment;
+pub(crate) use text::{amount, duration, significant, with_error};
+
+/// Without a terminal, lines come at least this far apart in seconds, or in shares of the budget.
+const SECONDS: f64 = 10.0;
+const SHARE: f64 = 0.1;
+/// The time left is judged by this many saves.
+const RECENT: usize = 10;
+
+/// How much to show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// A bar on the terminal; lines on standard error if that is none.
+    #[default]
+    People,
+    /// One line of JSON on standard output for each iteration, and one at the end.
+    Json,
+    /// Nothing.
+    Quiet,
+}
+
+/// Shows how a run goes.
+#[derive(Debug)]
+pub struct Progress {
+    style: Style,
+    bar: Option<ProgressBar>,
+    /// When the last line was written, and which share of the budget was spent.
+    last_line: Option<(Instant, f64)>,
+    /// Seconds and points of recent saves.
+    recent: VecDeque<(f64, u64)>,
+    last_seconds: f64,
+}
+
+/// A line of JSON about an iteration.
+#[derive(Serialize)]
+struct IterationEvent<'a> {
+    event: &'static str,
+    seconds: f64,
+    /// Of the best point.
+    values: Option<&'a [f64]>,
+    /// Of the best point.
+    psnr: Option<f64>,
+    max_points: Option<u64>,
+    #[serde(flatten)]
+    iteration: &'a Iteration,
+}
+
+impl Progress {
+    /// Shows nothing yet.
+    #[must_use]
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            bar: None,
+            last_line: None,
+            recent: VecDeque::new(),
+            last_seconds: 0.0,
+        }
+    }
+
+    /// Shows a run as it was just saved.
+    pub fn show(&mut self, moment: &Moment<'_>) {
+        self.last_seconds = moment.seconds;
+        self.recent.push_back((moment.seconds, moment.num_points));
+        if self.recent.len() > RECENT + 1 {
+            self.recent.pop_front();
+        }
+        match self.style {
+            Style::Quiet => {}
+            Style::Json => iteration_events(moment).for_each(|event| write_json(&event)),
+            Style::People if io::stderr().is_terminal() => self.show_bar(moment),
+            Style::People => self.show_line(moment),
+        }
+    }
+
+    /// Takes the bar away, so that other text can follow.
+    pub fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Says what was learned, to programs; people get a [summary](crate::summary).
+    pub fn finish(&mut self, learned: &Learned, dir: &Path) {
+        self.clear();
+        if self.style != Style::Json {
+            return;
+        }
+        let parameters: serde_json::Map<String, serde_json::Value> = (learned.parameters.iter())
+            .map(|p| (p.parameter.name.clone(), json!(p.value)))
+            .collect();
+        write_json(&json!({
+            "event": "finished",
+            "seconds": self.last_seconds,
+            "termination": learned.termination,
+            "objective": learned.objective,
+            "interval": learned.interval,
+            "parameters": parameters,
+            "num_points": learned.num_points,
+            "num_evaluations": learned.evaluations.len(),
+            "work": learned.work,
+            "training_psnr": crate::summary::mean_psnr(&learned.training),
+            "validation_psnr": crate::summary::mean_psnr(&learned.validation),
+            "run": dir,
+        }));
+    }
+
+    /// How long the rest of the budget will take, if it goes on as it did lately; a run may end earlier.
+    fn seconds_left(&self, moment: &Moment<'_>) -> Option<f64> {
+        let (first, last) = (self.recent.front()?, self.recent.back()?);
+        let left = moment.max_points?.saturating_sub(moment.num_points);
+        let points = last.1.saturating_sub(first.1);
+        #[expect(clippy::cast_precision_loss, reason = "numbers of points")]
+        let seconds = (last.0 - first.0) / points as f64 * left as f64;
+        (points > 0).then_some(seconds)
+    }
+
+    fn show_bar(&mut self, moment: &Moment<'_>) {
+        let left = self.seconds_left(moment);
+        let bar = self.bar.get_or_insert_with(|| new_bar(moment.seconds));
+        bar.set_length(moment.max_points.unwrap_or(moment.num_points));
+        bar.set_position(moment.num_points);
+        bar.set_prefix(left.map_or_else(String::new, |left| {
+            format!(", at most {} left", duration(left))
+        }));
+        bar.set_message(text::describe(moment));
+    }
+
+    fn show_line(&mut self, moment: &Moment<'_>) {
+        #[expect(clippy::cast_precision_loss, reason = "numbers of points")]
+        let share =
+            (moment.max_points).map_or(0.0, |max| moment.num_points as f64 / max.max(1) as f64);
+        let is_due = self.last_line.is_none_or(|(when, spent)| {
+            when.elapsed().as_secs_f64() >= SECONDS || share >= spent + SHARE
+        });
+        if !is_due {
+            return;
+        }
+        self.last_line = Some((Instant::now(), share));
+        let max = moment
+            .max_points
+            .map_or_else(String::new, |max| format!("/{max}"));
+        let left = self.seconds_left(moment);
+        let left = left.map_or_else(String::new, |left| {
+            format!(", at most {} left", duration(left))
+        });
+        // nobody may be left to read it
+        let _ = writeln!(
+            io::stderr().lock(),
+            "{}{max} points, {}{left}: {}",
+            moment.num_points,
+            duration(moment.seconds),
+            text::describe(moment)
+        );
+    }
+}
+
+/// What programs are told about the iterations that have just ended.
+fn iteration_events<'a>(moment: &'a Moment<'_>) -> impl Iterator<Item = IterationEvent<'a>> {
+    (moment.iterations.iter()).map(|iteration| IterationEvent {
+        event: "iteration",
+        seconds: moment.seconds,
+        values: moment.best.map(|best| &best.values[..]),
+        psnr: moment.best.and_then(|best| text::psnr(best.mse)),
+        max_points: moment.max_points,
+        iteration,
+    })
+}
+
+fn new_bar(seconds: f64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let template = "{spinner} {bar:20} {pos}/{len} points, {elapsed}{prefix}\n  {wide_msg}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    let elapsed = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let bar = bar.with_elapsed(elapsed);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn write_json<T: Serialize>(event: &T) {
+    if let Ok(line) = serde_json::to_string(event) {
+        // nobody may be left to read it
+        let _ = writeln!(io::stdout().lock(), "{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Best;
+    use bilevel::Parameter;
+    use dfo_ls::{Accuracy, ObjectiveInterval};
+
+    fn best(num_params: usize) -> Best {
+        let theta = vec![-1.0; num_params];
+        Best {
+            values: vec![0.1; num_params],
+            theta,
+            objective: 3186.31,
+            interval: ObjectiveInterval {
+                lower: 3186.1,
+                upper: 3186.5,
+            },
+            mse: Some(1e-3),
+        }
+    }
+
+    fn moment<'a>(
+        parameters: &'a [Parameter],
+        best: &'a Best,
+        iterations: &'a [Iteration],
+    ) -> Moment<'a> {
+        Moment {
+            parameters,
+            num_points: 12,
+            max_points: Some(40),
+            num_evaluations: 15,
+            best: Some(best),
+            target: Accuracy::new(1.23e-3).ok(),
+            work: 34_512,
+            seconds: 80.0,
+            iterations,
+        }
+    }
+
+    #[test]
+    fn a_line_says_it_all() {
+        let alpha = Parameter::log10("alpha", 0.0, -7.0, 7.0);
+        let few = [alpha.clone()];
+        let best_of_few = best(1);
+        let line = text::describe(&moment(&few, &best_of_few, &[]));
+        let expected = "f 3186.3 ± 0.2  PSNR 30.00 dB  alpha 0.1  accuracy 0.0012  34.5k gradients";
+        assert_eq!(line, expected);
+        let mut many = vec![alpha; 6];
+        many[0].lower = -1.0;
+        let best_of_many = best(6);
+        let line = text::describe(&moment(&many, &best_of_many, &[]));
+        assert!(
+            line.contains("6 parameters, 5 above their lower bound"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn the_rest_takes_as_long_as_the_recent_past() {
+        let few = [Parameter::log10("alpha", 0.0, -7.0, 7.0)];
+        let best = best(1);
+        let mut progress = Progress::new(Style::Quiet);
+        let mut moment = moment(&few, &best, &[]);
+        progress.show(&moment);
+        assert_eq!(progress.seconds_left(&moment), None);
+        moment.num_points = 14;
+        moment.seconds = 83.0;
+        progress.show(&moment);
+        let left = progress.seconds_left(&moment).unwrap();
+        assert!((left - 39.0).abs() < 1e-9, "{left}");
+    }
+
+    #[test]
+    fn programs_read_iterations() {
+        let text = r#"{"number":3,"kind":"Accepted","theta":[0.5],"objective":2.0,"interval":[1.5,null],"delta":0.1,"rho":0.1,
+            "step":null,"predicted":null,"ratio":null,"certified":true,"gradient":1.0,"poisedness":null,"num_points":1,
+            "num_evaluations":2,"work":3}"#;
+        let iterations: Vec<Iteration> = vec![serde_json::from_str(text).unwrap()];
+        let few = [Parameter::log10("alpha", 0.0, -7.0, 7.0)];
+        let best = best(1);
+        let moment = moment(&few, &best, &iterations);
+        let events: Vec<_> = iteration_events(&moment).collect();
+        let value = serde_json::to_value(&events).unwrap();
+        assert_eq!(value[0]["event"], "iteration");
+        assert_eq!(value[0]["theta"], json!([0.5]));
+        assert_eq!(value[0]["values"], json!([0.1]));
+        assert_eq!(value[0]["max_points"], 40);
+    }
+}

@@ -1,0 +1,76 @@
+//! Which axis suits which numbers.
+
+use bilevel::Learned;
+use dfo_ls::Iteration;
+use plot::Axis;
+
+use super::count;
+
+/// Numbers that differ by more than this factor have a logarithmic axis.
+const FAR: f64 = 5.0;
+
+/// The smallest and the largest finite number.
+fn ends(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
+    let mut values = values.filter(|value| value.is_finite());
+    let first = values.next()?;
+    Some(values.fold([first, first], |[low, high], v| [low.min(v), high.max(v)]))
+}
+
+/// Logarithmic if the numbers are positive and far apart.
+pub(super) fn fitting(label: &str, values: impl Iterator<Item = f64>) -> Axis {
+    match ends(values) {
+        Some([low, high]) if low > 0.0 && high > FAR * low => Axis::log(label),
+        _ => Axis::linear(label),
+    }
+}
+
+/// The same for all that goes on from evaluation to evaluation.
+pub(super) fn evaluation_axis(learned: &Learned) -> Axis {
+    let all = u64::try_from(learned.evaluations.len()).unwrap_or(u64::MAX);
+    Axis::linear("evaluation").range(0.0, 1.03 * count(all).max(2.0))
+}
+
+/// For what was spent when the first model was complete, and later: before that, there is nothing to see.
+pub(super) fn work_axis(iterations: &[Iteration]) -> Axis {
+    const LABEL: &str = "gradients";
+    let works = iterations.iter().map(|iteration| count(iteration.work));
+    match ends(works) {
+        Some([low, high]) if low > 0.0 && high > FAR * low => {
+            ranged(Axis::log(LABEL), low / 1.15, high * 1.15)
+        }
+        Some([low, high]) => {
+            let room = 0.03 * (high - low);
+            ranged(Axis::linear(LABEL), low - room, high + room)
+        }
+        None => Axis::linear(LABEL),
+    }
+}
+
+/// For the objective of the incumbents: what is known for certain may be much less, and is cut off.
+pub(super) fn objective_axis(iterations: &[Iteration]) -> Axis {
+    const LABEL: &str = "objective";
+    let Some([low, high]) = ends(iterations.iter().map(|i| i.objective)) else {
+        return Axis::linear(LABEL);
+    };
+    let [lower, _] = ends(iterations.iter().map(|i| i.interval.lower)).unwrap_or([low, low]);
+    let [_, upper] = ends(iterations.iter().map(|i| i.interval.upper)).unwrap_or([high, high]);
+    if low > 0.0 && high > FAR * low {
+        let from = lower.max(low / 3.0) / 1.2;
+        let to = upper.min(3.0 * high) * 1.2;
+        return ranged(Axis::log(LABEL), from, to);
+    }
+    let span = (high - low).max(0.02 * high.abs());
+    let from = lower.max(low - 0.4 * span) - 0.05 * span;
+    let to = upper.min(high + 0.4 * span) + 0.05 * span;
+    ranged(Axis::linear(LABEL), from, to)
+}
+
+/// With this range, if it is one.
+pub(super) fn ranged(axis: Axis, from: f64, to: f64) -> Axis {
+    let length = to - from;
+    if length.is_finite() && length > 1e-12 * from.abs().max(to.abs()) {
+        axis.range(from, to)
+    } else {
+        axis
+    }
+}

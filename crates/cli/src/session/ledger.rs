@@ -1,0 +1,176 @@
+//! Saving: what has been written, and what a state has that is not.
+
+use std::collections::BTreeSet;
+
+use bilevel::Reconstructions;
+use dfo_ls::State;
+use serde::{Deserialize, Serialize};
+
+use super::history;
+use crate::store::{Store, StoreError, checksum};
+
+/// Raised whenever what is saved, or what a number in it means, changes.
+pub(super) const FORMAT: u32 = 1;
+
+/// What a saved run begins with.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(super) struct Header {
+    /// The format of the rest.
+    pub(super) format: u32,
+    /// The program that saved it: another one may compute other numbers.
+    pub(super) version: String,
+    /// Of the training images.
+    pub(super) fingerprint: u64,
+    /// Of the settings.
+    pub(super) settings: u64,
+    /// Spent so far.
+    pub(super) seconds: f64,
+}
+
+/// What has been saved.
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    header: Header,
+    blobs: BTreeSet<u64>,
+    num_evaluations: usize,
+    num_iterations: usize,
+    is_new: bool,
+}
+
+/// The blob of a residual vector.
+pub(super) const fn vector_blob(number: u64) -> u64 {
+    2 * number
+}
+
+/// The blob of reconstructions.
+pub(super) const fn states_blob(number: u64) -> u64 {
+    2 * number + 1
+}
+
+/// Numbers as bytes, lowest first.
+pub(super) fn bytes(numbers: &[f64]) -> Vec<u8> {
+    let mut bytes = vec![0; 8 * numbers.len()];
+    let (words, _) = bytes.as_chunks_mut::<8>();
+    for (word, number) in words.iter_mut().zip(numbers) {
+        *word = number.to_le_bytes();
+    }
+    bytes
+}
+
+/// Bytes as numbers; `None` if they are not eight to a number.
+pub(super) fn numbers(bytes: &[u8]) -> Option<Vec<f64>> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let numbers = words.iter().map(|word| f64::from_le_bytes(*word));
+    rest.is_empty().then(|| numbers.collect())
+}
+
+impl Ledger {
+    /// Of a run that has saved nothing.
+    pub(super) fn new(store: &Store, fingerprint: u64) -> Self {
+        Self {
+            header: Header {
+                format: FORMAT,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                fingerprint,
+                settings: checksum(0, store.settings().as_bytes()),
+                seconds: 0.0,
+            },
+            blobs: BTreeSet::new(),
+            num_evaluations: 0,
+            num_iterations: 0,
+            is_new: true,
+        }
+    }
+
+    /// Of a run that was loaded.
+    pub(super) fn loaded(
+        header: Header,
+        blobs: &[u64],
+        num_evaluations: usize,
+        num_iterations: usize,
+    ) -> Self {
+        Self {
+            header,
+            blobs: blobs.iter().copied().collect(),
+            num_evaluations,
+            num_iterations,
+            is_new: false,
+        }
+    }
+
+    /// Whether nothing has been saved.
+    pub(super) const fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// How many evaluations are saved.
+    pub(super) const fn num_evaluations(&self) -> u64 {
+        self.num_evaluations as u64
+    }
+
+    /// Spent when it was saved.
+    pub(super) const fn seconds(&self) -> f64 {
+        self.header.seconds
+    }
+
+    /// Saves what is new in `state`.
+    pub(super) fn save(
+        &mut self,
+        store: &mut Store,
+        state: &State<Reconstructions>,
+        seconds: f64,
+    ) -> Result<(), StoreError> {
+        let mut live = BTreeSet::new();
+        let mut new: Vec<(u64, Vec<u8>)> = Vec::new();
+        for (number, residuals) in state.vectors() {
+            let blob = vector_blob(number);
+            if live.insert(blob) && !self.blobs.contains(&blob) {
+                new.push((blob, bytes(residuals)));
+            }
+        }
+        for token in state.tokens() {
+            let blob = states_blob(token.number());
+            if live.insert(blob) && !self.blobs.contains(&blob) {
+                new.push((blob, encode_states(token.states())));
+            }
+        }
+        let evaluations = &state.evaluations()[self.num_evaluations..];
+        let iterations = &state.iterations()[self.num_iterations..];
+        let evaluations = evaluations.iter().map(|e| history::evaluation(e, seconds));
+        let iterations = iterations.iter().map(|i| history::iteration(i, seconds));
+        let lines: Vec<String> = evaluations.chain(iterations).collect();
+        let header = Header {
+            seconds,
+            ..self.header.clone()
+        };
+        let payload = encode(&(&header, state.lean()));
+
+        let blobs: Vec<(u64, &[u8])> = new.iter().map(|(n, bytes)| (*n, &bytes[..])).collect();
+        let all: Vec<u64> = live.iter().copied().collect();
+        store.commit(&blobs, &lines, &payload, &all)?;
+        *self = Self {
+            header,
+            blobs: live,
+            num_evaluations: state.evaluations().len(),
+            num_iterations: state.iterations().len(),
+            is_new: false,
+        };
+        Ok(())
+    }
+}
+
+/// Reconstructions, of which the length is known beforehand.
+fn encode_states(states: &[lowlevel::State]) -> Vec<u8> {
+    // two vectors each, and a little
+    let lengths = states.iter().map(|state| 16 * state.point().len() + 256);
+    let room = Vec::with_capacity(lengths.sum());
+    postcard::to_extend(states, room).expect(PLAIN)
+}
+
+/// Why encoding does not fail.
+const PLAIN: &str = "numbers, texts and lists of known length can be written";
+
+/// Plain data, which can always be written.
+fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_stdvec(value).expect(PLAIN)
+}

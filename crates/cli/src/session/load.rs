@@ -1,0 +1,114 @@
+//! Loading: from the files of a run back to an engine.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bilevel::{LearningProblem, LowerLevel, Reconstructions};
+use dfo_ls::{Engine, State};
+
+use super::error::SessionError;
+use super::history;
+use super::ledger::{FORMAT, Header, Ledger, numbers, states_blob, vector_blob};
+use crate::store::{Saved, Store, checksum};
+
+/// The engine of a saved run, and what of it has been saved.
+pub(super) fn load<M: LowerLevel>(
+    store: &Store,
+    saved: &Saved,
+    problem: &LearningProblem<M>,
+    fingerprint: u64,
+) -> Result<(Engine<Reconstructions>, Ledger), SessionError> {
+    let dir = || store.dir().to_path_buf();
+    let damaged = |problem: String| SessionError::Damaged {
+        dir: dir(),
+        problem,
+    };
+    let (header, rest) = postcard::take_from_bytes::<Header>(&saved.payload)
+        .map_err(|_| damaged("engine.bin is not what a run saves".to_owned()))?;
+    if header.format != FORMAT || header.version != env!("CARGO_PKG_VERSION") {
+        return Err(SessionError::OtherVersion {
+            dir: dir(),
+            found: header.version,
+        });
+    }
+    if header.settings != checksum(0, store.settings().as_bytes()) {
+        return Err(SessionError::SettingsChanged { dir: dir() });
+    }
+    if header.fingerprint != fingerprint {
+        return Err(SessionError::ImagesChanged { dir: dir() });
+    }
+    let mut state: State<Reconstructions> = postcard::from_bytes(rest)
+        .map_err(|_| damaged("engine.bin holds no state of the solver".to_owned()))?;
+    attach(store, problem, &mut state)?;
+
+    let history = history::parse(&saved.history)
+        .map_err(|error| damaged(format!("history.jsonl: {error}")))?;
+    let (evaluations, iterations) = (history.evaluations, history.iterations);
+    let counts = (evaluations.len(), iterations.len());
+    let mut failure = None;
+    let vector = |number| {
+        let blob = store.blob(vector_blob(number));
+        blob.map_err(|error| failure.get_or_insert(error))
+            .ok()
+            .and_then(|bytes| numbers(&bytes))
+    };
+    let completed = state.complete(vector, iterations, evaluations);
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    completed.map_err(|error| damaged(error.to_string()))?;
+    let whole = (state.evaluations().len(), state.iterations().len()) == counts;
+    if !whole || state.num_residuals() != problem.num_residuals() {
+        return Err(damaged("its files belong to different moments".to_owned()));
+    }
+    let engine = Engine::from_state(problem.problem()?, state)
+        .map_err(|error| damaged(error.to_string()))?;
+    let ledger = Ledger::loaded(header, &saved.blobs, counts.0, counts.1);
+    Ok((engine, ledger))
+}
+
+/// Gives tokens their reconstructions back; equal ones share them.
+fn attach<M: LowerLevel>(
+    store: &Store,
+    problem: &LearningProblem<M>,
+    state: &mut State<Reconstructions>,
+) -> Result<(), SessionError> {
+    let mut known: HashMap<u64, Arc<Vec<lowlevel::State>>> = HashMap::new();
+    let mut failure = None;
+    state.each_token(|token| {
+        if failure.is_some() {
+            return;
+        }
+        let number = token.number();
+        let states = match known.get(&number) {
+            Some(states) => Arc::clone(states),
+            None => match read_states(store, problem, number) {
+                Ok(states) => Arc::clone(known.entry(number).or_insert(states)),
+                Err(error) => {
+                    failure = Some(error);
+                    return;
+                }
+            },
+        };
+        token.attach(states);
+    });
+    failure.map_or(Ok(()), Err)
+}
+
+fn read_states<M: LowerLevel>(
+    store: &Store,
+    problem: &LearningProblem<M>,
+    number: u64,
+) -> Result<Arc<Vec<lowlevel::State>>, SessionError> {
+    let bytes = store.blob(states_blob(number))?;
+    let states: Option<Vec<lowlevel::State>> = postcard::from_bytes(&bytes).ok();
+    let fits = |states: &Vec<lowlevel::State>| {
+        let lengths = states.iter().map(|state| state.point().len());
+        lengths.eq(problem.pairs().iter().map(|pair| pair.truth.len()))
+    };
+    let states = states.filter(fits).ok_or_else(|| SessionError::Damaged {
+        dir: store.dir().to_path_buf(),
+        problem: format!("the reconstructions of evaluation {number} do not fit the images"),
+    })?;
+    Ok(Arc::new(states))
+}

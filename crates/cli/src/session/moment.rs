@@ -1,0 +1,119 @@
+//! What there is to show of a run under way.
+
+use bilevel::{LearningProblem, LowerLevel, Parameter, Reconstructions};
+use dfo_ls::{Accuracy, Engine, EvalRecord, Iteration, ObjectiveInterval};
+
+/// A run under way, as it was just saved.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Moment<'a> {
+    /// What is learned.
+    pub parameters: &'a [Parameter],
+    /// Different points so far,
+    pub num_points: u64,
+    /// and at most.
+    pub max_points: Option<u64>,
+    /// Evaluations so far, counting points that were sharpened.
+    pub num_evaluations: u64,
+    /// The best point so far.
+    pub best: Option<&'a Best>,
+    /// The most demanding accuracy that is asked for now; `None` if nothing is.
+    pub target: Option<Accuracy>,
+    /// Gradients of reconstruction problems so far.
+    pub work: u64,
+    /// Seconds since the run began, without pauses.
+    pub seconds: f64,
+    /// Iterations that have just ended.
+    pub iterations: &'a [Iteration],
+}
+
+/// The best point so far.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Best {
+    /// Where it is.
+    pub theta: Vec<f64>,
+    /// The values of the parameters there.
+    pub values: Vec<f64>,
+    /// The objective as it was computed.
+    pub objective: f64,
+    /// Where the exact one lies.
+    pub interval: ObjectiveInterval,
+    /// The mean square of the differences between reconstructions and truth, if it is known.
+    pub mse: Option<f64>,
+}
+
+/// Makes moments, and remembers what costs time to find out.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    best: Option<Best>,
+    work: u64,
+    num_evaluations: usize,
+}
+
+impl Source {
+    /// What there is to show now; iterations from number `seen` on are new.
+    pub(super) fn moment<'a, M: LowerLevel>(
+        &'a mut self,
+        problem: &'a LearningProblem<M>,
+        engine: &'a mut Engine<Reconstructions>,
+        seen: usize,
+        seconds: f64,
+    ) -> Moment<'a> {
+        let targets = engine.ask().iter().map(|job| job.target());
+        let target = targets.min_by(|a, b| a.value().total_cmp(&b.value()));
+        let engine = &*engine;
+        self.update_best(problem, engine);
+        let evaluations = engine.state().evaluations();
+        let new = &evaluations[self.num_evaluations.min(evaluations.len())..];
+        let spent = new.iter().map(|evaluation| evaluation.work);
+        self.work = spent.fold(self.work, u64::saturating_add);
+        self.num_evaluations = evaluations.len();
+        Moment {
+            parameters: problem.parameters(),
+            num_points: num_points(evaluations),
+            max_points: engine.options().budget.max_points,
+            num_evaluations: evaluations.len() as u64,
+            best: self.best.as_ref(),
+            target,
+            work: self.work,
+            seconds,
+            iterations: &engine.state().iterations()[seen..],
+        }
+    }
+
+    fn update_best<M: LowerLevel>(
+        &mut self,
+        problem: &LearningProblem<M>,
+        engine: &Engine<Reconstructions>,
+    ) {
+        let (Some(theta), Some(objective), Some(interval)) = (
+            engine.best_theta(),
+            engine.best_objective(),
+            engine.best_interval(),
+        ) else {
+            return;
+        };
+        let same = |best: &Best| {
+            best.theta == theta
+                && best.objective.to_bits() == objective.to_bits()
+                && best.interval == interval
+        };
+        if self.best.as_ref().is_some_and(same) {
+            return;
+        }
+        self.best = Some(Best {
+            theta: theta.to_vec(),
+            values: problem.values(theta),
+            objective,
+            interval,
+            mse: problem.mean_squared_error(theta, objective),
+        });
+    }
+}
+
+/// Different points among evaluations: they are numbered in the order of their first evaluation.
+pub(super) fn num_points(evaluations: &[EvalRecord]) -> u64 {
+    let numbers = evaluations.iter().map(|evaluation| evaluation.point);
+    numbers.max().map_or(0, |last| last.saturating_add(1))
+}

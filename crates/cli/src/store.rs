@@ -1,0 +1,398 @@
+//! The directory of a run: a long computation that may be killed at any moment.
+//!
+//! ```text
+//! bilevel.toml       the settings, written once
+//! lock               empty; whoever works on the run holds a lock on it, readers need none
+//! history.jsonl      lines of text, only appended
+//! states/NNNNNN.bin  blobs, each written once, deleted when no longer needed
+//! engine.bin         what else is needed to go on; says which lines and blobs belong to it
+//! *.tmp              the next content of a file; left by a kill, removed when the run is opened again
+//! ```
+//!
+//! [`Store::commit`] writes blobs, then lines, then `engine.bin` through a renamed temporary file. That rename is the
+//! commit: before it, the run is where it was, and whatever has been written besides is swept away later; after it,
+//! the run is where the commit says.
+//!
+//! A run survives a kill of its process at any moment. Only [`Store::close`] waits for the disk, so a power failure may
+//! damage a run that is under way; checksums in every file tell.
+
+mod checksum;
+mod claim;
+mod commit;
+mod disk;
+mod error;
+mod frame;
+mod layout;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+pub(crate) use checksum::checksum;
+use claim::{lock, require_room};
+use commit::Commit;
+use disk::Disk;
+pub use error::StoreError;
+use frame::Magic;
+use layout::{Layout, blob_number, cannot, names};
+
+const BLOB: Magic = *b"BILVBLB\n";
+
+/// A run that this process works on; nobody else can until it is dropped.
+#[derive(Debug)]
+pub struct Store {
+    layout: Layout,
+    disk: Disk,
+    settings: String,
+    commit: Commit,
+    /// Blobs that nobody needs, but that could not be deleted yet.
+    garbage: BTreeSet<u64>,
+    /// Holds the lock.
+    _lock: File,
+}
+
+/// What the last commit of a run has saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// All lines of the history.
+    pub history: Vec<String>,
+    /// The payload of the last commit.
+    pub payload: Vec<u8>,
+    /// The numbers of the blobs, in increasing order.
+    pub blobs: Vec<u64>,
+}
+
+impl Store {
+    /// Starts a run in a new or empty directory; missing parents are made.
+    ///
+    /// # Errors
+    /// When something is already there, another process is faster, or the place cannot be written.
+    pub fn create(dir: &Path, settings: &str) -> Result<Self, StoreError> {
+        Self::create_on(Disk::default(), dir, settings)
+    }
+
+    fn create_on(disk: Disk, dir: &Path, settings: &str) -> Result<Self, StoreError> {
+        let layout = Layout::new(dir);
+        disk.make_dirs(dir)
+            .map_err(cannot("make the directory", dir))?;
+        let commit = Commit::default();
+        let start = commit.seal(&[]).head;
+        require_room(&layout, &start)?;
+        let lock = lock(&disk, &layout)?;
+        require_room(&layout, &start)?;
+        disk.make_dirs(&layout.states)
+            .map_err(cannot("make the directory", &layout.states))?;
+        disk.replace(&layout.engine, &[&start])
+            .map_err(cannot("write", &layout.engine))?;
+        // The last step: a directory without settings is no run, and can be tried again.
+        disk.replace(&layout.settings, &[settings.as_bytes()])
+            .map_err(cannot("write", &layout.settings))?;
+        Ok(Self {
+            layout,
+            disk,
+            settings: settings.to_owned(),
+            commit,
+            garbage: BTreeSet::new(),
+            _lock: lock,
+        })
+    }
+
+    /// Takes up a run where its last commit has left it, and sweeps away what was written after that. Gives no [`Saved`]
+    /// if there was no commit.
+    ///
+    /// # Errors
+    /// When there is no run, another process works on it, or a file is damaged; then nothing is changed.
+    pub fn open(dir: &Path) -> Result<(Self, Option<Saved>), StoreError> {
+        Self::open_on(Disk::default(), dir)
+    }
+
+    fn open_on(disk: Disk, dir: &Path) -> Result<(Self, Option<Saved>), StoreError> {
+        let layout = Layout::new(dir);
+        layout.read_settings()?;
+        let lock = lock(&disk, &layout)?;
+        let settings = layout.read_settings()?;
+        let (commit, saved) = load(&layout)?;
+        for number in commit.blobs.keys() {
+            let path = layout.blob(*number);
+            if !path.exists() {
+                return Err(layout.damaged(&path, "it is missing"));
+            }
+        }
+        let store = Self {
+            layout,
+            disk,
+            settings,
+            commit,
+            garbage: BTreeSet::new(),
+            _lock: lock,
+        };
+        store.sweep_all()?;
+        Ok((store, saved))
+    }
+
+    /// What the last commit has saved, for readers: takes no lock, changes nothing, and may be called while another
+    /// process works on the run. The blobs may be gone by then.
+    ///
+    /// # Errors
+    /// When there is no run, or a file is damaged.
+    pub fn read(dir: &Path) -> Result<Option<Saved>, StoreError> {
+        let layout = Layout::new(dir);
+        layout.read_settings()?;
+        // The history only grows: what belongs to a commit can be read after the next one.
+        Ok(load(&layout)?.1)
+    }
+
+    /// The settings of a run, for readers: takes no lock.
+    ///
+    /// # Errors
+    /// When there is no run, or the file cannot be read.
+    pub fn read_settings(dir: &Path) -> Result<String, StoreError> {
+        Layout::new(dir).read_settings()
+    }
+
+    /// The settings of this run.
+    #[must_use]
+    pub fn settings(&self) -> &str {
+        &self.settings
+    }
+
+    /// The directory of this run.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.layout.dir
+    }
+
+    /// Reads one of the blobs of the last commit.
+    ///
+    /// # Errors
+    /// When it is not the one that was written.
+    pub fn blob(&self, number: u64) -> Result<Vec<u8>, StoreError> {
+        let path = self.layout.blob(number);
+        let damaged = |problem| Err(self.layout.damaged(&path, problem));
+        let Some(sum) = self.commit.blobs.get(&number) else {
+            return damaged("the last commit does not know it");
+        };
+        let frame = self.layout.read_frame(&path, BLOB)?;
+        if frame.checksum != *sum || frame.fields != [number] {
+            return damaged("it belongs to another commit");
+        }
+        Ok(frame.payload)
+    }
+
+    /// Saves the next moment of the run: writes `new_blobs`, appends `new_lines`, replaces the payload and deletes
+    /// the blobs that are not in `live`. Does all of it or, after an error, nothing; then it can be tried again.
+    ///
+    /// # Errors
+    /// When something cannot be written.
+    ///
+    /// # Panics
+    /// When a line contains a line break, a new blob has the number of another one, or a live blob does not exist.
+    pub fn commit(
+        &mut self,
+        new_blobs: &[(u64, &[u8])],
+        new_lines: &[String],
+        payload: &[u8],
+        live: &[u64],
+    ) -> Result<(), StoreError> {
+        let mut known: BTreeSet<u64> = self.commit.blobs.keys().copied().collect();
+        for (number, _) in new_blobs {
+            assert!(known.insert(*number), "blob {number} exists already");
+        }
+        for number in live {
+            assert!(known.contains(number), "blob {number} does not exist");
+        }
+        let whole = new_lines.iter().all(|line| !line.contains('\n'));
+        assert!(whole, "a line of the history contains a line break");
+
+        let next = self.write_commit(new_blobs, new_lines, payload, live);
+        let next = next.inspect_err(|_| self.undo(new_blobs))?;
+        self.commit = next;
+        self.garbage.extend(known);
+        self.delete_garbage();
+        Ok(())
+    }
+
+    fn write_commit(
+        &self,
+        new_blobs: &[(u64, &[u8])],
+        new_lines: &[String],
+        payload: &[u8],
+        live: &[u64],
+    ) -> Result<Commit, StoreError> {
+        let mut next = self.commit.clone();
+        next.number += 1;
+        for (number, bytes) in new_blobs {
+            let path = self.layout.blob(*number);
+            let sealed = frame::seal(BLOB, &[*number], bytes);
+            self.disk
+                .replace(&path, &[&sealed.head, bytes])
+                .map_err(cannot("write", &path))?;
+            next.blobs.insert(*number, sealed.checksum);
+        }
+        let live: BTreeSet<&u64> = live.iter().collect();
+        next.blobs.retain(|number, _| live.contains(number));
+        if !new_lines.is_empty() {
+            new_lines.iter().for_each(|line| next.history.push(line));
+            self.append(new_lines)?;
+        }
+        let engine = &self.layout.engine;
+        self.disk
+            .replace(engine, &[&next.seal(payload).head, payload])
+            .map_err(cannot("write", engine))?;
+        Ok(next)
+    }
+
+    /// Appends to the history, after what the last commit knows of it.
+    fn append(&self, lines: &[String]) -> Result<(), StoreError> {
+        let path = &self.layout.history;
+        let known = self.commit.history.bytes;
+        let mut text = lines.join("\n");
+        text.push('\n');
+        let mut file = self.disk.open(path).map_err(cannot("open", path))?;
+        let len = file.metadata().map_err(cannot("read", path))?.len();
+        if len < known {
+            return Err(self.layout.damaged(path, "its end is missing"));
+        }
+        let mut write = || {
+            if len > known {
+                self.disk.truncate(&file, known)?;
+            }
+            file.seek(SeekFrom::Start(known))?;
+            self.disk.write(&mut file, text.as_bytes())
+        };
+        write().map_err(cannot("write", path))
+    }
+
+    /// Frees what a failed commit has written. What cannot be freed disturbs nobody, and goes with the next commit.
+    fn undo(&self, new_blobs: &[(u64, &[u8])]) {
+        for (number, _) in new_blobs {
+            let _ = self.disk.remove(&self.layout.blob(*number));
+        }
+        let _ = self.shorten_history();
+    }
+
+    /// Cuts off what the last commit does not know.
+    fn shorten_history(&self) -> io::Result<()> {
+        let path = &self.layout.history;
+        let known = self.commit.history.bytes;
+        if fs::metadata(path).is_ok_and(|metadata| metadata.len() > known) {
+            self.disk.truncate(&self.disk.open(path)?, known)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes blobs that the last commit does not know, as far as possible.
+    fn delete_garbage(&mut self) {
+        let Self {
+            layout,
+            disk,
+            commit,
+            garbage,
+            ..
+        } = self;
+        garbage.retain(|number| {
+            !commit.blobs.contains_key(number) && disk.remove(&layout.blob(*number)).is_err()
+        });
+    }
+
+    /// Removes what a killed process has left behind.
+    fn sweep_all(&self) -> Result<(), StoreError> {
+        let Self { layout, disk, .. } = self;
+        disk.make_dirs(&layout.states)
+            .map_err(cannot("make the directory", &layout.states))?;
+        self.shorten_history()
+            .map_err(cannot("write", &layout.history))?;
+        let remove = |path: PathBuf| disk.remove(&path).map_err(cannot("delete", &path));
+        for name in names(&layout.dir)? {
+            if disk::is_leftover(&name) {
+                remove(layout.dir.join(name))?;
+            }
+        }
+        for name in names(&layout.states)? {
+            let unknown = |number| !self.commit.blobs.contains_key(&number);
+            if disk::is_leftover(&name) || blob_number(&name).is_some_and(unknown) {
+                remove(layout.states.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes another file of the run, such as a result: killed at any moment, the old content is there or the new one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    ///
+    /// # Panics
+    /// When `name` is not a plain name, or one of the store's own.
+    pub fn write_text(&self, name: &str, content: &str) -> Result<(), StoreError> {
+        let path = self.layout.dir.join(name);
+        let Layout {
+            settings,
+            lock,
+            history,
+            engine,
+            states,
+            ..
+        } = &self.layout;
+        let plain = Path::new(name).file_name() == Some(name.as_ref()) && !name.ends_with(".tmp");
+        let own = [settings, lock, history, engine, states].contains(&&path);
+        assert!(plain && !own, "{name} cannot be written");
+        self.disk
+            .replace(&path, &[content.as_bytes()])
+            .map_err(cannot("write", &path))
+    }
+
+    /// Ends the work on the run and waits until all of it has reached the disk.
+    ///
+    /// # Errors
+    /// When the disk reports a failure.
+    pub fn close(self) -> Result<(), StoreError> {
+        for dir in [&self.layout.states, &self.layout.dir] {
+            for name in names(dir)? {
+                let path = dir.join(name);
+                if path.is_file() {
+                    // Windows wants to write.
+                    let file = File::options().read(true).write(cfg!(windows)).open(&path);
+                    file.and_then(|file| file.sync_data())
+                        .map_err(cannot("write", &path))?;
+                }
+            }
+            if cfg!(unix) {
+                File::open(dir)
+                    .and_then(|file| file.sync_all())
+                    .map_err(cannot("write", dir))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a text file whole or not at all, for readers, which do not hold the lock.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_text(path: &Path, content: &str) -> Result<(), StoreError> {
+    let temporary = disk::temporary_of_reader(path);
+    let written = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(temporary);
+    }
+    written.map_err(cannot("write", path))
+}
+
+/// What `engine.bin` and the history say.
+fn load(layout: &Layout) -> Result<(Commit, Option<Saved>), StoreError> {
+    let (commit, payload) = Commit::read(layout)?;
+    let history = commit.read_history(layout)?;
+    let saved = Saved {
+        history,
+        payload,
+        blobs: commit.blobs.keys().copied().collect(),
+    };
+    let exists = commit.number > 0;
+    Ok((commit, exists.then_some(saved)))
+}

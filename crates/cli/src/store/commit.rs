@@ -1,0 +1,93 @@
+//! What `engine.bin` says about the other files.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+
+use super::checksum::checksum;
+use super::error::StoreError;
+use super::frame::{self, Magic, Sealed};
+use super::layout::{Layout, cannot};
+
+const MAGIC: Magic = *b"BILVENG\n";
+
+/// A moment of the run. The default one is its beginning.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Commit {
+    /// Commits up to here.
+    pub(super) number: u64,
+    /// The part of the history that belongs to it.
+    pub(super) history: Extent,
+    /// The checksums of its blobs.
+    pub(super) blobs: BTreeMap<u64, u64>,
+}
+
+/// The beginning of a history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) bytes: u64,
+    pub(super) lines: u64,
+    pub(super) sum: u64,
+}
+
+impl Extent {
+    /// Makes it longer by one line.
+    pub(super) fn push(&mut self, line: &str) {
+        self.bytes += line.len() as u64 + 1;
+        self.lines += 1;
+        self.sum = checksum(self.sum, line.as_bytes());
+    }
+}
+
+impl Commit {
+    /// The content of `engine.bin` before the payload.
+    pub(super) fn seal(&self, payload: &[u8]) -> Sealed {
+        let Extent { bytes, lines, sum } = self.history;
+        let mut fields = vec![self.number, bytes, lines, sum];
+        fields.extend(self.blobs.iter().flat_map(|(number, sum)| [*number, *sum]));
+        frame::seal(MAGIC, &fields, payload)
+    }
+
+    /// Reads `engine.bin`: the commit and its payload.
+    pub(super) fn read(layout: &Layout) -> Result<(Self, Vec<u8>), StoreError> {
+        let frame = layout.read_frame(&layout.engine, MAGIC)?;
+        let [number, bytes, lines, sum, ref blobs @ ..] = frame.fields[..] else {
+            return Err(layout.damaged(&layout.engine, "it is too short"));
+        };
+        let (pairs, _) = blobs.as_chunks::<2>();
+        let commit = Self {
+            number,
+            history: Extent { bytes, lines, sum },
+            blobs: pairs.iter().map(|[number, sum]| (*number, *sum)).collect(),
+        };
+        Ok((commit, frame.payload))
+    }
+
+    /// Reads the lines of the history that belong to it.
+    pub(super) fn read_history(&self, layout: &Layout) -> Result<Vec<String>, StoreError> {
+        let path = &layout.history;
+        if self.history.bytes == 0 {
+            return Ok(Vec::new());
+        }
+        let mut text = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(self.history.bytes).read_to_end(&mut text))
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => layout.damaged(path, "it is missing"),
+                _ => cannot("read", path)(error),
+            })?;
+        if (text.len() as u64) < self.history.bytes {
+            return Err(layout.damaged(path, "its end is missing"));
+        }
+        let changed = || layout.damaged(path, "its lines have changed");
+        let text = String::from_utf8(text).map_err(|_| changed())?;
+        let lines: Vec<String> = text.split_terminator('\n').map(str::to_owned).collect();
+        let mut found = Extent::default();
+        lines.iter().for_each(|line| found.push(line));
+        if found == self.history {
+            Ok(lines)
+        } else {
+            Err(changed())
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A binary file that knows what it is and whether it is whole.
+//!
+//! ```text
+//! 8 bytes   magic
+//! 8         format version
+//! 8         checksum of all that follows, seeded with the version
+//! 8 + 8     lengths of the fields and of the payload
+//! ...       fields (64-bit numbers), payload
+//! ```
+//! Numbers are little-endian. The first three entries stay where they are in all versions, so that a flipped bit is
+//! never taken for another version.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::checksum::checksum;
+
+/// The format that this program writes.
+pub(super) const VERSION: u64 = 1;
+
+/// Bytes before the fields.
+const HEAD: usize = 40;
+
+/// The first bytes of a kind of file.
+pub(super) type Magic = [u8; 8];
+
+/// Everything of a file but its payload.
+pub(super) struct Sealed {
+    /// To be written before the payload.
+    pub(super) head: Vec<u8>,
+    /// Of fields and payload.
+    pub(super) checksum: u64,
+}
+
+/// The content of a file.
+pub(super) struct Frame {
+    pub(super) fields: Vec<u64>,
+    pub(super) payload: Vec<u8>,
+    pub(super) checksum: u64,
+}
+
+/// Why there is no content.
+#[derive(Debug)]
+pub(super) enum Broken {
+    Io(io::Error),
+    Damaged(&'static str),
+    Foreign(u64),
+}
+
+/// What to write before `payload`.
+pub(super) fn seal(magic: Magic, fields: &[u64], payload: &[u8]) -> Sealed {
+    seal_as(VERSION, magic, fields, payload)
+}
+
+fn seal_as(version: u64, magic: Magic, fields: &[u64], payload: &[u8]) -> Sealed {
+    let mut tail = Vec::with_capacity(16 + 8 * fields.len());
+    tail.extend((8 * fields.len() as u64).to_le_bytes());
+    tail.extend((payload.len() as u64).to_le_bytes());
+    for field in fields {
+        tail.extend(field.to_le_bytes());
+    }
+    let sum = checksum(checksum(version, payload), &tail);
+    let mut head = Vec::with_capacity(HEAD + 8 * fields.len());
+    head.extend(magic);
+    head.extend(version.to_le_bytes());
+    head.extend(sum.to_le_bytes());
+    head.extend(tail);
+    Sealed {
+        head,
+        checksum: sum,
+    }
+}
+
+/// Reads a file and checks it.
+pub(super) fn read(path: &Path, magic: Magic) -> Result<Frame, Broken> {
+    let mut file = File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Broken::Damaged("it is missing"),
+        _ => Broken::Io(error),
+    })?;
+    let len = file.metadata().map_err(Broken::Io)?.len();
+    let head: Vec<u8> = take(&mut file, HEAD as u64)?;
+    let (words, _) = head.as_chunks::<8>();
+    let [first, rest @ ..] = words else {
+        return Err(CUT);
+    };
+    let numbers: Vec<u64> = rest.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let [version, sum, fields_len, payload_len] = numbers[..] else {
+        return Err(CUT);
+    };
+    if *first != magic {
+        return Err(Broken::Damaged("it does not begin as it should"));
+    }
+    // Lengths are checked before anything is allocated.
+    let expected = fields_len
+        .checked_add(payload_len)
+        .and_then(|len| len.checked_add(HEAD as u64));
+    if expected != Some(len) || fields_len % 8 != 0 {
+        return Err(Broken::Damaged("its length is wrong"));
+    }
+    let fields = take(&mut file, fields_len)?;
+    let payload = take(&mut file, payload_len)?;
+    let seed = checksum(version, &payload);
+    if sum != checksum(seed, &[&head[24..], &fields].concat()) {
+        return Err(Broken::Damaged("its checksum is wrong"));
+    }
+    if version != VERSION {
+        return Err(Broken::Foreign(version));
+    }
+    let (fields, _) = fields.as_chunks::<8>();
+    Ok(Frame {
+        fields: fields
+            .iter()
+            .map(|word| u64::from_le_bytes(*word))
+            .collect(),
+        payload,
+        checksum: sum,
+    })
+}
+
+const CUT: Broken = Broken::Damaged("its end is missing");
+
+/// Exactly `len` bytes; the caller knows that the file has so many.
+fn take(file: &mut File, len: u64) -> Result<Vec<u8>, Broken> {
+    let len = usize::try_from(len).map_err(|_| Broken::Damaged("it is too large"))?;
+    let mut bytes = vec![0; len];
+    file.read_exact(&mut bytes)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => CUT,
+            _ => Broken::Io(error),
+        })?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const MAGIC: Magic = *b"magicmag";
+
+    #[test]
+    fn a_changed_byte_is_damage_and_another_version_is_not() {
+        let path = std::env::temp_dir().join(format!("bilevel-frame-{}", std::process::id()));
+        let payload = b"thirty-three bytes are one stripe+";
+        let sealed = seal(MAGIC, &[7, u64::MAX], payload);
+        let whole = [&sealed.head[..], payload].concat();
+        fs::write(&path, &whole).unwrap();
+        let frame = read(&path, MAGIC).map_err(drop).unwrap();
+        assert_eq!(frame.fields, [7, u64::MAX]);
+        assert_eq!(frame.payload, payload);
+        assert_eq!(frame.checksum, sealed.checksum);
+
+        let is_damage = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            matches!(read(&path, MAGIC), Err(Broken::Damaged(_)))
+        };
+        for at in 0..whole.len() {
+            for mask in [1, 0x80, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= mask;
+                assert!(is_damage(&bytes), "byte {at} ^ {mask}");
+            }
+            assert!(is_damage(&whole[..at]), "{at} bytes");
+        }
+        assert!(is_damage(&[&whole[..], b"x"].concat()));
+
+        let newer = seal_as(9, MAGIC, &[], b"");
+        fs::write(&path, newer.head).unwrap();
+        assert!(matches!(read(&path, MAGIC), Err(Broken::Foreign(9))));
+        fs::remove_file(path).unwrap();
+    }
+}

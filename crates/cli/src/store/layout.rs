@@ -1,0 +1,130 @@
+//! Which file of a run lies where, and how to complain about it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::error::StoreError;
+use super::frame::{self, Broken, Frame, Magic};
+
+/// The paths of a run.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) dir: PathBuf,
+    pub(super) settings: PathBuf,
+    pub(super) lock: PathBuf,
+    pub(super) history: PathBuf,
+    pub(super) engine: PathBuf,
+    pub(super) states: PathBuf,
+}
+
+impl Layout {
+    pub(super) fn new(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_path_buf(),
+            settings: dir.join("bilevel.toml"),
+            lock: dir.join("lock"),
+            history: dir.join("history.jsonl"),
+            engine: dir.join("engine.bin"),
+            states: dir.join("states"),
+        }
+    }
+
+    /// The file of a blob.
+    pub(super) fn blob(&self, number: u64) -> PathBuf {
+        self.states.join(blob_name(number))
+    }
+
+    /// Is a run here? Settings alone are none: they may be the user's own.
+    pub(super) fn is_run(&self) -> bool {
+        self.settings.exists()
+            && (self.engine.exists() || self.states.exists() || self.lock.exists())
+    }
+
+    /// The text of the settings.
+    pub(super) fn read_settings(&self) -> Result<String, StoreError> {
+        if !self.is_run() {
+            let dir = self.dir.clone();
+            return Err(StoreError::NotARun { dir });
+        }
+        fs::read_to_string(&self.settings).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => self.damaged(&self.settings, "it is not UTF-8 text"),
+            _ => cannot("read", &self.settings)(error),
+        })
+    }
+
+    /// Reads one of the binary files.
+    pub(super) fn read_frame(&self, path: &Path, magic: Magic) -> Result<Frame, StoreError> {
+        frame::read(path, magic).map_err(|broken| match broken {
+            Broken::Io(source) => cannot("read", path)(source),
+            Broken::Damaged(problem) => self.damaged(path, problem),
+            Broken::Foreign(found) => StoreError::Foreign {
+                dir: self.dir.clone(),
+                path: path.to_path_buf(),
+                found,
+                known: frame::VERSION,
+            },
+        })
+    }
+
+    pub(super) fn damaged(&self, path: &Path, problem: &'static str) -> StoreError {
+        StoreError::Damaged {
+            dir: self.dir.clone(),
+            path: path.to_path_buf(),
+            problem,
+        }
+    }
+}
+
+/// Names what was tried in an error of the operating system.
+pub(super) fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    move |source| StoreError::Io {
+        action,
+        path: path.to_path_buf(),
+        source,
+    }
+}
+
+/// The names of what is in a directory; nothing if it is missing.
+pub(super) fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
+    let listed = fs::read_dir(dir).and_then(|entries| {
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        entries.map(|entry| entry.map(name)).collect()
+    });
+    match listed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.map_err(cannot("read", dir)),
+    }
+}
+
+/// The name of the file of a blob.
+fn blob_name(number: u64) -> String {
+    format!("{number:06}.bin")
+}
+
+/// The number of the blob in a file with this name.
+pub(super) fn blob_number(name: &str) -> Option<u64> {
+    let number = name.strip_suffix(".bin")?.parse().ok()?;
+    (blob_name(number) == name).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_blobs_give_their_numbers() {
+        for number in [0, 1, 999_999, 1_000_000, u64::MAX] {
+            assert_eq!(blob_number(&blob_name(number)), Some(number));
+        }
+        for name in [
+            "1.bin",
+            "+00001.bin",
+            "000001.bin.tmp",
+            "0000001.bin",
+            "a.bin",
+        ] {
+            assert_eq!(blob_number(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What was learned, in words.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use bilevel::{Bound, Learned, Quality, Score};
+use dfo_ls::{Limit, Termination};
+
+use crate::progress::{amount, significant, with_error};
+
+/// More parameters than this are counted, not listed.
+const LISTED: usize = 20;
+
+/// Writes the summary of a run in `dir`.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(out: &mut impl Write, learned: &Learned, dir: &Path) -> io::Result<()> {
+    write_parameters(out, learned)?;
+    let lower = learned.objective - learned.interval.lower;
+    let upper = learned.interval.upper - learned.objective;
+    writeln!(
+        out,
+        "objective: {}",
+        with_error(learned.objective, lower.max(upper))
+    )?;
+    if learned.interval.upper.is_finite() {
+        writeln!(
+            out,
+            "  with exact reconstructions it is certainly between {} and {}",
+            significant(learned.interval.lower, 8),
+            significant(learned.interval.upper, 8)
+        )?;
+    } else {
+        writeln!(out, "  how exact that is was not asked for")?;
+    }
+    write_quality(out, "training images", &learned.training)?;
+    write_quality(out, "held-out images", &learned.validation)?;
+    let work = learned.work;
+    writeln!(
+        out,
+        "work: {} points, {} evaluations, {} gradients ({} first points, {} steps, {} geometry, {} sharpening)",
+        learned.num_points,
+        learned.evaluations.len(),
+        amount(work.total()),
+        amount(work.initial),
+        amount(work.trial),
+        amount(work.geometry),
+        amount(work.sharpen)
+    )?;
+    writeln!(out, "ended because {}", reason(&learned.termination))?;
+    if can_go_on(&learned.termination) {
+        writeln!(
+            out,
+            "to go on: bilevel resume {} --evaluations N",
+            dir.display()
+        )?;
+    }
+    writeln!(
+        out,
+        "everything is in {}: bilevel report {}",
+        dir.display(),
+        dir.display()
+    )
+}
+
+fn write_parameters(out: &mut impl Write, learned: &Learned) -> io::Result<()> {
+    let all = &learned.parameters;
+    if all.len() > LISTED {
+        let lower = all.iter().filter(|p| p.at == Some(Bound::Lower)).count();
+        let upper = all.iter().filter(|p| p.at == Some(Bound::Upper)).count();
+        return writeln!(
+            out,
+            "learned {} parameters: {lower} at their lower bound, {upper} at their upper bound",
+            all.len()
+        );
+    }
+    writeln!(out, "learned:")?;
+    let width = all
+        .iter()
+        .map(|p| p.parameter.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    for p in all {
+        let note = match p.at {
+            Some(Bound::Lower) => "  (at its lower bound)",
+            Some(Bound::Upper) => "  (at its upper bound)",
+            None => "",
+        };
+        writeln!(
+            out,
+            "  {:width$} = {}{note}",
+            p.parameter.name,
+            significant(p.value, 6)
+        )?;
+    }
+    Ok(())
+}
+
+fn write_quality(out: &mut impl Write, what: &str, scores: &[Score]) -> io::Result<()> {
+    if scores.is_empty() {
+        return Ok(());
+    }
+    let (before, after) = mean_psnr(scores);
+    let after = after.map_or_else(|| "unknown".to_owned(), |psnr| format!("{psnr:.2} dB"));
+    match before {
+        Some(before) => writeln!(
+            out,
+            "PSNR of {} {what}: {before:.2} dB before, {after} after",
+            scores.len()
+        ),
+        None => writeln!(out, "PSNR of {} {what}: {after}", scores.len()),
+    }
+}
+
+/// Means over images of the PSNR before and after; `None` where it is not known for all of them.
+pub(crate) fn mean_psnr(scores: &[Score]) -> (Option<f64>, Option<f64>) {
+    let mean = |of: fn(&Score) -> Option<Quality>| {
+        let all: Option<Vec<f64>> = scores.iter().map(|score| of(score)?.psnr).collect();
+        let all = all.filter(|all| !all.is_empty())?;
+        #[expect(clippy::cast_precision_loss, reason = "a number of images")]
+        let count = all.len() as f64;
+        Some(all.iter().sum::<f64>() / count)
+    };
+    (mean(|score| score.before), mean(|score| score.after))
+}
+
+/// Whether more budget would help.
+const fn can_go_on(termination: &Termination) -> bool {
+    matches!(
+        termination,
+        Termination::Exhausted(_) | Termination::Stopped
+    )
+}
+
+/// Why a run ended, as the end of a sentence.
+#[must_use]
+pub fn reason(termination: &Termination) -> String {
+    let text = match termination {
+        Termination::RadiusReached => "the parameters are as close to the best as was asked for",
+        Termination::TargetReached => "the objective is as low as was asked for",
+        Termination::NoiseReached => "all points are equal up to the noise level",
+        Termination::RestartsExhausted => "starting again found nothing better",
+        Termination::Slow => "progress became slow",
+        Termination::Exhausted(Limit::Points) => "the budget of points is spent",
+        Termination::Exhausted(Limit::Evaluations) => "the budget of evaluations is spent",
+        Termination::Exhausted(Limit::Work) => "the budget of gradients is spent",
+        Termination::Exhausted(Limit::Time) => "the time is up",
+        Termination::Blocked => {
+            "better parameters could not be evaluated: bounds that exclude them help"
+        }
+        Termination::AccuracyFloor { .. } => "reconstructions cannot be computed more accurately",
+        Termination::Stopped => "it was stopped",
+        Termination::OracleFailed { reason } => return format!("evaluations failed: {reason}"),
+        other => return format!("of {other:?}"),
+    };
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bilevel::{LearningProblem, Pair, Setup, TvDenoising};
+    use dfo_ls::Options;
+    use imaging::{Grid, Seed, noise, phantom};
+
+    #[test]
+    fn a_summary_says_what_matters() {
+        let pair = |index| {
+            let truth = phantom::box_function(32, Seed::new(1), index).unwrap();
+            let data = noise::gaussian(&truth, 0.1, Seed::new(1), index).unwrap();
+            let grid = Grid::line(32);
+            Pair { grid, truth, data }
+        };
+        let setup = Setup {
+            validation: vec![pair(2)],
+            ..Setup::default()
+        };
+        let pairs = vec![pair(0), pair(1)];
+        let mut options = Options::default();
+        options.budget.max_points = Some(8);
+        let learned = LearningProblem::new(TvDenoising::default(), pairs, setup)
+            .and_then(|mut problem| problem.learn(options))
+            .unwrap();
+        let mut text = Vec::new();
+        write(&mut text, &learned, Path::new("runs")).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        for part in [
+            "  alpha = ",
+            "certainly between",
+            "PSNR of 2 training images: ",
+            "PSNR of 1 held-out images: ",
+            "work: 8 points, ",
+            "the budget of points is spent",
+            "to go on: bilevel resume runs --evaluations N",
+            "bilevel report runs",
+        ] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A hash of the data, which tells whether files have changed. It is saved with a run: never change it.
+
+use bilevel::Pair;
+
+/// Of all pairs and of whatever else belongs to them.
+pub(super) fn of(pairs: &[Pair], more: &[f64]) -> u64 {
+    let mut hash = numbers(FIRST, more);
+    for pair in pairs {
+        let (rows, cols) = pair.grid.rows_and_cols();
+        for extent in [pair.grid.num_axes(), rows, cols, pair.grid.num_parts()] {
+            hash = mix(hash, extent as u64);
+        }
+        hash = numbers(numbers(hash, &pair.truth), &pair.data);
+    }
+    hash
+}
+
+/// Where hashes begin.
+const FIRST: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Goes on with how many numbers there are and what they are.
+fn numbers(hash: u64, numbers: &[f64]) -> u64 {
+    let hash = mix(hash, numbers.len() as u64);
+    (numbers.iter()).fold(hash, |hash, number| mix(hash, number.to_bits()))
+}
+
+/// Multiplying by an odd number and folding high bits into low ones: no two values of `bits` give the same hash.
+const fn mix(hash: u64, bits: u64) -> u64 {
+    let mixed = (hash ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 32)
+}

@@ -1,0 +1,343 @@
+//! Data of each task, from folders and built in.
+
+#![expect(clippy::float_cmp, reason = "numbers that are handed on as they are")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bilevel::{Choice, LearningProblem, TvChoices};
+use imaging::{Convolution, Fourier, LinearOperator as _};
+
+use super::*;
+use crate::array::{self, Values};
+use crate::picture::{self, Colour, Depth};
+
+/// A folder that goes when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("bilevel-task-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a folder for tests");
+        Self(path)
+    }
+
+    fn folder(&self, name: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(&path).expect("a folder for tests");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A smooth picture, grey or in three colours.
+fn write_picture(path: &Path, width: usize, height: usize, channels: usize) {
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let plane = |c: usize| -> Vec<f64> {
+        (0..width * height)
+            .map(|i| 0.5 + 0.4 * ((i % width + 2 * (i / width) + 5 * c) as f64 / 7.0).sin())
+            .collect()
+    };
+    let planes: Vec<Vec<f64>> = (0..channels).map(plane).collect();
+    let planes: Vec<&[f64]> = planes.iter().map(Vec::as_slice).collect();
+    picture::write(path, width, height, &planes, Depth::Sixteen).expect("a picture for tests");
+}
+
+fn config(task: TaskKind) -> Config {
+    let mut config = Config::new(task);
+    config.data.size = 16;
+    config.data.count = Some(3);
+    config
+}
+
+fn task(config: &Config) -> Result<Task, CliError> {
+    load(&config.clone().resolve()?)
+}
+
+fn refusal(config: &Config) -> String {
+    let error = task(config).unwrap_err();
+    assert_eq!(error.exit_code(), 3, "{error}");
+    error.chain()
+}
+
+/// The problem that a task poses is one that can be learned.
+fn check_problem(config: &Config, task: Task) {
+    let setup = setup(config, &task.validation.pairs);
+    let pairs = task.training.pairs;
+    match task.family {
+        Family::Denoise(model) => drop(LearningProblem::new(model, pairs, setup).unwrap()),
+        Family::Sampling(model) => drop(LearningProblem::new(model, pairs, setup).unwrap()),
+        Family::Deblur(model) => drop(LearningProblem::new(model, pairs, setup).unwrap()),
+        Family::Inpaint(model) => drop(LearningProblem::new(model, pairs, setup).unwrap()),
+    }
+}
+
+fn rms(a: &[f64], b: &[f64]) -> f64 {
+    let square: f64 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let len = a.len() as f64;
+    (square / len).sqrt()
+}
+
+#[test]
+fn built_in_images_need_no_files() {
+    let mut settings = config(TaskKind::Denoise);
+    settings.data.hold_out = 1;
+    let made = task(&settings).unwrap();
+    assert_eq!(made.training.names, ["built-in 1", "built-in 2"]);
+    assert_eq!(made.validation.names, ["built-in 3"]);
+    for pair in made.training.pairs.iter().chain(&made.validation.pairs) {
+        assert_eq!(pair.grid, Grid::image(16, 16));
+        assert!((rms(&pair.truth, &pair.data) - 0.1).abs() < 0.03);
+    }
+    assert_ne!(made.training.pairs[0].truth, made.training.pairs[1].truth);
+    assert_eq!(made.fingerprint, task(&settings).unwrap().fingerprint);
+    // Held out or not, an image has the same noise.
+    settings.data.hold_out = 0;
+    let all = task(&settings).unwrap();
+    assert_eq!(all.training.pairs[2], made.validation.pairs[0]);
+    assert_ne!(all.fingerprint, made.fingerprint);
+    settings.data.seed = 2;
+    assert_ne!(task(&settings).unwrap().fingerprint, all.fingerprint);
+    check_problem(&settings.resolve().unwrap(), made);
+}
+
+#[test]
+fn pictures_are_read_with_their_names() {
+    let folder = Folder::new("pictures");
+    let images = folder.folder("images");
+    write_picture(&images.join("b.png"), 9, 7, 3);
+    write_picture(&images.join("a.png"), 8, 6, 1);
+    let mut settings = Config::new(TaskKind::Denoise);
+    settings.data.images = Some(images.clone());
+    let made = task(&settings).unwrap();
+    assert_eq!(made.training.names, ["a.png", "b.png"]);
+    assert_eq!(made.training.pairs[1].grid, Grid::image(7, 9));
+    settings.data.crop = Some(5);
+    settings.data.colour = Colour::Channels;
+    let cropped = task(&settings).unwrap();
+    let names = ["a.png", "b.png (red)", "b.png (green)", "b.png (blue)"];
+    assert_eq!(cropped.training.names, names);
+    let pairs = &cropped.training.pairs;
+    assert!(pairs.iter().all(|pair| pair.grid == Grid::image(5, 5)));
+    let noise = |i: usize| pairs[i].data[0] - pairs[i].truth[0];
+    assert!((noise(1) - noise(2)).abs() > 1e-9, "noise of its own");
+    settings.data.count = Some(1);
+    assert_eq!(task(&settings).unwrap().training.names, ["a.png"]);
+    settings.data.hold_out = 1;
+    let message = refusal(&settings);
+    assert!(message.contains("1 of 1 images are held out"), "{message}");
+    settings.data.count = None;
+    let held_out = task(&settings).unwrap();
+    assert_eq!(held_out.validation.names, &names[1..]);
+    settings.data.validation = Some(images.clone());
+    let both = task(&settings).unwrap();
+    assert_eq!(both.validation.names.len(), 3 + 4);
+    check_problem(&settings.resolve().unwrap(), both);
+}
+
+#[test]
+fn measured_pictures_are_taken_as_they_are() {
+    let folder = Folder::new("measured");
+    let (images, noisy) = (folder.folder("images"), folder.folder("noisy"));
+    write_picture(&images.join("a.png"), 6, 6, 1);
+    write_picture(&noisy.join("a.png"), 6, 6, 1);
+    let mut settings = Config::new(TaskKind::Denoise);
+    settings.data.images = Some(images);
+    settings.data.noisy = Some(noisy.clone());
+    let made = task(&settings).unwrap();
+    assert_eq!(made.training.pairs[0].truth, made.training.pairs[0].data);
+    write_picture(&noisy.join("a.png"), 6, 5, 1);
+    assert!(refusal(&settings).contains("same size"));
+    fs::remove_file(noisy.join("a.png")).unwrap();
+    assert!(refusal(&settings).contains("no pictures in"));
+    settings.data.images = Some(folder.0.join("missing"));
+    assert!(refusal(&settings).contains("there is no folder"));
+}
+
+#[test]
+fn a_picture_of_one_pixel_is_a_picture() {
+    let folder = Folder::new("pixel");
+    let images = folder.folder("images");
+    write_picture(&images.join("a.png"), 1, 1, 1);
+    let kernel = folder.0.join("k.npy");
+    array::write(&kernel, &[3, 3], &Values::Real(vec![1.0 / 9.0; 9])).unwrap();
+    let mask = folder.0.join("m.png");
+    picture::write(&mask, 1, 1, &[&[1.0]], Depth::Eight).unwrap();
+    for kind in [TaskKind::Denoise, TaskKind::Deblur, TaskKind::Inpaint] {
+        let mut settings = Config::new(kind);
+        settings.data.images = Some(images.clone());
+        settings.data.kernel = (kind == TaskKind::Deblur).then(|| kernel.clone());
+        settings.data.mask = (kind == TaskKind::Inpaint).then(|| mask.clone());
+        let settings = settings.resolve().unwrap();
+        let made = load(&settings).unwrap();
+        let pair = made.training.pairs[0].clone();
+        let stop = Stop::Iterations(50);
+        let values = [0.1, 0.01, 0.01];
+        let x = made
+            .family
+            .reconstruct(&values, pair.grid, &pair.data, Method::FISTA, stop)
+            .unwrap();
+        assert!(x.x[0].is_finite(), "{kind}");
+        check_problem(&settings, made);
+    }
+}
+
+#[test]
+fn blurred_pictures() {
+    let folder = Folder::new("blurred");
+    let kernel = folder.0.join("k.npy");
+    let values = vec![0.0, 0.25, 0.0, 0.0, 0.5, 0.25];
+    array::write(&kernel, &[2, 3], &Values::Real(values.clone())).unwrap();
+    let mut settings = config(TaskKind::Deblur);
+    settings.data.kernel = Some(kernel.clone());
+    settings.data.noise = Some(0.0);
+    let made = task(&settings).unwrap();
+    assert!(made.warnings.is_empty());
+    let pair = &made.training.pairs[0];
+    let blur = Convolution::new(pair.grid, &values, Grid::image(2, 3)).unwrap();
+    let mut expected = vec![0.0; pair.truth.len()];
+    blur.apply(&pair.truth, &mut expected, &mut blur.scratch());
+    assert!(rms(&expected, &pair.data) < 1e-14);
+    let before = made.fingerprint;
+    check_problem(&settings.clone().resolve().unwrap(), made);
+
+    array::write(&kernel, &[2, 3], &Values::Real(vec![0.5; 6])).unwrap();
+    let made = task(&settings).unwrap();
+    assert_ne!(made.fingerprint, before);
+    assert!(made.warnings[0].contains("k.npy sums to 3, not to 1"));
+    array::write(&kernel, &[6], &Values::Real(vec![0.5; 6])).unwrap();
+    assert!(refusal(&settings).contains("two axes"));
+    array::write(&kernel, &[0, 3], &Values::Real(Vec::new())).unwrap();
+    assert!(refusal(&settings).contains("two axes"));
+    array::write(&kernel, &[1, 1], &Values::Complex(vec![1.0, 0.0])).unwrap();
+    assert!(refusal(&settings).contains("is complex"));
+}
+
+#[test]
+fn masked_pictures() {
+    let folder = Folder::new("masked");
+    let mask = folder.0.join("m.png");
+    let kept: Vec<f64> = (0..256).map(|i| f64::from(i % 3 != 0)).collect();
+    picture::write(&mask, 16, 16, &[&kept], Depth::Eight).unwrap();
+    let mut settings = config(TaskKind::Inpaint);
+    settings.data.mask = Some(mask.clone());
+    let made = task(&settings).unwrap();
+    for pair in &made.training.pairs {
+        for ((truth, data), kept) in pair.truth.iter().zip(&pair.data).zip(&kept) {
+            match *kept > 0.5 {
+                true => assert!((truth - data).abs() < 0.05 * 6.0),
+                false => assert_eq!(*data, 0.0),
+            }
+        }
+    }
+    check_problem(&settings.clone().resolve().unwrap(), made);
+    settings.data.size = 17;
+    let message = refusal(&settings);
+    let sizes = "m.png has 16 x 16 pixels, but built-in 1 has 17 x 17";
+    assert!(message.contains(sizes), "{message}");
+    settings.data.crop = Some(16);
+    assert!(task(&settings).is_ok());
+    picture::write(&mask, 16, 16, &[&[0.4; 256]], Depth::Eight).unwrap();
+    assert!(refusal(&settings).contains("black everywhere"));
+}
+
+#[test]
+fn signals_and_their_frequencies() {
+    let mut settings = config(TaskKind::Sampling);
+    settings.data.hold_out = 1;
+    let made = task(&settings).unwrap();
+    assert_eq!(made.training.names, ["built-in 1", "built-in 2"]);
+    assert_eq!(made.family.parameters().len(), 16);
+    let pair = &made.training.pairs[0];
+    assert_eq!(pair.grid, Grid::line(16).complex());
+    // Its frequencies, transformed back, are the signal with noise.
+    let fourier = Fourier::new(pair.grid).unwrap();
+    let mut back = vec![0.0; 32];
+    fourier.apply_adjoint(&pair.data, &mut back, &mut fourier.scratch());
+    let noise = rms(&pair.truth, &back) * 2_f64.sqrt();
+    assert!((noise - 0.05).abs() < 0.03, "{noise}");
+    check_problem(&settings.resolve().unwrap(), made);
+}
+
+#[test]
+fn signals_of_files() {
+    let folder = Folder::new("signals");
+    let (truth, data) = (folder.0.join("x.npy"), folder.0.join("y.npy"));
+    let numbers: Vec<f64> = (0..24_u8).map(f64::from).collect();
+    array::write(&truth, &[3, 4], &Values::Real(numbers[..12].to_vec())).unwrap();
+    array::write(&data, &[3, 4], &Values::Complex(numbers.clone())).unwrap();
+    let mut settings = Config::new(TaskKind::Sampling);
+    settings.data.images = Some(truth.clone());
+    let added = task(&settings).unwrap();
+    assert_eq!(added.training.names[2], "x.npy (row 3)");
+    let expected = [4.0, 0.0, 5.0, 0.0, 6.0, 0.0, 7.0, 0.0];
+    assert_eq!(added.training.pairs[1].truth, expected);
+    settings.data.noisy = Some(data.clone());
+    settings.data.count = Some(2);
+    let measured = task(&settings).unwrap();
+    assert_eq!(measured.training.pairs.len(), 2);
+    assert_eq!(measured.training.pairs[1].data, &numbers[8..16]);
+    array::write(&data, &[3, 4], &Values::Real(numbers[..12].to_vec())).unwrap();
+    assert!(refusal(&settings).contains("y.npy is real"));
+    array::write(&data, &[2, 4], &Values::Complex(numbers[..16].to_vec())).unwrap();
+    assert!(refusal(&settings).contains("y.npy has 2 rows, but"));
+    array::write(&data, &[3, 2], &Values::Complex(numbers[..12].to_vec())).unwrap();
+    let message = refusal(&settings);
+    assert!(message.contains("2 samples in a row, but 4"), "{message}");
+    settings.data.noisy = None;
+    settings.data.validation = Some(data);
+    assert!(refusal(&settings).contains("2 samples in a row, but 4"));
+    settings.data.validation = Some(truth);
+    let judged = task(&settings).unwrap();
+    assert_eq!(judged.validation.pairs.len(), 3);
+}
+
+#[test]
+fn settings_reach_model_and_solver() {
+    let resolved = config(TaskKind::Denoise).resolve().unwrap();
+    let Family::Denoise(model) = load(&resolved).unwrap().family else {
+        panic!("another model");
+    };
+    assert_eq!(model.choices, TvChoices::default());
+    let mut settings = config(TaskKind::Denoise);
+    settings.model.learn = vec!["alpha".into()];
+    settings.model.fixed.insert("nu".into(), 0.25);
+    settings.solver.iterations = Some(8);
+    settings.solver.method = MethodKind::Gd;
+    settings.solver.evaluations = 5;
+    settings.solver.final_radius = 1e-3;
+    settings.objective.condition = 1e-6;
+    let settings = settings.resolve().unwrap();
+    let Family::Denoise(model) = load(&settings).unwrap().family else {
+        panic!("another model");
+    };
+    assert_eq!(model.choices.nu, Choice::Fixed(0.25));
+    let made = setup(&settings, &[]);
+    assert_eq!(made.effort, Effort::Iterations(8));
+    assert_eq!(made.method, Method::GRADIENT_DESCENT);
+    assert_eq!(made.penalties.len(), 1);
+    assert!(made.regularizer.is_none());
+    let options = options(&settings);
+    assert_eq!(options.budget.max_points, Some(5));
+    assert_eq!(options.trust_region.final_radius, 1e-3);
+
+    let mut settings = config(TaskKind::Sampling);
+    settings.objective.l1_kind = L1Kind::Nonsmooth;
+    settings.model.lower.insert("theta".into(), 0.25);
+    settings.model.upper.insert("theta".into(), 0.75);
+    settings.model.start.insert("theta".into(), 0.375);
+    let settings = settings.resolve().unwrap();
+    let made = setup(&settings, &[]);
+    assert!(made.regularizer.is_some() && made.penalties.is_empty());
+    let parameter = &load(&settings).unwrap().family.parameters()[3];
+    let range = [parameter.start, parameter.lower, parameter.upper];
+    assert_eq!(range, [0.375, 0.25, 0.75]);
+}

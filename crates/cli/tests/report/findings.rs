@@ -1,0 +1,328 @@
+//! Every rule speaks when it should, and is silent when it should be.
+
+use bilevel::{Learned, Scale};
+use bilevel_cli::findings::{Kind, findings};
+use serde_json::{Value, json};
+
+use super::results::{evaluation, iteration, log10, score, weight, with};
+
+/// The kind of the only finding that contains `part`.
+fn kind(learned: &Learned, part: &str) -> Option<Kind> {
+    let all = findings(learned, Scale::Mean);
+    let mut found = all.iter().filter(|finding| finding.text.contains(part));
+    let kind = found.next().map(|finding| finding.kind);
+    assert!(found.next().is_none(), "{part:?} twice: {all:#?}");
+    kind
+}
+
+#[track_caller]
+fn check(changes: Value, part: &str, expected: Option<Kind>) {
+    let learned = with(changes);
+    let all = findings(&learned, Scale::Mean);
+    assert_eq!(kind(&learned, part), expected, "{part:?}: {all:#?}");
+}
+
+const GOOD: Option<Kind> = Some(Kind::Good);
+const NOTE: Option<Kind> = Some(Kind::Note);
+const WARNING: Option<Kind> = Some(Kind::Warning);
+
+#[test]
+fn a_good_result_is_all_good() {
+    let learned = with(json!({}));
+    let all = findings(&learned, Scale::Mean);
+    assert!(all.iter().all(|f| f.kind == Kind::Good), "{all:#?}");
+    assert!(all.iter().all(|f| f.text.ends_with('.')), "{all:#?}");
+    for part in [
+        "alpha = 0.0631 (learned between 1e-7 and 1e7).",
+        "nu = 0.001 (learned between 1e-7 and 1).",
+        "The objective, a mean over images, is certainly between 1.99 and 2.01, so it is known to 0.5\u{202f}%.",
+        "trust region became smaller than its final radius: done.",
+        "from 20.1\u{202f}dB to 25.2\u{202f}dB",
+        "as well as training images (25.1\u{202f}dB against 25.2\u{202f}dB)",
+    ] {
+        assert_eq!(kind(&learned, part), GOOD, "{part}");
+    }
+    let sum = &findings(&learned, Scale::Sum)[1].text;
+    assert!(sum.contains("a sum over images"), "{sum}");
+}
+
+#[test]
+fn every_end_has_its_sentence() {
+    for (end, part, kind) in [
+        (json!("RadiusReached"), "final radius: done", GOOD),
+        (json!("TargetReached"), "the target: done", GOOD),
+        (json!("NoiseReached"), "noise level: done", GOOD),
+        (json!("RestartsExhausted"), "nothing better: done", GOOD),
+        (json!("Slow"), "progress became slow, but", NOTE),
+        (json!("Blocked"), "could not be evaluated", WARNING),
+        (json!("Stopped"), "it was interrupted, but", NOTE),
+        (
+            json!({"AccuracyFloor": {"wanted": 0.001, "achieved": 0.01}}),
+            "accurate to 0.001, and reconstructions reached only 0.01",
+            WARNING,
+        ),
+        (
+            json!({"OracleFailed": {"reason": "no disk"}}),
+            "an evaluation failed: no disk",
+            WARNING,
+        ),
+        (
+            json!({"Exhausted": "Evaluations"}),
+            "the budget of 40 evaluations was spent, but the last 8 evaluations improved",
+            NOTE,
+        ),
+        (
+            json!({"Exhausted": "Points"}),
+            "the budget of 38 evaluations",
+            NOTE,
+        ),
+        (
+            json!({"Exhausted": "Work"}),
+            "the budget of 400 gradients",
+            NOTE,
+        ),
+        (
+            json!({"Exhausted": "Time"}),
+            "the budget of time was spent",
+            NOTE,
+        ),
+    ] {
+        check(json!({"termination": end}), part, kind);
+    }
+}
+
+#[test]
+fn a_floor_of_rounding_is_no_reason_to_worry() {
+    let floor = json!({"AccuracyFloor": {"wanted": 1e-9, "achieved": 2e-9}});
+    let interval = json!([2.0, 2.000_000_001]);
+    check(
+        json!({"termination": floor, "interval": interval}),
+        "more accurate than rounding allows: done",
+        GOOD,
+    );
+}
+
+#[test]
+fn a_run_that_was_still_improving_should_go_on() {
+    let iterations: Vec<Value> = (0..10)
+        .map(|k| iteration(k, 4 + 4 * k, &[0.0, 0.0], 20.0 - k as f64))
+        .collect();
+    let changes =
+        |end: Value| json!({"iterations": iterations, "objective": 11.0, "termination": end});
+    let part = "the last 8 evaluations still improved the objective by 15\u{202f}%: more may help (`bilevel resume RUN --evaluations 80`)";
+    check(changes(json!({"Exhausted": "Evaluations"})), part, WARNING);
+    check(
+        changes(json!("Stopped")),
+        "may help (`bilevel resume RUN`)",
+        WARNING,
+    );
+    check(changes(json!("RadiusReached")), "more may help", None);
+    // too short to tell
+    let short = json!({"termination": {"Exhausted": "Evaluations"}, "evaluations": [evaluation(0, &[0.0, 0.0], Ok(3.0))]});
+    check(short, "evaluation was spent; more may help", NOTE);
+    let none = json!({"termination": {"Exhausted": "Evaluations"}, "iterations": []});
+    check(none, "before the first model was complete", WARNING);
+}
+
+#[test]
+fn what_is_known_about_the_objective() {
+    for (interval, part, kind) in [
+        (
+            json!([1.9, 2.1]),
+            "certainly between 1.9 and 2.1, so it is known to 5\u{202f}%",
+            NOTE,
+        ),
+        (
+            json!([0.5, 4.0]),
+            "certainly between 0.5 and 4: that is not much",
+            WARNING,
+        ),
+        (
+            json!([0.0, null]),
+            "computed as 2, but how far that is",
+            WARNING,
+        ),
+        (
+            json!([2.0, 2.0]),
+            "is certainly 2, known to 0\u{202f}%",
+            GOOD,
+        ),
+    ] {
+        check(json!({"interval": interval}), part, kind);
+    }
+    let zero = json!({"interval": [0.0, 0.0], "objective": 0.0});
+    check(zero, "is zero: all training images", GOOD);
+}
+
+#[test]
+fn bounds_and_influences() {
+    let alone = |theta: f64, influence: Option<f64>, end: &str| json!({"parameters": [log10("xi", theta, [-7.0, 0.0], influence)], "termination": end});
+    let end = "RadiusReached";
+    check(
+        alone(-7.0, Some(1e-5), end),
+        "xi is at its lower bound 1e-7 and does not matter: changing it tenfold changes the objective by less than 0.1\u{202f}%.",
+        NOTE,
+    );
+    check(
+        alone(0.0, Some(0.3), end),
+        "xi is at its upper bound 1, and the objective would still fall beyond it: consider a larger bound.",
+        WARNING,
+    );
+    check(
+        alone(-7.0, Some(0.3), end),
+        "consider a smaller bound",
+        WARNING,
+    );
+    check(
+        alone(0.0, Some(0.3), "Blocked"),
+        "beyond it the objective may be better",
+        WARNING,
+    );
+    check(
+        alone(0.0, None, end),
+        "beyond it the objective may be better",
+        WARNING,
+    );
+    // a step is 0.7 decades, and the model has a square in it
+    check(
+        alone(-3.0, Some(9e-4), end),
+        "xi does not matter: changing it tenfold changes the objective by about 0.18\u{202f}%.",
+        NOTE,
+    );
+    for influence in [None, Some(0.01)] {
+        check(alone(-3.0, influence, end), "does not matter", None);
+        check(alone(-3.0, influence, end), "bound.", None);
+    }
+    let fixed = json!({"parameters": [log10("xi", -3.0, [-3.0, -3.0], Some(0.0))]});
+    check(fixed, "xi is at", None);
+}
+
+#[test]
+fn directions_of_several_parameters() {
+    let flat = |directions: Value, influence: f64| {
+        json!({
+            "flat": directions,
+            "parameters": [
+                log10("alpha", -1.2, [-7.0, 7.0], Some(3.0)),
+                log10("nu", -3.0, [-7.0, 0.0], Some(influence)),
+            ],
+        })
+    };
+    let along = |a: f64, b: f64| json!({"influence": 1e-4, "direction": [a, b]});
+    check(
+        flat(json!([along(-0.6, 0.8)]), 0.3),
+        "alpha and nu can be traded against each other: alpha times 6.92 with nu divided by 3.63 changes the objective by less \
+         than 0.1\u{202f}%.",
+        NOTE,
+    );
+    let traded = "can be traded";
+    check(flat(json!([along(0.05, 0.99)]), 0.3), traded, None);
+    // nu does not matter anyway
+    check(flat(json!([along(-0.6, 0.8)]), 1e-5), traded, None);
+    // everything is flat
+    check(
+        flat(json!([along(-0.6, 0.8), along(0.8, 0.6)]), 0.3),
+        traded,
+        None,
+    );
+}
+
+#[test]
+fn frequencies_are_counted() {
+    let of = |thetas: &[f64]| {
+        let all: Vec<Value> = thetas
+            .iter()
+            .enumerate()
+            .map(|(j, t)| weight(j, *t))
+            .collect();
+        json!({"parameters": all})
+    };
+    check(
+        of(&[0.5, 0.001, 0.99, 0.001]),
+        "2 of 4 frequencies are sampled. 1 of them",
+        GOOD,
+    );
+    check(
+        of(&[0.5, 0.5]),
+        "2 of 2 frequencies are sampled. With a larger penalty",
+        NOTE,
+    );
+    check(of(&[0.001, 0.001]), "Is the penalty too large?", WARNING);
+    check(json!({}), "frequencies", None);
+    let renamed = json!({"parameters": [weight(1, 0.5), weight(0, 0.001)]});
+    check(renamed, "frequencies", None);
+}
+
+#[test]
+fn images_held_out() {
+    let with = |before: Option<f64>, trained: [f64; 2], held: &[f64]| {
+        let scores =
+            |after: &[f64]| -> Vec<Value> { after.iter().map(|a| score(before, *a)).collect() };
+        json!({"training": scores(&trained), "validation": scores(held)})
+    };
+    let d = Some(20.0);
+    check(with(d, [25.0, 25.1], &[]), "No images were held out", NOTE);
+    check(
+        with(d, [25.0, 25.1], &[22.0, 22.2]),
+        "Held-out images gain less than training images (2.1\u{202f}dB against 5.1\u{202f}dB)",
+        WARNING,
+    );
+    // as different among themselves
+    check(
+        with(d, [29.0, 21.0], &[27.0, 18.0]),
+        "Held-out images gain as much",
+        GOOD,
+    );
+    check(
+        with(None, [25.0, 25.1], &[25.2]),
+        "as well as training images (25.2",
+        GOOD,
+    );
+    check(
+        with(None, [25.0, 25.1], &[22.0, 22.1]),
+        "reconstructed worse than training",
+        WARNING,
+    );
+    check(
+        with(None, [29.0, 21.0], &[22.0, 24.0]),
+        "about as well as training",
+        GOOD,
+    );
+    check(
+        with(None, [25.0, 25.1], &[25.2]),
+        "Reconstruction takes",
+        None,
+    );
+    check(
+        with(d, [18.0, 19.0], &[18.5]),
+        "worse than the data are",
+        WARNING,
+    );
+}
+
+#[test]
+fn failures_are_counted() {
+    check(json!({}), "failed", None);
+    check(json!({}), "could not be reconstructed", None);
+    let evaluations = json!([
+        evaluation(0, &[0.0, 0.0], Ok(2.0)),
+        evaluation(1, &[0.0, 0.0], Err("xi is too small".to_owned())),
+        evaluation(2, &[0.0, 0.0], Err("no".to_owned())),
+    ]);
+    check(
+        json!({"evaluations": evaluations}),
+        "2 of 3 evaluations failed, the first because: xi is too small",
+        WARNING,
+    );
+    let none = json!({"before": null, "after": null, "error": null});
+    check(
+        json!({"training": [none, score(Some(20.0), 25.0)]}),
+        "1 of 2 training images could not be reconstructed",
+        WARNING,
+    );
+    check(
+        json!({"validation": [none]}),
+        "1 of 1 held-out image could not be reconstructed",
+        WARNING,
+    );
+}

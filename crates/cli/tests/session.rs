@@ -1,0 +1,369 @@
+//! Learning with saving: the same numbers as without, however often it is interrupted.
+
+mod session_support;
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bilevel::{
+    Effort, FirstGuess, Learned, LearningProblem, Loss, LowerLevel, Residuals, RootL1, Scale,
+    Setup, TvDenoising,
+};
+use bilevel_cli::session::{Moment, Outcome, SessionError, Task};
+use bilevel_cli::store::Store;
+use dfo_ls::{
+    AccuracyControl, Batch, Budget, Directions, Dynamic, Limit, Model, Options, Samples, Scaling,
+    Termination, WarmStart,
+};
+use lowlevel::{Method, Step};
+use session_support::*;
+
+/// Learns at once, with saving, and in pieces; all must agree.
+fn check<M: LowerLevel>(name: &str, problem: impl Fn() -> LearningProblem<M>, options: Options) {
+    let plain = problem().learn(options.clone()).expect("valid options");
+    assert!(
+        plain.evaluations.len() > 10,
+        "{name}: {}",
+        plain.evaluations.len()
+    );
+    let (at_once, pieces) = (place("whole"), place("pieces"));
+    let saved = whole(&at_once, task(problem(), options.clone()));
+    let continued = in_pieces(&pieces, || task(problem(), options.clone()));
+    for learned in [&saved, &continued] {
+        assert_eq!(&plain, learned, "{name}");
+        // the same bits, which equal numbers need not have
+        assert_eq!(format!("{plain:?}"), format!("{learned:?}"), "{name}");
+    }
+    assert_eq!(history(&at_once), history(&pieces), "{name}");
+    assert_eq!(result(&at_once), result(&pieces), "{name}");
+    let read: Learned = serde_json::from_str(&result(&pieces)).expect("a result");
+    assert_eq!(format!("{plain:?}"), format!("{read:?}"), "{name}");
+    for dir in [at_once, pieces] {
+        fs::remove_dir_all(dir).expect("it is there");
+    }
+}
+
+fn loss(residuals: Residuals, scale: Scale) -> Setup {
+    Setup {
+        loss: Loss { scale, residuals },
+        ..Setup::default()
+    }
+}
+
+#[test]
+fn every_loss() {
+    for residuals in [Residuals::Image, Residuals::Pixel] {
+        for scale in [Scale::Mean, Scale::Sum] {
+            let name = format!("{residuals:?} {scale:?}");
+            check(&name, || denoise(loss(residuals, scale)), points(40));
+        }
+    }
+}
+
+#[test]
+fn fixed_iterations_and_gradient_descent() {
+    let fixed = || Setup {
+        effort: Effort::Iterations(200),
+        first_guess: FirstGuess::Zero,
+        ..Setup::default()
+    };
+    check("fixed", || denoise(fixed()), points(40));
+    let capped = || Setup {
+        effort: Effort::Requested {
+            max_iterations: Some(300),
+        },
+        method: Method::GradientDescent {
+            step: Step::InverseLipschitz,
+        },
+        ..loss(Residuals::Image, Scale::Sum)
+    };
+    check("gradient descent", || denoise(capped()), points(40));
+}
+
+#[test]
+fn sampling_and_regularizer() {
+    let penalised = |weight| Setup {
+        penalties: vec![Box::new(RootL1 { weight })],
+        ..loss(Residuals::Image, Scale::Sum)
+    };
+    check("sampling", || sampling(penalised(0.1)), points(40));
+    let sparse = || Setup {
+        regularizer: Some(Arc::new(dfo_ls::L1 { weight: 0.01 })),
+        ..Setup::default()
+    };
+    check("regularizer", || sampling(sparse()), points(25));
+}
+
+/// Whatever can be in a state is saved and loaded.
+#[test]
+fn options_of_every_kind() {
+    for (name, options) in [
+        ("noisy", Options::noisy()),
+        ("paper", Options::paper()),
+        ("experiments", Options::experiments()),
+    ] {
+        check(name, || denoise(Setup::default()), budgeted(options, 25));
+    }
+    let mut options = Options::noisy();
+    options.model = Model::Regression {
+        points_per_param: 2.0,
+    };
+    options.noise.samples = Samples::Growing { max: 3 };
+    options.initial.directions = Directions::Orthogonal { seed: 5 };
+    options.initial.num_directions = Some(2);
+    options.scaling = Scaling::Given(vec![1.0, 2.0, 3.0]);
+    options.batch = Batch(2);
+    options.diagnostics.poisedness = true;
+    options.budget.max_evaluations = Some(30);
+    check("many", || denoise(Setup::default()), budgeted(options, 25));
+    for warm_start in [WarmStart::Cold, WarmStart::Nearest] {
+        let mut dynamic = Dynamic::default();
+        dynamic.warm_start = warm_start;
+        let mut options = points(25);
+        options.accuracy = AccuracyControl::Dynamic(dynamic);
+        options.budget.max_work = Some(40_000);
+        check("warm start", || denoise(Setup::default()), options);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let learn = |num_threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads);
+        let dir = place("threads");
+        let learned = (pool.build().expect("threads"))
+            .install(|| whole(&dir, task(denoise(Setup::default()), points(30))));
+        let result = result(&dir);
+        fs::remove_dir_all(dir).expect("it is there");
+        (format!("{learned:?}"), result)
+    };
+    assert_eq!(learn(1), learn(2));
+}
+
+/// Ends a session after so many saves.
+fn leave_after(saves: usize) -> impl FnMut(&Moment<'_>) -> ControlFlow<()> {
+    let mut count = 0;
+    move |_| {
+        count += 1;
+        if count < saves {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+}
+
+/// A run of 30 points that was left after `saves` saves.
+fn left(saves: usize) -> (PathBuf, impl Fn() -> Task<TvDenoising>) {
+    let dir = place("left");
+    drop(Store::create(&dir, SETTINGS).expect("a new place"));
+    let task = || task(denoise(Setup::default()), points(30));
+    let outcome = go_on(&dir, task(), None, &mut leave_after(saves));
+    assert_eq!(outcome.expect("a sound run"), Outcome::Left);
+    (dir, task)
+}
+
+fn refused(dir: &Path, task: Task<TvDenoising>) -> String {
+    let before = fs::read(dir.join("engine.bin")).expect("a commit");
+    let error = go_on(dir, task, None, &mut |_| ControlFlow::Break(())).expect_err("refused");
+    assert_eq!(fs::read(dir.join("engine.bin")).expect("a commit"), before);
+    error.to_string()
+}
+
+#[test]
+fn other_images_and_settings_are_refused() {
+    let (dir, task) = left(5);
+    let mut pairs = signals(4, 64, 7);
+    pairs[3].data[63] += 1e-12;
+    let model = TvDenoising::default();
+    let changed = LearningProblem::new(model, pairs, Setup::default()).expect("it fits");
+    let message = refused(&dir, session_support::task(changed, points(30)));
+    assert!(
+        message.contains("the training images have changed"),
+        "{message}"
+    );
+    // a fingerprint that lies makes no panic either
+    let mut short = session_support::task(
+        LearningProblem::new(model, signals(4, 63, 7), Setup::default()).expect("it fits"),
+        points(30),
+    );
+    short.fingerprint = task().fingerprint;
+    let message = refused(&dir, short);
+    assert!(message.contains("do not fit the images"), "{message}");
+    let settings = dir.join("bilevel.toml");
+    fs::write(&settings, "# others\n").expect("it is there");
+    let message = refused(&dir, task());
+    assert!(message.contains("bilevel.toml has changed"), "{message}");
+    fs::write(&settings, SETTINGS).expect("it is there");
+    assert!(go_on(&dir, task(), None, &mut |_| ControlFlow::Break(())).is_ok());
+    fs::remove_dir_all(dir).expect("it is there");
+}
+
+#[test]
+fn damage_is_noticed() {
+    let (dir, task) = left(8);
+    let states = fs::read_dir(dir.join("states")).expect("states");
+    let mut files: Vec<_> = states.map(|entry| entry.expect("a file").path()).collect();
+    assert!(files.len() > 4);
+    files.extend(["engine.bin", "history.jsonl"].map(|name| dir.join(name)));
+    for path in files {
+        let sound = fs::read(&path).expect("a file");
+        for at in [0, sound.len() / 2, sound.len() - 1] {
+            let mut broken = sound.clone();
+            broken[at] ^= 0x10;
+            fs::write(&path, &broken).expect("a file");
+            let error = go_on(&dir, task(), None, &mut |_| ControlFlow::Break(()));
+            let error = error.expect_err("damaged").to_string();
+            assert!(error.contains("damaged"), "{}: {error}", path.display());
+            fs::write(&path, &sound[..at]).expect("a file");
+            assert!(go_on(&dir, task(), None, &mut |_| ControlFlow::Break(())).is_err());
+        }
+        fs::write(&path, &sound).expect("a file");
+    }
+    let learned = go_on(&dir, task(), None, &mut |_| ControlFlow::Continue(()));
+    let plain = denoise(Setup::default())
+        .learn(points(30))
+        .expect("valid options");
+    assert_eq!(
+        learned.expect("sound again"),
+        Outcome::Finished(Box::new(plain))
+    );
+    fs::remove_dir_all(dir).expect("it is there");
+}
+
+#[test]
+fn a_finished_run_goes_on_with_more_budget() {
+    let dir = place("more");
+    let task = || task(denoise(Setup::default()), points(12));
+    let first = whole(&dir, task());
+    assert_eq!(first.termination, Termination::Exhausted(Limit::Points));
+    let again = go_on(&dir, task(), None, &mut |_| panic!("nothing to do"));
+    assert_eq!(
+        again.expect("a sound run"),
+        Outcome::WasFinished(Box::new(first.clone()))
+    );
+    // without its result, which a kill may have prevented, it is made again
+    fs::remove_file(dir.join("result.json")).expect("it is there");
+    let again = go_on(&dir, task(), None, &mut |_| panic!("nothing to do"));
+    assert_eq!(
+        again.expect("a sound run"),
+        Outcome::Finished(Box::new(first.clone()))
+    );
+
+    let more = go_on(&dir, task(), Some(10), &mut |_| ControlFlow::Break(()));
+    assert_eq!(more.expect("a sound run"), Outcome::Left);
+    let more = go_on(&dir, task(), None, &mut |_| ControlFlow::Continue(()));
+    let Outcome::Finished(second) = more.expect("a sound run") else {
+        panic!("it should finish");
+    };
+    assert_eq!(second.num_points, 22);
+    assert_eq!(
+        second.evaluations[..first.evaluations.len()],
+        first.evaluations
+    );
+    assert!(second.interval.upper <= first.interval.upper);
+    // the same in pieces
+    let other = place("more");
+    let _ = whole(&other, task());
+    let mut more = Some(10);
+    let learned = loop {
+        match go_on(&other, task(), more.take(), &mut |_| ControlFlow::Break(())) {
+            Ok(Outcome::Finished(learned)) => break learned,
+            Ok(Outcome::Left) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(learned, second);
+    assert_eq!(result(&dir), result(&other));
+    for dir in [dir, other] {
+        fs::remove_dir_all(dir).expect("it is there");
+    }
+}
+
+/// The budget was spent while evaluations were under way: it is lifted all the same.
+#[test]
+fn more_budget_in_the_middle() {
+    // so many pairs that one evaluation is made at a time
+    let problem = || {
+        let pairs = signals(40, 16, 7);
+        LearningProblem::new(TvDenoising::default(), pairs, Setup::default()).expect("it fits")
+    };
+    let plain = problem().learn(points(10)).expect("valid options");
+    let mut records = plain.evaluations.iter();
+    let first = records
+        .position(|record| record.point > 0)
+        .expect("ten points");
+    let before: u64 = plain.evaluations[..first]
+        .iter()
+        .map(|record| record.work)
+        .sum();
+    let mut options = points(100);
+    // the first of several points asked for together is beyond it
+    options.budget.max_work = Some(before + 1);
+    for saves in first..first + 5 {
+        let dir = place("middle");
+        drop(Store::create(&dir, SETTINGS).expect("a new place"));
+        let task = || task(problem(), options.clone());
+        let outcome = go_on(&dir, task(), None, &mut leave_after(saves));
+        assert!(saves > first + 1 || matches!(outcome, Ok(Outcome::Left)));
+        let more = Some(8);
+        let outcome = go_on(&dir, task(), more, &mut |_| ControlFlow::Continue(()));
+        let Outcome::Finished(learned) = outcome.expect("a sound run") else {
+            panic!("it should finish");
+        };
+        let spent = Termination::Exhausted(Limit::Points);
+        assert_eq!(learned.termination, spent, "{saves}");
+        fs::remove_dir_all(dir).expect("it is there");
+    }
+}
+
+/// What cannot be saved is told, and lost; nothing else is.
+#[test]
+fn a_failed_save_loses_nothing() {
+    let (dir, task) = left(5);
+    let obstacle = dir.join("engine.bin.tmp");
+    let mut count = 0;
+    let error = go_on(&dir, task(), None, &mut |_| {
+        count += 1;
+        if count == 3 {
+            fs::create_dir(&obstacle).expect("room for it");
+        }
+        ControlFlow::Continue(())
+    });
+    let error = error.expect_err("it cannot be saved");
+    assert!(matches!(error, SessionError::NotSaved { .. }), "{error}");
+    let message = error.to_string();
+    let advice = format!("then `bilevel resume {}`", dir.display());
+    assert!(message.contains(&advice), "{message}");
+    assert_eq!(count, 3);
+    fs::remove_dir(&obstacle).expect("it is there");
+    let learned = go_on(&dir, task(), None, &mut |_| ControlFlow::Continue(()));
+    let plain = denoise(Setup::default()).learn(points(30));
+    let plain = plain.expect("valid options");
+    assert_eq!(
+        learned.expect("sound again"),
+        Outcome::Finished(Box::new(plain))
+    );
+    fs::remove_dir_all(dir).expect("it is there");
+}
+
+#[test]
+fn a_run_without_any_answer_says_so() {
+    let dir = place("nothing");
+    let mut options = points(5);
+    options.budget = Budget::default();
+    options.budget.max_points = Some(0);
+    drop(Store::create(&dir, SETTINGS).expect("a new place"));
+    let task = task(denoise(Setup::default()), options);
+    let error = go_on(&dir, task, None, &mut |_| ControlFlow::Continue(())).expect_err("nothing");
+    assert!(
+        matches!(
+            error,
+            SessionError::NothingEvaluated { .. } | SessionError::Problem(_)
+        ),
+        "{error}"
+    );
+    fs::remove_dir_all(dir).expect("it is there");
+}

@@ -1,0 +1,141 @@
+//! Small problems, and sessions that are interrupted.
+
+#![allow(dead_code, reason = "every suite uses a part of it")]
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bilevel::{FourierWeights, Learned, LearningProblem, LowerLevel, Pair, Setup, TvDenoising};
+use bilevel_cli::session::{self, Interrupt, Outcome, RESULT, SessionError, Task};
+use bilevel_cli::store::Store;
+use dfo_ls::Options;
+use imaging::{Grid, Seed, noise, phantom};
+
+/// What a test calls its settings.
+pub(crate) const SETTINGS: &str = "# settings of a test\n";
+
+/// An empty place for one run.
+pub(crate) fn place(name: &str) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let id = std::process::id();
+    let dir = std::env::temp_dir().join(format!("bilevel-session-{name}-{id}-{count}"));
+    let _ = fs::remove_dir_all(&dir);
+    dir
+}
+
+/// Box functions with noise.
+pub(crate) fn signals(num_pairs: usize, len: usize, seed: u64) -> Vec<Pair> {
+    let seed = Seed::new(seed);
+    let pair = |index| {
+        let truth = phantom::box_function(len, seed, index).expect("long enough");
+        let data = noise::gaussian(&truth, 0.1, seed, index).expect("finite");
+        let grid = Grid::line(len);
+        Pair { grid, truth, data }
+    };
+    (0..num_pairs).map(pair).collect()
+}
+
+/// Denoising of four signals with three parameters.
+pub(crate) fn denoise(setup: Setup) -> LearningProblem<TvDenoising> {
+    let setup = Setup {
+        validation: signals(2, 64, 8),
+        ..setup
+    };
+    LearningProblem::new(TvDenoising::default(), signals(4, 64, 7), setup).expect("it fits")
+}
+
+/// Sampling with 16 modes.
+pub(crate) fn sampling(setup: Setup) -> LearningProblem<FourierWeights> {
+    use imaging::{Fourier, LinearOperator};
+    let grid = Grid::line(16).complex();
+    let fourier = Fourier::new(grid).expect("not empty");
+    let pair = |(index, real): (usize, Pair)| {
+        let truth: Vec<f64> = real.truth.iter().flat_map(|x| [*x, 0.0]).collect();
+        let mut data = vec![0.0; truth.len()];
+        fourier.apply(&truth, &mut data, &mut fourier.scratch());
+        let data = noise::complex_gaussian(&data, 0.05, Seed::new(7), index).expect("finite");
+        Pair { grid, truth, data }
+    };
+    let pairs = signals(4, 16, 7)
+        .into_iter()
+        .enumerate()
+        .map(pair)
+        .collect();
+    let model = FourierWeights::new(16, FourierWeights::TV, 0.5).expect("not empty");
+    LearningProblem::new(model, pairs, setup).expect("it fits")
+}
+
+/// Options with a budget.
+pub(crate) fn points(max: u64) -> Options {
+    budgeted(Options::default(), max)
+}
+
+/// These options with a budget.
+pub(crate) fn budgeted(mut options: Options, max: u64) -> Options {
+    options.budget.max_points = Some(max);
+    options
+}
+
+/// A task; the problem's own images are what counts.
+pub(crate) fn task<M: LowerLevel>(problem: LearningProblem<M>, options: Options) -> Task<M> {
+    Task {
+        fingerprint: session::fingerprint(problem.pairs(), ""),
+        problem,
+        options,
+    }
+}
+
+/// Learns without a break.
+pub(crate) fn whole<M: LowerLevel>(dir: &Path, task: Task<M>) -> Learned {
+    let store = Store::create(dir, SETTINGS).expect("a new place");
+    let outcome = session::begin(store, task, &Interrupt::new(), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    match outcome.expect("a sound problem") {
+        Outcome::Finished(learned) => *learned,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// One session of a run that goes on until `watch` ends it.
+pub(crate) fn go_on<M: LowerLevel>(
+    dir: &Path,
+    task: Task<M>,
+    more: Option<u64>,
+    watch: &mut session::Watch<'_>,
+) -> Result<Outcome, SessionError> {
+    let (store, saved) = Store::open(dir)?;
+    session::resume(store, saved, task, more, &Interrupt::new(), watch)
+}
+
+/// Learns, and starts afresh from the files after every save.
+pub(crate) fn in_pieces<M: LowerLevel>(dir: &Path, mut task: impl FnMut() -> Task<M>) -> Learned {
+    drop(Store::create(dir, SETTINGS).expect("a new place"));
+    for _ in 0..2000 {
+        let outcome = go_on(dir, task(), None, &mut |_| ControlFlow::Break(()));
+        match outcome.expect("a sound run") {
+            Outcome::Finished(learned) => return *learned,
+            Outcome::Left => {}
+            Outcome::WasFinished(_) => panic!("it has not finished"),
+        }
+    }
+    panic!("it does not end")
+}
+
+/// The history of a run without its seconds.
+pub(crate) fn history(dir: &Path) -> Vec<String> {
+    let saved = Store::read(dir).expect("a run").expect("a commit");
+    let cut = |line: String| {
+        let (record, _) = line.split_once(",\"seconds\"").expect("seconds");
+        record.to_owned()
+    };
+    saved.history.into_iter().map(cut).collect()
+}
+
+/// What the file of the result says.
+pub(crate) fn result(dir: &Path) -> String {
+    fs::read_to_string(dir.join(RESULT)).expect("a result")
+}

@@ -1,0 +1,287 @@
+//! Learning on the paper's problems: how close to the true optimum, for how much work.
+//!
+//! Objectives are sums over images, as in the archived runs. The objective at what was learned is computed again, all but exactly.
+
+mod problems;
+mod reference;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use bilevel::{Learned, LearningProblem, LowerLevel, Residuals, learning_options};
+use clap::{Args, ValueEnum};
+use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, ResidualOracle};
+use serde_json::{Value, json};
+
+use crate::file;
+
+/// What to run, and where results go.
+#[derive(Clone, Debug, Args)]
+pub struct Arguments {
+    /// What to run; may be given several times [default: all]
+    #[arg(long = "problem", value_enum)]
+    problems: Vec<Problem>,
+    /// Data sets: 0 is the authors', the others are made the same way from other seeds
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    seeds: u32,
+    /// The folder with kodim01.png to kodim25.png [default: ../shared/kodak, if it exists]
+    #[arg(long, value_name = "DIR")]
+    kodak: Option<PathBuf>,
+    /// One residual for each image or for each pixel
+    #[arg(long, value_enum, default_value_t = Form::Auto)]
+    residuals: Form,
+    /// Evaluations, counting points once however often they are refined [default: the paper's]
+    #[arg(long)]
+    evaluations: Option<u64>,
+    /// Where results go
+    #[arg(long, value_name = "DIR", default_value = "target/learning")]
+    out: PathBuf,
+}
+
+/// A problem of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Problem {
+    /// alpha of 1D denoising, from five starts
+    One,
+    /// alpha, nu and xi of 1D denoising
+    Three,
+    /// 64 sampling weights
+    Sampling,
+    /// alpha, nu and xi for 25 photographs
+    Photographs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Auto,
+    Image,
+    Pixel,
+}
+
+/// One run.
+struct Row {
+    name: String,
+    seed: u32,
+    exact: f64,
+    optimum: f64,
+    seconds: f64,
+    learned: Learned,
+}
+
+/// Runs what was asked for, and writes a table and `results.json`.
+///
+/// # Errors
+/// When a folder or file cannot be read or written.
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let all = [
+        Problem::One,
+        Problem::Three,
+        Problem::Sampling,
+        Problem::Photographs,
+    ];
+    let chosen = if arguments.problems.is_empty() {
+        &all[..]
+    } else {
+        &arguments.problems
+    };
+    let mut rows = Vec::new();
+    writeln!(
+        out,
+        "{:24} {:>4} {:>14} {:>9} {:>7} {:>6} {:>10} {:>8}  end",
+        "problem", "seed", "f", "gap %", "points", "calls", "gradients", "seconds"
+    )?;
+    for problem in chosen {
+        for seed in 0..arguments.seeds {
+            let first = rows.len();
+            arguments.solve(*problem, seed, &mut rows)?;
+            for row in &rows[first..] {
+                row.print(out)?;
+            }
+        }
+        summarise(*problem, &rows, out)?;
+    }
+    let results: Vec<Value> = rows.iter().map(Row::to_json).collect();
+    let path = arguments.out.join("results.json");
+    file::write(&path, serde_json::to_string_pretty(&results)?.as_bytes())?;
+    writeln!(out, "\nwritten: {}", path.display())?;
+    Ok(())
+}
+
+impl Arguments {
+    fn solve(&self, problem: Problem, seed: u32, rows: &mut Vec<Row>) -> Result<()> {
+        let residuals = match self.residuals {
+            Form::Auto => Residuals::Auto,
+            Form::Image => Residuals::Image,
+            Form::Pixel => Residuals::Pixel,
+        };
+        match problem {
+            Problem::One => {
+                let optimum = reference::one(seed)?;
+                for start in [-2.0, -1.0, 0.0, 1.0, 2.0] {
+                    let problem = problems::one(seed, start, residuals)?;
+                    let name = format!("1 parameter from {start}");
+                    rows.push(self.learn(name, seed, problem, optimum, 20)?);
+                }
+            }
+            Problem::Three => {
+                let problem = problems::three(seed, residuals)?;
+                let optimum = reference::three(seed)?;
+                rows.push(self.learn("3 parameters".into(), seed, problem, optimum, 100)?);
+            }
+            Problem::Sampling => {
+                let problem = problems::sampling(seed, 0.5, residuals)?;
+                let optimum = reference::sampling(seed)?;
+                rows.push(self.learn(
+                    "64 sampling weights".into(),
+                    seed,
+                    problem,
+                    optimum,
+                    3000,
+                )?);
+            }
+            Problem::Photographs if seed == 0 => {
+                let folder = match &self.kodak {
+                    Some(folder) => folder.clone(),
+                    None => PathBuf::from("../shared/kodak"),
+                };
+                if self.kodak.is_none() && !folder.exists() {
+                    return Ok(());
+                }
+                let problem = problems::photographs(&folder, residuals)?;
+                let row = self.learn(
+                    "25 photographs".into(),
+                    seed,
+                    problem,
+                    reference::PHOTOGRAPHS,
+                    200,
+                )?;
+                rows.push(row);
+            }
+            Problem::Photographs => {}
+        }
+        Ok(())
+    }
+
+    fn learn<M: LowerLevel>(
+        &self,
+        name: String,
+        seed: u32,
+        mut problem: LearningProblem<M>,
+        optimum: f64,
+        evaluations: u64,
+    ) -> Result<Row> {
+        let mut options = learning_options();
+        options.budget.max_points = Some(self.evaluations.unwrap_or(evaluations));
+        let begin = Instant::now();
+        let learned = problem.learn(options)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let exact = objective(&mut problem, &learned.theta(), 1e-9)
+            .with_context(|| format!("{name}, seed {seed}"))?;
+        Ok(Row {
+            name,
+            seed,
+            exact,
+            optimum,
+            seconds,
+            learned,
+        })
+    }
+}
+
+/// The objective at `theta`, to within this share.
+fn objective<M: LowerLevel>(
+    problem: &mut LearningProblem<M>,
+    theta: &[f64],
+    share: f64,
+) -> Result<f64> {
+    let mut at_theta = problem.problem()?;
+    at_theta.start = theta.to_vec();
+    let mut accuracy = 1e-2;
+    loop {
+        let mut options = Options::default();
+        options.accuracy = AccuracyControl::Fixed(Accuracy::new(accuracy)?);
+        let mut start = problem.problem()?;
+        start.start.clone_from(&at_theta.start);
+        let mut engine = Engine::new(start, problem.num_residuals(), options)?;
+        problem.evaluate(engine.ask());
+        engine.tell();
+        let report = engine.into_report();
+        let width = report.interval.upper - report.interval.lower;
+        if width <= share * report.objective || accuracy < 1e-9 {
+            return Ok(report.objective);
+        }
+        if report.residuals.is_empty() {
+            bail!("the objective cannot be computed: {:?}", report.termination);
+        }
+        accuracy *= 0.01;
+    }
+}
+
+impl Row {
+    fn gap(&self) -> f64 {
+        self.exact / self.optimum - 1.0
+    }
+
+    fn print(&self, out: &mut dyn Write) -> Result<()> {
+        let learned = &self.learned;
+        writeln!(
+            out,
+            "{:24} {:>4} {:>14.9} {:>9.5} {:>7} {:>6} {:>10} {:>8.2}  {:?}",
+            self.name,
+            self.seed,
+            self.exact,
+            100.0 * self.gap(),
+            learned.num_points,
+            learned.evaluations.len(),
+            learned.work.total(),
+            self.seconds,
+            learned.termination
+        )?;
+        Ok(())
+    }
+
+    fn to_json(&self) -> Value {
+        let parameters = self.learned.parameters.iter();
+        let parameters: serde_json::Map<String, Value> = parameters
+            .map(|p| (p.parameter.name.clone(), json!(p.value)))
+            .collect();
+        json!({
+            "problem": self.name,
+            "seed": self.seed,
+            "f_exact": self.exact,
+            "optimum": self.optimum,
+            "gap": self.gap(),
+            "f_interval": [self.learned.interval.lower, self.learned.interval.upper],
+            "parameters": parameters,
+            "points": self.learned.num_points,
+            "evaluations": self.learned.evaluations.len(),
+            "gradients": self.learned.work.total(),
+            "seconds": self.seconds,
+            "termination": format!("{:?}", self.learned.termination),
+        })
+    }
+}
+
+/// The median and the worst gap over all data sets.
+fn summarise(problem: Problem, rows: &[Row], out: &mut dyn Write) -> Result<()> {
+    let prefix = match problem {
+        Problem::One => "1 ",
+        Problem::Three => "3 ",
+        Problem::Sampling => "64 ",
+        Problem::Photographs => "25 ",
+    };
+    let mut gaps: Vec<f64> = (rows.iter())
+        .filter(|row| row.name.starts_with(prefix))
+        .map(|row| 100.0 * row.gap())
+        .collect();
+    gaps.sort_by(f64::total_cmp);
+    if let [.., worst] = gaps[..]
+        && gaps.len() > 1
+    {
+        let median = gaps[gaps.len() / 2];
+        writeln!(out, "gap: median {median:.5} %, worst {worst:.5} %")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The paper's learning problems, with the authors' data or data made the same way.
+
+use std::path::Path;
+
+use anyhow::Result;
+use bilevel::{
+    Choice, ConditionNumber, FourierWeights, LearningProblem, Loss, Pair, Residuals, RootL1, Scale,
+    Setup, TvChoices, TvDenoising,
+};
+use bilevel_cli::picture::{self, Colour};
+use imaging::Grid;
+
+use crate::authors::{self, Example, LegacyRandom};
+
+fn pairs(examples: Vec<Example>, grid: Grid) -> Vec<Pair> {
+    let pair = |(truth, data)| Pair { grid, truth, data };
+    examples.into_iter().map(pair).collect()
+}
+
+fn sum(residuals: Residuals) -> Setup {
+    Setup {
+        loss: Loss {
+            scale: Scale::Sum,
+            residuals,
+        },
+        ..Setup::default()
+    }
+}
+
+/// `$\alpha$` of 1D denoising.
+pub(super) fn one(
+    seed: u32,
+    start: f64,
+    residuals: Residuals,
+) -> Result<LearningProblem<TvDenoising>> {
+    let choices = TvChoices {
+        alpha: Choice::Learned {
+            start,
+            lower: -7.0,
+            upper: 7.0,
+        },
+        nu: Choice::Fixed(1e-3),
+        xi: Choice::Fixed(1e-3),
+    };
+    let pairs = pairs(authors::denoising(seed, 10), Grid::line(256));
+    let model = TvDenoising { choices };
+    Ok(LearningProblem::new(model, pairs, sum(residuals))?)
+}
+
+/// `$\alpha$`, `$\nu$` and `$\xi$` of 1D denoising, `$\beta = 10^{-6}$`.
+pub(super) fn three(seed: u32, residuals: Residuals) -> Result<LearningProblem<TvDenoising>> {
+    three_with(seed, residuals, TvChoices::default())
+}
+
+/// The same with other choices of what is learned.
+pub(super) fn three_with(
+    seed: u32,
+    residuals: Residuals,
+    choices: TvChoices,
+) -> Result<LearningProblem<TvDenoising>> {
+    let setup = Setup {
+        penalties: vec![Box::new(ConditionNumber { weight: 1e-6 })],
+        ..sum(residuals)
+    };
+    let pairs = pairs(authors::denoising(seed, 20), Grid::line(256));
+    Ok(LearningProblem::new(TvDenoising { choices }, pairs, setup)?)
+}
+
+/// 64 sampling weights, `$\beta = 0.1$`.
+pub(super) fn sampling(
+    seed: u32,
+    start: f64,
+    residuals: Residuals,
+) -> Result<LearningProblem<FourierWeights>> {
+    let setup = Setup {
+        penalties: vec![Box::new(RootL1 { weight: 0.1 })],
+        ..sum(residuals)
+    };
+    let pairs = pairs(authors::sampling(seed), Grid::line(64).complex());
+    let model = FourierWeights::new(64, FourierWeights::TV, start)?;
+    Ok(LearningProblem::new(model, pairs, setup)?)
+}
+
+/// `$\alpha$`, `$\nu$` and `$\xi$` for the centres of 25 photographs with noise 0.1.
+pub(super) fn photographs(
+    folder: &Path,
+    residuals: Residuals,
+) -> Result<LearningProblem<TvDenoising>> {
+    let mut random = LegacyRandom::new(0);
+    let mut pairs = Vec::new();
+    for number in 1..=25 {
+        let path = folder.join(format!("kodim{number:02}.png"));
+        let photograph = picture::read(&path, Colour::Luminance)?.crop_centre(256);
+        let grid = Grid::image(photograph.height, photograph.width);
+        for truth in photograph.channels {
+            let data = random.noisy(&truth, 0.1);
+            pairs.push(Pair { grid, truth, data });
+        }
+    }
+    Ok(LearningProblem::new(
+        TvDenoising::default(),
+        pairs,
+        sum(residuals),
+    )?)
+}

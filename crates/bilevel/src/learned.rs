@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use dfo_ls::{
-    EvalRecord, Iteration, Jacobian, ObjectiveInterval, Options, Purpose, Report, Termination,
-    drive,
+    Accuracy, EvalRecord, Iteration, Jacobian, ObjectiveInterval, Options, Purpose, Report,
+    Termination, drive,
 };
 
 use crate::error::ProblemError;
@@ -54,8 +54,9 @@ pub struct LearnedParameter {
     pub theta: f64,
     /// Which bound it has reached, if any.
     pub at: Option<Bound>,
-    /// By what share the objective changes if `$\theta$` moves by a tenth of its range, as the solver's last model has it. `None` if
-    /// there was no complete model, or the objective is zero.
+    /// By what share the objective changes at most if `$\theta$` moves by a tenth of its range, up or down: certain, from
+    /// evaluations there (not part of the work or the history). With more than ten parameters it is what the solver's last model
+    /// says. `None` if it is not known, or the objective is zero.
     pub influence: Option<f64>,
     /// Its name, map and bounds.
     pub parameter: Parameter,
@@ -77,7 +78,8 @@ pub enum Bound {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct FlatDirection {
-    /// By what share the objective changes over a step of a tenth of the parameters' ranges.
+    /// By what share the objective changes over a step of a tenth of the parameters' ranges, as the solver's last model has it.
+    /// The model is good near the learned parameters; farther away it is a guess.
     pub influence: f64,
     /// The direction, of length one, in units of the parameters' ranges and in their order.
     pub direction: Vec<f64>,
@@ -154,6 +156,10 @@ pub fn learning_options() -> Options {
 pub(crate) const NEGLIGIBLE: f64 = 1e-3;
 /// A parameter this close to a bound, as a share of its range, is on it.
 const ON_BOUND: f64 = 1e-6;
+/// Of more parameters the influence is taken from the solver's model.
+const MAX_COMPUTED: usize = 10;
+/// The objective is computed to within this share of it, to see how it changes.
+const INFLUENCE_ERROR: f64 = 1e-4;
 /// What counts as a step, as a share of a parameter's range.
 const STEP: f64 = 0.1;
 
@@ -182,17 +188,13 @@ impl<M: LowerLevel> LearningProblem<M> {
 
     /// What the report of a solver says about this problem.
     pub fn learned(&self, report: Report) -> Learned {
-        let influences = report.jacobian.as_ref().map(|jacobian| {
-            let residuals = &report.residuals;
-            self.influences(jacobian, residuals, report.objective)
-        });
+        let influences = self.influences(&report);
         let parameters = (self.parameters.iter().zip(&report.theta).enumerate())
             .map(|(j, (parameter, &theta))| LearnedParameter {
                 value: parameter.value(theta),
                 theta,
                 at: bound_reached(parameter, theta),
-                influence: (influences.as_ref().map(|influences| influences[j]))
-                    .filter(|influence| influence.is_finite()),
+                influence: influences[j].filter(|influence| influence.is_finite()),
                 parameter: parameter.clone(),
             })
             .collect();
@@ -219,15 +221,49 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.parameters.iter().map(range).collect()
     }
 
+    /// By what share the objective changes over a step in each parameter.
+    fn influences(&self, report: &Report) -> Vec<Option<f64>> {
+        let count = self.parameters.len();
+        if count > MAX_COMPUTED {
+            return report.jacobian.as_ref().map_or_else(
+                || vec![None; count],
+                |jacobian| self.modelled_influences(jacobian, &report.residuals, report.objective),
+            );
+        }
+        let steps = self.steps();
+        let error = INFLUENCE_ERROR * report.objective;
+        let target = Accuracy::for_objective_error(report.objective, error);
+        let influence = |j: usize| -> Option<f64> {
+            let bounds = &self.parameters[j];
+            let mut largest = 0.0_f64;
+            for step in [-steps[j], steps[j]] {
+                let mut theta = report.theta.clone();
+                theta[j] = (theta[j] + step).clamp(bounds.lower, bounds.upper);
+                let there = self.interval_at(&theta, target)?;
+                let change = (there.upper - report.interval.lower)
+                    .abs()
+                    .max((there.lower - report.interval.upper).abs());
+                largest = largest.max(share(change, report.objective));
+            }
+            Some(largest)
+        };
+        (0..count).map(influence).collect()
+    }
+
     /// `$(2|r^\top J_j| h + \|J_j\|^2 h^2)/f$` for a step `$h$` in each parameter.
-    fn influences(&self, jacobian: &Jacobian, residuals: &[f64], objective: f64) -> Vec<f64> {
+    fn modelled_influences(
+        &self,
+        jacobian: &Jacobian,
+        residuals: &[f64],
+        objective: f64,
+    ) -> Vec<Option<f64>> {
         let steps = self.steps();
         let influence = |j: usize| {
             let column = jacobian.column(j);
             let slope: f64 = column.iter().zip(residuals).map(|(a, b)| a * b).sum();
             let square: f64 = column.iter().map(|a| a * a).sum();
             let h = steps[j];
-            share(2.0 * slope.abs() * h + square * h * h, objective)
+            Some(share(2.0 * slope.abs() * h + square * h * h, objective))
         };
         (0..steps.len()).map(influence).collect()
     }

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use dfo_ls::{Accuracy, EvalError, Evaluated, Job, ResidualOracle, Start};
-use lowlevel::{Solved, Solver, State, StronglyConvex};
+use dfo_ls::{Accuracy, EvalError, Evaluated, Job, ObjectiveInterval, ResidualOracle, Start};
+use lowlevel::{Solved, Solver, State, Stop, StronglyConvex};
 
 use crate::lower::LowerLevel;
 use crate::penalty::Place;
@@ -57,6 +57,9 @@ impl From<Reconstructions> for u64 {
     }
 }
 
+/// Reconstructions that are made for information only give up after so many iterations.
+const MAX_ITERATIONS: u64 = 20_000;
+
 /// One reconstruction of one pair.
 struct Part {
     state: State,
@@ -65,10 +68,23 @@ struct Part {
 }
 
 impl<M: LowerLevel> LearningProblem<M> {
+    /// Reconstructs one pair. A model that panics has failed.
     fn solve(
         &self,
         values: &[f64],
-        target: Accuracy,
+        stop: Stop,
+        start: &Start<Reconstructions>,
+        index: usize,
+    ) -> Result<Part, String> {
+        let solve = || self.solve_unguarded(values, stop, start, index);
+        catch_unwind(AssertUnwindSafe(solve))
+            .unwrap_or_else(|_| Err("the model panicked".to_owned()))
+    }
+
+    fn solve_unguarded(
+        &self,
+        values: &[f64],
+        stop: Stop,
         start: &Start<Reconstructions>,
         index: usize,
     ) -> Result<Part, String> {
@@ -88,7 +104,6 @@ impl<M: LowerLevel> LearningProblem<M> {
             method: self.setup.method,
             ..Solver::default()
         };
-        let stop = self.stop(target, index);
         let solved = solver
             .refine(&objective, stop, &mut state, &mut objective.scratch())
             .map_err(|error| error.to_string())?;
@@ -98,6 +113,25 @@ impl<M: LowerLevel> LearningProblem<M> {
             state,
             solved,
             condition_number: objective.curvature().condition_number(),
+        })
+    }
+
+    /// Where the objective at `theta` lies, as accurately as `target` if that takes a reasonable number of iterations.
+    pub(crate) fn interval_at(&self, theta: &[f64], target: Accuracy) -> Option<ObjectiveInterval> {
+        let values = self.values(theta);
+        let parts = for_each(self.pairs.len(), |index| {
+            let stop = Stop::accuracy(self.layout.share(target, index));
+            let stop = stop.with_max_iterations(MAX_ITERATIONS);
+            self.solve(&values, stop, &Start::Cold, index)
+        });
+        let mut residuals = vec![0.0; self.num_residuals()];
+        let evaluated = self.assemble(0, theta, parts, &mut residuals).ok()?;
+        let square = residuals.iter().map(|r| r * r).sum();
+        let regularizer = (self.setup.regularizer.as_ref()).map_or(0.0, |h| h.value(theta));
+        let interval = evaluated.achieved.objective_interval(square);
+        Some(ObjectiveInterval {
+            lower: interval.lower + regularizer,
+            upper: interval.upper + regularizer,
         })
     }
 
@@ -168,9 +202,9 @@ impl<M: LowerLevel> ResidualOracle for LearningProblem<M> {
             .collect();
         let solve = |task: usize| {
             let (job, values) = &tasks[task / num_pairs];
-            let solve = || problem.solve(values, job.target(), job.start(), task % num_pairs);
-            catch_unwind(AssertUnwindSafe(solve))
-                .unwrap_or_else(|_| Err("the model panicked".to_owned()))
+            let pair = task % num_pairs;
+            let stop = problem.stop(job.target(), pair);
+            problem.solve(values, stop, job.start(), pair)
         };
         let mut parts = for_each(tasks.len() * num_pairs, solve).into_iter();
         let first = problem.next_number;

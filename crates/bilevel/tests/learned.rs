@@ -72,6 +72,32 @@ fn scores_agree_with_the_objective() {
     assert!((again.expect("no penalty") * 256.0 / learned.objective - 1.0).abs() < 1e-12);
 }
 
+/// The influence of a parameter is what the objective does a tenth of its range away, on the worse side.
+#[test]
+fn influences_are_true() {
+    let learned = learn(Setup::default());
+    let problem =
+        LearningProblem::new(TvDenoising::default(), pairs(4, 1), Setup::default()).expect("valid");
+    let objective = |theta: &[f64]| {
+        let scores = problem.scores(&problem.values(theta), problem.pairs());
+        let mse = scores.iter().map(|score| score.after.expect("an image").mse);
+        256.0 * mse.sum::<f64>() / 4.0
+    };
+    let here = objective(&learned.theta());
+    for (j, p) in learned.parameters.iter().enumerate() {
+        let change = |step: f64| {
+            let mut theta = learned.theta();
+            let range = p.parameter.upper - p.parameter.lower;
+            theta[j] = (theta[j] + step * range).clamp(p.parameter.lower, p.parameter.upper);
+            (objective(&theta) / here - 1.0).abs()
+        };
+        let worse = change(0.1).max(change(-0.1));
+        let influence = p.influence.expect("evaluated");
+        // scores are only as accurate as pictures need
+        assert!((influence / worse - 1.0).abs() < 0.05 || (influence - worse).abs() < 0.01);
+    }
+}
+
 /// Without regularisation nothing is learned but that none is needed.
 #[test]
 fn bounds_that_are_hit_are_named() {

@@ -13,6 +13,8 @@ const SMALL_ENTRY: f64 = 0.15;
 const ALONE: f64 = 0.95;
 /// What counts as a step, as a share of a parameter's range.
 const STEP: f64 = 0.1;
+/// How far the solver's model is trusted, likewise.
+const SMALL_STEP: f64 = 0.01;
 /// With more parameters, the table has to do.
 const MAX_LISTED: usize = 8;
 /// The flattest directions say enough.
@@ -129,28 +131,17 @@ fn position(p: &LearnedParameter, converged: bool) -> Option<Finding> {
     })
 }
 
-/// What a change that a person can imagine does to the objective, as a bound from the solver's model.
+/// What a change that a person can imagine does to the objective.
 fn insensitive(p: &LearnedParameter) -> String {
-    let influence = p.influence.unwrap_or(f64::INFINITY);
     let step = STEP * (p.parameter.upper - p.parameter.lower);
-    let (change, share) = match p.parameter.map {
-        // one decade, in steps; the change of the model is linear and square in it
-        Map::Log10 => ("changing it tenfold", (1.0 / step).max(1.0 / (step * step))),
-        _ => ("moving it by a tenth of its range", 1.0),
+    let change = match p.parameter.map {
+        Map::Log10 => format!("by a factor of {}", number(10_f64.powf(step))),
+        _ => "by a tenth of its range".to_owned(),
     };
     format!(
-        "{change} changes the objective by {}",
-        at_most(influence * share)
+        "changing it {change} changes the objective by less than {}",
+        percent(NEGLIGIBLE)
     )
-}
-
-/// A small share, or about which one.
-fn at_most(share: f64) -> String {
-    if share < NEGLIGIBLE {
-        format!("less than {}", percent(NEGLIGIBLE))
-    } else {
-        format!("about {}", percent(share))
-    }
 }
 
 /// Several parameters that matter, but of which only a combination does.
@@ -179,33 +170,32 @@ fn trade(learned: &Learned, flat: &FlatDirection) -> Option<Finding> {
     if moved.len() > MAX_LISTED {
         let num_more = whole(length(&names[3..]));
         return Some(Finding::note(format!(
-            "{} and {num_more} others can be traded against each other: together they hardly change the objective.",
+            "{} and {num_more} others can be traded against each other: near these values, moving them together hardly changes the objective.",
             names[..3].join(", ")
         )));
     }
     let steps: Vec<String> = moved.iter().map(|(p, entry)| change(p, *entry)).collect();
     Some(Finding::note(format!(
-        "{} can be traded against each other: {} changes the objective by {}.",
+        "{} can be traded against each other: near these values, {} hardly changes the objective.",
         listed(&names),
-        steps.join(" with "),
-        at_most(flat.influence)
+        steps.join(" with ")
     )))
 }
 
 /// A move along a direction, in words.
 fn change(p: &LearnedParameter, entry: f64) -> String {
-    let step = entry * STEP * (p.parameter.upper - p.parameter.lower);
+    let step = entry * SMALL_STEP * (p.parameter.upper - p.parameter.lower);
     let name = &p.parameter.name;
     match (p.parameter.map, step > 0.0) {
         (Map::Log10, true) => format!("{name} times {}", number(10_f64.powf(step))),
         (Map::Log10, false) => format!("{name} divided by {}", number(10_f64.powf(-step))),
         (_, true) => format!(
             "{name} raised by {} of its range",
-            percent(entry.abs() * STEP)
+            percent(entry.abs() * SMALL_STEP)
         ),
         (_, false) => format!(
             "{name} lowered by {} of its range",
-            percent(entry.abs() * STEP)
+            percent(entry.abs() * SMALL_STEP)
         ),
     }
 }

@@ -103,8 +103,8 @@ fn parameters(parameters: &[LearnedParameter]) -> String {
         false => "",
     };
     let note = format!(
-        "<p class=\"soft\">The ring is where learning began. Influence: by what share the objective changes, according to the last \
-         model, if a parameter moves by a tenth of the way between its bounds.{odds}</p>\n"
+        "<p class=\"soft\">The ring is where learning began. Influence: by what share the objective changes at most if a \
+         parameter moves by a tenth of the way between its bounds, up or down.{odds}</p>\n"
     );
     let both = table + &note;
     if parameters.len() <= MAX_UNFOLDED {
@@ -141,7 +141,7 @@ fn row(p: &LearnedParameter) -> Vec<String> {
     ]
 }
 
-/// Far from the point, a model only says that much.
+/// Beyond, it is enough to know that it matters.
 fn influence(share: f64) -> String {
     if share <= 1.0 {
         percent(share)

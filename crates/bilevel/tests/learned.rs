@@ -80,7 +80,9 @@ fn influences_are_true() {
         LearningProblem::new(TvDenoising::default(), pairs(4, 1), Setup::default()).expect("valid");
     let objective = |theta: &[f64]| {
         let scores = problem.scores(&problem.values(theta), problem.pairs());
-        let mse = scores.iter().map(|score| score.after.expect("an image").mse);
+        let mse = scores
+            .iter()
+            .map(|score| score.after.expect("an image").mse);
         256.0 * mse.sum::<f64>() / 4.0
     };
     let here = objective(&learned.theta());

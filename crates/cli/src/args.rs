@@ -48,7 +48,7 @@ pub struct Shared {
     /// Write results to standard output as JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// Show no progress
+    /// Show nothing but errors
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// How many threads [default: one for each processor]
@@ -95,7 +95,7 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// The directory of the run
     pub run: PathBuf,
-    /// Try so many more parameters, also if the run had finished
+    /// Try so many more parameters, also if those of the run are spent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub evaluations: Option<u64>,
 }

@@ -158,7 +158,13 @@ fn work(
     };
     progress.clear();
     let learned = match outcome? {
-        Outcome::Finished(learned) | Outcome::WasFinished(learned) => learned,
+        Outcome::Finished(learned) => learned,
+        Outcome::WasFinished(learned) => {
+            if !shared.quiet && evaluations.is_some() {
+                say("bilevel: the run has converged: more evaluations would change nothing");
+            }
+            learned
+        }
         Outcome::Left => return Ok(()),
     };
     let made = page::make(&dir)?;
@@ -166,7 +172,7 @@ fn work(
     if !shared.json && !shared.quiet {
         let mut out = io::stdout().lock();
         // nobody may be left to read it
-        let _ = summary::write(&mut out, &learned, &dir);
+        let _ = summary::write(&mut out, &learned, &config.model.fixed);
         for finding in findings(&learned, config.objective.scale) {
             let _ = writeln!(out, "- {}", finding.text);
         }

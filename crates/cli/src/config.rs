@@ -61,8 +61,8 @@ pub struct DataConfig {
     pub noise: Option<f64>,
     /// Of built-in images and of noise.
     pub seed: u64,
-    /// What becomes of colours.
-    pub colour: Colour,
+    /// What becomes of colours; `None`: all channels beside `noisy`, where each has noise of its own, otherwise luminance.
+    pub colour: Option<Colour>,
     /// Only the middle of each picture, so many rows and columns.
     pub crop: Option<usize>,
     /// At most so many images.
@@ -210,7 +210,7 @@ impl Default for DataConfig {
             noisy: None,
             noise: None,
             seed: 1,
-            colour: Colour::default(),
+            colour: None,
             crop: None,
             count: None,
             size: 128,

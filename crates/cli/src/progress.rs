@@ -136,7 +136,7 @@ impl Progress {
         bar.set_length(moment.max_points.unwrap_or(moment.num_points));
         bar.set_position(moment.num_points);
         bar.set_prefix(left.map_or_else(String::new, |left| {
-            format!(", at most {} left", duration(left))
+            format!(", about {} left", duration(left))
         }));
         bar.set_message(text::describe(moment));
     }
@@ -157,7 +157,7 @@ impl Progress {
             .map_or_else(String::new, |max| format!("/{max}"));
         let left = self.seconds_left(moment);
         let left = left.map_or_else(String::new, |left| {
-            format!(", at most {} left", duration(left))
+            format!(", about {} left", duration(left))
         });
         // nobody may be left to read it
         let _ = writeln!(

@@ -1,22 +1,27 @@
 //! What was learned, in words.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use bilevel::{Bound, Learned, Quality, Score};
-use dfo_ls::{Limit, Termination};
 
+use crate::config::Values;
 use crate::progress::{amount, significant, with_error};
 
 /// More parameters than this are counted, not listed.
 const LISTED: usize = 20;
 
-/// Writes the summary of a run in `dir`.
+/// Writes what was learned, beside which parameters were `fixed`.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: &mut impl Write, learned: &Learned, dir: &Path) -> io::Result<()> {
+pub fn write(out: &mut impl Write, learned: &Learned, fixed: &Values) -> io::Result<()> {
     write_parameters(out, learned)?;
+    if !fixed.is_empty() {
+        let fixed = fixed
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
+        writeln!(out, "fixed: {}", fixed.collect::<Vec<_>>().join(", "))?;
+    }
     let lower = learned.objective - learned.interval.lower;
     let upper = learned.interval.upper - learned.objective;
     writeln!(
@@ -24,22 +29,13 @@ pub fn write(out: &mut impl Write, learned: &Learned, dir: &Path) -> io::Result<
         "objective: {}",
         with_error(learned.objective, lower.max(upper))
     )?;
-    if learned.interval.upper.is_finite() {
-        writeln!(
-            out,
-            "  with exact reconstructions it is certainly between {} and {}",
-            significant(learned.interval.lower, 8),
-            significant(learned.interval.upper, 8)
-        )?;
-    } else {
-        writeln!(out, "  how exact that is was not asked for")?;
-    }
     write_quality(out, "training images", &learned.training)?;
     write_quality(out, "held-out images", &learned.validation)?;
     let work = learned.work;
     writeln!(
         out,
-        "work: {} points, {} evaluations, {} gradients ({} first points, {} steps, {} geometry, {} sharpening)",
+        "work: {} points, {} evaluations, {} gradients ({} at the start and around it, {} for steps, {} to improve the model, {} to make \
+         known points more accurate)",
         learned.num_points,
         learned.evaluations.len(),
         amount(work.total()),
@@ -47,20 +43,6 @@ pub fn write(out: &mut impl Write, learned: &Learned, dir: &Path) -> io::Result<
         amount(work.trial),
         amount(work.geometry),
         amount(work.sharpen)
-    )?;
-    writeln!(out, "ended because {}", reason(&learned.termination))?;
-    if can_go_on(&learned.termination) {
-        writeln!(
-            out,
-            "to go on: bilevel resume {} --evaluations N",
-            dir.display()
-        )?;
-    }
-    writeln!(
-        out,
-        "everything is in {}: bilevel report {}",
-        dir.display(),
-        dir.display()
     )
 }
 
@@ -125,38 +107,6 @@ pub(crate) fn mean_psnr(scores: &[Score]) -> (Option<f64>, Option<f64>) {
     (mean(|score| score.before), mean(|score| score.after))
 }
 
-/// Whether more budget would help.
-const fn can_go_on(termination: &Termination) -> bool {
-    matches!(
-        termination,
-        Termination::Exhausted(_) | Termination::Stopped
-    )
-}
-
-/// Why a run ended, as the end of a sentence.
-#[must_use]
-pub fn reason(termination: &Termination) -> String {
-    let text = match termination {
-        Termination::RadiusReached => "the parameters are as close to the best as was asked for",
-        Termination::TargetReached => "the objective is as low as was asked for",
-        Termination::NoiseReached => "all points are equal up to the noise level",
-        Termination::RestartsExhausted => "starting again found nothing better",
-        Termination::Slow => "progress became slow",
-        Termination::Exhausted(Limit::Points) => "the budget of points is spent",
-        Termination::Exhausted(Limit::Evaluations) => "the budget of evaluations is spent",
-        Termination::Exhausted(Limit::Work) => "the budget of gradients is spent",
-        Termination::Exhausted(Limit::Time) => "the time is up",
-        Termination::Blocked => {
-            "better parameters could not be evaluated: bounds that exclude them help"
-        }
-        Termination::AccuracyFloor { .. } => "reconstructions cannot be computed more accurately",
-        Termination::Stopped => "it was stopped",
-        Termination::OracleFailed { reason } => return format!("evaluations failed: {reason}"),
-        other => return format!("of {other:?}"),
-    };
-    text.to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,17 +133,16 @@ mod tests {
             .and_then(|mut problem| problem.learn(options))
             .unwrap();
         let mut text = Vec::new();
-        write(&mut text, &learned, Path::new("runs")).unwrap();
+        let fixed = Values::from([("nu".to_owned(), 1e-3)]);
+        write(&mut text, &learned, &fixed).unwrap();
         let text = String::from_utf8(text).unwrap();
         for part in [
             "  alpha = ",
-            "certainly between",
+            "fixed: nu = 0.001",
+            "objective: ",
             "PSNR of 2 training images: ",
             "PSNR of 1 held-out images: ",
             "work: 8 points, ",
-            "the budget of points is spent",
-            "to go on: bilevel resume runs --evaluations N",
-            "bilevel report runs",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }

@@ -61,7 +61,7 @@ pub struct LearnArgs {
     /// Of built-in images and of noise [default: 1]
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub seed: Option<u64>,
-    /// What becomes of colours [default: luminance]
+    /// What becomes of colours [default: channels beside --noisy, else luminance]
     #[arg(long, help_heading = "Data", value_parser = words([("luminance", Colour::Luminance), ("channels", Colour::Channels)]))]
     pub colour: Option<Colour>,
     /// Only N rows and columns in the middle of each picture
@@ -79,10 +79,10 @@ pub struct LearnArgs {
     /// Other images that judge what was learned
     #[arg(long, value_name = "PATH", help_heading = "Data")]
     pub validation: Option<PathBuf>,
-    /// The blur: a .npy file with two axes (deblur)
+    /// The blur: a .npy file with two axes, its origin in the middle; it wraps around at the borders (deblur)
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub kernel: Option<PathBuf>,
-    /// A picture that is white where pixels were measured (inpaint)
+    /// A picture that is white (0.5 or more) where pixels were measured (inpaint)
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub mask: Option<PathBuf>,
 
@@ -150,7 +150,7 @@ pub struct LearnArgs {
     /// A reconstruction gives up after N iterations [default: never]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub max_iterations: Option<u64>,
-    /// The run ends when steps are so small, as a share of the range between bounds [default: 1e-8]
+    /// The run ends when steps are so small, as a share of the range between bounds [default: 1e-4]
     #[arg(
         long,
         value_name = "RADIUS",
@@ -214,6 +214,21 @@ impl LearnArgs {
         self.set_data(&mut config);
         self.set_model(&mut config);
         self.set_rest(&mut config);
+        if self.print_config {
+            // a file to fill in needs no kernel yet
+            match config.task {
+                TaskKind::Deblur => {
+                    config
+                        .data
+                        .kernel
+                        .get_or_insert_with(|| "kernel.npy".into());
+                }
+                TaskKind::Inpaint => {
+                    config.data.mask.get_or_insert_with(|| "mask.png".into());
+                }
+                TaskKind::Denoise | TaskKind::Sampling => {}
+            }
+        }
         Ok(config.resolve()?)
     }
 
@@ -230,7 +245,7 @@ impl LearnArgs {
         set_option(&mut data.noisy, self.noisy.as_ref());
         set_option(&mut data.noise, self.noise.as_ref());
         set(&mut data.seed, self.seed.as_ref());
-        set(&mut data.colour, self.colour.as_ref());
+        set_option(&mut data.colour, self.colour.as_ref());
         set_option(&mut data.crop, self.crop.as_ref());
         set_option(&mut data.count, self.count.as_ref());
         set(&mut data.size, self.size.as_ref());

@@ -1,6 +1,6 @@
 //! The checks of settings, before anything is read.
 
-use super::{Colour, Config, ConfigError, Setting, TaskKind, Values};
+use super::{Config, ConfigError, Setting, TaskKind, Values};
 
 /// The names of parameters.
 pub(super) fn names(config: &Config) -> Result<(), ConfigError> {
@@ -221,7 +221,7 @@ fn task(config: &Config) -> Result<(), ConfigError> {
         if data.crop.is_some() {
             return Err(config.refused(Setting::CROP, "pictures"));
         }
-        if data.colour != Colour::default() {
+        if data.colour.is_some() {
             return Err(config.refused(Setting::COLOUR, "pictures"));
         }
     } else if config.objective.l1 != 0.0 {

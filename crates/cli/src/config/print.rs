@@ -126,8 +126,9 @@ impl Config {
         let comment = "Of built-in images and of noise.";
         lines.whole(comment, "seed", Some(data.seed), "");
         if !self.has_signals() {
-            let comment = "Colours: luminance, or all channels, each as a picture of its own.";
-            lines.word(comment, "colour", data.colour);
+            let comment = "Colours: luminance, or channels, each as a picture of its own.";
+            let colour = data.colour.and_then(|colour| Value::try_from(colour).ok());
+            lines.entry(comment, "colour", colour, "\"luminance\"");
             let comment = "Only so many rows and columns in the middle of each picture.";
             lines.size(comment, "crop", data.crop, "256");
         }
@@ -144,11 +145,11 @@ impl Config {
         };
         lines.path(comment, "validation", data.validation.as_ref(), example);
         if self.task == TaskKind::Deblur {
-            let comment = "The blur: a .npy file with two axes, its origin in the middle.";
+            let comment = "The blur: a .npy file with two axes, its origin in the middle (rows / 2, columns / 2). It wraps around at the borders.";
             lines.path(comment, "kernel", data.kernel.as_ref(), "\"kernel.npy\"");
         }
         if self.task == TaskKind::Inpaint {
-            let comment = "A picture that is white where pixels were measured.";
+            let comment = "A picture that is white (0.5 or more) where pixels were measured.";
             lines.path(comment, "mask", data.mask.as_ref(), "\"mask.png\"");
         }
     }

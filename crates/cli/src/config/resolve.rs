@@ -2,7 +2,7 @@
 
 use bilevel::FourierWeights;
 
-use super::{Config, ConfigError, L1Kind, Setting, TaskKind, Values, check};
+use super::{Colour, Config, ConfigError, L1Kind, Setting, TaskKind, Values, check};
 
 /// How many built-in images there are where nothing is said.
 const BUILT_IN: usize = 10;
@@ -28,6 +28,13 @@ impl Config {
         let task = self.task;
         if self.data.noisy.is_none() {
             self.data.noise.get_or_insert(task.noise());
+        }
+        if !self.has_signals() {
+            let colour = match self.data.noisy {
+                Some(_) => Colour::Channels,
+                None => Colour::Luminance,
+            };
+            self.data.colour.get_or_insert(colour);
         }
         if self.data.images.is_none() {
             self.data.count.get_or_insert(BUILT_IN);

@@ -76,7 +76,7 @@ fn what_is_printed_is_read_back() {
         images: Some("a folder/with \"quotes\" and é".into()),
         noise: Some(1.0 / 3.0),
         seed: 7,
-        colour: Colour::Channels,
+        colour: Some(Colour::Channels),
         crop: Some(255),
         count: Some(4),
         size: 17,

@@ -12,12 +12,21 @@ const WORTH: f64 = 1e-3;
 /// An objective known to this share is not known better because of rounding, not for want of iterations.
 const ROUNDING: f64 = 1e-6;
 
+/// An objective that is known to no better than this share decides nothing.
+const UNRELIABLE: f64 = 0.5;
+
 /// Why learning ended.
 pub(super) fn finding(learned: &Learned) -> Finding {
     let because = |text: &str| format!("Learning ended because {text}");
     let done = |text: &str| Finding::good(because(&format!("{text}: done.")));
     match &learned.termination {
-        Termination::RadiusReached => done("the trust region became smaller than its final radius"),
+        Termination::RadiusReached if uncertainty(learned) > UNRELIABLE => {
+            Finding::warning(because(
+                "steps became as small as was asked for, but reconstructions were too inaccurate to tell good parameters from bad ones. \
+             Allow more iterations for each of them, or leave their number to the solver.",
+            ))
+        }
+        Termination::RadiusReached => done("steps became as small as was asked for"),
         Termination::TargetReached => done("the objective is certainly not larger than the target"),
         Termination::NoiseReached => {
             done("all points around the best one are equal up to the noise level")
@@ -34,8 +43,8 @@ pub(super) fn finding(learned: &Learned) -> Finding {
             done("a decision needs reconstructions that are more accurate than rounding allows")
         }
         Termination::AccuracyFloor { wanted, achieved } => Finding::warning(because(&format!(
-            "a decision needs residuals accurate to {}, and reconstructions reached only {}. More iterations for each \
-             reconstruction would help.",
+            "a decision needs residuals accurate to {}, and reconstructions reached only {}: more are limited by --max-iterations, if \
+             that is set, or by rounding.",
             number(wanted.value()),
             number(achieved.value())
         ))),
@@ -54,14 +63,14 @@ pub(super) fn finding(learned: &Learned) -> Finding {
 /// A budget was spent.
 fn exhausted(learned: &Learned, limit: Limit) -> Finding {
     let made = length(&learned.evaluations);
-    let evaluations = |used: u64| {
-        let command = format!(" (`bilevel resume RUN --evaluations {}`)", 2 * used.max(1));
-        (counted(used, "evaluation", "evaluations"), command)
+    let points = |used: u64| {
+        let command = format!(" (`bilevel resume RUN --evaluations {}`)", used.max(1));
+        (counted(used, "point", "points"), command)
     };
     let resume = " (`bilevel resume RUN` with a larger one)".to_owned();
     let (what, command) = match limit {
-        Limit::Evaluations => evaluations(made),
-        Limit::Points => evaluations(learned.num_points),
+        Limit::Evaluations => (counted(made, "evaluation", "evaluations"), resume),
+        Limit::Points => points(learned.num_points),
         Limit::Work => {
             let work = learned.work.total();
             (counted(work, "gradient", "gradients"), resume)

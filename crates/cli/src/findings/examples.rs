@@ -99,9 +99,9 @@ fn held_out(training: &[Score], validation: &[Score]) -> Option<Finding> {
     if let Some((trained, held)) = gained
         && held.is_clearly_below(&trained)
     {
-        return Some(Finding::warning(format!(
-            "Held-out images gain less than training images ({}): the parameters may fit the training images too closely. More of \
-             them would help.",
+        return Some(Finding::note(format!(
+            "Held-out images gain less than training images ({}): they are harder, or the training images are too few or too \
+             different from them.",
             compared(held, trained)
         )));
     }
@@ -120,9 +120,9 @@ fn held_out(training: &[Score], validation: &[Score]) -> Option<Finding> {
     }
     let text = compared(held, trained);
     Some(if held.is_clearly_below(&trained) {
-        Finding::warning(format!(
-            "Held-out images are reconstructed worse than training images ({text}): the parameters may fit the training images \
-             too closely. More of them would help."
+        Finding::note(format!(
+            "Held-out images are reconstructed worse than training images ({text}): they are harder, or the training images are \
+             too few or too different from them."
         ))
     } else {
         Finding::good(format!(

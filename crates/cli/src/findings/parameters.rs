@@ -37,9 +37,6 @@ pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
         return sampling(parameters);
     }
     let mut all = Vec::new();
-    if parameters.len() <= MAX_LISTED {
-        all.extend(parameters.iter().map(value));
-    }
     let converged = learned.termination.is_success();
     all.extend(parameters.iter().filter_map(|p| position(p, converged)));
     let flat = learned.flat.iter();
@@ -77,16 +74,6 @@ fn sampling(parameters: &[LearnedParameter]) -> Vec<Finding> {
             vec![Finding::good(format!("{text}{most}"))]
         }
     }
-}
-
-/// What was learned.
-fn value(p: &LearnedParameter) -> Finding {
-    let [lower, upper] = bounds(p);
-    let name = &p.parameter.name;
-    let value = number(p.value);
-    Finding::good(format!(
-        "{name} = {value} (learned between {lower} and {upper})."
-    ))
 }
 
 /// In words.

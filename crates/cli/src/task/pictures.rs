@@ -128,7 +128,7 @@ fn read(
     noisy: Option<&Path>,
     count: Option<usize>,
 ) -> Result<Vec<Image>, CliError> {
-    let (colour, crop) = (config.data.colour, config.data.crop);
+    let (colour, crop) = (config.data.colour.unwrap_or_default(), config.data.crop);
     let count = count.unwrap_or(usize::MAX);
     let name = |path: &Path| {
         let name = path.file_name().unwrap_or(path.as_os_str());
@@ -190,7 +190,7 @@ fn add(
             Some(data) => kept(family, data),
             None => {
                 // Noise of its own for each channel; without colours, that of the image.
-                let stream = match config.data.colour {
+                let stream = match config.data.colour.unwrap_or_default() {
                     picture::Colour::Luminance => index,
                     picture::Colour::Channels => MAX_CHANNELS * index + channel,
                 };

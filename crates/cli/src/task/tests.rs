@@ -121,7 +121,7 @@ fn pictures_are_read_with_their_names() {
     assert_eq!(made.training.names, ["a.png", "b.png"]);
     assert_eq!(made.training.pairs[1].grid, Grid::image(7, 9));
     settings.data.crop = Some(5);
-    settings.data.colour = Colour::Channels;
+    settings.data.colour = Some(Colour::Channels);
     let cropped = task(&settings).unwrap();
     let names = ["a.png", "b.png (red)", "b.png (green)", "b.png (blue)"];
     assert_eq!(cropped.training.names, names);

@@ -71,7 +71,7 @@ fn everything_is_there() {
         "0.0631",
         "alpha, between 1e-7 and 1e7.",
         "All 40 evaluations",
-        "trust region became smaller",
+        "steps became as small",
         "best so far",
         "asked for",
         "Held-out images (1)",

@@ -10,11 +10,11 @@ use crate::apply::{self, Applied, Failure};
 use crate::args::{Arguments, Command, LearnArgs, ResumeArgs, Shared};
 use crate::config::Config;
 use crate::error::CliError;
-use crate::findings::findings;
+use crate::findings::{Finding, findings};
 use crate::page;
 use crate::progress::{Progress, Style};
 use crate::session::{self, Interrupt, Outcome, Watch};
-use crate::store::{Saved, Store};
+use crate::store::{Saved, Store, StoreError};
 use crate::summary;
 use crate::task::{self, Family, Task};
 
@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
                 print(&serde_json::to_string_pretty(&json).map_err(CliError::Json)?);
             } else {
                 for finding in &made.findings {
-                    print(&format!("- {}", finding.text));
+                    print(&format!("- {}", for_run(finding, &args.run)));
                 }
                 print(&format!("report: {}", made.path.display()));
             }
@@ -58,8 +58,10 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
         Command::Completions { shell } => {
             let mut command = Arguments::command();
-            clap_complete::generate(*shell, &mut command, "bilevel", &mut io::stdout());
-            Ok(())
+            // into memory first: it panics when nobody is left to read it
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut command, "bilevel", &mut script);
+            deliver(&script)
         }
     }
 }
@@ -69,10 +71,13 @@ fn learn(args: &LearnArgs, shared: &Shared) -> Result<(), CliError> {
     shared.override_in(&mut config);
     let config = config.resolve()?;
     if args.print_config {
-        print(config.to_toml_with_comments().trim_end());
-        return Ok(());
+        return deliver(config.to_toml_with_comments().as_bytes());
     }
     let out = args.out.as_deref().ok_or(CliError::NoOut)?;
+    if Store::read_settings(out).is_ok() {
+        let dir = out.to_path_buf();
+        return Err(StoreError::Exists { dir }.into());
+    }
     let config = config.absolute()?;
     set_threads(config.solver.threads);
     // what cannot be used leaves nothing behind
@@ -174,7 +179,7 @@ fn work(
         // nobody may be left to read it
         let _ = summary::write(&mut out, &learned, &config.model.fixed);
         for finding in findings(&learned, config.objective.scale) {
-            let _ = writeln!(out, "- {}", finding.text);
+            let _ = writeln!(out, "- {}", for_run(&finding, &dir));
         }
         let _ = writeln!(out, "report: {}", made.path.display());
     }
@@ -222,6 +227,12 @@ fn set_threads(threads: Option<usize>) {
     }
 }
 
+/// A finding, where commands name the run.
+fn for_run(finding: &Finding, run: &Path) -> String {
+    let named = format!("bilevel resume {}", run.display());
+    finding.text.replace("bilevel resume RUN", &named)
+}
+
 fn say_applied(shared: &Shared, done: Result<&Applied, &Failure>) {
     if shared.quiet || shared.json {
         return;
@@ -251,6 +262,15 @@ fn name(path: &Path) -> String {
 /// To standard output; nobody may be left to read it.
 fn print(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{text}");
+}
+
+/// The same, where a part would be worse than nothing: says so if it cannot be written.
+fn deliver(content: &[u8]) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(content).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Output(error)),
+        _ => Ok(()),
+    }
 }
 
 /// To standard error.

@@ -1,6 +1,7 @@
 //! Why the program fails, and the number with which it ends.
 
 use std::error::Error;
+use std::io;
 use std::path::PathBuf;
 
 use bilevel::{ProblemError, ReconstructionError};
@@ -41,6 +42,9 @@ pub enum CliError {
     /// Something has no form in JSON.
     #[error("the answer cannot be written as JSON")]
     Json(#[source] serde_json::Error),
+    /// Standard output leads to where nothing can be written.
+    #[error("cannot write to standard output: make room, or send it elsewhere")]
+    Output(#[source] io::Error),
     /// The system does not let the program watch for Ctrl-C.
     #[error("Ctrl-C cannot be caught")]
     Interrupt(#[source] ctrlc::Error),
@@ -123,6 +127,8 @@ impl CliError {
         match self {
             Self::Config(_) | Self::SamePlace { .. } | Self::Accuracy { .. } | Self::NoOut => 2,
             Self::File(FileError::Extension { .. }) => 2,
+            // not the fault of what was read
+            Self::File(FileError::Write { .. }) | Self::Output(_) => 1,
             Self::File(_) | Self::Data(_) => 3,
             Self::Store(_)
             | Self::NotFinished { .. }
@@ -189,7 +195,6 @@ pub fn chain(error: &dyn Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io;
 
     #[test]
     fn causes_are_said_once() {

@@ -20,7 +20,7 @@ pub enum FileError {
         source: io::Error,
     },
     /// The system refuses to write it, or the disk is full.
-    #[error("cannot write {}", path.display())]
+    #[error("cannot write {}{}", path.display(), advice(source))]
     Write {
         /// The file.
         path: PathBuf,
@@ -179,6 +179,18 @@ impl FileError {
             | Self::Channels { path, .. }
             | Self::Extension { path, .. } => path,
         }
+    }
+}
+
+/// What to do about a file that cannot be written, as the end of a message.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => ": make its folder first",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": make room, then try again",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            ": check its permissions, or choose another place"
+        }
+        _ => "",
     }
 }
 

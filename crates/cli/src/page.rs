@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::findings::{Finding, findings};
 use crate::report::{Example, Input, html};
-use crate::session::history;
+use crate::session::{self, history};
 use crate::store::{self, Store};
 use crate::task::{self, Examples, Family};
 
@@ -45,6 +45,9 @@ pub fn make(run: &Path) -> Result<Made, CliError> {
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let saved = Store::read(run)?;
+    if let Some(saved) = &saved {
+        session::check(run, saved, &settings, task.fingerprint)?;
+    }
     let history = saved.and_then(|saved| history::parse(&saved.history).ok());
     let seconds = history.and_then(|history| history.evaluation_seconds.last().copied());
     let page = html(&Input {

@@ -14,15 +14,16 @@ mod moment;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use bilevel::{Learned, LearningProblem, LowerLevel, Pair, Reconstructions};
+use bilevel::{Learned, LearningProblem, LowerLevel, Reconstructions};
 use dfo_ls::{Budget, Engine, Job, Limit, Options, ResidualOracle, Termination};
 
 pub use error::SessionError;
 use interrupt::Place;
 pub use interrupt::{EXIT_CODE, Interrupt};
+pub use load::check;
 pub use moment::{Best, Moment};
 
-use crate::store::{Saved, Store, checksum};
+use crate::store::{Saved, Store};
 use ledger::Ledger;
 
 /// The file of a run that holds what was learned.
@@ -38,7 +39,7 @@ pub struct Task<M> {
     pub problem: LearningProblem<M>,
     /// How it is solved. A run that goes on has its own.
     pub options: Options,
-    /// Tells training images apart, see [`fingerprint`].
+    /// Tells training images apart.
     pub fingerprint: u64,
 }
 
@@ -128,22 +129,6 @@ pub fn resume<M: LowerLevel>(
         return Ok(Outcome::Left);
     }
     run.finish()
-}
-
-/// A number that tells training images, and the settings that belong to them, from others.
-#[must_use]
-pub fn fingerprint(pairs: &[Pair], settings: &str) -> u64 {
-    let mut sum = checksum(pairs.len() as u64, settings.as_bytes());
-    for Pair { grid, truth, data } in pairs {
-        sum = checksum(sum, format!("{grid:?}").as_bytes());
-        for numbers in [truth, data] {
-            sum = checksum(sum, &(numbers.len() as u64).to_le_bytes());
-            for part in numbers.chunks(4096) {
-                sum = checksum(sum, &ledger::bytes(part));
-            }
-        }
-    }
-    sum
 }
 
 /// A run under way.

@@ -2,7 +2,7 @@
 
 mod error;
 mod family;
-mod fingerprint;
+pub mod fingerprint;
 pub(crate) mod pictures;
 pub(crate) mod signals;
 #[cfg(test)]

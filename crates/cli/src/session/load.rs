@@ -1,6 +1,7 @@
 //! Loading: from the files of a run back to an engine.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use bilevel::{LearningProblem, LowerLevel, Reconstructions};
@@ -23,20 +24,7 @@ pub(super) fn load<M: LowerLevel>(
         dir: dir(),
         problem,
     };
-    let (header, rest) = postcard::take_from_bytes::<Header>(&saved.payload)
-        .map_err(|_| damaged("engine.bin is not what a run saves".to_owned()))?;
-    if header.format != FORMAT || header.version != env!("CARGO_PKG_VERSION") {
-        return Err(SessionError::OtherVersion {
-            dir: dir(),
-            found: header.version,
-        });
-    }
-    if header.settings != checksum(0, store.settings().as_bytes()) {
-        return Err(SessionError::SettingsChanged { dir: dir() });
-    }
-    if header.fingerprint != fingerprint {
-        return Err(SessionError::ImagesChanged { dir: dir() });
-    }
+    let (header, rest) = header(store.dir(), saved, store.settings(), fingerprint)?;
     let mut state: State<Reconstructions> = postcard::from_bytes(rest)
         .map_err(|_| damaged("engine.bin holds no state of the solver".to_owned()))?;
     attach(store, problem, &mut state)?;
@@ -65,6 +53,44 @@ pub(super) fn load<M: LowerLevel>(
         .map_err(|error| damaged(error.to_string()))?;
     let ledger = Ledger::loaded(header, &saved.blobs, counts.0, counts.1);
     Ok((engine, ledger))
+}
+
+/// Whether a run was made with these settings and images.
+///
+/// # Errors
+/// When it was not, or not by this version.
+pub fn check(
+    dir: &Path,
+    saved: &Saved,
+    settings: &str,
+    fingerprint: u64,
+) -> Result<(), SessionError> {
+    header(dir, saved, settings, fingerprint).map(|_| ())
+}
+
+/// The beginning of what was saved, and the rest.
+fn header<'a>(
+    dir: &Path,
+    saved: &'a Saved,
+    settings: &str,
+    fingerprint: u64,
+) -> Result<(Header, &'a [u8]), SessionError> {
+    let dir = dir.to_path_buf();
+    let Ok((header, rest)) = postcard::take_from_bytes::<Header>(&saved.payload) else {
+        let problem = "engine.bin is not what a run saves".to_owned();
+        return Err(SessionError::Damaged { dir, problem });
+    };
+    if header.format != FORMAT || header.version != env!("CARGO_PKG_VERSION") {
+        let found = header.version;
+        return Err(SessionError::OtherVersion { dir, found });
+    }
+    if header.settings != checksum(0, settings.as_bytes()) {
+        return Err(SessionError::SettingsChanged { dir });
+    }
+    if header.fingerprint != fingerprint {
+        return Err(SessionError::ImagesChanged { dir });
+    }
+    Ok((header, rest))
 }
 
 /// Gives tokens their reconstructions back; equal ones share them.

@@ -99,6 +99,9 @@ fn advice(error: &io::Error) -> &'static str {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
             ", because a file is where a directory should be: choose another place"
         }
+        io::ErrorKind::FileTooLarge => {
+            ", because files may not be so large here: raise the limit (ulimit -f), or choose another place"
+        }
         _ => "",
     }
 }

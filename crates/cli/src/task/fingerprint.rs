@@ -3,7 +3,8 @@
 use bilevel::Pair;
 
 /// Of all pairs and of whatever else belongs to them.
-pub(super) fn of(pairs: &[Pair], more: &[f64]) -> u64 {
+#[must_use]
+pub fn of(pairs: &[Pair], more: &[f64]) -> u64 {
     let mut hash = numbers(FIRST, more);
     for pair in pairs {
         let (rows, cols) = pair.grid.rows_and_cols();

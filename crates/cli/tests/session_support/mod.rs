@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bilevel::{FourierWeights, Learned, LearningProblem, LowerLevel, Pair, Setup, TvDenoising};
 use bilevel_cli::session::{self, Interrupt, Outcome, RESULT, SessionError, Task};
 use bilevel_cli::store::Store;
+use bilevel_cli::task::fingerprint;
 use dfo_ls::Options;
 use imaging::{Grid, Seed, noise, phantom};
 
@@ -82,7 +83,7 @@ pub(crate) fn budgeted(mut options: Options, max: u64) -> Options {
 /// A task; the problem's own images are what counts.
 pub(crate) fn task<M: LowerLevel>(problem: LearningProblem<M>, options: Options) -> Task<M> {
     Task {
-        fingerprint: session::fingerprint(problem.pairs(), ""),
+        fingerprint: fingerprint::of(problem.pairs(), &[]),
         problem,
         options,
     }

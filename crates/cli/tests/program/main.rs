@@ -1,0 +1,11 @@
+//! The program as users run it: its exit codes, its messages, and the files that it leaves.
+
+mod apply;
+mod bad_input;
+mod bad_run;
+mod full_disk;
+mod helpers;
+mod kinds;
+mod learn;
+mod output;
+mod resume;

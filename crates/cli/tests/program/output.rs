@@ -1,0 +1,116 @@
+//! What the program writes to standard output and standard error.
+
+use crate::helpers::Place;
+
+const LEARN: &str = "learn denoise --size 16 --count 2 --evaluations 8 --out";
+
+#[test]
+fn json_for_programs() {
+    let place = Place::new("json");
+    let ended = place.good(&format!("{LEARN} run --json"));
+    assert!(ended.err.is_empty(), "{ended:?}");
+    let events = ended.events();
+    let (last, others) = events.split_last().unwrap();
+    assert!(!others.is_empty());
+    for event in others {
+        assert_eq!(event["event"], "iteration");
+        assert_eq!(event["max_points"], 8);
+    }
+    assert_eq!(last["event"], "finished");
+    assert_eq!(last["num_points"], 8);
+    assert_eq!(last["run"], "run");
+    for name in ["alpha", "nu", "xi"] {
+        assert!(last["parameters"][name].is_f64(), "{last}");
+    }
+    let result: serde_json::Value = serde_json::from_str(&place.text("run/result.json")).unwrap();
+    assert_eq!(last["objective"], result["objective"]);
+
+    // nothing is left to do, but the answer is the same
+    let again = place.good("resume run --json").events();
+    assert_eq!(again.len(), 1);
+    assert_eq!(again[0]["event"], "finished");
+    assert_eq!(again[0]["parameters"], last["parameters"]);
+
+    let report = place.good("report run --json");
+    let report: serde_json::Value = serde_json::from_str(&report.out).unwrap();
+    assert_eq!(report["page"], "run/report.html");
+    assert!(
+        report["findings"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty())
+    );
+}
+
+#[test]
+fn errors_of_programs() {
+    let place = Place::new("json-error");
+    let args = "learn denoise --images none --out run --json";
+    let ended = place.bad(args, 3, &["bilevel: error: ", "none"]);
+    assert!(ended.out.is_empty(), "{ended:?}");
+}
+
+#[test]
+fn quiet_says_nothing() {
+    let place = Place::new("quiet");
+    place.picture("a.png", 8, 8, 0);
+    let learn = format!("{LEARN} run --quiet");
+    for args in [
+        &learn[..],
+        "resume run -q",
+        "resume run -q --evaluations 2",
+        "apply run a.png b.png -q",
+    ] {
+        let ended = place.good(args);
+        assert_eq!((&ended.out[..], &ended.err[..]), ("", ""), "{args}");
+    }
+    let ended = place.bad("resume none --quiet", 4, &["none"]);
+    assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
+}
+
+#[test]
+fn reports_say_what_was_learned() {
+    let place = Place::new("report");
+    place.good(&format!("{LEARN} run --quiet"));
+    let page = place.bytes("run/report.html");
+    let ended = place.good("report run");
+    for part in ["- alpha = ", "- xi = ", "report: run/report.html"] {
+        assert!(ended.out.contains(part), "{ended:?}");
+    }
+    assert!(ended.err.is_empty(), "{ended:?}");
+    assert!(place.bytes("run/report.html") == page);
+}
+
+#[test]
+fn help_has_examples() {
+    let place = Place::new("help");
+    for (args, parts) in [
+        ("--help", ["Examples:", "bilevel learn denoise --out run"]),
+        ("learn --help", ["Examples:", "--images photos"]),
+        ("apply --help", ["Examples:", "bilevel apply run noisy.png"]),
+        ("resume --help", ["Usage: bilevel resume", "--evaluations"]),
+    ] {
+        let ended = place.good(args);
+        for part in parts {
+            assert!(ended.out.contains(part), "{args}: {part}");
+        }
+    }
+    let version = place.good("--version").out;
+    assert_eq!(
+        version.trim(),
+        concat!("bilevel ", env!("CARGO_PKG_VERSION"))
+    );
+    place.bad("", 2, &["Usage: bilevel", "Examples:"]);
+    place.bad("lern denoise", 2, &["lern", "learn"]);
+}
+
+#[test]
+fn completions_of_shells() {
+    let place = Place::new("completions");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ended = place.good(&format!("completions {shell}"));
+        for part in ["bilevel", "print-config", "resume"] {
+            assert!(ended.out.contains(part), "{shell}: {part}");
+        }
+    }
+    place.bad("completions tcsh", 2, &["tcsh", "bash"]);
+}

@@ -94,6 +94,14 @@ pub enum ProblemError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReconstructionError {
+    /// Not one value for each parameter.
+    #[error("values has {found} entries, but the model has {expected} parameters")]
+    NumValues {
+        /// How many parameters.
+        expected: usize,
+        /// How many values.
+        found: usize,
+    },
     /// The model does not accept the parameters or the data.
     #[error("the model cannot be made: {0}")]
     Model(#[source] ModelFailure),

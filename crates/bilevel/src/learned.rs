@@ -21,7 +21,8 @@ use crate::score::Score;
 pub struct Learned {
     /// The objective there, with the reconstructions as they were computed.
     pub objective: f64,
-    /// Where the objective with exact reconstructions certainly lies.
+    /// Where the objective with exact reconstructions certainly lies. (Not so with [`dfo_ls::Options::experiments`], which take accuracy as
+    /// asked for and not as achieved.)
     pub interval: ObjectiveInterval,
     /// Why learning ended.
     pub termination: Termination,
@@ -143,8 +144,8 @@ impl Learned {
     }
 }
 
-/// Options of the solver that suit learning: the defaults, with a final radius that decides parameters to a tenth of a per cent of
-/// a decade of their range, beyond which the objective hardly changes.
+/// Options of the solver that suit learning: the defaults, but learning ends when steps are as small as `$10^{-4}$` of the parameters'
+/// ranges. Beyond that the objective hardly changes.
 #[must_use]
 pub fn learning_options() -> Options {
     let mut options = Options::default();
@@ -279,11 +280,12 @@ impl<M: LowerLevel> LearningProblem<M> {
     }
 }
 
+/// Infinite where the objective is zero and the change is not.
 fn share(change: f64, objective: f64) -> f64 {
     if change == 0.0 {
         0.0
     } else {
-        change / objective.abs().max(f64::MIN_POSITIVE)
+        change / objective.abs()
     }
 }
 
@@ -295,5 +297,33 @@ fn bound_reached(parameter: &Parameter, theta: f64) -> Option<Bound> {
         Some(Bound::Upper)
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_told_apart() {
+        let parameter = Parameter::log10("alpha", 0.0, -6.0, 4.0);
+        for (theta, expected) in [
+            (-6.0, Some(Bound::Lower)),
+            (-6.0 + 1e-6, Some(Bound::Lower)),
+            (-5.999, None),
+            (0.0, None),
+            (3.999, None),
+            (4.0 - 1e-6, Some(Bound::Upper)),
+            (4.0, Some(Bound::Upper)),
+        ] {
+            assert_eq!(bound_reached(&parameter, theta), expected, "{theta}");
+        }
+    }
+
+    #[test]
+    fn shares_of_nothing_are_infinite() {
+        assert!((share(1.0, -4.0) - 0.25).abs() < 1e-15);
+        assert!(share(0.0, 0.0).abs() < 1e-15);
+        assert!(share(1e-3, 0.0).is_infinite());
     }
 }

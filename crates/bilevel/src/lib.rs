@@ -52,7 +52,7 @@
 //!
 //! # Conventions
 //!
-//! Values of images are thought to be in `$[0, 1]$`; nothing depends on it but the PSNR. Weights are learned as their decimal logarithm.
+//! Values of images are thought to be in `$[0, 1]$`; nothing depends on it but the [`Score`]s. Weights are learned as their decimal logarithm.
 //! Work is counted in gradients of `$\Phi_\theta$`. Images and points are solved in parallel; results do not depend on the number of
 //! threads. The method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel learning*, J. Math. Imaging Vis. 63
 //! (2021); where ours differs, `docs/decisions` says why.

@@ -142,3 +142,67 @@ impl Layout {
         objective / (self.factor * self.factor) / num_samples as f64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(scale: Scale, residuals: Residuals) -> Layout {
+        Layout::new(Loss { scale, residuals }, vec![4, 12, 9], 3)
+    }
+
+    /// The errors that images are allowed make just the error that residuals are allowed.
+    #[test]
+    fn shares_use_up_the_target() {
+        for scale in [Scale::Mean, Scale::Sum] {
+            let layout = layout(scale, Residuals::Image);
+            let target = Accuracy::new(0.3).expect("positive");
+            let shares: Vec<f64> = (0..3).map(|i| layout.share(target, i).value()).collect();
+            let squares: f64 = shares.iter().map(|e| (layout.factor * e).powi(2)).sum();
+            assert!((squares.sqrt() / 0.3 - 1.0).abs() < 1e-8);
+            assert!((shares[2] / shares[0] - 1.5).abs() < 1e-8, "{shares:?}");
+
+            let x = [vec![1.0; 4], vec![2.0; 12], vec![3.0; 9]];
+            let truth = [0.5; 12];
+            let images = (x.iter().zip(0..)).map(|(x, i)| {
+                let error = layout.share(target, i);
+                (&x[..], &truth[..x.len()], error)
+            });
+            assert!(layout.write(images, &mut [0.0; 3]) <= target);
+        }
+        let any = layout(Scale::Mean, Residuals::Pixel).share(Accuracy::ANY, 0);
+        assert_eq!(any, ErrorBound::UNKNOWN);
+    }
+
+    /// Exact reconstructions do not make exact residuals.
+    #[test]
+    fn rounding_counts() {
+        for residuals in [Residuals::Image, Residuals::Pixel] {
+            let layout = Layout::new(
+                Loss {
+                    scale: Scale::Mean,
+                    residuals,
+                },
+                vec![2, 1],
+                1,
+            );
+            let exact = ErrorBound::new(0.0).expect("not negative");
+            let images = [
+                (&[0.1, 0.7][..], &[0.3, 0.2][..], exact),
+                (&[0.1], &[0.1], exact),
+            ];
+            let achieved = layout.write(images.into_iter(), &mut [0.0; 3]);
+            assert!(achieved > Accuracy::EXACT && achieved.value() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn pixels_are_kept_while_there_is_room() {
+        let auto = Residuals::Auto;
+        // 23 points of 8 bytes for each pixel
+        assert_eq!(auto.resolve(MEMORY / 184, 3), Residuals::Pixel);
+        assert_eq!(auto.resolve(MEMORY / 184 + 1, 3), Residuals::Image);
+        assert_eq!(Residuals::Pixel.resolve(usize::MAX, 3), Residuals::Pixel);
+        assert_eq!(Residuals::Image.resolve(1, 3), Residuals::Image);
+    }
+}

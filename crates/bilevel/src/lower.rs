@@ -123,7 +123,7 @@ pub struct Reconstruction {
 /// Reconstructs the unknown on `grid` from `data` with given values of the parameters: learned ones, for example.
 ///
 /// # Errors
-/// When the model does not accept values or data, or the solver fails.
+/// When there is not one value for each parameter, the model does not accept values or data, or the solver fails.
 pub fn reconstruct<M: LowerLevel>(
     model: &M,
     values: &[f64],
@@ -132,6 +132,10 @@ pub fn reconstruct<M: LowerLevel>(
     method: Method,
     stop: Stop,
 ) -> Result<Reconstruction, ReconstructionError> {
+    let (expected, found) = (model.parameters().len(), values.len());
+    if expected != found {
+        return Err(ReconstructionError::NumValues { expected, found });
+    }
     let objective = model
         .objective(values, grid, data)
         .map_err(ReconstructionError::Model)?;

@@ -173,7 +173,8 @@ impl<M: LowerLevel> LearningProblem<M> {
                 .map(|p| p.condition_number)
                 .fold(0.0, f64::max),
         };
-        self.penalty_terms(&at, &mut residuals[self.layout.len()..])?;
+        self.penalty_terms(&at, &mut residuals[self.layout.len()..])
+            .map_err(|reason| EvalError::Reject { reason, work })?;
         let states: Vec<State> = parts.into_iter().map(|part| part.state).collect();
         Ok(Evaluated {
             achieved,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dfo_ls::{Accuracy, AccuracyControl, Engine, EvalError, Options, Problem};
+use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, Problem};
 use imaging::Grid;
 use lowlevel::{Method, Stop, StronglyConvex};
 
@@ -218,7 +218,7 @@ impl<M: LowerLevel> LearningProblem<M> {
     }
 
     /// The mean square of the differences between reconstructions and truth, from the objective at `theta`: what is left of it
-    /// without penalties. `None` where a penalty cannot be computed.
+    /// without penalties. `None` where the model or a penalty cannot be computed, or nothing is left.
     #[must_use]
     pub fn mean_squared_error(&self, theta: &[f64], objective: f64) -> Option<f64> {
         let values = self.values(theta);
@@ -257,13 +257,13 @@ impl<M: LowerLevel> LearningProblem<M> {
         &self,
         at: &Place<'_>,
         mut terms: &mut [f64],
-    ) -> Result<(), EvalError> {
+    ) -> Result<(), String> {
         for penalty in &self.setup.penalties {
             let (own, rest) = terms.split_at_mut(penalty.num_terms());
             terms = rest;
             penalty.terms(at, own);
             if let Some(term) = own.iter().find(|term| !term.is_finite()) {
-                return Err(EvalError::reject(format!("a penalty is {term}")));
+                return Err(format!("a penalty is {term}"));
             }
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! How well images are reconstructed.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use imaging::{Field, Grid, quality};
 use lowlevel::{ErrorBound, Method, Stop};
 
@@ -20,6 +22,14 @@ pub struct Score {
     pub error: Option<f64>,
 }
 
+impl Score {
+    const NONE: Self = Self {
+        before: None,
+        after: None,
+        error: None,
+    };
+}
+
 /// How close an image is to the truth, for values in `$[0, 1]$`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -34,13 +44,16 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Of `x`, which should be `truth`; both on `grid`.
+    /// Of `x`, which should be `truth`; `None` unless both are finite and on `grid`.
     #[must_use]
     pub fn of(x: &[f64], truth: &[f64], grid: Grid) -> Option<Self> {
+        if x.len() != grid.len() || truth.len() != grid.len() {
+            return None;
+        }
         let square: f64 = (x.iter().zip(truth)).map(|(x, t)| (x - t) * (x - t)).sum();
         #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
         let mse = square / grid.num_samples() as f64;
-        if x.len() != truth.len() || !mse.is_finite() {
+        if !mse.is_finite() {
             return None;
         }
         let (rows, cols) = grid.rows_and_cols();
@@ -95,10 +108,15 @@ pub fn judge<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, method: Meth
 }
 
 impl<M: LowerLevel> LearningProblem<M> {
-    /// How well `pairs` are reconstructed with these values of the parameters.
+    /// How well `pairs` are reconstructed with these values of the parameters. Where the model panics, there is no reconstruction.
     #[must_use]
     pub fn scores(&self, values: &[f64], pairs: &[Pair]) -> Vec<Score> {
-        let score = |index: usize| judge(&self.model, values, &pairs[index], self.setup.method);
-        for_each(pairs.len(), |index| score(index).score)
+        let score = |index: usize| {
+            let judge = || judge(&self.model, values, &pairs[index], self.setup.method);
+            let judged = catch_unwind(AssertUnwindSafe(judge));
+            // what was learned must not be lost because of it
+            judged.map_or(Score::NONE, |judged| judged.score)
+        };
+        for_each(pairs.len(), score)
     }
 }

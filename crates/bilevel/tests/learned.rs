@@ -233,6 +233,12 @@ fn learned_parameters_apply() {
         stop,
     );
     assert!(short.is_err());
+    let few = reconstruct(&model, &[0.1], new.grid, &new.data, Method::FISTA, stop);
+    assert!(
+        few.expect_err("refused")
+            .to_string()
+            .contains("3 parameters")
+    );
 }
 
 #[cfg(feature = "serde")]

@@ -1,12 +1,14 @@
 //! Evaluations are as accurate as they say, whatever the family, the residuals and the scale.
 
+mod evaluate;
 mod families;
 
 use bilevel::{
     ConditionNumber, Effort, LearningProblem, Loss, LowerLevel, Map, Pair, Penalty, Residuals,
     RootL1, Scale, Setup,
 };
-use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, Report, ResidualOracle};
+use dfo_ls::{Options, Report, ResidualOracle};
+use evaluate::evaluate;
 use families::{Visitor, for_each_family};
 use lowlevel::Method;
 use proptest::prelude::*;
@@ -25,7 +27,7 @@ fn setup(scale: Scale, residuals: Residuals, method: Method) -> Setup {
 }
 
 /// One evaluation at a point given by numbers between 0 and 1. Weights are between 0.01 and 0.1, so that gradient descent ends.
-fn evaluate<M: LowerLevel>(
+fn evaluate_at<M: LowerLevel>(
     problem: &mut LearningProblem<M>,
     shares: &[f64],
     accuracy: f64,
@@ -37,15 +39,7 @@ fn evaluate<M: LowerLevel>(
             _ => p.lower + share * (p.upper - p.lower),
         })
         .collect();
-    let mut options = Options::default();
-    options.accuracy = AccuracyControl::Fixed(Accuracy::new(accuracy).expect("not negative"));
-    let mut at_theta = problem.problem().expect("a valid problem");
-    at_theta.start = theta;
-    let num_residuals = problem.num_residuals();
-    let mut engine = Engine::new(at_theta, num_residuals, options).expect("a valid problem");
-    problem.evaluate(engine.ask());
-    engine.tell();
-    engine.into_report()
+    evaluate(problem, &theta, accuracy)
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {
@@ -68,8 +62,8 @@ impl Visitor for Check<'_> {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
         let setup = setup(self.scale, self.residuals, self.method);
         let mut problem = LearningProblem::new(&model, pairs, setup).expect("a valid problem");
-        let rough = evaluate(&mut problem, self.shares, self.accuracy);
-        let sharp = evaluate(&mut problem, self.shares, 1e-3 * self.accuracy);
+        let rough = evaluate_at(&mut problem, self.shares, self.accuracy);
+        let sharp = evaluate_at(&mut problem, self.shares, 1e-3 * self.accuracy);
         assert!(
             !rough.residuals.is_empty(),
             "{name}: {:?}",
@@ -122,7 +116,7 @@ impl Visitor for SameObjective {
             };
             let mut problem =
                 LearningProblem::new(&model, pairs.clone(), setup).expect("a valid problem");
-            evaluate(&mut problem, &[0.5], 1e-6).objective
+            evaluate_at(&mut problem, &[0.5], 1e-6).objective
         };
         let sum = objective(Scale::Sum, Residuals::Image);
         #[expect(clippy::cast_precision_loss, reason = "a few")]
@@ -217,7 +211,7 @@ fn fixed_iterations() {
             };
             let count = pairs.len() as u64;
             let mut problem = LearningProblem::new(model, pairs, setup).expect("a valid problem");
-            let report = evaluate(&mut problem, &[0.5], 1e9);
+            let report = evaluate_at(&mut problem, &[0.5], 1e9);
             assert_eq!(
                 report.work,
                 8 * count,

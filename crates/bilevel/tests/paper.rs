@@ -6,12 +6,14 @@
 #[path = "../../experiments/src/authors.rs"]
 #[expect(unreachable_pub, reason = "shared with other tests")]
 mod authors;
+mod evaluate;
 
 use bilevel::{
     Choice, ConditionNumber, Effort, FirstGuess, FourierWeights, LearningProblem, Loss, LowerLevel,
     Pair, Penalty, Residuals, RootL1, Scale, Setup, TvChoices, TvDenoising, learning_options,
 };
-use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, Report, ResidualOracle};
+use dfo_ls::Options;
+use evaluate::evaluate;
 use imaging::Grid;
 use lowlevel::Method;
 
@@ -56,23 +58,6 @@ fn sampling(mut setup: Setup) -> LearningProblem<FourierWeights> {
     let pairs = pairs(authors::sampling(0), Grid::line(64).complex());
     let model = FourierWeights::new(64, FourierWeights::TV, 0.5).expect("64 samples");
     LearningProblem::new(model, pairs, setup).expect("a valid problem")
-}
-
-/// One evaluation at `theta`, with this accuracy.
-fn evaluate<M: LowerLevel>(
-    problem: &mut LearningProblem<M>,
-    theta: &[f64],
-    accuracy: f64,
-) -> Report {
-    let mut options = Options::default();
-    options.accuracy = AccuracyControl::Fixed(Accuracy::new(accuracy).expect("not negative"));
-    let mut at_theta = problem.problem().expect("a valid problem");
-    at_theta.start = theta.to_vec();
-    let num_residuals = problem.num_residuals();
-    let mut engine = Engine::new(at_theta, num_residuals, options).expect("a valid problem");
-    problem.evaluate(engine.ask());
-    engine.tell();
-    engine.into_report()
 }
 
 fn budget(points: u64) -> Options {

@@ -306,3 +306,21 @@ fn poisedness_when_asked_for() {
         }
     }
 }
+
+/// `$J = \operatorname{diag}(3, 4)$`: half a step of the second parameter does less than one of the first.
+#[test]
+fn directions_are_singular_vectors() {
+    let residuals = |theta: &[f64], r: &mut [f64]| {
+        r.copy_from_slice(&[3.0 * (theta[0] - 1.0), 4.0 * (theta[1] - 2.0), 1.0]);
+    };
+    let report = check(Problem::new([0.0, 0.0]), 3, residuals, &[1.0, 2.0], 1e-6);
+    let directions = report.jacobian.expect("a model").directions(&[1.0, 0.5]);
+    for (direction, (strength, along)) in directions.iter().zip([(2.0, 1), (3.0, 0)]) {
+        assert!(
+            (direction.strength - strength).abs() < 1e-6,
+            "{direction:?}"
+        );
+        assert!((direction.direction[along].abs() - 1.0).abs() < 1e-6);
+    }
+    assert_eq!(directions.len(), 2);
+}

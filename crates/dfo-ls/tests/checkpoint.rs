@@ -92,18 +92,28 @@ fn through_parts(state: &State<Token>, vectors: &mut HashMap<u64, Vec<f64>>) -> 
         tokens.push(*token);
         *token = (tokens.len() as u64 - 1, 0.0);
     });
+    assert_eq!(tokens.iter().collect::<Vec<_>>(), state.tokens());
     let mut loaded = through_text(&lean);
     assert!(
         Engine::from_state(free(), loaded.clone()).is_err(),
         "a lean state is not enough"
     );
     loaded.each_token(|token| *token = tokens[usize::try_from(token.0).expect("small")]);
+    // histories that went on after the state was saved
     let (iterations, evaluations) = (state.iterations(), state.evaluations());
     loaded
         .complete(
             |number| vectors.get(&number).cloned(),
-            iterations.to_vec(),
-            evaluations.to_vec(),
+            iterations
+                .iter()
+                .chain(iterations.first())
+                .cloned()
+                .collect(),
+            evaluations
+                .iter()
+                .chain(evaluations.first())
+                .cloned()
+                .collect(),
         )
         .expect("everything was saved");
     assert_eq!(

@@ -59,6 +59,18 @@ impl TryFrom<Saved> for State {
         {
             return Err("the vectors of a state have different lengths");
         }
+        if let (
+            true,
+            Layout::Iterate {
+                gradient_norm: Some(_),
+            }
+            | Layout::Extrapolated {
+                gradient_norm: Some(_),
+            },
+        ) = (saved.gradient.0.len() < len, saved.layout)
+        {
+            return Err("a state knows the norm of a gradient that it does not have");
+        }
         Ok(Self {
             point: saved.point.0,
             companion: saved.companion.0,
@@ -144,6 +156,22 @@ mod tests {
         let _ = solver.refine(&quadratic, stop(1e-9), &mut state, &mut ());
         let _ = solver.refine(&quadratic, stop(1e-9), &mut loaded, &mut ());
         assert_eq!(loaded, state);
+    }
+
+    #[test]
+    fn a_forgotten_gradient_stays_forgotten() {
+        let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
+        let mut state = State::new(vec![10.0; 10]);
+        let _ = Solver::default().minimize(&quadratic, Stop::Iterations(5), &mut state, &mut ());
+        let known = state.layout;
+        state.forget_gradient();
+        assert!(state.gradient.is_empty());
+        let text = serde_json::to_string(&state).unwrap();
+        assert_eq!(serde_json::from_str::<State>(&text).unwrap(), state);
+        // it cannot be empty and known
+        state.layout = known;
+        let text = serde_json::to_string(&state).unwrap();
+        assert!(serde_json::from_str::<State>(&text).is_err());
     }
 
     #[test]

@@ -1,0 +1,441 @@
+//! Everything between the solver and the reconstructions, on a family whose answers are known in closed form.
+
+mod evaluate;
+mod ridge;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use bilevel::{
+    Effort, FirstGuess, FourierWeights, LearningProblem, Loss, LowerLevel, Map, Pair, Parameter,
+    Penalty, Place, ProblemError, Quality, Reconstructions, Residuals, Scale, Setup, TvChoices,
+    TvInpainting, judge, learning_options, reconstruct,
+};
+use dfo_ls::{
+    Accuracy, AccuracyControl, L1, Options, Purpose, Report, ResidualOracle, Termination,
+};
+use evaluate::evaluate;
+use imaging::{Grid, Mask};
+use lowlevel::{ErrorBound, Method, Stop};
+use ridge::Ridge;
+
+/// Three samples and two.
+fn pairs() -> Vec<Pair> {
+    let pair = |truth: &[f64], data: &[f64]| Pair {
+        grid: Grid::line(truth.len()),
+        truth: truth.to_vec(),
+        data: data.to_vec(),
+    };
+    vec![
+        pair(&[0.5, 0.25, 1.0], &[0.75, 0.125, 1.5]),
+        pair(&[0.0, 1.0], &[0.25, 1.5]),
+    ]
+}
+
+fn problem(model: Ridge, setup: Setup) -> LearningProblem<Ridge> {
+    LearningProblem::new(model, pairs(), setup).expect("a valid problem")
+}
+
+/// The distances of the exact reconstructions from the truth.
+fn distances(weight: f64) -> Vec<f64> {
+    let distance = |pair: Pair| {
+        let squares = (pair.truth.iter().zip(&pair.data)).map(|(t, y)| y / (1.0 + weight) - t);
+        squares.map(|d| d * d).sum::<f64>().sqrt()
+    };
+    pairs().into_iter().map(distance).collect()
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-7 * b.abs()
+}
+
+/// Tells all that a penalty is told.
+struct Told;
+
+impl Penalty for Told {
+    fn num_terms(&self) -> usize {
+        3
+    }
+    fn terms(&self, at: &Place<'_>, terms: &mut [f64]) {
+        terms.copy_from_slice(&[at.theta[0], at.values[0], at.condition_number]);
+    }
+}
+
+struct NotANumber;
+
+impl Penalty for NotANumber {
+    fn num_terms(&self) -> usize {
+        1
+    }
+    fn terms(&self, _: &Place<'_>, terms: &mut [f64]) {
+        terms[0] = f64::NAN;
+    }
+}
+
+#[test]
+fn residuals_are_distances_and_then_penalties() {
+    for (scale, factor) in [(Scale::Sum, 1.0), (Scale::Mean, 0.5_f64.sqrt())] {
+        let setup = Setup {
+            loss: Loss {
+                scale,
+                residuals: Residuals::Image,
+            },
+            penalties: vec![Box::new(Told)],
+            regularizer: Some(Arc::new(L1 { weight: 2.0 })),
+            ..Setup::default()
+        };
+        let mut problem = problem(Ridge::simple(), setup);
+        let theta = -0.5;
+        let report = evaluate(&mut problem, &[theta], 1e-9);
+        let distance = distances(10_f64.powf(theta));
+        let expected = [
+            factor * distance[0],
+            factor * distance[1],
+            theta,
+            10_f64.powf(theta),
+            30.0,
+        ];
+        for (found, expected) in report.residuals.iter().zip(expected) {
+            assert!(close(*found, expected), "{found} {expected}");
+        }
+        let squares: f64 = expected.iter().map(|r| r * r).sum();
+        assert!(close(report.objective, squares + 2.0 * theta.abs()));
+        let mse = problem.mean_squared_error(&[theta], report.objective);
+        let expected = (distance[0].powi(2) + distance[1].powi(2)) / 5.0;
+        // the penalties are ten thousand times as large
+        assert!((mse.expect("penalties are finite") / expected - 1.0).abs() < 1e-4);
+    }
+}
+
+/// Refining makes the iterations that a longer solve makes, and costs one more gradient for each image; a new point begins near a
+/// known one.
+#[test]
+fn reconstructions_go_on_and_begin_nearby() {
+    // the start is the best point, and stays
+    let mut model = Ridge::simple();
+    model.parameters[0].start = -0.293_13;
+    let mut problem = problem(model, Setup::default());
+    let mut options = Options::default();
+    options.target = Some(0.0); // never reached: sharpen forever
+    let mut engine = problem.engine(options).expect("valid options");
+    for _ in 0..40 {
+        problem.evaluate(engine.ask());
+        engine.tell();
+    }
+    let evaluations = engine.into_report().evaluations;
+    let (mut refined, mut saved) = (0, 0);
+    for record in &evaluations {
+        let point = evaluations.iter().filter(|e| e.point == record.point);
+        let up_to: Vec<_> = point
+            .take_while(|e| e.achieved >= record.achieved)
+            .collect();
+        let cold = evaluate(&mut problem, &record.theta, record.target.value()).work;
+        let total: u64 = up_to.iter().map(|e| e.work).sum();
+        if record.purpose == Purpose::Sharpen {
+            if record.point == 0 {
+                refined += 1;
+                assert_eq!(total, cold + 2 * (up_to.len() as u64 - 1));
+            }
+        } else if record.point > 0 {
+            saved += i64::try_from(cold).expect("few") - i64::try_from(record.work).expect("few");
+        }
+    }
+    assert!(refined > 0 && saved > 0, "{refined} {saved}");
+}
+
+#[test]
+fn first_guesses_and_methods_are_the_chosen_ones() {
+    let distance = |effort: Effort, first_guess: FirstGuess, method: Method| {
+        let setup = Setup {
+            loss: Loss {
+                scale: Scale::Sum,
+                residuals: Residuals::Image,
+            },
+            effort,
+            first_guess,
+            method,
+            ..Setup::default()
+        };
+        let model = Ridge::simple();
+        let problem = LearningProblem::new(&model, pairs(), setup);
+        evaluate(&mut problem.expect("valid"), &[0.0], 1e-6)
+    };
+    let start = |first_guess| distance(Effort::Iterations(0), first_guess, Method::FISTA);
+    let from_zero = start(FirstGuess::Zero).residuals;
+    let from_data = start(FirstGuess::Model).residuals;
+    assert!(close(from_zero[1], 1.0) && close(from_data[1], 0.3125_f64.sqrt()));
+
+    let descent = distance(
+        Effort::default(),
+        FirstGuess::Model,
+        Method::GRADIENT_DESCENT,
+    );
+    let fista = distance(Effort::default(), FirstGuess::Model, Method::FISTA);
+    assert!(descent.work > 2 * fista.work);
+    let limit = Some(3);
+    let short = Effort::Requested {
+        max_iterations: limit,
+    };
+    let short = distance(short, FirstGuess::Model, Method::FISTA);
+    assert!(short.work <= 2 * 4 && short.accuracy.value() > 1e-6);
+
+    let (model, pair) = (Ridge::simple(), &pairs()[0]);
+    let make = |method, stop| {
+        reconstruct(&model, &[1.0], pair.grid, &pair.data, method, stop).expect("made")
+    };
+    assert_eq!(make(Method::FISTA, Stop::Iterations(0)).x, pair.data);
+    let stop = Stop::accuracy(ErrorBound::new(1e-6).expect("positive"));
+    let iterations = |method| make(method, stop).solved.iterations;
+    assert!(iterations(Method::GRADIENT_DESCENT) > 2 * iterations(Method::FISTA));
+    let judged = |method| judge(&model, &[1.0], pair, method).reconstruction;
+    let iterations = |method| judged(method).expect("made").solved.iterations;
+    assert!(iterations(Method::GRADIENT_DESCENT) > iterations(Method::FISTA));
+}
+
+/// Work is billed, whatever makes the point fail.
+#[test]
+fn failures_are_billed() {
+    let moody = Ridge {
+        moody: Some((2, 0.5)),
+        ..Ridge::simple()
+    };
+    let nan = Setup {
+        penalties: vec![Box::new(NotANumber)],
+        ..Setup::default()
+    };
+    for mut problem in [
+        problem(moody, Setup::default()),
+        problem(Ridge::simple(), nan),
+    ] {
+        let report = evaluate(&mut problem, &[0.0], 1e-6);
+        assert!(report.evaluations[0].objective.is_err());
+        assert!(report.work > 0);
+    }
+}
+
+#[test]
+fn reconstructions_have_numbers_of_their_own() {
+    // two parameters, so that two points are asked for at once
+    let model = Ridge::new(vec![
+        Parameter::log10("a", -0.5, -2.0, 1.0),
+        Parameter::log10("b", -0.5, -3.0, 1.0),
+    ]);
+    let mut problem = problem(model, Setup::default());
+    problem.number_from(100);
+    let mut engine = problem.engine(learning_options()).expect("valid options");
+    for _ in 0..4 {
+        problem.evaluate(engine.ask());
+        engine.tell();
+    }
+    let state = engine.state();
+    let mut by_number: Vec<&Reconstructions> = state.tokens();
+    by_number.sort_by_key(|token| token.number());
+    assert!(by_number[0].number() >= 100);
+    by_number.dedup_by(|a, b| a.number() == b.number());
+    assert!(by_number.len() > 2, "the start and one in each direction");
+    for pair in by_number.windows(2) {
+        assert_ne!(pair[0].states(), pair[1].states());
+    }
+    let known = by_number[0];
+    let mut loaded = Reconstructions::from(u64::from(known.clone()));
+    assert!(loaded.states().is_empty());
+    loaded.attach(Arc::new(known.states().to_vec()));
+    assert_eq!(&loaded, known);
+}
+
+/// Of many parameters, influences come from the solver's Jacobian.
+#[test]
+fn influences_of_many_parameters_are_those_of_the_model() {
+    let range = |j: usize| if j == 0 { 3.0 } else { 6.0 };
+    let parameter = |j| Parameter::log10(format!("p{j}"), -0.05, 1.0 - range(j), 1.0);
+    let mut problem = problem(
+        Ridge::new((0..11).map(parameter).collect()),
+        Setup::default(),
+    );
+    let report = after_some_steps(&mut problem);
+    let jacobian = report.jacobian.clone().expect("a model");
+    let learned = problem.learned(report.clone());
+    for j in 0..11 {
+        let h = 0.1 * range(j);
+        let column = jacobian.column(j);
+        let change = 2.0 * dot(column, &report.residuals).abs() * h + dot(column, column) * h * h;
+        let influence = learned.parameters[j].influence.expect("a model");
+        assert!(close(influence, change / report.objective), "{influence}");
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn after_some_steps(problem: &mut LearningProblem<Ridge>) -> Report {
+    let mut engine = problem.engine(learning_options()).expect("valid options");
+    for _ in 0..6 {
+        problem.evaluate(engine.ask());
+        engine.tell();
+    }
+    engine.into_report()
+}
+
+/// The product of two parameters with different ranges: the flat direction, and the work of each phase.
+#[test]
+fn a_product_has_a_flat_direction() {
+    let model = Ridge::new(vec![
+        Parameter::log10("a", -0.5, -2.0, 1.0),
+        Parameter::log10("b", -0.5, -5.0, 1.0),
+    ]);
+    let mut problem = problem(model, Setup::default());
+    let report = after_some_steps(&mut problem);
+    let learned = problem.learned(report.clone());
+    let steps = [0.3, 0.6];
+    assert_eq!(learned.flat.len(), 1, "{:?}", learned.flat);
+    let direction = &learned.flat[0].direction;
+    assert!(close(dot(direction, direction), 1.0));
+    let across = direction[0] * steps[0] + direction[1] * steps[1];
+    assert!(across.abs() < 0.02, "{direction:?}");
+
+    let of = |purpose| {
+        let evaluations = report.evaluations.iter().filter(|e| e.purpose == purpose);
+        evaluations.map(|e| e.work).sum::<u64>()
+    };
+    let work = learned.work;
+    assert_eq!(work.initial, of(Purpose::Initial));
+    assert_eq!(work.trial, of(Purpose::Trial));
+    assert_eq!(work.geometry, of(Purpose::Geometry));
+    assert_eq!(work.sharpen, of(Purpose::Sharpen));
+    assert!(work.initial > 0 && work.initial != work.trial);
+}
+
+/// Truths that are met exactly: shares of nothing are not known.
+#[test]
+fn influences_on_a_zero_objective_are_unknown() {
+    let mut problem = problem(Ridge::simple(), Setup::default());
+    let mut engine = problem.engine(learning_options()).expect("valid options");
+    for _ in 0..6 {
+        problem.evaluate(engine.ask());
+        engine.tell();
+    }
+    let mut report = engine.into_report();
+    report.objective = 0.0;
+    assert_eq!(problem.learned(report).parameters[0].influence, None);
+}
+
+#[test]
+fn scores_are_those_of_their_pairs() {
+    let setup = Setup {
+        validation: vec![pairs().remove(1)],
+        ..Setup::default()
+    };
+    let mut problem = problem(Ridge::simple(), setup);
+    let learned = problem.learn(learning_options()).expect("valid options");
+    assert_eq!(learned.validation, learned.training[1..]);
+    assert_ne!(learned.training[0], learned.training[1]);
+
+    let setup = Setup {
+        method: Method::GRADIENT_DESCENT,
+        ..Setup::default()
+    };
+    let descent = LearningProblem::new(Ridge::simple(), pairs(), setup).expect("valid");
+    let judged = |method| judge(descent.model(), &[1.0], &pairs()[0], method).score;
+    let score = descent.scores(&[1.0], &pairs()[..1])[0];
+    assert_eq!(score, judged(Method::GRADIENT_DESCENT));
+    assert_ne!(score, judged(Method::FISTA));
+
+    let line = Grid::line(2);
+    let quality = Quality::of(&[0.1, 0.2], &[0.0, 0.1], line).expect("finite");
+    assert!(close(quality.mse, 0.01) && close(quality.psnr.expect("not equal"), 20.0));
+    assert_eq!(quality.ssim, None);
+    let complex = Quality::of(&[0.3, 0.4, 0.0, 0.0], &[0.0; 4], line.complex());
+    assert!(close(complex.expect("finite").mse, 0.125));
+    assert!(Quality::of(&[0.1], &[0.0, 0.1], line).is_none());
+    assert!(Quality::of(&[0.1], &[0.0], line).is_none());
+    let equal = Quality::of(&[0.5, 1.0], &[0.5, 1.0], line).expect("finite");
+    assert_eq!(equal.psnr, None);
+
+    let grid = line.complex();
+    let pair = Pair {
+        grid,
+        truth: vec![0.5; 4],
+        data: vec![0.5; 4],
+    };
+    let score = judge(&Ridge::simple(), &[0.1], &pair, Method::FISTA).score;
+    assert!(score.before.is_none() && score.after.is_some());
+}
+
+#[test]
+fn more_misuse_is_refused() {
+    let refuse = |model: Ridge| LearningProblem::new(model, pairs(), Setup::default()).err();
+    let surplus = Ridge {
+        surplus: 1,
+        ..Ridge::simple()
+    };
+    assert!(matches!(
+        refuse(surplus),
+        Some(ProblemError::Dimension {
+            index: 0,
+            expected: 3,
+            found: 4
+        })
+    ));
+    let twice = vec![Parameter::log10("a", 0.0, -1.0, 1.0); 2];
+    assert!(matches!(
+        refuse(Ridge::new(twice)),
+        Some(ProblemError::SameName { .. })
+    ));
+    let odds = Parameter {
+        map: Map::Odds,
+        ..Parameter::log10("a", 0.5, -0.5, 0.5)
+    };
+    assert!(matches!(
+        refuse(Ridge::new(vec![odds])),
+        Some(ProblemError::Parameter { .. })
+    ));
+    // a start beyond its bounds is moved there before the model sees it
+    let mut outside = Ridge::new(vec![Parameter::log10("a", 3.0, -4.0, -1.0)]);
+    outside.moody = Some((2, 0.5));
+    assert!(refuse(outside).is_none());
+
+    let mask = Mask::new(Grid::image(2, 3), vec![true; 6]).expect("one entry per pixel");
+    let choices = TvChoices::default();
+    let turned = Pair {
+        grid: Grid::image(3, 2),
+        truth: vec![0.5; 6],
+        data: vec![0.5; 6],
+    };
+    let inpainting = LearningProblem::new(
+        TvInpainting { choices, mask },
+        vec![turned],
+        Setup::default(),
+    );
+    assert!(matches!(
+        inpainting.err(),
+        Some(ProblemError::Model { index: 0, .. })
+    ));
+    let weights = FourierWeights::new(2, FourierWeights::TV, 0.5).expect("two samples");
+    let parameters = weights.clone().with_bounds(0.25, 0.75).parameters();
+    assert!((parameters[1].lower, parameters[1].upper) == (0.25, 0.75));
+    let real = Pair {
+        grid: Grid::line(4),
+        truth: vec![0.5; 4],
+        data: vec![0.5; 4],
+    };
+    let sampling = LearningProblem::new(weights, vec![real], Setup::default());
+    assert!(sampling.is_err());
+}
+
+#[test]
+fn options_and_observers_are_heeded() {
+    let setup = Setup {
+        effort: Effort::Iterations(5),
+        ..Setup::default()
+    };
+    let mut fixed = problem(Ridge::simple(), setup);
+    let options = fixed.options(learning_options());
+    assert!(
+        matches!(options.accuracy, AccuracyControl::Fixed(accuracy) if accuracy == Accuracy::ANY)
+    );
+    let learned = fixed.learn_observed(learning_options(), |_| ControlFlow::Break(()));
+    let learned = learned.expect("valid options");
+    assert_eq!(learned.termination, Termination::Stopped);
+    assert_eq!(learned.iterations.len(), 1);
+}

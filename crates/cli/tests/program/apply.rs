@@ -2,7 +2,7 @@
 
 use bilevel_cli::picture::{self, Colour};
 
-use crate::helpers::Place;
+use crate::scene::Place;
 
 const LEARN: &str = "learn denoise --size 16 --count 2 --evaluations 8 --quiet --out run";
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::helpers::Place;
+use crate::scene::Place;
 
 /// A small run of its own images.
 const SMALL: &str = "--evaluations 8 --out run";

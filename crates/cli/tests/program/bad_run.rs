@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::helpers::Place;
+use crate::scene::Place;
 
 const LEARN: &str = "learn denoise --size 16 --count 2 --evaluations 8 --quiet --out";
 

@@ -5,7 +5,7 @@
 use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
 
-use crate::helpers::{Ended, Place};
+use crate::scene::{Ended, Place};
 
 const LEARN: &str = "learn denoise --size 24 --count 2 --evaluations 8 --quiet --out";
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::helpers::Place;
+use crate::scene::Place;
 
 /// Learns, and gives the result.
 fn learned(place: &Place, args: &str, run: &str) -> Value {

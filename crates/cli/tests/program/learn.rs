@@ -4,7 +4,7 @@ use std::fs;
 
 use bilevel_cli::array::{self, Values};
 
-use crate::helpers::Place;
+use crate::scene::Place;
 
 /// The names of what was learned.
 fn parameters(place: &Place, run: &str) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! What the program writes to standard output and standard error.
 
-use crate::helpers::Place;
+use crate::scene::Place;
 
 const LEARN: &str = "learn denoise --size 16 --count 2 --evaluations 8 --out";
 

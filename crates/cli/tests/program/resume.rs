@@ -4,7 +4,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::helpers::Place;
+use crate::scene::Place;
 
 /// About half a second.
 const LEARN: &str = "learn denoise --size 48 --count 4 --evaluations 40 --quiet --out";

@@ -10,8 +10,8 @@ use crate::apply::{self, Applied, Failure};
 use crate::args::{Arguments, Command, LearnArgs, ResumeArgs, Shared};
 use crate::config::Config;
 use crate::error::CliError;
-use crate::findings::{Finding, findings};
-use crate::page;
+use crate::findings::Finding;
+use crate::page::{self, Made};
 use crate::progress::{Progress, Style};
 use crate::session::{self, Interrupt, Outcome, Watch};
 use crate::store::{Saved, Store, StoreError};
@@ -46,13 +46,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             let made = page::make(&args.run)?;
             if shared.json {
                 let findings: Vec<&str> = made.findings.iter().map(|f| &f.text[..]).collect();
-                let json = serde_json::json!({"page": made.path, "findings": findings});
+                let json = serde_json::json!({
+                    "page": made.path,
+                    "parameters": summary::values(&made.learned),
+                    "findings": findings,
+                });
                 print(&serde_json::to_string_pretty(&json).map_err(CliError::Json)?);
             } else {
-                for finding in &made.findings {
-                    print(&format!("- {}", for_run(finding, &args.run)));
-                }
-                print(&format!("report: {}", made.path.display()));
+                tell(&made, &args.run);
             }
             Ok(())
         }
@@ -175,13 +176,7 @@ fn work(
     let made = page::make(&dir)?;
     progress.finish(&learned, &dir);
     if !shared.json && !shared.quiet {
-        let mut out = io::stdout().lock();
-        // nobody may be left to read it
-        let _ = summary::write(&mut out, &learned, &config.model.fixed);
-        for finding in findings(&learned, config.objective.scale) {
-            let _ = writeln!(out, "- {}", for_run(&finding, &dir));
-        }
-        let _ = writeln!(out, "report: {}", made.path.display());
+        tell(&made, &dir);
     }
     Ok(())
 }
@@ -225,6 +220,16 @@ fn set_threads(threads: Option<usize>) {
             .num_threads(threads)
             .build_global();
     }
+}
+
+/// What was learned, for people; nobody may be left to read it.
+fn tell(made: &Made, run: &Path) {
+    let mut out = io::stdout().lock();
+    let _ = summary::write(&mut out, &made.learned, &made.fixed);
+    for finding in &made.findings {
+        let _ = writeln!(out, "- {}", for_run(finding, run));
+    }
+    let _ = writeln!(out, "report: {}", made.path.display());
 }
 
 /// A finding, where commands name the run.

@@ -6,7 +6,7 @@ use bilevel::{Learned, Pair};
 use rayon::prelude::*;
 
 use crate::apply::RESULT;
-use crate::config::Config;
+use crate::config::{Config, Values};
 use crate::error::CliError;
 use crate::findings::{Finding, findings};
 use crate::report::{Example, Input, html};
@@ -19,6 +19,10 @@ use crate::task::{self, Examples, Family};
 pub struct Made {
     /// Where it is.
     pub path: PathBuf,
+    /// What it is about.
+    pub learned: Learned,
+    /// What was not learned.
+    pub fixed: Values,
     /// What it says.
     pub findings: Vec<Finding>,
 }
@@ -64,6 +68,8 @@ pub fn make(run: &Path) -> Result<Made, CliError> {
     Ok(Made {
         path,
         findings: findings(&learned, config.objective.scale),
+        learned,
+        fixed: config.model.fixed,
     })
 }
 

@@ -101,16 +101,13 @@ impl Progress {
         if self.style != Style::Json {
             return;
         }
-        let parameters: serde_json::Map<String, serde_json::Value> = (learned.parameters.iter())
-            .map(|p| (p.parameter.name.clone(), json!(p.value)))
-            .collect();
         write_json(&json!({
             "event": "finished",
             "seconds": self.last_seconds,
             "termination": learned.termination,
             "objective": learned.objective,
             "interval": learned.interval,
-            "parameters": parameters,
+            "parameters": crate::summary::values(learned),
             "num_points": learned.num_points,
             "num_evaluations": learned.evaluations.len(),
             "work": learned.work,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use bilevel::{Bound, Learned, Quality, Score};
+use bilevel::{Bound, Learned, LearnedParameter, Quality, Score};
 
 use crate::config::Values;
 use crate::progress::{amount, significant, with_error};
@@ -44,6 +44,12 @@ pub fn write(out: &mut impl Write, learned: &Learned, fixed: &Values) -> io::Res
         amount(work.geometry),
         amount(work.sharpen)
     )
+}
+
+/// The values of the parameters by their names.
+pub(crate) fn values(learned: &Learned) -> Values {
+    let named = |p: &LearnedParameter| (p.parameter.name.clone(), p.value);
+    learned.parameters.iter().map(named).collect()
 }
 
 fn write_parameters(out: &mut impl Write, learned: &Learned) -> io::Result<()> {

@@ -73,7 +73,7 @@ fn reports_say_what_was_learned() {
     place.good(&format!("{LEARN} run --quiet"));
     let page = place.bytes("run/report.html");
     let ended = place.good("report run");
-    for part in ["- alpha = ", "- xi = ", "report: run/report.html"] {
+    for part in ["  alpha = ", "  xi    = ", "report: run/report.html"] {
         assert!(ended.out.contains(part), "{ended:?}");
     }
     assert!(ended.err.is_empty(), "{ended:?}");

@@ -209,6 +209,7 @@ impl LearnArgs {
                 Config::from_toml_for(&text, path, task)?
             }
             (None, Some(task)) => Config::new(task),
+            (None, None) if self.print_config => Config::new(TaskKind::default()),
             (None, None) => return Err(CliError::Config(ConfigError::NoTaskGiven)),
         };
         self.set_data(&mut config);

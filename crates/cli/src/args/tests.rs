@@ -52,6 +52,13 @@ fn without_flags_there_are_defaults() {
     assert_eq!(config("denoise").unwrap(), defaults);
     assert_eq!(merged("", "denoise").unwrap(), defaults);
     assert_eq!(merged("task = \"denoise\"", "").unwrap(), defaults);
+    // a file to fill in needs no task, kernel or mask
+    assert_eq!(config("--print-config").unwrap(), defaults);
+    for (task, file) in [("deblur", "kernel.npy"), ("inpaint", "mask.png")] {
+        let data = config(&format!("{task} --print-config")).unwrap().data;
+        assert_eq!(data.kernel.or(data.mask), Some(file.into()));
+        assert!(config(task).is_err());
+    }
     let error = config("").unwrap_err();
     assert!(error.to_string().contains("say what to learn"), "{error}");
     assert_eq!(error.exit_code(), 2);

@@ -243,6 +243,42 @@ fn reconstructions_have_numbers_of_their_own() {
     assert_eq!(&loaded, known);
 }
 
+/// Of few parameters, the influence bounds what the objective does on either side, wherever in its interval it is here.
+#[test]
+fn influences_of_few_parameters_are_certain() {
+    let weight = 0.02;
+    let mut problem = problem(
+        Ridge::simple(),
+        Setup {
+            regularizer: Some(Arc::new(L1 { weight })),
+            ..Setup::default()
+        },
+    );
+    let objective = |theta: f64| {
+        let squares: f64 = (distances(10_f64.powf(theta)).iter().map(|d| d * d)).sum();
+        squares / 2.0 + weight * theta.abs()
+    };
+    let mut report = after_some_steps(&mut problem);
+    for theta in [-4.0, -2.0, -1.0, -0.3, 0.4, 1.0] {
+        report.theta = vec![theta];
+        report.objective = objective(theta);
+        report.interval.lower = 0.9 * report.objective;
+        report.interval.upper = 1.1 * report.objective;
+        let influence = problem.learned(report.clone()).parameters[0].influence;
+        let found = influence.expect("evaluated") * report.objective;
+        let farthest = [-0.5, 0.5].map(|step| {
+            let there = objective((theta + step).clamp(-4.0, 1.0));
+            (there - report.interval.lower).max(report.interval.upper - there)
+        });
+        let expected = farthest[0].max(farthest[1]);
+        let error = 5e-4 * report.objective;
+        assert!(
+            found >= expected && found <= expected + error,
+            "{theta}: {found} {expected}"
+        );
+    }
+}
+
 /// Of many parameters, influences come from the solver's Jacobian.
 #[test]
 fn influences_of_many_parameters_are_those_of_the_model() {

@@ -12,6 +12,7 @@ use bilevel::{LearnedParameter, Reconstruction};
 use imaging::Grid;
 use lowlevel::{ErrorBound, Method, Stop};
 use rayon::prelude::*;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::array::{self, Values};
@@ -19,13 +20,12 @@ use crate::config::{Config, TaskKind};
 use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture::{self, Colour, Depth};
+pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
 use crate::task::pictures::{self, check_mask, kept};
 use crate::task::signals::{check_samples, read_frequencies};
 use crate::task::{Family, method, sampling};
 
-/// The name of the result in the directory of a run.
-pub const RESULT: &str = "result.json";
 /// A reconstruction gives up after so many iterations, unless the run says another number.
 const MAX_ITERATIONS: u64 = 100_000;
 
@@ -171,7 +171,7 @@ impl Reconstructor {
             }
         }
         let config = config.resolve()?;
-        let parameters = read_result(run)?;
+        let Outcome { parameters } = read_result(run)?;
         let family = match config.task {
             TaskKind::Sampling => {
                 let name = run.display().to_string();
@@ -280,8 +280,8 @@ fn size(grid: Grid) -> f64 {
     (grid.num_samples() as f64).sqrt()
 }
 
-/// The learned parameters of a run.
-fn read_result(run: &Path) -> Result<Vec<LearnedParameter>, CliError> {
+/// What a run has learned, or a part of it.
+pub(crate) fn read_result<T: DeserializeOwned>(run: &Path) -> Result<T, CliError> {
     let path = run.join(RESULT);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -296,12 +296,11 @@ fn read_result(run: &Path) -> Result<Vec<LearnedParameter>, CliError> {
             }));
         }
     };
-    let outcome: Outcome = serde_json::from_str(&text).map_err(|source| CliError::Result {
+    serde_json::from_str(&text).map_err(|source| CliError::Result {
         path,
         run: run.into(),
         source,
-    })?;
-    Ok(outcome.parameters)
+    })
 }
 
 /// Makes a folder.

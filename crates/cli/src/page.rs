@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bilevel::{Learned, Pair};
 use rayon::prelude::*;
 
-use crate::apply::RESULT;
+use crate::apply::read_result;
 use crate::config::{Config, Values};
 use crate::error::CliError;
 use crate::findings::{Finding, findings};
@@ -33,7 +33,7 @@ pub struct Made {
 /// When the run has not finished, its files or its images cannot be read, or the page cannot be written.
 pub fn make(run: &Path) -> Result<Made, CliError> {
     let settings = Store::read_settings(run)?;
-    let learned = read_result(run)?;
+    let learned: Learned = read_result(run)?;
     let config = Config::from_toml(&settings, &run.join("bilevel.toml"))?.resolve()?;
     let task = task::load(&config)?;
     let values = learned.values();
@@ -70,23 +70,6 @@ pub fn make(run: &Path) -> Result<Made, CliError> {
         findings: findings(&learned, config.objective.scale),
         learned,
         fixed: config.model.fixed,
-    })
-}
-
-fn read_result(run: &Path) -> Result<Learned, CliError> {
-    let path = run.join(RESULT);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let run = run.to_path_buf();
-            return Err(CliError::NotFinished { run });
-        }
-        Err(source) => return Err(crate::file::FileError::Read { path, source }.into()),
-    };
-    serde_json::from_str(&text).map_err(|source| CliError::Result {
-        path,
-        run: run.to_path_buf(),
-        source,
     })
 }
 

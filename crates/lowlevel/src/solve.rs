@@ -290,17 +290,28 @@ fn a_priori<O: StronglyConvex>(
     Ok(solved(&walk, error, outcome))
 }
 
+/// How often it is looked whether iterations still change anything.
+const CHECK_EVERY: u64 = 64;
+
 /// Goes on until so many iterations have been made, and ends at the iterate; breaks where the observer does.
+///
+/// An iteration that changes nothing, not a single bit, is followed by iterations that change nothing either: unless somebody watches
+/// them, they are counted without being made.
 fn make_iterations<O: StronglyConvex>(
     walk: &mut Walk<'_, O>,
     iterations: u64,
     observer: &mut Option<&mut Observer<'_>>,
 ) -> Result<ControlFlow<()>, SolveError> {
     while walk.iterations < iterations {
+        let check = observer.is_none() && walk.iterations % CHECK_EVERY == CHECK_EVERY - 1;
+        let before = check.then(|| walk.position());
         if walk.iterations + 1 == iterations {
             walk.last_step()?;
         } else {
             walk.step()?;
+            if check && before == Some(walk.position()) {
+                walk.iterations = walk.iterations.max(iterations - 1);
+            }
         }
         if watch(walk, observer).is_break() && walk.iterations < iterations {
             return Ok(ControlFlow::Break(()));

@@ -20,7 +20,7 @@ pub enum Stop {
         max_iterations: Option<u64>,
     },
     /// After exactly so many further iterations, at the iterate `$x^k$`; the error reached is reported. None leaves the point
-    /// where it is.
+    /// where it is. Once an iteration changes nothing, later ones are only counted.
     Iterations(u64),
 }
 

@@ -212,10 +212,9 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         let State {
             point, companion, ..
         } = &*self.state;
-        point
-            .iter()
-            .chain(companion)
-            .fold(0, |hash: u64, x| hash.rotate_left(7) ^ x.to_bits())
+        point.iter().chain(companion).fold(0, |hash: u64, x| {
+            (hash.rotate_left(29) ^ x.to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        })
     }
 
     fn descend(&mut self) -> Result<(), SolveError> {

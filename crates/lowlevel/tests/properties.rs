@@ -3,9 +3,12 @@
 
 mod quadratic;
 
+use std::ops::ControlFlow;
+
 use lowlevel::testing::{NesterovQuadratic, gradient_deviation};
 use lowlevel::{
-    Certificate, Domain, ErrorBound, Method, Outcome, Solver, State, Step, Stop, StronglyConvex,
+    Certificate, Domain, ErrorBound, Method, Outcome, Progress, Solver, State, Step, Stop,
+    StronglyConvex,
 };
 use proptest::prelude::*;
 use quadratic::Quadratic;
@@ -249,5 +252,40 @@ fn a_forgotten_gradient_costs_one_gradient() {
         assert_eq!(lighter.point(), state.point(), "{method:?}");
         assert_eq!(forgot.error, kept.error);
         assert!(forgot.gradients <= kept.gradients + 1);
+    }
+}
+
+/// Iterations that change nothing are counted without being made, and leave the answer that making them would leave.
+#[test]
+fn iterations_at_rest_are_only_counted() {
+    let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
+    let many = 20_000;
+    for method in METHODS {
+        let solver = Solver {
+            method,
+            ..Solver::default()
+        };
+        let run = |iterations: u64, is_watched: bool| {
+            let mut state = State::new(vec![10.0; 10]);
+            let stop = Stop::Iterations(iterations);
+            let solved = if is_watched {
+                let mut watch = |_: &Progress<'_>| ControlFlow::Continue(());
+                solver.minimize_observed(&quadratic, stop, &mut state, &mut (), &mut watch)
+            } else {
+                solver.minimize(&quadratic, stop, &mut state, &mut ())
+            };
+            (state.into_point(), solved.unwrap())
+        };
+        let (point, solved) = run(many, false);
+        let (watched, made) = run(many, true);
+        assert_eq!(point, watched, "{method:?}");
+        assert_eq!(solved.error, made.error);
+        assert_eq!((solved.iterations, made.iterations), (many, many));
+        assert!(
+            solved.gradients < many / 5 && made.gradients > many,
+            "{method:?}: {solved:?}"
+        );
+        // so many that making them is out of the question
+        assert_eq!(run(u64::MAX, false).0, point, "{method:?}");
     }
 }

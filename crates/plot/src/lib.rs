@@ -1,4 +1,4 @@
-//! Small figures as SVG and PNG: lines, steps, dots, bands, bars, stems and grey pictures, in panels with linear or logarithmic axes.
+//! Small figures as SVG and PNG: lines, steps, dots, squares, bands, bars, stems and grey pictures, in panels with linear or logarithmic axes.
 //!
 //! ```
 //! use plot::{Axis, Colour, Dash, Figure, Panel, Series};

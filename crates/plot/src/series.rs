@@ -10,6 +10,7 @@ pub(crate) enum Marks {
     /// Horizontal until the next point.
     Steps(Vec<[f64; 2]>),
     Dots(Vec<[f64; 2]>),
+    Squares(Vec<[f64; 2]>),
     /// `x`, lower, upper.
     Band(Vec<[f64; 3]>),
     /// From zero to the value.
@@ -61,6 +62,12 @@ impl Series {
         Self::new(Marks::Dots(points))
     }
 
+    /// A square at every point.
+    #[must_use]
+    pub const fn squares(points: Vec<[f64; 2]>) -> Self {
+        Self::new(Marks::Squares(points))
+    }
+
     /// The area between two lines, from points `[x, lower, upper]`.
     #[must_use]
     pub const fn band(points: Vec<[f64; 3]>) -> Self {
@@ -93,7 +100,7 @@ impl Series {
         self
     }
 
-    /// The width of a line or a stem, or the diameter of a dot. Of bars it is the width as a difference of x; by default, most of
+    /// The width of a line or a stem, or the size of a dot or square. Of bars it is the width as a difference of x; by default, most of
     /// the smallest distance between two of them.
     #[must_use]
     pub const fn width(mut self, width: f64) -> Self {
@@ -127,7 +134,7 @@ impl Series {
         self.width.unwrap_or_else(|| match &self.marks {
             Marks::Line(_) | Marks::Steps(_) => 1.6,
             Marks::Stems(_) => 1.4,
-            Marks::Dots(_) => 6.0,
+            Marks::Dots(_) | Marks::Squares(_) => 6.0,
             Marks::Band(_) => 0.0,
             Marks::Bars(points) => 0.8 * smallest_distance(points).unwrap_or(1.0),
         })
@@ -151,6 +158,7 @@ impl Series {
             Marks::Line(points)
             | Marks::Steps(points)
             | Marks::Dots(points)
+            | Marks::Squares(points)
             | Marks::Bars(points)
             | Marks::Stems(points) => points.iter().map(|point| point[axis]).collect(),
             Marks::Band(points) => points

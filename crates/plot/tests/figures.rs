@@ -337,3 +337,14 @@ fn a_figure_may_be_too_large() {
     assert!(matches!(error, DrawError::TooLarge { width, .. } if width > 1_000_000));
     assert!(error.to_string().contains("too large"));
 }
+
+#[test]
+fn squares_are_filled_to_their_corners() {
+    let square = Series::squares(vec![[5.0, 5.0]]).colour(RED).width(10.0);
+    let dot = Series::dots(vec![[5.0, 5.0]]).colour(RED).width(10.0);
+    let count = |series| Pixels::of(&linear(series)).count([255, 0, 0]);
+    let (square, dot) = (count(square), count(dot));
+    // 10 x 10, at two pixels for each; of a circle pi/4 of that.
+    assert!((361..=400).contains(&square), "{square}");
+    assert!(dot < square * 9 / 10, "{dot}");
+}

@@ -56,8 +56,21 @@ fn entries(figure: &Figure) -> Vec<(&str, &Series)> {
     entries
 }
 
-/// Fills rows one after the other; returns where each ends.
+/// Where each row ends: as few rows as possible, equally full if that fits.
 fn row_ends(widths: &[f64], room: f64) -> Vec<usize> {
+    let filled = filled_rows(widths, room);
+    let each = widths.len().div_ceil(filled.len().max(1)).max(1);
+    let is_fitting = |row: &[f64]| row.iter().sum::<f64>() <= room;
+    if widths.chunks(each).all(is_fitting) {
+        let ends = (1..).map(|row| widths.len().min(row * each));
+        ends.take(widths.len().div_ceil(each)).collect()
+    } else {
+        filled
+    }
+}
+
+/// Fills rows one after the other; returns where each ends.
+fn filled_rows(widths: &[f64], room: f64) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut used = 0.0;
     for (index, width) in widths.iter().enumerate() {
@@ -95,6 +108,7 @@ fn draw_sample(drawing: &mut Drawing, [x, y]: [f64; 2], series: &Series) {
             diameter: series.thickness(),
             colour,
         }),
+        Marks::Squares(_) => drawing.add(marks::square([middle, y], series)),
         Marks::Band(_) => drawing.add(block(SAMPLE)),
         Marks::Bars(_) => drawing.add(block(10.0)),
         Marks::Stems(_) => {
@@ -112,6 +126,9 @@ mod tests {
     fn legends_wrap() {
         assert_eq!(row_ends(&[50.0, 50.0, 50.0], 100.0), [2, 3]);
         assert_eq!(row_ends(&[500.0], 100.0), [1]);
+        assert_eq!(row_ends(&[20.0; 6], 100.0), [3, 6]);
+        assert_eq!(row_ends(&[10.0, 10.0, 90.0, 10.0], 100.0), [2, 4]);
+        assert_eq!(row_ends(&[10.0, 10.0, 10.0, 95.0], 100.0), [3, 4]);
         assert!(row_ends(&[], 100.0).is_empty());
     }
 }

@@ -35,6 +35,11 @@ pub(super) fn draw(drawing: &mut Drawing, area: Area, axes: [&Fitted; 2], series
                 pen.dot(*point, series.thickness());
             }
         }
+        Marks::Squares(points) => {
+            for point in points {
+                pen.square(*point);
+            }
+        }
         Marks::Band(points) => {
             for points in unbroken(points) {
                 let lower = points.iter().map(|[x, lower, _]| [*x, *lower]);
@@ -99,6 +104,13 @@ impl Pen<'_> {
         }
     }
 
+    fn square(&mut self, point: [f64; 2]) {
+        let centre = self.place(point);
+        if is_number(&point) && self.area.contains(centre) {
+            self.drawing.add(square(centre, self.series));
+        }
+    }
+
     fn area(&mut self, around: Vec<[f64; 2]>) {
         let points = around.into_iter().map(|point| self.place(point)).collect();
         let points = clip::polygon(points, self.area.grown(-ON_FRAME));
@@ -125,6 +137,21 @@ pub(super) fn stroke(points: Vec<[f64; 2]>, series: &Series) -> Shape {
         colour: series.colour,
         width: series.thickness(),
         dash: series.dash,
+    }
+}
+
+/// A square in the manner of a series.
+pub(super) fn square([x, y]: [f64; 2], series: &Series) -> Shape {
+    let side = series.thickness();
+    let area = Area {
+        left: x - side / 2.0,
+        top: y - side / 2.0,
+        width: side,
+        height: side,
+    };
+    Shape::Fill {
+        points: area.corners().to_vec(),
+        colour: series.colour,
     }
 }
 

@@ -26,8 +26,8 @@ mod curves;
 mod examples;
 mod headline;
 mod history;
-mod markup;
-pub(crate) mod number;
+pub mod markup;
+pub mod number;
 mod picture;
 mod scores;
 mod signal;
@@ -77,7 +77,7 @@ pub struct Example {
 }
 
 /// How it looks: in light and dark, on a phone, on paper.
-const STYLE: &str = include_str!("report/style.css");
+pub const STYLE: &str = include_str!("report/style.css");
 
 /// The page. The same input makes the same page.
 #[must_use]

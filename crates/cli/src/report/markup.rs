@@ -1,7 +1,8 @@
 //! Pieces of HTML.
 
 /// Text that nobody can break out of, as content or as the value of an attribute.
-pub(super) fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -19,12 +20,14 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// A name from outside, whatever direction it is written in.
-pub(super) fn name(text: &str) -> String {
+#[must_use]
+pub fn name(text: &str) -> String {
     format!("<bdi>{}</bdi>", escaped(text))
 }
 
 /// A text with parts between backticks, which become code.
-pub(super) fn sentence(text: &str) -> String {
+#[must_use]
+pub fn sentence(text: &str) -> String {
     let mut out = String::new();
     let parts: Vec<&str> = text.split('`').collect();
     // with an odd number of backticks, the last part is text
@@ -41,7 +44,8 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 /// A section with a heading; nothing if there is nothing in it.
-pub(super) fn section(heading: &str, body: &str) -> String {
+#[must_use]
+pub fn section(heading: &str, body: &str) -> String {
     if body.is_empty() {
         return String::new();
     }
@@ -52,19 +56,16 @@ pub(super) fn section(heading: &str, body: &str) -> String {
 }
 
 /// Something to unfold.
-pub(super) fn folded(summary: &str, is_open: bool, body: &str) -> String {
+#[must_use]
+pub fn folded(summary: &str, is_open: bool, body: &str) -> String {
     let open = if is_open { " open" } else { "" };
     let summary = escaped(summary);
     format!("<details{open}>\n<summary>{summary}</summary>\n{body}</details>\n")
 }
 
 /// A table that scrolls sideways where the page is narrow. Cells are HTML; those of the first column are headings of rows.
-pub(super) fn table(
-    class: &str,
-    head: &[&str],
-    rows: &[Vec<String>],
-    foot: &[Vec<String>],
-) -> String {
+#[must_use]
+pub fn table(class: &str, head: &[&str], rows: &[Vec<String>], foot: &[Vec<String>]) -> String {
     let line = |cells: &Vec<String>| {
         let mut cells = cells.iter();
         let first = cells.next().map_or("", String::as_str);

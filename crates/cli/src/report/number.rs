@@ -4,12 +4,14 @@
 const THIN: char = '\u{202f}';
 
 /// With three significant digits: 0.0702, 12.5, 3217, 1.23e-4.
-pub(crate) fn number(value: f64) -> String {
+#[must_use]
+pub fn number(value: f64) -> String {
     significant(value, 3)
 }
 
-/// Integers up to a million are written in full, whatever the number of digits.
-fn significant(value: f64, digits: usize) -> String {
+/// With so many significant digits. Integers up to a million are written in full, whatever the number of digits.
+#[must_use]
+pub fn significant(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return "unknown".to_owned();
     }
@@ -61,22 +63,26 @@ fn grouped(digits: &str) -> String {
 }
 
 /// 123 456.
-pub(crate) fn whole(count: u64) -> String {
+#[must_use]
+pub fn whole(count: u64) -> String {
     grouped(&count.to_string())
 }
 
 /// The length of a list, for [`whole`].
-pub(crate) fn length<T>(list: &[T]) -> u64 {
+#[must_use]
+pub fn length<T>(list: &[T]) -> u64 {
     u64::try_from(list.len()).unwrap_or(u64::MAX)
 }
 
 /// "1 image", "25 images".
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+#[must_use]
+pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", whole(count), if count == 1 { one } else { many })
 }
 
 /// A share in percent, with two significant digits.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent > 0.0 && percent < 1e-3 {
         return format!("less than 0.001{THIN}%");
@@ -85,12 +91,14 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// One decimal is what an eye can tell.
-pub(crate) fn decibel(value: f64) -> String {
+#[must_use]
+pub fn decibel(value: f64) -> String {
     format!("{value:.1}{THIN}dB")
 }
 
 /// 2 h 5 min, 3 min 12 s, 4.2 s.
-pub(crate) fn duration(seconds: f64) -> String {
+#[must_use]
+pub fn duration(seconds: f64) -> String {
     if !(0.0..1e12).contains(&seconds) {
         return "unknown".to_owned();
     }
@@ -109,7 +117,8 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// Two numbers, the first rounded down and the second up, with as few digits as say about how far they are apart: at most six.
-pub(crate) fn between(lower: f64, upper: f64) -> [String; 2] {
+#[must_use]
+pub fn between(lower: f64, upper: f64) -> [String; 2] {
     let magnitude = lower.abs().max(upper.abs()).log10().floor();
     let rounded = |digits: usize| {
         let unit = 10_f64.powf(magnitude + 1.0) / 10_f64.powf(count(digits));

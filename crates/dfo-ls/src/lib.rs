@@ -283,7 +283,7 @@ pub use error::SetupError;
 pub use options::{
     AccuracyControl, Algorithm, Batch, Budget, Diagnostics, Directions, Dynamic, ExperimentRules,
     Initial, Model, Noise, NoiseLevel, Options, PaperParameters, Restarts, Samples, Scaling,
-    SlowProgress, TrustRegion, WarmStart,
+    SlowProgress, TrustRegion, TrustStep, WarmStart,
 };
 pub use oracle::{
     EvalError, Evaluated, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, Start,

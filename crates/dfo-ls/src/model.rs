@@ -9,6 +9,7 @@ use composite::{Composite, Taylor};
 use std::borrow::Cow;
 
 use crate::linalg::{dot, norm};
+use crate::options::TrustStep;
 use crate::region::Region;
 use crate::subproblem::Quadratic;
 
@@ -50,13 +51,18 @@ impl Model {
         }
     }
 
-    pub(crate) fn minimize(&self, region: &Region<'_>) -> ModelStep {
+    pub(crate) fn minimize(&self, region: &Region<'_>, how: TrustStep) -> ModelStep {
         let zero = vec![0.0; region.lower().len()];
         let first = match self {
             Self::GaussNewton(taylor) => Cow::Borrowed(taylor),
             Self::Composite(composite) => Cow::Owned(composite.taylor(&zero)),
         };
-        let step = region.minimize(&first.quadratic());
+        let step = match (self, how) {
+            (Self::GaussNewton(_), TrustStep::Truncated) => {
+                region.minimize_early(&first.quadratic())
+            }
+            _ => region.minimize(&first.quadratic()),
+        };
         let gradient_norm = norm(&first.gradient);
         let diagonal = (0..first.gradient.len())
             .map(|j| first.hessian[(j, j)])

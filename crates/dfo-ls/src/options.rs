@@ -78,14 +78,15 @@ impl Options {
         }
     }
 
-    /// The behaviour of the paper's experiments: the practical algorithm with linear models, and its accuracy rules as they were
-    /// implemented. For reproduction; [`Options::default`] does better.
+    /// The behaviour of the paper's experiments: the practical algorithm with linear models, truncated steps, and its accuracy
+    /// rules as they were implemented. For reproduction; [`Options::default`] does better.
     #[must_use]
     pub fn experiments() -> Self {
         Self {
             model: Model::Linear,
             trust_region: TrustRegion {
                 final_radius: 1e-6,
+                step: TrustStep::Truncated,
                 ..TrustRegion::default()
             },
             accuracy: AccuracyControl::Experiments(ExperimentRules::default()),
@@ -180,6 +181,8 @@ pub struct TrustRegion {
     pub alpha2: f64,
     /// A step shorter than this multiple of the lower radius is not worth an evaluation.
     pub safety: f64,
+    /// How the model is minimised.
+    pub step: TrustStep,
 }
 
 impl Default for TrustRegion {
@@ -196,8 +199,23 @@ impl Default for TrustRegion {
             alpha1: 0.1,
             alpha2: 0.5,
             safety: 0.5,
+            step: TrustStep::default(),
         }
     }
+}
+
+/// How the model is minimised in the trust region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum TrustStep {
+    /// Exactly, up to rounding.
+    #[default]
+    Exact,
+    /// As in the paper's experiments: conjugate gradients that are stopped early, then rotations on the sphere. For reproduction.
+    ///
+    /// Only the practical algorithm has it, for models of linear residuals. With projections or a regulariser steps are exact.
+    Truncated,
 }
 
 /// How accurate evaluations are asked to be. Oracles that are exact make all of them the same.

@@ -5,7 +5,7 @@ use crate::linalg::{dot, max_abs};
 use crate::space::Space;
 use crate::subproblem::{
     BoxedProx, Prox, Quadratic, Region as BallAndBox, Step, Terms, minimize_composite,
-    minimize_linear, minimize_linear_over, minimize_quadratic,
+    minimize_linear, minimize_linear_over, minimize_quadratic, minimize_truncated,
 };
 
 /// Steps from a point, in multiples `$v = s/\text{unit}$` of a length.
@@ -86,13 +86,54 @@ impl<'a> Region<'a> {
         }
     }
 
+    /// A good step rather than the best where there is no regulariser and no projection, as [`minimize_truncated`] finds it;
+    /// otherwise as [`Self::minimize`].
+    pub(crate) fn minimize_early(&self, quadratic: &Quadratic<'_>) -> Step {
+        if !self.is_plain() {
+            return self.minimize(quadratic);
+        }
+        // its thresholds are meant for s, not for v
+        let unit = self.unit;
+        let times = |bounds: &[f64]| bounds.iter().map(|b| b * unit).collect::<Vec<_>>();
+        let (lower, upper) = (times(&self.lower), times(&self.upper));
+        let gradient: Vec<f64> = quadratic.gradient.iter().map(|g| g / unit).collect();
+        let hessian = quadratic.hessian.scaled(1.0 / (unit * unit));
+        let mut found = minimize_truncated(
+            &Quadratic {
+                gradient: &gradient,
+                hessian: &hessian,
+            },
+            &BallAndBox {
+                radius: self.radius * unit,
+                lower: &lower,
+                upper: &upper,
+            },
+        );
+        found.step.iter_mut().for_each(|s| *s /= unit);
+        found.curvature *= unit * unit;
+        found
+    }
+
     /// Maximises `$|c + g^\top v|$`.
     pub(crate) fn maximize_absolute(&self, constant: f64, gradient: &[f64]) -> Vec<f64> {
+        self.larger_extreme(constant, gradient, 0.0)
+    }
+
+    /// The same, but the minimiser if it is as good up to rounding, as in the paper's experiments.
+    pub(crate) fn maximize_absolute_downwards(&self, constant: f64, gradient: &[f64]) -> Vec<f64> {
+        self.larger_extreme(constant, gradient, 1e-12)
+    }
+
+    fn larger_extreme(&self, constant: f64, gradient: &[f64], slack: f64) -> Vec<f64> {
         let opposite: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let down = self.minimize_linear(gradient);
         let up = self.minimize_linear(&opposite);
         let value = |v: &[f64]| (constant + dot(gradient, v)).abs();
-        if value(&down) > value(&up) { down } else { up }
+        if value(&down) > (1.0 - slack) * value(&up) {
+            down
+        } else {
+            up
+        }
     }
 
     fn minimize_linear(&self, gradient: &[f64]) -> Vec<f64> {

@@ -11,10 +11,12 @@ mod boxed;
 mod linear;
 mod projected;
 mod prox;
+mod truncated;
 
 pub(crate) use linear::minimize_linear;
 pub(crate) use projected::{minimize_composite, minimize_linear_over};
 pub(crate) use prox::{BoxedProx, Prox, Terms, prox_of_sum};
+pub(crate) use truncated::minimize_truncated;
 
 use crate::linalg::{Matrix, all_finite, dot, exponent, max_abs, norm, power_of_two};
 

@@ -8,6 +8,7 @@ use crate::model::composite::{Composite, Taylor};
 use crate::model::linear::{Fit, Linear};
 use crate::model::pool::Point;
 use crate::model::{Model, ModelStep};
+use crate::options::{AccuracyControl, Algorithm, TrustStep};
 use crate::region::Region;
 use crate::{Accuracy, Purpose};
 
@@ -147,7 +148,11 @@ impl<R: Clone> Engine<R> {
 
     pub(super) fn model_step(&mut self, delta: f64) -> ModelStep {
         let model = self.model(delta);
-        model.minimize(&self.region(delta, delta))
+        let how = match self.state.options.algorithm {
+            Algorithm::Practical => self.state.options.trust_region.step,
+            Algorithm::Paper(_) => TrustStep::Exact,
+        };
+        model.minimize(&self.region(delta, delta), how)
     }
 
     /// Puts a trial point into the set, in the place of the point that it makes most superfluous.
@@ -169,10 +174,10 @@ impl<R: Clone> Engine<R> {
             return;
         }
         let center = state.center_position();
-        let leaving = self.choose_leaving(
-            step,
-            accepted || (decreased && self.is_certainly_better(&point)),
-        );
+        // in the paper's experiments any decrease may cost the incumbent its place, even one too small to be accepted
+        let careless = matches!(state.options.accuracy, AccuracyControl::Experiments(_));
+        let better = careless || self.is_certainly_better(&point);
+        let leaving = self.choose_leaving(step, accepted || (decreased && better));
         let Some(leaving) = leaving else {
             let slot = self.keep(point);
             if accepted {
@@ -186,7 +191,7 @@ impl<R: Clone> Engine<R> {
             return;
         };
         debug_assert!(
-            leaving != center || accepted,
+            leaving != center || accepted || careless,
             "the incumbent stays unless the new point takes its place"
         );
         self.replace(leaving, step, point, accepted);
@@ -307,9 +312,13 @@ impl<R: Clone> Engine<R> {
         let (mut queries, mut moved) = (Vec::new(), Vec::new());
         for &position in positions {
             let region = self.region(radius, 1.0);
-            let step = region
-                .maximize_absolute(linear.constant(position, center), linear.gradient(position));
-            let value = linear.constant(position, center) + dot(linear.gradient(position), &step);
+            let constant = linear.constant(position, center);
+            let gradient = linear.gradient(position);
+            let step = match state.options.trust_region.step {
+                TrustStep::Exact => region.maximize_absolute(constant, gradient),
+                TrustStep::Truncated => region.maximize_absolute_downwards(constant, gradient),
+            };
+            let value = constant + dot(gradient, &step);
             if !(value.abs() > 1e-12) || !(norm(&step) > 0.0) {
                 continue;
             }

@@ -301,7 +301,12 @@ impl<R: Clone> Engine<R> {
             if worthwhile {
                 let delta = self.state.delta;
                 let u = (self.state.incumbent().u.iter().zip(&step.v)).map(|(u, v)| u + delta * v);
-                let target = self.trial_target(step.decrease);
+                let target = match self.state.options.accuracy {
+                    AccuracyControl::Experiments(_) => self.model_target(),
+                    AccuracyControl::Dynamic(_) | AccuracyControl::Fixed(_) => {
+                        self.trial_target(step.decrease)
+                    }
+                };
                 let query = self.new_point(u.collect(), target, Purpose::Trial);
                 self.state.phase = Phase::Last;
                 self.issue(vec![query]);
@@ -312,8 +317,11 @@ impl<R: Clone> Engine<R> {
     }
 
     pub(super) fn on_last(&mut self, answers: Vec<Answer<R>>) {
+        // the paper's experiments take what looks better
+        let careless = matches!(self.state.options.accuracy, AccuracyControl::Experiments(_));
         for point in answers.into_iter().flatten() {
-            if self.is_certainly_better(&point) {
+            let lower = point.objective < self.state.incumbent().objective;
+            if self.is_certainly_better(&point) || (careless && lower) {
                 let step = self.state.step_to(&point.u);
                 self.take_into_set(&step, point, true, true);
             }

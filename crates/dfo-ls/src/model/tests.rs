@@ -2,7 +2,7 @@ use super::*;
 use crate::constraints::{Bounds, FeasibleSet};
 use crate::linalg::Matrix;
 use crate::linalg::tests::Random;
-use crate::options::Scaling;
+use crate::options::{Scaling, TrustStep};
 use crate::space::Space;
 use crate::{Accuracy, L1, Regularizer};
 use pool::Point;
@@ -141,7 +141,7 @@ proptest! {
         let (space, feasible) = space(&lower, &upper);
         let zero = vec![0.0; d];
         let region = Region::new(&space, &feasible, None, &zero, delta, delta);
-        let step = model.minimize(&region);
+        let step = model.minimize(&region, TrustStep::Exact);
         prop_assert!(norm(&step.v) <= 1.0 + 1e-9);
         for j in 0..d {
             prop_assert!(delta * step.v[j] >= lower[j] - 1e-12 * delta && delta * step.v[j] <= upper[j] + 1e-12 * delta);
@@ -182,7 +182,7 @@ proptest! {
         let h = L1 { weight };
         let zero = vec![0.0; d];
         let region = Region::new(&space, &feasible, Some(&h), &zero, 0.3, 0.3);
-        let step = model.minimize(&region);
+        let step = model.minimize(&region, TrustStep::Exact);
         let theta: Vec<f64> = start.iter().zip(&step.v).map(|(x, v)| x + 2.0 * 0.3 * v).collect();
         let expected = -model.change(&step.v) - (h.value(&theta) - h.value(&start));
         prop_assert!((step.decrease - expected).abs() <= 1e-12 * (1.0 + expected.abs()));
@@ -198,7 +198,7 @@ fn nothing_is_promised_where_nothing_decreases() {
     let model = composite(&points, &[0.0; 4], &[1.0, 0.0], &residuals).map(Model::Composite);
     let (space, feasible) = space(&[-1.0; 2], &[1.0; 2]);
     let region = Region::new(&space, &feasible, None, &[0.0; 2], 1.0, 1.0);
-    let step = model.expect("a model").minimize(&region);
+    let step = model.expect("a model").minimize(&region, TrustStep::Exact);
     assert!(
         step.decrease.abs() < 1e-300 && norm(&step.v) < 1e-300,
         "{step:?}"
@@ -214,7 +214,7 @@ fn corrections_find_the_minimum_of_the_quartic() {
     let model = Model::Composite(model.expect("a model"));
     let (space, feasible) = space(&[-9.0], &[9.0]);
     let region = Region::new(&space, &feasible, None, &[0.0], 1.0, 1.0);
-    let step = model.minimize(&region);
+    let step = model.minimize(&region, TrustStep::Exact);
     let root = 0.5 * (13_f64.sqrt() - 3.0);
     assert!((step.v[0] - root).abs() < 1e-3, "{step:?}");
     assert!((step.decrease - 1.0).abs() < 1e-5 && step.end_gradient[0].abs() < 0.02);

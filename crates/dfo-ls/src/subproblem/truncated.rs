@@ -1,0 +1,347 @@
+//! A step that is good rather than best, as in the paper's experiments: conjugate gradients until they leave the ball or gain
+//! little, then rotations on the sphere.
+//!
+//! Where no bound is inside the ball, rotations look at the whole circle and are made even if they gain nothing, as in
+//! Powell's NEWUOA; otherwise they stop at bounds, as in his BOBYQA.
+//!
+//! `$q = g + Hd$` is the gradient at the step `$d$`, `$F$` the variables that are free. A variable that meets a bound is fixed
+//! there for good. Thresholds are absolute in places, so steps depend on the units.
+
+mod plane;
+mod rotation;
+
+use plane::Plane;
+
+use super::{Quadratic, Region, Step};
+use crate::linalg::{axpy, dot};
+
+/// Bounds closer than this are moved away: a variable may start on a bound and still move, a little.
+const LEAST_ROOM: f64 = 1e-14;
+/// The gradient is zero if its square is below this,
+const FLAT: f64 = 1e-18;
+/// and this share of what it was, or promises this share of the decrease so far.
+const FLAT_SHARE: f64 = 1e-6;
+/// Steps along conjugate directions end when one gains no more than this share of all.
+const CONJUGATE_SHARE: f64 = 1e-6;
+/// A multiple of the direction that counts as none.
+const NO_STEP: f64 = 1e-30;
+/// Rotations end when the slope along the sphere, or what one gains, is no more than this share of all.
+const ROTATION_SHARE: f64 = 1e-2;
+/// Nothing is gained on the sphere if the cosine of the angle between the step and steepest descent is at least this.
+const ALIGNED: f64 = 0.99;
+
+/// A step of less than the full decrease. It may leave the box by `$10^{-14}$`. Zero if the input is not a number or nothing
+/// decreases.
+///
+/// The step's curvature is the smallest met along conjugate directions that ended at no bound, zero if the step
+/// ends on the sphere or there was none.
+pub(crate) fn minimize_truncated(quadratic: &Quadratic<'_>, region: &Region<'_>) -> Step {
+    let n = quadratic.gradient.len();
+    if !region.is_valid(n) || !quadratic.is_finite() {
+        return Step::zero(n);
+    }
+    let mut search = Search::new(quadratic, region);
+    if search.conjugate() == Stop::Sphere {
+        search.curvature = 0.0;
+        if region.has_bounds() {
+            search.rotate();
+        } else {
+            search.rotate_freely();
+        }
+    }
+    let step = search.finish();
+    let decrease = -quadratic.value(&step);
+    let curvature = search.curvature.max(0.0);
+    if decrease > 0.0 {
+        Step {
+            step,
+            decrease,
+            curvature,
+        }
+    } else {
+        Step {
+            curvature,
+            ..Step::zero(n)
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    Done,
+    Sphere,
+}
+
+struct Search<'a> {
+    quadratic: &'a Quadratic<'a>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    /// The bound each fixed variable is at.
+    fixed: Vec<Option<f64>>,
+    step: Vec<f64>,
+    slopes: Vec<f64>,
+    /// The square of the radius that is left for the free variables.
+    room: f64,
+    decrease: f64,
+    /// Negative while unknown.
+    curvature: f64,
+    loops_left: usize,
+}
+
+/// How far a rotation may go, by the tangent of half its angle, and the variable and bound that end it.
+struct Reach {
+    tangent: f64,
+    ends: Option<(usize, f64)>,
+}
+
+impl<'a> Search<'a> {
+    fn new(quadratic: &'a Quadratic<'a>, region: &Region<'_>) -> Self {
+        let n = quadratic.gradient.len();
+        let lower: Vec<f64> = region.lower.iter().map(|l| l.min(-LEAST_ROOM)).collect();
+        let upper: Vec<f64> = region.upper.iter().map(|u| u.max(LEAST_ROOM)).collect();
+        Self {
+            quadratic,
+            lower,
+            upper,
+            fixed: vec![None; n],
+            step: vec![0.0; n],
+            slopes: quadratic.gradient.to_vec(),
+            room: region.radius * region.radius,
+            decrease: 0.0,
+            curvature: -1.0,
+            loops_left: 100 * n * n,
+        }
+    }
+
+    fn num_free(&self) -> usize {
+        self.fixed.iter().filter(|fixed| fixed.is_none()).count()
+    }
+
+    /// `x` on the free variables, zero elsewhere.
+    fn free_part(&self, x: &[f64]) -> Vec<f64> {
+        let entry = |(x, fixed): (&f64, &Option<f64>)| if fixed.is_none() { *x } else { 0.0 };
+        x.iter().zip(&self.fixed).map(entry).collect()
+    }
+
+    fn image(&self, x: &[f64]) -> Vec<f64> {
+        let mut image = vec![0.0; x.len()];
+        self.quadratic.hessian.mul_vec(x, &mut image);
+        image
+    }
+
+    fn another_loop(&mut self) -> bool {
+        let left = self.loops_left > 0;
+        self.loops_left = self.loops_left.saturating_sub(1);
+        left
+    }
+
+    fn fix(&mut self, index: usize, bound: f64) {
+        self.fixed[index] = Some(bound);
+        self.room -= self.step[index] * self.step[index];
+    }
+
+    /// Conjugate gradients in the free variables, from the start again after each bound.
+    fn conjugate(&mut self) -> Stop {
+        let mut direction = vec![0.0; self.step.len()];
+        let mut beta = 0.0;
+        let mut steps_left = 0;
+        let mut first = None;
+        while self.another_loop() {
+            let slopes = self.free_part(&self.slopes);
+            let gamma = dot(&slopes, &slopes);
+            for (s, q) in direction.iter_mut().zip(&slopes) {
+                *s = beta * *s - q;
+            }
+            direction = self.free_part(&direction);
+            if beta == 0.0 {
+                steps_left = self.num_free();
+            }
+            let first = *first.get_or_insert(gamma);
+            let square = dot(&direction, &direction);
+            let flat = gamma <= (FLAT_SHARE * first).min(FLAT)
+                || gamma * self.room <= (FLAT_SHARE * self.decrease * self.decrease).min(FLAT);
+            if !(square > 0.0) || flat {
+                return Stop::Done;
+            }
+            let Some(to_sphere) = self.to_sphere(&direction, square) else {
+                return Stop::Sphere;
+            };
+            let image = self.image(&direction);
+            let bend = dot(&direction, &image);
+            let mut length = to_sphere;
+            if bend > 0.0 {
+                length = length.min(gamma / bend);
+            }
+            if length <= NO_STEP {
+                return Stop::Done;
+            }
+            let on_sphere = length >= to_sphere;
+            let bound = self.first_bound(&direction, &mut length);
+            let mut gain = 0.0;
+            if length > 0.0 {
+                steps_left -= 1;
+                let bend_per_square = bend / square;
+                if bound.is_none() && bend_per_square > 0.0 {
+                    let unknown = self.curvature < 0.0;
+                    if unknown || bend_per_square < self.curvature {
+                        self.curvature = bend_per_square;
+                    }
+                }
+                axpy(length, &direction, &mut self.step);
+                axpy(length, &image, &mut self.slopes);
+                gain = (length * (gamma - 0.5 * length * bend)).max(0.0);
+                self.decrease += gain;
+            }
+            if let Some((index, bound)) = bound {
+                self.step[index] = bound;
+                self.fix(index, bound);
+                if self.room <= 0.0 {
+                    return Stop::Sphere;
+                }
+                beta = 0.0;
+                continue;
+            }
+            if on_sphere {
+                return Stop::Sphere;
+            }
+            if steps_left == 0 || gain <= CONJUGATE_SHARE * self.decrease {
+                return Stop::Done;
+            }
+            let slopes = self.free_part(&self.slopes);
+            beta = dot(&slopes, &slopes) / gamma;
+        }
+        Stop::Done
+    }
+
+    /// The multiple of the direction that ends on the sphere; `None` if the step is there already.
+    fn to_sphere(&self, direction: &[f64], square: f64) -> Option<f64> {
+        let step = self.free_part(&self.step);
+        let rest = self.room - dot(&step, &step);
+        if rest <= 0.0 {
+            return None;
+        }
+        let along = dot(direction, &step);
+        let root = (square * rest + along * along).sqrt();
+        // without cancellation
+        Some(if along < 0.0 {
+            (root - along) / square
+        } else {
+            rest / (root + along)
+        })
+    }
+
+    /// Shortens the length to the first bound on the way.
+    fn first_bound(&self, direction: &[f64], length: &mut f64) -> Option<(usize, f64)> {
+        let mut first = None;
+        for (i, s) in direction.iter().enumerate() {
+            let bound = if *s > 0.0 {
+                self.upper[i]
+            } else if *s < 0.0 {
+                self.lower[i]
+            } else {
+                continue;
+            };
+            let limit = ((bound - self.step[i]) / s).max(0.0);
+            if limit < *length {
+                *length = limit;
+                first = Some((i, bound));
+            }
+        }
+        first
+    }
+
+    /// Moves on the sphere, in the plane of the step and the steepest tangent.
+    fn rotate(&mut self) {
+        'again: while self.num_free() > 1 {
+            let mut plane = Plane::new(self);
+            while self.another_loop() {
+                plane.turn_to(self);
+                let least = ROTATION_SHARE * self.decrease;
+                if !(plane.descent > least) {
+                    return;
+                }
+                let reach = match self.reach(&plane.tangent) {
+                    Ok(reach) => reach,
+                    Err((index, bound)) => {
+                        self.fix(index, bound);
+                        continue 'again;
+                    }
+                };
+                let Some((best, is_last)) = plane.curve(self).best_within(reach.tangent) else {
+                    return;
+                };
+                plane.rotate(self, &best);
+                if let Some((index, bound)) = reach.ends.filter(|_| is_last) {
+                    self.step[index] = bound;
+                    self.fix(index, bound);
+                    continue 'again;
+                }
+                if best.gain <= ROTATION_SHARE * self.decrease {
+                    return;
+                }
+            }
+            return;
+        }
+    }
+
+    /// The same without bounds.
+    fn rotate_freely(&mut self) {
+        let mut plane = Plane::new(self);
+        while self.another_loop() {
+            plane.turn_to(self);
+            let steepest = f64::hypot(plane.descent, plane.along);
+            if !(plane.descent > 0.0) || plane.along <= -ALIGNED * steepest {
+                return;
+            }
+            let Some(best) = plane.curve(self).best_around() else {
+                return;
+            };
+            plane.rotate(self, &best);
+            if best.gain <= ROTATION_SHARE * self.decrease {
+                return;
+            }
+        }
+    }
+
+    /// How far the rotation towards `tangent` may go, or a free variable that is at a bound already.
+    fn reach(&self, tangent: &[f64]) -> Result<Reach, (usize, f64)> {
+        let mut reach = Reach {
+            tangent: 1.0,
+            ends: None,
+        };
+        for (i, s) in tangent.iter().enumerate() {
+            if self.fixed[i].is_some() {
+                continue;
+            }
+            let d = self.step[i];
+            let amplitude = d * d + s * s;
+            for (bound, left, toward) in [
+                (self.lower[i], d - self.lower[i], -s),
+                (self.upper[i], self.upper[i] - d, *s),
+            ] {
+                if left <= 0.0 {
+                    return Err((i, bound));
+                }
+                let excess = amplitude - bound * bound;
+                if excess > 0.0 {
+                    let slope = excess.sqrt() + toward;
+                    if reach.tangent * slope > left {
+                        reach.tangent = left / slope;
+                        reach.ends = Some((i, bound));
+                    }
+                }
+            }
+        }
+        Ok(reach)
+    }
+
+    fn finish(&self) -> Vec<f64> {
+        let entry = |i: usize| {
+            self.fixed[i].unwrap_or_else(|| self.step[i].clamp(self.lower[i], self.upper[i]))
+        };
+        (0..self.step.len()).map(entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

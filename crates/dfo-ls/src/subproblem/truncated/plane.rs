@@ -1,0 +1,67 @@
+//! Rotations of a step on the sphere.
+
+use super::Search;
+use super::rotation::{Curve, Rotation};
+use crate::linalg::dot;
+
+/// The plane of the step and the steepest tangent, both on the free variables.
+pub(super) struct Plane {
+    step: Vec<f64>,
+    square: f64,
+    step_image: Vec<f64>,
+    pub(super) tangent: Vec<f64>,
+    tangent_image: Vec<f64>,
+    /// `$q_F^\top d_F$`
+    pub(super) along: f64,
+    /// Minus the slope towards the tangent, which is as long as the step.
+    pub(super) descent: f64,
+}
+
+impl Plane {
+    pub(super) fn new(search: &Search<'_>) -> Self {
+        let step = search.free_part(&search.step);
+        Self {
+            square: dot(&step, &step),
+            step_image: search.image(&step),
+            tangent: Vec::new(),
+            tangent_image: Vec::new(),
+            along: 0.0,
+            descent: 0.0,
+            step,
+        }
+    }
+
+    pub(super) fn turn_to(&mut self, search: &Search<'_>) {
+        let slopes = search.free_part(&search.slopes);
+        self.along = dot(&slopes, &self.step);
+        let square = dot(&slopes, &slopes) * self.square - self.along * self.along;
+        self.descent = square.max(0.0).sqrt();
+        self.tangent = (self.step.iter().zip(&slopes))
+            .map(|(d, q)| (self.along * d - self.square * q) / self.descent)
+            .collect();
+    }
+
+    pub(super) fn curve(&mut self, search: &Search<'_>) -> Curve {
+        self.tangent_image = search.image(&self.tangent);
+        Curve {
+            along: self.along,
+            descent: self.descent,
+            tangent: dot(&self.tangent, &self.tangent_image),
+            mixed: dot(&self.step, &self.tangent_image),
+            step: dot(&self.step, &self.step_image),
+        }
+    }
+
+    pub(super) fn rotate(&mut self, search: &mut Search<'_>, by: &Rotation) {
+        for i in 0..self.step.len() {
+            let image = by.cosine * self.step_image[i] + by.sine * self.tangent_image[i];
+            search.slopes[i] += image - self.step_image[i];
+            self.step_image[i] = image;
+            if search.fixed[i].is_none() {
+                self.step[i] = by.cosine * self.step[i] + by.sine * self.tangent[i];
+                search.step[i] = self.step[i];
+            }
+        }
+        search.decrease += by.gain;
+    }
+}

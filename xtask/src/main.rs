@@ -26,15 +26,17 @@ Chores of the workspace
 Usage: cargo xtask <command>
 
 Commands:
-  test       everything a change must pass: fmt, tidy, clippy, tests, docs, each feature alone
-  tidy       text checks of the architecture's invariants (fast, compiles nothing)
-  doc        documentation of all crates, with the maths drawn
-  more-wild  dfo-ls on the benchmark of Moré and Wild, compared with other solvers; `more-wild --help` lists its options
-  learning   parameters of the paper's problems learned, compared with the true optima; `learning --help` lists its options
-  help       this text (default)";
+  test         everything a change must pass: fmt, tidy, clippy, tests, docs, each feature alone
+  tidy         text checks of the architecture's invariants (fast, compiles nothing)
+  doc          documentation of all crates, with the maths drawn
+  reproduce    every figure of the paper, with a verdict for every claim; `reproduce --help` lists its options
+  more-wild    dfo-ls on the benchmark of Moré and Wild, compared with other solvers; `more-wild --help` lists its options
+  learning     parameters of the paper's problems learned, compared with the true optima; `learning --help` lists its options
+  fetch-kodak  the 25 photographs of the paper, downloaded and checked; `fetch-kodak --help` lists its options
+  help         this text (default)";
 
 /// Run by `crates/experiments`.
-const EXPERIMENTS: [&str; 2] = ["more-wild", "learning"];
+const EXPERIMENTS: [&str; 4] = ["reproduce", "more-wild", "learning", "fetch-kodak"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Command {
@@ -66,7 +68,7 @@ impl Command {
             "tidy" => Ok(Self::Tidy),
             "doc" => Ok(Self::Doc),
             _ => Err(format!(
-                "no command `{name}`; the commands are test, tidy, doc, more-wild, learning, help"
+                "no command `{name}`; the commands are test, tidy, doc, reproduce, more-wild, learning, fetch-kodak, help"
             )),
         }
     }
@@ -135,7 +137,15 @@ mod tests {
     #[test]
     fn an_unknown_command_is_told_the_known_ones() {
         let message = parse(&["tset"]).unwrap_err();
-        for known in ["test", "tidy", "doc", "more-wild", "learning", "help"] {
+        for known in [
+            "test",
+            "tidy",
+            "doc",
+            "more-wild",
+            "learning",
+            "fetch-kodak",
+            "help",
+        ] {
             assert!(message.contains(known) && HELP.contains(known));
         }
     }

@@ -2,5 +2,7 @@
 
 pub mod authors;
 pub mod file;
+pub mod kodak;
 pub mod learning;
 pub mod more_wild;
+pub mod reproduce;

@@ -1,4 +1,4 @@
-//! The program behind `cargo xtask more-wild` and `cargo xtask learning`.
+//! The program behind `cargo xtask reproduce`, `fetch-kodak`, `more-wild` and `learning`.
 #![expect(
     clippy::print_stderr,
     reason = "a command-line program talks to its user"
@@ -8,7 +8,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use experiments::{learning, more_wild};
+use experiments::{kodak, learning, more_wild, reproduce};
 
 /// Runs that measure the library.
 #[derive(Debug, Parser)]
@@ -20,16 +20,23 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Regenerates every figure of the paper and checks its claims.
+    Reproduce(reproduce::command::Arguments),
     /// Solves the 53 problems of Moré and Wild and compares with other solvers.
     MoreWild(more_wild::Arguments),
     /// Learns the parameters of the paper's problems, and compares with the true optima.
     Learning(learning::Arguments),
+    /// Downloads the 25 photographs of the paper and checks that they are the right ones.
+    FetchKodak(kodak::Arguments),
 }
 
 fn main() -> ExitCode {
+    let mut out = io::stdout();
     let done = match Arguments::parse().command {
-        Command::MoreWild(arguments) => more_wild::run(&arguments, &mut io::stdout().lock()),
-        Command::Learning(arguments) => learning::run(&arguments, &mut io::stdout().lock()),
+        Command::Reproduce(arguments) => reproduce::command::run(&arguments, &mut out),
+        Command::MoreWild(arguments) => more_wild::run(&arguments, &mut out),
+        Command::Learning(arguments) => learning::run(&arguments, &mut out),
+        Command::FetchKodak(arguments) => kodak::run(&arguments, &mut out),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,55 @@
+//! Gives the code that makes results a version: a hash of its sources. Results that other code made are made anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What results depend on, relative to this package. What only draws or judges them is left out.
+const SOURCES: [&str; 14] = [
+    "../dfo-ls/src",
+    "../lowlevel/src",
+    "../imaging/src",
+    "../bilevel/src",
+    "../cli/src/picture",
+    "src/authors.rs",
+    "src/reproduce/data.rs",
+    "src/reproduce/exact.rs",
+    "src/reproduce/faithful.rs",
+    "src/reproduce/iterates.rs",
+    "src/reproduce/problem.rs",
+    "src/reproduce/record.rs",
+    "src/reproduce/run.rs",
+    "../../Cargo.lock",
+];
+
+fn main() {
+    let mut files = Vec::new();
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+        collect(Path::new(source), &mut files);
+    }
+    files.sort();
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for file in files {
+        let name = file.to_string_lossy().replace('\\', "/");
+        let content = fs::read(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for byte in name.bytes().chain(content) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    println!("cargo::rustc-env=CODE_VERSION={hash:016x}");
+}
+
+/// Tests make no results.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    if path.ends_with("tests") || path.ends_with("tests.rs") {
+        return;
+    }
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return;
+    }
+    let entries = fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for entry in entries.flatten() {
+        collect(&entry.path(), files);
+    }
+}

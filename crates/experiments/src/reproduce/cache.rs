@@ -1,0 +1,197 @@
+//! Finished runs, kept as files: one for each run, under a key of all that it depends on.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use super::data::Source;
+use super::record::{Record, RunId, checksum};
+use super::setting::{Kind, Setting};
+use crate::file;
+
+/// A hash of the sources of everything that results depend on.
+pub const CODE_VERSION: &str = env!("CODE_VERSION");
+
+/// A directory of runs.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    directory: PathBuf,
+}
+
+/// What the directory knows about a run.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// It was made before.
+    Record(Box<Record>),
+    /// It was not.
+    Nothing,
+    /// There is a file that is no record, and why.
+    Broken(String),
+}
+
+impl Cache {
+    /// In this directory, which need not exist.
+    #[must_use]
+    pub fn new(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+        }
+    }
+
+    /// Looks for a run.
+    #[must_use]
+    pub fn find(&self, id: &RunId, key: &str) -> Found {
+        let path = self.path(id, key);
+        let read = || -> Result<Record> {
+            let text = String::from_utf8(fs::read(&path)?).context("it is not text")?;
+            let (record, found) = Record::from_lines(&text)?;
+            ensure!(found == key && record.id == *id, "it is of another run");
+            Ok(record)
+        };
+        match read() {
+            Ok(record) => Found::Record(Box::new(record)),
+            Err(error) if is_missing(&error) => Found::Nothing,
+            Err(error) => Found::Broken(format!("{}: {error:#}", path.display())),
+        }
+    }
+
+    /// Keeps a run.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn keep(&self, record: &Record, key: &str) -> Result<()> {
+        let text = record.to_lines(key)?;
+        file::write(&self.path(&record.id, key), text.as_bytes())
+    }
+
+    /// Runs of different settings, data and code do not overwrite each other.
+    fn path(&self, id: &RunId, key: &str) -> PathBuf {
+        let short = key.get(..12).unwrap_or(key);
+        self.directory.join(format!("{id}.{short}.jsonl"))
+    }
+}
+
+fn is_missing(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+/// Identifies all that a run depends on: settings, data and code.
+///
+/// # Errors
+/// Never, for settings that were read.
+pub fn key(setting: &Setting, id: &RunId, source: &Source) -> Result<String> {
+    let photographs = match (setting.data.kind, &source.kodak) {
+        (Kind::Signals | Kind::Frequencies, _) => "",
+        // their checksums were compared
+        (Kind::Photographs, Some(_)) => "kodak",
+        (Kind::Photographs, None) => "dead leaves",
+    };
+    let seed = source.seed;
+    let setting = serde_json::to_string(setting)?;
+    let all = format!("{CODE_VERSION} {id} {photographs} {seed:?} {setting}");
+    Ok(checksum(all.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::record::{Mode, Outcome, Variant};
+    use super::*;
+
+    fn record() -> Record {
+        Record {
+            id: RunId {
+                setting: "mri".to_owned(),
+                variant: Variant::ALL[2],
+                mode: Mode::Ours,
+            },
+            names: vec!["s0".to_owned()],
+            evaluations: Vec::new(),
+            iterates: Vec::new(),
+            outcome: Outcome {
+                theta: vec![0.1],
+                params: BTreeMap::from([("s0".to_owned(), 0.1)]),
+                f: 1.0,
+                f_error: f64::INFINITY,
+                f_exact: 1.5,
+                psnr: 20.0,
+                seconds: 0.25,
+                termination: "RadiusReached".to_owned(),
+            },
+        }
+    }
+
+    #[test]
+    fn what_was_kept_is_found_and_what_was_changed_is_not() {
+        let directory =
+            std::env::temp_dir().join(format!("reproduce-cache-{}", std::process::id()));
+        let cache = Cache::new(&directory);
+        let (record, key) = (record(), "0123456789abcdef");
+        assert!(matches!(cache.find(&record.id, key), Found::Nothing));
+        cache.keep(&record, key).unwrap();
+        let Found::Record(found) = cache.find(&record.id, key) else {
+            panic!("it was kept");
+        };
+        assert_eq!(*found, record);
+        assert!(matches!(cache.find(&record.id, "0123"), Found::Nothing));
+
+        let path = cache.path(&record.id, key);
+        let text = fs::read_to_string(&path).unwrap();
+        for broken in [
+            text.replace("1.5", "1.6"),
+            text[..text.len() / 2].to_owned(),
+            String::new(),
+            text.replace(key, "0123456789abcdee"),
+            format!("{text}{text}"),
+        ] {
+            fs::write(&path, broken).unwrap();
+            let Found::Broken(reason) = cache.find(&record.id, key) else {
+                panic!("it was changed");
+            };
+            assert!(reason.contains("mri.gd_dynamic.ours"), "{reason}");
+        }
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn keys_tell_settings_and_data_apart() {
+        let settings = Setting::all().unwrap();
+        let setting = settings
+            .iter()
+            .find(|s| s.name == "kodak_sigma1e-1")
+            .unwrap();
+        let id = &record().id;
+        let kodak = Source {
+            seed: None,
+            kodak: Some(PathBuf::from("anywhere")),
+        };
+        let leaves = Source {
+            kodak: None,
+            ..kodak.clone()
+        };
+        let seeded = Source {
+            seed: Some(0),
+            ..leaves.clone()
+        };
+        let quick = setting.clone().quick();
+        let keys = [
+            key(setting, id, &kodak).unwrap(),
+            key(setting, id, &leaves).unwrap(),
+            key(setting, id, &seeded).unwrap(),
+            key(&quick, id, &leaves).unwrap(),
+        ];
+        for (index, key) in keys.iter().enumerate() {
+            assert!(!keys[..index].contains(key));
+        }
+        let moved = Source {
+            kodak: Some(PathBuf::from("elsewhere")),
+            ..kodak
+        };
+        assert_eq!(key(setting, id, &moved).unwrap(), keys[0]);
+    }
+}

@@ -1,0 +1,188 @@
+//! What the paper says and what its archived runs show, each with a verdict from the runs made here.
+//!
+//! A claim holds, does not hold, or is not checked, and then says why. Some statements of the paper are contradicted by its own
+//! archived runs: they are here too, but nobody should expect them to hold. Comparisons are written so that NaN fails them.
+
+mod agreement;
+mod bounds;
+mod data;
+pub mod headline;
+mod measure;
+mod one_parameter;
+mod photographs;
+mod sampling;
+mod three_parameters;
+mod truth;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use super::record::{Mode, Record, Variant};
+use super::results::Results;
+use super::setting::Setting;
+
+pub use bounds::Convergence;
+
+/// A statement, and whether it holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// Identifies it.
+    pub id: String,
+    /// What it is about.
+    pub topic: Topic,
+    /// The paper's figures that show it.
+    pub figures: Vec<u32>,
+    /// The statement.
+    pub text: String,
+    /// Whether it holds. `None`: not checked, and `measured` says why.
+    pub holds: Option<bool>,
+    /// What was found,
+    pub measured: String,
+    /// what should be found,
+    pub expected: String,
+    /// and who says so.
+    pub source: String,
+    /// Whether it should hold. Not if the archived runs contradict it or nothing is known.
+    pub expected_to_hold: bool,
+}
+
+/// What a claim is about, in the order of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// Data, bounds, and all runs together.
+    Foundations,
+    /// Denoising signals, one parameter.
+    OneParameter,
+    /// Denoising signals, three parameters.
+    ThreeParameters,
+    /// Denoising photographs.
+    Photographs,
+    /// Sampling patterns.
+    Sampling,
+    /// How much faster.
+    Headline,
+}
+
+/// What was found and whether that is right, or why nothing could be found.
+type Verdict = Result<(bool, String), String>;
+
+/// Verdicts on all claims, in the order of the paper. `bounds` are the four panels of Figure 3.
+#[must_use]
+pub fn check(results: &Results, bounds: &[Convergence]) -> Vec<Claim> {
+    let mut claims = data::claims(results);
+    claims.extend(bounds::claims(bounds));
+    claims.extend(truth::claims(results));
+    claims.extend(one_parameter::claims(results));
+    claims.extend(three_parameters::claims(results));
+    claims.extend(photographs::claims(results));
+    claims.extend(sampling::claims(results));
+    claims.extend(agreement::claims(results));
+    claims.extend(headline::claims(results));
+    claims.sort_by_key(|claim| claim.topic);
+    claims
+}
+
+/// Claims that should hold and do not.
+#[must_use]
+pub fn failed(claims: &[Claim]) -> Vec<&Claim> {
+    let is_failed = |claim: &&Claim| claim.expected_to_hold && claim.holds == Some(false);
+    claims.iter().filter(is_failed).collect()
+}
+
+impl Claim {
+    fn new(topic: Topic, id: &str, figures: &[u32], text: impl Into<String>) -> Self {
+        Self {
+            id: id.to_owned(),
+            topic,
+            figures: figures.to_vec(),
+            text: text.into(),
+            holds: None,
+            measured: String::new(),
+            expected: String::new(),
+            source: String::new(),
+            expected_to_hold: true,
+        }
+    }
+
+    fn expected(mut self, expected: impl Into<String>, source: impl Into<String>) -> Self {
+        (self.expected, self.source) = (expected.into(), source.into());
+        self
+    }
+
+    /// The archived runs contradict it, or nobody knows.
+    const fn doubtful(mut self) -> Self {
+        self.expected_to_hold = false;
+        self
+    }
+
+    fn verdict(mut self, verdict: Verdict) -> Self {
+        (self.holds, self.measured) = match verdict {
+            Ok((holds, measured)) => (Some(holds), measured),
+            Err(reason) => (None, format!("not checked: {reason}")),
+        };
+        self
+    }
+}
+
+/// A run, or that it was not made.
+fn run<'a>(
+    results: &'a Results,
+    setting: &str,
+    variant: Variant,
+    mode: Mode,
+) -> Result<&'a Record, String> {
+    let missing = || {
+        let (variant, mode) = (variant.name(), mode.name());
+        format!("the run {setting}.{variant}.{mode} was not made")
+    };
+    results.record(setting, variant, mode).ok_or_else(missing)
+}
+
+/// The runs that were made, of some variants.
+fn made<'a>(
+    results: &'a Results,
+    setting: &str,
+    variants: &[Variant],
+    mode: Mode,
+) -> Vec<&'a Record> {
+    let one = |variant: &Variant| results.record(setting, *variant, mode);
+    variants.iter().filter_map(one).collect()
+}
+
+/// The experiment, if it was run at the paper's scale.
+fn full_scale<'a>(results: &'a Results, name: &str) -> Result<&'a Setting, String> {
+    let setting = results.setting(name).map_err(|error| error.to_string())?;
+    let all = Setting::all().map_err(|error| error.to_string())?;
+    let paper = all.iter().find(|paper| paper.name == name);
+    let is_same =
+        |paper: &Setting| paper.evaluations == setting.evaluations && paper.data == setting.data;
+    if paper.is_some_and(is_same) {
+        Ok(setting)
+    } else {
+        Err(format!(
+            "{name} was run with reduced budgets, which say nothing about this"
+        ))
+    }
+}
+
+/// Nothing, if data are the authors'.
+fn authors_data(results: &Results) -> Result<(), String> {
+    match results.source.seed {
+        None => Ok(()),
+        Some(seed) => Err(format!(
+            "data are made from seed {seed}, they are not the authors'"
+        )),
+    }
+}
+
+/// Nothing, if photographs are the authors' too.
+fn authors_photographs(results: &Results) -> Result<(), String> {
+    authors_data(results)?;
+    match results.source.kodak {
+        Some(_) => Ok(()),
+        None => Err("dead leaves stand in for the authors' photographs".to_owned()),
+    }
+}

@@ -1,0 +1,243 @@
+//! Whether runs of the authors' algorithm do what the archived ones did, evaluation by evaluation.
+
+use super::measure::{count, digits, percent, relative, whole};
+use super::{Claim, Topic, Verdict, authors_data, authors_photographs, full_scale, run};
+use crate::reproduce::archive::{self, Archived};
+use crate::reproduce::record::{Effort, Mode, Record, Variant};
+use crate::reproduce::results::Results;
+
+/// Evaluations that can be reproduced: even the authors' own program, run again, leaves the archived paths later. Section 11 of the
+/// reference archive's FACTS.md.
+struct Expected {
+    id: &'static str,
+    setting: &'static str,
+    topic: Topic,
+    figures: &'static [u32],
+    what: &'static str,
+    /// With fixed iterations,
+    num_fixed: usize,
+    /// and with dynamic accuracy.
+    num_dynamic: usize,
+    /// What lower-level iterations of an evaluation may differ by, relatively: rounding may decide about a last one.
+    iterations: f64,
+    /// What objectives may differ by, relatively; infinite where only iterations are compared.
+    objective: f64,
+}
+
+const TRACES: [Expected; 5] = [
+    Expected {
+        id: "denoise1_start0/evaluations",
+        setting: "denoise1_start0",
+        topic: Topic::OneParameter,
+        figures: &[4],
+        what: "from alpha = 1, all evaluations of each variant",
+        num_fixed: 20,
+        num_dynamic: 20,
+        iterations: 1e-3,
+        objective: 1e-8,
+    },
+    Expected {
+        id: "denoise1_start-2/evaluations",
+        setting: "denoise1_start-2",
+        topic: Topic::OneParameter,
+        figures: &[6],
+        what: "from alpha = 0.01, all evaluations of each variant",
+        num_fixed: 20,
+        num_dynamic: 20,
+        iterations: 1e-3,
+        objective: 1e-8,
+    },
+    Expected {
+        id: "denoise3_beta1e-6/first evaluations",
+        setting: "denoise3_beta1e-6",
+        topic: Topic::ThreeParameters,
+        figures: &[8],
+        what: "all evaluations before the first trust-region step",
+        num_fixed: 4,
+        num_dynamic: 6,
+        iterations: 1e-3,
+        objective: 1e-8,
+    },
+    Expected {
+        id: "denoise3_beta1e-6/evaluations",
+        setting: "denoise3_beta1e-6",
+        topic: Topic::ThreeParameters,
+        figures: &[8],
+        what: "lower-level iterations in the first 7 evaluations of each variant",
+        num_fixed: 7,
+        num_dynamic: 7,
+        iterations: 1e-3,
+        objective: f64::INFINITY,
+    },
+    Expected {
+        id: "mri/evaluations",
+        setting: "mri",
+        topic: Topic::Sampling,
+        figures: &[15],
+        what: "the first 70 evaluations with dynamic accuracy, and the 65 of the first set of points with fixed iterations",
+        num_fixed: 65,
+        num_dynamic: 70,
+        iterations: 1e-3,
+        objective: 1e-8,
+    },
+];
+
+/// An experiment, what it is about, its figure, and the factor that total work may differ by: reruns of the authors' own program
+/// scatter by a factor of 2 (section 12 of the reference archive's FACTS.md).
+const TOTALS: [(&str, Topic, u32, f64); 3] = [
+    ("denoise3_beta1e-6", Topic::ThreeParameters, 8, 2.0),
+    ("kodak_sigma1e-1", Topic::Photographs, 12, 2.0),
+    ("mri", Topic::Sampling, 15, 2.0),
+];
+
+pub(super) fn claims(results: &Results) -> Vec<Claim> {
+    let trace = |expected: &Expected| {
+        let text = format!(
+            "The authors' algorithm repeats the archived runs: {}.",
+            expected.what
+        );
+        Claim::new(
+            expected.topic,
+            &format!("archive/{}", expected.id),
+            expected.figures,
+            text,
+        )
+        .expected(
+            expected.text(),
+            "reference archive, runs; FACTS.md sections 9.2 and 11",
+        )
+        .verdict(repeated(results, expected))
+    };
+    let total = |(setting, topic, figure, factor): &(&str, Topic, u32, f64)| {
+        Claim::new(
+            *topic,
+            &format!("archive/{setting}/total"),
+            &[*figure],
+            "Where paths part, the dynamic variants still cost about what the archived ones cost.",
+        )
+        .expected(
+            format!("lower-level iterations of all evaluations within a factor of {factor}"),
+            "reference archive, runs; FACTS.md sections 11 and 12",
+        )
+        .verdict(totals(results, setting, *factor))
+    };
+    let mut claims: Vec<Claim> = TRACES.iter().map(trace).collect();
+    claims.extend(TOTALS.iter().map(total));
+    claims
+}
+
+impl Expected {
+    fn text(&self) -> String {
+        let iterations = percent(self.iterations);
+        let text = format!("lower-level iterations of each evaluation within {iterations}");
+        match self.objective.is_finite() {
+            true => format!("{text}, f within {}", digits(self.objective, 1)),
+            false => text,
+        }
+    }
+}
+
+fn known(setting: &str, variant: Variant) -> Result<&'static Archived, String> {
+    archive::run(setting, variant).ok_or_else(|| format!("no run of {setting} is archived"))
+}
+
+fn repeated(results: &Results, expected: &Expected) -> Verdict {
+    authors_data(results)?;
+    let mut holds = true;
+    let mut text = Vec::new();
+    for variant in Variant::ALL {
+        let record = run(results, expected.setting, variant, Mode::Faithful)?;
+        let archived = known(expected.setting, variant)?;
+        let compared = Compared::of(record, archived, expected);
+        holds &= compared.is_same();
+        text.push(format!("{}: {}", variant.name(), compared.text()));
+    }
+    Ok((holds, text.join("; ")))
+}
+
+/// A run next to the archived one.
+struct Compared {
+    /// Evaluations that should be the same,
+    num: usize,
+    /// those before the first that is not,
+    num_same: usize,
+    /// and what iterations and objectives differ by at most in all of them.
+    iterations: f64,
+    objective: f64,
+}
+
+impl Compared {
+    fn of(record: &Record, archived: &Archived, expected: &Expected) -> Self {
+        let num = match record.id.variant.effort {
+            Effort::Dynamic => expected.num_dynamic,
+            Effort::Low | Effort::High => expected.num_fixed,
+        };
+        let num = num.min(archived.evaluations);
+        let known = archived.lower_iterations.iter().zip(&archived.objectives);
+        let both = record.evaluations.iter().zip(known).take(num);
+        let mut compared = Self {
+            num,
+            num_same: 0,
+            iterations: 0.0,
+            objective: 0.0,
+        };
+        let mut is_same = true;
+        for (found, (iterations, f)) in both {
+            let distance = found.lower_iterations.abs_diff(*iterations);
+            let distance = count(distance) / count((*iterations).max(1));
+            let objective = relative(found.f, *f);
+            is_same &= distance <= expected.iterations && objective <= expected.objective;
+            compared.num_same += usize::from(is_same);
+            compared.iterations = compared.iterations.max(distance);
+            compared.objective = compared.objective.max(objective);
+        }
+        compared
+    }
+
+    const fn is_same(&self) -> bool {
+        self.num_same == self.num
+    }
+
+    fn text(&self) -> String {
+        let Self { num, num_same, .. } = self;
+        let iterations = match self.iterations > 0.0 {
+            true => format!("within {}", percent(self.iterations)),
+            false => "equal".to_owned(),
+        };
+        let same = match self.is_same() {
+            true => format!("{num} evaluations"),
+            false => format!("only {num_same} of {num} evaluations"),
+        };
+        format!(
+            "{same}, iterations {iterations}, f within {}",
+            digits(self.objective, 1)
+        )
+    }
+}
+
+fn totals(results: &Results, setting: &str, factor: f64) -> Verdict {
+    if setting.starts_with("kodak") {
+        authors_photographs(results)?;
+    }
+    authors_data(results)?;
+    full_scale(results, setting)?;
+    let mut holds = true;
+    let mut text = Vec::new();
+    for variant in Variant::ALL {
+        if variant.effort != Effort::Dynamic {
+            continue;
+        }
+        let record = run(results, setting, variant, Mode::Faithful)?;
+        let archived = known(setting, variant)?;
+        let ratio = count(record.lower_iterations()) / count(archived.total);
+        holds &= (1.0 / factor..=factor).contains(&ratio);
+        text.push(format!(
+            "{}: {} against {}, {}x",
+            variant.name(),
+            whole(record.lower_iterations()),
+            whole(archived.total),
+            digits(ratio, 3)
+        ));
+    }
+    Ok((holds, text.join("; ")))
+}

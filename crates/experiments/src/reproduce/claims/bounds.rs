@@ -1,0 +1,151 @@
+//! Figure 3: how far the bounds of the paper are from true errors.
+
+use super::measure::{digits, relative};
+use super::{Claim, Topic, Verdict};
+
+/// One panel of Figure 3: squared distances from the solution when the last iteration has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Convergence {
+    /// `a`, `b`, `c` or `d`.
+    pub panel: char,
+    /// The strong convexity constant,
+    pub mu: f64,
+    /// and that of smoothness.
+    pub lipschitz: f64,
+    /// The true error,
+    pub error: f64,
+    /// the bound from the gradient,
+    pub gradient_bound: f64,
+    /// and the bound from the rate of convergence.
+    pub linear_bound: f64,
+}
+
+/// What a panel must show.
+struct Expected {
+    panel: char,
+    text: &'static str,
+    mu: f64,
+    lipschitz: f64,
+    error: f64,
+    gradient_bound: f64,
+    linear_bound: f64,
+    /// Relative, of the errors: those near rounding are of an order of magnitude only.
+    tolerance: f64,
+}
+
+/// Rows 3a to 3d of the reference archive's FIGURES.md, and section 10 of its FACTS.md. Errors have two or three digits there.
+/// The last errors of FISTA are rounding errors: within a factor of 30.
+const PANELS: [Expected; 4] = [
+    Expected {
+        panel: 'a',
+        text: "Gradient descent on Nesterov's quadratic, 200 iterations: the gradient gives the true error, the rate is far off",
+        mu: 3.005_10,
+        lipschitz: 97.994_90,
+        error: 1.807e-8,
+        gradient_bound: 1.809e-8,
+        linear_bound: 3.62e-3,
+        tolerance: 0.01,
+    },
+    Expected {
+        panel: 'b',
+        text: "FISTA on Nesterov's quadratic, 200 iterations: the gradient gives the true error, the rate is far off",
+        mu: 3.005_10,
+        lipschitz: 97.994_90,
+        error: 3.5e-27,
+        gradient_bound: 3.5e-27,
+        linear_bound: 6.8e-13,
+        tolerance: 30.0,
+    },
+    Expected {
+        panel: 'c',
+        text: "Gradient descent for denoising, 2,000 iterations: the gradient overestimates the error by a factor of 2, the rate by 1,000",
+        mu: 1.001,
+        lipschitz: 1_201.001,
+        error: 2.63e-5,
+        gradient_bound: 4.94e-5,
+        linear_bound: 3.70e-2,
+        tolerance: 0.01,
+    },
+    Expected {
+        panel: 'd',
+        text: "FISTA for denoising, 1,000 iterations: the gradient gives about the true error, the rate is far off",
+        mu: 1.001,
+        lipschitz: 1_201.001,
+        error: 5.4e-24,
+        gradient_bound: 5.4e-24,
+        linear_bound: 2.4e-10,
+        tolerance: 30.0,
+    },
+];
+
+pub(super) fn claims(measured: &[Convergence]) -> Vec<Claim> {
+    let claim = |expected: &Expected| {
+        let panel = expected.panel;
+        let numbers = [
+            expected.mu,
+            expected.lipschitz,
+            expected.error,
+            expected.gradient_bound,
+            expected.linear_bound,
+        ];
+        let rounding = match expected.tolerance > 1.0 {
+            true => {
+                "; the error and the bound from the gradient, which are rounding, within a factor of 30"
+            }
+            false => "; errors within 1 %",
+        };
+        Claim::new(
+            Topic::Foundations,
+            &format!("bounds/3{panel}"),
+            &[3],
+            format!("Figure 3({panel}). {}.", expected.text),
+        )
+        .expected(
+            text(numbers) + rounding,
+            "paper, Figure 3; reference archive, FIGURES.md row 3 and FACTS.md section 10",
+        )
+        .verdict(verdict(expected, measured))
+    };
+    PANELS.iter().map(claim).collect()
+}
+
+fn verdict(expected: &Expected, measured: &[Convergence]) -> Verdict {
+    let mut all = measured.iter();
+    let Some(found) = all.find(|one| one.panel == expected.panel) else {
+        return Err("the panel was not computed".to_owned());
+    };
+    let is_close = |value: f64, expected: f64, tolerance: f64| {
+        if tolerance > 1.0 {
+            let ratio = value / expected;
+            1.0 / tolerance <= ratio && ratio <= tolerance
+        } else {
+            relative(value, expected) <= tolerance
+        }
+    };
+    let tolerance = expected.tolerance;
+    let holds = relative(found.mu, expected.mu) <= 1e-5
+        && relative(found.lipschitz, expected.lipschitz) <= 1e-5
+        && is_close(found.error, expected.error, tolerance)
+        && is_close(found.gradient_bound, expected.gradient_bound, tolerance)
+        // two digits are known
+        && relative(found.linear_bound, expected.linear_bound) <= 0.03;
+    let numbers = [
+        found.mu,
+        found.lipschitz,
+        found.error,
+        found.gradient_bound,
+        found.linear_bound,
+    ];
+    Ok((holds, text(numbers)))
+}
+
+fn text([mu, lipschitz, error, gradient, linear]: [f64; 5]) -> String {
+    format!(
+        "mu = {}, L = {}; error {}, from the gradient {}, from the rate {}",
+        digits(mu, 6),
+        digits(lipschitz, 7),
+        digits(error, 3),
+        digits(gradient, 3),
+        digits(linear, 3)
+    )
+}

@@ -1,0 +1,298 @@
+//! Every claim holds for runs as they should be and fails when its number is wrong.
+
+mod synthetic;
+mod wrong;
+
+use std::path::Path;
+
+use bilevel::Pair;
+use bilevel_cli::array::{self, Signals};
+use imaging::Grid;
+
+use super::{Claim, Convergence, check, data, failed, headline};
+use crate::reproduce::data::Source;
+use crate::reproduce::record::{Effort, Method, Mode, Outcome, Record, RunId, Variant};
+use crate::reproduce::results::{Results, Size};
+use crate::reproduce::setting::Setting;
+use synthetic::{bounds, results};
+
+fn holds(claims: &[Claim], id: &str) -> Option<bool> {
+    let claim = claims.iter().find(|claim| claim.id == id);
+    claim
+        .unwrap_or_else(|| panic!("no claim is called {id}"))
+        .holds
+}
+
+fn change(
+    results: &mut Results,
+    setting: &str,
+    variant: &str,
+    mode: Mode,
+    change: impl Fn(&mut Record),
+) {
+    let mut num = 0;
+    for (id, record) in &mut results.records {
+        if id.setting == setting
+            && id.mode == mode
+            && (variant.is_empty() || id.variant.name() == variant)
+        {
+            change(record);
+            num += 1;
+        }
+    }
+    assert!(num > 0, "{setting} {variant}");
+}
+
+fn set(name: &str, value: f64) -> impl Fn(&mut Record) {
+    move |record| {
+        record.outcome.params.insert(name.to_owned(), value);
+    }
+}
+
+fn exact(f: f64) -> impl Fn(&mut Record) {
+    move |record| record.outcome.f_exact = f
+}
+
+/// All evaluations cost so many times as much.
+fn work(factor: u64) -> impl Fn(&mut Record) {
+    move |record| {
+        for evaluation in &mut record.evaluations {
+            evaluation.lower_iterations *= factor;
+        }
+        for iterate in &mut record.iterates {
+            iterate.lower_iterations *= factor;
+        }
+    }
+}
+
+#[test]
+fn good_runs_pass() {
+    let claims = check(&results(), &bounds());
+    for claim in &claims {
+        let expected = match claim.id.as_str() {
+            // there are no photographs here
+            "data/photographs" => None,
+            "1-parameter/later evaluations" | "3-parameter/faster than low accuracy" => Some(false),
+            _ => Some(true),
+        };
+        assert_eq!(claim.holds, expected, "{}: {}", claim.id, claim.measured);
+        assert!(
+            !claim.measured.is_empty() && !claim.expected.is_empty() && !claim.source.is_empty()
+        );
+    }
+    assert!(failed(&claims).is_empty());
+    let mut ids: Vec<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), claims.len());
+}
+
+#[test]
+fn doubtful_claims_can_hold_and_never_fail_the_program() {
+    let mut results = results();
+    change(
+        &mut results,
+        "denoise3_beta1e-6",
+        "gd_low",
+        Mode::Faithful,
+        work(1000),
+    );
+    change(
+        &mut results,
+        "denoise3_beta1e-6",
+        "fista_low",
+        Mode::Faithful,
+        work(1000),
+    );
+    for variant in ["gd_dynamic", "fista_dynamic"] {
+        change(
+            &mut results,
+            "denoise1_start0",
+            variant,
+            Mode::Faithful,
+            |record| {
+                for evaluation in record.evaluations.iter_mut().skip(2) {
+                    evaluation.lower_iterations = 100;
+                }
+            },
+        );
+    }
+    let claims = check(&results, &[]);
+    for id in [
+        "3-parameter/faster than low accuracy",
+        "1-parameter/later evaluations",
+    ] {
+        assert_eq!(holds(&claims, id), Some(true), "{id}");
+    }
+    let doubtful = |claim: &&Claim| !claim.expected_to_hold;
+    assert!(failed(&claims).into_iter().filter(doubtful).count() == 0);
+}
+
+#[test]
+fn nan_holds_nowhere() {
+    let mut results = results();
+    for record in results.records.values_mut() {
+        let outcome = &mut record.outcome;
+        (outcome.f, outcome.f_exact, outcome.psnr) = (f64::NAN, f64::NAN, f64::NAN);
+        outcome.theta.fill(f64::NAN);
+        for value in outcome.params.values_mut() {
+            *value = f64::NAN;
+        }
+        for evaluation in &mut record.evaluations {
+            evaluation.f = f64::NAN;
+        }
+        for iterate in &mut record.iterates {
+            iterate.f = f64::NAN;
+        }
+    }
+    // these are about iterations alone
+    let counts = [
+        "1-parameter/first evaluations",
+        "1-parameter/ill-conditioned starts",
+    ];
+    for claim in check(&results, &bounds()) {
+        let is_other = claim.id.starts_with("data/")
+            || claim.id.starts_with("bounds/")
+            || claim.id.ends_with("/total")
+            || counts.contains(&claim.id.as_str());
+        assert!(
+            is_other || claim.holds != Some(true),
+            "{}: {}",
+            claim.id,
+            claim.measured
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_checked_is_not() {
+    let mut missing = results();
+    missing.records.clear();
+    for claim in check(&missing, &[]) {
+        let is_data = claim.id.starts_with("data/") && claim.id != "data/photographs";
+        assert_eq!(claim.holds, is_data.then_some(true), "{}", claim.id);
+        assert!(is_data || claim.measured.starts_with("not checked: "));
+    }
+    let mut random = results();
+    random.source.seed = Some(1);
+    let claims = check(&random, &bounds());
+    for id in [
+        "data/1-parameter",
+        "1-parameter/optimum",
+        "archive/mri/evaluations",
+        "3-parameter/region",
+        "sampling/active modes",
+    ] {
+        assert_eq!(holds(&claims, id), None, "{id}");
+    }
+    for id in [
+        "1-parameter/same alpha",
+        "sampling/GD is 100 times faster",
+        "truth/ours",
+        "photographs/same alpha",
+    ] {
+        assert_eq!(holds(&claims, id), Some(true), "{id}");
+    }
+    let mut leaves = results();
+    leaves.source.kodak = None;
+    let claims = check(&leaves, &bounds());
+    assert_eq!(holds(&claims, "photographs/first evaluation"), None);
+    assert_eq!(holds(&claims, "photographs/optimum, ours"), None);
+    assert_eq!(holds(&claims, "photographs/same objective"), Some(true));
+}
+
+#[test]
+fn reduced_budgets_keep_what_they_can() {
+    let mut quick = results();
+    quick.size = Size::Quick;
+    quick.settings = quick.settings.into_iter().map(Setting::quick).collect();
+    let claims = check(&quick, &bounds());
+    for claim in &claims {
+        let survives = [
+            "data/1",
+            "data/3",
+            "data/s",
+            "bounds/",
+            "truth/",
+            "1-parameter/",
+            "archive/denoise1",
+        ]
+        .iter()
+        .any(|start| claim.id.starts_with(start))
+            || [
+                "archive/mri/evaluations",
+                "archive/denoise3_beta1e-6/evaluations",
+                "archive/denoise3_beta1e-6/first evaluations",
+            ]
+            .contains(&claim.id.as_str());
+        assert_eq!(
+            claim.holds.is_some(),
+            survives,
+            "{}: {}",
+            claim.id,
+            claim.measured
+        );
+    }
+    assert!(failed(&claims).is_empty());
+}
+
+/// Factors of section 12 of the reference archive's FACTS.md come out of the archived runs, here as if they had been made.
+#[test]
+fn archived_factors_are_known() {
+    for row in headline::table(&results()) {
+        let expected: [f64; 2] = match (row.setting.as_str(), row.method) {
+            ("mri", Method::Gd) => [121.0, 92.0],
+            ("mri", Method::Fista) => [72.0, 61.0],
+            ("denoise1_start0", Method::Gd) => [0.23, 0.22],
+            ("denoise1_start0", Method::Fista) => [1.9, 2.7],
+            ("kodak_sigma1e-1", Method::Gd) => [209.0, 54.0],
+            ("kodak_sigma1e-1", Method::Fista) => [86.0, 25.0],
+            _ => continue,
+        };
+        for (index, expected) in expected.into_iter().enumerate() {
+            let archived = row.archived.and_then(|all| all[index]?.factor());
+            let faithful = row.faithful.and_then(|all| all[index].factor());
+            for found in [archived, faithful] {
+                let found = found.unwrap();
+                assert!((found / expected - 1.0).abs() < 0.05, "{row:?}: {found}");
+            }
+        }
+    }
+}
+
+/// Checksums are those of the authors' arrays.
+#[test]
+fn golden_data_are_the_authors() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/data");
+    if !folder.exists() {
+        return;
+    }
+    let real = |name: &str| match array::signals(&folder.join(name)).unwrap() {
+        Signals::Real(signals) => signals,
+        Signals::Complex(_) => panic!("{name} is complex"),
+    };
+    let pairs = |truths: Vec<Vec<f64>>, noisy: Vec<Vec<f64>>, grid: Grid| -> Vec<Pair> {
+        let pair = |(truth, data)| Pair { grid, truth, data };
+        truths.into_iter().zip(noisy).map(pair).collect()
+    };
+    for (name, golden) in [
+        ("denoise1", data::ONE_PARAMETER),
+        ("denoise3", data::THREE_PARAMETERS),
+    ] {
+        let (truths, noisy) = (
+            real(&format!("{name}_true.npy")),
+            real(&format!("{name}_noisy.npy")),
+        );
+        assert_eq!(
+            Source::fingerprint(&pairs(truths, noisy, Grid::line(256))),
+            golden
+        );
+    }
+    let truths = real("mri_true.npy").into_iter();
+    let truths = truths.map(|truth| truth.iter().flat_map(|&x| [x, 0.0]).collect());
+    let Signals::Complex(noisy) = array::signals(&folder.join("mri_noisy.npy")).unwrap() else {
+        panic!("frequencies are complex");
+    };
+    let all = pairs(truths.collect(), noisy, Grid::line(64).complex());
+    assert_eq!(data::rounded(&all), data::SAMPLING);
+}

@@ -1,0 +1,374 @@
+//! `cargo xtask reproduce`: plans runs, makes those that were not made before, draws figures, judges claims, writes the page.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use super::cache::{CODE_VERSION, Cache, Found, key};
+use super::claims::{self, Convergence};
+use super::data::Source;
+use super::figures::{self, Drawn, FIGURES, bounds};
+use super::page;
+use super::plan::{self, Planned};
+use super::progress::{Progress, duration};
+use super::record::RunId;
+use super::results::{Results, Size};
+use super::run::run as make;
+use super::selection::Selection;
+use super::setting::Setting;
+use super::summary;
+use crate::{file, kodak};
+
+/// What to reproduce, from what, and where results go.
+#[derive(Clone, Debug, Args)]
+pub struct Arguments {
+    /// Reduced budgets: every figure in less than a minute
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// The slowest runs on photographs, too: FISTA 2,000, GD 1,000 and GD 10,000
+    #[arg(long)]
+    full: bool,
+    /// Only these figures (fig4) or experiments (data, denoise1, denoise3, kodak, mri), with commas between them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Where results go; finished runs are kept there, and not made again
+    #[arg(long, value_name = "DIR", default_value = "target/reproduce")]
+    out: PathBuf,
+    /// The folder with kodim01.png to kodim25.png [default: data/kodak, if it exists]
+    #[arg(long, value_name = "DIR")]
+    kodak: Option<PathBuf>,
+    /// How many threads [default: one for each core]; results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Random data of this seed, instead of the authors' own
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Lists figures and the runs they need, and makes none
+    #[arg(long)]
+    list: bool,
+}
+
+/// Reproduces what was asked for.
+///
+/// # Errors
+/// When an argument is wrong or results cannot be written; when a run fails; at last, when a claim that should hold does not.
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let begin = Instant::now();
+    let size = arguments.size();
+    let selection = Selection::new(&arguments.only)?;
+    let settings = settings(size)?;
+    let runs = wanted(&selection, &settings, size);
+    if arguments.list {
+        return list(&selection, &runs, size, out);
+    }
+    let source = Source {
+        seed: arguments.seed,
+        kodak: kodak::find(arguments.kodak.as_deref())?,
+    };
+    check_writable(&arguments.out)?;
+    if let Some(threads) = arguments.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
+        pool.build_global().context("--threads")?;
+    }
+    on_interrupt()?;
+    let mut work = Work {
+        directory: &arguments.out,
+        selection: &selection,
+        cache: Cache::new(&arguments.out.join("runs")),
+        results: Results {
+            size,
+            settings,
+            records: BTreeMap::new(),
+            source,
+        },
+        drawn: BTreeMap::new(),
+    };
+    work.make(&runs, out)?;
+    let command = arguments.command();
+    work.conclude(&command, begin, out)
+}
+
+impl Arguments {
+    const fn size(&self) -> Size {
+        match (self.quick, self.full) {
+            (true, _) => Size::Quick,
+            (_, true) => Size::Full,
+            _ => Size::Plain,
+        }
+    }
+
+    /// What makes the same results again.
+    fn command(&self) -> String {
+        let mut command = "cargo xtask reproduce".to_owned();
+        match self.size() {
+            Size::Quick => command.push_str(" --quick"),
+            Size::Plain => {}
+            Size::Full => command.push_str(" --full"),
+        }
+        if !self.only.is_empty() {
+            command.push_str(&format!(" --only {}", self.only.join(",")));
+        }
+        if let Some(seed) = self.seed {
+            command.push_str(&format!(" --seed {seed}"));
+        }
+        if self.kodak.is_some() {
+            command.push_str(" --kodak DIR");
+        }
+        command
+    }
+}
+
+fn settings(size: Size) -> Result<Vec<Setting>> {
+    let all = Setting::all()?;
+    Ok(match size {
+        Size::Quick => all.into_iter().map(Setting::quick).collect(),
+        Size::Plain | Size::Full => all,
+    })
+}
+
+fn wanted(selection: &Selection, settings: &[Setting], size: Size) -> Vec<RunId> {
+    let shown: BTreeSet<RunId> = (selection.figures.iter())
+        .flat_map(|id| figures::runs(id, size))
+        .collect();
+    let mut runs = plan::all(settings, size);
+    runs.retain(|run| shown.contains(run) || selection.has_setting(&run.setting));
+    runs
+}
+
+fn list(selection: &Selection, runs: &[RunId], size: Size, out: &mut dyn Write) -> Result<()> {
+    for entry in FIGURES.iter().filter(|f| selection.figures.contains(&f.id)) {
+        writeln!(out, "{}  {}", entry.id, entry.title)?;
+        for run in figures::runs(entry.id, size) {
+            writeln!(out, "       {run}")?;
+        }
+    }
+    writeln!(out, "{} runs in all", runs.len())?;
+    Ok(())
+}
+
+/// Whoever interrupts is told that nothing but the present run is lost: files are written whole or not at all.
+fn on_interrupt() -> Result<()> {
+    ctrlc::set_handler(|| {
+        let _ = writeln!(
+            std::io::stderr(),
+            "\ninterrupted; finished runs are kept, and the same command goes on with the others"
+        );
+        std::process::exit(130);
+    })
+    .context("cannot listen for Ctrl-C")
+}
+
+/// Before any work is done.
+fn check_writable(directory: &Path) -> Result<()> {
+    let probe = directory.join(format!("probe-{}", std::process::id()));
+    file::write(&probe, b"")
+        .and_then(|()| fs::remove_file(&probe).context("cannot remove it again"))
+        .with_context(|| format!("--out: cannot write to {}", directory.display()))
+}
+
+struct Work<'a> {
+    directory: &'a Path,
+    selection: &'a Selection,
+    cache: Cache,
+    results: Results,
+    /// By their places in the selection.
+    drawn: BTreeMap<usize, Vec<Drawn>>,
+}
+
+impl Work<'_> {
+    /// Makes the runs that were not made before, the cheap ones first, and draws every figure as soon as its runs are there.
+    fn make(&mut self, runs: &[RunId], out: &mut dyn Write) -> Result<()> {
+        let mut missing = Vec::new();
+        for id in runs {
+            let setting = self.results.setting(&id.setting)?;
+            match self
+                .cache
+                .find(id, &key(setting, id, &self.results.source)?)
+            {
+                Found::Record(record) => {
+                    self.results.records.insert(id.clone(), *record);
+                }
+                Found::Nothing => missing.push(id.clone()),
+                Found::Broken(reason) => {
+                    writeln!(
+                        out,
+                        "warning: this run is made again, for its file is broken: {reason}"
+                    )?;
+                    missing.push(id.clone());
+                }
+            }
+        }
+        let plan = plan::plan(&missing, &self.results.settings, &self.results.source)?;
+        self.print_plan(&plan, runs.len(), out)?;
+        let mut progress = Progress::new(&plan);
+        self.draw(out, &progress)?;
+        for (index, planned) in plan.iter().enumerate() {
+            progress.show(planned, 0.0);
+            let id = &planned.id;
+            let setting = self.results.setting(&id.setting)?;
+            let pairs = self.results.source.pairs(&setting.data)?;
+            #[expect(clippy::cast_precision_loss, reason = "a share")]
+            let mut show = |evaluations: usize| {
+                progress.show(planned, evaluations as f64 / setting.evaluations as f64);
+            };
+            let record = make(setting, id, pairs, &mut show)?;
+            self.cache
+                .keep(&record, &key(setting, id, &self.results.source)?)?;
+            progress.finish(planned);
+            let line = format!(
+                "run {:>2}/{}  {id:<36} f = {:<12.7} {:>10} iterations  {}",
+                index + 1,
+                plan.len(),
+                record.outcome.f,
+                record.lower_iterations(),
+                duration(record.outcome.seconds)
+            );
+            progress.line(out, &line)?;
+            self.results.records.insert(id.clone(), record);
+            self.draw(out, &progress)?;
+        }
+        progress.clear();
+        Ok(())
+    }
+
+    fn print_plan(&self, plan: &[Planned], total: usize, out: &mut dyn Write) -> Result<()> {
+        let source = &self.results.source;
+        match source.seed {
+            None => writeln!(out, "data: the authors' own, regenerated from their seed")?,
+            Some(seed) => writeln!(out, "data: random, of seed {seed}")?,
+        }
+        match &source.kodak {
+            Some(folder) => writeln!(out, "photographs: {}", folder.display())?,
+            None => writeln!(
+                out,
+                "photographs: none found, dead leaves stand in for them (cargo xtask fetch-kodak downloads them)"
+            )?,
+        }
+        let seconds: f64 = plan.iter().map(|run| run.seconds).sum();
+        writeln!(
+            out,
+            "{} figures from {total} runs, of which {} are to be made: about {}",
+            self.selection.figures.len(),
+            plan.len(),
+            duration(seconds)
+        )?;
+        let mut by_setting: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+        for run in plan {
+            let entry = by_setting.entry(&run.id.setting).or_default();
+            entry.0 += 1;
+            entry.1 += run.seconds;
+        }
+        for setting in &self.results.settings {
+            if let Some((count, seconds)) = by_setting.get(setting.name.as_str()) {
+                writeln!(
+                    out,
+                    "  {:<20} {count} runs, about {}",
+                    setting.name,
+                    duration(*seconds)
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws what can be drawn and was not drawn yet.
+    fn draw(&mut self, out: &mut dyn Write, progress: &Progress) -> Result<()> {
+        for (place, id) in self.selection.figures.iter().enumerate() {
+            let runs = figures::runs(id, self.results.size);
+            let is_ready = runs
+                .iter()
+                .all(|run| self.results.records.contains_key(run));
+            if self.drawn.contains_key(&place) || !is_ready {
+                continue;
+            }
+            let drawn = figures::draw(id, &self.results)?;
+            for drawn in &drawn {
+                let stem = self.directory.join("figures").join(drawn.id);
+                file::write_figure(&drawn.figure, &stem)?;
+            }
+            progress.line(
+                out,
+                &format!("{id}  {}", drawn.first().map_or("", |d| &d.title)),
+            )?;
+            self.drawn.insert(place, drawn);
+        }
+        Ok(())
+    }
+
+    /// Judges, and writes the page and the summary.
+    fn conclude(self, command: &str, begin: Instant, out: &mut dyn Write) -> Result<()> {
+        let drawn: Vec<Drawn> = self.drawn.into_values().flatten().collect();
+        let claims = claims::check(&self.results, &convergence(&self.results.source)?);
+        let summary = summary::json(&self.results, &claims, &drawn)?;
+        file::write(&self.directory.join("summary.json"), summary.as_bytes())?;
+        let html = page::html(&page::Input {
+            results: &self.results,
+            claims: &claims,
+            figures: &drawn,
+            command,
+            versions: &versions(),
+            seconds: begin.elapsed().as_secs_f64(),
+        });
+        let path = self.directory.join("report.html");
+        file::write(&path, html.as_bytes())?;
+        let held = claims
+            .iter()
+            .filter(|claim| claim.holds == Some(true))
+            .count();
+        let checked = claims.iter().filter(|claim| claim.holds.is_some()).count();
+        writeln!(
+            out,
+            "\n{held} of {checked} claims that were checked hold, {} were not checked",
+            claims.len() - checked
+        )?;
+        let failed = claims::failed(&claims);
+        for claim in &failed {
+            writeln!(
+                out,
+                "does not hold: {}: {}\n  measured {}\n  expected {}",
+                claim.id, claim.text, claim.measured, claim.expected
+            )?;
+        }
+        writeln!(out, "written: {}", path.display())?;
+        if !failed.is_empty() {
+            bail!("{} claims that should hold do not", failed.len());
+        }
+        Ok(())
+    }
+}
+
+/// The ends of Figure 3's curves.
+fn convergence(source: &Source) -> Result<Vec<Convergence>> {
+    let panels = bounds::measure(source)?;
+    let panels = [
+        ('a', panels.quadratic_gd),
+        ('b', panels.quadratic_fista),
+        ('c', panels.denoising_gd),
+        ('d', panels.denoising_fista),
+    ];
+    let ends = panels.into_iter().map(|(panel, trajectory)| {
+        let end = trajectory.end();
+        Convergence {
+            panel,
+            mu: trajectory.strong_convexity,
+            lipschitz: trajectory.lipschitz,
+            error: end.error,
+            gradient_bound: end.gradient_bound,
+            linear_bound: end.linear_bound,
+        }
+    });
+    Ok(ends.collect())
+}
+
+/// What made the results.
+fn versions() -> [(&'static str, &'static str); 2] {
+    [
+        ("experiments", env!("CARGO_PKG_VERSION")),
+        ("code", CODE_VERSION),
+    ]
+}

@@ -1,0 +1,161 @@
+//! What is learned from: the authors' data, regenerated from their seed, or data made the same way from another.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use bilevel::Pair;
+use bilevel_cli::picture::{self, Colour};
+use imaging::{Fourier, Grid, LinearOperator, Seed, noise, phantom};
+
+use super::record::checksum;
+use super::setting::{Data, Kind};
+use crate::authors::LegacyRandom;
+
+/// Where data come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Of the random numbers; `None`: the authors', made as they made them.
+    pub seed: Option<u64>,
+    /// The folder with the authors' photographs; `None`: dead leaves stand in for them.
+    pub kodak: Option<PathBuf>,
+}
+
+/// A photograph or what stands in for it has so many rows and columns.
+const SIZE: usize = 256;
+
+impl Source {
+    /// The pairs of an experiment.
+    ///
+    /// # Errors
+    /// When a photograph cannot be read.
+    pub fn pairs(&self, data: &Data) -> Result<Vec<Pair>> {
+        let truths = match data.kind {
+            Kind::Signals | Kind::Frequencies => None,
+            Kind::Photographs => Some(self.photographs(data)?),
+        };
+        match self.seed {
+            None => authors(data, truths),
+            Some(seed) => random(data, truths, Seed::new(seed)),
+        }
+    }
+
+    fn photographs(&self, data: &Data) -> Result<Vec<Vec<f64>>> {
+        let side = data.pixels;
+        let one = |index: usize| -> Result<Vec<f64>> {
+            let Some(folder) = &self.kodak else {
+                let leaves = phantom::dead_leaves(SIZE, SIZE, Seed::new(0), index)?;
+                return Ok(centre(&leaves, side));
+            };
+            let path = folder.join(format!("kodim{:02}.png", index + 1));
+            let photograph = picture::read(&path, Colour::Luminance)?.crop_centre(side);
+            ensure!(
+                photograph.width == side && photograph.height == side,
+                "{} is smaller than {side} x {side} pixels",
+                path.display()
+            );
+            let grey = photograph.channels.into_iter().next();
+            grey.with_context(|| format!("{} has no pixels", path.display()))
+        };
+        (0..data.images).map(one).collect()
+    }
+
+    /// A checksum of the pairs: the same if and only if they are the same.
+    #[must_use]
+    pub fn fingerprint(pairs: &[Pair]) -> String {
+        let numbers = pairs
+            .iter()
+            .flat_map(|pair| pair.truth.iter().chain(&pair.data));
+        let bytes: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
+        checksum(&bytes)
+    }
+}
+
+fn centre(image: &[f64], side: usize) -> Vec<f64> {
+    let first = (SIZE - side) / 2;
+    let rows = image.chunks_exact(SIZE).skip(first).take(side);
+    rows.flat_map(|row| &row[first..first + side])
+        .copied()
+        .collect()
+}
+
+const fn grid(data: &Data) -> Grid {
+    match data.kind {
+        Kind::Signals => Grid::line(data.pixels),
+        Kind::Photographs => Grid::image(data.pixels, data.pixels),
+        Kind::Frequencies => Grid::line(data.pixels).complex(),
+    }
+}
+
+/// All truths first, then the noise of one image after the other; the real parts of complex noise before the imaginary ones.
+fn authors(data: &Data, photographs: Option<Vec<Vec<f64>>>) -> Result<Vec<Pair>> {
+    let mut random = LegacyRandom::new(0);
+    let num_pixels = u32::try_from(data.pixels)?;
+    let truths = photographs.unwrap_or_else(|| {
+        (0..data.images)
+            .map(|_| random.box_function(num_pixels))
+            .collect()
+    });
+    pairs(data, truths, |_, clean, is_complex| {
+        if is_complex {
+            for part in 0..2 {
+                for sample in clean.chunks_exact_mut(2) {
+                    sample[part] += data.sigma * random.normal() / 2_f64.sqrt();
+                }
+            }
+        } else {
+            let noisy = random.noisy(clean, data.sigma);
+            clean.copy_from_slice(&noisy);
+        }
+        Ok(())
+    })
+}
+
+fn random(data: &Data, photographs: Option<Vec<Vec<f64>>>, seed: Seed) -> Result<Vec<Pair>> {
+    let truths = match photographs {
+        Some(truths) => truths,
+        None => (0..data.images)
+            .map(|index| phantom::box_function(data.pixels, seed, index))
+            .collect::<Result<_, _>>()?,
+    };
+    pairs(data, truths, |index, clean, is_complex| {
+        let noisy = if is_complex {
+            noise::complex_gaussian(clean, data.sigma, seed, index)?
+        } else {
+            noise::gaussian(clean, data.sigma, seed, index)?
+        };
+        clean.copy_from_slice(&noisy);
+        Ok(())
+    })
+}
+
+/// Truths and what is measured of them; `add_noise` is given the number of the image and clean data, and whether these are complex.
+fn pairs(
+    data: &Data,
+    truths: Vec<Vec<f64>>,
+    mut add_noise: impl FnMut(usize, &mut [f64], bool) -> Result<()>,
+) -> Result<Vec<Pair>> {
+    let grid = grid(data);
+    let fourier = match data.kind {
+        Kind::Frequencies => Some(Fourier::new(grid)?),
+        Kind::Signals | Kind::Photographs => None,
+    };
+    let mut made = Vec::new();
+    for (index, truth) in truths.into_iter().enumerate() {
+        let (truth, mut measured) = match &fourier {
+            None => (truth.clone(), truth),
+            Some(fourier) => {
+                let truth: Vec<f64> = truth.iter().flat_map(|&x| [x, 0.0]).collect();
+                let mut measured = vec![0.0; truth.len()];
+                fourier.apply(&truth, &mut measured, &mut fourier.scratch());
+                (truth, measured)
+            }
+        };
+        add_noise(index, &mut measured, fourier.is_some())?;
+        made.push(Pair {
+            grid,
+            truth,
+            data: measured,
+        });
+    }
+    Ok(made)
+}

@@ -1,0 +1,72 @@
+//! The objective where a run ended, computed again all but exactly.
+
+use anyhow::{Result, ensure};
+use bilevel::{LowerLevel, Pair, reconstruct};
+use lowlevel::{ErrorBound, Method, Stop, StronglyConvex};
+use rayon::prelude::*;
+
+use super::setting::Penalty;
+
+/// The objective, and how good reconstructions are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Exact {
+    /// The objective.
+    pub(super) f: f64,
+    /// Mean PSNR.
+    pub(super) psnr: f64,
+}
+
+/// The objective is known to within this share,
+const SHARE: f64 = 1e-9;
+/// or, where rounding does not allow that, at least this one.
+const LEAST_SHARE: f64 = 1e-6;
+
+/// The objective at `theta`, where it is about `f`.
+///
+/// # Errors
+/// When it cannot be computed.
+pub(super) fn exact<M: LowerLevel>(
+    model: &M,
+    pairs: &[Pair],
+    penalty: Penalty,
+    theta: &[f64],
+    f: f64,
+) -> Result<Exact> {
+    let values: Vec<f64> = (model.parameters().iter().zip(theta))
+        .map(|(parameter, theta)| parameter.value(*theta))
+        .collect();
+    #[expect(clippy::cast_precision_loss, reason = "a number of images")]
+    let count = pairs.len() as f64;
+    // 2 sqrt(n f) epsilon is what it does to the objective
+    let epsilon = 0.4 * SHARE * (f / count).sqrt();
+    let stop = Stop::accuracy(ErrorBound::new(epsilon)?);
+    let parts = (pairs.par_iter().with_max_len(1))
+        .map(|Pair { grid, truth, data }| {
+            let made = reconstruct(model, &values, *grid, data, Method::FISTA, stop)?;
+            let square = |(x, truth): (&f64, &f64)| (x - truth) * (x - truth);
+            let square: f64 = made.x.iter().zip(truth).map(square).sum();
+            #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
+            let psnr = -10.0 * (square / grid.num_samples() as f64).log10();
+            let error = made.solved.error.value();
+            let objective = (model.objective(&values, *grid, data))
+                .map_err(|error| anyhow::anyhow!("{error}"))?;
+            let condition_number = objective.curvature().condition_number();
+            Ok((
+                square,
+                psnr,
+                2.0 * square.sqrt() * error + error * error,
+                condition_number,
+            ))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let condition_number = parts.iter().map(|part| part.3).fold(0.0, f64::max);
+    let penalty = penalty.residual(theta, condition_number);
+    let f = parts.iter().map(|part| part.0).sum::<f64>() + penalty * penalty;
+    let error: f64 = parts.iter().map(|part| part.2).sum();
+    ensure!(
+        error <= LEAST_SHARE * f,
+        "the objective is {f}, but only to within {error}"
+    );
+    let psnr = parts.iter().map(|part| part.1).sum::<f64>() / count;
+    Ok(Exact { f, psnr })
+}

@@ -1,0 +1,189 @@
+//! The residual function of the authors' experiments, with its shortcuts, counted as they count.
+//!
+//! - One residual for each image, its distance from the truth; then penalties, of which those of weight zero are kept.
+//! - Each image has one array for its reconstruction, zero at first. Every evaluation begins there and overwrites it; momentum begins
+//!   anew.
+//! - An image is done when `$\|\nabla\Phi\|/\mu$` is at most the accuracy asked for, but never less than `$\sqrt{10^{-15}}$`.
+//! - One iteration is one update, though FISTA evaluates two gradients in it.
+
+use std::sync::Arc;
+
+use bilevel::{LowerLevel, Pair, Parameter};
+use dfo_ls::{Accuracy, EvalError, Evaluated, Job, Purpose, ResidualOracle, Start};
+use lowlevel::{ErrorBound, Method, Solver, State, Stop, StronglyConvex, norm};
+use rayon::prelude::*;
+
+use super::record::Evaluation;
+use super::setting::{Penalty, ResumeFrom};
+
+/// No reconstruction is more accurate: the stopping test compares squares with `$10^{-15}$`.
+const FLOOR: f64 = 3.162_277_660_168_379e-8;
+
+/// The reconstructions of all images.
+type Images = Arc<Vec<Vec<f64>>>;
+
+/// The residual function.
+#[derive(Debug)]
+pub(super) struct Faithful<M> {
+    model: M,
+    parameters: Vec<Parameter>,
+    pairs: Vec<Pair>,
+    rules: Rules,
+    last: Images,
+    /// Every evaluation, in their order.
+    pub(super) evaluations: Vec<Evaluation>,
+}
+
+/// What differs between experiments and variants.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// How reconstructions are computed,
+    pub(super) method: Method,
+    /// with so many iterations, or as accurately as asked.
+    pub(super) iterations: Option<u64>,
+    /// What is added to the objective.
+    pub(super) penalty: Penalty,
+    /// Residuals that are always zero.
+    pub(super) zero_residuals: usize,
+    /// Where a known point is evaluated more accurately from.
+    pub(super) resume: ResumeFrom,
+}
+
+/// One reconstruction.
+struct Part {
+    x: Vec<f64>,
+    distance: f64,
+    error: f64,
+    iterations: u64,
+    gradients: u64,
+    condition_number: f64,
+}
+
+impl<M: LowerLevel> Faithful<M> {
+    /// All reconstructions begin at zero.
+    #[must_use]
+    pub(super) fn new(model: M, pairs: Vec<Pair>, rules: Rules) -> Self {
+        let zeros = pairs.iter().map(|pair| vec![0.0; pair.truth.len()]);
+        Self {
+            parameters: model.parameters(),
+            model,
+            last: Arc::new(zeros.collect()),
+            pairs,
+            rules,
+            evaluations: Vec::new(),
+        }
+    }
+
+    fn solve(
+        &self,
+        values: &[f64],
+        start: &[f64],
+        stop: Stop,
+        pair: &Pair,
+    ) -> Result<Part, String> {
+        let objective = (self.model)
+            .objective(values, pair.grid, &pair.data)
+            .map_err(|error| error.to_string())?;
+        let mut state = State::new(start.to_vec());
+        let solver = Solver {
+            method: self.rules.method,
+            ..Solver::default()
+        };
+        let solved = solver
+            .minimize(&objective, stop, &mut state, &mut objective.scratch())
+            .map_err(|error| error.to_string())?;
+        let x = state.into_point();
+        let difference: Vec<f64> = x.iter().zip(&pair.truth).map(|(x, t)| x - t).collect();
+        Ok(Part {
+            x,
+            distance: norm(&difference),
+            error: solved.error.value(),
+            iterations: solved.iterations,
+            gradients: solved.gradients,
+            condition_number: objective.curvature().condition_number(),
+        })
+    }
+
+    fn evaluate_one(&mut self, job: &mut Job<Images>) {
+        #[expect(clippy::cast_precision_loss, reason = "a count")]
+        let root = (self.num_residuals() as f64).sqrt();
+        let asked = job.target().value() / root;
+        let stop = match self.rules.iterations {
+            Some(iterations) => Stop::Iterations(iterations),
+            None => {
+                Stop::accuracy(ErrorBound::new(asked.max(FLOOR)).unwrap_or(ErrorBound::UNKNOWN))
+            }
+        };
+        let again = job.purpose() == Purpose::Sharpen;
+        let starts = match (job.start(), self.rules.resume) {
+            (Start::Refine(own), ResumeFrom::Own) => Arc::clone(own),
+            _ => Arc::clone(&self.last),
+        };
+        let values: Vec<f64> = (self.parameters.iter().zip(job.theta()))
+            .map(|(parameter, theta)| parameter.value(*theta))
+            .collect();
+        let parts: Result<Vec<Part>, String> = (self.pairs.par_iter().zip(&starts[..]))
+            .with_max_len(1)
+            .map(|(pair, start)| self.solve(&values, start, stop, pair))
+            .collect();
+        let parts = match parts {
+            Ok(parts) => parts,
+            Err(reason) => {
+                job.fail(EvalError::reject(reason));
+                return;
+            }
+        };
+        let condition_number = parts
+            .iter()
+            .map(|part| part.condition_number)
+            .fold(0.0, f64::max);
+        let mut residuals: Vec<f64> = parts.iter().map(|part| part.distance).collect();
+        let fit: f64 = residuals.iter().map(|r| r * r).sum();
+        if self.rules.penalty.num_residuals() > 0 {
+            residuals.push(self.rules.penalty.residual(job.theta(), condition_number));
+        }
+        residuals.resize(self.num_residuals(), 0.0);
+        let delta = match self.rules.iterations {
+            Some(_) => parts.iter().map(|part| part.error).fold(0.0, f64::max),
+            None => asked,
+        };
+        #[expect(clippy::cast_precision_loss, reason = "a number of images")]
+        let count = self.pairs.len() as f64;
+        let lower_iterations = parts.iter().map(|part| part.iterations).sum();
+        self.evaluations.push(Evaluation {
+            theta: job.theta().to_vec(),
+            f: residuals.iter().map(|r| r * r).sum(),
+            f_error: 2.0 * (count * fit).sqrt() * delta + count * delta * delta,
+            delta,
+            again,
+            lower_iterations,
+            gradients: parts.iter().map(|part| part.gradients).sum(),
+        });
+        self.last = Arc::new(parts.into_iter().map(|part| part.x).collect());
+        let achieved = match self.rules.iterations {
+            Some(_) => Accuracy::EXACT,
+            None => job.target(),
+        };
+        let evaluated = Evaluated {
+            achieved,
+            work: lower_iterations,
+            resume: Arc::clone(&self.last),
+        };
+        job.answer(&residuals, evaluated);
+    }
+}
+
+impl<M: LowerLevel> ResidualOracle for Faithful<M> {
+    type Resume = Images;
+
+    fn num_residuals(&self) -> usize {
+        self.pairs.len() + self.rules.penalty.num_residuals() + self.rules.zero_residuals
+    }
+
+    /// One job after the other: each begins where the one before ended.
+    fn evaluate(&mut self, jobs: &mut [Job<Images>]) {
+        for job in jobs {
+            self.evaluate_one(job);
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Figures 4, 6, 8, 12 and 15: what variants achieve for how much work.
+
+use anyhow::{Context, Result};
+use plot::{Axis, Figure, Numbers, Panel, Scale};
+
+use super::super::archive::Archived;
+use super::super::record::{Mode, Record, Variant};
+use super::style::{Curve, Pen, with_curves};
+use super::{DYNAMIC_FISTA, DYNAMIC_GD, Drawn, Scene, curves};
+
+/// A figure of panels.
+struct Layout {
+    id: &'static str,
+    archive_id: &'static str,
+    columns: usize,
+    what: &'static str,
+    views: &'static [View],
+}
+
+/// A panel: one quantity of the figure's first, second, ... experiment.
+struct View {
+    title: &'static str,
+    experiment: usize,
+    quantity: Quantity,
+    scale: Scale,
+    range: Range,
+}
+
+#[derive(Clone, Copy)]
+enum Quantity {
+    Objective,
+    Parameter(&'static str),
+    Cumulative,
+}
+
+/// Of the vertical axis.
+#[derive(Clone, Copy)]
+enum Range {
+    /// All points of lines.
+    Data,
+    /// The paper's, if most curves end there; they do not with other data.
+    Paper([f64; 2]),
+    /// The paper's lower end.
+    From(f64),
+}
+
+const fn objective(title: &'static str, scale: Scale, range: [f64; 2]) -> View {
+    View {
+        title,
+        experiment: 0,
+        quantity: Quantity::Objective,
+        scale,
+        range: Range::Paper(range),
+    }
+}
+
+/// Of one of several experiments.
+const fn parameter(title: &'static str, name: &'static str, experiment: usize) -> View {
+    View {
+        title,
+        experiment,
+        quantity: Quantity::Parameter(name),
+        scale: Scale::Log,
+        range: Range::Data,
+    }
+}
+
+const fn cumulative(title: &'static str, range: Range) -> View {
+    View {
+        title,
+        experiment: 0,
+        quantity: Quantity::Cumulative,
+        scale: Scale::Log,
+        range,
+    }
+}
+
+static LAYOUTS: [Layout; 5] = [
+    Layout {
+        id: "fig04",
+        archive_id: "fig04-archive",
+        columns: 2,
+        what: "Learning the weight α of the total variation, from α = 1.",
+        views: &[
+            objective("(a) Objective value f(θ)", Scale::Log, [0.8, 2e3]),
+            objective(
+                "(b) Objective value f(θ), zoomed in",
+                Scale::Linear,
+                [1.3, 3.0],
+            ),
+            parameter("(c) Parameter value α", "alpha", 0),
+            cumulative(
+                "(d) Cumulative GD/FISTA iterations per upper-level evaluation",
+                Range::Data,
+            ),
+        ],
+    },
+    Layout {
+        id: "fig06",
+        archive_id: "fig06-archive",
+        columns: 3,
+        what: "The best α found from different starting points; compare with Figure 4 (c).",
+        views: &[
+            parameter("(a) Start θ⁰ = 1", "alpha", 0),
+            parameter("(b) Start θ⁰ = −1", "alpha", 1),
+            parameter("(c) Start θ⁰ = −2", "alpha", 2),
+        ],
+    },
+    Layout {
+        id: "fig08",
+        archive_id: "fig08-archive",
+        columns: 2,
+        what: "Learning α, ν and ξ for signals; condition numbers are penalised with β = 10⁻⁶.",
+        views: &[
+            objective("(a) Objective value f(θ)", Scale::Log, [2.0, 100.0]),
+            cumulative(
+                "(b) Cumulative GD/FISTA iterations per upper-level evaluation",
+                Range::Data,
+            ),
+        ],
+    },
+    Layout {
+        id: "fig12",
+        archive_id: "fig12-archive",
+        columns: 3,
+        what: "Learning α, ν and ξ for images.",
+        views: &[
+            objective("(a) Objective value f(θ)", Scale::Linear, [2.7e3, 1.3e4]),
+            cumulative(
+                "(b) Cumulative GD/FISTA iterations per upper-level evaluation",
+                Range::Data,
+            ),
+            parameter("(c) Parameter value α", "alpha", 0),
+            parameter("(d) Parameter value ν", "nu", 0),
+            parameter("(e) Parameter value ξ", "xi", 0),
+        ],
+    },
+    Layout {
+        id: "fig15",
+        archive_id: "fig15-archive",
+        columns: 2,
+        what: "Learning which Fourier coefficients of signals to measure.",
+        views: &[
+            objective("(a) Objective value f(θ)", Scale::Linear, [0.3, 5.0]),
+            cumulative(
+                "(b) Cumulative GD/FISTA iterations per upper-level evaluation",
+                Range::From(1e4),
+            ),
+        ],
+    },
+];
+
+/// The figure, and its dynamic variants next to the authors' curves and ours.
+pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
+    let layout = LAYOUTS.iter().find(|layout| layout.id == scene.entry.id);
+    let layout = layout.context("it does not compare variants")?;
+    let mut main = Figure::new(layout.columns);
+    let mut compared = Figure::new(layout.columns);
+    let mut origin = None;
+    let mut has_curves = false;
+    for view in layout.views {
+        let name = scene.entry.experiments[view.experiment];
+        main = main.with(panel(view, &variants(scene, name, view.quantity)?));
+        let repeated = repeated(scene, name, view.quantity)?;
+        has_curves |= repeated.iter().any(|curve| !curve.points.is_empty());
+        compared = compared.with(panel(view, &repeated));
+        let archived = [DYNAMIC_GD, DYNAMIC_FISTA].map(|v| (scene.archive.run)(name, v));
+        origin = origin.or(archived.into_iter().flatten().next().map(|archived| {
+            if archived.lower_iterations.is_empty() {
+                "read off the published figure"
+            } else {
+                "archived by the authors"
+            }
+        }));
+    }
+    let is_objective = |view: &View| matches!(view.quantity, Quantity::Objective);
+    let about_f = if layout.views.iter().any(is_objective) {
+        " f is a sum over images; shading shows how far off it may be."
+    } else {
+        ""
+    };
+    let what = format!(
+        "{} Variants of the authors' algorithm; lower-level iterations are those of all images together.{about_f}",
+        layout.what
+    );
+    let mut drawn = vec![scene.drawn(&what, main)];
+    if has_curves {
+        let authors = origin.map_or_else(
+            || "of the authors' algorithm (faithful)".to_owned(),
+            |origin| {
+                format!(
+                    "as the authors ran them ({origin}), the same algorithm run here (faithful)"
+                )
+            },
+        );
+        let what = format!(
+            "{} The dynamic variants {authors}, and ours. \
+             One iteration of FISTA costs two gradients in the authors' algorithm and one in ours.",
+            layout.what
+        );
+        drawn.push(scene.compared(layout.archive_id, &what, compared));
+    }
+    Ok(drawn)
+}
+
+/// The paper's six curves, without those that are missing.
+fn variants(scene: &Scene<'_>, name: &str, quantity: Quantity) -> Result<Vec<Curve>> {
+    let setting = scene.results.setting(name)?;
+    let curve = |variant: Variant| {
+        let record = scene.results.record(name, variant, Mode::Faithful)?;
+        let shade = match quantity {
+            Quantity::Objective => curves::shade(&curves::objective(record)),
+            Quantity::Parameter(_) | Quantity::Cumulative => Vec::new(),
+        };
+        Some(Curve {
+            label: variant.label(setting),
+            pen: Pen::of(variant),
+            points: points(record, quantity),
+            shade,
+        })
+    };
+    Ok(Variant::ALL.into_iter().filter_map(curve).collect())
+}
+
+/// Dynamic variants: of the authors, of their algorithm, and of ours.
+fn repeated(scene: &Scene<'_>, name: &str, quantity: Quantity) -> Result<Vec<Curve>> {
+    let setting = scene.results.setting(name)?;
+    let mut curves = Vec::new();
+    for variant in [DYNAMIC_GD, DYNAMIC_FISTA] {
+        let mut add = |whose: &str, pen: Pen, points: Vec<[f64; 2]>| {
+            curves.push(Curve {
+                label: format!("{}, {whose}", variant.label(setting)),
+                pen,
+                points,
+                shade: Vec::new(),
+            });
+        };
+        if let Some(record) = scene.results.record(name, variant, Mode::Faithful) {
+            let pen = Pen {
+                width: 2.8,
+                ..Pen::of(variant)
+            };
+            add("faithful", pen, points(record, quantity));
+        }
+        if let Some(record) = scene.results.record(name, variant, Mode::Ours) {
+            add("ours", Pen::of_ours(variant), points(record, quantity));
+        }
+        if let Some(archived) = (scene.archive.run)(name, variant) {
+            let points = archived_points(archived, quantity);
+            add("archived", Pen::of_archived(variant), points);
+        }
+    }
+    Ok(curves)
+}
+
+fn points(record: &Record, quantity: Quantity) -> Vec<[f64; 2]> {
+    match quantity {
+        Quantity::Objective => curves::objective(record)
+            .into_iter()
+            .map(|[work, f, _]| [work, f])
+            .collect(),
+        Quantity::Parameter(name) => curves::parameter(record, name),
+        Quantity::Cumulative => curves::cumulative(record),
+    }
+}
+
+fn archived_points(archived: &Archived, quantity: Quantity) -> Vec<[f64; 2]> {
+    match quantity {
+        Quantity::Objective => archived.objective.clone(),
+        Quantity::Parameter(name) => archived.parameters.get(name).cloned().unwrap_or_default(),
+        Quantity::Cumulative => archived.cumulative.clone(),
+    }
+}
+
+fn panel(view: &View, curves: &[Curve]) -> Panel {
+    let x = match view.quantity {
+        Quantity::Objective | Quantity::Parameter(_) => {
+            Axis::log("Lower-level problem iterations").numbers(Numbers::Powers)
+        }
+        Quantity::Cumulative => Axis::linear("Upper-level evaluations"),
+    };
+    let label = match view.quantity {
+        Quantity::Objective => "f(θ)",
+        Quantity::Parameter("alpha") => "α",
+        Quantity::Parameter("nu") => "ν",
+        Quantity::Parameter(_) => "ξ",
+        Quantity::Cumulative => "Lower-level iterations",
+    };
+    let y = match view.scale {
+        Scale::Linear => Axis::linear(label),
+        Scale::Log => Axis::log(label),
+    };
+    let y = match vertical(view, curves) {
+        Some([low, high]) => y.range(low, high),
+        None => y,
+    };
+    with_curves(Panel::new(x, y).title(view.title), curves)
+}
+
+/// From lines alone: shading may be endless.
+fn vertical(view: &View, curves: &[Curve]) -> Option<[f64; 2]> {
+    let values = curves.iter().flat_map(|curve| &curve.points).map(|p| p[1]);
+    let values = values.filter(|v| v.is_finite() && (view.scale == Scale::Linear || *v > 0.0));
+    let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| {
+        (low.min(v), high.max(v))
+    });
+    if !(low <= high) {
+        return None;
+    }
+    let data = match view.scale {
+        Scale::Linear => {
+            let room = (0.05 * (high - low)).max(1e-3 * high.abs()).max(1e-300);
+            [low - room, high + room]
+        }
+        Scale::Log => {
+            let room = (high / low).powf(0.05).max(1.2);
+            [low / room, high * room]
+        }
+    };
+    Some(match view.range {
+        Range::Data => data,
+        Range::From(low) if 10.0 * low < high => [low, data[1]],
+        Range::From(_) => data,
+        Range::Paper([low, high]) => {
+            let ends = curves.iter().filter_map(|curve| curve.points.last());
+            let inside = ends.clone().filter(|end| (low..=high).contains(&end[1]));
+            if 2 * inside.count() >= ends.count() {
+                [low, high]
+            } else {
+                data
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(values: &[f64]) -> Curve {
+        Curve {
+            label: String::new(),
+            pen: Pen::of(DYNAMIC_GD),
+            points: values.iter().map(|v| [1.0, *v]).collect(),
+            shade: vec![[1.0, 0.0, 1e9]],
+        }
+    }
+
+    #[test]
+    fn the_papers_range_holds_where_most_curves_end() {
+        let view = objective("", Scale::Linear, [1.0, 2.0]);
+        let inside = [curve(&[9.0, 1.5]), curve(&[1.9]), curve(&[5.0])];
+        assert_eq!(vertical(&view, &inside), Some([1.0, 2.0]));
+        let outside = [curve(&[30.0, 10.0]), curve(&[20.0])];
+        assert_eq!(vertical(&view, &outside), Some([9.0, 31.0]));
+        assert_eq!(vertical(&view, &[curve(&[f64::INFINITY])]), None);
+    }
+
+    #[test]
+    fn a_lower_end_is_kept_only_if_there_is_something_above_it() {
+        let view = cumulative("", Range::From(1e4));
+        let range = vertical(&view, &[curve(&[10.0, 1e6])]).unwrap();
+        assert!((range[0] - 1e4).abs() < 1e-9 && range[1] > 1e6);
+        let range = vertical(&view, &[curve(&[10.0, 2e4])]).unwrap();
+        assert!(range[0] < 10.0);
+    }
+}

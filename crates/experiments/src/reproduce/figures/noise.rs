@@ -1,0 +1,133 @@
+//! Figure 14: the weight of the total variation learned for each noise level.
+
+use anyhow::Result;
+use plot::{Axis, Colour, Dash, Figure, Numbers, Panel, Series};
+
+use super::super::record::Mode;
+use super::style::{BLUE, ORANGE, Pen};
+use super::{DYNAMIC_FISTA, Drawn, Scene};
+
+/// From much noise to little.
+pub(super) const EXPERIMENTS: [&str; 8] = [
+    "kodak_sigma1e-1",
+    "kodak_sigma1e-2",
+    "kodak_sigma1e-3",
+    "kodak_sigma1e-4",
+    "kodak_sigma1e-5",
+    "kodak_sigma1e-6",
+    "kodak_sigma1e-7",
+    "kodak_sigma1e-8",
+];
+
+pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
+    let faithful = sweep(scene, Mode::Faithful)?;
+    let panel = Panel::new(
+        sigma(),
+        Axis::log("α").numbers(Numbers::Powers).colour(BLUE),
+    )
+    .right(Axis::log("σ²/α").numbers(Numbers::Powers).colour(ORANGE))
+    .with(column(&faithful, 1, Series::line).colour(BLUE))
+    .with(
+        column(&faithful, 1, Series::dots)
+            .colour(BLUE)
+            .width(8.0)
+            .label("α (left)"),
+    )
+    .with(column(&faithful, 2, Series::line).colour(ORANGE).on_right())
+    .with(
+        column(&faithful, 2, Series::squares)
+            .colour(ORANGE)
+            .width(7.0)
+            .label("σ²/α (right)")
+            .on_right(),
+    );
+    let figure = Figure::new(1).panel_size(560.0, 240.0).with(panel);
+    let what = "The weight α of the total variation that dynamic FISTA learned from images with noise of standard deviation σ. \
+                The bounds of the parameters are wider from σ = 10⁻⁵ on, as in the authors' program.";
+    let mut drawn = vec![scene.drawn(what, figure)];
+
+    let ours = sweep(scene, Mode::Ours)?;
+    let archived = scene.archive.noise_sweep;
+    if !ours.is_empty() || !archived.is_empty() {
+        let mut figure = Figure::new(2);
+        for (title, label, which) in [("(a) Learned α", "α", 1), ("(b) σ²/α", "σ²/α", 2)] {
+            let mut panel = Panel::new(sigma(), Axis::log(label).numbers(Numbers::Powers));
+            let here = Pen::of(DYNAMIC_FISTA).colour;
+            let our = Pen::of_ours(DYNAMIC_FISTA).colour;
+            panel = curve(
+                panel,
+                &faithful,
+                which,
+                (here, Dash::DashDot, "Dynamic FISTA, faithful"),
+            );
+            panel = curve(
+                panel,
+                &ours,
+                which,
+                (our, Dash::DashDot, "Dynamic FISTA, ours"),
+            );
+            if !archived.is_empty() {
+                let line = column(archived, which, Series::line);
+                let line = Pen::of_archived(DYNAMIC_FISTA).draw(line);
+                panel = panel.with(line.label("Dynamic FISTA, published").on_top());
+            }
+            figure = figure.with(panel.title(title));
+        }
+        let what = if archived.is_empty() {
+            "What dynamic FISTA learned with the authors' algorithm (faithful) and with ours."
+        } else {
+            "What dynamic FISTA learned in the authors' runs (read off the published figure), with the same algorithm run here \
+             (faithful), and with ours."
+        };
+        drawn.push(scene.compared("fig14-archive", what, figure));
+    }
+    Ok(drawn)
+}
+
+fn sigma() -> Axis {
+    Axis::log("Noise level σ").numbers(Numbers::Powers)
+}
+
+/// `$\sigma$`, `$\alpha$`, `$\sigma^2/\alpha$`, of the runs that were made.
+fn sweep(scene: &Scene<'_>, mode: Mode) -> Result<Vec<[f64; 3]>> {
+    let mut points = Vec::new();
+    for name in EXPERIMENTS {
+        let sigma = scene.results.setting(name)?.data.sigma;
+        let record = scene.results.record(name, DYNAMIC_FISTA, mode);
+        let Some(record) = record else { continue };
+        let mut names = record.names.iter().zip(&record.outcome.theta);
+        if let Some((_, theta)) = names.find(|(name, _)| *name == "alpha") {
+            let alpha = 10_f64.powf(*theta);
+            points.push([sigma, alpha, sigma * sigma / alpha]);
+        }
+    }
+    Ok(points)
+}
+
+fn column(points: &[[f64; 3]], which: usize, series: fn(Vec<[f64; 2]>) -> Series) -> Series {
+    series(
+        points
+            .iter()
+            .map(|point| [point[0], point[which]])
+            .collect(),
+    )
+}
+
+/// A line with dots; nothing without points.
+fn curve(
+    panel: Panel,
+    points: &[[f64; 3]],
+    which: usize,
+    (colour, dash, label): (Colour, Dash, &str),
+) -> Panel {
+    if points.is_empty() {
+        return panel;
+    }
+    let line = column(points, which, Series::line)
+        .colour(colour)
+        .dash(dash);
+    let dots = column(points, which, Series::dots)
+        .colour(colour)
+        .width(7.0);
+    panel.with(line.width(2.0).label(label)).with(dots)
+}

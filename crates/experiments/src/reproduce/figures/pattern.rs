@@ -1,0 +1,73 @@
+//! Figure 16: which Fourier coefficients are measured.
+
+use anyhow::{Context, Result};
+use plot::{Figure, Panel};
+
+use super::super::record::{Mode, Variant};
+use super::super::setting::Sampling;
+use super::reconstruction::is_active;
+use super::{Drawn, Scene, curves};
+
+const WIDTH: f64 = 640.0;
+/// Of a bar, in coefficients.
+const HEIGHT: usize = 3;
+
+pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
+    let setting = scene.setting()?;
+    let sampling = setting.sampling.context("nothing is sampled")?;
+    let mut panels = Vec::new();
+    let mut count = 1;
+    for variant in Variant::ALL {
+        let record = scene.results.record(&setting.name, variant, Mode::Faithful);
+        let Some(theta) = record.and_then(curves::last) else {
+            continue;
+        };
+        let bars = bars(theta, &sampling);
+        count = bars.len();
+        let active = bars.iter().filter(|bar| **bar > 0.5).count();
+        let title = format!("{}: {active} coefficients", variant.label(setting));
+        let image = bars.repeat(HEIGHT);
+        panels.push(Panel::image(count, HEIGHT, &image).title(title));
+    }
+    let height = WIDTH * ratio(HEIGHT, count);
+    let figure = Figure::new(1).panel_size(WIDTH, height.max(1.0));
+    let figure = panels.into_iter().fold(figure, Figure::with);
+    let what = format!(
+        "Where each variant ends: the coefficients with θ > {} are white, whatever their weight. Frequency zero is in the middle.",
+        sampling.lower
+    );
+    Ok(vec![scene.drawn(&what, figure)])
+}
+
+/// 1 for an active coefficient; frequency zero, the first, is moved to the middle.
+fn bars(theta: &[f64], sampling: &Sampling) -> Vec<f64> {
+    let mut bars: Vec<f64> = theta
+        .iter()
+        .map(|theta| f64::from(u8::from(is_active(*theta, sampling))))
+        .collect();
+    let half = bars.len() / 2;
+    bars.rotate_right(half);
+    bars
+}
+
+#[expect(clippy::cast_precision_loss, reason = "coefficients are few")]
+const fn ratio(a: usize, b: usize) -> f64 {
+    a as f64 / b as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::setting::Setting;
+    use super::*;
+
+    #[test]
+    fn frequency_zero_is_in_the_middle() {
+        let settings = Setting::all().unwrap();
+        let sampling = settings.iter().find_map(|s| s.sampling).unwrap();
+        // As numpy's fftshift of (0, 1, 2, -2, -1) and of (0, 1, -2, -1).
+        let odd = bars(&[0.5, 0.001, 0.001, 0.001, 0.3], &sampling);
+        assert_eq!(odd, [0.0, 1.0, 1.0, 0.0, 0.0]);
+        let even = bars(&[0.5, 0.0011, 0.001, 0.001], &sampling);
+        assert_eq!(even, [0.0, 0.0, 1.0, 1.0]);
+    }
+}

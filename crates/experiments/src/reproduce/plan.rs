@@ -1,0 +1,194 @@
+//! What is run, in which order, and how long that will take.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use anyhow::Result;
+use bilevel::LowerLevel;
+use lowlevel::{Method as LowerMethod, Solver, State, Stop, StronglyConvex};
+
+use super::data::Source;
+use super::record::{Effort, Method, Mode, RunId, Variant};
+use super::results::Size;
+use super::setting::{Data, Kind, Setting};
+
+/// A run that is to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// Which.
+    pub id: RunId,
+    /// About how long it will take.
+    pub seconds: f64,
+}
+
+/// All runs of a size.
+#[must_use]
+pub fn all(settings: &[Setting], size: Size) -> Vec<RunId> {
+    let mut runs = Vec::new();
+    for setting in settings {
+        for variant in Variant::ALL {
+            for mode in [Mode::Faithful, Mode::Ours] {
+                let run = RunId {
+                    setting: setting.name.clone(),
+                    variant,
+                    mode,
+                };
+                if is_wanted(setting, &run) && (size != Size::Plain || !is_slow(&run)) {
+                    runs.push(run);
+                }
+            }
+        }
+    }
+    runs
+}
+
+fn is_wanted(setting: &Setting, run: &RunId) -> bool {
+    let is_dynamic = run.variant.effort == Effort::Dynamic;
+    // other noise is only for the figure of learned weights
+    let is_sweep = setting.data.kind == Kind::Photographs && setting.name != "kodak_sigma1e-1";
+    (is_dynamic || run.mode == Mode::Faithful)
+        && (!is_sweep || (is_dynamic && run.variant.method == Method::Fista))
+}
+
+/// On photographs FISTA 2,000, GD 1,000 and GD 10,000 take the longest.
+pub(super) fn is_slow(run: &RunId) -> bool {
+    let is_slow = match run.variant.effort {
+        Effort::Dynamic => false,
+        Effort::Low => run.variant.method == Method::Gd,
+        Effort::High => true,
+    };
+    is_slow && run.setting.starts_with("kodak")
+}
+
+/// The runs with about how long they take, the cheap ones first.
+///
+/// # Errors
+/// When data cannot be made.
+pub fn plan(runs: &[RunId], settings: &[Setting], source: &Source) -> Result<Vec<Planned>> {
+    let mut clock = Clock::default();
+    let mut planned = Vec::new();
+    for id in runs {
+        let Some(setting) = settings.iter().find(|s| s.name == id.setting) else {
+            continue;
+        };
+        let seconds = clock.seconds(setting, id, source)?;
+        planned.push(Planned {
+            id: id.clone(),
+            seconds,
+        });
+    }
+    planned.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    Ok(planned)
+}
+
+/// How long iterations take on this machine.
+#[derive(Default)]
+struct Clock {
+    /// Seconds of one iteration of one image, by kind, pixels and whether there are two gradients in it.
+    measured: BTreeMap<(u8, usize, bool), f64>,
+}
+
+impl Clock {
+    fn seconds(&mut self, setting: &Setting, id: &RunId, source: &Source) -> Result<f64> {
+        let Data { kind, images, .. } = setting.data;
+        let two_gradients = id.variant.method == Method::Fista && id.mode == Mode::Faithful;
+        let key = (kind as u8, setting.data.pixels, two_gradients);
+        let each = match self.measured.get(&key) {
+            Some(each) => *each,
+            None => {
+                let each = measure(setting, two_gradients, source)?;
+                self.measured.insert(key, each);
+                each
+            }
+        };
+        let iterations = match (id.variant.iterations(setting), id.variant.method) {
+            (Some(each), _) => each * setting.evaluations * images as u64,
+            (None, Method::Gd) => setting.expected.gd,
+            (None, Method::Fista) => setting.expected.fista,
+        };
+        let threads = rayon::current_num_threads().min(images);
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let seconds = each * iterations as f64 / threads as f64;
+        Ok(seconds)
+    }
+}
+
+/// The time of one iteration, from a few of them.
+fn measure(setting: &Setting, two_gradients: bool, source: &Source) -> Result<f64> {
+    let one = Data {
+        images: 1,
+        ..setting.data
+    };
+    let pairs = source.pairs(&one)?;
+    let pair = &pairs[0];
+    let method = if two_gradients {
+        LowerMethod::FISTA_TWO_GRADIENTS
+    } else {
+        LowerMethod::GRADIENT_DESCENT
+    };
+    Ok(match setting.data.kind {
+        Kind::Frequencies => time(&setting.frequencies()?, pair, method)?,
+        Kind::Signals | Kind::Photographs => time(&setting.denoising()?, pair, method)?,
+    })
+}
+
+fn time<M: LowerLevel>(model: &M, pair: &bilevel::Pair, method: LowerMethod) -> Result<f64> {
+    let values: Vec<f64> = (model.parameters().iter())
+        .map(|parameter| parameter.value(parameter.start))
+        .collect();
+    let objective = model
+        .objective(&values, pair.grid, &pair.data)
+        .map_err(|error| anyhow::anyhow!("{error}"))?;
+    let solver = Solver {
+        method,
+        ..Solver::default()
+    };
+    let mut state = State::new(vec![0.0; pair.truth.len()]);
+    let mut scratch = objective.scratch();
+    let begin = Instant::now();
+    let iterations = 60;
+    let _ = solver.minimize(
+        &objective,
+        Stop::Iterations(iterations),
+        &mut state,
+        &mut scratch,
+    )?;
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    Ok(begin.elapsed().as_secs_f64() / iterations as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(size: Size) -> usize {
+        all(&Setting::all().unwrap(), size).len()
+    }
+
+    /// Nine experiments with signals or frequencies and one with photographs have six variants, of which ours makes two again;
+    /// seven more noises have one and one.
+    #[test]
+    fn all_variants_are_planned() {
+        assert_eq!(count(Size::Full), 10 * 8 + 7 * 2);
+        assert_eq!(count(Size::Plain), count(Size::Full) - 3);
+        assert_eq!(count(Size::Quick), count(Size::Full));
+    }
+
+    #[test]
+    fn cheap_runs_come_first() {
+        let settings: Vec<Setting> = Setting::all()
+            .unwrap()
+            .into_iter()
+            .map(Setting::quick)
+            .collect();
+        let source = Source {
+            seed: None,
+            kodak: None,
+        };
+        let runs = all(&settings, Size::Quick);
+        let planned = plan(&runs, &settings, &source).unwrap();
+        assert_eq!(planned.len(), runs.len());
+        assert!(planned.is_sorted_by(|a, b| a.seconds <= b.seconds));
+        assert!(planned.iter().all(|run| run.seconds > 0.0));
+    }
+}

@@ -1,0 +1,150 @@
+//! Experiments as learning problems: their families of reconstructions, with parameters in the order of the authors' program.
+
+use anyhow::{Context, Result, bail};
+use bilevel::{
+    Choice, ConditionNumber, FourierWeights, LowerLevel, ModelFailure, Parameter, RootL1,
+    TvChoices, TvDenoising,
+};
+use imaging::{Denoising, Grid, TvParameters};
+
+use super::setting::{Penalty, Setting, TvParameter};
+
+/// Total variation denoising whose parameters come in another order than `$\alpha, \nu, \xi$`.
+#[derive(Clone, Debug)]
+pub(super) struct Reordered {
+    model: TvDenoising,
+    /// For each parameter, its place among those of `model`.
+    places: Vec<usize>,
+}
+
+impl Reordered {
+    /// The model, with parameters in the order of these names.
+    ///
+    /// # Errors
+    /// When a name is not that of a learned parameter.
+    pub(super) fn new(model: TvDenoising, names: &[String]) -> Result<Self> {
+        let parameters = model.parameters();
+        let place = |name: &String| {
+            (parameters.iter().position(|p| p.name == *name))
+                .with_context(|| format!("{name} is not learned"))
+        };
+        let places = names.iter().map(place).collect::<Result<_>>()?;
+        Ok(Self { model, places })
+    }
+}
+
+impl LowerLevel for Reordered {
+    type Objective<'a> = Denoising<'a>;
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let parameters = self.model.parameters();
+        (self.places.iter())
+            .map(|&place| parameters[place].clone())
+            .collect()
+    }
+
+    fn objective<'a>(
+        &'a self,
+        values: &[f64],
+        grid: Grid,
+        data: &'a [f64],
+    ) -> Result<Denoising<'a>, ModelFailure> {
+        let mut ordered = vec![0.0; values.len()];
+        for (&place, value) in self.places.iter().zip(values) {
+            ordered[place] = *value;
+        }
+        self.model.objective(&ordered, grid, data)
+    }
+
+    fn first_guess(&self, grid: Grid, data: &[f64], x: &mut [f64]) {
+        self.model.first_guess(grid, data, x);
+    }
+}
+
+impl Setting {
+    /// The family of denoising problems.
+    ///
+    /// # Errors
+    /// When a parameter is missing.
+    pub(super) fn denoising(&self) -> Result<TvDenoising> {
+        let choice = |name: &str| -> Result<Choice> {
+            let parameter = (self.parameters.iter())
+                .find(|p| p.name == name)
+                .with_context(|| {
+                    format!("settings/{}.toml says nothing about {name}", self.name)
+                })?;
+            Ok(match *parameter {
+                TvParameter {
+                    fixed: Some(value), ..
+                } => Choice::Fixed(value),
+                TvParameter {
+                    start,
+                    lower,
+                    upper,
+                    ..
+                } => Choice::Learned {
+                    start,
+                    lower,
+                    upper,
+                },
+            })
+        };
+        Ok(TvDenoising {
+            choices: TvChoices {
+                alpha: choice("alpha")?,
+                nu: choice("nu")?,
+                xi: choice("xi")?,
+            },
+        })
+    }
+
+    /// The family of sampling problems.
+    ///
+    /// # Errors
+    /// When the experiment is another one.
+    pub(super) fn frequencies(&self) -> Result<FourierWeights> {
+        let Some(sampling) = self.sampling else {
+            bail!("settings/{}.toml has no sampling weights", self.name);
+        };
+        let tv = TvParameters {
+            alpha: sampling.alpha,
+            nu: sampling.nu,
+            xi: sampling.xi,
+        };
+        let model = FourierWeights::new(self.data.pixels, tv, sampling.start)?;
+        Ok(model.with_bounds(sampling.lower, sampling.upper))
+    }
+}
+
+impl Penalty {
+    /// As the library has it.
+    #[must_use]
+    pub(super) fn to_library(self) -> Vec<Box<dyn bilevel::Penalty>> {
+        match self {
+            Self::None => Vec::new(),
+            Self::ConditionNumber { weight } => vec![Box::new(ConditionNumber { weight })],
+            Self::RootL1 { weight } => vec![Box::new(RootL1 { weight })],
+        }
+    }
+
+    /// The residual whose square is added to the objective.
+    #[must_use]
+    pub(super) fn residual(self, theta: &[f64], condition_number: f64) -> f64 {
+        match self {
+            Self::None => 0.0,
+            Self::ConditionNumber { weight } => weight.sqrt() * condition_number,
+            Self::RootL1 { weight } => {
+                (weight * theta.iter().map(|theta| theta.abs()).sum::<f64>()).sqrt()
+            }
+        }
+    }
+
+    /// How many residuals.
+    #[must_use]
+    pub(super) const fn num_residuals(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::ConditionNumber { .. } | Self::RootL1 { .. } => 1,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What is seen while runs are made: a bar on a terminal, and a line for each that is finished.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::plan::Planned;
+
+/// Shows how far a plan has come.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    begin: Instant,
+    /// Estimated seconds of all runs,
+    total: f64,
+    /// and of finished ones.
+    done: f64,
+}
+
+/// Parts of the bar.
+const PARTS: u64 = 1000;
+
+impl Progress {
+    pub(super) fn new(plan: &[Planned]) -> Self {
+        let bar = ProgressBar::new(PARTS);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            begin: Instant::now(),
+            total: plan.iter().map(|run| run.seconds).sum(),
+            done: 0.0,
+        }
+    }
+
+    /// A run has come this far, as a share of its budget.
+    pub(super) fn show(&self, run: &Planned, share: f64) {
+        let now = self.done + share.min(1.0) * run.seconds;
+        let elapsed = self.begin.elapsed().as_secs_f64();
+        // estimates are corrected by how good they were so far
+        let left = if now > 0.0 {
+            elapsed / now * (self.total - now)
+        } else {
+            self.total
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a place on a bar"
+        )]
+        let place = (PARTS as f64 * now / self.total) as u64;
+        self.bar.set_position(place.min(PARTS));
+        let left = duration(left);
+        self.bar
+            .set_message(format!("about {left} left, {}", run.id));
+    }
+
+    /// A run is finished.
+    pub(super) fn finish(&mut self, run: &Planned) {
+        self.done += run.seconds;
+    }
+
+    /// Writes a line without disturbing the bar.
+    pub(super) fn line(&self, out: &mut dyn Write, line: &dyn Display) -> Result<()> {
+        self.bar.suspend(|| {
+            writeln!(out, "{line}")?;
+            out.flush()
+        })?;
+        Ok(())
+    }
+
+    pub(super) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// For people.
+pub(super) fn duration(seconds: f64) -> String {
+    let whole = Duration::try_from_secs_f64(seconds.round()).unwrap_or_default();
+    match whole.as_secs() {
+        0..=9 => format!("{seconds:.1} s"),
+        seconds @ 10..=99 => format!("{seconds} s"),
+        seconds @ 100..=5999 => format!("{} min", (seconds + 30) / 60),
+        seconds => format!(
+            "{:.1} h",
+            Duration::from_secs(seconds).as_secs_f64() / 3600.0
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+
+    #[test]
+    fn durations_are_short() {
+        let cases = [
+            (0.04, "0.0 s"),
+            (9.2, "9.2 s"),
+            (59.6, "60 s"),
+            (150.0, "3 min"),
+            (9000.0, "2.5 h"),
+        ];
+        for (seconds, text) in cases {
+            assert_eq!(duration(seconds), text);
+        }
+        assert_eq!(duration(f64::NAN), "NaN s");
+    }
+}

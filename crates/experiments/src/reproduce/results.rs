@@ -1,0 +1,55 @@
+//! All that figures and claims are made of.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+
+use super::data::Source;
+use super::record::{Mode, Record, RunId, Variant};
+use super::setting::Setting;
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Reduced budgets, in less than a minute.
+    Quick,
+    /// The paper's scale, without the slowest runs on photographs.
+    Plain,
+    /// Everything.
+    Full,
+}
+
+/// Experiments, their runs, and their data.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// How much was run.
+    pub size: Size,
+    /// Experiments as they were run, in the order of the paper.
+    pub settings: Vec<Setting>,
+    /// Finished runs; those that were not asked for are missing.
+    pub records: BTreeMap<RunId, Record>,
+    /// Where data come from.
+    pub source: Source,
+}
+
+impl Results {
+    /// The experiment of this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn setting(&self, name: &str) -> Result<&Setting> {
+        let mut all = self.settings.iter();
+        all.find(|setting| setting.name == name)
+            .with_context(|| format!("no experiment is called {name}"))
+    }
+
+    /// A run, if it was made.
+    #[must_use]
+    pub fn record(&self, setting: &str, variant: Variant, mode: Mode) -> Option<&Record> {
+        self.records.get(&RunId {
+            setting: setting.to_owned(),
+            variant,
+            mode,
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! One run: from an experiment, a variant and an algorithm to a record.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use bilevel::{LearningProblem, Loss, LowerLevel, Pair, Residuals, Scale, Setup, learning_options};
+use dfo_ls::{
+    Accuracy, AccuracyControl, Engine, Limit, Options, Problem, Report, ResidualOracle, Termination,
+};
+use lowlevel::Method as LowerMethod;
+
+use super::exact::exact;
+use super::faithful::{Faithful, Rules};
+use super::iterates::iterates;
+use super::problem::Reordered;
+use super::record::{Effort, Evaluation, Method, Mode, Outcome, Record, RunId};
+use super::setting::{Kind, Setting};
+
+/// Makes a run; `progress` hears how many evaluations have been made.
+///
+/// # Errors
+/// When the experiment's settings are wrong, or nothing could be evaluated.
+pub fn run(
+    setting: &Setting,
+    id: &RunId,
+    pairs: Vec<Pair>,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Record> {
+    let task = Task { setting, id, pairs };
+    match (setting.data.kind, id.mode) {
+        (Kind::Frequencies, Mode::Faithful) => task.faithful(&setting.frequencies()?, progress),
+        (Kind::Frequencies, Mode::Ours) => task.ours(&setting.frequencies()?, progress),
+        (Kind::Signals | Kind::Photographs, Mode::Faithful) => {
+            let model = Reordered::new(setting.denoising()?, &setting.learned())?;
+            task.faithful(&model, progress)
+        }
+        (Kind::Signals | Kind::Photographs, Mode::Ours) => {
+            task.ours(&setting.denoising()?, progress)
+        }
+    }
+    .with_context(|| id.to_string())
+}
+
+struct Task<'a> {
+    setting: &'a Setting,
+    id: &'a RunId,
+    pairs: Vec<Pair>,
+}
+
+impl Task<'_> {
+    fn faithful<M: LowerLevel>(self, model: &M, progress: &mut dyn FnMut(usize)) -> Result<Record> {
+        let setting = self.setting;
+        let rules = Rules {
+            method: match self.id.variant.method {
+                Method::Gd => LowerMethod::GRADIENT_DESCENT,
+                Method::Fista => LowerMethod::FISTA_TWO_GRADIENTS,
+            },
+            iterations: self.id.variant.iterations(setting),
+            penalty: setting.penalty,
+            zero_residuals: setting.zero_residuals,
+            resume: setting.resume,
+        };
+        let mut options = Options::experiments();
+        options.trust_region.final_radius = setting.final_radius;
+        options.budget.max_evaluations = Some(setting.evaluations);
+        if rules.iterations.is_some() {
+            options.accuracy = AccuracyControl::Fixed(Accuracy::ANY);
+        }
+        let mut oracle = Faithful::new(model, self.pairs.clone(), rules);
+        let begin = Instant::now();
+        let report = drive(&mut oracle, bounds(model)?, options, progress)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        self.record(model, &report, oracle.evaluations, seconds)
+    }
+
+    fn ours<M: LowerLevel>(self, model: &M, progress: &mut dyn FnMut(usize)) -> Result<Record> {
+        let setting = self.setting;
+        if self.id.variant.effort != Effort::Dynamic {
+            bail!("our algorithm asks for accuracy, it makes no fixed number of iterations");
+        }
+        let setup = Setup {
+            loss: Loss {
+                scale: Scale::Sum,
+                residuals: Residuals::Auto,
+            },
+            penalties: setting.penalty.to_library(),
+            method: match self.id.variant.method {
+                Method::Gd => LowerMethod::GRADIENT_DESCENT,
+                Method::Fista => LowerMethod::FISTA,
+            },
+            ..Setup::default()
+        };
+        let mut options = learning_options();
+        options.budget.max_points = Some(setting.evaluations);
+        let mut problem = LearningProblem::new(model, self.pairs.clone(), setup)?;
+        let begin = Instant::now();
+        let start = problem.problem()?;
+        let report = drive(&mut problem, start, options, progress)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let images = self.pairs.len() as u64;
+        #[expect(clippy::cast_precision_loss, reason = "a number of images")]
+        let root = (images as f64).sqrt();
+        let evaluations = (report.evaluations.iter())
+            .map(|evaluation| {
+                let f = *evaluation.objective.as_ref().unwrap_or(&f64::INFINITY);
+                Evaluation {
+                    theta: evaluation.theta.clone(),
+                    f,
+                    f_error: evaluation.achieved.objective_error(f),
+                    delta: evaluation.achieved.value() / root,
+                    again: evaluation.purpose == dfo_ls::Purpose::Sharpen,
+                    // one gradient certifies where a reconstruction begins
+                    lower_iterations: evaluation.work.saturating_sub(images),
+                    gradients: evaluation.work,
+                }
+            })
+            .collect();
+        self.record(model, &report, evaluations, seconds)
+    }
+
+    fn record<M: LowerLevel>(
+        self,
+        model: &M,
+        report: &Report,
+        evaluations: Vec<Evaluation>,
+        seconds: f64,
+    ) -> Result<Record> {
+        let parameters = model.parameters();
+        let fixed = self.setting.parameters.iter();
+        let fixed = fixed.filter_map(|p| p.fixed.map(|value| (p.name.clone(), value)));
+        let learned = (parameters.iter().zip(&report.theta))
+            .map(|(parameter, theta)| (parameter.name.clone(), parameter.value(*theta)));
+        let params: BTreeMap<String, f64> = fixed.chain(learned).collect();
+        let known = (evaluations.iter().rev())
+            .find(|e| e.theta == report.theta)
+            .context("the answer was never evaluated")?;
+        let exact = exact(
+            model,
+            &self.pairs,
+            self.setting.penalty,
+            &report.theta,
+            report.objective,
+        )?;
+        let outcome = Outcome {
+            theta: report.theta.clone(),
+            params,
+            f: report.objective,
+            f_error: known.f_error,
+            f_exact: exact.f,
+            psnr: exact.psnr,
+            seconds,
+            termination: ending(&report.termination),
+        };
+        Ok(Record {
+            id: self.id.clone(),
+            names: parameters.into_iter().map(|p| p.name).collect(),
+            iterates: iterates(&evaluations, report),
+            evaluations,
+            outcome,
+        })
+    }
+}
+
+/// Why a run ended, in words.
+fn ending(termination: &Termination) -> String {
+    match termination {
+        Termination::RadiusReached => "the trust region is small enough".to_owned(),
+        Termination::Exhausted(Limit::Evaluations) => "all evaluations are made".to_owned(),
+        Termination::Exhausted(Limit::Points) => "all points are evaluated".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn bounds<M: LowerLevel>(model: &M) -> Result<Problem> {
+    let parameters = model.parameters();
+    let start: Vec<f64> = parameters.iter().map(|p| p.start).collect();
+    let lower = parameters.iter().map(|p| p.lower).collect::<Vec<_>>();
+    let upper = parameters.iter().map(|p| p.upper).collect::<Vec<_>>();
+    Ok(Problem::new(start).with_bounds(lower, upper)?)
+}
+
+fn drive<O: ResidualOracle>(
+    oracle: &mut O,
+    problem: Problem,
+    options: Options,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Report> {
+    let mut engine = Engine::new(problem, oracle.num_residuals(), options)?;
+    loop {
+        let jobs = engine.ask();
+        if jobs.is_empty() {
+            break;
+        }
+        oracle.evaluate(jobs);
+        engine.tell();
+        progress(engine.state().evaluations().len());
+    }
+    let report = engine.into_report();
+    if report.residuals.is_empty() {
+        bail!("nothing could be evaluated: {:?}", report.termination);
+    }
+    Ok(report)
+}

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What results depend on, relative to this package. What only draws or judges them is left out.
 const SOURCES: [&str; 14] = [
@@ -31,12 +32,35 @@ fn main() {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for file in files {
         let name = file.to_string_lossy().replace('\\', "/");
-        let content = fs::read(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
-        for byte in name.bytes().chain(content) {
+        let content = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
+        // comments and indentation make no results either
+        let lines = content.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.starts_with("//"));
+        for byte in name.bytes().chain(lines.flat_map(str::bytes)) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
     println!("cargo::rustc-env=CODE_VERSION={hash:016x}");
+    println!("cargo::rustc-env=VERSIONS={}", versions());
+}
+
+/// Of the libraries and the compiler.
+fn versions() -> String {
+    let mut all = Vec::new();
+    for package in ["dfo-ls", "lowlevel", "imaging", "bilevel"] {
+        let manifest = format!("../{package}/Cargo.toml");
+        println!("cargo::rerun-if-changed={manifest}");
+        let content = fs::read_to_string(&manifest).unwrap_or_default();
+        let mut lines = content.lines();
+        let version = lines.find_map(|line| line.strip_prefix("version = "));
+        let version = version.unwrap_or("unknown").trim_matches('"');
+        all.push(format!("{package} {version}"));
+    }
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("--version").output();
+    let rustc = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    all.push(rustc.unwrap_or_else(|_| "rustc unknown".to_owned()));
+    all.join(", ")
 }
 
 /// Tests make no results.

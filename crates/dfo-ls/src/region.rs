@@ -119,7 +119,7 @@ impl<'a> Region<'a> {
         self.larger_extreme(constant, gradient, 0.0)
     }
 
-    /// The same, but the minimiser if it is as good up to rounding, as in the paper's experiments.
+    /// The same, but the minimiser if it is as good up to rounding, which then does not decide.
     pub(crate) fn maximize_absolute_downwards(&self, constant: f64, gradient: &[f64]) -> Vec<f64> {
         self.larger_extreme(constant, gradient, 1e-12)
     }

@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, ResidualOracle};
 use serde_json::{Value, json};
 
-use crate::file;
+use crate::{file, kodak};
 
 /// What to run, and where results go.
 #[derive(Clone, Debug, Args)]
@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Data sets: 0 is the authors', the others are made the same way from other seeds
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     seeds: u32,
-    /// The folder with kodim01.png to kodim25.png [default: ../shared/kodak, if it exists]
+    /// The folder with kodim01.png to kodim25.png [default: data/kodak, if it exists]
     #[arg(long, value_name = "DIR")]
     kodak: Option<PathBuf>,
     /// One residual for each image or for each pixel
@@ -142,13 +142,9 @@ impl Arguments {
                 )?);
             }
             Problem::Photographs if seed == 0 => {
-                let folder = match &self.kodak {
-                    Some(folder) => folder.clone(),
-                    None => PathBuf::from("../shared/kodak"),
-                };
-                if self.kodak.is_none() && !folder.exists() {
+                let Some(folder) = kodak::find(self.kodak.as_deref())? else {
                     return Ok(());
-                }
+                };
                 let problem = problems::photographs(&folder, residuals)?;
                 let row = self.learn(
                     "25 photographs".into(),

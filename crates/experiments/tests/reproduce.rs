@@ -14,7 +14,7 @@ impl Scratch {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("reproduce-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
+        fs::create_dir_all(&path).expect("a directory");
         Self(path)
     }
 }
@@ -33,20 +33,22 @@ fn command(directory: &Path, args: &[&str]) -> Command {
 }
 
 fn reproduce(directory: &Path, args: &[&str]) -> Output {
-    command(directory, args).output().unwrap()
+    command(directory, args)
+        .output()
+        .expect("the program starts")
 }
 
 fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    String::from_utf8(bytes.to_vec()).expect("text")
 }
 
 fn summary(directory: &Path) -> Value {
-    let text = fs::read_to_string(directory.join("out/summary.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
+    let text = fs::read_to_string(directory.join("out/summary.json")).expect("a summary");
+    serde_json::from_str(&text).expect("JSON")
 }
 
 fn claim<'a>(summary: &'a Value, id: &str) -> &'a Value {
-    let claims = summary["claims"].as_array().unwrap();
+    let claims = summary["claims"].as_array().expect("a list");
     let mut found = claims.iter().filter(|claim| claim["id"] == id);
     found.next().unwrap_or_else(|| panic!("no claim {id}"))
 }

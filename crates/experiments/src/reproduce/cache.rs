@@ -12,7 +12,7 @@ use super::setting::{Kind, Setting};
 use crate::file;
 
 /// A hash of the sources of everything that results depend on.
-pub const CODE_VERSION: &str = env!("CODE_VERSION");
+const CODE_VERSION: &str = env!("CODE_VERSION");
 
 /// A directory of runs.
 #[derive(Clone, Debug)]

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use bilevel_cli::report::number::significant;
 use clap::Args;
 
-use super::cache::{CODE_VERSION, Cache, Found, key};
+use super::cache::{Cache, Found, key};
 use super::claims::{self, Convergence};
 use super::data::Source;
 use super::figures::{self, Drawn, FIGURES, bounds};
@@ -221,10 +222,11 @@ impl Work<'_> {
                 .keep(&record, &key(setting, id, &self.results.source)?)?;
             progress.finish(planned);
             let line = format!(
-                "run {:>2}/{}  {id:<36} f = {:<12.7} {:>10} iterations  {}",
+                "run {:>2}/{}  {:<37} f = {:<13} {:>9} iterations  {}",
                 index + 1,
                 plan.len(),
-                record.outcome.f,
+                id.to_string(),
+                significant(record.outcome.f, 8),
                 record.lower_iterations(),
                 duration(record.outcome.seconds)
             );
@@ -311,7 +313,7 @@ impl Work<'_> {
             claims: &claims,
             figures: &drawn,
             command,
-            versions: &versions(),
+            versions: VERSIONS,
             seconds: begin.elapsed().as_secs_f64(),
         });
         let path = self.directory.join("report.html");
@@ -366,9 +368,4 @@ fn convergence(source: &Source) -> Result<Vec<Convergence>> {
 }
 
 /// What made the results.
-fn versions() -> [(&'static str, &'static str); 2] {
-    [
-        ("experiments", env!("CARGO_PKG_VERSION")),
-        ("code", CODE_VERSION),
-    ]
-}
+const VERSIONS: &str = concat!(env!("VERSIONS"), ", sources ", env!("CODE_VERSION"));

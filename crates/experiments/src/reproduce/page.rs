@@ -28,8 +28,8 @@ pub struct Input<'a> {
     pub figures: &'a [Drawn],
     /// The command that makes the page again.
     pub command: &'a str,
-    /// Versions of what the page was made with: a name and a number.
-    pub versions: &'a [(&'a str, &'a str)],
+    /// What the page was made with.
+    pub versions: &'a str,
     /// How long all of it took.
     pub seconds: f64,
 }
@@ -250,9 +250,6 @@ fn about(input: &Input<'_>) -> String {
         .values()
         .map(|run| run.outcome.seconds)
         .sum();
-    let versions: Vec<String> = (input.versions.iter())
-        .map(|(name, version)| format!("{} {}", escaped(name), escaped(version)))
-        .collect();
     let rows = [
         (
             "Command",
@@ -278,7 +275,7 @@ fn about(input: &Input<'_>) -> String {
             "Figures",
             counted(length(input.figures), "figure", "figures"),
         ),
-        ("Versions", versions.join(", ")),
+        ("Versions", escaped(input.versions)),
     ];
     let rows: String = rows
         .iter()

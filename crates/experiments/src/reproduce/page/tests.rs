@@ -54,7 +54,7 @@ fn page(claims: &[Claim], figures: &[Drawn]) -> String {
         claims,
         figures,
         command: "cargo xtask reproduce",
-        versions: &[("bilevel", "0.1.0")],
+        versions: "bilevel 0.1.0",
         seconds: 1.0,
     })
 }

@@ -1,12 +1,10 @@
 //! The algorithms and their options: convergence, and the rules that recorded iterations must obey.
 
-mod valley;
-
+use crate::valley::{check, exact, inexact};
 use dfo_ls::{
     Accuracy, AccuracyControl, Batch, Directions, Engine, FnOracle, Known, Model, Options, Problem,
     Purpose, ResidualOracle, StepKind, WarmStart, minimize,
 };
-use valley::{check, exact, inexact};
 
 /// Five parameters, answer 1 to 5.
 fn chain(theta: &[f64], r: &mut [f64]) {

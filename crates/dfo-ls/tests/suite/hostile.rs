@@ -1,11 +1,9 @@
 //! Oracles that fail or answer nonsense: every run ends, keeps its best point, and its history adds up.
 
-mod history;
-
+use crate::history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
 use dfo_ls::{
     EvalError, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, StepKind, Termination,
 };
-use history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
 
 /// An oracle of a function that knows how to treat its jobs.
 struct Answering<F> {

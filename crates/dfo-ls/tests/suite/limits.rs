@@ -1,16 +1,14 @@
 //! Noise, restarts, and everything that ends a run early.
 
-mod valley;
-
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use crate::valley::{check, exact, inexact, valley};
 use dfo_ls::{
     Accuracy, Evaluated, FnOracle, InexactFn, Iteration, Limit, Model, NoiseLevel, Options,
     Problem, Report, Request, ResidualOracle, Restarts, Samples, SlowProgress, StepKind,
     Termination, minimize_observed,
 };
-use valley::{check, exact, inexact, valley};
 
 /// Noise that depends on point and sample; every point is sampled four times.
 fn noisy_options() -> Options {

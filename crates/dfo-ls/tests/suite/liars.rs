@@ -1,12 +1,10 @@
 //! Oracles that are wrong about their accuracy, or cannot give what is asked: every run ends and its history adds up.
 
-mod history;
-
+use crate::history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
 use dfo_ls::{
     Accuracy, EvalError, Evaluated, FnOracle, InexactFn, Limit, Options, Request, Start,
     Termination,
 };
-use history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
 
 fn of_size(size: f64) -> Accuracy {
     Accuracy::new(size).expect("not negative")

@@ -1,5 +1,4 @@
 //! Engines that are saved and loaded in the middle of a run continue it to the last bit.
-#![cfg(feature = "serde")]
 
 use std::collections::HashMap;
 

@@ -111,7 +111,8 @@ const ROUNDED: f64 = 1e-12;
 
 #[test]
 fn all_agree_with_the_record() {
-    let golden: Value = serde_json::from_str(include_str!("golden/more_wild.json")).expect("JSON");
+    let golden: Value =
+        serde_json::from_str(include_str!("../golden/more_wild.json")).expect("JSON");
     let golden = golden["problems"].as_array().expect("a list");
     assert_eq!(MoreWild::all().count(), golden.len());
     for (index, (problem, golden)) in MoreWild::all().zip(golden).enumerate() {

@@ -5,6 +5,8 @@
 //!   anew.
 //! - An image is done when `$\|\nabla\Phi\|/\mu$` is at most the accuracy asked for, but never less than `$\sqrt{10^{-15}}$`.
 //! - One iteration is one update, though FISTA evaluates two gradients in it.
+//!
+//! One thing is ours: with dynamic accuracy, reconstructions that no machine would finish are not begun.
 
 use std::sync::Arc;
 
@@ -47,6 +49,8 @@ pub(super) struct Rules {
     pub(super) zero_residuals: usize,
     /// Where a known point is evaluated more accurately from.
     pub(super) resume: ResumeFrom,
+    /// With dynamic accuracy, no reconstruction is begun where `$L/\mu$` is larger.
+    pub(super) max_condition_number: f64,
 }
 
 /// One reconstruction.
@@ -84,6 +88,11 @@ impl<M: LowerLevel> Faithful<M> {
         let objective = (self.model)
             .objective(values, pair.grid, &pair.data)
             .map_err(|error| error.to_string())?;
+        let condition_number = objective.curvature().condition_number();
+        if self.rules.iterations.is_none() && !(condition_number <= self.rules.max_condition_number)
+        {
+            return Err(format!("the condition number is {condition_number:e}"));
+        }
         let mut state = State::new(start.to_vec());
         let solver = Solver {
             method: self.rules.method,
@@ -100,7 +109,7 @@ impl<M: LowerLevel> Faithful<M> {
             error: solved.error.value(),
             iterations: solved.iterations,
             gradients: solved.gradients,
-            condition_number: objective.curvature().condition_number(),
+            condition_number,
         })
     }
 
@@ -129,6 +138,15 @@ impl<M: LowerLevel> Faithful<M> {
         let parts = match parts {
             Ok(parts) => parts,
             Err(reason) => {
+                self.evaluations.push(Evaluation {
+                    theta: job.theta().to_vec(),
+                    f: f64::INFINITY,
+                    f_error: f64::INFINITY,
+                    delta: f64::INFINITY,
+                    again,
+                    lower_iterations: 0,
+                    gradients: 0,
+                });
                 job.fail(EvalError::reject(reason));
                 return;
             }
@@ -184,6 +202,44 @@ impl<M: LowerLevel> ResidualOracle for Faithful<M> {
     fn evaluate(&mut self, jobs: &mut [Job<Images>]) {
         for job in jobs {
             self.evaluate_one(job);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bilevel::TvDenoising;
+    use dfo_ls::{Engine, Options, Problem};
+    use imaging::Grid;
+
+    use super::*;
+
+    /// What would take years is refused at once, unless the number of iterations is given.
+    #[test]
+    fn hopeless_reconstructions_are_not_begun() {
+        let pair = Pair {
+            grid: Grid::line(4),
+            truth: vec![0.0, 1.0, 1.0, 0.0],
+            data: vec![0.1, 0.9, 1.1, -0.1],
+        };
+        for (iterations, is_refused) in [(None, true), (Some(3), false)] {
+            let rules = Rules {
+                method: Method::FISTA_TWO_GRADIENTS,
+                iterations,
+                penalty: Penalty::None,
+                zero_residuals: 2,
+                resume: ResumeFrom::Last,
+                max_condition_number: 1e8,
+            };
+            let mut oracle = Faithful::new(TvDenoising::default(), vec![pair.clone()], rules);
+            let problem = Problem::new([7.0, -7.0, -7.0]);
+            let mut engine = Engine::new(problem, 3, Options::experiments()).unwrap();
+            oracle.evaluate(engine.ask());
+            engine.tell();
+            assert_eq!(oracle.evaluations.len(), engine.state().evaluations().len());
+            assert_eq!(oracle.evaluations[0].f.is_infinite(), is_refused);
+            let recorded = &engine.state().evaluations()[0].objective;
+            assert_eq!(recorded.is_err(), is_refused);
         }
     }
 }

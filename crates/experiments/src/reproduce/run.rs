@@ -60,6 +60,7 @@ impl Task<'_> {
             penalty: setting.penalty,
             zero_residuals: setting.zero_residuals,
             resume: setting.resume,
+            max_condition_number: setting.max_condition_number,
         };
         let mut options = Options::experiments();
         options.trust_region.final_radius = setting.final_radius;
@@ -201,4 +202,71 @@ fn drive<O: ResidualOracle>(
         bail!("nothing could be evaluated: {:?}", report.termination);
     }
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::archive;
+    use crate::reproduce::data::Source;
+    use crate::reproduce::record::Variant;
+
+    fn made(setting: &str, variant: Variant, mode: Mode) -> Record {
+        let setting = Setting::all()
+            .unwrap()
+            .into_iter()
+            .find(|s| s.name == setting)
+            .unwrap();
+        let id = RunId {
+            setting: setting.name.clone(),
+            variant,
+            mode,
+        };
+        let source = Source {
+            seed: None,
+            kodak: None,
+        };
+        let pairs = source.pairs(&setting.data).unwrap();
+        let mut seen = 0;
+        let record = run(&setting, &id, pairs, &mut |evaluations| seen = evaluations).unwrap();
+        assert_eq!(seen, record.evaluations.len());
+        record
+    }
+
+    /// Every point of the authors' curve is an iteration of ours, with the objective and the work when it begins.
+    #[test]
+    fn the_authors_iterations_are_repeated() {
+        for setting in ["denoise1_start0", "denoise1_start-2"] {
+            let variant = Variant::new(Method::Fista, Effort::Dynamic);
+            let record = made(setting, variant, Mode::Faithful);
+            let archived = archive::run(setting, variant).unwrap();
+            assert!(archived.objective.len() > 5);
+            for [work, f] in &archived.objective {
+                #[expect(clippy::cast_precision_loss, reason = "a count")]
+                let is_same = |iterate: &crate::reproduce::record::Iterate| {
+                    (iterate.lower_iterations as f64 / work - 1.0).abs() < 1e-7
+                        && (iterate.f / f - 1.0).abs() < 1e-7
+                };
+                assert!(record.iterates.iter().any(is_same), "{setting}: {work} {f}");
+            }
+            assert!((record.outcome.f / archived.f - 1.0).abs() < 1e-9);
+            assert!((record.outcome.f_error / archived.f_error - 1.0).abs() < 1e-6);
+            assert!((record.outcome.f_exact / archived.f_exact - 1.0).abs() < 1e-8);
+        }
+    }
+
+    /// The same to the last bit, however often it is made; iterations are gradients without those that certify where
+    /// reconstructions begin.
+    #[test]
+    fn runs_are_reproducible_and_iterations_are_counted() {
+        let variant = Variant::new(Method::Gd, Effort::Dynamic);
+        let [first, mut second] = [(); 2].map(|()| made("denoise1_start-2", variant, Mode::Ours));
+        second.outcome.seconds = first.outcome.seconds;
+        assert_eq!(first, second);
+        let images = 10;
+        for evaluation in &first.evaluations {
+            assert_eq!(evaluation.gradients, evaluation.lower_iterations + images);
+        }
+        assert!((first.outcome.f_exact / 1.371_488_834 - 1.0).abs() < 1e-6);
+    }
 }

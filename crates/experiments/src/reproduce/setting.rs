@@ -51,6 +51,9 @@ pub struct Setting {
     pub resume: ResumeFrom,
     /// Residuals that are always zero.
     pub zero_residuals: usize,
+    /// With dynamic accuracy, points where `$L/\mu$` is larger count as points that cannot be evaluated: a long step to the corner of the
+    /// bounds can lead to `$10^{15}$`, where FISTA would need years. Archived runs of which every point is known stay below.
+    pub max_condition_number: f64,
     /// What is learned from.
     pub data: Data,
     /// Parameters of the total variation, in the order of the authors' program.

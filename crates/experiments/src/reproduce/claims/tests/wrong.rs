@@ -210,6 +210,15 @@ fn wrong_numbers_fail() {
             ),
         ),
         (
+            "photographs/least noise",
+            to(
+                "kodak_sigma1e-8",
+                "fista_dynamic",
+                Faithful,
+                set("alpha", 1e-8),
+            ),
+        ),
+        (
             "photographs/noise, ours",
             to(
                 "kodak_sigma1e-5",

@@ -116,24 +116,11 @@ impl<'a> Region<'a> {
 
     /// Maximises `$|c + g^\top v|$`.
     pub(crate) fn maximize_absolute(&self, constant: f64, gradient: &[f64]) -> Vec<f64> {
-        self.larger_extreme(constant, gradient, 0.0)
-    }
-
-    /// The same, but the minimiser if it is as good up to rounding, which then does not decide.
-    pub(crate) fn maximize_absolute_downwards(&self, constant: f64, gradient: &[f64]) -> Vec<f64> {
-        self.larger_extreme(constant, gradient, 1e-12)
-    }
-
-    fn larger_extreme(&self, constant: f64, gradient: &[f64], slack: f64) -> Vec<f64> {
         let opposite: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let down = self.minimize_linear(gradient);
         let up = self.minimize_linear(&opposite);
         let value = |v: &[f64]| (constant + dot(gradient, v)).abs();
-        if value(&down) > (1.0 - slack) * value(&up) {
-            down
-        } else {
-            up
-        }
+        if value(&down) > value(&up) { down } else { up }
     }
 
     fn minimize_linear(&self, gradient: &[f64]) -> Vec<f64> {

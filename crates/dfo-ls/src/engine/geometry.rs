@@ -314,10 +314,7 @@ impl<R: Clone> Engine<R> {
             let region = self.region(radius, 1.0);
             let constant = linear.constant(position, center);
             let gradient = linear.gradient(position);
-            let step = match state.options.trust_region.step {
-                TrustStep::Exact => region.maximize_absolute(constant, gradient),
-                TrustStep::Truncated => region.maximize_absolute_downwards(constant, gradient),
-            };
+            let step = region.maximize_absolute(constant, gradient);
             let value = constant + dot(gradient, &step);
             if !(value.abs() > 1e-12) || !(norm(&step) > 0.0) {
                 continue;

@@ -186,7 +186,9 @@ fn fixed_iterations_learn_too() {
             (alpha / 0.484_261 - 1.0).abs() < 0.05,
             "{method:?}: {alpha}"
         );
-        let per_evaluation = learned.evaluations[0].work;
-        assert!(learned.evaluations.iter().all(|e| e.work == per_evaluation));
+        // of ten images; less where iterations no longer change anything
+        let most = 10 * (iterations + 1);
+        assert!(learned.evaluations.iter().all(|e| e.work <= most));
+        assert!(learned.evaluations.iter().any(|e| e.work == most));
     }
 }

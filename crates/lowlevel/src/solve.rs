@@ -223,7 +223,7 @@ fn fixed<O: StronglyConvex>(
     iterations: u64,
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Solved, SolveError> {
-    let outcome = match make_iterations(&mut walk, iterations, &mut observer)? {
+    let outcome = match make_iterations(&mut walk, iterations, true, &mut observer)? {
         ControlFlow::Continue(()) => Outcome::Done,
         ControlFlow::Break(()) => Outcome::Stopped,
     };
@@ -260,7 +260,7 @@ fn a_priori<O: StronglyConvex>(
             initial,
             ErrorBound::from_computed(wanted),
         );
-        let stopped = make_iterations(&mut walk, needed.min(max_iterations), &mut observer)?;
+        let stopped = make_iterations(&mut walk, needed.min(max_iterations), false, &mut observer)?;
         if stopped.is_break() {
             // Perhaps at an extrapolated point, which has no rate.
             break (walk.error(), Outcome::Stopped);
@@ -295,15 +295,17 @@ const CHECK_EVERY: u64 = 64;
 
 /// Goes on until so many iterations have been made, and ends at the iterate; breaks where the observer does.
 ///
-/// An iteration that changes nothing, not a single bit, is followed by iterations that change nothing either: unless somebody watches
-/// them, they are counted without being made.
+/// An iteration that changes nothing, not a single bit, is followed by iterations that change nothing either. With `may_rest` they are
+/// counted without being made, unless somebody watches them.
 fn make_iterations<O: StronglyConvex>(
     walk: &mut Walk<'_, O>,
     iterations: u64,
+    may_rest: bool,
     observer: &mut Option<&mut Observer<'_>>,
 ) -> Result<ControlFlow<()>, SolveError> {
+    let may_rest = may_rest && observer.is_none();
     while walk.iterations < iterations {
-        let check = observer.is_none() && walk.iterations % CHECK_EVERY == CHECK_EVERY - 1;
+        let check = may_rest && walk.iterations % CHECK_EVERY == CHECK_EVERY - 1;
         let before = check.then(|| walk.position());
         if walk.iterations + 1 == iterations {
             walk.last_step()?;

@@ -88,7 +88,8 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
             .expected("for each method, more from alpha = 10 than from 1, and more from 1 than from 0.01", PAPER)
             .verdict(starts(results)),
         claim("good starts", &[6], "From alpha = 0.1 and 0.01, the dynamic variants converge as fast as the high-accuracy ones or faster.")
-            .expected("until f is within 0.1 % of the best: at least 0.5x for each method, for a factor of 2 counts as the same (archive, from 0.01: GD 3.45x, FISTA 9.72x)", PAPER)
+            .expected("until f is within 0.1 % of the best: at least 1x for each method (archive, from 0.01: GD 3.45x, FISTA 9.72x; from 0.1 nothing is archived)", PAPER)
+            .doubtful()
             .verdict(good_starts(results)),
     ]
 }
@@ -293,7 +294,7 @@ fn good_starts(results: &Results) -> Verdict {
     for (start, alpha) in [("denoise1_start-1", "0.1"), ("denoise1_start-2", "0.01")] {
         for (method, name) in [(Method::Gd, "GD"), (Method::Fista, "FISTA")] {
             let (speed, _) = speed(results, start, method)?;
-            holds &= speed >= 0.5;
+            holds &= speed >= 1.0;
             text.push(format!("from {alpha} {name} {}x", digits(speed, 3)));
         }
     }

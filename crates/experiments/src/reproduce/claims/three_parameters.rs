@@ -86,10 +86,11 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
                     .map(|(gain, text)| (gain <= -1.0, text)),
             ),
         claim("small beta", &[], "beta = 1e-8 gives reconstructions of similar quality.")
-            .expected("dynamic FISTA: mean PSNR within 1 dB of that with beta = 1e-6", PAPER)
+            .expected("dynamic FISTA: mean PSNR within 0.5 dB of that with beta = 1e-6 (not in the archive)", PAPER)
+            .doubtful()
             .verdict(
                 psnr_gain(results, "denoise3_beta1e-8")
-                    .map(|(gain, text)| (gain.abs() <= 1.0, text)),
+                    .map(|(gain, text)| (gain.abs() <= 0.5, text)),
             ),
         claim("small beta, parameters", &[], "With beta = 1e-8 all variants converge to slightly smaller nu and xi.")
             .expected("both smaller, for each variant (not in the archive; f is flat in xi)", PAPER)

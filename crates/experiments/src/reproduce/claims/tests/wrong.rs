@@ -65,7 +65,7 @@ fn wrong_numbers_fail() {
         ),
         (
             "1-parameter/good starts",
-            to("denoise1_start-1", "gd_dynamic", Faithful, work(8)),
+            to("denoise1_start-1", "gd_dynamic", Faithful, work(4)),
         ),
         (
             "archive/denoise1_start0/evaluations",
@@ -150,7 +150,7 @@ fn wrong_numbers_fail() {
         (
             "3-parameter/small beta",
             to("denoise3_beta1e-8", "fista_dynamic", Faithful, |record| {
-                record.outcome.psnr += 2.0
+                record.outcome.psnr += 1.0
             }),
         ),
         (
@@ -181,11 +181,7 @@ fn wrong_numbers_fail() {
         ),
         (
             "photographs/nu and xi differ",
-            to(photographs, "", Faithful, |record| {
-                for name in ["nu", "xi"] {
-                    record.outcome.params.insert(name.to_owned(), 1e-3);
-                }
-            }),
+            to(photographs, "", Faithful, set("xi", 1e-3)),
         ),
         (
             "photographs/faster",
@@ -211,15 +207,6 @@ fn wrong_numbers_fail() {
                 "fista_dynamic",
                 Faithful,
                 set("alpha", 2e-6),
-            ),
-        ),
-        (
-            "photographs/least noise",
-            to(
-                "kodak_sigma1e-8",
-                "fista_dynamic",
-                Faithful,
-                set("alpha", 1e-8),
             ),
         ),
         (

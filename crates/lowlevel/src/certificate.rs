@@ -126,6 +126,8 @@ pub enum Certificate {
 /// \text{FISTA:} && \|x^k - x^*\| &\le \sqrt{(1 - \sqrt q)^k \, (1 + \sqrt q)/q}\; R.
 /// \end{aligned}
 /// ```
+///
+/// The other methods promise no rate: then nothing is known.
 #[must_use]
 pub fn rate_bound(
     method: Method,
@@ -136,8 +138,9 @@ pub fn rate_bound(
     if iterations == 0 {
         return initial;
     }
-    let rate = Rate::of(method, curvature);
-    ErrorBound::from_computed(rate.factor(iterations) * initial.value())
+    Rate::of(method, curvature).map_or(ErrorBound::UNKNOWN, |rate| {
+        ErrorBound::from_computed(rate.factor(iterations) * initial.value())
+    })
 }
 
 /// `factor(k) = exp(ln_constant + k * ln_contraction)`.
@@ -147,20 +150,22 @@ struct Rate {
 }
 
 impl Rate {
-    fn of(method: Method, curvature: Curvature) -> Self {
+    /// The rate of the methods of the paper; the others do not promise one.
+    fn of(method: Method, curvature: Curvature) -> Option<Self> {
         let q = curvature.strong_convexity() / curvature.lipschitz();
         match method {
-            Method::GradientDescent { step } => Self {
+            Method::GradientDescent { step } => Some(Self {
                 ln_constant: 0.0,
                 ln_contraction: match step {
                     Step::InverseLipschitz => 0.5 * (-q).ln_1p(),
                     Step::Optimal => (-q).ln_1p(),
                 },
-            },
-            Method::Fista { .. } => Self {
+            }),
+            Method::Fista { .. } => Some(Self {
                 ln_constant: 0.5 * (q.sqrt().ln_1p() - q.ln()),
                 ln_contraction: 0.5 * (-q.sqrt()).ln_1p(),
-            },
+            }),
+            Method::Auto | Method::HeavyBall | Method::Newton => None,
         }
     }
 
@@ -206,7 +211,9 @@ pub(crate) fn rate_iterations(
     if initial <= target {
         return 0;
     }
-    Rate::of(method, curvature).iterations_to(target.value() / initial.value())
+    Rate::of(method, curvature).map_or(u64::MAX, |rate| {
+        rate.iterations_to(target.value() / initial.value())
+    })
 }
 
 /// Iterations after which, in exact arithmetic, the a-posteriori bound must have met `target`.
@@ -219,11 +226,17 @@ pub(crate) fn proven_iterations(
     initial: ErrorBound,
     target: f64,
 ) -> u64 {
+    // Guarded by FISTA, the heavy ball may need as many stretches of it as the gradient has halvings.
+    let (method, stretches) = match method {
+        Method::HeavyBall => (Method::FISTA, 64),
+        method => (method, 1),
+    };
     let looseness = 6.0 * curvature.condition_number().powi(2);
     let ratio = target.max(f64::MIN_POSITIVE) / (looseness * initial.value());
-    Rate::of(method, curvature)
-        .iterations_to(ratio)
-        .saturating_add(2)
+    Rate::of(method, curvature).map_or(u64::MAX, |rate| {
+        let iterations = rate.iterations_to(ratio).saturating_add(2);
+        iterations.saturating_mul(stretches)
+    })
 }
 
 /// The a-posteriori bound for one way of iterating: `(scale * measured + rounding) / mu`, where `measured` is the

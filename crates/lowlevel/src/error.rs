@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::method::Method;
 use crate::stop::Solved;
 
 /// The constants of a function do not describe a smooth strongly convex function.
@@ -71,6 +72,19 @@ pub enum SolveError {
         "certificate Rate needs a finite bound `initial` on the distance of the start: use Certificate::Gradient"
     )]
     UnknownInitialDistance,
+    /// A method without a rate of convergence was asked for an a-priori certificate.
+    #[error(
+        "{method:?} has no rate of convergence to certify by: use Certificate::Gradient, or Method::FISTA"
+    )]
+    NoRate {
+        /// The method.
+        method: Method,
+    },
+    /// Newton steps were asked for where there are none.
+    #[error(
+        "Method::Newton needs an objective with Newton steps, over the whole space: use Method::Auto"
+    )]
+    NoNewtonSteps,
     /// The objective returned a gradient that is NaN or infinite.
     #[error(
         "the gradient is not finite after {iterations} iterations: check the objective and its Lipschitz constant"

@@ -56,11 +56,13 @@
 //!
 //! `rayon` (default): [`Solver::minimize_all`] uses several threads. `serde`: a [`State`] can be saved and loaded, bit for bit.
 
+mod ball;
 mod batch;
 pub mod certificate;
 mod domain;
 mod error;
 mod method;
+mod newton;
 mod norm;
 mod objective;
 #[cfg(feature = "serde")]
@@ -76,7 +78,7 @@ pub use domain::Domain;
 pub use error::{CurvatureError, InvalidErrorBound, SolveError, Unreached};
 pub use method::{Certify, Method, Step};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
-pub use objective::{Curvature, FnObjective, StronglyConvex, Update};
+pub use objective::{Curvature, FnObjective, Newton, NewtonPoint, StronglyConvex, Update};
 pub use solve::Solver;
 pub use state::State;
 pub use stop::{Observer, Outcome, Progress, Solved, Stop};

@@ -1,12 +1,21 @@
-//! The iterations of the paper: gradient descent and FISTA for strongly convex functions.
+//! The iterations: gradient descent and FISTA as in the paper, and faster ones.
 
-use crate::objective::Curvature;
+use crate::objective::{Curvature, StronglyConvex};
 
-/// Which iteration to run. Both are those of Ehrhardt & Roberts, Section 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which iteration to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Method {
+    /// The fastest that is known for the objective: [`Newton`](Self::Newton) where it offers Newton steps and they pay,
+    /// [`HeavyBall`](Self::HeavyBall) elsewhere, and FISTA over a set.
+    #[default]
+    Auto,
+    /// Newton-like steps of the objective with a line search, over the whole space: see [`StronglyConvex::newton_step`].
+    Newton,
+    /// Polyak's heavy ball, guarded by FISTA, over the whole space: about 1.7 times fewer gradients than FISTA where the gradient must become
+    /// ten times smaller or more. It has no proven rate better than FISTA's.
+    HeavyBall,
     /// Gradient descent, `$x^{k+1} = x^k - \tau \nabla\Phi(x^k)$`.
     GradientDescent {
         /// How `$\tau$` is chosen.
@@ -53,12 +62,6 @@ pub enum Certify {
     Iterate,
 }
 
-impl Default for Method {
-    fn default() -> Self {
-        Self::FISTA
-    }
-}
-
 impl Method {
     /// Gradient descent with the optimal step.
     pub const GRADIENT_DESCENT: Self = Self::GradientDescent {
@@ -83,17 +86,40 @@ impl Method {
             Self::GradientDescent {
                 step: Step::InverseLipschitz,
             }
-            | Self::Fista { .. } => 1.0 / curvature.lipschitz(),
+            | Self::Fista { .. }
+            | Self::HeavyBall
+            | Self::Newton
+            | Self::Auto => 1.0 / curvature.lipschitz(),
+        }
+    }
+
+    /// What `Auto` stands for.
+    pub(crate) fn resolve<O: StronglyConvex>(self, objective: &O, whole_space: bool) -> Self {
+        match self {
+            Self::Auto if whole_space => match objective.newton() {
+                Some(newton) if objective.curvature().condition_number().sqrt() > newton.cost => {
+                    Self::Newton
+                }
+                _ => Self::HeavyBall,
+            },
+            Self::Auto | Self::HeavyBall if !whole_space => Self::FISTA,
+            chosen => chosen,
         }
     }
 
     const fn is_accelerated(self) -> bool {
-        matches!(self, Self::Fista { .. })
+        matches!(self, Self::Fista { .. } | Self::HeavyBall)
+    }
+
+    /// Whether gradients are evaluated at extrapolated points only.
+    pub(crate) fn extrapolates(self) -> bool {
+        matches!(self, Self::FISTA | Self::HeavyBall)
     }
 
     /// Whether `next` makes the same iterates, so that it can go on where `self` stopped.
     pub(crate) fn continues_as(self, next: Self) -> bool {
-        self == next || (self.is_accelerated() && next.is_accelerated())
+        let is_fista = |method| matches!(method, Self::Fista { .. });
+        self == next || (is_fista(self) && is_fista(next))
     }
 }
 

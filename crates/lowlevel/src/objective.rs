@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::certificate::ErrorBound;
 use crate::error::CurvatureError;
 use crate::norm::{UNIT_ROUNDOFF, norm_squared};
 
@@ -165,6 +166,72 @@ pub trait StronglyConvex: Sync {
         update.apply(0..point.len(), point, gradient);
         self.gradient_with_norm(point, gradient, scratch)
     }
+
+    /// What Newton steps need, if this function offers them: then [`newton_step`](Self::newton_step) must be there too.
+    fn newton(&self) -> Option<Newton> {
+        None
+    }
+
+    /// Overwrites `step` with a Newton-like step, and `dual_step` with the change of the dual variables that goes with it.
+    /// Returns what that cost, in gradients. Must not allocate.
+    ///
+    /// A step is `$-M^{-1}\nabla\Phi(x)$`, exactly or nearly, for some symmetric `$M$` whose eigenvalues are bounded from both sides: then
+    /// it leads downhill, and the solver's line search makes any such sequence of steps converge. `$M$` may depend on the dual
+    /// variables, which are the function's own: they begin as zeros, and the solver only adds to them what it takes of
+    /// `dual_step`, a fraction between 0 and 1.
+    ///
+    /// # Panics
+    /// Unless implemented.
+    fn newton_step(
+        &self,
+        at: &NewtonPoint<'_>,
+        step: &mut [f64],
+        dual_step: &mut [f64],
+        scratch: &mut Self::Scratch,
+    ) -> f64 {
+        let _ = (at, step, dual_step, scratch);
+        panic!("a function that offers Newton steps must make them")
+    }
+
+    /// Another bound on the distance of `at.x` from the minimiser, rounding included, and what it cost in gradients.
+    ///
+    /// The solver asks where the gradient alone does not certify what is wanted, but might soon.
+    fn sharper_bound(
+        &self,
+        at: &NewtonPoint<'_>,
+        scratch: &mut Self::Scratch,
+    ) -> Option<(ErrorBound, f64)> {
+        let _ = (at, scratch);
+        None
+    }
+}
+
+/// What Newton steps of a function need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Newton {
+    /// How many dual variables.
+    pub num_duals: usize,
+    /// What a step costs, in gradients, more or less: [`Method::Auto`](crate::Method::Auto) makes Newton steps where
+    /// `$\sqrt{L/\mu}$` is larger, to which the number of gradients of other methods is proportional.
+    pub cost: f64,
+    /// How many times too large the gradient's error bound may well be: so far from the target,
+    /// [`sharper_bound`](StronglyConvex::sharper_bound) is asked. At 1 it is asked only where rounding keeps the gradient from getting smaller.
+    pub looseness: f64,
+}
+
+/// Where a Newton step begins.
+#[derive(Clone, Copy, Debug)]
+pub struct NewtonPoint<'a> {
+    /// `$x$`.
+    pub x: &'a [f64],
+    /// `$\nabla\Phi(x)$`,
+    pub gradient: &'a [f64],
+    /// and its norm.
+    pub gradient_norm: f64,
+    /// The dual variables.
+    pub dual: &'a [f64],
+    /// A gradient of this norm would certify what is wanted: a step need not be more accurate.
+    pub wanted_norm: f64,
 }
 
 /// How one iteration moves the point at which the gradient is known; a kernel need only [`apply`](Self::apply) it.
@@ -184,6 +251,15 @@ pub enum Update<'a> {
         extrapolation: f64,
         /// `$x$`; the point that is moved is `$z$`.
         iterate: &'a mut [f64],
+    },
+    /// `$x^{k+1} = x^k - \tau \nabla\Phi(x^k) + \beta (x^k - x^{k-1})$`.
+    HeavyBall {
+        /// `$\tau$`.
+        step: f64,
+        /// `$\beta$`.
+        momentum: f64,
+        /// `$x^{k-1}$`, then `$x^k$`; the point that is moved is `$x^k$`.
+        previous: &'a mut [f64],
     },
 }
 
@@ -213,6 +289,19 @@ impl Update<'_> {
                     let next = *point - step * gradient;
                     *point = next + extrapolation * (next - *iterate);
                     *iterate = next;
+                }
+            }
+            Self::HeavyBall {
+                step,
+                momentum,
+                previous,
+            } => {
+                let (step, momentum) = (*step, *momentum);
+                let moved = point.iter_mut().zip(gradient).zip(&mut previous[at]);
+                for ((point, gradient), previous) in moved {
+                    let next = *point - step * gradient + momentum * (*point - *previous);
+                    *previous = *point;
+                    *point = next;
                 }
             }
         }
@@ -383,5 +472,15 @@ mod tests {
         update.apply(0..1, &mut point, &gradient);
         assert_relative_eq!(point[..], [9.5 + 0.25 * 1.5, 21.0 + 0.25 * 13.0]);
         assert_relative_eq!(iterate[..], [9.5, 21.0]);
+
+        let (mut point, mut previous) = ([10.0, 20.0], [8.0, 8.0]);
+        let mut update = Update::HeavyBall {
+            step: 0.5,
+            momentum: 0.25,
+            previous: &mut previous,
+        };
+        update.apply(0..2, &mut point, &gradient);
+        assert_relative_eq!(point[..], [9.5 + 0.25 * 2.0, 21.0 + 0.25 * 12.0]);
+        assert_relative_eq!(previous[..], [10.0, 20.0]);
     }
 }

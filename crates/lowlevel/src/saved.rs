@@ -6,8 +6,9 @@ use std::fmt;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::ball::Guard;
 use crate::method::{Method, Momentum};
-use crate::state::{Layout, Owner, State};
+use crate::state::{Layout, Owner, State, Workspace};
 
 /// A state in a file.
 #[derive(Debug, Deserialize)]
@@ -16,9 +17,11 @@ pub(crate) struct Saved {
     companion: Numbers,
     gradient: Numbers,
     momentum: Momentum,
+    guard: Guard,
     method: Method,
     owner: Option<Owner>,
     layout: Layout,
+    dual: Numbers,
 }
 
 /// The same on its way there, which copies no vector as a whole.
@@ -29,9 +32,11 @@ struct Saving<'a> {
     companion: Bytes<'a>,
     gradient: Bytes<'a>,
     momentum: Momentum,
+    guard: Guard,
     method: Method,
     owner: Option<Owner>,
     layout: Layout,
+    dual: Bytes<'a>,
 }
 
 impl Serialize for State {
@@ -41,9 +46,11 @@ impl Serialize for State {
             companion: Bytes(&self.companion),
             gradient: Bytes(&self.gradient),
             momentum: self.momentum,
+            guard: self.guard,
             method: self.method,
             owner: self.owner,
             layout: self.layout,
+            dual: Bytes(&self.dual),
         }
         .serialize(serializer)
     }
@@ -71,14 +78,20 @@ impl TryFrom<Saved> for State {
         {
             return Err("a state knows the norm of a gradient that it does not have");
         }
+        if !saved.dual.0.iter().all(|p| p.is_finite()) {
+            return Err("a dual variable is not a finite number");
+        }
         Ok(Self {
             point: saved.point.0,
             companion: saved.companion.0,
             gradient: saved.gradient.0,
             momentum: saved.momentum,
+            guard: saved.guard,
             method: saved.method,
             owner: saved.owner,
             layout: saved.layout,
+            dual: saved.dual.0,
+            workspace: Workspace::default(),
         })
     }
 }
@@ -170,6 +183,17 @@ mod tests {
         assert_eq!(serde_json::from_str::<State>(&text).unwrap(), state);
         // it cannot be empty and known
         state.layout = known;
+        let text = serde_json::to_string(&state).unwrap();
+        assert!(serde_json::from_str::<State>(&text).is_err());
+    }
+
+    #[test]
+    fn dual_variables_are_saved() {
+        let mut state = State::new(vec![1.0, 2.0]);
+        state.dual = vec![0.5, -1.0, 0.25];
+        let text = serde_json::to_string(&state).unwrap();
+        assert_eq!(serde_json::from_str::<State>(&text).unwrap(), state);
+        state.dual[1] = f64::NAN;
         let text = serde_json::to_string(&state).unwrap();
         assert!(serde_json::from_str::<State>(&text).is_err());
     }

@@ -8,7 +8,7 @@ use crate::certificate::{
 use crate::domain::Domain;
 use crate::error::SolveError;
 use crate::method::Method;
-use crate::objective::StronglyConvex;
+use crate::objective::{Newton, StronglyConvex};
 use crate::state::State;
 use crate::stop::{Observer, Outcome, Progress, Solved, Stop};
 use crate::walk::Walk;
@@ -125,6 +125,7 @@ impl<'a> Solver<'a> {
         scratch: &mut O::Scratch,
         observer: Option<&mut Observer<'_>>,
     ) -> Result<Solved, SolveError> {
+        let mut solver = *self;
         if let Stop::Accuracy {
             certificate: Certificate::Rate { initial },
             ..
@@ -133,21 +134,32 @@ impl<'a> Solver<'a> {
             if initial == ErrorBound::UNKNOWN {
                 return Err(SolveError::UnknownInitialDistance);
             }
+            match self.method {
+                Method::Auto => solver.method = Method::FISTA,
+                Method::GradientDescent { .. } | Method::Fista { .. } => {}
+                method @ (Method::HeavyBall | Method::Newton) => {
+                    return Err(SolveError::NoRate { method });
+                }
+            }
             state.restart(|_| ());
         }
-        let walk = Walk::new(self, objective, state, scratch)?;
+        let walk = Walk::new(&solver, objective, state, scratch)?;
+        let method = walk.method;
         match stop {
             Stop::Iterations(iterations) => fixed(walk, iterations, observer),
             Stop::Accuracy {
                 target,
                 certificate: Certificate::Gradient,
                 max_iterations,
-            } => until_certified(walk, self.method, target, max_iterations, observer),
+            } => match walk.newton {
+                None => until_certified(walk, target, max_iterations, observer),
+                Some(newton) => newton_steps(walk, newton, target, max_iterations, observer),
+            },
             Stop::Accuracy {
                 target,
                 certificate: Certificate::Rate { initial },
                 max_iterations,
-            } => a_priori(walk, self.method, target, initial, max_iterations, observer),
+            } => a_priori(walk, method, target, initial, max_iterations, observer),
         }
     }
 }
@@ -158,7 +170,6 @@ const FIRST_CHECK: u64 = 64;
 /// Iterates until the gradient certifies `target`, or until that is seen to be impossible.
 fn until_certified<O: StronglyConvex>(
     mut walk: Walk<'_, O>,
-    method: Method,
     target: ErrorBound,
     max_iterations: Option<u64>,
     mut observer: Option<&mut Observer<'_>>,
@@ -186,7 +197,7 @@ fn until_certified<O: StronglyConvex>(
                 let attainable = target
                     .value()
                     .max(rounding / walk.curvature.strong_convexity());
-                proven_iterations(method, walk.curvature, error, attainable)
+                proven_iterations(walk.method, walk.curvature, error, attainable)
                     .saturating_add(walk.iterations)
             });
         } else if target == ErrorBound::UNKNOWN {
@@ -212,6 +223,51 @@ fn until_certified<O: StronglyConvex>(
             if before == Some(walk.position()) && walk.error() > target {
                 break Outcome::Stalled;
             }
+        }
+    };
+    Ok(solved(&walk, walk.error(), outcome))
+}
+
+/// Makes Newton steps until the gradient, or a sharper bound of the objective, certifies `target`, or until they no longer help.
+fn newton_steps<O: StronglyConvex>(
+    mut walk: Walk<'_, O>,
+    newton: Newton,
+    target: ErrorBound,
+    max_iterations: Option<u64>,
+    mut observer: Option<&mut Observer<'_>>,
+) -> Result<Solved, SolveError> {
+    walk.wanted_norm = walk.threshold(target);
+    let max_iterations = max_iterations.unwrap_or(u64::MAX);
+    let outcome = loop {
+        if walk.error() <= target {
+            break Outcome::Done;
+        }
+        let measured = walk.measured.unwrap_or(f64::INFINITY);
+        let rounding = walk.rounding(measured);
+        let at_floor = measured <= rounding && walk.error_with(0.0, rounding) > target;
+        // What the last bound said of smaller gradients, it may well say of this one.
+        let near = walk.search.expected_sharpness(newton) * measured <= walk.threshold(target);
+        if near || at_floor || walk.search.is_idle() {
+            walk.sharpen_bound(target);
+            if walk.error() <= target {
+                break Outcome::Done;
+            }
+        }
+        match (walk.search.is_over(), at_floor) {
+            (true, true) => break Outcome::RoundingFloor,
+            (true, false) => break Outcome::Stalled,
+            (false, _) => {}
+        }
+        if walk.iterations >= max_iterations {
+            break Outcome::IterationLimit;
+        }
+        walk.step()?;
+        if watch(&walk, &mut observer).is_break() {
+            break if walk.error() <= target {
+                Outcome::Done
+            } else {
+                Outcome::Stopped
+            };
         }
     };
     Ok(solved(&walk, walk.error(), outcome))
@@ -305,13 +361,14 @@ fn make_iterations<O: StronglyConvex>(
 ) -> Result<ControlFlow<()>, SolveError> {
     let may_rest = may_rest && observer.is_none();
     while walk.iterations < iterations {
-        let check = may_rest && walk.iterations % CHECK_EVERY == CHECK_EVERY - 1;
+        let check =
+            may_rest && walk.newton.is_none() && walk.iterations % CHECK_EVERY == CHECK_EVERY - 1;
         let before = check.then(|| walk.position());
         if walk.iterations + 1 == iterations {
             walk.last_step()?;
         } else {
             walk.step()?;
-            if check && before == Some(walk.position()) {
+            if walk.search.is_over() || (check && before == Some(walk.position())) {
                 walk.iterations = walk.iterations.max(iterations - 1);
             }
         }
@@ -338,6 +395,7 @@ fn watch<O: StronglyConvex>(
         })
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a relative error of 2^-53")]
 const fn solved<O: StronglyConvex>(
     walk: &Walk<'_, O>,
     error: ErrorBound,
@@ -348,5 +406,6 @@ const fn solved<O: StronglyConvex>(
         outcome,
         iterations: walk.iterations,
         gradients: walk.gradients,
+        work: walk.gradients as f64 + walk.work,
     }
 }

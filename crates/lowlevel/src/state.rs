@@ -1,7 +1,8 @@
 //! Where a solve stands: warm start, workspace, answer and resume token in one value.
 
+use crate::ball::Guard;
 use crate::method::{Method, Momentum};
-use crate::objective::{Curvature, StronglyConvex};
+use crate::objective::{Curvature, Newton, StronglyConvex};
 
 /// Where a solve stands.
 ///
@@ -19,11 +20,29 @@ pub struct State {
     /// `$\nabla\Phi$` at `point` where the layout says so; empty if it was forgotten.
     pub(crate) gradient: Vec<f64>,
     pub(crate) momentum: Momentum,
+    /// How the heavy ball does.
+    pub(crate) guard: Guard,
     /// The method that left this state.
     pub(crate) method: Method,
     /// The objective it belongs to.
     pub(crate) owner: Option<Owner>,
     pub(crate) layout: Layout,
+    /// The dual variables of Newton steps; empty until there are any.
+    pub(crate) dual: Vec<f64>,
+    pub(crate) workspace: Workspace,
+}
+
+/// Room for a Newton step, which means nothing between two steps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Workspace {
+    pub(crate) step: Vec<f64>,
+    pub(crate) dual_step: Vec<f64>,
+}
+
+impl PartialEq for Workspace {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What tells objectives apart.
@@ -72,10 +91,55 @@ impl State {
             companion,
             gradient,
             momentum: Momentum::default(),
+            guard: Guard::default(),
             method: Method::default(),
             owner: None,
             layout: Layout::Start,
+            dual: Vec::new(),
+            workspace: Workspace::default(),
         }
+    }
+
+    /// Starts where `other` stands, for an objective that is near the one it belongs to.
+    #[must_use]
+    pub fn near(other: &Self) -> Self {
+        Self {
+            dual: other.dual.clone(),
+            ..Self::new(other.point.clone())
+        }
+    }
+
+    /// Starts at a combination of where others stand, for an objective that is near theirs; the weights should add up to 1.
+    /// `None` if there are none, or their lengths differ.
+    ///
+    /// ```
+    /// use lowlevel::State;
+    /// // Two answers, for parameters 1 and 2, make a guess for 3.
+    /// let (one, two) = (State::new(vec![10.0, 5.0]), State::new(vec![11.0, 7.0]));
+    /// let guess = State::blend(&[(-1.0, &one), (2.0, &two)]).ok_or("different lengths")?;
+    /// assert_eq!(guess.point(), [12.0, 9.0]);
+    /// # Ok::<(), &str>(())
+    /// ```
+    #[must_use]
+    pub fn blend(parts: &[(f64, &Self)]) -> Option<Self> {
+        let (_, first) = parts.first()?;
+        let combined = |of: fn(&Self) -> &[f64]| {
+            let mut sum = vec![0.0; of(first).len()];
+            for (weight, state) in parts {
+                let values = of(state);
+                if values.len() != sum.len() {
+                    return None;
+                }
+                for (sum, value) in sum.iter_mut().zip(values) {
+                    *sum += weight * value;
+                }
+            }
+            Some(sum)
+        };
+        Some(Self {
+            dual: combined(|state| &state.dual).unwrap_or_default(),
+            ..Self::new(combined(|state| &state.point)?)
+        })
     }
 
     /// The answer of the last solve, or the start of the next.
@@ -87,6 +151,7 @@ impl State {
     /// Starts anew from the point `start` writes; it finds the last answer there.
     pub fn restart(&mut self, start: impl FnOnce(&mut [f64])) {
         start(&mut self.point);
+        self.dual.clear();
         self.layout = Layout::Start;
     }
 
@@ -100,9 +165,14 @@ impl State {
         }
     }
 
-    /// Makes room for a gradient that was forgotten.
-    pub(crate) fn make_room(&mut self) {
+    /// Makes room for a gradient that was forgotten, and for Newton steps.
+    pub(crate) fn make_room(&mut self, newton: Option<Newton>) {
         self.gradient.resize(self.point.len(), f64::NAN);
+        if let Some(Newton { num_duals, .. }) = newton {
+            self.dual.resize(num_duals, 0.0);
+            self.workspace.dual_step.resize(num_duals, 0.0);
+            self.workspace.step.resize(self.point.len(), 0.0);
+        }
     }
 
     /// The answer, without the memory of the iteration.
@@ -116,6 +186,7 @@ impl State {
         self.companion.copy_from_slice(&self.point);
         self.gradient.fill(f64::NAN); // an entry that the objective forgets to write is noticed
         self.momentum = Momentum::default();
+        self.guard = Guard::default();
         self.layout = Layout::Iterate {
             gradient_norm: None,
         };

@@ -66,6 +66,8 @@ pub struct Solved {
     pub iterations: u64,
     /// Gradients evaluated by this call.
     pub gradients: u64,
+    /// All work of this call in gradients: those, and Newton steps, values and sharper bounds by what they cost beside one.
+    pub work: f64,
 }
 
 /// Why a solve ended.

@@ -2,27 +2,39 @@
 
 use std::mem::swap;
 
+use crate::ball::{Change, Guard, coefficients};
 use crate::certificate::{ErrorBound, GradientBound, Norms};
 use crate::domain::Domain;
 use crate::error::SolveError;
 use crate::method::{Certify, Method, Momentum};
+use crate::newton::{Search, smaller};
 use crate::norm::{UNIT_ROUNDOFF, norm, norm_from_squared};
-use crate::objective::{Curvature, StronglyConvex, Update};
+use crate::objective::{Curvature, Newton, StronglyConvex, Update};
 use crate::solve::Solver;
 use crate::state::{Layout, Owner, State};
 
 /// A solve under way.
 pub(crate) struct Walk<'a, O: StronglyConvex> {
-    objective: &'a O,
+    pub(crate) objective: &'a O,
     pub(crate) curvature: Curvature,
-    method: Method,
+    pub(crate) method: Method,
     domain: Domain<'a>,
     step: f64,
     bound: GradientBound,
     pub(crate) state: &'a mut State,
-    scratch: &'a mut O::Scratch,
+    pub(crate) scratch: &'a mut O::Scratch,
     pub(crate) iterations: u64,
     pub(crate) gradients: u64,
+    /// What was done beside gradients, in gradients.
+    pub(crate) work: f64,
+    /// A gradient of this norm would certify what is wanted.
+    pub(crate) wanted_norm: f64,
+    /// What Newton steps need, if that is the method,
+    pub(crate) newton: Option<Newton>,
+    /// and how they go.
+    pub(crate) search: Search,
+    /// What the objective itself says of the error of `state.point`.
+    pub(crate) sharper: Option<ErrorBound>,
     /// What certifies `state.point`: `$\|\nabla\Phi\|$` there, or over a set the `$\|G\|$` that led there.
     pub(crate) measured: Option<f64>,
     /// Norm of the last gradient, over a set.
@@ -48,17 +60,24 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             return Err(SolveError::NonFiniteStart { index });
         }
         solver.domain.check()?;
-        state.make_room();
-        let curvature = objective.curvature();
-        let step = solver.method.step_length(curvature);
         let whole = matches!(solver.domain, Domain::Whole);
+        let method = solver.method.resolve(objective, whole);
+        let newton = if method == Method::Newton {
+            let newton = objective.newton().filter(|_| whole);
+            Some(newton.ok_or(SolveError::NoNewtonSteps)?)
+        } else {
+            None
+        };
+        state.make_room(newton);
+        let curvature = objective.curvature();
+        let step = method.step_length(curvature);
         let owner = Owner::of(objective);
         let goes_on = state.owner == Some(owner)
-            && state.method.continues_as(solver.method)
+            && state.method.continues_as(method)
             && match state.layout {
                 Layout::Start => false,
                 Layout::Iterate { .. } => whole,
-                Layout::Extrapolated { .. } => whole && solver.method == Method::FISTA,
+                Layout::Extrapolated { .. } => whole && method.extrapolates(),
                 Layout::Projected => !whole,
             };
         if !goes_on {
@@ -68,11 +87,11 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             }
             state.begin();
         }
-        (state.method, state.owner) = (solver.method, Some(owner));
+        (state.method, state.owner) = (method, Some(owner));
         let mut walk = Self {
             objective,
             curvature,
-            method: solver.method,
+            method,
             domain: solver.domain,
             step,
             bound: if whole {
@@ -84,6 +103,11 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             scratch,
             iterations: 0,
             gradients: 0,
+            work: 0.0,
+            wanted_norm: 0.0,
+            newton,
+            search: Search::new(),
+            sharper: None,
             measured: None,
             set_gradient_norm: 0.0,
         };
@@ -116,6 +140,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
                 let gradient_norm = Some(gradient_norm);
                 self.state.companion.copy_from_slice(&self.state.point);
                 self.state.momentum = Momentum::default();
+                self.state.guard = Guard::default();
                 self.state.layout = Layout::Iterate { gradient_norm };
             }
             (None, Layout::Extrapolated { .. }) => {
@@ -129,7 +154,10 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
 
     /// One iteration.
     pub(crate) fn step(&mut self) -> Result<(), SolveError> {
+        self.sharper = None;
         match (self.domain, self.method) {
+            (Domain::Whole, Method::Newton) => self.newton()?,
+            (Domain::Whole, Method::HeavyBall) => self.roll_or_accelerate()?,
             (Domain::Whole, Method::GradientDescent { .. }) => self.descend()?,
             (
                 Domain::Whole,
@@ -144,6 +172,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
                 },
             ) => self.accelerate_and_evaluate()?,
             (Domain::Between { .. } | Domain::Convex(_), _) => self.project()?,
+            (Domain::Whole, Method::Auto) => unreachable!("resolved at the start"),
         }
         self.iterations += 1;
         Ok(())
@@ -164,7 +193,8 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
     /// The certified error of `state.point`.
     pub(crate) fn error(&self) -> ErrorBound {
         self.measured.map_or(ErrorBound::UNKNOWN, |measured| {
-            self.error_with(measured, self.rounding(measured))
+            let bound = self.error_with(measured, self.rounding(measured));
+            smaller(bound, self.sharper)
         })
     }
 
@@ -251,6 +281,56 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         Ok(())
     }
 
+    /// One iteration of the heavy ball or of FISTA, whichever has the turn.
+    fn roll_or_accelerate(&mut self) -> Result<(), SolveError> {
+        if let Some(norm) = self.measured {
+            self.state.guard.begin(self.curvature, norm);
+        }
+        if self.state.guard.is_rolling {
+            self.roll()?;
+        } else {
+            self.accelerate()?;
+        }
+        let Some(norm) = self.measured else {
+            return Ok(());
+        };
+        let state = &mut *self.state;
+        let scale = match state.guard.observe(self.curvature, norm) {
+            Change::None => return Ok(()),
+            // FISTA's z - x is its velocity times (K - 1)/(K + 1), the ball's x^k - x^(k-1) the velocity itself
+            Change::Roll => coefficients(self.curvature).1.sqrt().recip(),
+            Change::Accelerate => {
+                state.momentum = Momentum::default();
+                0.0
+            }
+        };
+        for (companion, point) in state.companion.iter_mut().zip(&state.point) {
+            *companion = point - scale * (point - *companion);
+        }
+        state.layout = Layout::Iterate {
+            gradient_norm: Some(norm),
+        };
+        Ok(())
+    }
+
+    fn roll(&mut self) -> Result<(), SolveError> {
+        let (step, momentum) = coefficients(self.curvature);
+        let state = &mut *self.state;
+        let squared = self.objective.advance(
+            Update::HeavyBall {
+                step,
+                momentum,
+                previous: &mut state.companion,
+            },
+            &mut state.point,
+            &mut state.gradient,
+            self.scratch,
+        );
+        let gradient_norm = Some(self.measure(squared)?);
+        self.state.layout = Layout::Iterate { gradient_norm };
+        Ok(())
+    }
+
     /// From `$x^k$` to `$z^{k+1}$`, if `state` is not there yet; at the start of a solve they are the same point.
     fn extrapolate(&mut self) -> Result<(), SolveError> {
         let Layout::Iterate { gradient_norm } = self.state.layout else {
@@ -329,7 +409,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
     }
 
     /// Makes the gradient at `point` known.
-    fn evaluate_gradient(&mut self) -> Result<f64, SolveError> {
+    pub(crate) fn evaluate_gradient(&mut self) -> Result<f64, SolveError> {
         let state = &mut *self.state;
         let squared =
             self.objective

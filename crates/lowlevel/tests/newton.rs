@@ -1,0 +1,322 @@
+//! Newton steps, good and bad ones: whatever an objective returns, the answer is certified.
+
+use std::cell::Cell;
+
+use lowlevel::{
+    Certificate, Curvature, Domain, ErrorBound, Method, Newton, NewtonPoint, Outcome, SolveError,
+    Solver, State, Stop, StronglyConvex, UNIT_ROUNDOFF, norm,
+};
+use proptest::prelude::*;
+
+const NU: f64 = 1e-3;
+
+/// `$\sum_j \sqrt{(x_j - y_j)^2 + \nu^2} + x_j^2/2$`, on which Newton's method without a line search diverges.
+struct Robust {
+    data: Vec<f64>,
+    steps: Steps,
+    sharp: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Steps {
+    None,
+    Newton,
+    /// So many times too long.
+    Scaled(f64),
+    Uphill,
+    Nan,
+    Zero,
+}
+
+impl Robust {
+    fn new(steps: Steps) -> Self {
+        Self {
+            data: vec![3.0, -2.0, 0.5, 0.0, 0.7],
+            steps,
+            sharp: None,
+        }
+    }
+
+    fn root(&self, x: &[f64], j: usize) -> f64 {
+        ((x[j] - self.data[j]).powi(2) + NU * NU).sqrt()
+    }
+}
+
+thread_local! {
+    static BOUNDS_ASKED: Cell<u32> = const { Cell::new(0) };
+}
+
+impl StronglyConvex for Robust {
+    type Scratch = ();
+
+    fn dim(&self) -> usize {
+        self.data.len()
+    }
+
+    fn curvature(&self) -> Curvature {
+        Curvature::new(1.0, 1.0 + 1.0 / NU).expect("positive")
+    }
+
+    fn scratch(&self) {}
+
+    fn gradient(&self, x: &[f64], gradient: &mut [f64], (): &mut ()) {
+        for (j, gradient) in gradient.iter_mut().enumerate() {
+            *gradient = (x[j] - self.data[j]) / self.root(x, j) + x[j];
+        }
+    }
+
+    fn value(&self, x: &[f64], (): &mut ()) -> f64 {
+        (0..x.len())
+            .map(|j| self.root(x, j) + 0.5 * x[j] * x[j])
+            .sum()
+    }
+
+    fn gradient_rounding(&self, x_norm: f64, _: f64) -> f64 {
+        8.0 * UNIT_ROUNDOFF * (x_norm + norm(&self.data) + self.data.len() as f64)
+    }
+
+    fn newton(&self) -> Option<Newton> {
+        (self.steps != Steps::None).then_some(Newton {
+            num_duals: 1,
+            cost: 2.0,
+            looseness: 1e6,
+        })
+    }
+
+    fn newton_step(
+        &self,
+        at: &NewtonPoint<'_>,
+        step: &mut [f64],
+        dual_step: &mut [f64],
+        (): &mut (),
+    ) -> f64 {
+        dual_step[0] = 1.0;
+        for (j, step) in step.iter_mut().enumerate() {
+            let second = NU * NU / self.root(at.x, j).powi(3) + 1.0;
+            let newton = -at.gradient[j] / second;
+            *step = match self.steps {
+                Steps::Scaled(factor) => factor * newton,
+                Steps::Uphill => -newton,
+                Steps::Nan => f64::NAN,
+                Steps::Zero => 0.0,
+                Steps::None | Steps::Newton => newton,
+            };
+        }
+        0.5
+    }
+
+    fn sharper_bound(&self, at: &NewtonPoint<'_>, (): &mut ()) -> Option<(ErrorBound, f64)> {
+        BOUNDS_ASKED.set(BOUNDS_ASKED.get() + 1);
+        assert!(at.gradient_norm > 0.0);
+        let bound = ErrorBound::new(self.sharp? * at.gradient_norm).expect("positive");
+        Some((bound, 2.0))
+    }
+}
+
+fn to(error: f64) -> Stop {
+    Stop::accuracy(ErrorBound::new(error).expect("positive"))
+}
+
+fn minimizer() -> Vec<f64> {
+    let plain = Robust::new(Steps::None);
+    let mut state = State::new(plain.data.clone());
+    let solver = Solver {
+        method: Method::FISTA,
+        ..Solver::default()
+    };
+    let solved = solver.minimize(&plain, to(1e-12), &mut state, &mut ());
+    assert_eq!(solved.map(|solved| solved.outcome), Ok(Outcome::Done));
+    state.into_point()
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    let difference: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    norm(&difference)
+}
+
+#[test]
+fn newton_steps_need_far_fewer_gradients() {
+    let expected = minimizer();
+    let mut gradients = Vec::new();
+    for steps in [Steps::None, Steps::Newton] {
+        let objective = Robust::new(steps);
+        let mut state = State::new(vec![10.0; 5]);
+        let solved = Solver::default()
+            .minimize(&objective, to(1e-9), &mut state, &mut ())
+            .expect("it can be solved");
+        assert_eq!(solved.outcome, Outcome::Done);
+        assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
+        gradients.push(solved.gradients);
+        // half a gradient for each step, and one for each value: counted, and not much
+        let beside = solved.work - solved.gradients as f64;
+        assert_eq!(beside > 0.0, steps == Steps::Newton);
+        assert!(beside >= 0.5 * (solved.iterations as f64) * f64::from(u8::from(beside > 0.0)));
+    }
+    assert!(gradients[0] > 4 * gradients[1], "{gradients:?}");
+}
+
+proptest! {
+    /// Any multiple of a step, any start: always certified.
+    #[test]
+    fn any_step_downhill_converges(
+        start in prop::collection::vec(-100.0..100.0_f64, 5),
+        factor in prop::sample::select(vec![0.3, 1.0, 1.9, 4.0, 1e3]),
+    ) {
+        let objective = Robust::new(Steps::Scaled(factor));
+        let mut state = State::new(start);
+        let solved = Solver::default().minimize(&objective, to(1e-6), &mut state, &mut ());
+        let solved = solved.expect("it can be solved");
+        prop_assert_eq!(solved.outcome, Outcome::Done);
+        prop_assert!(distance(state.point(), &minimizer()) <= solved.error.value() + 1e-12);
+    }
+}
+
+/// Steps that are of no use are replaced by those of gradient descent.
+#[test]
+fn useless_steps_do_no_harm() {
+    let expected = minimizer();
+    for steps in [Steps::Uphill, Steps::Nan, Steps::Zero] {
+        let objective = Robust::new(steps);
+        let mut state = State::new(vec![1.0; 5]);
+        let solved = Solver::default().minimize(&objective, to(1e-3), &mut state, &mut ());
+        let solved = solved.expect("gradient descent can");
+        assert_eq!(solved.outcome, Outcome::Done, "{steps:?}");
+        assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
+    }
+}
+
+#[test]
+fn more_than_rounding_allows_is_not_promised() {
+    let objective = Robust::new(Steps::Newton);
+    let mut state = State::new(vec![1.0; 5]);
+    let solved = Solver::default().minimize(&objective, to(1e-300), &mut state, &mut ());
+    let solved = solved.expect("it ends");
+    // neighbouring numbers have gradients that differ by a thousand times their distance
+    assert_eq!(solved.outcome, Outcome::Stalled);
+    assert!(solved.error.value() < 1e-12 && solved.iterations < 100);
+    assert!(distance(state.point(), &minimizer()) <= solved.error.value() + 1e-12);
+}
+
+/// A sharper bound ends the solve earlier, and is what is reported.
+#[test]
+fn a_sharper_bound_counts() {
+    let solve = |sharp| {
+        let objective = Robust {
+            sharp,
+            ..Robust::new(Steps::Newton)
+        };
+        BOUNDS_ASKED.set(0);
+        let mut state = State::new(vec![10.0; 5]);
+        let solved = Solver::default().minimize(&objective, to(1e-9), &mut state, &mut ());
+        (
+            solved.expect("it can be solved"),
+            BOUNDS_ASKED.get(),
+            state.into_point(),
+        )
+    };
+    let (plain, _, _) = solve(None);
+    // It is asked where the gradient is small enough, and here certifies a thousand times more.
+    let (sharp, asked, x) = solve(Some(1e-3));
+    assert!(asked > 0 && sharp.iterations <= plain.iterations);
+    assert!(sharp.error.value() <= 1e-9);
+    let mut gradient = [0.0; 5];
+    Robust::new(Steps::Newton).gradient(&x, &mut gradient, &mut ());
+    assert!(plain.error <= sharp.error || sharp.error.value() <= 1.1e-3 * norm(&gradient) + 1e-14);
+}
+
+#[test]
+fn fixed_numbers_of_steps_and_limits() {
+    let objective = Robust::new(Steps::Newton);
+    let solver = Solver::default();
+    let mut state = State::new(vec![10.0; 5]);
+    let solved = solver.minimize(&objective, Stop::Iterations(3), &mut state, &mut ());
+    assert_eq!(
+        solved.map(|s| (s.outcome, s.iterations)),
+        Ok((Outcome::Done, 3))
+    );
+    let limited = to(1e-9).with_max_iterations(2);
+    let solved = solver.minimize(&objective, limited, &mut State::new(vec![10.0; 5]), &mut ());
+    let solved = solved.expect("it ends");
+    assert_eq!(
+        (solved.outcome, solved.iterations),
+        (Outcome::IterationLimit, 2)
+    );
+    // Steps that would change nothing are only counted.
+    let solved = solver.minimize(&objective, Stop::Iterations(u64::MAX), &mut state, &mut ());
+    let solved = solved.expect("it ends");
+    assert_eq!(
+        (solved.outcome, solved.iterations),
+        (Outcome::Done, u64::MAX)
+    );
+    assert!(solved.gradients < 1000);
+}
+
+#[test]
+fn a_stopped_solve_goes_on_where_it_was() {
+    let objective = Robust::new(Steps::Newton);
+    let mut whole = State::new(vec![10.0; 5]);
+    let _ = Solver::default().minimize(&objective, to(1e-10), &mut whole, &mut ());
+    let mut parts = State::new(vec![10.0; 5]);
+    for target in [1e-1, 1e-4, 1e-10] {
+        let _ = Solver::default().refine(&objective, to(target), &mut parts, &mut ());
+    }
+    assert_eq!(whole.point(), parts.point());
+}
+
+#[test]
+fn where_there_are_no_newton_steps() {
+    let newton = Solver {
+        method: Method::Newton,
+        ..Solver::default()
+    };
+    let mut state = State::new(vec![1.0; 5]);
+    let none = newton.minimize(&Robust::new(Steps::None), to(1.0), &mut state, &mut ());
+    assert_eq!(none, Err(SolveError::NoNewtonSteps));
+    let over_set = Solver {
+        domain: Domain::NON_NEGATIVE,
+        ..newton
+    };
+    let with = Robust::new(Steps::Newton);
+    let none = over_set.minimize(&with, to(1.0), &mut state, &mut ());
+    assert_eq!(none, Err(SolveError::NoNewtonSteps));
+    // Auto finds a way.
+    let auto = Solver {
+        domain: Domain::NON_NEGATIVE,
+        ..Solver::default()
+    };
+    let solved = auto.minimize(&with, to(1e-3), &mut state, &mut ());
+    assert_eq!(solved.map(|s| s.outcome), Ok(Outcome::Done));
+
+    let rate = Stop::Accuracy {
+        target: ErrorBound::new(1e-3).expect("positive"),
+        certificate: Certificate::Rate {
+            initial: ErrorBound::new(100.0).expect("positive"),
+        },
+        max_iterations: None,
+    };
+    let none = newton.minimize(&with, rate, &mut state, &mut ());
+    assert!(matches!(none, Err(SolveError::NoRate { .. })));
+    let solved = Solver::default().minimize(&with, rate, &mut state, &mut ());
+    assert_eq!(solved.map(|s| s.outcome), Ok(Outcome::Done));
+}
+
+/// A state that begins near another keeps its dual variables, a restarted one does not.
+#[test]
+fn dual_variables_go_along() {
+    let objective = Robust::new(Steps::Newton);
+    let mut state = State::new(vec![10.0; 5]);
+    let _ = Solver::default().minimize(&objective, to(1e-9), &mut state, &mut ());
+    // every whole step adds 1
+    let near = State::near(&state);
+    assert_eq!(near.point(), state.point());
+    let blend = State::blend(&[(0.25, &state), (0.75, &near)]).expect("of one length");
+    assert!(distance(blend.point(), state.point()) < 1e-12);
+    let mut fresh = State::new(state.point().to_vec());
+    assert_ne!(near, fresh, "the dual variables make a difference");
+    assert_ne!(blend, fresh);
+    state.restart(|_| ());
+    fresh.restart(|_| ());
+    assert_eq!(State::near(&state), fresh);
+    assert!(State::blend(&[]).is_none());
+    assert!(State::blend(&[(1.0, &fresh), (1.0, &State::new(vec![0.0]))]).is_none());
+}

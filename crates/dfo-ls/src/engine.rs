@@ -14,6 +14,7 @@ mod restart;
 mod saved;
 mod setup;
 mod summary;
+mod warm;
 
 pub(crate) use query::Query;
 

@@ -286,7 +286,7 @@ pub use options::{
     SlowProgress, TrustRegion, TrustStep, WarmStart,
 };
 pub use oracle::{
-    EvalError, Evaluated, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, Start,
+    EvalError, Evaluated, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, Share, Start,
 };
 pub use report::{
     Direction, EvalRecord, Iteration, Jacobian, Limit, Report, StepKind, Termination,

@@ -314,6 +314,10 @@ pub enum WarmStart {
     Last,
     /// From the nearest point of the interpolation set.
     Nearest,
+    /// From a combination of the nearest points of the interpolation set ([`Start::Blend`](crate::Start::Blend)), for results that
+    /// depend smoothly on few parameters. Until there are two points, from the nearest; with more than ten parameters, from the point
+    /// evaluated last.
+    Extrapolated,
 }
 
 /// The points around the start.

@@ -33,8 +33,21 @@ pub enum Start<R> {
     Cold,
     /// From what is known at a nearby point.
     Near(R),
+    /// From a combination of what is known at nearby points, best first: to first order in the parameters, what is to be expected here.
+    /// Where results cannot be combined, [`into_resume`](Self::into_resume) takes the best.
+    Blend(Vec<Share<R>>),
     /// From where the evaluation of this very point stopped.
     Refine(R),
+}
+
+/// The part that one point has in a combination; all parts add up to 1, but some may be negative.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Share<R> {
+    /// How much of it.
+    pub weight: f64,
+    /// What is known there.
+    pub resume: R,
 }
 
 /// Why a point is evaluated.
@@ -97,21 +110,29 @@ impl<R> Start<R> {
         match self {
             Self::Cold => None,
             Self::Near(resume) | Self::Refine(resume) => Some(resume),
+            Self::Blend(shares) => shares.into_iter().next().map(|share| share.resume),
         }
     }
 
-    pub(crate) const fn resume(&self) -> Option<&R> {
-        match self {
-            Self::Cold => None,
-            Self::Near(resume) | Self::Refine(resume) => Some(resume),
-        }
+    /// Every state it holds.
+    pub(crate) fn resumes(&self) -> impl Iterator<Item = &R> {
+        let (one, shares) = match self {
+            Self::Cold => (None, &[][..]),
+            Self::Near(resume) | Self::Refine(resume) => (Some(resume), &[][..]),
+            Self::Blend(shares) => (None, &shares[..]),
+        };
+        let shares = shares.iter().map(|share| &share.resume);
+        one.into_iter().chain(shares)
     }
 
-    pub(crate) const fn resume_mut(&mut self) -> Option<&mut R> {
-        match self {
-            Self::Cold => None,
-            Self::Near(resume) | Self::Refine(resume) => Some(resume),
-        }
+    pub(crate) fn resumes_mut(&mut self) -> impl Iterator<Item = &mut R> {
+        let (one, shares) = match self {
+            Self::Cold => (None, &mut [][..]),
+            Self::Near(resume) | Self::Refine(resume) => (Some(resume), &mut [][..]),
+            Self::Blend(shares) => (None, &mut shares[..]),
+        };
+        let shares = shares.iter_mut().map(|share| &mut share.resume);
+        one.into_iter().chain(shares)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Answer, Best, Engine, Failure, State};
 use crate::model::pool::Point;
-use crate::options::{AccuracyControl, Samples, WarmStart};
+use crate::options::{AccuracyControl, Samples};
 use crate::oracle::Reply;
 use crate::report::{EvalRecord, Limit, Termination};
 use crate::vector::Residuals;
@@ -240,11 +240,11 @@ impl<R> Query<R> {
     }
 
     pub(super) fn tokens(&self) -> impl Iterator<Item = &R> {
-        self.start.resume().into_iter().chain(&self.resume)
+        self.start.resumes().chain(&self.resume)
     }
 
     pub(super) fn each_token(&mut self, change: &mut impl FnMut(&mut R)) {
-        let start = self.start.resume_mut().into_iter();
+        let start = self.start.resumes_mut();
         start.chain(&mut self.resume).for_each(change);
     }
 }
@@ -308,31 +308,6 @@ impl<R: Clone> State<R> {
     const fn next_vector(&mut self) -> u64 {
         self.num_vectors += 1;
         self.num_vectors - 1
-    }
-
-    fn warm_start(&self, u: &[f64]) -> Start<R> {
-        let rule = match &self.options.accuracy {
-            AccuracyControl::Dynamic(rules) => rules.warm_start,
-            AccuracyControl::Experiments(rules) => rules.warm_start,
-            AccuracyControl::Fixed(_) => WarmStart::default(),
-        };
-        let token = match rule {
-            WarmStart::Cold => None,
-            WarmStart::Last => self.last_resume.clone(),
-            WarmStart::Nearest => {
-                let distance = |slot: usize| -> f64 {
-                    let other = &self.pool.get(slot).u;
-                    u.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum()
-                };
-                let nearest = self
-                    .pool
-                    .live()
-                    .filter(|&slot| self.pool.get(slot).resume.is_some())
-                    .min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
-                nearest.and_then(|slot| self.pool.get(slot).resume.clone())
-            }
-        };
-        token.map_or(Start::Cold, Start::Near)
     }
 
     fn num_samples(&self) -> u32 {

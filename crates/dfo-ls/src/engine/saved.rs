@@ -143,7 +143,7 @@ impl<R> State<R> {
     pub fn tokens(&self) -> Vec<&R> {
         let points = self.points().filter_map(|point| point.resume.as_ref());
         let queries = self.queries.iter().flat_map(super::Query::tokens);
-        let jobs = self.jobs.iter().filter_map(|job| job.start().resume());
+        let jobs = self.jobs.iter().flat_map(|job| job.start().resumes());
         let last = self.last_resume.iter();
         points.chain(queries).chain(jobs).chain(last).collect()
     }
@@ -157,7 +157,7 @@ impl<R> State<R> {
             query.each_token(&mut change);
         }
         let starts = self.jobs.iter_mut().map(Job::start_mut);
-        starts.filter_map(Start::resume_mut).for_each(&mut change);
+        starts.flat_map(Start::resumes_mut).for_each(&mut change);
         self.last_resume.iter_mut().for_each(&mut change);
     }
 

@@ -2,8 +2,9 @@
 
 use crate::valley::{check, exact, inexact};
 use dfo_ls::{
-    Accuracy, AccuracyControl, Batch, Directions, Engine, FnOracle, Known, Model, Options, Problem,
-    Purpose, ResidualOracle, StepKind, WarmStart, minimize,
+    Accuracy, AccuracyControl, Batch, Directions, Engine, Evaluated, FnOracle, InexactFn, Known,
+    Model, Options, Problem, Purpose, Request, ResidualOracle, Start, StepKind, WarmStart,
+    minimize,
 };
 
 /// Five parameters, answer 1 to 5.
@@ -101,7 +102,12 @@ fn the_practical_algorithm_keeps_its_rules() {
 
 #[test]
 fn the_experiments_converge() {
-    for warm_start in [WarmStart::Cold, WarmStart::Last, WarmStart::Nearest] {
+    for warm_start in [
+        WarmStart::Cold,
+        WarmStart::Last,
+        WarmStart::Nearest,
+        WarmStart::Extrapolated,
+    ] {
         let mut options = Options::experiments();
         let mut rules = dfo_ls::ExperimentRules::default();
         rules.warm_start = warm_start;
@@ -115,6 +121,40 @@ fn the_experiments_converge() {
             .iter()
             .any(|record| record.purpose == Purpose::Sharpen)
     );
+}
+
+/// The combinations of earlier points that evaluations begin with lie near the new point, the nearest first.
+#[test]
+fn evaluations_begin_at_combinations() {
+    let mut options = Options::default();
+    let mut rules = dfo_ls::Dynamic::default();
+    rules.warm_start = WarmStart::Extrapolated;
+    options.accuracy = AccuracyControl::Dynamic(rules);
+    let mut closer = (0, 0);
+    let mut oracle = InexactFn::new(3, |request: Request<'_, [f64; 2]>, r: &mut [f64]| {
+        let theta = [request.theta[0], request.theta[1]];
+        let distance = |at: [f64; 2]| (at[0] - theta[0]).hypot(at[1] - theta[1]);
+        if let Start::Blend(shares) = &request.start {
+            let sum: f64 = shares.iter().map(|share| share.weight).sum();
+            assert!((sum - 1.0).abs() < 1e-9 && shares.len() <= 3);
+            let at = [0, 1].map(|j| shares.iter().map(|s| s.weight * s.resume[j]).sum());
+            let nearest = request.start.into_resume().expect("there are shares");
+            closer.0 += usize::from(distance(at) <= 0.5 * distance(nearest));
+            closer.1 += 1;
+        }
+        r[0] = 10.0 * (theta[1] - theta[0] * theta[0]);
+        r[1] = 1.0 - theta[0];
+        r[2] = 0.3;
+        Ok(Evaluated {
+            achieved: Accuracy::EXACT,
+            work: 1,
+            resume: theta,
+        })
+    });
+    let problem = Problem::new(vec![-0.6, 0.4]).with_bounds(vec![-2.0; 2], vec![2.0; 2]);
+    let report = minimize(&mut oracle, problem.expect("in order"), options).expect("valid");
+    assert!((report.theta[0] - 1.0).abs() < 1e-3);
+    assert!(closer.1 > 5 && 2 * closer.0 > closer.1, "{closer:?}");
 }
 
 /// Nothing is evaluated twice, and everything is asked for as said.

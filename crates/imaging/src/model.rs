@@ -1,10 +1,17 @@
 //! The paper's lower-level problems as [`lowlevel`] objectives.
 
+mod circulant;
 mod complex_line;
+mod curvature_bound;
 mod denoising;
 mod image;
 mod line;
+mod line_gap;
+mod line_newton;
+mod motion;
+mod partition;
 mod sampling;
+mod sampling_newton;
 mod simd;
 mod variational;
 

@@ -6,7 +6,7 @@ use imaging::{
     Convolution, Denoising, Differences, Fourier, FourierSampling, Grid, Identity, LinearOperator,
     Mask, TvParameters, Variational, Weights,
 };
-use lowlevel::{Domain, ErrorBound, Method, Solver, State, Stop, StronglyConvex};
+use lowlevel::{Domain, ErrorBound, Method, NewtonPoint, Solver, State, Stop, StronglyConvex};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -41,6 +41,32 @@ fn check<O: StronglyConvex>(name: &str, objective: &O) {
     }
 }
 
+/// The hooks of Newton's method, and the bound that goes with it.
+fn check_newton<O: StronglyConvex>(name: &str, objective: &O) {
+    let newton = objective.newton().expect("offers Newton steps");
+    let mut scratch = objective.scratch();
+    let x = vec![0.5; objective.dim()];
+    let (mut gradient, mut step) = (x.clone(), x.clone());
+    let gradient_norm = objective
+        .gradient_with_norm(&x, &mut gradient, &mut scratch)
+        .sqrt();
+    let dual = vec![0.0; newton.num_duals];
+    let mut dual_step = dual.clone();
+    let at = NewtonPoint {
+        x: &x,
+        gradient: &gradient,
+        gradient_norm,
+        dual: &dual,
+        wanted_norm: 0.0,
+    };
+    let region = Region::new(ALLOCATOR);
+    let cost = objective.newton_step(&at, &mut step, &mut dual_step, &mut scratch);
+    let bound = objective.sharper_bound(&at, &mut scratch);
+    let change = region.change();
+    assert!(cost > 0.0 && bound.is_some());
+    assert_eq!(change.allocations + change.reallocations, 0, "{name}");
+}
+
 fn check_operator<A: LinearOperator>(name: &str, operator: &A) {
     let data: Vec<f64> = (0_u32..)
         .map(|i| f64::from(i % 7))
@@ -55,12 +81,15 @@ fn main() {
     let data: Vec<f64> = (0_u32..64).map(|i| f64::from(i % 5)).collect();
     let line = Denoising::new(Grid::line(64), &data, PARAMETERS).expect("the data fit");
     check("denoising a line", &line);
+    check_newton("denoising a line", &line);
     let image = Denoising::new(Grid::image(8, 8), &data, PARAMETERS).expect("the data fit");
     check("denoising an image", &image);
     let fourier = Fourier::new(Grid::line(32).complex()).expect("not empty");
     let weights = [0.5; 32];
     let sampling = FourierSampling::new(&fourier, &data, &weights, PARAMETERS);
-    check("sampling", &sampling.expect("the data fit"));
+    let sampling = sampling.expect("the data fit");
+    check("sampling", &sampling);
+    check_newton("sampling", &sampling);
 
     let grid = Grid::image(6, 10);
     check_operator("identity", &Identity::new(grid.complex()));

@@ -1,9 +1,11 @@
 //! Denoising by smoothed total variation.
 
-use lowlevel::{Curvature, StronglyConvex, Update, norm};
+use lowlevel::{Curvature, ErrorBound, Newton, NewtonPoint, StronglyConvex, Update, norm};
 
-use super::image::{ImageGradient, RowFluxes};
+use super::image::{ImageGradient, Moduli};
 use super::line::LineGradient;
+use super::line_gap::LineGap;
+use super::line_newton::{LineNewton, NewtonScratch};
 use super::simd::{Samples, dispatch};
 use super::{Rounding, TvParameters, check_grid, curvature};
 use crate::difference::Differences;
@@ -44,14 +46,23 @@ pub struct Denoising<'a> {
     rounding: Rounding,
 }
 
+/// Time of a Newton step on a line, in iterations of FISTA: measured on 256 samples with vectors of four numbers, as the quotient
+/// of the smallest times of `newton_step` and `advance`.
+const STEP_COST: f64 = 2.3;
+/// Time of the bound by duality, likewise.
+const BOUND_COST: f64 = 1.9;
+
 /// Working memory of [`Denoising`].
 #[derive(Clone, Debug)]
 pub struct DenoisingScratch(Fluxes);
 
 #[derive(Clone, Debug)]
 enum Fluxes {
-    Line(Vec<f64>),
-    Image(RowFluxes),
+    Line {
+        fluxes: Vec<f64>,
+        newton: NewtonScratch,
+    },
+    Image(Moduli),
 }
 
 impl<'a> Denoising<'a> {
@@ -96,20 +107,20 @@ impl<'a> Denoising<'a> {
     ) -> f64 {
         let (parameters, data) = (self.parameters, self.data);
         match (self.grid.shape(), &mut scratch.0) {
-            (Shape::Line { .. }, Fluxes::Line(fluxes)) => dispatch(LineGradient {
+            (Shape::Line { .. }, Fluxes::Line { fluxes, .. }) => dispatch(LineGradient {
                 parameters,
                 data,
                 x,
                 gradient,
                 fluxes,
             }),
-            (Shape::Image { cols, .. }, Fluxes::Image(fluxes)) => dispatch(ImageGradient {
+            (Shape::Image { cols, .. }, Fluxes::Image(moduli)) => dispatch(ImageGradient {
                 parameters,
                 cols,
                 data,
                 x,
                 gradient,
-                fluxes,
+                moduli,
             }),
             _ => panic!("the scratch belongs to a grid of another shape"),
         }
@@ -129,8 +140,11 @@ impl StronglyConvex for Denoising<'_> {
 
     fn scratch(&self) -> DenoisingScratch {
         DenoisingScratch(match self.grid.shape() {
-            Shape::Line { num_samples } => Fluxes::Line(vec![0.0; num_samples + 1]),
-            Shape::Image { cols, .. } => Fluxes::Image(RowFluxes::new(cols)),
+            Shape::Line { num_samples } => Fluxes::Line {
+                fluxes: vec![0.0; num_samples + 1],
+                newton: NewtonScratch::new(num_samples),
+            },
+            Shape::Image { cols, .. } => Fluxes::Image(Moduli::new(cols)),
         })
     }
 
@@ -172,5 +186,54 @@ impl StronglyConvex for Denoising<'_> {
         scratch: &mut DenoisingScratch,
     ) -> f64 {
         self.gradient_at(Samples::Moving { point, update }, gradient, scratch)
+    }
+
+    fn newton(&self) -> Option<Newton> {
+        match self.grid.shape() {
+            Shape::Line { num_samples } => Some(Newton {
+                num_duals: num_samples,
+                cost: STEP_COST,
+                looseness: 1.0, // the gradient's bound is sharp
+            }),
+            Shape::Image { .. } => None,
+        }
+    }
+
+    fn newton_step(
+        &self,
+        at: &NewtonPoint<'_>,
+        step: &mut [f64],
+        dual_step: &mut [f64],
+        scratch: &mut DenoisingScratch,
+    ) -> f64 {
+        let Fluxes::Line { newton, .. } = &mut scratch.0 else {
+            panic!("images have no Newton steps");
+        };
+        dispatch(LineNewton {
+            parameters: self.parameters,
+            at,
+            step,
+            dual_step,
+            scratch: newton,
+        });
+        STEP_COST
+    }
+
+    fn sharper_bound(
+        &self,
+        at: &NewtonPoint<'_>,
+        scratch: &mut DenoisingScratch,
+    ) -> Option<(ErrorBound, f64)> {
+        let Fluxes::Line { fluxes, .. } = &mut scratch.0 else {
+            return None;
+        };
+        let bound = dispatch(LineGap {
+            parameters: self.parameters,
+            data: self.data,
+            x: at.x,
+            dual: at.dual,
+            terms: fluxes,
+        });
+        Some((ErrorBound::new(bound).ok()?, BOUND_COST))
     }
 }

@@ -1,9 +1,12 @@
 //! Reconstruction from weighted Fourier samples, as in magnetic resonance imaging.
 
-use lowlevel::{Curvature, StronglyConvex, norm};
+use lowlevel::{Curvature, ErrorBound, Newton, NewtonPoint, StronglyConvex, norm};
 use num_complex::Complex;
 
+use super::circulant::{CirculantLess, count};
 use super::complex_line::AddComplexLineGradient;
+use super::curvature_bound::{CurvatureScratch, LocalCurvature};
+use super::sampling_newton::{NewtonScratch, PrimalDual};
 use super::simd::dispatch;
 use super::{Rounding, TvParameters, curvature};
 use crate::difference::Differences;
@@ -58,6 +61,9 @@ pub struct FourierSampling<'a> {
 pub struct FourierSamplingScratch {
     fourier: FourierScratch,
     fluxes: Vec<f64>,
+    circulant: CirculantLess,
+    newton: NewtonScratch,
+    curvature: CurvatureScratch,
 }
 
 impl<'a> FourierSampling<'a> {
@@ -140,6 +146,9 @@ impl StronglyConvex for FourierSampling<'_> {
         FourierSamplingScratch {
             fourier: self.fourier.scratch(),
             fluxes: vec![0.0; self.dim() + 2],
+            circulant: CirculantLess::new(self.weights.len()),
+            newton: NewtonScratch::new(self.weights.len()),
+            curvature: CurvatureScratch::new(self.weights.len()),
         }
     }
 
@@ -174,5 +183,57 @@ impl StronglyConvex for FourierSampling<'_> {
 
     fn fingerprint(&self) -> Option<u64> {
         Some(self.fingerprint)
+    }
+
+    fn newton(&self) -> Option<Newton> {
+        Some(Newton {
+            num_duals: self.dim(),
+            cost: 16.0,
+            looseness: 60.0,
+        })
+    }
+
+    fn newton_step(
+        &self,
+        at: &NewtonPoint<'_>,
+        step: &mut [f64],
+        dual_step: &mut [f64],
+        scratch: &mut FourierSamplingScratch,
+    ) -> f64 {
+        let model = PrimalDual {
+            transform: self.fourier.transform(),
+            weights: &self.weights,
+            parameters: self.parameters,
+        };
+        let FourierSamplingScratch {
+            circulant,
+            newton,
+            fourier,
+            ..
+        } = scratch;
+        model.step(at, step, dual_step, circulant, newton, fourier)
+    }
+
+    fn sharper_bound(
+        &self,
+        at: &NewtonPoint<'_>,
+        scratch: &mut FourierSamplingScratch,
+    ) -> Option<(ErrorBound, f64)> {
+        let model = LocalCurvature {
+            transform: self.fourier.transform(),
+            weights: &self.weights,
+            parameters: self.parameters,
+            strong_convexity: self.curvature.strong_convexity(),
+            gradient_error: self.gradient_rounding(norm(at.x), at.gradient_norm)
+                + f64::MIN_POSITIVE * count(self.dim()),
+        };
+        let FourierSamplingScratch {
+            circulant,
+            curvature,
+            fourier,
+            ..
+        } = scratch;
+        let (bound, cost) = model.bound(at, circulant, curvature, fourier);
+        Some((ErrorBound::new(bound).ok()?, cost))
     }
 }

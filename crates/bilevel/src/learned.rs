@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use dfo_ls::{
-    Accuracy, EvalRecord, Iteration, Jacobian, ObjectiveInterval, Options, Purpose, Report,
-    Termination, drive,
+    Accuracy, AccuracyControl, EvalRecord, Iteration, Jacobian, ObjectiveInterval, Options,
+    Purpose, Report, Termination, WarmStart, drive,
 };
 
 use crate::error::ProblemError;
@@ -144,12 +144,15 @@ impl Learned {
     }
 }
 
-/// Options of the solver that suit learning: the defaults, but learning ends when steps are as small as `$10^{-4}$` of the parameters'
-/// ranges. Beyond that the objective hardly changes.
+/// Options of the solver that suit learning: the defaults, but learning ends when steps are as small as `$10^{-5}$` of the parameters'
+/// ranges, beyond which the objective hardly changes, and reconstructions begin at a combination of earlier ones.
 #[must_use]
 pub fn learning_options() -> Options {
     let mut options = Options::default();
-    options.trust_region.final_radius = 1e-4;
+    options.trust_region.final_radius = 1e-5;
+    if let AccuracyControl::Dynamic(rules) = &mut options.accuracy {
+        rules.warm_start = WarmStart::Extrapolated;
+    }
     options
 }
 

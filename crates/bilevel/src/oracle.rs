@@ -92,11 +92,15 @@ impl<M: LowerLevel> LearningProblem<M> {
         let objective = (self.model)
             .objective(values, pair.grid, &pair.data)
             .map_err(|error| error.to_string())?;
+        let mut scratch = objective.scratch();
         let state = match start {
             Start::Refine(known) => known.states().get(index).cloned(),
-            Start::Near(known) => {
-                (known.states().get(index)).map(|state| State::new(state.point().to_vec()))
-            }
+            Start::Near(known) => known.states().get(index).map(State::near),
+            Start::Blend(shares) => shares
+                .iter()
+                .map(|share| Some((share.weight, share.resume.states().get(index)?)))
+                .collect::<Option<Vec<_>>>()
+                .and_then(|parts| State::blend(&parts)),
             _ => None,
         };
         let mut state = state.unwrap_or_else(|| State::new(self.first_guess(index)));
@@ -105,7 +109,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             ..Solver::default()
         };
         let solved = solver
-            .refine(&objective, stop, &mut state, &mut objective.scratch())
+            .refine(&objective, stop, &mut state, &mut scratch)
             .map_err(|error| error.to_string())?;
         // kept for many points, and seldom gone on with
         state.forget_gradient();
@@ -152,11 +156,17 @@ impl<M: LowerLevel> LearningProblem<M> {
         parts: Vec<Result<Part, String>>,
         residuals: &mut [f64],
     ) -> Result<Evaluated<Reconstructions>, EvalError> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rounded up, positive, and `as` saturates"
+        )]
         let work = parts
             .iter()
             .flatten()
-            .map(|part| part.solved.gradients)
-            .sum();
+            .map(|part| part.solved.work)
+            .sum::<f64>()
+            .ceil() as u64;
         let parts = parts
             .into_iter()
             .collect::<Result<Vec<Part>, String>>()

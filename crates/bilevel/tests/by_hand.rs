@@ -306,7 +306,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 fn after_some_steps(problem: &mut LearningProblem<Ridge>) -> Report {
     let mut engine = problem.engine(learning_options()).expect("valid options");
-    for _ in 0..6 {
+    for _ in 0..8 {
         problem.evaluate(engine.ask());
         engine.tell();
     }
@@ -347,7 +347,7 @@ fn a_product_has_a_flat_direction() {
 fn influences_on_a_zero_objective_are_unknown() {
     let mut problem = problem(Ridge::simple(), Setup::default());
     let mut engine = problem.engine(learning_options()).expect("valid options");
-    for _ in 0..6 {
+    for _ in 0..8 {
         problem.evaluate(engine.ask());
         engine.tell();
     }

@@ -144,8 +144,10 @@ pub struct SolverConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum MethodKind {
-    /// Accelerated gradient descent.
+    /// The fastest that is known for the task.
     #[default]
+    Auto,
+    /// Accelerated gradient descent.
     Fista,
     /// Gradient descent.
     Gd,

@@ -168,6 +168,7 @@ pub fn options(config: &Config) -> dfo_ls::Options {
 /// How reconstructions are computed.
 pub(crate) fn method(config: &Config) -> Method {
     match config.solver.method {
+        MethodKind::Auto => Method::Auto,
         MethodKind::Fista => Method::FISTA,
         MethodKind::Gd => Method::GRADIENT_DESCENT,
     }

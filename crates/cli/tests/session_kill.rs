@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use bilevel::{LearningProblem, Loss, Residuals, Scale, Setup, TvDenoising};
 use bilevel_cli::session::{self, Interrupt, Task};
 use bilevel_cli::store::{Store, StoreError};
+use lowlevel::Method;
 use session_support::*;
 
 /// Tells the worker its directory.
@@ -27,6 +28,7 @@ fn slow() -> Task<TvDenoising> {
             scale: Scale::Sum,
             residuals: Residuals::Pixel,
         },
+        method: Method::FISTA,
         ..Setup::default()
     };
     let pairs = signals(6, 512, 3);

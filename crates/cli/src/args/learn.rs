@@ -136,7 +136,7 @@ pub struct LearnArgs {
     /// At most N different parameters are tried [default: 100; sampling 1000]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub evaluations: Option<u64>,
-    /// How reconstructions are computed [default: fista]
+    /// How reconstructions are computed [default: auto]
     #[arg(long, help_heading = "Solver", value_enum)]
     pub method: Option<MethodKind>,
     /// N iterations for each reconstruction [default: as accurate as the solver asks for]

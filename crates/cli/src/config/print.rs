@@ -195,7 +195,7 @@ impl Config {
         lines.section("solver");
         let comment = "At most so many different parameters are tried.";
         lines.whole(comment, "evaluations", Some(solver.evaluations), "");
-        let comment = "How reconstructions are computed: fista or gd (gradient descent).";
+        let comment = "How reconstructions are computed: auto (the fastest known), fista or gd (gradient descent).";
         lines.word(comment, "method", solver.method);
         let comment = "So many iterations for each reconstruction; not set: as accurate as the solver asks for.";
         lines.whole(comment, "iterations", solver.iterations, "1000");

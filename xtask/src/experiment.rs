@@ -1,4 +1,4 @@
-//! `cargo xtask more-wild`, `cargo xtask learning` and `cargo xtask fetch-kodak`: experiments, which live in `crates/experiments`.
+//! `cargo xtask more-wild`, `cargo xtask learning`, `cargo xtask bench` and `cargo xtask fetch-kodak`: experiments, which live in `crates/experiments`.
 
 use std::env;
 use std::path::Path;

@@ -32,11 +32,12 @@ Commands:
   reproduce    every figure of the paper, with a verdict for every claim; `reproduce --help` lists its options
   more-wild    dfo-ls on the benchmark of Moré and Wild, compared with other solvers; `more-wild --help` lists its options
   learning     parameters of the paper's problems learned, compared with the true optima; `learning --help` lists its options
+  bench        everything about speed, compared with others in the same run; `bench --quick` takes two minutes, `bench --help` lists its options
   fetch-kodak  the 25 photographs of the paper, downloaded and checked; `fetch-kodak --help` lists its options
   help         this text (default)";
 
 /// Run by `crates/experiments`.
-const EXPERIMENTS: [&str; 4] = ["reproduce", "more-wild", "learning", "fetch-kodak"];
+const EXPERIMENTS: [&str; 5] = ["reproduce", "more-wild", "learning", "bench", "fetch-kodak"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Command {
@@ -68,7 +69,7 @@ impl Command {
             "tidy" => Ok(Self::Tidy),
             "doc" => Ok(Self::Doc),
             _ => Err(format!(
-                "no command `{name}`; the commands are test, tidy, doc, reproduce, more-wild, learning, fetch-kodak, help"
+                "no command `{name}`; the commands are test, tidy, doc, reproduce, more-wild, learning, bench, fetch-kodak, help"
             )),
         }
     }
@@ -143,6 +144,7 @@ mod tests {
             "doc",
             "more-wild",
             "learning",
+            "bench",
             "fetch-kodak",
             "help",
         ] {

@@ -2,8 +2,8 @@
 //!
 //! Objectives are sums over images, as in the archived runs. The objective at what was learned is computed again, all but exactly.
 
-mod problems;
-mod reference;
+pub(crate) mod problems;
+pub(crate) mod reference;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -187,7 +187,7 @@ impl Arguments {
 }
 
 /// The objective at `theta`, to within this share.
-fn objective<M: LowerLevel>(
+pub(crate) fn objective<M: LowerLevel>(
     problem: &mut LearningProblem<M>,
     theta: &[f64],
     share: f64,

@@ -1,4 +1,4 @@
-//! The program behind `cargo xtask reproduce`, `fetch-kodak`, `more-wild` and `learning`.
+//! The program behind `cargo xtask reproduce`, `fetch-kodak`, `more-wild`, `learning` and `bench`.
 #![expect(
     clippy::print_stderr,
     reason = "a command-line program talks to its user"
@@ -8,7 +8,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use experiments::{kodak, learning, more_wild, reproduce};
+use experiments::{bench, kodak, learning, more_wild, reproduce};
 
 /// Runs that measure the library.
 #[derive(Debug, Parser)]
@@ -26,6 +26,8 @@ enum Command {
     MoreWild(more_wild::Arguments),
     /// Learns the parameters of the paper's problems, and compares with the true optima.
     Learning(learning::Arguments),
+    /// Measures speed, compares with others, and shows how cost grows.
+    Bench(bench::Arguments),
     /// Downloads the 25 photographs of the paper and checks that they are the right ones.
     FetchKodak(kodak::Arguments),
 }
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Command::Reproduce(arguments) => reproduce::command::run(&arguments, &mut out),
         Command::MoreWild(arguments) => more_wild::run(&arguments, &mut out),
         Command::Learning(arguments) => learning::run(&arguments, &mut out),
+        Command::Bench(arguments) => bench::run(&arguments, &mut out),
         Command::FetchKodak(arguments) => kodak::run(&arguments, &mut out),
     };
     match done {

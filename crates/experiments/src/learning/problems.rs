@@ -28,7 +28,7 @@ fn sum(residuals: Residuals) -> Setup {
 }
 
 /// `$\alpha$` of 1D denoising.
-pub(super) fn one(
+pub(crate) fn one(
     seed: u32,
     start: f64,
     residuals: Residuals,
@@ -48,12 +48,12 @@ pub(super) fn one(
 }
 
 /// `$\alpha$`, `$\nu$` and `$\xi$` of 1D denoising, `$\beta = 10^{-6}$`.
-pub(super) fn three(seed: u32, residuals: Residuals) -> Result<LearningProblem<TvDenoising>> {
+pub(crate) fn three(seed: u32, residuals: Residuals) -> Result<LearningProblem<TvDenoising>> {
     three_with(seed, residuals, TvChoices::default())
 }
 
 /// The same with other choices of what is learned.
-pub(super) fn three_with(
+pub(crate) fn three_with(
     seed: u32,
     residuals: Residuals,
     choices: TvChoices,
@@ -67,7 +67,7 @@ pub(super) fn three_with(
 }
 
 /// 64 sampling weights, `$\beta = 0.1$`.
-pub(super) fn sampling(
+pub(crate) fn sampling(
     seed: u32,
     start: f64,
     residuals: Residuals,
@@ -82,7 +82,7 @@ pub(super) fn sampling(
 }
 
 /// `$\alpha$`, `$\nu$` and `$\xi$` for the centres of 25 photographs with noise 0.1.
-pub(super) fn photographs(
+pub(crate) fn photographs(
     folder: &Path,
     residuals: Residuals,
 ) -> Result<LearningProblem<TvDenoising>> {

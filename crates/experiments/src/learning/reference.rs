@@ -10,9 +10,9 @@ use super::{objective, problems};
 const ONE: f64 = 1.371_488_833_78;
 const THREE: f64 = 2.826_874_151_57;
 const SAMPLING: f64 = 0.478_275_122_260;
-pub(super) const PHOTOGRAPHS: f64 = 3186.193;
+pub(crate) const PHOTOGRAPHS: f64 = 3186.193;
 
-pub(super) fn one(seed: u32) -> Result<f64> {
+pub(crate) fn one(seed: u32) -> Result<f64> {
     if seed == 0 {
         return Ok(ONE);
     }
@@ -21,7 +21,7 @@ pub(super) fn one(seed: u32) -> Result<f64> {
 }
 
 /// `$\xi$` is at its lower bound: the objective grows with it.
-pub(super) fn three(seed: u32) -> Result<f64> {
+pub(crate) fn three(seed: u32) -> Result<f64> {
     if seed == 0 {
         return Ok(THREE);
     }
@@ -44,7 +44,7 @@ pub(super) fn three(seed: u32) -> Result<f64> {
     best_of(starts, 1e-7, 200)
 }
 
-pub(super) fn sampling(seed: u32) -> Result<f64> {
+pub(crate) fn sampling(seed: u32) -> Result<f64> {
     if seed == 0 {
         return Ok(SAMPLING);
     }

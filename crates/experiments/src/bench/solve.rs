@@ -1,0 +1,145 @@
+//! Whole solves to a certified error: our default method, FISTA, and what people use instead. One thread.
+
+use std::io::Write;
+
+use anyhow::Result;
+use imaging::{Denoising, FourierSampling, Grid, LinearOperator, TvParameters};
+use lowlevel::{ErrorBound, Method, Solver, State, Stop, StronglyConvex};
+use serde_json::{Value, json};
+
+use super::clock::try_fastest;
+use super::data::{self, IMAGE, LENGTH, NUM_FREQUENCIES, NUM_LINES, SAMPLING, SIDE};
+use super::kernels::parameters;
+use super::row::Row;
+use super::{Context, count};
+
+const IMAGE_ERROR: f64 = 1e-4;
+const LINE_ERROR: f64 = 1e-6;
+const SAMPLING_ERROR: f64 = 1e-3;
+const ALPHAS: [f64; 3] = [1.0, 0.1, 0.01];
+/// As few as are needed to see the ratio: L-BFGS-B is slow.
+const QUICK_LINES: usize = 2;
+
+const FISTA: &str = "FISTA (ours)";
+const LBFGS: &str = "scipy L-BFGS-B";
+
+pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
+    let num_lines = if context.quick {
+        QUICK_LINES
+    } else {
+        NUM_LINES
+    };
+    let job = json!({
+        "part": "solve",
+        "seconds": context.budget().as_secs_f64(),
+        "side": SIDE,
+        "length": LENGTH,
+        "num_lines": num_lines,
+        "alphas": ALPHAS,
+        "image": parameters(IMAGE),
+        "line": parameters(data::line(0.1)),
+        "sampling": parameters(SAMPLING),
+        "image_error": IMAGE_ERROR,
+        "line_error": LINE_ERROR,
+        "sampling_error": SAMPLING_ERROR,
+    });
+    let peers = context.peers.ask(&job, out)?;
+    let mut rows = image(context, &peers)?;
+    for alpha in ALPHAS {
+        rows.extend(lines(context, alpha, num_lines, &peers)?);
+    }
+    rows.extend(sampling(context, &peers)?);
+    Ok(rows)
+}
+
+fn image(context: &Context, peers: &Value) -> Result<Vec<Row>> {
+    let noisy = data::image(SIDE, 0)?.1;
+    let objective = Denoising::new(Grid::image(SIDE, SIDE), &noisy, IMAGE)?;
+    let [ours, fista] = both(context, &objective, &noisy, IMAGE_ERROR)?.map(|s| 1e3 * s);
+    let peer = |key: &str| peers[key].as_f64().map(|seconds| 1e3 * seconds);
+    Ok(Row::against(
+        &format!("solve, image {SIDE}x{SIDE}, alpha 0.1, to 1e-4"),
+        ours,
+        "ms",
+        &[
+            (FISTA, Some(fista)),
+            (LBFGS, peer("image")),
+            ("scikit-image, default (rough)", peer("chambolle")),
+            ("scikit-image, eps 1e-6", peer("chambolle_accurate")),
+        ],
+    ))
+}
+
+/// Per line.
+fn lines(context: &Context, alpha: f64, num_lines: usize, peers: &Value) -> Result<Vec<Row>> {
+    let signals = (0..NUM_LINES).map(|index| Ok(data::signal(index)?.1));
+    let signals = signals.collect::<Result<Vec<_>>>()?;
+    let parameters: TvParameters = data::line(alpha);
+    let mut totals = [0.0; 2];
+    for noisy in &signals[..num_lines] {
+        let objective = Denoising::new(Grid::line(LENGTH), noisy, parameters)?;
+        for (total, seconds) in totals
+            .iter_mut()
+            .zip(both(context, &objective, noisy, LINE_ERROR)?)
+        {
+            *total += 1e6 * seconds / count(num_lines);
+        }
+    }
+    let scipy = peers[format!("line {alpha:?}")].as_f64();
+    let scipy = scipy.map(|seconds| 1e6 * seconds);
+    Ok(Row::against(
+        &format!("solve, line {LENGTH}, alpha {alpha}, to 1e-6"),
+        totals[0],
+        "us",
+        &[(FISTA, Some(totals[1])), (LBFGS, scipy)],
+    ))
+}
+
+fn sampling(context: &Context, peers: &Value) -> Result<Vec<Row>> {
+    let fourier = data::fourier()?;
+    let measured = data::frequencies(&fourier)?;
+    let mut start = vec![0.0; measured.len()];
+    fourier.apply_adjoint(&measured, &mut start, &mut fourier.scratch());
+    let mut rows = Vec::new();
+    for (name, key, weights) in [
+        ("all frequencies at 0.5", "even", data::even_weights()),
+        ("17 lowest frequencies", "sparse", data::sparse_weights()),
+    ] {
+        let objective = FourierSampling::new(&fourier, &measured, &weights, SAMPLING)?;
+        let [ours, fista] = both(context, &objective, &start, SAMPLING_ERROR)?.map(|s| 1e6 * s);
+        let scipy = peers[key].as_f64().map(|seconds| 1e6 * seconds);
+        rows.extend(Row::against(
+            &format!("solve, Fourier line {NUM_FREQUENCIES}, {name}, to 1e-3"),
+            ours,
+            "us",
+            &[(FISTA, Some(fista)), (LBFGS, scipy)],
+        ));
+    }
+    Ok(rows)
+}
+
+/// Seconds of our default method and of FISTA.
+fn both<O: StronglyConvex>(
+    context: &Context,
+    objective: &O,
+    start: &[f64],
+    error: f64,
+) -> Result<[f64; 2]> {
+    let fista = Solver {
+        method: Method::FISTA,
+        ..Solver::default()
+    };
+    let stop = Stop::accuracy(ErrorBound::new(error)?);
+    let mut state = State::new(start.to_vec());
+    let mut scratch = objective.scratch();
+    let mut seconds = |solver: Solver<'_>| {
+        try_fastest(context.budget() / 4, || {
+            state.restart(|point| point.copy_from_slice(start));
+            let _ = solver
+                .minimize(objective, stop, &mut state, &mut scratch)?
+                .reached()?;
+            Ok::<(), anyhow::Error>(())
+        })
+    };
+    Ok([seconds(Solver::default())?, seconds(fista)?])
+}

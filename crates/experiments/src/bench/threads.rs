@@ -1,0 +1,88 @@
+//! The same work on one thread and on two: how much faster, and the same to the last bit.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use anyhow::{Result, ensure};
+use bilevel::{LearningProblem, Residuals, TvDenoising, learning_options};
+use dfo_ls::{Accuracy, AccuracyControl, drive};
+use imaging::{Denoising, Grid};
+use lowlevel::{ErrorBound, Solver, State, Stop};
+
+use super::clock::try_fastest;
+use super::data::{self, IMAGE, SIDE};
+use super::learn::dead_leaves;
+use super::row::Row;
+use super::{Context, pool};
+
+const NUM_IMAGES: usize = 8;
+/// The first model of three parameters needs four points.
+const NUM_POINTS: u64 = 4;
+
+pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
+    let images = (0..NUM_IMAGES).map(|index| Ok(data::image(SIDE, index)?.1));
+    let images = images.collect::<Result<Vec<_>>>()?;
+    let mut rows = compare(
+        context,
+        &format!("2 threads, {NUM_IMAGES} images {SIDE}x{SIDE} to 1e-2"),
+        || denoise(&images),
+    )?;
+    let mut problem = dead_leaves(SIDE, 1, Residuals::Image)?;
+    rows.extend(compare(
+        context,
+        &format!("2 threads, {NUM_POINTS} points, 1 image {SIDE}x{SIDE} to 1e-2"),
+        || evaluate(&mut problem),
+    )?);
+    Ok(rows)
+}
+
+/// `work` has a result, which must not depend on the number of threads.
+fn compare(
+    context: &Context,
+    name: &str,
+    mut work: impl FnMut() -> Result<Vec<Vec<f64>>> + Send,
+) -> Result<Vec<Row>> {
+    let mut run = |num_threads| -> Result<(f64, Vec<Vec<f64>>)> {
+        let pool = pool(num_threads)?;
+        let answer = pool.install(&mut work)?;
+        let seconds = try_fastest(4 * context.budget(), || pool.install(&mut work).map(|_| ()))?;
+        Ok((1e3 * seconds, answer))
+    };
+    let (one, of_one) = run(1)?;
+    let (two, of_two) = run(2)?;
+    ensure!(
+        bits(&of_one) == bits(&of_two),
+        "{name}: results depend on the number of threads"
+    );
+    let peers = [("1 thread (ours)", Some(one))];
+    Ok(Row::against(name, two, "ms", &peers))
+}
+
+fn bits(results: &[Vec<f64>]) -> Vec<u64> {
+    results.iter().flatten().map(|x| x.to_bits()).collect()
+}
+
+fn denoise(images: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+    let grid = Grid::image(SIDE, SIDE);
+    let objectives = images
+        .iter()
+        .map(|noisy| Denoising::new(grid, noisy, IMAGE))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut states: Vec<State> = images.iter().cloned().map(State::new).collect();
+    let stop = Stop::accuracy(ErrorBound::new(1e-2)?);
+    for solved in Solver::default().minimize_all(&objectives, stop, &mut states) {
+        let _ = solved?.reached()?;
+    }
+    Ok(states.into_iter().map(State::into_point).collect())
+}
+
+/// The points of the first model are evaluated at once.
+fn evaluate(problem: &mut LearningProblem<TvDenoising>) -> Result<Vec<Vec<f64>>> {
+    let mut options = learning_options();
+    options.accuracy = AccuracyControl::Fixed(Accuracy::new(1e-2)?);
+    options.budget.max_points = Some(NUM_POINTS);
+    let mut engine = problem.engine(options)?;
+    drive(&mut engine, problem, |_| ControlFlow::Continue(()));
+    let report = engine.into_report();
+    Ok(vec![report.theta, report.residuals])
+}

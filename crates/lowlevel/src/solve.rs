@@ -149,7 +149,16 @@ impl<'a> Solver<'a> {
             Stop::Iterations(iterations) => fixed(walk, iterations, observer),
             Stop::Accuracy {
                 target,
-                certificate: Certificate::Gradient,
+                certificate: Certificate::Centre,
+                max_iterations,
+            } if walk.has_centre() => {
+                let mut walk = walk;
+                walk.aim_at_centre();
+                until_certified(walk, target, max_iterations, observer)
+            }
+            Stop::Accuracy {
+                target,
+                certificate: Certificate::Gradient | Certificate::Centre,
                 max_iterations,
             } => match walk.newton {
                 None => until_certified(walk, target, max_iterations, observer),
@@ -225,7 +234,9 @@ fn until_certified<O: StronglyConvex>(
             }
         }
     };
-    Ok(solved(&walk, walk.error(), outcome))
+    let error = walk.error();
+    walk.move_to_centre();
+    Ok(solved(&walk, error, outcome))
 }
 
 /// Makes Newton steps until the gradient, or a sharper bound of the objective, certifies `target`, or until they no longer help.

@@ -37,6 +37,7 @@ pub(crate) struct Walk<'a, O: StronglyConvex> {
     pub(crate) sharper: Option<ErrorBound>,
     /// What certifies `state.point`: `$\|\nabla\Phi\|$` there, or over a set the `$\|G\|$` that led there.
     pub(crate) measured: Option<f64>,
+    aims_at_centre: bool,
     /// Norm of the last gradient, over a set.
     set_gradient_norm: f64,
 }
@@ -109,6 +110,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             search: Search::new(),
             sharper: None,
             measured: None,
+            aims_at_centre: false,
             set_gradient_norm: 0.0,
         };
         if whole {
@@ -202,6 +204,34 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
         self.bound.bound(measured, rounding, self.state.point.len())
     }
 
+    /// Whether the gradient places the minimiser in a ball.
+    pub(crate) const fn has_centre(&self) -> bool {
+        matches!(self.domain, Domain::Whole) && self.newton.is_none()
+    }
+
+    /// Certifies the centre of that ball from now on.
+    pub(crate) fn aim_at_centre(&mut self) {
+        self.bound = GradientBound::centre(self.curvature);
+        self.aims_at_centre = true;
+    }
+
+    /// Moves there, if that was the aim.
+    pub(crate) fn move_to_centre(&mut self) {
+        if !self.aims_at_centre {
+            return;
+        }
+        let (mu, l) = (
+            self.curvature.strong_convexity(),
+            self.curvature.lipschitz(),
+        );
+        let shift = 0.5 * (mu.recip() + l.recip());
+        let state = &mut *self.state;
+        for (point, gradient) in state.point.iter_mut().zip(&state.gradient) {
+            *point -= shift * gradient;
+        }
+        state.layout = Layout::Start;
+    }
+
     /// No larger measurement can certify `target`.
     pub(crate) fn threshold(&self, target: ErrorBound) -> f64 {
         self.bound.threshold(target)
@@ -211,6 +241,11 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
     pub(crate) fn rounding(&self, measured: f64) -> f64 {
         let point_norm = norm(&self.state.point);
         match self.domain {
+            Domain::Whole if self.aims_at_centre => {
+                let mu = self.curvature.strong_convexity();
+                self.objective.gradient_rounding(point_norm, measured)
+                    + 8.0 * UNIT_ROUNDOFF * (mu * point_norm + measured)
+            }
             Domain::Whole => self.objective.gradient_rounding(point_norm, measured),
             Domain::Between { .. } | Domain::Convex(_) => {
                 let z_norm = point_norm + self.step * measured;

@@ -68,6 +68,7 @@ struct Readme;
 
 mod error;
 mod families;
+mod kept;
 mod learned;
 mod loss;
 mod lower;
@@ -79,10 +80,10 @@ mod score;
 
 pub use error::{ModelFailure, ProblemError, ReconstructionError};
 pub use families::{Choice, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting};
+pub use kept::{Keep, Reconstructions};
 pub use learned::{Bound, FlatDirection, Learned, LearnedParameter, Work, learning_options};
 pub use loss::{Loss, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, reconstruct};
-pub use oracle::Reconstructions;
 pub use parameter::{Map, Parameter};
 pub use penalty::{ConditionNumber, Penalty, Place, RootL1};
 pub use problem::{Effort, FirstGuess, LearningProblem, Pair, Setup};

@@ -100,40 +100,43 @@ impl Layout {
         ErrorBound::new(share).unwrap_or(ErrorBound::UNKNOWN)
     }
 
-    /// Writes the residuals of all images, and says how far they may be from those of exact reconstructions.
+    /// How many residuals of one image.
+    pub(crate) fn len_of(&self, image: usize) -> usize {
+        if self.per_pixel {
+            self.lengths[image]
+        } else {
+            1
+        }
+    }
+
+    /// Writes the residuals of one image, and says how far they may be from those of the exact reconstruction.
     ///
     /// Per image that is `$\bigl|\|\tilde x_i - x_i\| - \|\hat x_i - x_i\|\bigr| \le \|\tilde x_i - \hat x_i\|$`, and per pixel the
     /// same without the first step, plus rounding.
-    pub(crate) fn write<'a>(
+    pub(crate) fn write(
         &self,
-        images: impl Iterator<Item = (&'a [f64], &'a [f64], ErrorBound)>,
-        mut residuals: &mut [f64],
+        x: &[f64],
+        truth: &[f64],
+        error: ErrorBound,
+        residuals: &mut [f64],
     ) -> Accuracy {
-        let mut parts = Vec::with_capacity(self.lengths.len());
-        for (x, truth, error) in images {
-            let take = if self.per_pixel { x.len() } else { 1 };
-            let (own, rest) = residuals.split_at_mut(take);
-            residuals = rest;
-            let mut square = 0.0;
-            for (x, truth) in x.iter().zip(truth) {
-                square += (x - truth) * (x - truth);
-            }
-            let distance = square.sqrt();
-            if self.per_pixel {
-                for ((r, x), truth) in own.iter_mut().zip(x).zip(truth) {
-                    *r = self.factor * (x - truth);
-                }
-            } else {
-                own[0] = self.factor * distance;
-            }
-            #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
-            let operations = if self.per_pixel { 0.0 } else { x.len() as f64 } + 8.0;
-            let rounding = operations * f64::EPSILON * distance;
-            let accuracy = Accuracy::new(self.factor * (error.value() + rounding));
-            // a bound is never negative or NaN; if it were, nothing would be known
-            parts.push(accuracy.unwrap_or(Accuracy::ANY));
+        let mut square = 0.0;
+        for (x, truth) in x.iter().zip(truth) {
+            square += (x - truth) * (x - truth);
         }
-        Accuracy::of_parts(parts)
+        let distance = square.sqrt();
+        if self.per_pixel {
+            for ((r, x), truth) in residuals.iter_mut().zip(x).zip(truth) {
+                *r = self.factor * (x - truth);
+            }
+        } else {
+            residuals[0] = self.factor * distance;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
+        let operations = if self.per_pixel { 0.0 } else { x.len() as f64 } + 8.0;
+        let rounding = operations * f64::EPSILON * distance;
+        // a bound is never negative or NaN; if it were, nothing would be known
+        Accuracy::new(self.factor * (error.value() + rounding)).unwrap_or(Accuracy::ANY)
     }
 
     /// The mean square of the differences, from the part of the objective that they make.
@@ -166,9 +169,9 @@ mod tests {
             let truth = [0.5; 12];
             let images = (x.iter().zip(0..)).map(|(x, i)| {
                 let error = layout.share(target, i);
-                (&x[..], &truth[..x.len()], error)
+                layout.write(x, &truth[..x.len()], error, &mut [0.0])
             });
-            assert!(layout.write(images, &mut [0.0; 3]) <= target);
+            assert!(Accuracy::of_parts(images) <= target);
         }
         let any = layout(Scale::Mean, Residuals::Pixel).share(Accuracy::ANY, 0);
         assert_eq!(any, ErrorBound::UNKNOWN);
@@ -188,10 +191,10 @@ mod tests {
             );
             let exact = ErrorBound::new(0.0).expect("not negative");
             let images = [
-                (&[0.1, 0.7][..], &[0.3, 0.2][..], exact),
-                (&[0.1], &[0.1], exact),
+                layout.write(&[0.1, 0.7], &[0.3, 0.2], exact, &mut [0.0; 2]),
+                layout.write(&[0.1], &[0.1], exact, &mut [0.0]),
             ];
-            let achieved = layout.write(images.into_iter(), &mut [0.0; 3]);
+            let achieved = Accuracy::of_parts(images);
             assert!(achieved > Accuracy::EXACT && achieved.value() < 1e-14);
         }
     }

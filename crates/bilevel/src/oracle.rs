@@ -1,69 +1,26 @@
 //! Requested accuracy of residuals down to an error bound for each image, and reconstructions with their bounds back up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use dfo_ls::{Accuracy, EvalError, Evaluated, Job, ObjectiveInterval, ResidualOracle, Start};
-use lowlevel::{Solved, Solver, State, Stop, StronglyConvex};
+use lowlevel::{Kept, Solver, State, Stop, StronglyConvex};
 
+use crate::kept::{Keep, Reconstructions};
 use crate::lower::LowerLevel;
 use crate::penalty::Place;
 use crate::problem::{FirstGuess, LearningProblem};
-
-/// The reconstructions of all images at one point: where refinement goes on, and where a nearby point begins.
-///
-/// They are large and never change. With the feature `serde` only their number is saved with the state of a solver: save the states
-/// apart, once, and [attach](Self::attach) them when the state has been loaded.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(from = "u64", into = "u64"))]
-pub struct Reconstructions {
-    number: u64,
-    states: Arc<Vec<State>>,
-}
-
-impl Reconstructions {
-    /// The number of the evaluation that made them.
-    #[must_use]
-    pub const fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// One for each pair; none if they were loaded and not attached yet.
-    #[must_use]
-    pub fn states(&self) -> &[State] {
-        &self.states
-    }
-
-    /// Gives loaded reconstructions back their states.
-    pub fn attach(&mut self, states: Arc<Vec<State>>) {
-        self.states = states;
-    }
-}
-
-impl From<u64> for Reconstructions {
-    /// Without states.
-    fn from(number: u64) -> Self {
-        Self {
-            number,
-            states: Arc::default(),
-        }
-    }
-}
-
-impl From<Reconstructions> for u64 {
-    fn from(reconstructions: Reconstructions) -> Self {
-        reconstructions.number
-    }
-}
 
 /// Reconstructions that are made for information only give up after so many iterations.
 const MAX_ITERATIONS: u64 = 20_000;
 
 /// One reconstruction of one pair.
 struct Part {
-    state: State,
-    solved: Solved,
+    kept: Kept,
+    /// Its own entries of the residual vector,
+    residuals: Vec<f64>,
+    /// and how far they may be from those of the exact reconstruction.
+    accuracy: Accuracy,
+    work: f64,
     condition_number: f64,
 }
 
@@ -94,13 +51,13 @@ impl<M: LowerLevel> LearningProblem<M> {
             .map_err(|error| error.to_string())?;
         let mut scratch = objective.scratch();
         let state = match start {
-            Start::Refine(known) => known.states().get(index).cloned(),
-            Start::Near(known) => known.states().get(index).map(State::near),
+            Start::Refine(known) => known.kept().get(index).map(Kept::resume),
+            Start::Near(known) => known.kept().get(index).map(Kept::near),
             Start::Blend(shares) => shares
                 .iter()
-                .map(|share| Some((share.weight, share.resume.states().get(index)?)))
+                .map(|share| Some((share.weight, share.resume.kept().get(index)?)))
                 .collect::<Option<Vec<_>>>()
-                .and_then(|parts| State::blend(&parts)),
+                .and_then(|parts| Kept::blend(&parts)),
             _ => None,
         };
         let mut state = state.unwrap_or_else(|| State::new(self.first_guess(index)));
@@ -111,11 +68,18 @@ impl<M: LowerLevel> LearningProblem<M> {
         let solved = solver
             .refine(&objective, stop, &mut state, &mut scratch)
             .map_err(|error| error.to_string())?;
-        // kept for many points, and seldom gone on with
-        state.forget_gradient();
+        // residuals are those of the point that was certified, whatever is kept of it
+        let mut residuals = vec![0.0; self.layout.len_of(index)];
+        let accuracy =
+            (self.layout).write(state.point(), &pair.truth, solved.error, &mut residuals);
         Ok(Part {
-            state,
-            solved,
+            kept: match self.keep {
+                Keep::Rounded => Kept::rounded(state),
+                Keep::Auto | Keep::Whole => Kept::whole(state),
+            },
+            residuals,
+            accuracy,
+            work: solved.work,
             condition_number: objective.curvature().condition_number(),
         })
     }
@@ -164,18 +128,20 @@ impl<M: LowerLevel> LearningProblem<M> {
         let work = parts
             .iter()
             .flatten()
-            .map(|part| part.solved.work)
+            .map(|part| part.work)
             .sum::<f64>()
             .ceil() as u64;
         let parts = parts
             .into_iter()
             .collect::<Result<Vec<Part>, String>>()
             .map_err(|reason| EvalError::Reject { reason, work })?;
-        let images = parts
-            .iter()
-            .zip(&self.pairs)
-            .map(|(part, pair)| (part.state.point(), &pair.truth[..], part.solved.error));
-        let achieved = self.layout.write(images, residuals);
+        let mut rest = &mut *residuals;
+        for part in &parts {
+            let (own, others) = rest.split_at_mut(part.residuals.len());
+            own.copy_from_slice(&part.residuals);
+            rest = others;
+        }
+        let achieved = Accuracy::of_parts(parts.iter().map(|part| part.accuracy));
         let at = Place {
             theta,
             values: &self.values(theta),
@@ -183,16 +149,13 @@ impl<M: LowerLevel> LearningProblem<M> {
                 .map(|p| p.condition_number)
                 .fold(0.0, f64::max),
         };
-        self.penalty_terms(&at, &mut residuals[self.layout.len()..])
+        self.penalty_terms(&at, rest)
             .map_err(|reason| EvalError::Reject { reason, work })?;
-        let states: Vec<State> = parts.into_iter().map(|part| part.state).collect();
+        let kept = parts.into_iter().map(|part| part.kept).collect();
         Ok(Evaluated {
             achieved,
             work,
-            resume: Reconstructions {
-                number,
-                states: Arc::new(states),
-            },
+            resume: Reconstructions::new(number, kept),
         })
     }
 }

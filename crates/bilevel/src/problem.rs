@@ -8,6 +8,7 @@ use imaging::Grid;
 use lowlevel::{Method, Stop, StronglyConvex};
 
 use crate::error::ProblemError;
+use crate::kept::Keep;
 use crate::loss::{Layout, Loss};
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -39,6 +40,8 @@ pub struct Setup {
     pub effort: Effort,
     /// and where the very first one begins; later ones begin at an earlier one.
     pub first_guess: FirstGuess,
+    /// What is kept of them until then.
+    pub keep: Keep,
     /// Pairs that are not learned from, to judge what was learned.
     pub validation: Vec<Pair>,
 }
@@ -84,6 +87,7 @@ impl fmt::Debug for Setup {
             .field("method", &self.method)
             .field("effort", &self.effort)
             .field("first_guess", &self.first_guess)
+            .field("keep", &self.keep)
             .field("num_validation", &self.validation.len())
             .finish()
     }
@@ -97,6 +101,8 @@ pub struct LearningProblem<M> {
     pub(crate) setup: Setup,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) layout: Layout,
+    /// Not `Auto`.
+    pub(crate) keep: Keep,
     num_terms: usize,
     /// The number of the next evaluation.
     pub(crate) next_number: u64,
@@ -124,7 +130,8 @@ impl<M: LowerLevel> LearningProblem<M> {
             check_pair(&model, &start, index, pair)
                 .map_err(|source| ProblemError::Validation(Box::new(source)))?;
         }
-        let lengths = pairs.iter().map(|pair| pair.truth.len()).collect();
+        let lengths: Vec<usize> = pairs.iter().map(|pair| pair.truth.len()).collect();
+        let keep = (setup.keep).resolve(lengths.iter().sum(), parameters.len());
         let layout = Layout::new(setup.loss, lengths, parameters.len());
         let num_terms = setup.penalties.iter().map(|p| p.num_terms()).sum();
         Ok(Self {
@@ -133,6 +140,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             setup,
             parameters,
             layout,
+            keep,
             num_terms,
             next_number: 0,
         })

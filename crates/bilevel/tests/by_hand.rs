@@ -234,12 +234,12 @@ fn reconstructions_have_numbers_of_their_own() {
     by_number.dedup_by(|a, b| a.number() == b.number());
     assert!(by_number.len() > 2, "the start and one in each direction");
     for pair in by_number.windows(2) {
-        assert_ne!(pair[0].states(), pair[1].states());
+        assert_ne!(pair[0].kept(), pair[1].kept());
     }
     let known = by_number[0];
     let mut loaded = Reconstructions::from(u64::from(known.clone()));
-    assert!(loaded.states().is_empty());
-    loaded.attach(Arc::new(known.states().to_vec()));
+    assert!(loaded.kept().is_empty());
+    loaded.attach(Arc::new(known.kept().to_vec()));
     assert_eq!(&loaded, known);
 }
 
@@ -306,7 +306,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 fn after_some_steps(problem: &mut LearningProblem<Ridge>) -> Report {
     let mut engine = problem.engine(learning_options()).expect("valid options");
-    for _ in 0..8 {
+    for _ in 0..14 {
         problem.evaluate(engine.ask());
         engine.tell();
     }
@@ -347,7 +347,7 @@ fn a_product_has_a_flat_direction() {
 fn influences_on_a_zero_objective_are_unknown() {
     let mut problem = problem(Ridge::simple(), Setup::default());
     let mut engine = problem.engine(learning_options()).expect("valid options");
-    for _ in 0..8 {
+    for _ in 0..6 {
         problem.evaluate(engine.ask());
         engine.tell();
     }

@@ -4,8 +4,8 @@ mod evaluate;
 mod families;
 
 use bilevel::{
-    ConditionNumber, Effort, LearningProblem, Loss, LowerLevel, Map, Pair, Penalty, Residuals,
-    RootL1, Scale, Setup,
+    ConditionNumber, Effort, Keep, LearningProblem, Loss, LowerLevel, Map, Pair, Penalty,
+    Residuals, RootL1, Scale, Setup,
 };
 use dfo_ls::{Options, Report, ResidualOracle};
 use evaluate::evaluate;
@@ -138,12 +138,15 @@ fn residuals_and_scale_are_only_a_matter_of_form() {
 }
 
 /// Refining goes on where the point stands: the same answer for less work than from the beginning.
-struct Refine;
+struct Refine(Keep);
 
 impl Visitor for Refine {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
-        let mut problem =
-            LearningProblem::new(model, pairs, Setup::default()).expect("a valid problem");
+        let setup = Setup {
+            keep: self.0,
+            ..Setup::default()
+        };
+        let mut problem = LearningProblem::new(model, pairs, setup).expect("a valid problem");
         let mut options = Options::default();
         options.target = Some(0.0); // never reached: sharpen forever
         let mut engine = problem.engine(options).expect("valid options");
@@ -173,7 +176,8 @@ impl Visitor for Refine {
 
 #[test]
 fn refining_never_loosens() {
-    for_each_family(&Refine);
+    for_each_family(&Refine(Keep::Whole));
+    for_each_family(&Refine(Keep::Rounded));
 }
 
 /// The same numbers on one thread and on several, to the last bit.

@@ -132,7 +132,7 @@ fn work(
         (false, true) => Style::Quiet,
         (false, false) => Style::People,
     });
-    let setup = task::setup(config, &validation.pairs);
+    let setup = task::setup(config, validation.pairs);
     let pairs = training.pairs;
     let outcome = {
         let mut watch = |moment: &session::Moment<'_>| {

@@ -127,7 +127,7 @@ pub fn load(config: &Config) -> Result<Task, CliError> {
 
 /// How to learn, beside the options of the solver.
 #[must_use]
-pub fn setup(config: &Config, validation: &[Pair]) -> Setup {
+pub fn setup(config: &Config, validation: Vec<Pair>) -> Setup {
     let mut setup = Setup::default();
     let objective = &config.objective;
     setup.loss.scale = objective.scale;
@@ -152,7 +152,7 @@ pub fn setup(config: &Config, validation: &[Pair]) -> Setup {
             max_iterations: config.solver.max_iterations,
         },
     };
-    setup.validation = validation.to_vec();
+    setup.validation = validation;
     setup
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bilevel::{
-    Effort, FirstGuess, Learned, LearningProblem, Loss, LowerLevel, Residuals, RootL1, Scale,
+    Effort, FirstGuess, Keep, Learned, LearningProblem, Loss, LowerLevel, Residuals, RootL1, Scale,
     Setup, TvDenoising,
 };
 use bilevel_cli::session::{Moment, Outcome, SessionError, Task};
@@ -80,6 +80,27 @@ fn fixed_iterations_and_gradient_descent() {
         ..loss(Residuals::Image, Scale::Sum)
     };
     check("gradient descent", || denoise(capped()), points(40));
+}
+
+/// As large problems are kept.
+#[test]
+fn rounded_reconstructions() {
+    let rounded = |residuals| Setup {
+        keep: Keep::Rounded,
+        ..loss(residuals, Scale::Mean)
+    };
+    for residuals in [Residuals::Image, Residuals::Pixel] {
+        let mut options = points(40);
+        let mut dynamic = Dynamic::default();
+        dynamic.warm_start = WarmStart::Extrapolated;
+        options.accuracy = AccuracyControl::Dynamic(dynamic);
+        check("rounded", || denoise(rounded(residuals)), options);
+    }
+    check(
+        "rounded sampling",
+        || sampling(rounded(Residuals::Auto)),
+        points(40),
+    );
 }
 
 #[test]

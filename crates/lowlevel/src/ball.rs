@@ -101,7 +101,7 @@ impl Guard {
     pub(crate) fn observe(&mut self, curvature: Curvature, norm: f64) -> Change {
         self.made += 1;
         let root = curvature.condition_number().sqrt();
-        if !(root >= MIN_ROOT && root <= MAX_ROOT) {
+        if !(MIN_ROOT..=MAX_ROOT).contains(&root) {
             return Change::None;
         }
         let rate = ((root + 1.0) / (root - 1.0)).ln();

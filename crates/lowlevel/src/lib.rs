@@ -32,9 +32,10 @@
 //! # What is where
 //!
 //! - The function: [`StronglyConvex`], its [`Curvature`] `$(\mu, L)$`, [`FnObjective`] for closures.
-//! - How to minimise: [`Solver`] with a [`Method`] (gradient descent or FISTA) and a [`Domain`].
+//! - How to minimise: [`Solver`] with a [`Method`] (by default the fastest known for the function) and a [`Domain`].
 //! - When to stop: [`Stop`], a target [`ErrorBound`] with its [`Certificate`], or a number of iterations.
-//! - Where it stands: [`State`] is warm start, memory, answer and resume token in one.
+//! - Where it stands: [`State`] is warm start, memory, answer and resume token in one. What is [`Kept`] of many states is all of
+//!   each, or a start in a fourth of the memory.
 //! - What came out: [`Solved`], with the [`Outcome`]. Missing the target is not an error but said; [`Solved::reached`] makes it
 //!   one.
 //!
@@ -47,20 +48,22 @@
 //!
 //! # Conventions
 //!
-//! Errors are Euclidean distances, never squared. Iterations and gradients are counted apart: FISTA evaluates one gradient
+//! Errors are Euclidean distances, never squared. Iterations, gradients and all work in gradients ([`Solved::work`]) are counted apart: FISTA evaluates one gradient
 //! per iteration, or two the way the paper's experiments did ([`Certify`]). Over the whole space one more certifies the start.
 //! Where the error bounds come from is derived in [`certificate`]. The methods are those of M. J. Ehrhardt and L. Roberts,
 //! *Inexact derivative-free optimization for bilevel learning*, J. Math. Imaging Vis. 63 (2021).
 //!
 //! # Features
 //!
-//! `rayon` (default): [`Solver::minimize_all`] uses several threads. `serde`: a [`State`] can be saved and loaded, bit for bit.
+//! `rayon` (default): [`Solver::minimize_all`] uses several threads. `serde`: a [`State`] can be saved and loaded, bit for
+//! bit, and so can what is [`Kept`].
 
 mod ball;
 mod batch;
 pub mod certificate;
 mod domain;
 mod error;
+mod kept;
 mod method;
 mod newton;
 mod norm;
@@ -76,6 +79,7 @@ mod walk;
 pub use certificate::{Certificate, ErrorBound, rate_bound};
 pub use domain::Domain;
 pub use error::{CurvatureError, InvalidErrorBound, SolveError, Unreached};
+pub use kept::{Kept, Rounded};
 pub use method::{Certify, Method, Step};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, Newton, NewtonPoint, StronglyConvex, Update};

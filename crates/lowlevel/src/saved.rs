@@ -1,42 +1,44 @@
-//! What is saved of a [`State`]: its vectors as bytes, eight to a number and the lowest first, so that megabytes are copied and
-//! not formatted.
+//! What is saved of a [`State`], whole or [`Rounded`]: its vectors as bytes, eight or four to a number and the lowest first, so that
+//! megabytes are copied and not formatted.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ball::Guard;
+use crate::kept::Rounded;
 use crate::method::{Method, Momentum};
 use crate::state::{Layout, Owner, State, Workspace};
 
 /// A state in a file.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Saved {
-    point: Numbers,
-    companion: Numbers,
-    gradient: Numbers,
+    point: Numbers<f64, 8>,
+    companion: Numbers<f64, 8>,
+    gradient: Numbers<f64, 8>,
     momentum: Momentum,
     guard: Guard,
     method: Method,
     owner: Option<Owner>,
     layout: Layout,
-    dual: Numbers,
+    dual: Numbers<f64, 8>,
 }
 
 /// The same on its way there, which copies no vector as a whole.
 #[derive(Serialize)]
 #[serde(rename = "Saved")]
 struct Saving<'a> {
-    point: Bytes<'a>,
-    companion: Bytes<'a>,
-    gradient: Bytes<'a>,
+    point: Bytes<'a, f64, 8>,
+    companion: Bytes<'a, f64, 8>,
+    gradient: Bytes<'a, f64, 8>,
     momentum: Momentum,
     guard: Guard,
     method: Method,
     owner: Option<Owner>,
     layout: Layout,
-    dual: Bytes<'a>,
+    dual: Bytes<'a, f64, 8>,
 }
 
 impl Serialize for State {
@@ -96,15 +98,78 @@ impl TryFrom<Saved> for State {
     }
 }
 
-/// Numbers to be written as bytes.
-struct Bytes<'a>(&'a [f64]);
+/// What is kept of a rounded state, in a file.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SavedRounded {
+    point: Numbers<f32, 4>,
+    dual: Numbers<f32, 4>,
+}
 
-impl Serialize for Bytes<'_> {
+/// The same on its way there.
+#[derive(Serialize)]
+#[serde(rename = "SavedRounded")]
+struct SavingRounded<'a> {
+    point: Bytes<'a, f32, 4>,
+    dual: Bytes<'a, f32, 4>,
+}
+
+impl Serialize for Rounded {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = vec![0; 8 * self.0.len()];
-        let (words, _) = bytes.as_chunks_mut::<8>();
+        SavingRounded {
+            point: Bytes(&self.point),
+            dual: Bytes(&self.dual),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl TryFrom<SavedRounded> for Rounded {
+    type Error = &'static str;
+
+    fn try_from(saved: SavedRounded) -> Result<Self, &'static str> {
+        let (point, dual) = (saved.point.0, saved.dual.0);
+        if !point.iter().chain(&dual).all(|x| x.is_finite()) {
+            return Err("a number of a rounded state is not finite");
+        }
+        Ok(Self { point, dual })
+    }
+}
+
+/// A number of `SIZE` bytes.
+trait Number<const SIZE: usize>: Copy {
+    fn into_bytes(self) -> [u8; SIZE];
+    fn from_bytes(bytes: [u8; SIZE]) -> Self;
+}
+
+impl Number<8> for f64 {
+    fn into_bytes(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+
+    fn from_bytes(bytes: [u8; 8]) -> Self {
+        Self::from_le_bytes(bytes)
+    }
+}
+
+impl Number<4> for f32 {
+    fn into_bytes(self) -> [u8; 4] {
+        self.to_le_bytes()
+    }
+
+    fn from_bytes(bytes: [u8; 4]) -> Self {
+        Self::from_le_bytes(bytes)
+    }
+}
+
+/// Numbers to be written as bytes.
+struct Bytes<'a, T, const SIZE: usize>(&'a [T]);
+
+impl<T: Number<SIZE>, const SIZE: usize> Serialize for Bytes<'_, T, SIZE> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = vec![0; SIZE * self.0.len()];
+        let (words, _) = bytes.as_chunks_mut::<SIZE>();
         for (word, x) in words.iter_mut().zip(self.0) {
-            *word = x.to_le_bytes();
+            *word = x.into_bytes();
         }
         serializer.serialize_bytes(&bytes)
     }
@@ -112,35 +177,33 @@ impl Serialize for Bytes<'_> {
 
 /// Numbers that were bytes.
 #[derive(Debug)]
-struct Numbers(Vec<f64>);
+struct Numbers<T, const SIZE: usize>(Vec<T>);
 
-impl<'de> Deserialize<'de> for Numbers {
+impl<'de, T: Number<SIZE>, const SIZE: usize> Deserialize<'de> for Numbers<T, SIZE> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(BytesVisitor)
+        deserializer.deserialize_bytes(BytesVisitor(PhantomData))
     }
 }
 
-struct BytesVisitor;
+struct BytesVisitor<T, const SIZE: usize>(PhantomData<T>);
 
-impl<'de> Visitor<'de> for BytesVisitor {
-    type Value = Numbers;
+impl<'de, T: Number<SIZE>, const SIZE: usize> Visitor<'de> for BytesVisitor<T, SIZE> {
+    type Value = Numbers<T, SIZE>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("bytes, eight to a number")
+        write!(f, "bytes, {SIZE} to a number")
     }
 
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Numbers, E> {
-        let (numbers, rest) = bytes.as_chunks::<8>();
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        let (numbers, rest) = bytes.as_chunks::<SIZE>();
         if !rest.is_empty() {
             return Err(E::invalid_length(bytes.len(), &self));
         }
-        Ok(Numbers(
-            numbers.iter().map(|x| f64::from_le_bytes(*x)).collect(),
-        ))
+        Ok(Numbers(numbers.iter().map(|x| T::from_bytes(*x)).collect()))
     }
 
     /// Formats without bytes write a sequence.
-    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Numbers, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
         let mut bytes = Vec::new();
         while let Some(byte) = entries.next_element::<u8>()? {
             bytes.push(byte);
@@ -153,7 +216,7 @@ impl<'de> Visitor<'de> for BytesVisitor {
 mod tests {
     use super::*;
     use crate::testing::NesterovQuadratic;
-    use crate::{ErrorBound, Solver, Stop};
+    use crate::{ErrorBound, Kept, Solver, Stop};
 
     /// Loaded, a solve goes on as if it had not stopped.
     #[test]
@@ -206,5 +269,25 @@ mod tests {
         assert!(serde_json::from_str::<State>(&cut).is_err());
         let odd = text.replacen("0,0,0,0,0,0,240,63,", "0,", 1);
         assert!(serde_json::from_str::<State>(&odd).is_err());
+    }
+
+    #[test]
+    fn what_is_kept_is_saved() {
+        let mut state = State::new(vec![0.1, -2.5]);
+        state.dual = vec![0.3];
+        for kept in [Kept::whole(state.clone()), Kept::rounded(state)] {
+            let text = serde_json::to_string(&kept).unwrap();
+            assert_eq!(serde_json::from_str::<Kept>(&text).unwrap(), kept);
+        }
+        for point in [vec![f32::INFINITY], vec![0.0, f32::NAN]] {
+            let dual = Vec::new();
+            let text = serde_json::to_string(&Rounded { point, dual }).unwrap();
+            assert!(serde_json::from_str::<Rounded>(&text).is_err());
+        }
+        let odd = r#"{"point":[0,0,128,63,0],"dual":[]}"#;
+        assert!(serde_json::from_str::<Rounded>(odd).is_err());
+        let even = r#"{"point":[0,0,128,63],"dual":[]}"#;
+        let one = serde_json::from_str::<Rounded>(even).unwrap();
+        assert_eq!(one.point, [1.0]);
     }
 }

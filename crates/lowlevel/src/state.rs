@@ -1,6 +1,7 @@
 //! Where a solve stands: warm start, workspace, answer and resume token in one value.
 
 use crate::ball::Guard;
+use crate::kept::{Numbers, Vectors, blend};
 use crate::method::{Method, Momentum};
 use crate::objective::{Curvature, Newton, StronglyConvex};
 
@@ -8,7 +9,8 @@ use crate::objective::{Curvature, Newton, StronglyConvex};
 ///
 /// On entry it holds the start, on exit the answer. It also holds all memory that an iteration needs, so that a solve
 /// allocates nothing, and all that is needed to go on later as if the solve had not stopped
-/// ([`Solver::refine`](crate::Solver::refine)). Clone it to keep it: states share nothing.
+/// ([`Solver::refine`](crate::Solver::refine)). Clone it to keep it, states share nothing; or keep less of it, as a
+/// [`Kept`](crate::Kept).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "crate::saved::Saved"))]
@@ -122,24 +124,18 @@ impl State {
     /// ```
     #[must_use]
     pub fn blend(parts: &[(f64, &Self)]) -> Option<Self> {
-        let (_, first) = parts.first()?;
-        let combined = |of: fn(&Self) -> &[f64]| {
-            let mut sum = vec![0.0; of(first).len()];
-            for (weight, state) in parts {
-                let values = of(state);
-                if values.len() != sum.len() {
-                    return None;
-                }
-                for (sum, value) in sum.iter_mut().zip(values) {
-                    *sum += weight * value;
-                }
-            }
-            Some(sum)
-        };
-        Some(Self {
-            dual: combined(|state| &state.dual).unwrap_or_default(),
-            ..Self::new(combined(|state| &state.point)?)
-        })
+        let parts: Vec<(f64, Vectors<'_>)> = (parts.iter())
+            .map(|(weight, state)| (*weight, state.vectors()))
+            .collect();
+        blend(&parts)
+    }
+
+    /// What another solve can begin from.
+    pub(crate) fn vectors(&self) -> Vectors<'_> {
+        Vectors {
+            point: Numbers::Double(&self.point),
+            dual: Numbers::Double(&self.dual),
+        }
     }
 
     /// The answer of the last solve, or the start of the next.
@@ -158,6 +154,7 @@ impl State {
     /// Frees a third of the memory. Going on later costs one more gradient, and makes the same iterates.
     pub fn forget_gradient(&mut self) {
         self.gradient = Vec::new();
+        self.workspace = Workspace::default();
         if let Layout::Iterate { gradient_norm } | Layout::Extrapolated { gradient_norm } =
             &mut self.layout
         {

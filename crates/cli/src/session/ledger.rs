@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use bilevel::Reconstructions;
 use dfo_ls::State;
+use lowlevel::Kept;
 use serde::{Deserialize, Serialize};
 
 use super::history;
 use crate::store::{Store, StoreError, checksum};
 
 /// Raised whenever what is saved, or what a number in it means, changes.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// What a saved run begins with.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -131,7 +132,7 @@ impl Ledger {
         for token in state.tokens() {
             let blob = states_blob(token.number());
             if live.insert(blob) && !self.blobs.contains(&blob) {
-                new.push((blob, encode_states(token.states())));
+                new.push((blob, encode_kept(token.kept())));
             }
         }
         let evaluations = &state.evaluations()[self.num_evaluations..];
@@ -160,11 +161,14 @@ impl Ledger {
 }
 
 /// Reconstructions, of which the length is known beforehand.
-fn encode_states(states: &[lowlevel::State]) -> Vec<u8> {
-    // two vectors each, and a little
-    let lengths = states.iter().map(|state| 16 * state.point().len() + 256);
+fn encode_kept(kept: &[Kept]) -> Vec<u8> {
+    // two vectors each or a rounded one, and a little
+    let lengths = kept.iter().map(|kept| match kept {
+        Kept::Whole(_) => 16 * kept.dim() + 256,
+        Kept::Rounded(_) => 4 * kept.dim() + 32,
+    });
     let room = Vec::with_capacity(lengths.sum());
-    postcard::to_extend(states, room).expect(PLAIN)
+    postcard::to_extend(kept, room).expect(PLAIN)
 }
 
 /// Why encoding does not fail.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bilevel::{LearningProblem, LowerLevel, Reconstructions};
 use dfo_ls::{Engine, State};
+use lowlevel::Kept;
 
 use super::error::SessionError;
 use super::history;
@@ -99,42 +100,42 @@ fn attach<M: LowerLevel>(
     problem: &LearningProblem<M>,
     state: &mut State<Reconstructions>,
 ) -> Result<(), SessionError> {
-    let mut known: HashMap<u64, Arc<Vec<lowlevel::State>>> = HashMap::new();
+    let mut known: HashMap<u64, Arc<Vec<Kept>>> = HashMap::new();
     let mut failure = None;
     state.each_token(|token| {
         if failure.is_some() {
             return;
         }
         let number = token.number();
-        let states = match known.get(&number) {
-            Some(states) => Arc::clone(states),
-            None => match read_states(store, problem, number) {
-                Ok(states) => Arc::clone(known.entry(number).or_insert(states)),
+        let kept = match known.get(&number) {
+            Some(kept) => Arc::clone(kept),
+            None => match read_kept(store, problem, number) {
+                Ok(kept) => Arc::clone(known.entry(number).or_insert(kept)),
                 Err(error) => {
                     failure = Some(error);
                     return;
                 }
             },
         };
-        token.attach(states);
+        token.attach(kept);
     });
     failure.map_or(Ok(()), Err)
 }
 
-fn read_states<M: LowerLevel>(
+fn read_kept<M: LowerLevel>(
     store: &Store,
     problem: &LearningProblem<M>,
     number: u64,
-) -> Result<Arc<Vec<lowlevel::State>>, SessionError> {
+) -> Result<Arc<Vec<Kept>>, SessionError> {
     let bytes = store.blob(states_blob(number))?;
-    let states: Option<Vec<lowlevel::State>> = postcard::from_bytes(&bytes).ok();
-    let fits = |states: &Vec<lowlevel::State>| {
-        let lengths = states.iter().map(|state| state.point().len());
+    let kept: Option<Vec<Kept>> = postcard::from_bytes(&bytes).ok();
+    let fits = |kept: &Vec<Kept>| {
+        let lengths = kept.iter().map(|kept| kept.dim());
         lengths.eq(problem.pairs().iter().map(|pair| pair.truth.len()))
     };
-    let states = states.filter(fits).ok_or_else(|| SessionError::Damaged {
+    let kept = kept.filter(fits).ok_or_else(|| SessionError::Damaged {
         dir: store.dir().to_path_buf(),
         problem: format!("the reconstructions of evaluation {number} do not fit the images"),
     })?;
-    Ok(Arc::new(states))
+    Ok(Arc::new(kept))
 }

@@ -69,7 +69,7 @@ fn refusal(config: &Config) -> String {
 
 /// The problem that a task poses is one that can be learned.
 fn check_problem(config: &Config, task: Task) {
-    let setup = setup(config, &task.validation.pairs);
+    let setup = setup(config, task.validation.pairs);
     let pairs = task.training.pairs;
     match task.family {
         Family::Denoise(model) => drop(LearningProblem::new(model, pairs, setup).unwrap()),
@@ -320,7 +320,7 @@ fn settings_reach_model_and_solver() {
         panic!("another model");
     };
     assert_eq!(model.choices.nu, Choice::Fixed(0.25));
-    let made = setup(&settings, &[]);
+    let made = setup(&settings, Vec::new());
     assert_eq!(made.effort, Effort::Iterations(8));
     assert_eq!(made.method, Method::GRADIENT_DESCENT);
     assert_eq!(made.penalties.len(), 1);
@@ -335,7 +335,7 @@ fn settings_reach_model_and_solver() {
     settings.model.upper.insert("theta".into(), 0.75);
     settings.model.start.insert("theta".into(), 0.375);
     let settings = settings.resolve().unwrap();
-    let made = setup(&settings, &[]);
+    let made = setup(&settings, Vec::new());
     assert!(made.regularizer.is_some() && made.penalties.is_empty());
     let parameter = &load(&settings).unwrap().family.parameters()[3];
     let range = [parameter.start, parameter.lower, parameter.upper];

@@ -1,6 +1,6 @@
 //! Denoising kernels in time per pixel per iteration, each beside its composed twin.
 
-use benches::{fista_iteration, gradient_descent_iteration};
+use benches::{fista_iteration, gradient_descent_iteration, heavy_ball_iteration};
 use criterion::{Criterion, criterion_group, criterion_main};
 use imaging::{
     Denoising, Differences, Grid, Identity, Seed, TvParameters, Variational, Weights, noise,
@@ -24,6 +24,9 @@ fn bench(criterion: &mut Criterion, name: &str, grid: Grid, truth: &[f64], pixel
     group.bench_function("FISTA", |b| fista_iteration(b, &fused, &noisy, pixels));
     group.bench_function("gradient descent", |b| {
         gradient_descent_iteration(b, &fused, &noisy, pixels);
+    });
+    group.bench_function("heavy ball", |b| {
+        heavy_ball_iteration(b, &fused, &noisy, pixels);
     });
     group.bench_function("FISTA, composed", |b| {
         fista_iteration(b, &composed, &noisy, pixels);

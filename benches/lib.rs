@@ -41,6 +41,25 @@ pub fn gradient_descent_iteration<O: StronglyConvex>(
     });
 }
 
+/// Likewise for the heavy ball.
+///
+/// # Panics
+/// When `units` is 0.
+pub fn heavy_ball_iteration<O: StronglyConvex>(
+    bencher: &mut Bencher<'_, WallTime>,
+    objective: &O,
+    start: &[f64],
+    units: u32,
+) {
+    iteration(bencher, objective, start, units, |previous, step| {
+        Update::HeavyBall {
+            step,
+            momentum: 0.6,
+            previous,
+        }
+    });
+}
+
 fn iteration<O: StronglyConvex>(
     bencher: &mut Bencher<'_, WallTime>,
     objective: &O,

@@ -61,20 +61,22 @@ fn check_twins<F: StronglyConvex, C: StronglyConvex>(
     ];
     prop_assert!((values[0] - values[1]).abs() <= 1e-12 * (1.0 + values[1].abs()));
 
-    for accelerated in [false, true] {
+    for method in 0..3 {
         let (mut iterate_fast, mut iterate_slow) = (old.to_vec(), old.to_vec());
         let (mut point_fast, mut point_slow) = (x.to_vec(), x.to_vec());
         let (mut fast, mut slow) = (old.to_vec(), old.to_vec());
-        let update = |iterate| {
-            if accelerated {
-                Update::Accelerated {
-                    step: 0.3,
-                    extrapolation: 0.6,
-                    iterate,
-                }
-            } else {
-                Update::Descent { step: 0.3 }
-            }
+        let update = |iterate| match method {
+            0 => Update::Descent { step: 0.3 },
+            1 => Update::Accelerated {
+                step: 0.3,
+                extrapolation: 0.6,
+                iterate,
+            },
+            _ => Update::HeavyBall {
+                step: 0.3,
+                momentum: 0.6,
+                previous: iterate,
+            },
         };
         let a = fused.advance(
             update(&mut iterate_fast),
@@ -181,4 +183,30 @@ fn constants_are_those_of_the_paper() {
     let sampling = FourierSampling::new(&fourier, &[0.0; 6], &weights, parameters).unwrap();
     assert!((sampling.curvature().lipschitz() - 1202.001).abs() < 1e-9);
     assert!((sampling.curvature().strong_convexity() - 0.251).abs() < 1e-15);
+}
+
+/// Squares of differences overflow before the gradient does: what is left is the misfit, which is so much larger.
+#[test]
+fn huge_samples_have_a_finite_gradient() {
+    for grid in [Grid::line(9), Grid::image(3, 3)] {
+        let data = [0.0; 9];
+        let parameters = TvParameters {
+            alpha: 0.3,
+            nu: 1e-3,
+            xi: 1e-3,
+        };
+        let objective = Denoising::new(grid, &data, parameters).unwrap();
+        let x: Vec<f64> = (0..9).map(|i| 1e200 * f64::from(i % 4)).collect();
+        let mut gradient = [f64::NAN; 9];
+        objective.gradient(&x, &mut gradient, &mut objective.scratch());
+        for (gradient, x) in gradient.iter().zip(&x) {
+            assert!((gradient - 1.001 * x).abs() <= 1e-15 * 1e200);
+        }
+        for bad in [f64::NAN, f64::INFINITY] {
+            let mut x = [0.5; 9];
+            x[6] = bad;
+            objective.gradient(&x, &mut gradient, &mut objective.scratch());
+            assert!(!gradient[6].is_finite());
+        }
+    }
 }

@@ -10,7 +10,7 @@
 
 use crate::certificate::ErrorBound;
 use crate::error::SolveError;
-use crate::norm::norm;
+use crate::norm::inner;
 use crate::objective::{Newton, NewtonPoint, StronglyConvex};
 use crate::state::{Layout, State};
 use crate::walk::Walk;
@@ -95,7 +95,8 @@ impl<O: StronglyConvex> Walk<'_, O> {
             self.scratch,
         );
         let mut slope = inner(gradient, &workspace.step);
-        if !(slope < 0.0 && norm(&workspace.step).is_finite()) {
+        // NaN where an entry of the step is not finite
+        if !(slope < 0.0 && slope > f64::NEG_INFINITY) {
             slope = self.replace_step();
         }
         let fraction = self.search_along(slope)?;
@@ -203,8 +204,4 @@ impl<O: StronglyConvex> Walk<'_, O> {
 /// The smaller of two bounds, both of which hold.
 pub(crate) fn smaller(a: ErrorBound, b: Option<ErrorBound>) -> ErrorBound {
     b.filter(|b| *b < a).unwrap_or(a)
-}
-
-fn inner(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -23,6 +23,19 @@ pub fn norm_squared(x: &[f64]) -> f64 {
     lanes.into_iter().chain(rest.iter().map(|x| x * x)).sum()
 }
 
+/// Inner product, added in the same order.
+pub(crate) fn inner(x: &[f64], y: &[f64]) -> f64 {
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    let mut lanes = [0.0; LANES];
+    for (x, y) in x.iter().zip(y) {
+        for ((lane, x), y) in lanes.iter_mut().zip(x).zip(y) {
+            *lane += x * y;
+        }
+    }
+    let rest = x_rest.iter().zip(y_rest).map(|(x, y)| x * y);
+    lanes.into_iter().chain(rest).sum()
+}
+
 /// Euclidean norm, safe from overflow and underflow; NaN where an entry is not finite.
 ///
 /// ```
@@ -65,6 +78,9 @@ mod tests {
         let plain: f64 = x.iter().map(|x| x * x).sum();
         assert_relative_eq!(norm_squared(&x), plain, max_relative = 1e-15);
         assert_relative_eq!(norm(&x), plain.sqrt(), max_relative = 1e-15);
+        let y: Vec<f64> = (0..37).map(|i| f64::from(i % 5) + 0.5).collect();
+        let plain: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
+        assert_relative_eq!(inner(&x, &y), plain, max_relative = 1e-14);
     }
 
     #[test]

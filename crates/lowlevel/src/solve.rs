@@ -250,11 +250,11 @@ fn newton_steps<O: StronglyConvex>(
     walk.wanted_norm = walk.threshold(target);
     let max_iterations = max_iterations.unwrap_or(u64::MAX);
     let outcome = loop {
-        if walk.error() <= target {
-            break Outcome::Done;
-        }
         let measured = walk.measured.unwrap_or(f64::INFINITY);
         let rounding = walk.rounding(measured);
+        if walk.error_with(measured, rounding) <= target {
+            break Outcome::Done;
+        }
         let at_floor = measured <= rounding && walk.error_with(0.0, rounding) > target;
         // What the last bound said of smaller gradients, it may well say of this one.
         let near = walk.search.expected_sharpness(newton) * measured <= walk.threshold(target);

@@ -2,7 +2,7 @@
 
 use lowlevel::{Curvature, ErrorBound, Newton, NewtonPoint, StronglyConvex, Update, norm};
 
-use super::image::{ImageGradient, Moduli};
+use super::image::{ImageGradient, RowFluxes};
 use super::line::LineGradient;
 use super::line_gap::LineGap;
 use super::line_newton::{LineNewton, NewtonScratch};
@@ -62,7 +62,7 @@ enum Fluxes {
         fluxes: Vec<f64>,
         newton: NewtonScratch,
     },
-    Image(Moduli),
+    Image(RowFluxes),
 }
 
 impl<'a> Denoising<'a> {
@@ -114,13 +114,13 @@ impl<'a> Denoising<'a> {
                 gradient,
                 fluxes,
             }),
-            (Shape::Image { cols, .. }, Fluxes::Image(moduli)) => dispatch(ImageGradient {
+            (Shape::Image { cols, .. }, Fluxes::Image(fluxes)) => dispatch(ImageGradient {
                 parameters,
                 cols,
                 data,
                 x,
                 gradient,
-                moduli,
+                fluxes,
             }),
             _ => panic!("the scratch belongs to a grid of another shape"),
         }
@@ -144,7 +144,7 @@ impl StronglyConvex for Denoising<'_> {
                 fluxes: vec![0.0; num_samples + 1],
                 newton: NewtonScratch::new(num_samples),
             },
-            Shape::Image { cols, .. } => Fluxes::Image(Moduli::new(cols)),
+            Shape::Image { cols, .. } => Fluxes::Image(RowFluxes::new(cols)),
         })
     }
 

@@ -1,10 +1,10 @@
-//! Fused gradient of 1D denoising, with the differences of [`Differences::LINE_OF_PAPER`](crate::Differences).
+//! Fused update and gradient of 1D denoising, with the differences of [`Differences::LINE_OF_PAPER`](crate::Differences).
 
 use lowlevel::norm_squared;
-use pulp::{Scalar, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::TvParameters;
-use super::simd::{Samples, load, store};
+use super::simd::{InverseRoot, Samples};
 
 /// Overwrites `gradient` with `$(1 + \xi)x_j - y_j + w_j - w_{j+1}$`, where `$w_j = \alpha d_j/\sqrt{d_j^2 + \nu^2}$`,
 /// `$d_j = x_j - x_{j-1}$`, `$x_{-1} = 0$` and `$w_N = 0$`; returns its squared norm.
@@ -18,74 +18,90 @@ pub(super) struct LineGradient<'a> {
     pub(super) fluxes: &'a mut [f64],
 }
 
-/// Vectors between the flux and the entry of the gradient that are computed together: square roots and sums overlap, and no
-/// flux is read while it is still being stored.
-const LAG: usize = 4;
-
 impl WithSimd for LineGradient<'_> {
     type Output = f64;
 
+    /// Plain loops: the compiler vectorises them for the dispatched machine.
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) -> f64 {
-        let (len, lanes) = (self.data.len(), S::F64_LANES);
-        assert_eq!(
-            self.fluxes.len(),
-            len + 1,
-            "the scratch belongs to another grid"
+    fn with_simd<S: Simd>(self, _simd: S) -> f64 {
+        let Self {
+            parameters,
+            data,
+            mut x,
+            gradient,
+            fluxes,
+        } = self;
+        let len = data.len();
+        assert_eq!(fluxes.len(), len + 1, "the scratch belongs to another grid");
+        x.settle(0..len, gradient);
+        let x = x.values();
+        fluxes[0] = parameters.line_flux(x[0], 0.0);
+        let middle = 1 + (len - 1) / 2;
+        let (left_half, right_half) = fluxes[1..].split_at_mut(middle - 1);
+        flux_halves(
+            parameters,
+            &x[1..middle],
+            x,
+            left_half,
+            &x[middle..],
+            &x[middle - 1..],
+            right_half,
         );
-        self.x.settle(0..len, self.gradient);
-        self.fluxes[0] = self
-            .parameters
-            .line_flux(Scalar::new(), self.x.values()[0], 0.0);
-        let count = (len - 1) / lanes;
-        for i in 0..count {
-            self.flux(simd, 1 + i * lanes);
-            if i >= LAG {
-                self.entry(simd, (i - LAG) * lanes);
-            }
+        if (len - 1) % 2 == 1 {
+            fluxes[len - 1] = parameters.line_flux(x[len - 1], x[len - 2]);
         }
-        for j in 1 + count * lanes..len {
-            self.flux(Scalar::new(), j);
-        }
-        self.fluxes[len] = 0.0;
-        for i in count.saturating_sub(LAG)..len / lanes {
-            self.entry(simd, i * lanes);
-        }
-        for j in len / lanes * lanes..len {
-            self.entry(Scalar::new(), j);
-        }
-        norm_squared(self.gradient)
+        fluxes[len] = 0.0;
+        entries(parameters, x, data, fluxes, &fluxes[1..], gradient);
+        norm_squared(gradient)
     }
 }
 
-impl LineGradient<'_> {
-    /// The vector of fluxes at `$j > 0$`.
-    #[inline(always)]
-    fn flux<S: Simd>(&mut self, simd: S, j: usize) {
-        let x = self.x.values();
-        let flux = self
-            .parameters
-            .line_flux(simd, load::<S>(x, j), load::<S>(x, j - 1));
-        store::<S>(self.fluxes, j, flux);
+/// The fluxes into the samples of two blocks from those to their left: of one by a square root and a division, of the other
+/// without, so that the two share the machine. Both blocks are as long as the first.
+#[inline(always)]
+fn flux_halves(
+    parameters: TvParameters,
+    x: &[f64],
+    left: &[f64],
+    fluxes: &mut [f64],
+    other: &[f64],
+    other_left: &[f64],
+    other_fluxes: &mut [f64],
+) {
+    let len = x.len();
+    let (left, fluxes) = (&left[..len], &mut fluxes[..len]);
+    let (other, other_left, other_fluxes) =
+        (&other[..len], &other_left[..len], &mut other_fluxes[..len]);
+    let inverse = InverseRoot::new(parameters.alpha);
+    let nu_squared = parameters.nu * parameters.nu;
+    for j in 0..len {
+        let d = other[j] - other_left[j];
+        other_fluxes[j] = d * inverse.at(d * d + nu_squared);
+        fluxes[j] = parameters.line_flux(x[j], left[j]);
     }
+}
 
-    /// The vector of the gradient at `$j$`.
-    #[inline(always)]
-    fn entry<S: Simd>(&mut self, simd: S, j: usize) {
-        let flow = simd.sub_f64s(load::<S>(self.fluxes, j), load::<S>(self.fluxes, j + 1));
-        let misfit =
-            self.parameters
-                .misfit(simd, load::<S>(self.x.values(), j), load::<S>(self.data, j));
-        store::<S>(self.gradient, j, simd.add_f64s(misfit, flow));
+/// The gradient at the samples `x` from the fluxes on either side.
+#[inline(always)]
+fn entries(
+    parameters: TvParameters,
+    x: &[f64],
+    data: &[f64],
+    left: &[f64],
+    right: &[f64],
+    gradient: &mut [f64],
+) {
+    let flows = left.iter().zip(right);
+    for (((gradient, x), data), (left, right)) in gradient.iter_mut().zip(x).zip(data).zip(flows) {
+        *gradient = parameters.misfit(*x, *data) + (left - right);
     }
 }
 
 impl TvParameters {
     /// `$\alpha d/\sqrt{d^2 + \nu^2}$`.
     #[inline(always)]
-    fn line_flux<S: Simd>(self, simd: S, x: S::f64s, left: S::f64s) -> S::f64s {
-        let d = simd.sub_f64s(x, left);
-        let modulus = self.modulus(simd, simd.mul_f64s(d, d));
-        simd.div_f64s(simd.mul_f64s(simd.splat_f64s(self.alpha), d), modulus)
+    fn line_flux(self, x: f64, left: f64) -> f64 {
+        let d = x - left;
+        self.alpha * d / (d * d + self.nu * self.nu).sqrt()
     }
 }

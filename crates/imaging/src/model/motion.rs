@@ -1,23 +1,36 @@
-//! How a kernel moves the point at which it takes the gradient: [`lowlevel::Update`] as functions of vectors, which go into one loop
-//! with the rest of the kernel.
+//! How a kernel moves the point at which it takes the gradient, sample by sample: [`lowlevel::Update`] as functions of numbers,
+//! which the compiler can put into one loop with the rest of the kernel.
 
-use pulp::Simd;
+use std::ops::Range;
 
-/// How samples move.
+/// How one sample moves.
 pub(super) trait Motion: Copy {
-    /// Whether they do,
+    /// Whether it does.
     const MOVES: bool;
-    /// and whether that depends on a second number per sample, which changes too.
+    /// Whether that depends on a second number per sample, which changes too.
     const REMEMBERS: bool;
 
-    /// Where samples go, and the second numbers.
-    fn moved<S: Simd>(
-        self,
-        simd: S,
-        point: S::f64s,
-        gradient: S::f64s,
-        old: S::f64s,
-    ) -> (S::f64s, S::f64s);
+    /// Where the sample goes, and the second number.
+    fn moved(self, point: f64, gradient: f64, old: f64) -> (f64, f64);
+
+    /// Moves the samples `at`; `points` and `old` are empty where they are not needed.
+    #[inline(always)]
+    fn settle(self, points: &mut [f64], gradient: &[f64], old: &mut [f64], at: Range<usize>) {
+        if !Self::MOVES {
+            return;
+        }
+        let (points, gradient) = (&mut points[at.clone()], &gradient[at.clone()]);
+        if Self::REMEMBERS {
+            let moving = points.iter_mut().zip(gradient).zip(&mut old[at]);
+            for ((point, gradient), old) in moving {
+                (*point, *old) = self.moved(*point, *gradient, *old);
+            }
+        } else {
+            for (point, gradient) in points.iter_mut().zip(gradient) {
+                *point = self.moved(*point, *gradient, 0.0).0;
+            }
+        }
+    }
 }
 
 /// No motion.
@@ -29,7 +42,7 @@ impl Motion for Rest {
     const REMEMBERS: bool = false;
 
     #[inline(always)]
-    fn moved<S: Simd>(self, _: S, point: S::f64s, _: S::f64s, old: S::f64s) -> (S::f64s, S::f64s) {
+    fn moved(self, point: f64, _gradient: f64, old: f64) -> (f64, f64) {
         (point, old)
     }
 }
@@ -45,15 +58,8 @@ impl Motion for Descent {
     const REMEMBERS: bool = false;
 
     #[inline(always)]
-    fn moved<S: Simd>(
-        self,
-        simd: S,
-        point: S::f64s,
-        gradient: S::f64s,
-        old: S::f64s,
-    ) -> (S::f64s, S::f64s) {
-        let step = simd.mul_f64s(simd.splat_f64s(self.step), gradient);
-        (simd.sub_f64s(point, step), old)
+    fn moved(self, point: f64, gradient: f64, old: f64) -> (f64, f64) {
+        (point - self.step * gradient, old)
     }
 }
 
@@ -69,18 +75,9 @@ impl Motion for Accelerated {
     const REMEMBERS: bool = true;
 
     #[inline(always)]
-    fn moved<S: Simd>(
-        self,
-        simd: S,
-        point: S::f64s,
-        gradient: S::f64s,
-        old: S::f64s,
-    ) -> (S::f64s, S::f64s) {
-        let step = simd.mul_f64s(simd.splat_f64s(self.step), gradient);
-        let next = simd.sub_f64s(point, step);
-        let change = simd.sub_f64s(next, old);
-        let ahead = simd.mul_f64s(simd.splat_f64s(self.extrapolation), change);
-        (simd.add_f64s(next, ahead), next)
+    fn moved(self, point: f64, gradient: f64, old: f64) -> (f64, f64) {
+        let next = point - self.step * gradient;
+        (next + self.extrapolation * (next - old), next)
     }
 }
 
@@ -96,17 +93,37 @@ impl Motion for HeavyBall {
     const REMEMBERS: bool = true;
 
     #[inline(always)]
-    fn moved<S: Simd>(
-        self,
-        simd: S,
-        point: S::f64s,
-        gradient: S::f64s,
-        old: S::f64s,
-    ) -> (S::f64s, S::f64s) {
-        let step = simd.mul_f64s(simd.splat_f64s(self.step), gradient);
-        let descended = simd.sub_f64s(point, step);
-        let velocity = simd.sub_f64s(point, old);
-        let carried = simd.mul_f64s(simd.splat_f64s(self.momentum), velocity);
-        (simd.add_f64s(descended, carried), point)
+    fn moved(self, point: f64, gradient: f64, old: f64) -> (f64, f64) {
+        let next = point - self.step * gradient + self.momentum * (point - old);
+        (next, point)
+    }
+}
+
+/// The samples of a kernel that may move them.
+#[derive(Debug)]
+pub(super) enum Points<'a> {
+    Still(&'a [f64]),
+    Moving(&'a mut [f64]),
+}
+
+impl Points<'_> {
+    #[inline(always)]
+    pub(super) const fn values(&self) -> &[f64] {
+        match self {
+            Self::Still(x) => x,
+            Self::Moving(x) => x,
+        }
+    }
+
+    /// The samples before `at`, and those from there on if they may be moved.
+    #[inline(always)]
+    pub(super) fn split(&mut self, at: usize) -> (&[f64], &mut [f64]) {
+        match self {
+            Self::Still(x) => (x, &mut []),
+            Self::Moving(x) => {
+                let (before, after) = x.split_at_mut(at);
+                (before, after)
+            }
+        }
     }
 }

@@ -221,10 +221,11 @@ fn add(gradient: &mut [f64], (plus, minus): (Option<usize>, Option<usize>), flux
 
 /// Rounding error of the gradient of the smoothed total variation, in unit roundoffs, however small `nu` is.
 ///
-/// A difference of two floating-point numbers has a relative error of one `$u$`, so each flux `$\widehat\nabla x/\sqrt{\cdot}$`, a
-/// vector no longer than 1, is off by at most `$8u$`: over all `$N$` samples `$8u\sqrt N$`, times `$\|\partial\| \le 2\sqrt a$` for
-/// `$a$` axes. Adding up to `$2a$` fluxes to an entry costs `$2a\,u$` times at most `$2a$`, plus what was there, which near a minimiser
-/// balances the fluxes. Together less than `$32\,a\sqrt N u$`.
+/// A difference of two floating-point numbers has a relative error of one `$u$`, so the sum of squares under the root one of at
+/// most `$5u$`, of which the root halves; a root and a division add `$2u$`, the kernel that needs neither `$5.1u$`; the product with
+/// a difference `$2u$`. So each flux `$\widehat\nabla x/\sqrt{\cdot}$`, a vector no longer than 1, is off by at most `$10u$`: over all
+/// `$N$` samples `$10u\sqrt N$`, times `$\|\partial\| \le 2\sqrt a$` for `$a$` axes. Adding up to `$2a$` fluxes to an entry costs `$2a\,u$`
+/// times at most `$2a$`, plus what was there, which near a minimiser balances the fluxes. Together less than `$32\,a\sqrt N u$`.
 pub(crate) fn tv_gradient_rounding(grid: Grid) -> f64 {
     #[expect(
         clippy::cast_precision_loss,

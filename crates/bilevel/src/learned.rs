@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use dfo_ls::{
     Accuracy, AccuracyControl, EvalRecord, Iteration, Jacobian, ObjectiveInterval, Options,
-    Purpose, Report, Termination, WarmStart, drive,
+    Purpose, Report, SlowProgress, Termination, WarmStart, drive,
 };
 
 use crate::error::ProblemError;
@@ -145,11 +145,16 @@ impl Learned {
 }
 
 /// Options of the solver that suit learning: the defaults, but learning ends when steps are as small as `$10^{-5}$` of the parameters'
-/// ranges, beyond which the objective hardly changes, and reconstructions begin at a combination of earlier ones.
+/// ranges, or when for `$2d$` steps the objective has fallen by less than a millionth per step, and reconstructions begin at a combination
+/// of earlier ones.
 #[must_use]
 pub fn learning_options() -> Options {
     let mut options = Options::default();
     options.trust_region.final_radius = 1e-5;
+    let mut slow = SlowProgress::default();
+    slow.rate = 1e-6;
+    slow.patience = 2;
+    options.slow = Some(slow);
     if let AccuracyControl::Dynamic(rules) = &mut options.accuracy {
         rules.warm_start = WarmStart::Extrapolated;
     }

@@ -20,9 +20,9 @@ pub(super) fn finding(learned: &Learned) -> Finding {
     let because = |text: &str| format!("Learning ended because {text}");
     let done = |text: &str| Finding::good(because(&format!("{text}: done.")));
     match &learned.termination {
-        Termination::RadiusReached if uncertainty(learned) > UNRELIABLE => {
+        Termination::RadiusReached | Termination::Slow if uncertainty(learned) > UNRELIABLE => {
             Finding::warning(because(
-                "steps became as small as was asked for, but reconstructions were too inaccurate to tell good parameters from bad ones. \
+                "nothing better was found, but reconstructions were too inaccurate to tell good parameters from bad ones. \
              Allow more iterations for each of them, or leave their number to the solver.",
             ))
         }
@@ -34,7 +34,7 @@ pub(super) fn finding(learned: &Learned) -> Finding {
         Termination::RestartsExhausted => {
             done("starting again around the best point found nothing better")
         }
-        Termination::Slow => undone(learned, &because("progress became slow"), ""),
+        Termination::Slow => done("the objective had all but stopped falling"),
         Termination::Exhausted(limit) => exhausted(learned, *limit),
         Termination::Blocked => Finding::warning(because(
             "steps to better parameters could not be evaluated. Bounds that keep out what cannot be evaluated would help.",

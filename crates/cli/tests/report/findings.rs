@@ -51,7 +51,7 @@ fn every_end_has_its_sentence() {
         (json!("TargetReached"), "the target: done", GOOD),
         (json!("NoiseReached"), "noise level: done", GOOD),
         (json!("RestartsExhausted"), "nothing better: done", GOOD),
-        (json!("Slow"), "progress became slow, but", NOTE),
+        (json!("Slow"), "all but stopped falling: done", GOOD),
         (json!("Blocked"), "could not be evaluated", WARNING),
         (json!("Stopped"), "it was interrupted, but", NOTE),
         (

@@ -4,20 +4,20 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use anyhow::{Result, ensure};
-use bilevel::{LearningProblem, Residuals, TvDenoising, learning_options};
+use bilevel::{FourierWeights, LearningProblem, Residuals, learning_options};
 use dfo_ls::{Accuracy, AccuracyControl, drive};
 use imaging::{Denoising, Grid};
 use lowlevel::{ErrorBound, Solver, State, Stop};
 
 use super::clock::try_fastest;
 use super::data::{self, IMAGE, SIDE};
-use super::learn::dead_leaves;
 use super::row::Row;
 use super::{Context, pool};
+use crate::learning::problems;
 
 const NUM_IMAGES: usize = 8;
-/// The first model of three parameters needs four points.
-const NUM_POINTS: u64 = 4;
+/// The first model of 64 parameters needs one point more, and all but the first are evaluated at once.
+const NUM_POINTS: u64 = 65;
 
 pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
     let images = (0..NUM_IMAGES).map(|index| Ok(data::image(SIDE, index)?.1));
@@ -27,10 +27,10 @@ pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
         &format!("2 threads, {NUM_IMAGES} images {SIDE}x{SIDE} to 1e-2"),
         || denoise(&images),
     )?;
-    let mut problem = dead_leaves(SIDE, 1, Residuals::Image)?;
+    let mut problem = problems::sampling(0, 0.5, Residuals::Image)?;
     rows.extend(compare(
         context,
-        &format!("2 threads, {NUM_POINTS} points, 1 image {SIDE}x{SIDE} to 1e-2"),
+        &format!("2 threads, {NUM_POINTS} points, 10 Fourier lines to 1e-4"),
         || evaluate(&mut problem),
     )?);
     Ok(rows)
@@ -76,10 +76,9 @@ fn denoise(images: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
     Ok(states.into_iter().map(State::into_point).collect())
 }
 
-/// The points of the first model are evaluated at once.
-fn evaluate(problem: &mut LearningProblem<TvDenoising>) -> Result<Vec<Vec<f64>>> {
+fn evaluate(problem: &mut LearningProblem<FourierWeights>) -> Result<Vec<Vec<f64>>> {
     let mut options = learning_options();
-    options.accuracy = AccuracyControl::Fixed(Accuracy::new(1e-2)?);
+    options.accuracy = AccuracyControl::Fixed(Accuracy::new(1e-4)?);
     options.budget.max_points = Some(NUM_POINTS);
     let mut engine = problem.engine(options)?;
     drive(&mut engine, problem, |_| ControlFlow::Continue(()));

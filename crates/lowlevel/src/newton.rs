@@ -152,10 +152,10 @@ impl<O: StronglyConvex> Walk<'_, O> {
                 self.search.idle = 0;
                 return Ok(fraction);
             }
-            // Values may be too close to tell. The slope where the step leads is not, and must have become flatter.
+            // Values may be too close to tell, or not be numbers. The slope where the step leads is not, and must have become flatter.
             let flatter = inner(&self.state.gradient, &self.state.workspace.step).abs()
                 <= FLATTER * slope.abs();
-            if -fraction * slope <= rounding && (flatter || replaced) {
+            if !(-fraction * slope > rounding) && (flatter || replaced) {
                 self.search.idle += 1;
                 return Ok(fraction);
             }

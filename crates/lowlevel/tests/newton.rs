@@ -15,6 +15,7 @@ struct Robust {
     data: Vec<f64>,
     steps: Steps,
     sharp: Option<f64>,
+    value_is_nan: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +35,7 @@ impl Robust {
             data: vec![3.0, -2.0, 0.5, 0.0, 0.7],
             steps,
             sharp: None,
+            value_is_nan: false,
         }
     }
 
@@ -66,6 +68,9 @@ impl StronglyConvex for Robust {
     }
 
     fn value(&self, x: &[f64], (): &mut ()) -> f64 {
+        if self.value_is_nan {
+            return f64::NAN;
+        }
         (0..x.len())
             .map(|j| self.root(x, j) + 0.5 * x[j] * x[j])
             .sum()
@@ -182,6 +187,22 @@ fn useless_steps_do_no_harm() {
         let solved = solved.expect("gradient descent can");
         assert_eq!(solved.outcome, Outcome::Done, "{steps:?}");
         assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
+    }
+}
+
+/// Values that are not numbers cannot help, but neither can they keep a solve from ending.
+#[test]
+fn values_that_are_not_numbers_do_no_harm() {
+    for steps in [Steps::Newton, Steps::Scaled(4.0), Steps::Uphill] {
+        let objective = Robust {
+            value_is_nan: true,
+            ..Robust::new(steps)
+        };
+        let mut state = State::new(vec![10.0; 5]);
+        let solved = Solver::default().minimize(&objective, to(1e-6), &mut state, &mut ());
+        let solved = solved.expect("gradients are finite");
+        assert!(distance(state.point(), &minimizer()) <= solved.error.value() + 1e-12);
+        assert!((solved.outcome == Outcome::Done) == (solved.error.value() <= 1e-6));
     }
 }
 

@@ -191,7 +191,7 @@ fn is_tight_where_few_frequencies_are_sampled() {
     let objective = FourierSampling::new(&fourier, &data, &s, parameters).expect("fits");
     let (minimiser, known) = solve(&objective);
     let mut state = State::new(vec![0.0; 128]);
-    for target in [0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6] {
+    for target in [2.0, 1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6] {
         let stop = Stop::accuracy(ErrorBound::new(target).expect("positive"));
         let solver = Solver {
             method: Method::FISTA,
@@ -203,7 +203,8 @@ fn is_tight_where_few_frequencies_are_sampled() {
         assert!(known < 0.01 * error, "{known:e} {error:e}");
         let ratio = sharper_bound(&objective, state.point()) / error;
         let plain = gradient_bound(&objective, state.point()) / error;
-        assert!((0.99..=3.0).contains(&ratio), "{ratio} at {error:e}");
+        let most = if error < 1e-2 { 1.6 } else { 5.0 };
+        assert!((0.99..=most).contains(&ratio), "{ratio} at {error:e}");
         assert!(plain > 15.0, "{plain}: the gradient would do");
     }
 }
@@ -264,8 +265,9 @@ fn two_samples_in_balls_of_some_size() {
     let gradient = gradient_of(&objective, &x);
     let along = [gradient[0] + gradient[2], gradient[0] - gradient[2]].map(|sum| 0.5 * sum * sum);
     let error = |radius: f64, guess: Option<f64>| {
-        let modulus = 0.08 + 2_f64.sqrt() * radius;
-        let w = alpha * nu * nu / (modulus * modulus + nu * nu).powf(1.5);
+        let slope = |modulus: f64| alpha * modulus / modulus.hypot(nu);
+        let change = 2_f64.sqrt() * radius.max(1e-5);
+        let w = (slope(0.08 + change) - slope(0.08)) / change;
         let with = |lambda: f64| {
             let energy = along[0] / (3.01 - lambda) + along[1] / (0.21 + 2.0 * w - lambda);
             let possible = lambda < 0.21 + 2.0 * w;

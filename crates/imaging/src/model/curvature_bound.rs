@@ -3,14 +3,16 @@
 //! Where most frequencies are hardly sampled, `$\mu = \min s + \xi$` is tiny, and `$\|\nabla\Phi(x)\|/\mu$` many times the error: around the
 //! minimiser the total variation is as curved as `$\alpha/\nu$` in all but a few differences, the jumps.
 //!
-//! **Curvature in a ball.** Let `$\|h\| \le r$`. A difference of `$x + h$` has modulus at most `$m_j = |d_j| + \sqrt2 r$`, and the eigenvalues of the second
-//! derivative of `$\alpha\sqrt{|d|^2 + \nu^2}$` are at least `$\alpha\nu^2(|d|^2 + \nu^2)^{-3/2}$`. Let `$w_j = \alpha\nu^2(m_j^2 + \nu^2)^{-3/2}$`, let `$J$` hold
-//! the few largest differences, let `$w$` be the smallest weight of the others, and give the cyclic difference `$\delta_0 = e_0 - e_{N-1}$` the weight `$w_0 = 0$`.
-//! Then
+//! **Curvature on the way through a ball.** Let `$\|h\| \le r$`. From `$x$` to `$x + h$` a difference `$d_j$` changes by some `$t_j$`, at most `$\sqrt2 r$` in modulus. The
+//! eigenvalues of the second derivative of `$\alpha\sqrt{|d|^2 + \nu^2}$` are at least `$\alpha\nu^2(|d|^2 + \nu^2)^{-3/2}$`, the derivative of `$\alpha\psi(|d|)$`, where
+//! `$\psi(m) = m/\sqrt{m^2 + \nu^2}$`. So on average along the way the curvature is at least `$\alpha(\psi(|d_j| + |t_j|) - \psi(|d_j|))/|t_j|$`, and at least the
+//! same with `$\sqrt2 r$` in the place of `$|t_j|$`, which we call `$w_j$`. (The least curvature on the way would be smaller by `$\nu^2/r^2$` where `$r \gg \nu$`.) Let
+//! `$J$` hold the few largest differences, let `$w$` be the smallest weight of the others, and give the cyclic difference
+//! `$\delta_0 = e_0 - e_{N-1}$` the weight `$w_0 = 0$`. Then
 //!
 //! ```math
-//! \nabla^2\Phi(x + h) \succeq H_r = F^*\Gamma F - \sum_{j \in J \cup \{0\}} (w - w_j)_+\,\delta_j\delta_j^T, \qquad
-//! \gamma_k = s_k + \xi + w\,|1 - \omega^k|^2.
+//! \int_0^1 \nabla^2\Phi(x + \tau h)\,d\tau \succeq H_r = F^*\Gamma F - \sum_{j \in J \cup \{0\}} (w - w_j)_+\,\delta_j\delta_j^T
+//! \quad\text{along } h, \qquad \gamma_k = s_k + \xi + w\,|1 - \omega^k|^2.
 //! ```
 //!
 //! **From curvature to error.** Let `$g = \nabla\Phi(x)$`, `$0 < \lambda < \lambda_{\min}(H_r)$` and `$a^2 = \langle g, (H_r - \lambda I)^{-1} g\rangle$`. A vector `$e$` with
@@ -192,9 +194,9 @@ impl Search<'_, '_> {
     fn error_in_ball(&mut self, radius: f64, guess: Option<f64>) -> (f64, f64) {
         let parameters = self.model.parameters;
         let spread = SQRT_2 * radius;
-        let level = least_curvature(parameters, self.modulus + spread);
+        let level = mean_curvature(parameters, self.modulus, spread);
         self.circulant.remove_lightest(level, |modulus| {
-            least_curvature(parameters, spread - modulus)
+            mean_curvature(parameters, -modulus, spread)
         });
         let entries = self.own.spectrum.iter().zip(&self.circulant.laplacian);
         let smallest = entries.fold(f64::INFINITY, |least, (entry, laplacian)| {
@@ -260,9 +262,13 @@ impl Search<'_, '_> {
     }
 }
 
-/// `$\alpha\nu^2(m^2 + \nu^2)^{-3/2}$`, rounded down.
+/// `$\alpha(\psi(b) - \psi(a))/(b - a)$` for `$b = a + t$`, rounded down. Without cancellation it is `$\alpha\nu^2(a + b)/((aB + bA)AB)$` with
+/// `$A = \sqrt{a^2 + \nu^2}$` and `$B = \sqrt{b^2 + \nu^2}$`; for `$t = 0$` it is the derivative.
 #[inline(always)]
-fn least_curvature(TvParameters { alpha, nu, .. }: TvParameters, modulus: f64) -> f64 {
-    let square = modulus * modulus + nu * nu;
-    alpha * nu * nu * (1.0 - 32.0 * UNIT_ROUNDOFF) / (square * square.sqrt())
+fn mean_curvature(TvParameters { alpha, nu, .. }: TvParameters, a: f64, t: f64) -> f64 {
+    let b = a + t;
+    let (root_a, root_b) = ((a * a + nu * nu).sqrt(), (b * b + nu * nu).sqrt());
+    let ratio = if b > 0.0 { a / b } else { 1.0 };
+    let share = (1.0 + ratio) / (root_a + ratio * root_b);
+    alpha * nu * nu * (1.0 - 32.0 * UNIT_ROUNDOFF) * share / (root_a * root_b)
 }

@@ -51,11 +51,12 @@ pub fn heavy_ball_iteration<O: StronglyConvex>(
     start: &[f64],
     units: u32,
 ) {
-    iteration(bencher, objective, start, units, |previous, step| {
+    iteration(bencher, objective, start, units, |resting, step| {
         Update::HeavyBall {
             step,
             momentum: 0.6,
-            previous,
+            extrapolation: 0.1,
+            resting,
         }
     });
 }

@@ -43,7 +43,7 @@ fn no_parameters_make_it_slow() {
                 let mut scratch = objective.scratch();
                 let squared = objective.gradient_with_norm(&noisy, &mut gradient, &mut scratch);
                 let first = squared.sqrt() / objective.curvature().strong_convexity();
-                for level in [0.5, 0.1, 1e-2, 1e-4] {
+                for level in [0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1, 0.03, 1e-2, 1e-4] {
                     let of = |method| gradients(&objective, &noisy, method, level * first);
                     let Some(fista) = of(Method::FISTA) else {
                         continue;
@@ -54,7 +54,7 @@ fn no_parameters_make_it_slow() {
                         "{ball} and {fista}: {parameters:?} {level}"
                     );
                     // where there is something to gain
-                    if fista >= 20 && condition_number < 2000.0 {
+                    if fista >= 20 {
                         ratios.push(fista as f64 / ball as f64);
                     }
                 }
@@ -63,5 +63,9 @@ fn no_parameters_make_it_slow() {
     }
     ratios.sort_by(f64::total_cmp);
     let median = ratios[ratios.len() / 2];
-    assert!(ratios.len() > 50 && median > 1.4, "{median}");
+    assert!(
+        ratios.len() > 300 && median > 1.5,
+        "{median} of {}",
+        ratios.len()
+    );
 }

@@ -75,7 +75,8 @@ fn check_twins<F: StronglyConvex, C: StronglyConvex>(
             _ => Update::HeavyBall {
                 step: 0.3,
                 momentum: 0.6,
-                previous: iterate,
+                extrapolation: 0.1,
+                resting: iterate,
             },
         };
         let a = fused.advance(

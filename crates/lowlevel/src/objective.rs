@@ -252,14 +252,16 @@ pub enum Update<'a> {
         /// `$x$`; the point that is moved is `$z$`.
         iterate: &'a mut [f64],
     },
-    /// `$x^{k+1} = x^k - \tau \nabla\Phi(x^k) + \beta (x^k - x^{k-1})$`.
+    /// `$v^{k+1} = \beta v^k - \tau\nabla\Phi(y^k)$` and `$y^{k+1} = y^k + v^{k+1} + \gamma(v^{k+1} - v^k)$`.
     HeavyBall {
         /// `$\tau$`.
         step: f64,
         /// `$\beta$`.
         momentum: f64,
-        /// `$x^{k-1}$`, then `$x^k$`; the point that is moved is `$x^k$`.
-        previous: &'a mut [f64],
+        /// `$\gamma$`.
+        extrapolation: f64,
+        /// `$y^k - v^k$`, then `$y^{k+1} - v^{k+1}$`; the point that is moved is `$y^k$`.
+        resting: &'a mut [f64],
     },
 }
 
@@ -294,14 +296,16 @@ impl Update<'_> {
             Self::HeavyBall {
                 step,
                 momentum,
-                previous,
+                extrapolation,
+                resting,
             } => {
-                let (step, momentum) = (*step, *momentum);
-                let moved = point.iter_mut().zip(gradient).zip(&mut previous[at]);
-                for ((point, gradient), previous) in moved {
-                    let next = *point - step * gradient + momentum * (*point - *previous);
-                    *previous = *point;
-                    *point = next;
+                let (step, momentum, extrapolation) = (*step, *momentum, *extrapolation);
+                let moved = point.iter_mut().zip(gradient).zip(&mut resting[at]);
+                for ((point, gradient), resting) in moved {
+                    let old = *point - *resting;
+                    let velocity = momentum * old - step * gradient;
+                    *resting = *point + extrapolation * (velocity - old);
+                    *point = *resting + velocity;
                 }
             }
         }
@@ -473,14 +477,16 @@ mod tests {
         assert_relative_eq!(point[..], [9.5 + 0.25 * 1.5, 21.0 + 0.25 * 13.0]);
         assert_relative_eq!(iterate[..], [9.5, 21.0]);
 
-        let (mut point, mut previous) = ([10.0, 20.0], [8.0, 8.0]);
+        // Velocities 2 and 12 become 0.25 * 2 - 0.5 * 1 = 0 and 0.25 * 12 - 0.5 * (-2) = 4.
+        let (mut point, mut resting) = ([10.0, 20.0], [8.0, 8.0]);
         let mut update = Update::HeavyBall {
             step: 0.5,
             momentum: 0.25,
-            previous: &mut previous,
+            extrapolation: 0.125,
+            resting: &mut resting,
         };
         update.apply(0..2, &mut point, &gradient);
-        assert_relative_eq!(point[..], [9.5 + 0.25 * 2.0, 21.0 + 0.25 * 12.0]);
-        assert_relative_eq!(previous[..], [10.0, 20.0]);
+        assert_relative_eq!(resting[..], [10.0 - 0.25, 20.0 - 1.0]);
+        assert_relative_eq!(point[..], [9.75, 23.0]);
     }
 }

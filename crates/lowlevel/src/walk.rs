@@ -2,7 +2,7 @@
 
 use std::mem::swap;
 
-use crate::ball::{Change, Guard, coefficients};
+use crate::ball::{Coefficients, Guard};
 use crate::certificate::{ErrorBound, GradientBound, Norms};
 use crate::domain::Domain;
 use crate::error::SolveError;
@@ -319,7 +319,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
     /// One iteration of the heavy ball or of FISTA, whichever has the turn.
     fn roll_or_accelerate(&mut self) -> Result<(), SolveError> {
         if let Some(norm) = self.measured {
-            self.state.guard.begin(self.curvature, norm);
+            self.state.guard.begin(norm);
         }
         if self.state.guard.is_rolling {
             self.roll()?;
@@ -330,32 +330,29 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             return Ok(());
         };
         let state = &mut *self.state;
-        let scale = match state.guard.observe(self.curvature, norm) {
-            Change::None => return Ok(()),
-            // FISTA's z - x is its velocity times (K - 1)/(K + 1), the ball's x^k - x^(k-1) the velocity itself
-            Change::Roll => coefficients(self.curvature).1.sqrt().recip(),
-            Change::Accelerate => {
-                state.momentum = Momentum::default();
-                0.0
-            }
-        };
-        for (companion, point) in state.companion.iter_mut().zip(&state.point) {
-            *companion = point - scale * (point - *companion);
+        if state.guard.observe(self.curvature, norm) {
+            state.momentum = Momentum::default();
+            state.companion.copy_from_slice(&state.point);
+            state.layout = Layout::Iterate {
+                gradient_norm: Some(norm),
+            };
         }
-        state.layout = Layout::Iterate {
-            gradient_norm: Some(norm),
-        };
         Ok(())
     }
 
     fn roll(&mut self) -> Result<(), SolveError> {
-        let (step, momentum) = coefficients(self.curvature);
         let state = &mut *self.state;
+        let Coefficients {
+            step,
+            momentum,
+            extrapolation,
+        } = state.guard.coefficients(self.curvature);
         let squared = self.objective.advance(
             Update::HeavyBall {
                 step,
                 momentum,
-                previous: &mut state.companion,
+                extrapolation,
+                resting: &mut state.companion,
             },
             &mut state.point,
             &mut state.gradient,

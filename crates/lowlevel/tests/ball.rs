@@ -41,14 +41,15 @@ fn circles() -> impl StronglyConvex<Scratch = ()> {
 #[test]
 fn where_the_ball_runs_in_circles_the_answer_is_found_all_the_same() {
     let objective = circles();
-    // The ball alone, with its constants: tau = 1/9, beta = 4/9.
-    let (mut x, mut previous, mut g) = ([3.3], [3.3], [0.0]);
+    // Polyak's ball alone, with its constants: tau = 1/9, beta = 4/9.
+    let (mut x, mut resting, mut g) = ([3.3], [3.3], [0.0]);
     objective.gradient(&x, &mut g, &mut ());
     for _ in 0..10_000 {
         let update = Update::HeavyBall {
             step: 1.0 / 9.0,
             momentum: 4.0 / 9.0,
-            previous: &mut previous,
+            extrapolation: 0.0,
+            resting: &mut resting,
         };
         objective.advance(update, &mut x, &mut g, &mut ());
     }
@@ -62,7 +63,7 @@ fn where_the_ball_runs_in_circles_the_answer_is_found_all_the_same() {
 
 #[test]
 fn quadratics_need_far_fewer_gradients() {
-    for condition in [81.0, 800.0, 2000.0] {
+    for condition in [81.0, 800.0, 1e4] {
         let objective = NesterovQuadratic::new(200, 1.0, condition);
         let gradients = |method| {
             let (solved, x) = solve(&objective, method, to(1e-6), vec![1.0; 200]);
@@ -74,7 +75,7 @@ fn quadratics_need_far_fewer_gradients() {
             solved.gradients
         };
         let (fista, ball) = (gradients(Method::FISTA), gradients(Method::HeavyBall));
-        assert!(10 * fista > 14 * ball, "{condition}: {fista} and {ball}");
+        assert!(10 * fista > 16 * ball, "{condition}: {fista} and {ball}");
     }
 }
 

@@ -102,10 +102,15 @@ impl WithSimd for ImageGradient<'_> {
                 Update::HeavyBall {
                     step,
                     momentum,
-                    previous,
+                    extrapolation,
+                    resting,
                 } => {
-                    let motion = HeavyBall { step, momentum };
-                    sweep.run(motion, Points::Moving(point), previous)
+                    let motion = HeavyBall {
+                        step,
+                        momentum,
+                        extrapolation,
+                    };
+                    sweep.run(motion, Points::Moving(point), resting)
                 }
                 mut other => {
                     other.apply(0..point.len(), point, sweep.gradient);

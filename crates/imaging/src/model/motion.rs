@@ -81,11 +81,12 @@ impl Motion for Accelerated {
     }
 }
 
-/// [`Update::HeavyBall`](lowlevel::Update::HeavyBall); the second number is the previous point.
+/// [`Update::HeavyBall`](lowlevel::Update::HeavyBall); the second number is the point less its velocity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeavyBall {
     pub(super) step: f64,
     pub(super) momentum: f64,
+    pub(super) extrapolation: f64,
 }
 
 impl Motion for HeavyBall {
@@ -94,8 +95,10 @@ impl Motion for HeavyBall {
 
     #[inline(always)]
     fn moved(self, point: f64, gradient: f64, old: f64) -> (f64, f64) {
-        let next = point - self.step * gradient + self.momentum * (point - old);
-        (next, point)
+        let before = point - old;
+        let velocity = self.momentum * before - self.step * gradient;
+        let resting = point + self.extrapolation * (velocity - before);
+        (resting + velocity, resting)
     }
 }
 

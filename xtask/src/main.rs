@@ -11,6 +11,7 @@ mod experiment;
 mod features;
 mod manifest;
 mod package;
+mod python;
 mod step;
 mod test;
 mod tidy;
@@ -26,9 +27,10 @@ Chores of the workspace
 Usage: cargo xtask <command>
 
 Commands:
-  test         everything a change must pass: fmt, tidy, clippy, tests, docs, each feature alone
+  test         everything a change must pass: fmt, tidy, clippy, tests, docs, Python, each feature alone
   tidy         text checks of the architecture's invariants (fast, compiles nothing)
   doc          documentation of all crates, with the maths drawn
+  python       the Python packages: built, checked and tried in an environment under target/
   reproduce    every figure of the paper, with a verdict for every claim; `reproduce --help` lists its options
   more-wild    dfo-ls on the benchmark of Moré and Wild, compared with other solvers; `more-wild --help` lists its options
   learning     parameters of the paper's problems learned, compared with the true optima; `learning --help` lists its options
@@ -45,6 +47,7 @@ enum Command {
     Test,
     Tidy,
     Doc,
+    Python,
     /// Its name, and its arguments.
     Experiment(String, Vec<String>),
 }
@@ -68,8 +71,9 @@ impl Command {
             "test" => Ok(Self::Test),
             "tidy" => Ok(Self::Tidy),
             "doc" => Ok(Self::Doc),
+            "python" => Ok(Self::Python),
             _ => Err(format!(
-                "no command `{name}`; the commands are test, tidy, doc, reproduce, more-wild, learning, bench, fetch-kodak, help"
+                "no command `{name}`; the commands are test, tidy, doc, python, reproduce, more-wild, learning, bench, fetch-kodak, help"
             )),
         }
     }
@@ -93,6 +97,7 @@ fn main() -> ExitCode {
         Command::Test => test::run(&root),
         Command::Tidy => tidy::run(&root),
         Command::Doc => doc::run(&root),
+        Command::Python => python::run(&root),
         Command::Experiment(name, args) => experiment::run(&root, &name, &args),
     };
     match done {
@@ -142,6 +147,7 @@ mod tests {
             "test",
             "tidy",
             "doc",
+            "python",
             "more-wild",
             "learning",
             "bench",

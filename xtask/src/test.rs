@@ -1,9 +1,10 @@
 //! `cargo xtask test`: everything a change must pass, cheapest first.
 
 use std::path::Path;
+use std::thread;
 
 use crate::tree::Tree;
-use crate::{cargo, doc, features, step, tidy};
+use crate::{cargo, doc, features, python, step, tidy};
 
 /// Features and packages are the same everywhere, so that the steps share what they compile. Clippy compiles the
 /// benches too; `cargo test` leaves them out, but runs the doc tests.
@@ -15,6 +16,11 @@ const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20260101");
 
 /// Runs all steps and stops at the first failure.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
+    // Downloads while the compiler works.
+    let environment = {
+        let root = root.to_path_buf();
+        thread::spawn(move || python::environment(&root))
+    };
     cargo_step(root, "fmt", "fmt --all --check")?;
     step::run("tidy", "cargo xtask tidy", || tidy::run(root))?;
     cargo_step(root, "clippy", CLIPPY)?;
@@ -24,6 +30,11 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         cargo::wait(command.env(variable, seed))
     })?;
     step::run("doc", "cargo xtask doc", || doc::run(root))?;
+    step::run("environment", "cargo xtask python", || {
+        let made = environment.join();
+        made.map_err(|_| "it was not made".to_string())?
+    })?;
+    python::check(root)?;
     for package in Tree::load(root)?.packages() {
         for line in features::alone(&package) {
             cargo_step(root, "feature", &line)?;

@@ -12,6 +12,7 @@ mod least_squares;
 mod memory;
 mod micro;
 mod peers;
+mod python;
 mod row;
 mod scaling;
 mod solve;
@@ -70,6 +71,8 @@ enum Part {
     Learn,
     /// dfo-ls, beside DFO-LS
     LeastSquares,
+    /// The Python package dfo_ls, beside DFO-LS
+    Python,
     /// One thread and two
     Threads,
     /// How cost grows with images, pixels and parameters
@@ -81,6 +84,7 @@ enum Part {
 /// What all parts need to know.
 struct Context {
     quick: bool,
+    directory: PathBuf,
     kodak: Option<PathBuf>,
     peers: Peers,
 }
@@ -109,7 +113,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let work = directory.join("data");
     data::write(&work).context("--out")?;
     let parts = arguments.parts();
-    let has_peers = [Part::Kernels, Part::Solve, Part::LeastSquares];
+    let has_peers = [Part::Kernels, Part::Solve, Part::LeastSquares, Part::Python];
     let peers = if arguments.no_peers || !parts.iter().any(|part| has_peers.contains(part)) {
         Peers::NONE
     } else {
@@ -118,9 +122,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     if parts.contains(&Part::Micro) {
         micro::build(out)?;
     }
+    if parts.contains(&Part::Python) && peers.is_some() {
+        python::build(&directory, out)?;
+    }
     let begin = Instant::now();
     let context = Context {
         quick: arguments.quick,
+        directory: directory.clone(),
         kodak: arguments.kodak.clone(),
         peers,
     };
@@ -203,6 +211,7 @@ impl Part {
             Self::Solve => solve::run(context, out),
             Self::Learn => learn::run(context, out),
             Self::LeastSquares => least_squares::run(context, out),
+            Self::Python => python::run(context, out),
             Self::Threads => threads::run(context, out),
             Self::Scaling => {
                 let (rows, found) = scaling::run(context, out)?;

@@ -41,6 +41,30 @@ impl Peers {
         Ok(Self { found })
     }
 
+    /// Whether there is a Python.
+    pub(super) const fn is_some(&self) -> bool {
+        self.found.is_some()
+    }
+
+    /// What a script of its own prints, where it can import what is in `packages`; nothing without Python.
+    pub(super) fn script(
+        &self,
+        script: &Path,
+        arguments: &[&str],
+        packages: &Path,
+        out: &mut dyn Write,
+    ) -> Result<String> {
+        let Some(python) = &self.found else {
+            return Ok(String::new());
+        };
+        let mut command = python.command(script);
+        command.args(arguments).env("PYTHONPATH", packages);
+        output(&mut command).or_else(|error| {
+            writeln!(out, "  {} failed: {error:#}", script.display())?;
+            Ok(String::new())
+        })
+    }
+
     /// What the peers answer to `job`; null if there are none. A peer that fails is reported, and then there is none for this job.
     pub(super) fn ask(&self, job: &Value, out: &mut dyn Write) -> Result<Value> {
         let Some(python) = &self.found else {
@@ -86,16 +110,21 @@ impl Python {
         Ok(versions.as_str().unwrap_or_default().to_owned())
     }
 
-    fn ask(&self, job: &Value) -> Result<Value> {
-        let path = self.data.join("job.json");
-        file::write(&path, job.to_string().as_bytes())?;
+    /// As many threads as ours.
+    fn command(&self, script: &Path) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg(&self.script).arg(&path).arg(&self.data);
-        // As many threads as ours.
+        command.arg(script);
         for library in ["OMP", "OPENBLAS", "MKL"] {
             command.env(format!("{library}_NUM_THREADS"), "1");
         }
-        let answer = output(&mut command)?;
+        command
+    }
+
+    fn ask(&self, job: &Value) -> Result<Value> {
+        let path = self.data.join("job.json");
+        file::write(&path, job.to_string().as_bytes())?;
+        let mut command = self.command(&self.script);
+        let answer = output(command.arg(&path).arg(&self.data))?;
         // Packages may print: only the last line is the answer.
         let line = answer.lines().last().context("the script said nothing")?;
         serde_json::from_str(line).with_context(|| format!("the script said `{line}`"))

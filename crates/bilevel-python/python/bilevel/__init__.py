@@ -1,0 +1,1 @@
+from ._bilevel import __version__

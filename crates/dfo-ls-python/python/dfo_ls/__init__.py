@@ -1,0 +1,1 @@
+from ._dfo_ls import __version__

@@ -1,7 +1,34 @@
+//! The part of the Python package `bilevel` that is written in Rust.
+//!
+//! Arguments have been read in Python; what is left here are the calls. Settings cross as JSON, numbers as arrays.
+
+mod data;
+mod family;
+mod foreign;
+mod run;
+mod solve;
+
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// The part of `bilevel` that is written in Rust.
 #[pymodule]
 fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<run::Run>()?;
+    module.add_class::<foreign::ForeignRun>()?;
+    module.add_function(wrap_pyfunction!(solve::reconstruct, module)?)?;
+    module.add_function(wrap_pyfunction!(data::box_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(data::dead_leaves, module)?)?;
+    module.add_function(wrap_pyfunction!(data::shepp_logan, module)?)?;
+    module.add_function(wrap_pyfunction!(data::add_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(data::mse, module)?)?;
+    module.add_function(wrap_pyfunction!(data::psnr, module)?)?;
+    module.add_function(wrap_pyfunction!(data::ssim, module)?)
+}
+
+/// What is wrong with an argument.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn invalid(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }

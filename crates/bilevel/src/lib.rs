@@ -41,7 +41,7 @@
 //! - What is learned from: [`Pair`]s. What is learned: the [`Parameter`]s of a family of reconstruction problems.
 //! - The families: [`TvDenoising`], [`TvDeblurring`], [`TvInpainting`], [`FourierWeights`], and your own through the trait
 //!   [`LowerLevel`]. Of `$(\alpha, \nu, \xi)$`, [`TvChoices`] says which are learned.
-//! - What is minimised: the [`Loss`], and penalties: [`ConditionNumber`], [`RootL1`], your own through the trait [`Penalty`], or a
+//! - What is minimised: the [`Loss`] ([`Layout`] has its residuals, for reconstructions made elsewhere), and penalties: [`ConditionNumber`], [`RootL1`], your own through the trait [`Penalty`], or a
 //!   non-smooth [`regularizer`](Setup::regularizer).
 //! - How: [`Setup`] and the options of the solver, [`learning_options`]. The paper's variants with a fixed number of iterations are
 //!   [`Effort::Iterations`].
@@ -82,7 +82,7 @@ pub use error::{ModelFailure, ProblemError, ReconstructionError};
 pub use families::{Choice, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting};
 pub use kept::{Keep, Reconstructions};
 pub use learned::{Bound, FlatDirection, Learned, LearnedParameter, Work, learning_options};
-pub use loss::{Loss, Residuals, Scale};
+pub use loss::{Layout, Loss, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, reconstruct};
 pub use parameter::{Map, Parameter};
 pub use penalty::{ConditionNumber, Penalty, Place, RootL1};

@@ -55,8 +55,10 @@ impl Residuals {
 }
 
 /// How the residual vector is laid out: images one after the other, then the terms of penalties.
+///
+/// For those who make reconstructions elsewhere: a [`LearningProblem`](crate::LearningProblem) has one of its own.
 #[derive(Clone, Debug)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// `$1/\sqrt n$` for a mean.
     factor: f64,
     per_pixel: bool,
@@ -66,7 +68,9 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn new(loss: Loss, lengths: Vec<usize>, num_params: usize) -> Self {
+    /// For images with so many entries each.
+    #[must_use]
+    pub fn new(loss: Loss, lengths: Vec<usize>, num_params: usize) -> Self {
         let num_entries = lengths.iter().sum();
         #[expect(clippy::cast_precision_loss, reason = "a number of images")]
         let factor = match loss.scale {
@@ -82,7 +86,8 @@ impl Layout {
     }
 
     /// How many residuals, without penalties.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         if self.per_pixel {
             self.num_entries
         } else {
@@ -90,9 +95,19 @@ impl Layout {
         }
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// What the reconstruction of each image may be off, so that all residuals together are off by `target`: the squares are
     /// shared out by size.
-    pub(crate) fn share(&self, target: Accuracy, image: usize) -> ErrorBound {
+    ///
+    /// # Panics
+    /// When there is no such image.
+    #[must_use]
+    pub fn share(&self, target: Accuracy, image: usize) -> ErrorBound {
         #[expect(clippy::cast_precision_loss, reason = "numbers of pixels")]
         let size = (self.lengths[image] as f64 / self.num_entries as f64).sqrt();
         // a little less, for what rounding adds later
@@ -101,7 +116,11 @@ impl Layout {
     }
 
     /// How many residuals of one image.
-    pub(crate) fn len_of(&self, image: usize) -> usize {
+    ///
+    /// # Panics
+    /// When there is no such image.
+    #[must_use]
+    pub fn len_of(&self, image: usize) -> usize {
         if self.per_pixel {
             self.lengths[image]
         } else {
@@ -113,7 +132,10 @@ impl Layout {
     ///
     /// Per image that is `$\bigl|\|\tilde x_i - x_i\| - \|\hat x_i - x_i\|\bigr| \le \|\tilde x_i - \hat x_i\|$`, and per pixel the
     /// same without the first step, plus rounding.
-    pub(crate) fn write(
+    ///
+    /// # Panics
+    /// When there is no room for a residual.
+    pub fn write(
         &self,
         x: &[f64],
         truth: &[f64],

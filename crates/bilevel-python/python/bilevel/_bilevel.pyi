@@ -1,0 +1,67 @@
+from collections.abc import Sequence
+from typing import Any, TypeAlias, TypedDict, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "__version__",
+    "Run",
+    "ForeignRun",
+    "reconstruct",
+    "box_functions",
+    "dead_leaves",
+    "shepp_logan",
+    "add_noise",
+    "mse",
+    "psnr",
+    "ssim",
+]
+
+__version__: str
+
+_Row: TypeAlias = NDArray[np.float64]
+_Example: TypeAlias = tuple[_Row, _Row, Sequence[int]]
+_Progress: TypeAlias = tuple[int, int, tuple[list[float], list[float], float, float, float] | None]
+
+class _Operator(TypedDict):
+    kernel: NDArray[np.float64] | None
+    mask: NDArray[np.bool_] | None
+
+@final
+class Run:
+    def __new__(
+        cls, settings: str, examples: Sequence[_Example], validation: Sequence[_Example], operator: _Operator
+    ) -> Run: ...
+    def step(self) -> bool: ...
+    def progress(self) -> _Progress: ...
+    def finish(self) -> str: ...
+
+@final
+class ForeignRun:
+    def __new__(cls, settings: str, truths: Sequence[_Row]) -> ForeignRun: ...
+    def ask(self) -> tuple[_Row, _Row, Any] | None: ...
+    def answer(
+        self, images: Sequence[_Row], errors: Sequence[float], state: Any, work: int
+    ) -> None: ...
+    def reject(self, reason: str) -> None: ...
+    def progress(self) -> _Progress: ...
+    def finish(self, steps: Sequence[float]) -> str: ...
+
+def reconstruct(
+    family: str,
+    operator: _Operator,
+    values: Sequence[float],
+    data: _Row,
+    shape: Sequence[int],
+    method: str,
+    accuracy: float,
+    max_iterations: int | None,
+) -> tuple[_Row, float, int, str | None]: ...
+def box_functions(count: int, num_samples: int, seed: int) -> _Row: ...
+def dead_leaves(count: int, rows: int, cols: int, seed: int) -> _Row: ...
+def shepp_logan(rows: int, cols: int) -> _Row: ...
+def add_noise(x: _Row, is_complex: bool, sigma: float, seed: int, index: int) -> _Row: ...
+def mse(x: _Row, truth: _Row) -> float: ...
+def psnr(x: _Row, truth: _Row, peak: float) -> float: ...
+def ssim(x: _Row, truth: _Row, rows: int, cols: int, peak: float) -> float: ...

@@ -1,0 +1,52 @@
+"""The progress bar, where tqdm is installed."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+
+def _is_watched() -> bool:
+    """In a terminal or a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if type(shell).__name__ == "ZMQInteractiveShell":
+        return True
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+class Bar:
+    """Shows how far a run is, or nothing."""
+
+    def __init__(self, run: Run, evaluations: int, wanted: bool | None) -> None:
+        self._run = run
+        self._bar: Any = None
+        if wanted or (wanted is None and _is_watched()):
+            try:
+                with warnings.catch_warnings():
+                    # without widgets, text will do
+                    warnings.simplefilter("ignore")
+                    from tqdm.auto import tqdm
+
+                    self._bar = tqdm(total=evaluations, unit="evaluation", desc="learning")
+            except ImportError:
+                if wanted:
+                    raise ImportError("progress=True needs tqdm: pip install tqdm") from None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, where: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def update(self) -> None:
+        """To where the run is."""
+        if self._bar is not None:
+            run = self._run
+            self._bar.update(run.evaluations - self._bar.n)
+            self._bar.set_postfix_str(f"f = {run.f:.4g} ± {run.f_error:.1g}", refresh=False)

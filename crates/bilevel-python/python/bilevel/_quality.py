@@ -1,0 +1,51 @@
+"""How good a result is."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from . import _bilevel
+from ._arrays import Array, flat, image
+
+
+def _both(x: ArrayLike, truth: ArrayLike) -> tuple[Array, Array]:
+    a, b = image("x", x), image("truth", truth)
+    if a.shape != b.shape:
+        raise ValueError(f"x has shape {a.shape}, but truth has shape {b.shape}")
+    return a, b
+
+
+def mse(x: ArrayLike, truth: ArrayLike) -> float:
+    """The mean of the squared differences.
+
+    >>> import bilevel
+    >>> bilevel.mse([0.5, 1.0], [0.0, 1.0])
+    0.125
+    """
+    a, b = _both(x, truth)
+    return _bilevel.mse(flat(a), flat(b))
+
+
+def psnr(x: ArrayLike, truth: ArrayLike, peak: float = 1.0) -> float:
+    """Peak signal-to-noise ratio in decibels, `10 log10(peak² / mse)`; infinite for equal images.
+
+    >>> import bilevel
+    >>> round(bilevel.psnr([0.1, 0.9], [0.0, 1.0]), 6)
+    20.0
+    """
+    a, b = _both(x, truth)
+    return _bilevel.psnr(flat(a), flat(b), peak)
+
+
+def ssim(x: ArrayLike, truth: ArrayLike, peak: float = 1.0) -> float:
+    """Structural similarity of two pictures (Wang, Bovik, Sheikh and Simoncelli, 2004), with a Gaussian window of 11×11.
+
+    >>> import bilevel
+    >>> picture = bilevel.phantoms.shepp_logan((32, 32))
+    >>> bilevel.ssim(picture, picture)
+    1.0
+    """
+    a, b = _both(x, truth)
+    if a.ndim != 2:
+        raise ValueError(f"x has shape {a.shape}, but ssim compares pictures, with two axes")
+    return _bilevel.ssim(flat(a), flat(b), a.shape[0], a.shape[1], peak)

@@ -1,0 +1,361 @@
+"""What was learned, and what can be done with it."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _bilevel
+from ._arrays import Array, flat, image, images
+from ._settings import nonnegative
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+FORMAT: Final = "bilevel result"
+VERSION: Final = 1
+# An objective that changes by less than this share does not matter.
+NEGLIGIBLE: Final = 1e-3
+
+MESSAGES: Final = {
+    "radius_reached": "steps have become as small as they should",
+    "slow": "the objective has all but stopped falling",
+    "exhausted": "all {budget} evaluations are spent: there may be better parameters",
+    "blocked": "better parameters could not be evaluated: bounds that keep them out help",
+    "accuracy_floor": "a decision needs more accuracy than the reconstructions have",
+    "stopped": "it was ended early: there may be better parameters",
+    "interrupted": "it was interrupted: there may be better parameters",
+    "oracle_failed": "nothing could be evaluated any more: {reason}",
+}
+CONVERGED: Final = ("radius_reached", "slow")
+
+
+def f_error(f: float, lower: float, upper: float) -> float:
+    """The largest distance from `f` in `[lower, upper]`, rounded up."""
+    distance = max(f - lower, upper - f)
+    return math.nextafter(distance, math.inf) if distance < math.inf else math.inf
+
+
+def _number(value: float | None) -> float:
+    """JSON has no infinity: there it is nothing."""
+    return math.inf if value is None else value
+
+
+def _value(map_name: str, theta: float) -> float:
+    """The value of a parameter."""
+    if map_name == "log10":
+        return float(10.0**theta)
+    return theta / (1.0 - theta) if map_name == "odds" else theta
+
+
+class Result:
+    """Learned parameters, and everything known about them. Made by `learn`, or read by `load`.
+
+    >>> import bilevel
+    >>> truth = bilevel.phantoms.box_functions(3, 32)
+    >>> result = bilevel.learn(truth, bilevel.add_noise(truth, 0.1), learn=("alpha",))
+    >>> float(result.theta[0]) == __import__("math").log10(result.params["alpha"])
+    True
+    >>> abs(result.interval[1] - result.f) <= result.f_error
+    True
+    """
+
+    params: dict[str, float]
+    """The learned parameters by name (for sampling: the weights `s0`, `s1`, ... of the frequencies)."""
+    fixed: dict[str, float]
+    """The others."""
+    theta: NDArray[np.float64]
+    """The learned parameters as the solver sees them: decimal logarithms of alpha, nu and xi, θ of sampling, a function's own."""
+    f: float
+    """The objective there, with the reconstructions as they were computed."""
+    f_error: float
+    """With exact reconstructions it differs by at most this: `|f_exact − f| ≤ f_error`, for certain."""
+    interval: tuple[float, float]
+    """The same as an interval that certainly contains the exact objective; its sides need not be equally far."""
+    termination: str
+    """Why learning ended, in a word: "radius_reached" or "slow" (then `converged` is true), "exhausted", "blocked", "accuracy_floor",
+    "stopped", "interrupted" or "oracle_failed"."""
+    message: str
+    """The same in a sentence."""
+    converged: bool
+    """Whether learning ended because there was nothing left to do."""
+    evaluations: int
+    """How many different parameters were tried."""
+    work: int
+    """What that cost, in gradients of the reconstruction problems (or what a model in Python said)."""
+    warnings: list[str]
+    """What one should know: parameters at their bounds, or that hardly matter."""
+    model: str
+    """The model; "python" for a function."""
+
+    _learned: dict[str, Any]
+    _about: dict[str, Any]
+
+    @classmethod
+    def _of(cls, learned: dict[str, Any], about: dict[str, Any], termination: str | None, budget: int) -> Result:
+        """From what Rust says at the end of a run."""
+        said = learned["termination"]
+        word, details = next(iter(said.items())) if isinstance(said, dict) else (said, {})
+        word = re.sub(r"(?<!^)(?=[A-Z])", "_", word).lower()
+        reason = details.get("reason", "") if isinstance(details, dict) else ""
+        if not math.isfinite(_number(learned["objective"])):
+            raise RuntimeError(f"no reconstruction could be made: {reason or word}")
+        word = termination or word
+        message = MESSAGES.get(word, word).format(budget=budget, reason=reason)
+        return cls._made({**learned, "termination": word, "message": message}, about)
+
+    @classmethod
+    def _made(cls, learned: dict[str, Any], about: dict[str, Any]) -> Result:
+        made = cls.__new__(cls)
+        made._learned, made._about = learned, about
+        parameters = learned["parameters"]
+        made.params = {p["parameter"]["name"]: p["value"] for p in parameters}
+        made.fixed = dict(about["fixed"])
+        made.theta = np.array([p["theta"] for p in parameters])
+        made.f = learned["objective"]
+        lower, upper = learned["interval"]
+        made.interval = (lower, _number(upper))
+        made.f_error = f_error(made.f, *made.interval)
+        made.termination, made.message = learned["termination"], learned["message"]
+        made.converged = made.termination in CONVERGED
+        made.evaluations = learned["num_points"]
+        made.work = sum(evaluation["work"] for evaluation in learned["evaluations"])
+        made.model = about["model"]
+        made.warnings = list(made._warnings())
+        return made
+
+    def _warnings(self) -> Iterator[str]:
+        at = {p["parameter"]["name"]: p["at"] for p in self._learned["parameters"] if p["at"] is not None}
+        # frequencies that are not measured are at their lower bounds, as they should be
+        if self.model != "sampling":
+            for name, bound in at.items():
+                yield f"{name} has reached its {bound} bound, {self.params[name]:.4g}: wider bounds may be better"
+        for parameter in self._learned["parameters"]:
+            name, influence = parameter["parameter"]["name"], parameter["influence"]
+            if influence is not None and influence < NEGLIGIBLE and name not in at:
+                yield f"{name} hardly matters: a tenth of its range changes f by less than {NEGLIGIBLE:.1%}"
+
+    @property
+    def history(self) -> pandas.DataFrame:
+        """Every evaluation of the objective, as a table: values of the parameters, `f`, and what accuracy of the residuals was asked for and
+        achieved (the first ones are rough).
+
+        `f` is NaN where the model failed, and `failure` says why. Needs pandas.
+        """
+        pd = _pandas()
+        maps = [(p["parameter"]["name"], p["parameter"]["map"]) for p in self._learned["parameters"]]
+        rows: list[dict[str, Any]] = []
+        for evaluation in self._learned["evaluations"]:
+            row = {"point": evaluation["point"], "purpose": evaluation["purpose"].lower()}
+            row.update({name: _value(kind, theta) for (name, kind), theta in zip(maps, evaluation["theta"])})
+            row["f"] = evaluation["objective"].get("Ok", math.nan)
+            row["target"], row["achieved"] = _number(evaluation["target"]), _number(evaluation["achieved"])
+            row["work"] = evaluation["work"]
+            row["failure"] = evaluation["objective"].get("Err")
+            rows.append(row)
+        table: pandas.DataFrame = pd.DataFrame(rows)
+        table.index.name = "evaluation"
+        table["total_work"] = table["work"].cumsum()
+        return table
+
+    @property
+    def iterations(self) -> pandas.DataFrame:
+        """Every iteration of the solver, as a table: its best `f` and where that certainly lies, radii, steps. Needs pandas."""
+        pd = _pandas()
+        rows = []
+        for iteration in self._learned["iterations"]:
+            row = {key: value for key, value in iteration.items() if key not in ("number", "theta", "interval", "objective")}
+            lower, upper = iteration["interval"]
+            rows.append({"f": iteration["objective"], "f_lower": lower, "f_upper": _number(upper), **row})
+        table: pandas.DataFrame = pd.DataFrame(rows)
+        table.index.name = "iteration"
+        return table
+
+    @property
+    def scores(self) -> pandas.DataFrame:
+        """How good every image is before and after (for values in [0, 1]), as a table. Needs pandas. Empty for a model in Python."""
+        pd = _pandas()
+        rows = []
+        for kind in ("training", "validation"):
+            for index, score in enumerate(self._learned[kind]):
+                row: dict[str, Any] = {"set": kind, "image": index}
+                for name in ("mse", "psnr", "ssim"):
+                    for when in ("before", "after"):
+                        found = (score[when] or {}).get(name)
+                        row[f"{name}_{when}"] = math.nan if found is None else found
+                rows.append(row)
+        table: pandas.DataFrame = pd.DataFrame(rows)
+        return table
+
+    def apply(self, data: Any, accuracy: float | None = None) -> Any:
+        """Reconstruct with the learned parameters.
+
+        Args:
+            data: One image like those of `data` in `learn`, of any size; a stack of them with one axis more; or a list.
+            accuracy: What the Euclidean distance from the exact reconstruction may be. Default: 0.001 for each pixel, as a root mean
+                square.
+
+        Returns:
+            What `data` is: an image, a stack or a list. If `accuracy` cannot be reached, a `RuntimeWarning` says so.
+
+        >>> import bilevel
+        >>> truth = bilevel.phantoms.box_functions(3, 32)
+        >>> data = bilevel.add_noise(truth, 0.1)
+        >>> result = bilevel.learn(truth, data, learn=("alpha",))
+        >>> result.apply(data[0]).shape, result.apply(data).shape
+        ((32,), (3, 32))
+        """
+        if self._about["family"] is None:
+            raise TypeError("a model written in Python makes its own reconstructions: call it with result.theta")
+        ndim = self._about["ndim"]
+        if not isinstance(data, np.ndarray):
+            if isinstance(data, (list, tuple)) and len(data) > 0 and np.ndim(data[0]) == ndim:
+                found = images("data", data, complex_too=True, finite=False)
+                return [self._apply(f"data[{index}]", y, accuracy) for index, y in enumerate(found)]
+            data = np.asarray(data)
+        if data.ndim == ndim + 1:
+            stack = images("data", data, complex_too=True, finite=False)
+            return np.stack([self._apply(f"data[{index}]", y, accuracy) for index, y in enumerate(stack)])
+        if data.ndim != ndim:
+            raise ValueError(f"data has shape {data.shape}, but the parameters were learned from images with {ndim} axes")
+        return self._apply("data", data, accuracy)
+
+    def _apply(self, name: str, data: Any, accuracy: float | None) -> Array:
+        family, mask = self._about["family"], self._about["mask"]
+        is_sampling = self.model == "sampling"
+        if mask is not None:
+            if np.shape(data) != mask.shape:
+                raise ValueError(f"{name} has shape {np.shape(data)}, but the mask has shape {mask.shape}")
+            data = np.where(mask, data, 0.0)
+        y = image(name, data, complex_too=is_sampling)
+        if is_sampling and y.dtype.kind != "c":
+            raise ValueError(f"{name} is real, but model='sampling' needs complex k-space")
+        if is_sampling and y.size != family["num_samples"]:
+            raise ValueError(f"{name} has {y.size} frequencies, but {family['num_samples']} were learned")
+        wanted = 1e-3 * math.sqrt(y.size) if accuracy is None else nonnegative("accuracy", accuracy)
+        x, error, _, missed = _bilevel.reconstruct(
+            json.dumps(family),
+            {"kernel": self._about["kernel"], "mask": mask},
+            list(self.params.values()),
+            flat(y),
+            y.shape,
+            self._about["method"],
+            wanted,
+            None,
+        )
+        if missed is not None:
+            warnings.warn(f"an accuracy of {wanted} was not reached, only {error}: {missed}", RuntimeWarning, stacklevel=3)
+        return x.view(y.dtype).reshape(y.shape)
+
+    def plot(self) -> Figure:
+        """Draw how the objective fell and how the parameters went. Needs matplotlib.
+
+        >>> import bilevel
+        >>> truth = bilevel.phantoms.box_functions(3, 32)
+        >>> result = bilevel.learn(truth, bilevel.add_noise(truth, 0.1), learn=("alpha",))
+        >>> len(result.plot().axes)
+        2
+        """
+        from ._plot import plot
+
+        return plot(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything as JSON; all numbers are kept exactly. `load` reads it.
+
+        >>> import bilevel, tempfile, pathlib
+        >>> truth = bilevel.phantoms.box_functions(3, 32)
+        >>> result = bilevel.learn(truth, bilevel.add_noise(truth, 0.1), learn=("alpha",))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "result.json"
+        ...     result.save(path)
+        ...     bilevel.load(path).params == result.params
+        True
+        """
+        about = dict(self._about)
+        about["kernel"] = None if about["kernel"] is None else about["kernel"].tolist()
+        if about["mask"] is not None:
+            about["mask"] = ["".join("01"[int(kept)] for kept in row) for row in np.atleast_2d(about["mask"])]
+        text = json.dumps({"format": FORMAT, "version": VERSION, "about": about, "learned": self._learned}, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read what `save` wrote."""
+        try:
+            saved = json.loads(Path(path).read_text(encoding="utf-8"))
+            if saved["format"] != FORMAT:
+                raise KeyError("format")
+            if saved["version"] != VERSION:
+                raise ValueError(f"{path} was written by another version of bilevel, in format {saved['version']}")
+            about = saved["about"]
+            if about["kernel"] is not None:
+                about["kernel"] = np.array(about["kernel"], dtype=np.float64)
+            if about["mask"] is not None:
+                mask = np.array([[kept == "1" for kept in row] for row in about["mask"]])
+                about["mask"] = mask.reshape(-1) if about["ndim"] == 1 else mask
+            return cls._made(saved["learned"], about)
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
+            raise ValueError(f"{path} does not hold a result of bilevel") from None
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Parameters, their values, and their ranges."""
+        parameters = self._learned["parameters"]
+        if self.model == "sampling":
+            left_out = sum(p["at"] == "lower" for p in parameters)
+            return [("frequencies", str(len(parameters)), f"{len(parameters) - left_out} measured")]
+        rows = []
+        for p in parameters:
+            about = p["parameter"]
+            low, high = (_value(about["map"], about[side]) for side in ("lower", "upper"))
+            rows.append((about["name"], f"{p['value']:.4g}", f"in [{low:.3g}, {high:.3g}]"))
+        return rows
+
+    def __repr__(self) -> str:
+        ending = "converged" if self.converged else "NOT CONVERGED"
+        lines = [f"bilevel.Result: {ending}, {self.message}"]
+        lines += [f"  {name} = {value}  {note}" for name, value, note in self._rows()]
+        lines += [f"  {name} = {value:.4g}  fixed" for name, value in self.fixed.items()]
+        lines.append(f"  f = {self.f:.6g} ± {self.f_error:.1g}  after {self.evaluations} evaluations")
+        lines += [f"  warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cell = html.escape
+        rows = [*self._rows(), *((name, f"{value:.4g}", "fixed") for name, value in self.fixed.items())]
+        rows.append(("f", f"{self.f:.6g} ± {self.f_error:.1g}", f"after {self.evaluations} evaluations"))
+        table = "".join(f"<tr><th>{cell(a)}</th><td>{cell(b)}</td><td>{cell(c)}</td></tr>" for a, b, c in rows)
+        notes = "".join(f"<p><b>Warning:</b> {cell(warning)}</p>" for warning in self.warnings)
+        ending = "Converged" if self.converged else "Not converged"
+        return f"<p><b>{ending}:</b> {cell(self.message)}</p><table>{table}</table>{notes}"
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """Read a result that `Result.save` wrote.
+
+    >>> import bilevel
+    >>> bilevel.load("no-such-file.json")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.json'
+    """
+    return Result.load(path)
+
+
+def _pandas() -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("tables need pandas: pip install pandas") from None
+    return pd

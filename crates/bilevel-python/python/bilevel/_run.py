@@ -1,0 +1,281 @@
+"""A run: the solver asks, reconstructions are made, and it is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _bilevel
+from ._arrays import check_same, flat, images
+from ._result import Result, f_error
+from ._settings import (
+    Examples,
+    Family,
+    Model,
+    Penalty,
+    Ranges,
+    Values,
+    accuracy_iterations,
+    check_method,
+    named,
+    names,
+    number,
+    one_of,
+    pair,
+    positive_int,
+    unsigned,
+)
+
+LEARN: Final = ("alpha", "nu", "xi")
+
+
+class Reject(Exception):
+    """Raised by a model written in Python: there are no reconstructions here, and the solver should go elsewhere."""
+
+
+class Run:
+    """A run of `learn`, step by step. Takes the arguments of `learn`, except for `callback` and `progress`.
+
+    >>> import bilevel
+    >>> truth = bilevel.phantoms.box_functions(3, 32)
+    >>> run = bilevel.Run(truth, bilevel.add_noise(truth, 0.1), learn=("alpha",))
+    >>> while run.step():
+    ...     if run.f < 0.5:
+    ...         break
+    >>> result = run.result()
+    >>> result.f == run.f
+    True
+    """
+
+    theta: NDArray[np.float64] | None
+    """The best parameters so far, as the solver sees them; `None` before the first step."""
+    params: dict[str, float]
+    """Their values."""
+    f: float
+    """The objective there, as it was computed."""
+    f_error: float
+    """How far it is from that of exact reconstructions, at most."""
+    evaluations: int
+    """How many different parameters were tried."""
+    work: int
+    """What that cost, in gradients of the reconstruction problems (or what a model in Python says)."""
+
+    def __init__(
+        self,
+        truth: Any,
+        data: Any,
+        model: Model = "tv",
+        learn: Any = LEARN,
+        fixed: Mapping[str, float] | None = None,
+        start: Values | None = None,
+        bounds: Ranges | None = None,
+        objective: str = "mean",
+        residuals: str = "auto",
+        penalty: Mapping[str, Any] | None = None,
+        evaluations: int = 100,
+        method: str = "auto",
+        accuracy: str | int = "dynamic",
+        threads: int | None = None,
+        seed: int = 0,
+        *,
+        kernel: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        validation: tuple[Any, Any] | None = None,
+    ) -> None:
+        self.theta, self.params, self.f, self.f_error = None, {}, math.inf, math.inf
+        self.evaluations, self.work = 0, 0
+        self._result: Result | None = None
+        self._termination: str | None = None
+        self._budget = positive_int("evaluations", evaluations)
+        settings: dict[str, Any] = {
+            "objective": one_of("objective", objective, ("mean", "sum")),
+            "residuals": one_of("residuals", residuals, ("auto", "image", "pixel")),
+            "evaluations": self._budget,
+            "seed": unsigned("seed", seed),
+        }
+        self._about: dict[str, Any] = {"objective": objective, "method": check_method(method)}
+        iterations = accuracy_iterations(accuracy)
+        if threads is not None:
+            threads = positive_int("threads", threads)
+        if callable(model):
+            given = {
+                "fixed": fixed or None,
+                "kernel": kernel,
+                "mask": mask,
+                "validation": validation,
+                "threads": threads,
+                "accuracy": iterations,
+                "method": None if method == "auto" else method,
+            }
+            for name, value in given.items():
+                if value is not None:
+                    raise ValueError(f"{name} means nothing to a model written in Python")
+            self._core: _Rust | _Python = _Python(model, truth, learn, start, bounds, penalty, settings)
+            self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
+        else:
+            family = Family.read(model, learn, LEARN, fixed, start, bounds, kernel, mask)
+            settings.update(method=method, iterations=iterations, threads=threads)
+            self._core = _Rust(family, truth, data, validation, penalty, settings)
+            self._about.update(
+                model=family.model, fixed=family.fixed, family=self._core.family, kernel=family.kernel, mask=family.mask
+            )
+        self._about["ndim"] = self._core.ndim
+        self._about["names"] = self._core.names
+
+    def step(self) -> bool:
+        """Make the reconstructions that the solver asks for, and tell it. False when the run has ended."""
+        if self._result is not None or self._termination is not None:
+            return False
+        goes_on = self._core.step()
+        self.evaluations, self.work, best = self._core.progress()
+        if best is not None:
+            theta, values, self.f, lower, upper = best
+            self.theta = np.array(theta)
+            self.params = dict(zip(self._core.names, values))
+            self.f_error = f_error(self.f, lower, upper)
+        return goes_on
+
+    def stop(self) -> None:
+        """End the run before its time."""
+        self._end("stopped")
+
+    def _end(self, termination: str) -> None:
+        if self._result is None and self._termination is None:
+            self._termination = termination
+
+    def result(self) -> Result:
+        """What was learned. This ends the run."""
+        if self._result is None:
+            if self.theta is None and self.evaluations == 0:
+                raise RuntimeError("nothing has been evaluated: call step first")
+            learned = self._core.finish()
+            self._result = Result._of(learned, self._about, self._termination, self._budget)
+        return self._result
+
+
+class _Rust:
+    """With a family of the crate."""
+
+    def __init__(
+        self, family: Family, truth: Any, data: Any, validation: Any, penalty: Mapping[str, Any] | None, settings: dict[str, Any]
+    ) -> None:
+        examples = Examples.read(family.model, family.mask, truth, data)
+        held_out = Examples([], [])
+        if validation is not None:
+            try:
+                other_truth, other_data = validation
+            except (TypeError, ValueError):
+                raise TypeError("validation must be (truth, data)") from None
+            held_out = Examples.read(family.model, family.mask, other_truth, other_data, "validation ")
+        known = ("condition", "l1", "l1_kind") if family.model == "sampling" else ("condition",)
+        terms = Penalty.read(penalty, known, family.model)
+        self.ndim = examples.truth[0].ndim
+        family = family.for_samples(examples.truth[0].size)
+        self.family = family.settings
+        self._run = _bilevel.Run(
+            json.dumps({**settings, "family": family.settings, **vars(terms)}),
+            [(flat(x), flat(y), x.shape) for x, y in zip(examples.truth, examples.data)],
+            [(flat(x), flat(y), x.shape) for x, y in zip(held_out.truth, held_out.data)],
+            {"kernel": family.kernel, "mask": family.mask},
+        )
+        if family.model == "sampling":
+            self.names = [f"s{j}" for j in range(examples.truth[0].size)]
+        else:
+            self.names = [name for name in LEARN if "learned" in family.settings[name]]
+
+    def step(self) -> bool:
+        return self._run.step()
+
+    def progress(self) -> Any:
+        return self._run.progress()
+
+    def finish(self) -> dict[str, Any]:
+        return dict(json.loads(self._run.finish()))
+
+
+class _Python:
+    """With a function of the user."""
+
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        truth: Any,
+        learn: Any,
+        start: Any,
+        bounds: Any,
+        penalty: Mapping[str, Any] | None,
+        settings: dict[str, Any],
+    ) -> None:
+        self._model = model
+        self._truth = images("truth", truth, complex_too=True)
+        self.ndim = self._truth[0].ndim
+        if start is None or bounds is None:
+            raise ValueError("a model written in Python needs start and bounds")
+        if learn is LEARN:
+            learn = list(start) if isinstance(start, Mapping) else [f"theta{j}" for j in range(len(start))]
+        self.names = names(learn)
+        starts, ranges = named("start", start, self.names), named("bounds", bounds, self.names)
+        self._ranges: list[tuple[float, float, float]] = []
+        for name in self.names:
+            for argument, given in (("start", starts), ("bounds", ranges)):
+                if name not in given:
+                    raise ValueError(f"{argument} lacks {name!r}")
+            lower, upper = pair(f"bounds[{name!r}]", ranges[name])
+            first = number(f"start[{name!r}]", starts[name])
+            if not lower <= first <= upper:
+                raise ValueError(f"start[{name!r}] is {first}, outside of [{lower}, {upper}]")
+            self._ranges.append((first, lower, upper))
+        first_, lower_, upper_ = (list(column) for column in zip(*self._ranges))
+        made = {**settings, "start": first_, "lower": lower_, "upper": upper_}
+        made["l1"] = Penalty.read(penalty, ("l1",), "python").l1
+        self._run = _bilevel.ForeignRun(json.dumps(made), [flat(x) for x in self._truth])
+
+    def step(self) -> bool:
+        asked = self._run.ask()
+        if asked is None:
+            return False
+        try:
+            reply = self._model(*asked)
+        except Reject as error:
+            self._run.reject(str(error))
+        else:
+            self._answer(reply)
+        return self._run.ask() is not None
+
+    def _answer(self, reply: Any) -> None:
+        if not isinstance(reply, tuple) or len(reply) not in (3, 4):
+            raise TypeError("the model must return (reconstructions, error, state) or (reconstructions, error, state, work)")
+        made, error, state = reply[:3]
+        # NaN is for the solver: it avoids such points
+        x = images("the model's reconstructions", made, complex_too=True, finite=False)
+        check_same("truth", self._truth, "the model's reconstructions", x)
+        x = [a.astype(t.dtype, copy=False) if t.dtype.kind == "c" else a for a, t in zip(x, self._truth)]
+        if any(a.dtype != t.dtype for a, t in zip(x, self._truth)):
+            raise ValueError("the model's reconstructions are complex, but truth is real")
+        bounds = np.asarray(error, dtype=np.float64)
+        if bounds.ndim > 1 or bounds.size not in (1, len(x)):
+            raise ValueError(f"the model's error has shape {bounds.shape}, but must be one number, or one for each of {len(x)} images")
+        if not (bounds >= 0.0).all():
+            raise ValueError(f"the model's error is {error}, but a bound is zero, positive or infinite")
+        work = unsigned("the model's work", reply[3]) if len(reply) == 4 else 1
+        self._run.answer([flat(a) for a in x], np.broadcast_to(bounds.reshape(-1), len(x)).tolist(), state, work)
+
+    def progress(self) -> Any:
+        return self._run.progress()
+
+    def finish(self) -> dict[str, Any]:
+        steps = [0.1 * (upper - lower) for _, lower, upper in self._ranges]
+        learned: dict[str, Any] = json.loads(self._run.finish(steps))
+        parameters = []
+        for name, theta, (start, lower, upper) in zip(self.names, learned.pop("theta"), self._ranges):
+            close = 1e-6 * (upper - lower)
+            at = "lower" if theta - lower <= close else "upper" if upper - theta <= close else None
+            about = {"name": name, "map": "identity", "start": start, "lower": lower, "upper": upper}
+            parameters.append({"value": theta, "theta": theta, "at": at, "influence": None, "parameter": about})
+        flat_directions = [found for found in learned.pop("directions") if found["influence"] is not None and found["influence"] < 1e-3]
+        return {**learned, "parameters": parameters, "flat": flat_directions, "training": [], "validation": []}

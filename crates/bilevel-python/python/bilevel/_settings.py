@@ -1,0 +1,297 @@
+"""Arguments as users write them, checked, and as the module in Rust takes them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._arrays import Array, check_same, image, images
+
+Model: TypeAlias = Union[Literal["tv", "deblur", "inpaint", "sampling"], str, Callable[..., Any]]
+Values: TypeAlias = Union[Mapping[str, float], Sequence[float], NDArray[Any], float]
+Ranges: TypeAlias = Union[Mapping[str, tuple[float, float]], Sequence[tuple[float, float]], tuple[float, float]]
+
+TV: Final = ("alpha", "nu", "xi")
+MODELS: Final = ("tv", "deblur", "inpaint", "sampling")
+# What parameters that are neither learned nor fixed are: those of the command `bilevel`.
+FIXED: Final = {"alpha": 0.1, "nu": 1e-3, "xi": 1e-3}
+FIXED_SAMPLING: Final = {"alpha": 0.01, "nu": 0.01, "xi": 1e-4}
+
+
+def number(name: str, value: object) -> float:
+    """A finite number."""
+    try:
+        found = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {value!r}") from None
+    if not math.isfinite(found):
+        raise ValueError(f"{name} is {found}, but must be finite")
+    return found
+
+
+def nonnegative(name: str, value: object) -> float:
+    """A finite number, zero or positive."""
+    found = number(name, value)
+    if not found >= 0.0:
+        raise ValueError(f"{name} is {found}, but must be zero or positive")
+    return found
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number that Rust can hold."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {value!r}") from None
+    if isinstance(value, (bool, np.bool_)) or not least <= found < 2**63:
+        raise ValueError(f"{name} is {value!r}, but must be a whole number, at least {least} and below 2^63")
+    return found
+
+
+def positive_int(name: str, value: Any) -> int:
+    """1, 2, ..."""
+    return whole(name, value, 1)
+
+
+def unsigned(name: str, value: Any) -> int:
+    """0, 1, ..."""
+    return whole(name, value, 0)
+
+
+def one_of(name: str, value: Any, words: Sequence[str]) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in words:
+        raise ValueError(f"{name} is {value!r}, but must be one of {', '.join(map(repr, words))}")
+    return value
+
+
+def check_method(value: Any) -> str:
+    """How reconstructions are computed."""
+    return one_of("method", value, ("auto", "fista", "gd"))
+
+
+@dataclass
+class Examples:
+    """Pairs of truth and data."""
+
+    truth: list[Array]
+    data: list[Array]
+
+    @classmethod
+    def read(cls, model: str, mask: NDArray[np.bool_] | None, truth: Any, data: Any, where: str = "") -> Examples:
+        """Images that belong together and fit the model."""
+        first, second = f"{where}truth", f"{where}data"
+        if model == "sampling":
+            made = cls(images(first, truth, complex_too=True), images(second, data, complex_too=True))
+            made.truth = [array.astype(np.complex128, copy=False) for array in made.truth]
+            if any(array.ndim != 1 for array in made.truth):
+                raise ValueError(f"{first} must hold signals, of shape (n, N): model='sampling' learns frequencies of lines")
+            if any(array.dtype.kind != "c" for array in made.data):
+                raise ValueError(
+                    f"{second} is real, but model='sampling' needs complex k-space, such as "
+                    "numpy.fft.fft(truth, norm='ortho') with noise"
+                )
+            if len({array.shape for array in made.truth}) > 1:
+                raise ValueError(f"{first} mixes lengths, but model='sampling' has one weight for each frequency")
+        elif mask is not None:
+            made = cls(images(first, truth), images(second, data, finite=False))
+            check_same(first, made.truth, "mask (repeated)", [mask] * len(made.truth))
+            check_same(first, made.truth, second, made.data)
+            # what was not measured may be anything, also NaN
+            made.data = [image(f"{second}[{i}]", np.where(mask, y, 0.0)) for i, y in enumerate(made.data)]
+        else:
+            made = cls(images(first, truth), images(second, data))
+        check_same(first, made.truth, second, made.data)
+        return made
+
+
+@dataclass
+class Penalty:
+    """What is added to the loss."""
+
+    condition: float = 0.0
+    l1: float = 0.0
+    l1_kind: str = "root"
+
+    @classmethod
+    def read(cls, penalty: Mapping[str, Any] | None, known: Sequence[str], model: str) -> Penalty:
+        """Only what the model knows."""
+        made = cls()
+        if penalty is not None and not isinstance(penalty, Mapping):
+            raise TypeError(f"penalty must be a dictionary such as {{'condition': 1e-6}}, not {penalty!r}")
+        for name, value in (penalty or {}).items():
+            if name not in known:
+                raise ValueError(f"penalty[{name!r}] is not known for model={model!r}: it has {', '.join(known)}")
+            if name == "l1_kind":
+                made.l1_kind = one_of("penalty['l1_kind']", value, ("root", "nonsmooth"))
+            else:
+                setattr(made, name, nonnegative(f"penalty[{name!r}]", value))
+        return made
+
+
+def accuracy_iterations(accuracy: Any) -> int | None:
+    """`None` for dynamic accuracy, or how many iterations each reconstruction has."""
+    if isinstance(accuracy, str):
+        one_of("accuracy", accuracy, ("dynamic",))
+        return None
+    try:
+        return positive_int("accuracy", accuracy)
+    except TypeError:
+        raise TypeError(f"accuracy must be 'dynamic' or a number of iterations, not {accuracy!r}") from None
+
+
+def named(argument: str, given: Any, names: Sequence[str]) -> dict[str, Any]:
+    """One thing for each name, by name or in order; what is not given is missing."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                raise ValueError(f"{argument} names {name!r}, which is not learned: {', '.join(names)} are")
+        return dict(given)
+    try:
+        listed = list(given)
+    except TypeError:
+        raise TypeError(f"{argument} must be a dictionary or one entry for each of {', '.join(names)}") from None
+    if len(listed) != len(names):
+        raise ValueError(f"{argument} has {len(listed)} entries, but {len(names)} parameters are learned: {', '.join(names)}")
+    return dict(zip(names, listed))
+
+
+def pair(name: str, value: Any) -> tuple[float, float]:
+    """Two bounds in their order."""
+    try:
+        lower, upper = value
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be (lower, upper), not {value!r}") from None
+    bounds = number(f"{name}[0]", lower), number(f"{name}[1]", upper)
+    if not bounds[0] <= bounds[1]:
+        raise ValueError(f"{name} is {bounds}: the lower bound is above the upper one")
+    return bounds
+
+
+def ranges(learn: Sequence[str], start: Any, bounds: Any, allowed: tuple[float, float]) -> dict[str, dict[str, float]]:
+    """Starts and bounds as far as they were given; `allowed` are the smallest and largest possible ones."""
+    made: dict[str, dict[str, float]] = {name: {} for name in learn}
+    for name, value in named("bounds", bounds, learn).items():
+        lower, upper = pair(f"bounds[{name!r}]", value)
+        if not allowed[0] <= lower <= upper <= allowed[1]:
+            raise ValueError(f"bounds[{name!r}] is ({lower}, {upper}), but must be within {allowed}")
+        made[name].update(lower=lower, upper=upper)
+    for name, value in named("start", start, learn).items():
+        found = number(f"start[{name!r}]", value)
+        lower, upper = made[name].get("lower", allowed[0]), made[name].get("upper", allowed[1])
+        if not lower <= found <= upper:
+            raise ValueError(f"start[{name!r}] is {found}, outside of [{lower}, {upper}]")
+        made[name]["start"] = found
+    return made
+
+
+def names(learn: Any) -> list[str]:
+    """Names of parameters."""
+    if isinstance(learn, str):
+        raise TypeError(f"learn must be a sequence of names, such as ({learn!r},)")
+    made = list(learn)
+    if not all(isinstance(name, str) for name in made):
+        raise TypeError(f"learn must hold names, not {learn!r}")
+    if not made:
+        raise ValueError("learn is empty: there is nothing to learn")
+    if len(set(made)) < len(made):
+        raise ValueError(f"learn names a parameter twice: {made}")
+    return made
+
+
+@dataclass
+class Family:
+    """A family of reconstruction problems: what the module in Rust needs to make it."""
+
+    settings: dict[str, Any]
+    fixed: dict[str, float]
+    kernel: NDArray[np.float64] | None = None
+    mask: NDArray[np.bool_] | None = None
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+        return str(self.settings["model"])
+
+    @classmethod
+    def read(
+        cls,
+        model: str,
+        learn: Any,
+        default_learn: Any,
+        fixed: Mapping[str, float] | None,
+        start: Any,
+        bounds: Any,
+        kernel: ArrayLike | None,
+        mask: ArrayLike | None,
+    ) -> Family:
+        """Checked arguments."""
+        one_of("model", model, MODELS)
+        values = {name: nonnegative(f"fixed[{name!r}]", value) for name, value in dict(fixed or {}).items()}
+        for name in values:
+            if name not in TV:
+                raise ValueError(f"fixed[{name!r}] is not a parameter: {', '.join(TV)} are")
+        made_kernel, made_mask = _operator(model, kernel, mask)
+        if model == "sampling":
+            if learn is not default_learn and names(learn) != ["theta"]:
+                raise ValueError("learn must be ('theta',) or left out: model='sampling' learns one weight for each frequency")
+            theta = _theta(start, bounds)
+            return cls({"model": model, "theta": theta}, {**FIXED_SAMPLING, **values})
+        chosen = names(learn)
+        for name in chosen:
+            if name not in TV:
+                raise ValueError(f"learn names {name!r}, but model={model!r} has {', '.join(TV)}")
+        if learn is default_learn:
+            chosen = [name for name in chosen if name not in values]
+            if not chosen:
+                raise ValueError("fixed holds all parameters: there is nothing to learn")
+        for name in chosen:
+            if name in values:
+                raise ValueError(f"{name!r} is in learn and in fixed")
+        made = ranges(chosen, start, bounds, (1e-100, 1e100))
+        rest = {name: values.get(name, FIXED[name]) for name in TV if name not in chosen}
+        settings: dict[str, Any] = {"model": model}
+        for name in TV:
+            settings[name] = {"learned": made[name]} if name in made else {"fixed": rest[name]}
+        return cls(settings, rest, made_kernel, made_mask)
+
+    def for_samples(self, num_samples: int) -> Family:
+        """The family as Rust needs it: sampling knows how many frequencies there are."""
+        if self.model != "sampling":
+            return self
+        return Family({**self.settings, **self.fixed, "num_samples": num_samples}, self.fixed)
+
+
+def _theta(start: Any, bounds: Any) -> dict[str, float]:
+    """One start and one pair of bounds for all frequencies."""
+    if start is not None and not isinstance(start, Mapping):
+        start = {"theta": number("start", start)}
+    if bounds is not None and not isinstance(bounds, Mapping):
+        bounds = {"theta": pair("bounds", bounds)}
+    return ranges(["theta"], start, bounds, (math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)))["theta"]
+
+
+def _operator(
+    model: str, kernel: ArrayLike | None, mask: ArrayLike | None
+) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_] | None]:
+    for name, value, owner in (("kernel", kernel, "deblur"), ("mask", mask, "inpaint")):
+        if (value is None) == (model == owner):
+            needs = "needs" if value is None else "does not have"
+            raise ValueError(f"model={model!r} {needs} the argument {name}")
+    made_mask = None
+    if mask is not None:
+        found = image("mask", mask)
+        if not np.isin(found, (0.0, 1.0)).all():
+            raise ValueError("mask must be True where pixels were measured and False elsewhere")
+        made_mask = np.ascontiguousarray(found, dtype=np.bool_)
+        if not made_mask.any():
+            raise ValueError("mask is False everywhere: nothing was measured")
+    return (None if kernel is None else image("kernel", kernel)), made_mask

@@ -1,0 +1,91 @@
+"""Images to learn from when there are no photographs, and noise. Values are in [0, 1]; a seed makes the same numbers everywhere."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _bilevel
+from ._arrays import Array, flat, image, images
+from ._settings import nonnegative, positive_int, unsigned
+
+__all__ = ["add_noise", "box_functions", "dead_leaves", "shepp_logan"]
+
+
+def box_functions(n: int, size: int, seed: int = 0) -> NDArray[np.float64]:
+    """Signals that are 1 on a random interval and 0 elsewhere, of shape (n, size).
+
+    >>> import bilevel
+    >>> bilevel.phantoms.box_functions(3, 64).shape
+    (3, 64)
+    """
+    n, size = positive_int("n", n), positive_int("size", size)
+    _check_size(n * size)
+    return _bilevel.box_functions(n, size, unsigned("seed", seed)).reshape(n, size)
+
+
+def dead_leaves(n: int, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float64]:
+    """Pictures of discs that hide one another, of shape (n, *shape): their statistics resemble those of photographs.
+
+    >>> import bilevel
+    >>> bilevel.phantoms.dead_leaves(3, (32, 48)).shape
+    (3, 32, 48)
+    """
+    n, (rows, cols) = positive_int("n", n), _shape(shape)
+    _check_size(n * rows * cols)
+    return _bilevel.dead_leaves(n, rows, cols, unsigned("seed", seed)).reshape(n, rows, cols)
+
+
+def shepp_logan(shape: tuple[int, int]) -> NDArray[np.float64]:
+    """The Shepp-Logan head phantom.
+
+    >>> import bilevel
+    >>> float(bilevel.phantoms.shepp_logan((64, 64)).max())
+    1.0
+    """
+    rows, cols = _shape(shape)
+    _check_size(rows * cols)
+    return _bilevel.shepp_logan(rows, cols).reshape(rows, cols)
+
+
+@overload
+def add_noise(truth: NDArray[Any], sigma: float, seed: int = ...) -> Array: ...
+@overload
+def add_noise(truth: list[Any] | tuple[Any, ...], sigma: float, seed: int = ...) -> list[Array]: ...
+def add_noise(truth: Any, sigma: float, seed: int = 0) -> Any:
+    """Add Gaussian noise of standard deviation `sigma`.
+
+    `truth` is one image or a stack of them, real or complex (then `sigma` is that of a complex number); or a list of arrays, and a list
+    comes back. Every entry has noise of its own; nothing is clipped.
+
+    >>> import bilevel
+    >>> truth = bilevel.phantoms.box_functions(3, 64)
+    >>> bool(abs((bilevel.add_noise(truth, 0.1) - truth).std() - 0.1) < 0.02)
+    True
+    """
+    sigma, seed = nonnegative("sigma", sigma), unsigned("seed", seed)
+
+    def noisy(clean: Array, index: int) -> Array:
+        made = _bilevel.add_noise(flat(clean), clean.dtype.kind == "c", sigma, seed, index)
+        return made.view(clean.dtype).reshape(clean.shape)
+
+    if isinstance(truth, np.ndarray) and truth.ndim == 1:
+        return noisy(image("truth", truth, complex_too=True), 0)
+    made = [noisy(clean, index) for index, clean in enumerate(images("truth", truth, complex_too=True))]
+    return np.stack(made) if isinstance(truth, np.ndarray) else made
+
+
+def _check_size(num_pixels: int) -> None:
+    """Where there is no memory, Rust cannot go on."""
+    if num_pixels > 2**31:
+        raise ValueError(f"{num_pixels} pixels are asked for, more than 2^31")
+
+
+def _shape(shape: tuple[int, int]) -> tuple[int, int]:
+    try:
+        rows, cols = shape
+    except (TypeError, ValueError):
+        raise ValueError(f"shape is {shape!r}, but must be (rows, columns)") from None
+    return positive_int("shape[0]", rows), positive_int("shape[1]", cols)

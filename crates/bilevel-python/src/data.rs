@@ -1,0 +1,96 @@
+//! Data to try it on, and how good a result is.
+
+use imaging::{Seed, noise, phantom, quality};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::invalid;
+
+type Array<'py> = Bound<'py, PyArray1<f64>>;
+
+/// Box functions, one after the other.
+#[pyfunction]
+pub(crate) fn box_functions(
+    py: Python<'_>,
+    count: usize,
+    num_samples: usize,
+    seed: u64,
+) -> PyResult<Array<'_>> {
+    let one = |index| phantom::box_function(num_samples, Seed::new(seed), index);
+    let made = py.detach(|| (0..count).map(one).collect::<Result<Vec<_>, _>>());
+    Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))
+}
+
+/// Dead leaves, one after the other.
+#[pyfunction]
+pub(crate) fn dead_leaves(
+    py: Python<'_>,
+    count: usize,
+    rows: usize,
+    cols: usize,
+    seed: u64,
+) -> PyResult<Array<'_>> {
+    let one = |index| phantom::dead_leaves(rows, cols, Seed::new(seed), index);
+    let made = py.detach(|| (0..count).map(one).collect::<Result<Vec<_>, _>>());
+    Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))
+}
+
+/// The Shepp-Logan phantom.
+#[pyfunction]
+pub(crate) fn shepp_logan(py: Python<'_>, rows: usize, cols: usize) -> PyResult<Array<'_>> {
+    let made = phantom::shepp_logan(rows, cols).map_err(invalid)?;
+    Ok(PyArray1::from_vec(py, made))
+}
+
+/// Image number `index` with noise; complex numbers are two entries each.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
+pub(crate) fn add_noise<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    is_complex: bool,
+    sigma: f64,
+    seed: u64,
+    index: usize,
+) -> PyResult<Array<'py>> {
+    let (x, seed) = (x.as_slice()?, Seed::new(seed));
+    let made = py.detach(|| match is_complex {
+        true => noise::complex_gaussian(x, sigma, seed, index),
+        false => noise::gaussian(x, sigma, seed, index),
+    });
+    Ok(PyArray1::from_vec(py, made.map_err(invalid)?))
+}
+
+/// Mean squared error.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
+pub(crate) fn mse(x: PyReadonlyArray1<'_, f64>, truth: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+    quality::mse(x.as_slice()?, truth.as_slice()?).map_err(invalid)
+}
+
+/// Peak signal-to-noise ratio.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
+pub(crate) fn psnr(
+    x: PyReadonlyArray1<'_, f64>,
+    truth: PyReadonlyArray1<'_, f64>,
+    peak: f64,
+) -> PyResult<f64> {
+    quality::psnr(x.as_slice()?, truth.as_slice()?, peak).map_err(invalid)
+}
+
+/// Structural similarity.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
+pub(crate) fn ssim<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    truth: PyReadonlyArray1<'py, f64>,
+    rows: usize,
+    cols: usize,
+    peak: f64,
+) -> PyResult<f64> {
+    let (x, truth) = (x.as_slice()?, truth.as_slice()?);
+    py.detach(|| quality::ssim(x, truth, rows, cols, peak))
+        .map_err(invalid)
+}

@@ -1,0 +1,183 @@
+//! A run whose reconstructions are made in Python.
+
+use std::sync::Arc;
+
+use bilevel::{Layout, Loss, Residuals, Scale};
+use dfo_ls::{Accuracy, Engine, EvalError, Evaluated, Job, L1, Problem};
+use lowlevel::ErrorBound;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::invalid;
+use crate::run::{Progress, ended, options, progress};
+
+/// A state of the user's model, shared by all points that may begin there.
+type Token = Arc<Py<PyAny>>;
+
+/// How to learn.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    start: Vec<f64>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    objective: Scale,
+    residuals: Residuals,
+    l1: f64,
+    evaluations: u64,
+    seed: u64,
+}
+
+/// A run that asks for reconstructions and is told them.
+#[pyclass(module = "bilevel._bilevel")]
+pub(crate) struct ForeignRun {
+    truths: Vec<Vec<f64>>,
+    layout: Layout,
+    /// `None` once the run has been finished,
+    engine: Option<Engine<Token>>,
+    /// and then this is what was learned.
+    learned: Option<String>,
+}
+
+/// Where, how accurate each image, and from which state.
+type Asked<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Option<Py<PyAny>>,
+);
+
+impl ForeignRun {
+    /// The first evaluation that is wanted.
+    fn job(&mut self) -> PyResult<Option<&mut Job<Token>>> {
+        let engine = self.engine.as_mut().ok_or_else(ended)?;
+        Ok(engine.ask().first_mut())
+    }
+
+    fn tell(&mut self) -> PyResult<()> {
+        self.engine.as_mut().ok_or_else(ended)?.tell();
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl ForeignRun {
+    /// Checks the problem.
+    #[new]
+    fn new(settings: &str, truths: Vec<PyReadonlyArray1<'_, f64>>) -> PyResult<Self> {
+        let settings: Settings = serde_json::from_str(settings).map_err(invalid)?;
+        let truths = (truths.iter())
+            .map(|truth| Ok(truth.as_slice()?.to_vec()))
+            .collect::<PyResult<Vec<_>>>()?;
+        let loss = Loss {
+            scale: settings.objective,
+            residuals: settings.residuals,
+        };
+        let lengths = truths.iter().map(Vec::len).collect();
+        let layout = Layout::new(loss, lengths, settings.start.len());
+        let problem = Problem::new(settings.start).with_bounds(settings.lower, settings.upper);
+        let mut problem = problem.map_err(invalid)?;
+        if settings.l1 > 0.0 {
+            let weight = settings.l1;
+            problem = problem.with_regularizer(L1 { weight });
+        }
+        let options = options(settings.evaluations, settings.seed);
+        let engine = Engine::new(problem, layout.len(), options).map_err(invalid)?;
+        Ok(Self {
+            truths,
+            layout,
+            engine: Some(engine),
+            learned: None,
+        })
+    }
+
+    /// What the solver wants to know next; nothing when the run has ended.
+    fn ask<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Asked<'py>>> {
+        let num_images = self.truths.len();
+        let layout = self.layout.clone();
+        Ok(self.job()?.map(|job| {
+            let share = |image| layout.share(job.target(), image).value();
+            let accuracy: Vec<f64> = (0..num_images).map(share).collect();
+            let state = job.start().clone().into_resume();
+            (
+                PyArray1::from_slice(py, job.theta()),
+                PyArray1::from_vec(py, accuracy),
+                state.map(|state| state.clone_ref(py)),
+            )
+        }))
+    }
+
+    /// Tells the reconstructions that were asked for, and how far each is from the exact one at most.
+    #[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
+    fn answer(
+        &mut self,
+        py: Python<'_>,
+        images: Vec<PyReadonlyArray1<'_, f64>>,
+        errors: Vec<f64>,
+        state: Py<PyAny>,
+        work: u64,
+    ) -> PyResult<()> {
+        let mut residuals = vec![0.0; self.layout.len()];
+        let mut rest = &mut residuals[..];
+        let mut parts = Vec::with_capacity(self.truths.len());
+        for (index, truth) in self.truths.iter().enumerate() {
+            let (own, others) = rest.split_at_mut(self.layout.len_of(index));
+            rest = others;
+            let error = ErrorBound::new(errors[index]).map_err(invalid)?;
+            parts.push((self.layout).write(images[index].as_slice()?, truth, error, own));
+        }
+        let evaluated = Evaluated {
+            achieved: Accuracy::of_parts(parts),
+            work,
+            resume: Arc::new(state),
+        };
+        if let Some(job) = self.job()? {
+            job.answer(&residuals, evaluated);
+        }
+        py.detach(|| self.tell())
+    }
+
+    /// Tells that this point cannot be evaluated.
+    fn reject(&mut self, py: Python<'_>, reason: &str) -> PyResult<()> {
+        if let Some(job) = self.job()? {
+            job.fail(EvalError::reject(reason));
+        }
+        py.detach(|| self.tell())
+    }
+
+    /// How far the run is.
+    fn progress(&self) -> PyResult<Progress> {
+        let engine = self.engine.as_ref().ok_or_else(ended)?;
+        Ok(progress(engine, <[f64]>::to_vec))
+    }
+
+    /// Ends the run, and says what was learned, as JSON nearly in the shape of that of `Run`.
+    fn finish(&mut self, py: Python<'_>, steps: Vec<f64>) -> PyResult<String> {
+        if let Some(learned) = &self.learned {
+            return Ok(learned.clone());
+        }
+        let engine = self.engine.take().ok_or_else(ended)?;
+        let report = py.detach(|| engine.into_report());
+        let directions = (report.jacobian.as_ref())
+            .filter(|jacobian| jacobian.num_params() == steps.len())
+            .map_or_else(Vec::new, |jacobian| jacobian.directions(&steps));
+        let flat: Vec<_> = (directions.into_iter())
+            .map(|direction| {
+                let influence = direction.strength * direction.strength / report.objective.abs();
+                json!({ "influence": influence, "direction": direction.direction })
+            })
+            .collect();
+        let learned = json!({
+            "theta": report.theta,
+            "objective": report.objective,
+            "interval": report.interval,
+            "termination": report.termination,
+            "num_points": report.num_points,
+            "directions": flat,
+            "iterations": report.iterations,
+            "evaluations": report.evaluations,
+        });
+        Ok(self.learned.insert(learned.to_string()).clone())
+    }
+}

@@ -1,0 +1,174 @@
+"""The certified solver, and what crosses the boundary to Rust."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import bilevel
+import hypothesis.extra.numpy as arrays
+import numpy as np
+import pytest
+from bilevel._arrays import flat, image, images
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+VALUES = {"alpha": 0.2, "nu": 0.05, "xi": 0.01}
+
+
+def gradient(x: Any, y: Any, alpha: float, nu: float, xi: float) -> Any:
+    """Of the formula in the documentation, written once more."""
+    if x.ndim == 1:
+        d = [np.diff(x, prepend=0.0)]
+    else:
+        d = [np.diff(x, axis=axis, prepend=x.take([0], axis)) for axis in (0, 1)]
+    flux = [part / np.sqrt(sum(p * p for p in d) + nu**2) for part in d]
+    total = x - y + xi * x
+    for axis, part in enumerate(flux):
+        padded = np.concatenate([part, np.zeros_like(part.take([0], axis))], axis)
+        adjoint = -np.diff(padded, axis=axis)
+        if x.ndim == 2:
+            # the first difference along this axis is always zero
+            first = adjoint.take([0], axis) - part.take([0], axis)
+            adjoint = np.concatenate([first, adjoint.take(range(1, adjoint.shape[axis]), axis)], axis)
+        total = total + alpha * adjoint
+    return total
+
+
+@pytest.mark.parametrize("shape", [(40,), (9, 14)])
+@pytest.mark.parametrize("method", ["auto", "fista", "gd"])
+def test_bounds_are_true(shape: tuple[int, ...], method: str) -> None:
+    y = np.random.default_rng(1).random(shape)
+    exact = bilevel.denoise(y, **VALUES, accuracy=1e-11)
+    # strongly convex with 1 + xi: a bound that owes nothing to the package
+    distance = np.linalg.norm(gradient(exact.x, y, **VALUES)) / (1.0 + VALUES["xi"])
+    assert distance < 1e-10
+    for accuracy in (1.0, 1e-2, 1e-5):
+        x, error_bound, iterations = bilevel.denoise(y, **VALUES, accuracy=accuracy, method=method)
+        assert np.linalg.norm(x - exact.x) - distance <= error_bound <= accuracy
+        assert iterations < exact.iterations or method != "auto"
+
+
+def test_what_is_not_reached_is_said() -> None:
+    y = bilevel.phantoms.shepp_logan((32, 32))
+    with pytest.warns(RuntimeWarning, match="was not reached"):
+        made = bilevel.denoise(y, **VALUES, accuracy=1e-8, max_iterations=2)
+    assert made.error_bound > 1e-8 and made.iterations == 2
+    exact = bilevel.denoise(y, **VALUES, accuracy=1e-9).x
+    assert np.linalg.norm(made.x - exact) <= made.error_bound
+    with pytest.warns(RuntimeWarning, match="rounding|no longer helps"):
+        bilevel.denoise(y, **VALUES, accuracy=0.0)
+
+
+def forms(y: Any) -> list[Any]:
+    """The same numbers in other memory."""
+    spread = np.zeros(tuple(2 * n for n in y.shape), y.dtype)[(slice(None, None, 2),) * y.ndim]
+    spread[...] = y
+    frozen = y.copy()
+    frozen.flags.writeable = False
+    shifted = np.frombuffer(b"\0" + y.tobytes(), y.dtype, offset=1).reshape(y.shape)
+    return [spread, frozen, shifted, np.asfortranarray(y), np.flip(np.flip(y).copy()), y.tolist()]
+
+
+DTYPES = st.sampled_from(["f2", "f4", "f8", ">f8", "i1", "i4", "u1", ">u2", "?"])
+SHAPES = arrays.array_shapes(min_dims=1, max_dims=2, max_side=6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_memory_and_type_do_not_matter(data: st.DataObject) -> None:
+    dtype = np.dtype(data.draw(DTYPES))
+    numbers = st.floats(-8, 8, width=16) if dtype.kind == "f" else None
+    y = data.draw(arrays.arrays(dtype, SHAPES, elements=numbers))
+    before = y.copy()
+    expected = bilevel.denoise(y.astype("f8"), **VALUES, accuracy=1e-3)
+    assert expected.x.shape == y.shape and expected.x.dtype == np.float64 and expected.x.flags.c_contiguous
+    for form in [y, *forms(y)]:
+        made = bilevel.denoise(form, **VALUES, accuracy=1e-3)
+        assert made.x.tobytes() == expected.x.tobytes() and made[1:] == expected[1:]
+    assert (y == before).all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_what_is_not_finite_is_found(data: st.DataObject) -> None:
+    y = data.draw(arrays.arrays(np.float64, SHAPES, elements=st.floats(-1, 1)))
+    where = tuple(data.draw(st.integers(0, n - 1)) for n in y.shape)
+    y[where] = data.draw(st.sampled_from([np.nan, np.inf, -np.inf]))
+    place = str(where if y.ndim > 1 else where[0])
+    with pytest.raises(ValueError, match="finite") as error:
+        bilevel.denoise(y, **VALUES, accuracy=1e-3)
+    assert str(error.value).startswith(f"y is {y[where]} at {place}")
+    with pytest.raises(ValueError, match="finite") as error:
+        bilevel.learn([np.zeros_like(y), np.zeros_like(y)], [np.zeros_like(y), y])
+    assert str(error.value).startswith(f"data[1] is {y[where]} at {place}")
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        ({"y": np.zeros((2, 2, 2))}, ValueError, r"y has shape \(2, 2, 2\)"),
+        ({"y": np.zeros((0, 3))}, ValueError, "empty"),
+        ({"y": 1.0}, ValueError, r"y has shape \(\)"),
+        ({"y": np.zeros(3, complex)}, ValueError, "y is complex"),
+        ({"y": ["a"]}, TypeError, "y must hold numbers"),
+        ({"y": [[1.0], [1.0, 2.0]]}, ValueError, "y is not an array"),
+        ({"alpha": -1.0}, ValueError, "alpha is -1.0"),
+        ({"nu": 0.0}, ValueError, "nu"),
+        ({"xi": np.nan}, ValueError, "xi is nan"),
+        ({"accuracy": "high"}, TypeError, "accuracy must be a number"),
+        ({"accuracy": -1e-3}, ValueError, "accuracy"),
+        ({"method": "newton"}, ValueError, "method is 'newton'"),
+        ({"max_iterations": 0}, ValueError, "max_iterations"),
+    ],
+)
+def test_bad_arguments_are_named(change: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        bilevel.denoise(**{"y": np.zeros(4), **VALUES, "accuracy": 1e-3, **change})
+
+
+def test_arrays_are_not_copied_without_need() -> None:
+    real, other = np.zeros((3, 4)), np.zeros(5, complex)
+    assert np.shares_memory(flat(image("y", real)), real)
+    assert np.shares_memory(flat(image("y", other, complex_too=True)), other)
+    assert all(np.shares_memory(part, real) for part in images("y", real))
+    # the answer is memory of Rust
+    assert not bilevel.denoise(real, **VALUES, accuracy=1e-3).x.flags.owndata
+
+
+def test_python_goes_on_while_rust_works() -> None:
+    y = np.random.default_rng(1).random((200, 200))
+
+    def work() -> None:
+        with pytest.warns(RuntimeWarning):
+            bilevel.denoise(y, 10.0, 1e-5, 1e-5, accuracy=1e-9, method="gd", max_iterations=4000)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    ticks = 0
+    while worker.is_alive():
+        time.sleep(0.002)
+        ticks += 1
+    assert ticks > 20
+
+
+def test_quality_is_what_it_says() -> None:
+    truth = bilevel.phantoms.dead_leaves(1, (24, 20), seed=3)[0]
+    noisy = bilevel.add_noise(truth, 0.1, seed=3)
+    assert bilevel.mse(noisy, truth) == pytest.approx(((noisy - truth) ** 2).mean(), rel=1e-12)
+    assert bilevel.psnr(noisy, truth) == pytest.approx(-10 * np.log10(((noisy - truth) ** 2).mean()), rel=1e-12)
+    assert bilevel.psnr(truth, truth) == np.inf
+    assert bilevel.ssim(noisy, truth) < bilevel.ssim(truth, truth) == 1.0
+    with pytest.raises(ValueError, match=r"x has shape \(24,\), but truth has shape \(24, 20\)"):
+        bilevel.mse(truth[:, 0], truth)
+
+
+def test_noise_is_independent_and_has_its_level() -> None:
+    k = bilevel.add_noise(np.zeros((8, 4000), complex), 0.5, seed=7)
+    assert k.dtype == np.complex128 and abs(np.abs(k).std(ddof=0) ** 2 + np.abs(k).mean() ** 2 - 0.25) < 0.01
+    assert abs(np.corrcoef(k.real)[np.triu_indices(8, 1)]).max() < 0.1
+    listed = bilevel.add_noise([np.zeros(3), np.zeros(5)], 0.1)
+    assert [part.shape for part in listed] == [(3,), (5,)]
+    with pytest.raises(ValueError, match="sigma"):
+        bilevel.add_noise(np.zeros(3), -0.1)

@@ -1,0 +1,273 @@
+"""What is learned: formulas, families, and that it is what the crate learns."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import bilevel
+import numpy as np
+import pytest
+
+PROGRAM = os.environ.get("BILEVEL_PROGRAM", "")
+
+
+def leaves(n: int = 3, shape: tuple[int, int] = (16, 12)) -> tuple[Any, Any]:
+    truth = bilevel.phantoms.dead_leaves(n, shape, seed=1)
+    return truth, bilevel.add_noise(truth, 0.1, seed=1)
+
+
+@pytest.mark.parametrize("objective", ["mean", "sum"])
+@pytest.mark.parametrize("residuals", ["image", "pixel"])
+@pytest.mark.parametrize("penalty", [None, {"condition": 1e-6}])
+def test_the_objective_is_the_formula(objective: str, residuals: str, penalty: dict[str, float] | None) -> None:
+    truth, data = leaves()
+    result = bilevel.learn(truth, data, objective=objective, residuals=residuals, penalty=penalty, evaluations=30)
+    alpha, nu, xi = result.params.values()
+    f = sum(float(((bilevel.denoise(y, alpha, nu, xi, 1e-7).x - x) ** 2).sum()) for x, y in zip(truth, data))
+    f = f / len(truth) if objective == "mean" else f
+    if penalty is not None:
+        f += penalty["condition"] * ((1 + 8 * alpha / nu + xi) / (1 + xi)) ** 2
+    assert abs(f - result.f) <= result.f_error + 1e-5
+    assert result.interval[0] - 1e-5 <= f <= result.interval[1] + 1e-5
+    assert result.f_error < 0.02 * result.f
+    noisy = ((data - truth) ** 2).sum() / (len(truth) if objective == "mean" else 1)
+    assert result.f < 0.8 * noisy
+
+
+def test_arrays_lists_and_mixed_sizes() -> None:
+    truth, data = leaves()
+    stacked = bilevel.learn(truth, data, evaluations=12)
+    listed = bilevel.learn(list(truth), [y.astype(np.float64, order="F") for y in data], evaluations=12)
+    assert stacked.theta.tobytes() == listed.theta.tobytes() and stacked.f == listed.f
+    mixed = [truth[0], truth[1][:7], truth[2][:, :5]]
+    noisy = [data[0], data[1][:7], data[2][:, :5]]
+    result = bilevel.learn(mixed, noisy, learn=("alpha", "xi"), fixed={"nu": 0.01})
+    assert list(result.params) == ["alpha", "xi"] and result.fixed == {"nu": 0.01}
+    made = result.apply(noisy)
+    assert [x.shape for x in made] == [x.shape for x in mixed]
+    f = sum(((x - t) ** 2).sum() for x, t in zip(result.apply(noisy, accuracy=1e-7), mixed)) / 3
+    assert abs(f - result.f) <= result.f_error + 1e-5
+
+
+def test_start_bounds_and_names() -> None:
+    truth, data = leaves(2)
+    bounds = {"alpha": (0.5, 2.0), "nu": (1e-3, 1e-1)}
+    result = bilevel.learn(truth, data, start={"alpha": 1.5}, bounds=bounds, fixed={"xi": 0.0}, evaluations=20)
+    table = result.history
+    assert table["alpha"].iloc[0] == pytest.approx(1.5)
+    # the paper's start of nu is 0.1, which is a bound here
+    assert table["nu"].iloc[0] == pytest.approx(0.1)
+    assert table["alpha"].between(0.5 - 1e-12, 2.0 + 1e-12).all()
+    assert result.params["alpha"] == pytest.approx(0.5)
+    assert any("alpha has reached its lower bound" in warning for warning in result.warnings)
+    assert "alpha has reached its lower bound" in repr(result)
+    same = bilevel.learn(truth, data, learn=("nu", "alpha"), start=(0.1, 1.5), bounds=[(1e-3, 1e-1), (0.5, 2.0)], fixed={"xi": 0}, evaluations=20)
+    assert same.theta.tobytes() == result.theta.tobytes()
+
+
+def test_threads_change_nothing_and_seeds_change_the_path() -> None:
+    truth, data = leaves()
+    one, two = (bilevel.learn(truth, data, threads=threads, evaluations=15) for threads in (1, 2))
+    assert one._learned == two._learned
+    other, again = (bilevel.learn(truth, data, seed=5, evaluations=15) for _ in range(2))
+    assert other._learned == again._learned
+    assert not np.array_equal(one.history["alpha"][:4], other.history["alpha"][:4])
+
+
+def test_a_number_of_iterations() -> None:
+    truth, data = leaves()
+    result = bilevel.learn(truth, data, accuracy=7, method="gd", evaluations=10)
+    # seven gradients, and one for the certificate
+    assert set(result.history["work"]) <= {3 * 7, 3 * 8}
+    # so few iterations leave an error that can be seen, and is bounded
+    exact = ((result.apply(data, accuracy=1e-8) - truth) ** 2).sum() / 3
+    assert 1e-4 < abs(exact - result.f) <= result.f_error < 10.0
+    assert result.f - result.f_error <= result.interval[0] <= exact <= result.interval[1] <= result.f + result.f_error
+    denoised = bilevel.denoise(data[0], **result.params, accuracy=1e-3, method="gd")
+    assert denoised.x.tobytes() == result.apply(data[0], accuracy=1e-3).tobytes()
+
+
+def test_methods_differ_in_work_only() -> None:
+    truth, data = leaves()
+    options = {"learn": ("alpha",), "evaluations": 8}
+    auto, gd = (bilevel.learn(truth, data, method=method, **options) for method in ("auto", "gd"))
+    assert gd.work > 1.5 * auto.work
+    assert abs(gd.f - auto.f) < 0.1 * auto.f
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted where Linux shows them")
+def test_threads_are_as_many_as_asked_for() -> None:
+    # in a process of its own, where no other threads come and go; an odd number cannot be twice that of processors
+    script = """
+import os, bilevel
+truth = bilevel.phantoms.box_functions(2, 16)
+before = len(os.listdir("/proc/self/task"))
+runs = [bilevel.Run(truth, truth, threads=threads) for threads in (3, 2)]
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    counted = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert counted.stdout.strip() == "5"
+
+
+# ½‖Ax − y‖²_S + α TV + ½ξ‖x‖²: the operators, written once more
+
+
+def tv_gradient(x: Any, nu: float) -> Any:
+    if x.ndim == 1:
+        d = np.diff(x, prepend=0.0)
+        flux = d / np.sqrt(np.abs(d) ** 2 + nu**2)
+        return flux - np.append(flux[1:], 0.0)
+    d = [np.diff(x, axis=axis, prepend=x.take([0], axis)) for axis in (0, 1)]
+    total = np.zeros_like(x)
+    for axis, part in enumerate(d):
+        flux = np.moveaxis(part / np.sqrt(d[0] ** 2 + d[1] ** 2 + nu**2), axis, 0)
+        own = np.moveaxis(total, axis, 0)
+        own[1:] += flux[1:]
+        own[:-1] -= flux[1:]
+    return total
+
+
+def test_deblurring() -> None:
+    kernel = np.array([[0.0, 0.1, 0.0], [0.1, 0.5, 0.2], [0.0, 0.1, 0.0]])
+    truth, _ = leaves(2)
+    padded = np.zeros(truth.shape[1:])
+    padded[:3, :3] = kernel
+    response = np.fft.fft2(np.roll(padded, (-1, -1), (0, 1)))
+
+    def blur(x: Any, h: Any = response) -> Any:
+        return np.fft.ifft2(h * np.fft.fft2(x)).real
+
+    data = bilevel.add_noise(np.stack([blur(x) for x in truth]), 0.02, seed=2)
+    result = bilevel.learn(truth, data, model="deblur", kernel=kernel, fixed={"xi": 1e-3}, evaluations=20)
+    x = result.apply(data[0], accuracy=1e-8)
+    values = {**result.params, **result.fixed}
+    slope = blur(blur(x) - data[0], response.conj()) + values["alpha"] * tv_gradient(x, values["nu"]) + values["xi"] * x
+    assert np.linalg.norm(slope) < 1e-6
+    assert result.scores["psnr_after"].mean() > result.scores["psnr_before"].mean()
+
+
+def test_inpainting() -> None:
+    truth, data = leaves(2)
+    mask = np.random.default_rng(1).random(truth.shape[1:]) < 0.6
+    data = np.where(mask, data, np.nan)
+    result = bilevel.learn(truth, data, model="inpaint", mask=mask, fixed={"xi": 1e-3}, evaluations=20)
+    x = result.apply(data[0], accuracy=1e-8)
+    values = {**result.params, **result.fixed}
+    fit = np.where(mask, x - np.where(mask, data[0], 0.0), 0.0)
+    assert np.linalg.norm(fit + values["alpha"] * tv_gradient(x, values["nu"]) + values["xi"] * x) < 1e-5
+    with pytest.raises(ValueError, match="data"):
+        bilevel.learn(truth, np.where(mask, np.nan, data), model="inpaint", mask=mask)
+
+
+def sampling_data() -> tuple[Any, Any]:
+    truth = bilevel.phantoms.box_functions(2, 12, seed=1)
+    return truth, bilevel.add_noise(np.fft.fft(truth, norm="ortho"), 0.05, seed=1)
+
+
+@pytest.mark.parametrize("kind", ["root", "nonsmooth"])
+def test_sampling_from_k_space(kind: str) -> None:
+    truth, data = sampling_data()
+    penalty = {"l1": 0.05, "l1_kind": kind}
+    result = bilevel.learn(truth, data, model="sampling", penalty=penalty, evaluations=120)
+    assert list(result.params)[:2] == ["s0", "s1"] and len(result.theta) == 12
+    weights = np.array(list(result.params.values()))
+    assert np.allclose(weights, result.theta / (1 - result.theta))
+    assert np.allclose(result.history["s3"][result.history["f"] == result.f], weights[3], rtol=1e-12)
+    x = result.apply(data, accuracy=1e-8)
+    assert x.dtype == np.complex128 and x.shape == data.shape
+    fit = np.fft.ifft(weights * (np.fft.fft(x[0], norm="ortho") - data[0]), norm="ortho")
+    slope = fit + result.fixed["alpha"] * tv_gradient(x[0], result.fixed["nu"]) + result.fixed["xi"] * x[0]
+    assert np.linalg.norm(slope) < 1e-6
+    f = (np.abs(x - truth) ** 2).sum() / 2 + 0.05 * np.abs(result.theta).sum()
+    assert abs(f - result.f) <= result.f_error + 1e-5 < 0.05 * f
+    assert "frequencies = 12" in repr(result)
+
+
+@pytest.mark.skipif(not Path(PROGRAM).is_file(), reason="BILEVEL_PROGRAM is not set to the program")
+class TestBitForBit:
+    """The program of the crate learns the same, to the last bit of everything it writes about it."""
+
+    @staticmethod
+    def program(folder: Path, *args: str) -> dict[str, Any]:
+        run = folder / "run"
+        subprocess.run([PROGRAM, "-q", "learn", *args, "--out", str(run)], check=True, capture_output=True)
+        return dict(json.loads((run / "result.json").read_text()))
+
+    @staticmethod
+    def same(result: bilevel.Result, program: dict[str, Any]) -> None:
+        learned = {name: value for name, value in result._learned.items() if name != "message"}
+        learned.pop("termination"), program.pop("termination")
+        assert learned == program
+        assert result.theta.tolist() == [parameter["theta"] for parameter in program["parameters"]]
+
+    @pytest.mark.parametrize("residuals", ["image", "pixel"])
+    def test_denoising(self, tmp_path: Path, residuals: str) -> None:
+        args = ["--count", "3", "--size", "16", "--seed", "4", "--noise", "0.1"]
+        more = ["--residuals", residuals, "--objective", "sum", "--penalty-condition", "1e-6", "--evaluations", "25"]
+        truth = bilevel.phantoms.dead_leaves(3, (16, 16), seed=4)
+        data = [bilevel.add_noise([x] * (i + 1), 0.1, seed=4)[i] for i, x in enumerate(truth)]
+        options = {"residuals": residuals, "objective": "sum", "penalty": {"condition": 1e-6}, "evaluations": 25}
+        self.same(bilevel.learn(truth, data, **options), self.program(tmp_path, "denoise", *args, *more))
+
+    def test_sampling(self, tmp_path: Path) -> None:
+        truth, data = sampling_data()
+        np.save(tmp_path / "truth.npy", truth)
+        np.save(tmp_path / "data.npy", data)
+        files = ["--images", str(tmp_path / "truth.npy"), "--noisy", str(tmp_path / "data.npy")]
+        program = self.program(tmp_path, "sampling", *files, "--penalty-l1", "0.02", "--evaluations", "60")
+        self.same(bilevel.learn(truth, data, model="sampling", penalty={"l1": 0.02}, evaluations=60), program)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"truth": np.zeros(8)}, r"truth has shape \(8,\)"),
+        ({"truth": []}, "truth is empty"),
+        ({"truth": np.zeros((2, 3, 3))}, r"truth\[0\] has shape \(3, 3\), but data\[0\] has shape \(8,\)"),
+        ({"truth": np.zeros((3, 8))}, "truth has 3 images, but data has 2"),
+        ({"truth": [np.zeros(8), np.zeros((8, 1))]}, "truth mixes signals"),
+        ({"data": np.zeros((2, 8), complex)}, "data is complex|data.* is complex"),
+        ({"data": 3.0}, "data must be an array"),
+        ({"model": "tvl"}, "model is 'tvl', but must be one of"),
+        ({"model": "sampling"}, "complex k-space"),
+        ({"model": "deblur"}, "needs the argument kernel"),
+        ({"mask": np.ones(8)}, "does not have the argument mask"),
+        ({"model": "inpaint", "mask": np.ones(7)}, "shape"),
+        ({"model": "inpaint", "mask": np.full(8, 0.5)}, "True where"),
+        ({"learn": "alpha"}, r"such as \('alpha',\)"),
+        ({"learn": ("alpha", "beta")}, "'beta'"),
+        ({"learn": ("alpha", "alpha")}, "twice"),
+        ({"learn": ("alpha",), "fixed": {"alpha": 1.0}}, "in learn and in fixed"),
+        ({"fixed": {"alpha": 1.0, "nu": 1.0, "xi": 1.0}}, "nothing to learn"),
+        ({"fixed": {"nu": np.nan}}, r"fixed\['nu'\] is nan"),
+        ({"start": {"alpha": 1e9}, "bounds": {"alpha": (1e-3, 1.0)}}, r"start\['alpha'\] is 1000000000.0, outside"),
+        ({"bounds": {"alpha": (1.0, 0.1)}}, r"bounds\['alpha'\].*above"),
+        ({"bounds": {"alpha": (0.0, 0.1)}}, r"bounds\['alpha'\].*within"),
+        ({"bounds": {"alpha": 1.0}}, r"\(lower, upper\)"),
+        ({"start": (1.0, 2.0)}, "start has 2 entries, but 3 parameters"),
+        ({"objective": "max"}, "objective is 'max'"),
+        ({"residuals": None}, "residuals is None"),
+        ({"penalty": {"l1": 1.0}}, r"penalty\['l1'\] is not known for model='tv'"),
+        ({"penalty": {"condition": -1.0}}, r"penalty\['condition'\]"),
+        ({"penalty": 1e-6}, "penalty must be a dictionary"),
+        ({"evaluations": 0}, "evaluations is 0"),
+        ({"evaluations": 1.5}, "evaluations must be a whole number"),
+        ({"method": "adam"}, "method is 'adam'"),
+        ({"accuracy": "high"}, "accuracy is 'high'"),
+        ({"accuracy": 1e-3}, "'dynamic' or a number of iterations"),
+        ({"accuracy": True}, "accuracy is True"),
+        ({"threads": 0}, "threads is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"validation": np.zeros(3)}, r"validation must be \(truth, data\)"),
+        ({"validation": ([np.zeros(3)], [np.zeros(4)])}, r"validation truth\[0\]"),
+    ],
+)
+def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
+    arguments = {"truth": np.zeros((2, 8)), "data": np.ones((2, 8)), **change}
+    with pytest.raises((ValueError, TypeError), match=message):
+        bilevel.learn(**arguments)

@@ -1,0 +1,238 @@
+"""Runs: callbacks, interruptions, exceptions, progress, and models written in Python."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import sys
+import threading
+import traceback
+from typing import Any
+
+import bilevel
+import numpy as np
+import pytest
+
+TRUTH = bilevel.phantoms.box_functions(4, 40, seed=2)
+DATA = bilevel.add_noise(TRUTH, 0.1, seed=2)
+RANGES: dict[str, Any] = {"start": {"a": 0.0, "n": -1.0}, "bounds": {"a": (-7, 7), "n": (-7, 0)}}
+
+
+def test_steps_are_those_of_learn() -> None:
+    run = bilevel.Run(TRUTH, DATA)
+    with pytest.raises(RuntimeError, match="call step first"):
+        run.result()
+    seen = []
+    while run.step():
+        seen.append((run.evaluations, run.f, run.f_error))
+    result = run.result()
+    assert result._learned == bilevel.learn(TRUTH, DATA)._learned
+    assert (result.f, result.params, result.evaluations, result.work) == (run.f, run.params, run.evaluations, run.work)
+    assert run.result() is result and not run.step()
+    assert [row[0] for row in seen] == sorted(row[0] for row in seen) and seen[-1][1] < seen[0][1]
+
+
+def test_the_callback_sees_and_ends_the_run() -> None:
+    seen: list[bilevel.Run] = []
+
+    def callback(run: bilevel.Run) -> bool:
+        seen.append(run)
+        return run.evaluations >= 8
+
+    result = bilevel.learn(TRUTH, DATA, callback=callback)
+    assert result.termination == "stopped" and not result.converged
+    assert result.evaluations == seen[-1].evaluations == 8
+    assert "NOT CONVERGED, it was ended early" in repr(result)
+
+
+def test_interrupted_runs_give_what_they_have() -> None:
+    def callback(run: bilevel.Run) -> None:
+        if run.evaluations >= 6:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.warns(RuntimeWarning, match="interrupted after 6 evaluations"):
+        result = bilevel.learn(TRUTH, DATA, callback=callback)
+    assert result.termination == "interrupted" and result.evaluations == 6
+    assert not result.converged and np.isfinite(result.f)
+
+
+def test_interrupted_while_rust_works() -> None:
+    truth = bilevel.phantoms.dead_leaves(4, (64, 64))
+    timers: list[threading.Timer] = []
+
+    def callback(run: bilevel.Run) -> None:
+        if not timers:
+            timers.append(threading.Timer(0.01, _thread.interrupt_main))
+            timers[0].start()
+
+    options: dict[str, Any] = {"learn": ("alpha",), "accuracy": 2000, "method": "fista"}
+    with pytest.warns(RuntimeWarning, match="interrupted"):
+        result = bilevel.learn(truth, bilevel.add_noise(truth, 0.1), callback=callback, **options)
+    assert result.termination == "interrupted" and result.evaluations < 10
+
+
+def test_interrupted_while_all_is_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    finish = bilevel._run._Rust.finish
+    calls = []
+
+    def interrupted(core: Any) -> Any:
+        calls.append(finish(core))
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return calls[-1]
+
+    monkeypatch.setattr(bilevel._run._Rust, "finish", interrupted)
+    assert bilevel.learn(TRUTH, DATA, evaluations=6).evaluations == 6 and calls[0] == calls[1]
+
+
+def test_interrupted_before_anything_is_known() -> None:
+    def model(theta: Any, accuracy: Any, state: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bilevel.learn(TRUTH, None, model=model, **RANGES)
+
+
+def fails_in_callback() -> None:
+    def callback(run: bilevel.Run) -> None:
+        if run.evaluations >= 5:
+            raise LookupError("in the callback")
+
+    bilevel.learn(TRUTH, DATA, callback=callback)
+
+
+def fails_in_model() -> None:
+    calls = []
+
+    def model(theta: Any, accuracy: Any, state: Any) -> Any:
+        calls.append(theta)
+        if len(calls) > 5:
+            raise LookupError("in the model")
+        return smooth(theta, accuracy, state)
+
+    bilevel.learn(TRUTH, None, model=model, **RANGES)
+
+
+@pytest.mark.parametrize("fails", [fails_in_callback, fails_in_model])
+def test_exceptions_keep_their_traceback_and_the_run(fails: Any) -> None:
+    with pytest.raises(LookupError) as caught:
+        fails()
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[-1] in ("callback", "model") and "learn" in names
+    run = getattr(caught.value, "run")
+    assert np.isfinite(run.result().f) and run.result().evaluations == run.evaluations >= 3
+    if sys.version_info >= (3, 11):
+        assert "error.run.result()" in caught.value.__notes__[0]
+
+
+def smooth(theta: Any, accuracy: Any, state: Any) -> Any:
+    """Denoising again, in Python: from a state, or from the data."""
+    made = [bilevel.denoise(y, 10 ** theta[0], 10 ** theta[1], 1e-3, min(a, 1e3)) for y, a in zip(DATA, accuracy)]
+    return [m.x for m in made], [m.error_bound for m in made], "state", sum(m.iterations for m in made)
+
+
+@pytest.mark.parametrize("objective", ["mean", "sum"])
+@pytest.mark.parametrize("residuals", ["image", "pixel"])
+def test_a_model_in_python_learns_the_same(objective: str, residuals: str) -> None:
+    options = {"objective": objective, "residuals": residuals}
+    ours = bilevel.learn(TRUTH, DATA, learn=("alpha", "nu"), fixed={"xi": 1e-3}, **options)
+    theirs = bilevel.learn(TRUTH, DATA, model=smooth, **RANGES, **options)
+    assert theirs.params == {"a": theirs.theta[0], "n": theirs.theta[1]}
+    # both may stop a little before the optimum
+    assert abs(ours.f - theirs.f) <= ours.f_error + theirs.f_error + 1e-3 * ours.f
+    exact = sum(((smooth(theirs.theta, [1e-9] * 4, None)[0][i] - TRUTH[i]) ** 2).sum() for i in range(4))
+    assert abs(exact / (4 if objective == "mean" else 1) - theirs.f) <= theirs.f_error * (1 + 1e-6)
+    assert theirs.work > 0 and theirs.scores.empty and theirs.model == "python"
+    with pytest.raises(TypeError, match="makes its own reconstructions"):
+        theirs.apply(DATA)
+
+
+def test_the_protocol_of_a_model() -> None:
+    asked: list[Any] = []
+    known: dict[Any, tuple[float, ...]] = {}
+
+    def model(theta: Any, accuracy: Any, state: Any) -> Any:
+        assert accuracy.shape == (2,) and (accuracy >= 0).all() and theta.shape == (1,)
+        assert state is None or state in known
+        asked.append((tuple(theta), tuple(accuracy), state))
+        if theta[0] > 2.5:
+            raise bilevel.Reject("too large")
+        token = f"state {len(asked)}"
+        known[token] = tuple(theta)
+        # the truth at theta = 1, and exact: whatever accuracy is asked for is reached
+        return [theta[0] * np.ones(3), theta[0] * np.ones((5,), np.float32)], 0.0, token
+
+    result = bilevel.learn([np.ones(3), np.ones(5)], None, model=model, start=[2.0], bounds=[(0.0, 4.0)])
+    assert result.theta[0] == pytest.approx(1.0, abs=1e-3) and list(result.params) == ["theta0"]
+    assert asked[0][2] is None and asked[1][2] is not None
+    # shared out by size
+    assert asked[1][1][1] / asked[1][1][0] == pytest.approx((5 / 3) ** 0.5)
+    penalised = bilevel.learn(
+        [np.ones(3), np.ones(5)], None, model=model, start=[2.0], bounds=[(0.0, 4.0)], penalty={"l1": 2.0}
+    )
+    # the mean is 4 (theta - 1)², so 8 (theta - 1) + 2 = 0
+    assert penalised.theta[0] == pytest.approx(0.75, abs=1e-3)
+    assert penalised.f == pytest.approx(4 * 0.25**2 + 2 * 0.75, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (None, "must return"),
+        (([np.zeros(40)], 0.0, None), "truth has 4 images, but the model's reconstructions has 1"),
+        ((np.zeros((4, 39)), 0.0, None), "shape"),
+        ((np.zeros((4, 40), complex), 0.0, None), "complex"),
+        ((TRUTH, -1.0, None), "error is -1.0"),
+        ((TRUTH, np.nan, None), "error is nan"),
+        ((TRUTH, [0.0, 0.0], None), "error has shape"),
+        ((TRUTH, 0.0, None, -1), "work is -1"),
+    ],
+)
+def test_bad_replies_are_named(reply: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        bilevel.learn(TRUTH, None, model=lambda *_: reply, **RANGES)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start": None}, "needs start and bounds"),
+        ({"bounds": {"a": (0, 1)}}, "bounds lacks 'n'"),
+        ({"learn": ("a", "b")}, "start names 'n'"),
+        ({"start": {"a": 8.0, "n": -1.0}}, r"start\['a'\] is 8.0"),
+        ({"penalty": {"condition": 1.0}}, r"penalty\['condition'\]"),
+        ({"threads": 2}, "threads means nothing"),
+        ({"accuracy": 10}, "accuracy means nothing"),
+        ({"fixed": {"xi": 1.0}}, "fixed means nothing"),
+    ],
+)
+def test_bad_arguments_of_a_model_are_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        bilevel.learn(TRUTH, None, model=smooth, **{**RANGES, **change})
+
+
+def test_where_nothing_can_be_evaluated() -> None:
+    def model(theta: Any, accuracy: Any, state: Any) -> Any:
+        raise bilevel.Reject("out of order")
+
+    with pytest.raises(RuntimeError, match="no reconstruction could be made.*out of order"):
+        bilevel.learn(TRUTH, None, model=model, **RANGES)
+    with pytest.raises(RuntimeError, match="no reconstruction could be made"):
+        bilevel.learn(TRUTH, None, model=lambda *_: (np.full((4, 40), np.nan), 0.0, None), **RANGES)
+
+
+def test_progress_is_shown_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    bilevel.learn(TRUTH, DATA, evaluations=6)
+    assert capsys.readouterr().err == ""
+    bilevel.learn(TRUTH, DATA, evaluations=6, progress=True)
+    shown = capsys.readouterr().err
+    assert "6/6" in shown and "f = " in shown
+
+
+def test_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("tqdm", "tqdm.auto", "pandas", "matplotlib", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, name, None)
+    result = bilevel.learn(TRUTH, DATA, evaluations=6)
+    for attempt in (lambda: result.history, result.plot, lambda: bilevel.learn(TRUTH, DATA, progress=True)):
+        with pytest.raises(ImportError, match="pip install"):
+            attempt()

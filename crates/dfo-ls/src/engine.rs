@@ -154,9 +154,12 @@ impl<R: Clone> Engine<R> {
         &self.state.iterations[first..]
     }
 
-    /// Ends the run.
+    /// Ends the run. Jobs that are answered already count for the best point, and are taken by [`tell`](Self::tell) if the run goes on.
     pub fn stop(&mut self, why: Termination) {
-        self.state.termination.get_or_insert(why);
+        if self.state.termination.is_none() {
+            self.state.termination = Some(why);
+            self.note_answered();
+        }
     }
 
     /// Goes on with a run that was stopped, or whose budget is spent, with another budget for all of it. Runs that ended for other
@@ -213,6 +216,21 @@ impl<R: Clone> Engine<R> {
     #[must_use]
     pub fn best_interval(&self) -> Option<ObjectiveInterval> {
         self.state.best.as_ref().map(Best::interval)
+    }
+
+    /// The radius and the lower radius, in scaled parameters.
+    #[must_use]
+    pub const fn radii(&self) -> (f64, f64) {
+        (self.state.delta, self.state.rho)
+    }
+
+    /// The points of the interpolation set, numbered as in [`EvalRecord::point`]; known evaluations have numbers beyond all of these.
+    #[must_use]
+    pub fn set_points(&self) -> Vec<u64> {
+        let state = &self.state;
+        (state.set.iter())
+            .map(|&slot| state.pool.get(slot).number)
+            .collect()
     }
 
     /// The options, with everything derived filled in.

@@ -188,6 +188,8 @@ pub struct Job<R> {
     /// Empty until it is answered.
     residuals: Vec<f64>,
     reply: Option<Result<Evaluated<R>, EvalError>>,
+    /// Of how many evaluations the residuals are the mean.
+    averaged: u32,
 }
 
 /// Residuals and what belongs to them, or why there are none.
@@ -210,6 +212,7 @@ impl<R> Job<R> {
             num_residuals,
             residuals: Vec::new(),
             reply: None,
+            averaged: 1,
         }
     }
 
@@ -274,9 +277,25 @@ impl<R> Job<R> {
         }
     }
 
+    /// Answers with the mean of `samples` evaluations (at least one), which counts like as many samples of the point.
+    pub fn answer_mean(&mut self, residuals: &[f64], samples: u32, evaluated: Evaluated<R>) {
+        self.answer(residuals, evaluated);
+        self.averaged = samples.max(1);
+    }
+
     /// Answers that there is no answer.
     pub fn fail(&mut self, error: EvalError) {
         self.reply = Some(Err(error));
+    }
+
+    pub(crate) const fn averaged(&self) -> u32 {
+        self.averaged
+    }
+
+    /// The answer, if it has residuals.
+    pub(crate) fn peek(&self) -> Option<(&[f64], &Evaluated<R>)> {
+        let evaluated = self.reply.as_ref()?.as_ref().ok()?;
+        Some((&self.residuals, evaluated))
     }
 
     pub(crate) fn take(&mut self) -> Option<Reply<R>> {

@@ -6,7 +6,7 @@ use crate::options::{AccuracyControl, Samples};
 use crate::oracle::Reply;
 use crate::report::{EvalRecord, Limit, Termination};
 use crate::vector::Residuals;
-use crate::{Accuracy, EvalError, Job, Purpose, Start};
+use crate::{Accuracy, EvalError, Evaluated, Job, Purpose, Start};
 
 /// A point whose residuals are wanted, from one or several samples.
 #[derive(Clone, Debug)]
@@ -130,7 +130,7 @@ impl<R: Clone> Engine<R> {
         let owners = std::mem::take(&mut state.owners);
         for (mut job, owner) in jobs.into_iter().zip(owners) {
             match job.take() {
-                Some(reply) => state.take_reply(owner, reply),
+                Some(reply) => state.take_reply(owner, reply, job.averaged()),
                 None => {
                     state.jobs.push(job);
                     state.owners.push(owner);
@@ -196,6 +196,28 @@ impl<R: Clone> Engine<R> {
         Ok(point)
     }
 
+    /// Looks at answers that were not told, without taking them.
+    pub(super) fn note_answered(&mut self) {
+        let state = &self.state;
+        let answers: Vec<(Query<R>, Vec<f64>, Evaluated<R>)> = (state.jobs.iter())
+            .zip(&state.owners)
+            .filter_map(|(job, &owner)| {
+                let (residuals, evaluated) = job.peek()?;
+                let query = &state.queries[owner];
+                let alone = query.samples == 1 && sum_of_squares(residuals).is_finite();
+                alone.then(|| (query.clone(), residuals.to_vec(), evaluated.clone()))
+            })
+            .collect();
+        let last_resume = self.state.last_resume.clone();
+        for (mut query, residuals, evaluated) in answers {
+            query.sum = Residuals::new(self.state.next_vector(), residuals);
+            (query.got, query.achieved) = (1, evaluated.achieved.value());
+            // `finish` notes the best point
+            let _ = self.finish(query);
+        }
+        self.state.last_resume = last_resume;
+    }
+
     /// Keeps the point with the least certain objective.
     pub(super) fn note_best(&mut self, point: &Point<R>) {
         let upper = point.interval().upper;
@@ -250,7 +272,7 @@ impl<R> Query<R> {
 }
 
 impl<R: Clone> State<R> {
-    fn take_reply(&mut self, owner: usize, reply: Reply<R>) {
+    fn take_reply(&mut self, owner: usize, reply: Reply<R>, averaged: u32) {
         let number = self.next_vector();
         let query = &mut self.queries[owner];
         if query.purpose != Purpose::Sharpen && query.got == 0 && query.failure.is_none() {
@@ -272,10 +294,14 @@ impl<R: Clone> State<R> {
                 let square = sum_of_squares(&residuals);
                 if square.is_finite() {
                     record.objective = Ok(square);
-                    query.got += 1;
-                    query.achieved += evaluated.achieved.value();
+                    query.got += averaged;
+                    query.achieved += evaluated.achieved.value() * f64::from(averaged);
                     query.resume = Some(evaluated.resume);
                     let mut residuals = residuals;
+                    if averaged > 1 {
+                        let weight = f64::from(averaged);
+                        residuals.iter_mut().for_each(|r| *r *= weight);
+                    }
                     for (r, sum) in residuals.iter_mut().zip(query.sum.iter()) {
                         *r += sum;
                     }

@@ -13,6 +13,7 @@ const CHUNK: usize = 1024;
 impl<R: Clone> Engine<R> {
     /// The outcome so far. A run that has not ended counts as stopped.
     pub fn into_report(mut self) -> Report {
+        self.stop(Termination::Stopped);
         let jacobian = self.jacobian();
         let state = self.state;
         let termination = state.termination.unwrap_or(Termination::Stopped);

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use dfo_ls::{
-    Budget, Engine, FnOracle, Limit, Options, Problem, ResidualOracle, SetupError, Termination,
-    drive, minimize,
+    Budget, Engine, Evaluated, FnOracle, Job, Limit, Model, NoiseLevel, Options, Problem,
+    ResidualOracle, Samples, SetupError, Termination, drive, minimize,
 };
 
 fn rosenbrock() -> FnOracle<impl FnMut(&[f64], &mut [f64])> {
@@ -153,4 +153,68 @@ fn a_state_belongs_to_its_bounds() {
         let error = Engine::from_state(other, state()).expect_err("other bounds");
         assert_eq!(error, SetupError::StateMismatch { what: "a bound" });
     }
+}
+
+/// Points around the start of which only some were answered when the run was stopped.
+#[test]
+fn answers_count_before_they_are_told() {
+    let problem = || Problem::new([0.0, 0.0, 0.0]);
+    let distance = |theta: &[f64]| [theta[0] - 1.0, theta[1] - 1.0, theta[2] - 1.0];
+    let answer = |job: &mut Job<()>| job.answer(&distance(job.theta()), Evaluated::exact());
+    let mut engine = Engine::new(problem(), 3, Options::default()).expect("a valid problem");
+    engine.ask().iter_mut().for_each(answer);
+    engine.tell();
+    engine.ask().iter_mut().take(2).for_each(answer);
+    let asked = engine.ask()[1].theta().to_vec();
+    engine.stop(Termination::Stopped);
+    let best = engine.best_objective().expect("answers");
+    let at = distance(&asked).iter().map(|r| r * r).sum::<f64>();
+    assert!(best <= at && at < 3.0);
+
+    // and the run goes on as if nothing had happened
+    engine.extend(engine.options().budget.clone());
+    let mut straight = Engine::new(problem(), 3, Options::default()).expect("a valid problem");
+    for engine in [&mut engine, &mut straight] {
+        while !engine.ask().is_empty() {
+            engine.ask().iter_mut().for_each(answer);
+            engine.tell();
+        }
+    }
+    let (one, other) = (engine.into_report(), straight.into_report());
+    assert_eq!(one.theta, other.theta);
+    assert_eq!(one.evaluations, other.evaluations);
+}
+
+/// A mean of four evaluations is as good as four samples of a point.
+#[test]
+fn means_count_as_samples() {
+    let mut options = Options::default();
+    options.model = Model::Linear;
+    options.noise.level = Some(NoiseLevel::Additive(0.1));
+    options.trust_region.max_radius = 0.1;
+    let run = |options: Options, mean: u32| {
+        let mut engine = Engine::new(Problem::new([1.0]), 1, options).expect("a valid problem");
+        while !engine.ask().is_empty() {
+            for job in engine.ask() {
+                let residuals = [job.theta()[0]];
+                job.answer_mean(&residuals, mean, Evaluated::exact());
+            }
+            engine.tell();
+            assert!(engine.radii().0 >= engine.radii().1);
+        }
+        let (set, last) = (
+            engine.set_points(),
+            engine.state().evaluations().last().map(|e| e.point),
+        );
+        assert!(set.len() == 2 && set.iter().all(|&point| Some(point) <= last));
+        engine.into_report()
+    };
+    let mut sampled = options.clone();
+    sampled.noise.samples = Samples::Fixed(4);
+    let (mean, samples, single) = (run(options.clone(), 4), run(sampled, 1), run(options, 1));
+    assert_eq!(mean.theta, samples.theta);
+    assert_eq!(mean.num_points, samples.num_points);
+    // half the noise: it goes on for longer
+    assert!(mean.num_points > single.num_points);
+    assert_eq!(mean.termination, Termination::NoiseReached);
 }

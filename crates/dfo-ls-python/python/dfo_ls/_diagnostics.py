@@ -1,0 +1,103 @@
+"""The table of diagnostic information that DFO-LS documents, as far as the solver knows its columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ._arrays import FloatArray
+
+_KINDS = {
+    "initial": "Initialisation",
+    "failed": "Evaluation failed",
+    "short": "Safety",
+    "sharpened": "Sharpened",
+    "criticality": "Criticality",
+    "restarted": "Soft restart",
+}
+#: Columns of DFO-LS about its interpolation system, which is not the one that is solved here.
+_UNKNOWN = (
+    "interpolation_error",
+    "interpolation_condition_number",
+    "interpolation_change_J_norm",
+    "interpolation_total_residual",
+)
+
+
+def table(
+    iterations: list[dict[str, Any]],
+    options: Mapping[str, Any],
+    npt: int,
+    save_xk: bool,
+    residuals: Mapping[bytes, FloatArray] | None,
+) -> dict[str, list[Any]]:
+    """One list for each column, with one entry for each iteration. ``residuals`` are those of all points, if they are wanted."""
+    count = len(iterations)
+    columns: dict[str, list[Any]] = {}
+    if save_xk:
+        columns["xk"] = [row["x"] for row in iterations]
+    if residuals is not None:
+        columns["rk"] = [residuals[row["x"].tobytes()] for row in iterations]
+    columns["fk"] = [row["objective"] for row in iterations]
+    columns["rho"] = [row["rho"] for row in iterations]
+    columns["delta"] = [row["delta"] for row in iterations]
+    for name in _UNKNOWN:
+        columns[name] = [math.nan] * count
+    columns["poisedness"] = [_number(row["poisedness"]) for row in iterations]
+    columns["max_distance_xk"] = [math.nan] * count
+    columns["norm_gk"] = [row["gradient"] for row in iterations]
+    columns["norm_sk"] = [_number(row["step"]) for row in iterations]
+    runs, begins = _runs(iterations)
+    columns["nruns"] = runs
+    columns["nf"] = [row["work"] for row in iterations]
+    columns["nx"] = [row["num_points"] for row in iterations]
+    columns["npt"] = [npt] * count
+    columns["nsamples"] = [math.nan] * count
+    columns["iter_this_run"] = [row["number"] - begin for row, begin in zip(iterations, begins)]
+    columns["iters_total"] = [row["number"] for row in iterations]
+    columns["iter_type"] = [_kind(row, options["trust_region"]["eta2"]) for row in iterations]
+    columns["ratio"] = [_number(row["ratio"]) for row in iterations]
+    columns["slow_iter"] = _slow(iterations, options["slow"])
+    return columns
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _kind(row: Mapping[str, Any], eta2: float) -> str:
+    kind: str = row["kind"]
+    if kind == "accepted":
+        return "Very successful" if _number(row["ratio"]) > eta2 else "Successful"
+    if kind == "rejected":
+        return "Acceptable" if _number(row["ratio"]) > 0 else "Unsuccessful"
+    return _KINDS.get(kind, kind)
+
+
+def _runs(iterations: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
+    """The number of restarts before each iteration, and where its run began."""
+    runs, begins = [], []
+    run = begin = 0
+    for row in iterations:
+        runs.append(run)
+        begins.append(begin)
+        if row["kind"] == "restarted":
+            run, begin = run + 1, row["number"] + 1
+    return runs, begins
+
+
+def _slow(iterations: list[dict[str, Any]], slow: Mapping[str, Any]) -> list[int]:
+    """1 for a successful iteration that is slow, 0 for one that is not, -1 for others."""
+    flags = []
+    history: list[float] = []
+    for row in iterations:
+        if row["kind"] == "restarted":
+            history.clear()
+        if row["kind"] != "accepted":
+            flags.append(-1)
+            continue
+        history = [*history[-slow["history"] :], row["objective"]]
+        full = len(history) > slow["history"] and history[-1] > 0
+        flags.append(int(full and math.log(history[0] / history[-1]) / slow["history"] < slow["rate"]))
+    return flags

@@ -1,0 +1,408 @@
+"""The engine: asks for evaluations, is told the answers, and never calls anybody."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _run
+from ._arrays import FloatArray, limits, residual_vector, vector
+from ._dfo_ls import Core
+from ._options import Preset, as_json, default_options, duration, merged
+from ._result import Evaluated, Iteration, Result
+
+_FORMAT = "dfo_ls.Engine"
+_VERSION = 1
+
+
+class Regularizer(Protocol):
+    """A convex function, known by its value and its prox."""
+
+    def value(self, x: FloatArray) -> float:
+        """h(x)."""
+
+    def prox(self, x: FloatArray, t: float) -> npt.ArrayLike:
+        """The minimiser of h(y) + ||y - x||^2 / (2 t)."""
+
+
+class L1:
+    """``weight * ||x||_1``: favours parameters that are exactly zero.
+
+    >>> import dfo_ls
+    >>> dfo_ls.minimize(lambda x: x - [3.0, 1.0], [0.5, 0.5], regularizer=dfo_ls.L1(3.0)).x.round(6)
+    array([1.5, 0. ])
+    """
+
+    def __init__(self, weight: float) -> None:
+        if not 0 <= weight < math.inf:
+            raise ValueError(f"weight is {weight}, but must be zero or positive and finite")
+        self.weight = float(weight)
+
+    def value(self, x: FloatArray) -> float:
+        """The value."""
+        return self.weight * float(np.abs(x).sum())
+
+    def prox(self, x: FloatArray, t: float) -> FloatArray:
+        """Every entry moved towards zero."""
+        shrunk: FloatArray = np.sign(x) * np.maximum(np.abs(x) - self.weight * t, 0.0)
+        return shrunk
+
+
+class _Checked:
+    """A function of the user that Rust calls, with what it returns checked."""
+
+    def __init__(self, name: str, call: Callable[..., Any]) -> None:
+        if not callable(call):
+            raise TypeError(f"{name} must be a function, but is {call!r}")
+        self.name = name
+        self.call = call
+
+
+class _Vector(_Checked):
+    def __call__(self, x: FloatArray, *args: float) -> FloatArray:
+        found = vector(f"what {self.name} returned", self.call(x, *args))
+        if found.shape != x.shape:
+            raise ValueError(f"{self.name} returned {len(found)} entries for a point with {len(x)}")
+        return found
+
+
+class _Number(_Checked):
+    def __call__(self, x: FloatArray) -> float:
+        return float(self.call(x))
+
+
+class Job:
+    """One evaluation that the engine asks for: where, how accurately, and from which state of the simulator."""
+
+    __slots__ = ("x", "accuracy", "start", "shares", "sample", "purpose", "_engine", "_index", "_round")
+
+    def __init__(self, engine: Engine, index: int, x: FloatArray) -> None:
+        accuracy, start, tokens, sample, purpose = engine._core.details(index)
+        #: where to evaluate
+        self.x = x
+        #: Euclidean norm of the error of the residuals, at most: a wish, never below zero, infinite if anything will do
+        self.accuracy = accuracy
+        shares = [(weight, engine._states.get(token)) for weight, token in tokens]
+        known = any(state is not None for _, state in shares)
+        #: ``cold``, ``near`` (a state of another point), ``refine`` (of this point) or ``blend`` (a combination, see ``shares``)
+        self.start = start if known else "cold"
+        #: states to begin with, and their weights, which add up to 1; the best first
+        self.shares = shares if known else []
+        #: which sample of a noisy simulator, counted from zero
+        self.sample = sample
+        #: ``initial``, ``trial``, ``geometry`` or ``sharpen``
+        self.purpose = purpose
+        self._engine = engine
+        self._index = index
+        self._round = engine._round
+
+    @property
+    def state(self) -> Any:
+        """The best state to begin with; ``None`` if there is none."""
+        return self.shares[0][1] if self.shares else None
+
+    def answer(self, residuals: npt.ArrayLike, achieved: float = 0.0, state: Any = None, work: int = 1) -> None:
+        """Answers with residuals, the accuracy they have, a state from which the evaluation can go on, and what it cost."""
+        self._check()
+        self._engine._answer(self._index, residual_vector(residuals), achieved, state, work)
+
+    def reject(self, reason: str, work: int = 0) -> None:
+        """Answers that this point cannot be evaluated."""
+        self._check()
+        self._engine._reject(self._index, reason, work)
+
+    def _check(self) -> None:
+        if self._round != self._engine._round:
+            raise RuntimeError("this job is from before the last tell(): ask() again")
+
+    def __repr__(self) -> str:
+        return f"Job(x={self.x!r}, accuracy={self.accuracy!r}, start={self.start!r}, purpose={self.purpose!r})"
+
+
+class Engine:
+    """Minimises a sum of squares by asking and being told. It never calls you: evaluate where and when you like.
+
+    >>> import dfo_ls
+    >>> engine = dfo_ls.Engine([-1.2, 1.0])
+    >>> while jobs := engine.ask():
+    ...     for job in jobs:
+    ...         x, y = job.x
+    ...         job.answer([10 * (y - x * x), 1 - x])
+    ...     iterations = engine.tell()
+    >>> engine.termination, engine.best_x.round(6)
+    ('radius_reached', array([1., 1.]))
+
+    An engine can be pickled after any ``tell()``, or at any other time, with the states of the simulator; loaded, it goes on bit for
+    bit. ``to_json()`` does the same for states that JSON can hold. The arguments are those of :func:`minimize`; ``preset`` is one of
+    :func:`default_options`.
+    """
+
+    def __init__(
+        self,
+        x0: npt.ArrayLike,
+        num_residuals: int | None = None,
+        *,
+        bounds: Any = None,
+        projections: Iterable[Callable[[FloatArray], npt.ArrayLike]] = (),
+        regularizer: Regularizer | None = None,
+        known: Iterable[Sequence[Any]] = (),
+        options: Mapping[str, Any] | None = None,
+        preset: Preset = "default",
+    ) -> None:
+        self._x0 = vector("x0", x0)
+        if not np.isfinite(self._x0).all():
+            raise ValueError(f"x0 must be finite, but is {self._x0}")
+        if len(self._x0) == 0:
+            raise ValueError("x0 is empty: there are no parameters to find")
+        self._bounds = limits(bounds, len(self._x0))
+        self._projections = list(projections)
+        self._regularizer = regularizer
+        self._options = as_json(merged(default_options(preset), options or {}))
+        evaluations = [_known(index, entry) for index, entry in enumerate(known)]
+        if num_residuals is None and evaluations:
+            num_residuals = len(evaluations[0][1])
+        #: whether the number of residuals is still to be seen
+        self._probing = num_residuals is None
+        number = 1 if num_residuals is None else operator.index(num_residuals)
+        if number < 1:
+            raise ValueError(f"num_residuals is {number}, but must be positive")
+        self._states: dict[int, Any] = {}
+        self._next_state = 1
+        self._round = 0
+        self._told = 0
+        self._core = self._new_core(number, evaluations)
+
+    def _new_core(self, num_residuals: int, known: Sequence[tuple[FloatArray, FloatArray, float]] = ()) -> Core:
+        return Core(self._x0, num_residuals, self._options, self._bounds, *self._code(), known)
+
+    def _code(self) -> tuple[list[_Vector], tuple[_Number, _Vector] | None]:
+        projections = [_Vector(f"projections[{i}]", call) for i, call in enumerate(self._projections)]
+        if self._regularizer is None:
+            return projections, None
+        for method in ("value", "prox"):
+            if not hasattr(self._regularizer, method):
+                raise TypeError(f"regularizer must have the methods value and prox, but is {self._regularizer!r}")
+        value = _Number("the regularizer's value", self._regularizer.value)
+        return projections, (value, _Vector("the regularizer's prox", self._regularizer.prox))
+
+    # ask and tell
+
+    def ask(self) -> list[Job]:
+        """The evaluations that are wanted now, independent of each other; empty when the run has ended."""
+        return [Job(self, index, x) for index, x in enumerate(self._core.ask())]
+
+    def tell(self) -> list[Iteration]:
+        """Takes the answers, and gives the iterations that they completed. Jobs left unanswered are asked again."""
+        first = self._told
+        if self._tell() == first:
+            return []
+        return [Iteration(**row) for row in self._core.iterations(first)]
+
+    def _answer(
+        self, index: int, residuals: FloatArray, achieved: float = 0.0, state: Any = None, work: int = 1, samples: int = 1
+    ) -> None:
+        if self._probing:
+            self._begin(len(residuals))
+        elif len(residuals) != self._core.num_residuals:
+            residual_vector(residuals, self._core.num_residuals)
+        if work < 0:
+            raise ValueError(f"work is {work}, but must not be negative")
+        token = 0
+        if state is not None:
+            token = self._next_state
+            self._next_state += 1
+            self._states[token] = state
+        self._core.answer(index, residuals, achieved, token, work, samples)
+
+    def _reject(self, index: int, reason: str, work: int) -> None:
+        self._core.reject(index, reason, work)
+
+    def _begin(self, num_residuals: int) -> None:
+        """The number of residuals is known: an engine that has asked the same, and goes on with it."""
+        if num_residuals != 1:
+            self._core = self._new_core(num_residuals)
+        self._probing = False
+
+    def _tell(self) -> int:
+        self._told = self._core.tell()
+        self._round += 1
+        if self._states:
+            used = set(self._core.tokens())
+            self._states = {token: state for token, state in self._states.items() if token in used}
+        return self._told
+
+    def run(
+        self,
+        fun: Callable[..., Any],
+        *,
+        inexact: bool = False,
+        vectorized: bool = False,
+        executor: Executor | None = None,
+        callback: Callable[[Iteration], Any] | None = None,
+    ) -> Result:
+        """Lets ``fun`` answer until the end, or until Ctrl-C; the arguments are those of :func:`minimize`. A stopped run goes on.
+
+        >>> import dfo_ls
+        >>> def fun(x):
+        ...     return [x[0] ** 2 - 2]
+        >>> engine = dfo_ls.Engine([1.0], options={"budget": {"max_points": 4}})
+        >>> engine.run(fun).termination
+        'exhausted'
+        >>> engine.extend(max_points=100)
+        >>> engine.run(fun).x.round(6)
+        array([1.414214])
+        """
+        return _run.run(self, fun, inexact, vectorized, executor, callback)
+
+    def stop(self) -> None:
+        """Ends the run; ``extend()`` lets it go on."""
+        self._core.stop("stopped")
+
+    def extend(
+        self,
+        max_points: int | None = None,
+        max_evaluations: int | None = None,
+        max_work: int | None = None,
+        max_time: float | None = None,
+    ) -> None:
+        """Goes on with a run that was stopped or whose budget is spent. Limits are for all of the run, those not given stay as they were."""
+        given = {
+            "max_points": max_points,
+            "max_evaluations": max_evaluations,
+            "max_work": max_work,
+            "max_time": duration(max_time),
+        }
+        budget = self.options["budget"] | {key: value for key, value in given.items() if value is not None}
+        self._core.extend(as_json(budget))
+        self._round += 1
+
+    # what it knows
+
+    @property
+    def termination(self) -> str | None:
+        """Why the run has ended, as in :class:`Result`; ``None`` while it goes on."""
+        ended = self._core.termination
+        return ended[0] if ended else None
+
+    @property
+    def best_x(self) -> FloatArray | None:
+        """The best point so far."""
+        return self._core.best_x
+
+    @property
+    def best_objective(self) -> float | None:
+        """The objective there, as it was computed."""
+        return self._core.best_objective
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options, with everything derived filled in."""
+        options: dict[str, Any] = json.loads(self._core.options)
+        return options
+
+    @property
+    def num_residuals(self) -> int | None:
+        """The length of the residual vector; ``None`` until it has been seen."""
+        return None if self._probing else self._core.num_residuals
+
+    def result(self) -> Result:
+        """The outcome so far. A run that has not ended counts as stopped."""
+        return Result(
+            **self._core.report(),
+            iterations=[Iteration(**row) for row in self._core.iterations(0)],
+            evaluations=[Evaluated(**row) for row in self._core.evaluations(0)],
+        )
+
+    # save and resume
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state["_core"] = self._core.save()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._core = Core.load(state["_core"], len(self._x0), self._bounds, *self._code())
+
+    def to_json(self) -> str:
+        """All that the engine knows, as text. States of the simulator must be what JSON can hold.
+
+        >>> import dfo_ls
+        >>> engine = dfo_ls.Engine([1.0])
+        >>> engine.ask()[0].answer([0.5])
+        >>> again = dfo_ls.Engine.from_json(engine.to_json())
+        >>> [job.x.tolist() for job in again.ask()] == [job.x.tolist() for job in engine.ask()]
+        True
+        """
+        try:
+            states = json.dumps(self._states)
+        except TypeError as error:
+            raise TypeError(f"a state of the simulator cannot be saved as JSON ({error}): use pickle") from None
+        bounds = None if self._bounds is None else [[_finite(entry) for entry in side] for side in self._bounds]
+        head = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "x0": self._x0.tolist(),
+            "bounds": bounds,
+            "options": json.loads(self._options),
+            "probing": self._probing,
+            "next_state": self._next_state,
+            "told": self._told,
+        }
+        return f'{json.dumps(head)[:-1]}, "states": {states}, "engine": {self._core.save()}}}'
+
+    @classmethod
+    def from_json(
+        cls,
+        text: str,
+        *,
+        projections: Iterable[Callable[[FloatArray], npt.ArrayLike]] = (),
+        regularizer: Regularizer | None = None,
+    ) -> Engine:
+        """Continues what ``to_json()`` gave. Projections and the regulariser, which are code, are given again."""
+        saved = json.loads(text)
+        if not isinstance(saved, dict) or (saved.get("format"), saved.get("version")) != (_FORMAT, _VERSION):
+            raise ValueError("the text is not an engine saved by this version of dfo_ls")
+        engine = cls.__new__(cls)
+        low_high = saved["bounds"]
+        engine.__setstate__(
+            {
+                "_x0": vector("x0", saved["x0"]),
+                "_bounds": None if low_high is None else (_side(low_high[0], -math.inf), _side(low_high[1], math.inf)),
+                "_projections": list(projections),
+                "_regularizer": regularizer,
+                "_options": as_json(saved["options"]),
+                "_probing": saved["probing"],
+                "_states": {int(token): state for token, state in saved["states"].items()},
+                "_next_state": saved["next_state"],
+                "_round": 0,
+                "_told": saved["told"],
+                "_core": json.dumps(saved["engine"]),
+            }
+        )
+        return engine
+
+    def __repr__(self) -> str:
+        return f"Engine(num_params={len(self._x0)}, best_objective={self.best_objective}, termination={self.termination!r})"
+
+
+def _known(index: int, entry: Sequence[Any]) -> tuple[FloatArray, FloatArray, float]:
+    if len(entry) not in (2, 3):
+        raise ValueError(f"known[{index}] must be (x, residuals) or (x, residuals, accuracy)")
+    x, residuals = vector(f"known[{index}][0]", entry[0]), vector(f"known[{index}][1]", entry[1])
+    return x, residuals, float(entry[2]) if len(entry) == 3 else 0.0
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _side(entries: list[float | None], missing: float) -> FloatArray:
+    return np.array([missing if entry is None else entry for entry in entries], dtype=float)

@@ -1,0 +1,167 @@
+"""The loop around the engine: asks, lets a function answer, tells. The only clock."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._arrays import FloatArray, numbers, residual_vector
+from ._result import Iteration, Result
+
+if TYPE_CHECKING:
+    from ._engine import Engine
+
+class Reject(Exception):
+    """Raised by a function that cannot evaluate a point: the solver goes elsewhere.
+
+    >>> import dfo_ls
+    >>> def fun(x):
+    ...     if x[0] < 0:
+    ...         raise dfo_ls.Reject("the simulator wants positive numbers")
+    ...     return [x[0] ** 0.5 - 2]
+    >>> dfo_ls.minimize(fun, [0.1]).x.round(6)
+    array([4.])
+    """
+
+    def __init__(self, reason: str = "the point was rejected", work: int = 0) -> None:
+        super().__init__(reason, work)
+        self.reason = str(reason)
+        self.work = operator.index(work)
+
+
+Answers = Callable[["Engine", Sequence[FloatArray]], None]
+
+
+def run(
+    engine: Engine,
+    fun: Callable[..., Any],
+    inexact: bool,
+    vectorized: bool,
+    executor: Executor | None,
+    callback: Callable[[Iteration], Any] | None,
+) -> Result:
+    """Runs to the end. An exception leaves with the engine, which holds all that was evaluated, as its attribute ``engine``."""
+    answers = _answers(fun, inexact, vectorized, executor)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function, but is {callback!r}")
+    if engine.termination == "stopped":
+        engine.extend()
+    try:
+        _loop(engine, answers, callback)
+    except KeyboardInterrupt:
+        if engine.best_objective is None:
+            raise
+        engine.stop()
+    except BaseException as error:
+        attach(error, engine)
+        raise
+    return engine.result()
+
+
+def attach(error: BaseException, engine: Engine) -> None:
+    """Lets an exception carry the run it comes from."""
+    try:
+        error.engine = engine  # type: ignore[attr-defined]
+    except AttributeError:
+        pass
+
+
+def _loop(engine: Engine, answers: Answers, callback: Callable[[Iteration], Any] | None) -> None:
+    limit = engine.options["budget"]["max_time"]
+    end = None if limit is None else time.monotonic() + limit["secs"] + limit["nanos"] * 1e-9
+    while points := engine._core.ask():
+        answers(engine, points)
+        if callback is None:
+            engine._tell()
+        else:
+            for iteration in engine.tell():
+                if _wants_to_stop(callback, iteration):
+                    engine.stop()
+        if end is not None and time.monotonic() >= end:
+            engine._core.stop("time")
+
+
+def _wants_to_stop(callback: Callable[[Iteration], Any], iteration: Iteration) -> bool:
+    try:
+        return bool(callback(iteration))
+    except StopIteration:
+        return True
+
+
+def _answers(fun: Callable[..., Any], inexact: bool, vectorized: bool, executor: Executor | None) -> Answers:
+    if not callable(fun):
+        raise TypeError(f"fun must be a function, but is {fun!r}")
+    if vectorized and (inexact or executor is not None):
+        other = "inexact=True" if inexact else "an executor"
+        raise ValueError(f"vectorized=True cannot be combined with {other}")
+    if vectorized:
+        return lambda engine, points: _vectorized(engine, fun, points)
+    if executor is not None:
+        return lambda engine, points: _parallel(engine, fun, points, inexact, executor)
+    if inexact:
+        return lambda engine, points: _inexact(engine, fun, points)
+    return lambda engine, points: _exact(engine, fun, points)
+
+
+def _exact(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray]) -> None:
+    for index, x in enumerate(points):
+        _take(engine, index, False, fun, x)
+
+
+def _inexact(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray]) -> None:
+    for index, job in enumerate(engine.ask()):
+        _take(engine, index, True, fun, job.x, job.accuracy, job.state)
+
+
+def _parallel(
+    engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray], inexact: bool, executor: Executor
+) -> None:
+    if inexact:
+        futures = [executor.submit(fun, job.x, job.accuracy, job.state) for job in engine.ask()]
+    else:
+        futures = [executor.submit(fun, x) for x in points]
+    failure: BaseException | None = None
+    try:
+        for index, future in enumerate(futures):
+            try:
+                _take(engine, index, inexact, future.result)
+            except Exception as error:
+                # what the others found is not lost
+                failure = failure or error
+    finally:
+        for future in futures:
+            future.cancel()
+    if failure is not None:
+        raise failure
+
+
+def _vectorized(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray]) -> None:
+    found = numbers("what the function returned", fun(np.array(points)))
+    if found.ndim != 2 or len(found) != len(points):
+        raise ValueError(
+            f"a vectorized function must return one row of residuals for each point, shape ({len(points)}, ...), "
+            f"but returned shape {found.shape}"
+        )
+    for index, row in enumerate(found):
+        engine._answer(index, residual_vector(row))
+
+
+def _take(engine: Engine, index: int, inexact: bool, call: Callable[..., Any], *args: Any) -> None:
+    """Answers one job with what ``call`` returns or raises."""
+    try:
+        found = call(*args)
+    except Reject as reject:
+        engine._reject(index, reject.reason, reject.work)
+        return
+    if not inexact:
+        engine._answer(index, residual_vector(found))
+        return
+    if not isinstance(found, tuple) or len(found) != 4:
+        raise TypeError(f"an inexact function must return (residuals, achieved, state, work), but returned {found!r}")
+    residuals, achieved, state, work = found
+    engine._answer(index, residual_vector(residuals), float(achieved), state, operator.index(work))

@@ -1,0 +1,427 @@
+"""DFO-LS's interface: the same arguments, the same result."""
+
+from __future__ import annotations
+
+import logging
+import math
+import operator
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import FloatArray, numbers, residual_vector, vector
+from ._database import EvaluationDatabase
+from ._diagnostics import table
+from ._engine import Engine
+from ._optim_results import OptimResults, frame
+from ._options import Preset, default_options, merged, with_keywords
+from ._params import InputError, Params, read
+from ._run import attach
+
+_LOGGER = logging.getLogger("dfo_ls")
+#: DFO-LS's infinity
+_NO_BOUND = 1e20
+
+
+@dataclass(frozen=True)
+class _Penalty:
+    """DFO-LS's ``h`` and ``prox_uh`` with their arguments."""
+
+    h: Callable[..., Any]
+    prox_uh: Callable[..., Any]
+    argsh: tuple[Any, ...]
+    argsprox: tuple[Any, ...]
+
+    def value(self, x: FloatArray) -> float:
+        return float(self.h(x, *self.argsh))
+
+    def prox(self, x: FloatArray, t: float) -> Any:
+        return self.prox_uh(x, t, *self.argsprox)
+
+
+def solve(
+    objfun: Callable[..., Any],
+    x0: npt.ArrayLike | EvaluationDatabase,
+    h: Callable[..., Any] | None = None,
+    lh: float | None = None,
+    prox_uh: Callable[..., Any] | None = None,
+    argsf: tuple[Any, ...] = (),
+    argsh: tuple[Any, ...] = (),
+    argsprox: tuple[Any, ...] = (),
+    bounds: Any = None,
+    projections: Sequence[Callable[[FloatArray], npt.ArrayLike]] = (),
+    npt: int | None = None,
+    rhobeg: float | None = None,
+    rhoend: float = 1e-8,
+    maxfun: int | None = None,
+    nsamples: Callable[[float, float, int, int], int] | None = None,
+    user_params: dict[str, Any] | None = None,
+    objfun_has_noise: bool = False,
+    scaling_within_bounds: bool = False,
+    do_logging: bool = True,
+    print_progress: bool = False,
+) -> OptimResults:
+    """Minimises ``sum(objfun(x)**2) + h(x)`` with the arguments of DFO-LS 1.6, so that a script changes its import and nothing else.
+
+    >>> import numpy as np
+    >>> import dfo_ls as dfols
+    >>> def rosenbrock(x):
+    ...     return np.array([10.0 * (x[1] - x[0] ** 2), 1.0 - x[0]])
+    >>> soln = dfols.solve(rosenbrock, np.array([-1.2, 1.0]))
+    >>> soln.flag == soln.EXIT_SUCCESS, soln.x.round(6)
+    (True, array([1., 1.]))
+    >>> print(soln.msg)
+    Success: Objective is sufficiently small
+
+    Without ``npt`` residuals are modelled with curvature, which takes fewest evaluations. ``npt=len(x0)+1`` means linear models as in
+    DFO-LS, which take the least time; more points mean linear regression.
+
+    Bad arguments give the flag ``EXIT_INPUT_ERROR`` where DFO-LS does. Keys of ``user_params`` that are unknown, or that cannot be
+    honoured, raise ``ValueError``; the README has the list. An exception of ``objfun`` has the attribute ``engine``, which holds all
+    that was evaluated. Ctrl-C returns the best point, with the flag ``EXIT_STOPPED_WARNING``.
+    """
+    if not callable(objfun):
+        raise TypeError(f"objfun must be a function, but is {objfun!r}")
+    try:
+        known: list[tuple[FloatArray, FloatArray]] = []
+        if isinstance(x0, EvaluationDatabase):
+            known = [x0.get_eval(index) for index in range(len(x0))]
+            x0 = x0.get_x(x0.get_starting_eval_idx())
+        start = _start(x0)
+        penalty = _penalty(h, lh, prox_uh, argsh, argsprox)
+        limits = _limits(bounds, len(start))
+        scaled = _is_scaled(scaling_within_bounds, limits, list(projections))
+        if scaled and penalty is not None:
+            raise ValueError("scaling_within_bounds cannot be combined with h, which is defined by distances in x")
+        if rhobeg is None:
+            rhobeg = 0.1 if scaled else 0.1 * max(float(np.abs(start).max()), 1.0)
+        points = len(start) + 1 if npt is None else operator.index(npt)
+        calls = min(100 * (len(start) + 1), 1000) if maxfun is None else math.ceil(maxfun)
+        _check(len(start), points, rhobeg, rhoend, calls)
+        units = np.ones(len(start))
+        if limits is not None:
+            start = _inside(start, limits)
+            if scaled:
+                units = limits[1] - limits[0]
+            if not ((limits[1] - limits[0]) / units >= 2 * rhobeg).all():
+                raise InputError(
+                    "gap between lower and upper must be at least 2*rhobeg (dfo_ls.minimize takes narrow boxes and fixed parameters)"
+                )
+        params = read(user_params, objfun_has_noise, len(start), points, calls)
+        if calls <= points:
+            warnings.warn("maxfun <= npt: Are you sure your budget is large enough?", RuntimeWarning, stacklevel=2)
+        options = _options(params, len(start), npt is not None, points, rhobeg, rhoend, calls, units)
+        if nsamples is not None:
+            # every call is a unit of work
+            options["budget"]["max_work"] = calls
+        preset: Preset = "noisy" if objfun_has_noise else "default"
+        _check_options(merged(default_options(preset), options))
+    except InputError as error:
+        return OptimResults(
+            None, None, None, None, 0, 0, 0, OptimResults.EXIT_INPUT_ERROR, f"Error (bad input): {error}", -1, []
+        )
+    engine = Engine(
+        start, bounds=limits, projections=projections, regularizer=penalty, known=known, options=options, preset=preset
+    )
+    run = _Run(engine, objfun, argsf, params, nsamples, calls, do_logging, print_progress)
+    return run.to_end(points)
+
+
+class _Run:
+    """The loop, and what is seen of it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        objfun: Callable[..., Any],
+        argsf: tuple[Any, ...],
+        params: Params,
+        nsamples: Callable[[float, float, int, int], int] | None,
+        maxfun: int,
+        do_logging: bool,
+        print_progress: bool,
+    ) -> None:
+        values = params.values
+        self.engine = engine
+        self.objfun = objfun
+        self.argsf = tuple(argsf)
+        self.values = values
+        self.nsamples = nsamples
+        self.maxfun = maxfun
+        self.log = do_logging and _LOGGER.isEnabledFor(logging.INFO)
+        self.print_progress = print_progress
+        self.raises = values["interpolation.throw_error_on_nans"] or values["restarts.throw_error_on_nans"]
+        wanted = values["logging.save_diagnostic_info"] and values["logging.save_rk"]
+        self.residuals: dict[bytes, FloatArray] | None = {} if wanted else None
+        self.is_seen = self.log or self.raises or wanted
+        self.nf = self.nx = 0
+        self.seen = 0
+        self.last: FloatArray | None = None
+        self.relative: float | None = None
+
+    def to_end(self, points: int) -> OptimResults:
+        if self.print_progress:
+            print(" Run  Iter     Obj       Grad     Delta      rho     Evals ")
+        try:
+            while wanted := self.engine._core.ask():
+                self.answer(wanted)
+                self.engine._tell()
+                self.after_tell()
+        except KeyboardInterrupt:
+            if self.engine.best_objective is None:
+                raise
+            self.engine.stop()
+        except BaseException as error:
+            attach(error, self.engine)
+            raise
+        if self.log:
+            _LOGGER.info("Did a total of %d run(s)", self.engine._core.num_restarts + 1)
+        return self.results(points)
+
+    def answer(self, wanted: Sequence[FloatArray]) -> None:
+        engine, objfun, argsf = self.engine, self.objfun, self.argsf
+        for index, x in enumerate(wanted):
+            samples = 1
+            if self.nsamples is None:
+                residuals = residual_vector(objfun(x, *argsf))
+            else:
+                samples = self.num_samples()
+                if samples == 0:
+                    engine._reject(index, "the budget is spent", 0)
+                    continue
+                # the user may change what is given to it
+                calls = [np.array(residual_vector(objfun(x.copy(), *argsf))) for _ in range(samples)]
+                residuals = np.mean(calls, axis=0)
+            self.nf += samples
+            self.nx += 1
+            if self.is_seen:
+                self.see(engine._core.ask()[index], residuals, samples)
+            self.last = residuals
+            engine._answer(index, residuals, 0.0, None, samples, samples)
+
+    def num_samples(self) -> int:
+        assert self.nsamples is not None
+        core = self.engine._core
+        delta, rho = core.radii
+        found = core.iterations(max(self.engine._told - 1, 0))
+        iteration = found[-1]["number"] + 1 if found else 0
+        samples = max(int(self.nsamples(delta, rho, iteration, core.num_restarts)), 1)
+        return min(samples, self.maxfun - self.nf)
+
+    def see(self, x: FloatArray, residuals: FloatArray, samples: int) -> None:
+        if self.residuals is not None:
+            self.residuals[x.tobytes()] = residuals.copy()
+        if self.raises and np.isnan(residuals).any():
+            raise np.linalg.LinAlgError("NaN encountered in objective evaluations")
+        if self.log:
+            regularizer = self.engine._regularizer
+            obj = float(residuals @ residuals) + (0.0 if regularizer is None else regularizer.value(x))
+            calls = f"{self.nf}" if samples == 1 else f"{self.nf - samples + 1}-{self.nf}"
+            short = len(x) <= self.values["logging.n_to_print_whole_x_vector"]
+            _LOGGER.info("Function eval %s at point %d has obj = %.15g at x = %s", calls, self.nx, obj, x if short else "[...]")
+
+    def after_tell(self) -> None:
+        engine = self.engine
+        if self.relative is None:
+            first = engine.best_objective
+            if first is not None:
+                self.relative = self.values["model.rel_tol"] * first
+        elif self.relative > self.values["model.abs_tol"]:
+            best = engine.best_objective
+            if best is not None and best <= self.relative:
+                engine._core.stop("target")
+        if self.print_progress and engine._told > self.seen:
+            run = engine._core.num_restarts + 1
+            for row in engine._core.iterations(self.seen):
+                radii = f"{row['gradient']:.2e}  {row['delta']:.2e}  {row['rho']:.2e}"
+                print(f"{run:3d}  {row['number'] + 1:4d}    {row['objective']:.2e}  {radii}  {row['work']:4d}   ")
+            self.seen = engine._told
+
+    def results(self, points: int) -> OptimResults:
+        core = self.engine._core
+        report = core.report()
+        flag, message = _exit(report["termination"], report["message"])
+        residuals, objective = report["residuals"], report["objective"]
+        if len(residuals) == 0:
+            # nothing could be evaluated
+            residuals, objective = self.last, math.nan
+        best = core.best_number
+        jacobian = report["jacobian"]
+        numbers_ = [] if jacobian is None else [number + 1 for number in core.set_points if number < self.nx]
+        results = OptimResults(
+            report["x"],
+            residuals,
+            objective,
+            jacobian,
+            self.nf,
+            self.nx,
+            core.num_restarts + 1,
+            flag,
+            message,
+            -1 if best is None else best + 1,
+            numbers_,
+        )
+        if self.values["logging.save_diagnostic_info"]:
+            rows = core.iterations(0)
+            results.diagnostic_info = frame(
+                table(rows, self.engine.options, points, self.values["logging.save_xk"], self.residuals)
+            )
+        return results
+
+
+def _exit(termination: str, message: str) -> tuple[int, str]:
+    exits = {
+        "radius_reached": (OptimResults.EXIT_SUCCESS, "Success: rho has reached rhoend"),
+        "target_reached": (OptimResults.EXIT_SUCCESS, "Success: Objective is sufficiently small"),
+        "noise_reached": (OptimResults.EXIT_SUCCESS, "Success: All points within noise level"),
+        "restarts_exhausted": (OptimResults.EXIT_SUCCESS, "Success: Reached maximum number of unsuccessful restarts"),
+        # with exact residuals: differences are down to rounding
+        "accuracy_floor": (OptimResults.EXIT_SUCCESS, f"Success: {message}"),
+        "exhausted": (OptimResults.EXIT_MAXFUN_WARNING, "Warning (max evals): Objective has been called MAXFUN times"),
+        "slow": (OptimResults.EXIT_SLOW_WARNING, "Warning (slow progress): Maximum slow iterations reached"),
+        "stopped": (OptimResults.EXIT_STOPPED_WARNING, "Warning (stopped): Interrupted"),
+        "blocked": (OptimResults.EXIT_EVAL_ERROR, "Error (function evaluation): NaN received from objective function evaluation"),
+        "failed": (OptimResults.EXIT_LINALG_ERROR, f"Error (linear algebra): No model can be built: {message}"),
+    }
+    return exits[termination]
+
+
+def _start(x0: Any) -> FloatArray:
+    array = numbers("x0", x0)
+    if array.ndim == 0:
+        raise TypeError(f"x0 must be a vector, but is {x0!r}")
+    if array.ndim > 1:
+        raise InputError("x0 must be a vector")
+    start = vector("x0", array)
+    if len(start) == 0:
+        raise ValueError("x0 is empty: there are no parameters to find")
+    if not np.isfinite(start).all():
+        raise ValueError(f"x0 must be finite, but is {start}")
+    return start
+
+
+def _penalty(
+    h: Any, lh: Any, prox_uh: Any, argsh: tuple[Any, ...], argsprox: tuple[Any, ...]
+) -> _Penalty | None:
+    if h is None:
+        given = {"lh": lh, "prox_uh": prox_uh, "argsh": argsh or None, "argsprox": argsprox or None}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"{name} is given without h")
+        return None
+    if prox_uh is None:
+        raise InputError("Must provide prox_uh input if h is not None")
+    if lh is None:
+        raise InputError("Must provide lh input if h is not None")
+    if not lh > 0:
+        raise InputError("lh must be strictly positive")
+    return _Penalty(h, prox_uh, tuple(argsh), tuple(argsprox))
+
+
+def _limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | None:
+    if bounds is None:
+        return None
+    try:
+        lower, upper = bounds
+    except (TypeError, ValueError):
+        raise ValueError(f"bounds must be a pair (lower, upper), but is {bounds!r}") from None
+    sides = []
+    for name, side, missing in (("lower", lower, -np.inf), ("upper", upper, np.inf)):
+        found = np.full(num_params, missing) if side is None else numbers(f"{name} bounds", side).astype(float)
+        if found.shape != (num_params,):
+            raise InputError(f"{name} bounds must have same shape as x0")
+        if np.isnan(found).any():
+            raise ValueError(f"{name} bounds must not be NaN")
+        sides.append(np.where(np.abs(found) >= _NO_BOUND, missing, found))
+    if all(np.isinf(side).all() for side in sides):
+        return None
+    return sides[0], sides[1]
+
+
+def _is_scaled(wanted: bool, limits: tuple[FloatArray, FloatArray] | None, projections: list[Any]) -> bool:
+    if not wanted:
+        return False
+    if limits is None or not np.isfinite(limits).all():
+        why = "unconstrained problem/1-sided bounds"
+    elif projections:
+        why = "problem with projections"
+    else:
+        return True
+    warnings.warn(f"Ignoring scaling_within_bounds=True for {why}", RuntimeWarning, stacklevel=3)
+    return False
+
+
+def _inside(x0: FloatArray, limits: tuple[FloatArray, FloatArray]) -> FloatArray:
+    for side, is_outside in (("below lower", x0 < limits[0]), ("above upper", x0 > limits[1])):
+        if is_outside.any():
+            warnings.warn(f"x0 {side} bound, adjusting", RuntimeWarning, stacklevel=3)
+    return np.clip(x0, *limits)
+
+
+def _check(num_params: int, npt: int, rhobeg: float, rhoend: float, maxfun: int) -> None:
+    if npt < num_params + 1:
+        raise InputError("npt must be >= n+1 for linear models with inexact interpolation")
+    if not 0 < rhobeg < math.inf:
+        raise InputError("rhobeg must be strictly positive")
+    if not 0 < rhoend < math.inf:
+        raise InputError("rhoend must be strictly positive")
+    if not rhobeg > rhoend:
+        raise InputError("rhobeg must be > rhoend")
+    if maxfun <= 0:
+        raise InputError("maxfun must be strictly positive")
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """What depends on several keys."""
+    region = options["trust_region"]
+    if not region["eta1"] <= region["eta2"]:
+        raise InputError("Bad parameters: ['tr_radius.eta1', 'tr_radius.eta2']")
+
+
+def _options(
+    params: Params, num_params: int, npt_given: bool, npt: int, rhobeg: float, rhoend: float, maxfun: int, units: FloatArray
+) -> dict[str, Any]:
+    """Our options for DFO-LS's arguments. Radii are in units of x, as DFO-LS has them."""
+    values = params.values
+    keywords = {path: value for path, value in params.options.items() if not path.startswith("restarts.")}
+    keywords |= {
+        "trust_region.initial_radius": rhobeg,
+        "trust_region.final_radius": rhoend,
+        "trust_region.max_radius": max(1e10, rhobeg),
+        "scaling": {"Given": units.tolist()},
+        # the residuals are what they are
+        "accuracy": {"Fixed": 0.0},
+        "target": values["model.abs_tol"],
+        "budget.max_points": maxfun,
+        "budget.max_evaluations": maxfun,
+        "slow.patience": -(-values["slow.max_slow_iters"] // num_params),
+    }
+    if npt_given:
+        # a hair more, so that rounding loses no point
+        regression = {"Regression": {"points_per_param": (npt - 1) / num_params * (1 + 1e-12)}}
+        keywords["model"] = "Linear" if npt == num_params + 1 else regression
+    if values["init.random_initial_directions"]:
+        # as random as NumPy, which the user may have seeded
+        keywords["initial.directions"] = {"Orthogonal": {"seed": int(np.random.randint(2**31))}}
+    directions = values["growing.ndirs_initial"]
+    if directions is not None:
+        if directions > npt - 1:
+            raise InputError("Bad parameters: ['growing.ndirs_initial']")
+        if directions < num_params:
+            keywords["initial.num_directions"] = directions
+    level = values["noise.scale_factor_for_quit"]
+    if values["noise.quit_on_noise_level"]:
+        if values["noise.additive_noise_level"] is not None:
+            keywords["noise.level"] = {"Additive": level * values["noise.additive_noise_level"]}
+        elif values["noise.multiplicative_noise_level"] is not None:
+            keywords["noise.level"] = {"Multiplicative": level * values["noise.multiplicative_noise_level"]}
+    if values["logging.save_diagnostic_info"] and values["logging.save_poisedness"]:
+        keywords["diagnostics.poisedness"] = True
+    options = with_keywords(None, keywords)
+    restarts = {path.split(".")[1]: value for path, value in params.options.items() if path.startswith("restarts.")}
+    options["restarts"] = restarts if values["restarts.use_restarts"] else None
+    return options

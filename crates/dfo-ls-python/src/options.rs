@@ -1,0 +1,53 @@
+//! Options, which cross as JSON in the shape that serde gives them.
+
+use dfo_ls::Options;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+/// The options of a preset, as JSON.
+#[pyfunction]
+pub(crate) fn preset(name: &str) -> PyResult<String> {
+    let options = match name {
+        "default" => Options::default(),
+        "noisy" => Options::noisy(),
+        "paper" => Options::paper(),
+        "experiments" => Options::experiments(),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "preset is '{name}', but must be 'default', 'noisy', 'paper' or 'experiments'"
+            )));
+        }
+    };
+    to_json(&options)
+}
+
+/// Options from JSON, of which no key is ignored.
+pub(crate) fn parse(json: &str) -> PyResult<Options> {
+    let fail = |error: serde_json::Error| PyValueError::new_err(format!("options: {error}"));
+    let given: Value = serde_json::from_str(json).map_err(fail)?;
+    let options = Options::deserialize(&given).map_err(fail)?;
+    let taken = serde_json::to_value(&options).map_err(fail)?;
+    match unknown(&given, &taken) {
+        Some(path) => Err(PyValueError::new_err(format!(
+            "options: there is no option '{path}'"
+        ))),
+        None => Ok(options),
+    }
+}
+
+pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The path of a key that was given and is in nothing that was understood.
+fn unknown(given: &Value, taken: &Value) -> Option<String> {
+    let Value::Object(given) = given else {
+        return None;
+    };
+    given.iter().find_map(|(key, value)| match taken.get(key) {
+        None => Some(key.clone()),
+        Some(inner) => unknown(value, inner).map(|path| format!("{key}.{path}")),
+    })
+}

@@ -1,5 +1,6 @@
-"""The notebooks run from the first cell to the last, and are committed without what they print."""
+"""The notebooks run from the first cell to the last, and are committed without what they print. So does the Python of the front page."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -28,3 +29,12 @@ def test_notebook(path: Path, tmp_path: Path) -> None:
         if "image/png" in output.get("data", {})
     ]
     assert pictures, "people see pictures, not tables of floats"
+
+
+def test_front_page(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (HERE.parent.parent / "README.md").read_text(encoding="utf-8")
+    examples = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(examples) == 2
+    for example in examples:
+        exec(compile(example, "README.md", "exec"), {"__name__": "example"})
+    assert "alpha" in capsys.readouterr().out

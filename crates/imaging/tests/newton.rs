@@ -4,7 +4,7 @@
 mod reference;
 
 use imaging::{Denoising, DenoisingScratch, Grid, Seed, TvParameters, noise, phantom};
-use lowlevel::{NewtonPoint, StronglyConvex, norm};
+use lowlevel::{ErrorBound, NewtonPoint, NewtonRun, Solver, State, Stop, StronglyConvex, norm};
 use proptest::prelude::*;
 use reference::{Dd, Dense};
 
@@ -149,6 +149,76 @@ fn the_step_of_the_exact_dual_is_newtons() {
             let clipped = (iterate.dual[j] + turned).clamp(-1.0, 1.0) - iterate.dual[j];
             assert!((clipped - iterate.dual_step[j]).abs() < 1e-7, "{len} {j}");
         }
+    }
+}
+
+/// The gradient included, for lines of all lengths: with segments that are full, in part, or not at all on the line.
+#[test]
+fn a_run_makes_the_same_steps() {
+    for len in (2..=70).chain([100, 200, 255, 256, 257]) {
+        let data = box_function(len, len);
+        let parameters = TvParameters {
+            alpha: 0.3,
+            nu: 0.01,
+            xi: 1e-3,
+        };
+        let objective = Denoising::new(Grid::line(len), &data, parameters).unwrap();
+        let mut iterate = Iterate::new(&objective, &data);
+        let (mut x, mut dual) = (data.clone(), vec![0.0; len]);
+        let mut run = NewtonRun::new(&mut x, &mut dual, f64::INFINITY, 1e-6, 4);
+        let cost = objective.newton_run(&mut run, &mut objective.scratch());
+        let num_steps = run.num_steps();
+        assert!(cost > 0.0 && (2..=4).contains(&num_steps), "{len}");
+        assert!(!run.goes_on() || run.num_gradients() == num_steps + 1);
+        for _ in 0..num_steps {
+            iterate.advance(&objective);
+        }
+        let size = norm(&data);
+        for (one, other) in [(&x, &iterate.x), (&dual, &iterate.dual)] {
+            for (a, b) in one.iter().zip(other) {
+                assert!((a - b).abs() <= 1e-11 * size, "{len}: {a} {b}");
+            }
+        }
+        // The gradients that it asked about are those of the steps: a norm in between is accepted or not.
+        for (factor, made) in [(1.01, 1), (0.99, 0)] {
+            let mut one = Iterate::new(&objective, &data);
+            one.advance(&objective);
+            let smallest = factor * norm(&one.gradient) / 0.9;
+            let (mut x, mut dual) = (data.clone(), vec![0.0; len]);
+            let mut run = NewtonRun::new(&mut x, &mut dual, smallest, 0.0, 1);
+            objective.newton_run(&mut run, &mut objective.scratch());
+            assert_eq!((run.num_steps(), run.num_gradients()), (made, 1), "{len}");
+            assert_eq!(
+                x == data,
+                made == 0,
+                "a step that is not accepted is not made"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_stopped_solve_goes_on_where_it_was() {
+    for alpha in [1e3, 1.0, 0.01] {
+        let data = box_function(200, 1);
+        let parameters = TvParameters {
+            alpha,
+            nu: 1e-3,
+            xi: 1e-3,
+        };
+        let objective = Denoising::new(Grid::line(200), &data, parameters).unwrap();
+        let solve = |targets: &[f64]| {
+            let mut state = State::new(data.clone());
+            let mut iterations = 0;
+            for target in targets {
+                let stop = Stop::accuracy(ErrorBound::new(*target).unwrap());
+                let mut scratch = objective.scratch();
+                let solved = Solver::default().refine(&objective, stop, &mut state, &mut scratch);
+                iterations += solved.unwrap().iterations;
+            }
+            (iterations, state.into_point())
+        };
+        assert_eq!(solve(&[1e-8]), solve(&[1.0, 1e-2, 1e-8]));
     }
 }
 

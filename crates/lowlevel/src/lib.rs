@@ -81,6 +81,7 @@ pub use domain::Domain;
 pub use error::{CurvatureError, InvalidErrorBound, SolveError, Unreached};
 pub use kept::{Kept, Rounded};
 pub use method::{Certify, Method, Step};
+pub use newton::NewtonRun;
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, Newton, NewtonPoint, StronglyConvex, Update};
 pub use solve::Solver;

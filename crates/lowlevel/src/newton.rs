@@ -1,7 +1,8 @@
 //! Newton-like steps of the objective, made to converge by a line search.
 //!
 //! A step `$s = -M^{-1}g$` leads downhill, since `$g^Ts < 0$`. Usually the whole step is taken: it is accepted where the gradient becomes
-//! clearly smaller than it ever was, which also works where values no longer differ. Otherwise it is halved until Armijo's condition
+//! clearly smaller than it ever was, which also works where values no longer differ. An objective may make such steps in a row by
+//! itself; the gradient at their end is evaluated again. Otherwise a step is halved until Armijo's condition
 //! `$\Phi(x + ts) \le \Phi(x) + 10^{-4}\,t\,g^Ts$` holds.
 //!
 //! That converges: the first kind of step makes the smallest gradient so far smaller by a factor, so a given accuracy needs finitely
@@ -15,14 +16,82 @@ use crate::objective::{Newton, NewtonPoint, StronglyConvex};
 use crate::state::{Layout, State};
 use crate::walk::Walk;
 
-/// A gradient this much smaller than any before is progress.
-const PROGRESS: f64 = 0.9;
 /// Armijo's constant.
 const ARMIJO: f64 = 1e-4;
 /// Where values are too close to tell, the slope along the step must become so much smaller.
 const FLATTER: f64 = 0.5;
 /// So many steps in a row may leave everything where rounding puts it.
 const PATIENCE: u32 = 4;
+
+/// Whole Newton steps in a row, see [`StronglyConvex::newton_run`].
+#[derive(Debug)]
+pub struct NewtonRun<'a> {
+    /// `$x$`, moved along.
+    pub x: &'a mut [f64],
+    /// The dual variables, moved along.
+    pub dual: &'a mut [f64],
+    /// Of all gradients so far.
+    smallest_norm: f64,
+    wanted_norm: f64,
+    max_steps: u64,
+    num_steps: u64,
+    num_gradients: u64,
+}
+
+impl<'a> NewtonRun<'a> {
+    /// A gradient this much smaller than any before is progress.
+    pub(crate) const PROGRESS: f64 = 0.9;
+
+    /// From `x` and `dual`, where no gradient so far was smaller than `smallest_norm`: at most `max_steps`, to a gradient of `wanted_norm`.
+    #[must_use]
+    pub const fn new(
+        x: &'a mut [f64],
+        dual: &'a mut [f64],
+        smallest_norm: f64,
+        wanted_norm: f64,
+        max_steps: u64,
+    ) -> Self {
+        Self {
+            x,
+            dual,
+            smallest_norm,
+            wanted_norm,
+            max_steps,
+            num_steps: 0,
+            num_gradients: 0,
+        }
+    }
+
+    /// Whether another step is wanted.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.smallest_norm > self.wanted_norm && self.num_steps < self.max_steps
+    }
+
+    /// Whether to make a step that leads to a gradient of this norm: where it is clearly smaller than any before.
+    #[must_use]
+    pub fn accept(&mut self, gradient_norm: f64) -> bool {
+        self.num_gradients += 1;
+        let accepted = gradient_norm <= Self::PROGRESS * self.smallest_norm;
+        if accepted {
+            self.smallest_norm = gradient_norm;
+            self.num_steps += 1;
+        }
+        accepted
+    }
+
+    /// How many steps were made.
+    #[must_use]
+    pub const fn num_steps(&self) -> u64 {
+        self.num_steps
+    }
+
+    /// How many steps were tried, with a gradient each: all that were made, and perhaps one that was not.
+    #[must_use]
+    pub const fn num_gradients(&self) -> u64 {
+        self.num_gradients
+    }
+}
 
 /// How the Newton steps of a solve went.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +102,8 @@ pub(crate) struct Search {
     sharpness: Option<f64>,
     /// Steps in a row that were not seen to lead downhill.
     idle: u32,
+    /// Whether the last step was whole and made the gradient clearly smaller: then so may be the next ones.
+    runs: bool,
 }
 
 impl Search {
@@ -42,6 +113,7 @@ impl Search {
             smallest_bound: f64::INFINITY,
             sharpness: None,
             idle: 0,
+            runs: true,
         }
     }
 
@@ -62,16 +134,48 @@ impl Search {
 }
 
 impl<O: StronglyConvex> Walk<'_, O> {
-    /// One step, and the gradient where it leads.
-    pub(crate) fn newton(&mut self) -> Result<(), SolveError> {
+    /// One step, or up to `max_steps` whole ones in a row, and the gradient where that leads. Returns how many.
+    pub(crate) fn newton(&mut self, max_steps: u64) -> Result<u64, SolveError> {
         let Some(gradient_norm) = self.measured else {
-            return Ok(()); // known over the whole space
+            return Ok(1); // known over the whole space
         };
         if gradient_norm == 0.0 || self.search.is_over() {
             self.search.idle = PATIENCE;
-            return Ok(());
+            return Ok(1);
         }
         self.search.smallest_norm = self.search.smallest_norm.min(gradient_norm);
+        if self.search.runs {
+            let num_steps = self.run(max_steps)?;
+            if num_steps > 0 {
+                return Ok(num_steps);
+            }
+        }
+        self.newton_step(gradient_norm)?;
+        Ok(1)
+    }
+
+    /// Whole steps in a row, each seen to make the gradient clearly smaller. Returns how many.
+    fn run(&mut self, max_steps: u64) -> Result<u64, SolveError> {
+        let State { point, dual, .. } = &mut *self.state;
+        let smallest_norm = self.search.smallest_norm;
+        let mut run = NewtonRun::new(point, dual, smallest_norm, self.wanted_norm, max_steps);
+        self.work += self.objective.newton_run(&mut run, self.scratch);
+        let (num_steps, num_gradients) = (run.num_steps(), run.num_gradients());
+        self.gradients += num_gradients;
+        self.search.runs = false;
+        if num_steps > 0 {
+            self.state.companion.copy_from_slice(&self.state.point);
+            let gradient_norm = self.evaluate_gradient()?;
+            // seen here, too
+            self.search.runs =
+                num_gradients == num_steps && gradient_norm <= NewtonRun::PROGRESS * smallest_norm;
+            self.search.idle = 0;
+        }
+        Ok(num_steps)
+    }
+
+    /// One step, as much of it as the line search allows.
+    fn newton_step(&mut self, gradient_norm: f64) -> Result<(), SolveError> {
         let State {
             point,
             gradient,
@@ -137,8 +241,9 @@ impl<O: StronglyConvex> Walk<'_, O> {
                 *point = before + fraction * step;
             }
             let gradient_norm = self.evaluate_gradient()?;
-            if gradient_norm <= PROGRESS * self.search.smallest_norm {
+            if gradient_norm <= NewtonRun::PROGRESS * self.search.smallest_norm {
                 self.search.idle = 0;
+                self.search.runs = fraction >= 1.0;
                 return Ok(fraction);
             }
             let before = *value_before.get_or_insert_with(|| {
@@ -193,7 +298,7 @@ impl<O: StronglyConvex> Walk<'_, O> {
                 self.wanted_norm = self.threshold(target) / sharpness;
                 self.search.sharpness = Some(sharpness);
             }
-            if bound.value() <= PROGRESS * self.search.smallest_bound {
+            if bound.value() <= NewtonRun::PROGRESS * self.search.smallest_bound {
                 self.search.smallest_bound = bound.value();
                 self.search.idle = 0;
             }

@@ -272,6 +272,9 @@ fn newton_steps<O: StronglyConvex>(
         if walk.iterations >= max_iterations {
             break Outcome::IterationLimit;
         }
+        if observer.is_none() {
+            walk.steps_at_once = max_iterations - walk.iterations;
+        }
         walk.step()?;
         if watch(&walk, &mut observer).is_break() {
             break if walk.error() <= target {

@@ -31,6 +31,8 @@ pub(crate) struct Walk<'a, O: StronglyConvex> {
     pub(crate) wanted_norm: f64,
     /// What Newton steps need, if that is the method,
     pub(crate) newton: Option<Newton>,
+    /// how many may be made at once,
+    pub(crate) steps_at_once: u64,
     /// and how they go.
     pub(crate) search: Search,
     /// What the objective itself says of the error of `state.point`.
@@ -57,7 +59,10 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
                 found: state.point.len(),
             });
         }
-        if let Some(index) = state.point.iter().position(|x| !x.is_finite()) {
+        // its norm tells sooner
+        if !norm(&state.point).is_finite()
+            && let Some(index) = state.point.iter().position(|x| !x.is_finite())
+        {
             return Err(SolveError::NonFiniteStart { index });
         }
         solver.domain.check()?;
@@ -107,6 +112,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             work: 0.0,
             wanted_norm: 0.0,
             newton,
+            steps_at_once: 1,
             search: Search::new(),
             sharper: None,
             measured: None,
@@ -157,8 +163,9 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
     /// One iteration.
     pub(crate) fn step(&mut self) -> Result<(), SolveError> {
         self.sharper = None;
+        let mut num_steps = 1;
         match (self.domain, self.method) {
-            (Domain::Whole, Method::Newton) => self.newton()?,
+            (Domain::Whole, Method::Newton) => num_steps = self.newton(self.steps_at_once)?,
             (Domain::Whole, Method::HeavyBall) => self.roll_or_accelerate()?,
             (Domain::Whole, Method::GradientDescent { .. }) => self.descend()?,
             (
@@ -176,7 +183,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             (Domain::Between { .. } | Domain::Convex(_), _) => self.project()?,
             (Domain::Whole, Method::Auto) => unreachable!("resolved at the start"),
         }
-        self.iterations += 1;
+        self.iterations += num_steps;
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use lowlevel::{
-    Certificate, Curvature, Domain, ErrorBound, Method, Newton, NewtonPoint, Outcome, SolveError,
-    Solver, State, Stop, StronglyConvex, UNIT_ROUNDOFF, norm,
+    Certificate, Curvature, Domain, ErrorBound, Method, Newton, NewtonPoint, NewtonRun, Outcome,
+    SolveError, Solver, State, Stop, StronglyConvex, UNIT_ROUNDOFF, norm,
 };
 use proptest::prelude::*;
 
@@ -16,6 +16,17 @@ struct Robust {
     steps: Steps,
     sharp: Option<f64>,
     value_is_nan: bool,
+    runs: Runs,
+}
+
+/// What runs of steps are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Runs {
+    None,
+    /// Steps of Newton's method,
+    Honest,
+    /// or steps into the blue that claim to be as good.
+    Lies,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +47,7 @@ impl Robust {
             steps,
             sharp: None,
             value_is_nan: false,
+            runs: Runs::None,
         }
     }
 
@@ -108,6 +120,29 @@ impl StronglyConvex for Robust {
             };
         }
         0.5
+    }
+
+    fn newton_run(&self, run: &mut NewtonRun<'_>, (): &mut ()) -> f64 {
+        let (mut x, mut gradient) = (run.x.to_vec(), vec![0.0; run.x.len()]);
+        let mut claimed = 1e3;
+        while self.runs != Runs::None && run.goes_on() {
+            claimed *= 0.5;
+            self.gradient(&x, &mut gradient, &mut ());
+            for (j, x) in x.iter_mut().enumerate() {
+                let second = NU * NU / self.root(run.x, j).powi(3) + 1.0;
+                *x += match self.runs {
+                    Runs::Lies => 1.0,
+                    Runs::None | Runs::Honest => -gradient[j] / second,
+                };
+            }
+            self.gradient(&x, &mut gradient, &mut ());
+            let lies = self.runs == Runs::Lies;
+            if !run.accept(if lies { claimed } else { norm(&gradient) }) {
+                break;
+            }
+            run.x.copy_from_slice(&x);
+        }
+        0.25
     }
 
     fn sharper_bound(&self, at: &NewtonPoint<'_>, (): &mut ()) -> Option<(ErrorBound, f64)> {
@@ -187,6 +222,30 @@ fn useless_steps_do_no_harm() {
         let solved = solved.expect("gradient descent can");
         assert_eq!(solved.outcome, Outcome::Done, "{steps:?}");
         assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
+    }
+}
+
+/// Runs of steps, true or false: the same answer, certified.
+#[test]
+fn runs_are_not_trusted() {
+    let expected = minimizer();
+    for runs in [Runs::Honest, Runs::Lies] {
+        for start in [10.0, 0.6, 0.0] {
+            let objective = Robust {
+                runs,
+                ..Robust::new(Steps::Newton)
+            };
+            let mut state = State::new(vec![start; 5]);
+            let solved = Solver::default().minimize(&objective, to(1e-9), &mut state, &mut ());
+            let solved = solved.expect("it can be solved");
+            assert_eq!(solved.outcome, Outcome::Done, "{runs:?}");
+            assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
+            // limits hold for them, too
+            let mut state = State::new(vec![start; 5]);
+            let limited = to(1e-9).with_max_iterations(3);
+            let solved = Solver::default().minimize(&objective, limited, &mut state, &mut ());
+            assert!(solved.expect("it ends").iterations <= 3, "{runs:?}");
+        }
     }
 }
 

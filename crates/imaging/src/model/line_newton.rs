@@ -18,39 +18,68 @@
 //! Dual variables that begin as zeros make the first matrix that of lagged diffusivity, `$k = \alpha/\sigma$`. That is a good beginning: from
 //! the data, `$p = d/\sigma$`, whose matrix is the Hessian, takes up to 5 steps more, and larger weights one or two.
 //!
+//! A run of steps stays in lanes ([`Partition`]), from which it returns at its end: the gradient that a step leads to has all the
+//! differences that the next one begins with.
+//!
 //! As long as `$|p_j| \le 1$`, to which `$p^+$` is clipped, `$0 \le k_j \le 2\alpha/\nu$`: the matrix is between `$(1 + \xi)I$` and
 //! `$(1 + \xi + 8\alpha/\nu)I$`.
 
-use lowlevel::NewtonPoint;
-use pulp::{Scalar, Simd, WithSimd};
+use std::mem::swap;
+
+use lowlevel::{NewtonPoint, NewtonRun, norm_squared};
+use pulp::{Simd, WithSimd};
 
 use super::TvParameters;
 use super::partition::{
-    BLOCK, Eliminated, Elimination, LANES, Partition, Row, from_row, with_vectors,
+    EliminatedPair, Elimination, LANES, Partition, Row, load, separators, store, with_vectors,
 };
-use super::{partition, simd};
+use super::simd::InverseRoot;
 
-/// Working memory of the steps.
+/// Working memory of the steps. All but the last is a line in lanes, see [`Partition`].
 #[derive(Clone, Debug)]
 pub(super) struct NewtonScratch {
-    /// `$k/\alpha$`.
-    weights: Vec<f64>,
     partition: Partition,
-    blocks: Vec<[Eliminated; BLOCK]>,
+    /// `$x$`, after a row of what is on the left of the first,
+    point: Vec<Row>,
+    /// `$p$` and `$y$`.
+    dual: Vec<Row>,
+    data: Vec<Row>,
+    /// `$1/\sigma$`,
+    inverse: Vec<Row>,
+    /// `$d/\sigma$`, before a row of what is on the right of the last,
+    direction: Vec<Row>,
+    /// `$-\nabla\Phi$`,
+    currents: Vec<Row>,
+    /// `$k/\alpha$`.
+    weights: Vec<Row>,
+    /// `$\delta$`, or `$x + \delta$`, like `$x$`; and `$p^+$`.
+    step: Vec<Row>,
+    next_dual: Vec<Row>,
+    eliminated: Vec<EliminatedPair>,
 }
 
 impl NewtonScratch {
     pub(super) fn new(num_samples: usize) -> Self {
         let partition = Partition::new(num_samples);
+        let rows = vec![[0.0; LANES]; partition.num_rows()];
+        let one_more = vec![[0.0; LANES]; partition.num_rows() + 1];
         Self {
-            weights: vec![0.0; num_samples],
             partition,
-            blocks: vec![[Eliminated::ZERO; BLOCK]; partition.num_rows() / BLOCK],
+            point: one_more.clone(),
+            dual: rows.clone(),
+            data: rows.clone(),
+            inverse: rows.clone(),
+            direction: one_more.clone(),
+            currents: rows.clone(),
+            weights: rows.clone(),
+            step: one_more,
+            next_dual: rows,
+            eliminated: vec![EliminatedPair::ZERO; partition.num_rows() / 2],
         }
     }
 }
 
-/// Overwrites `step` with `$\delta$` and `dual_step` with `$p^+ - p$`.
+/// One step: overwrites `step` with `$\delta$` and `dual_step` with `$p^+ - p$`.
 #[derive(Debug)]
 pub(super) struct LineNewton<'a> {
     pub(super) parameters: TvParameters,
@@ -64,112 +93,237 @@ impl WithSimd for LineNewton<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        let (len, lanes, scalar) = (self.at.x.len(), S::F64_LANES, Scalar::new());
-        let count = (len - 1) / lanes;
-        self.weigh(scalar, 0, 0.0);
-        for j in (0..count).map(|i| 1 + i * lanes) {
-            self.weigh(simd, j, simd::load::<S>(self.at.x, j - 1));
-        }
-        for j in 1 + count * lanes..len {
-            self.weigh(scalar, j, self.at.x[j - 1]);
-        }
-        with_vectors!(S, self, solve, simd);
-        self.turn(scalar, 0, 0.0);
-        for j in (0..count).map(|i| 1 + i * lanes) {
-            self.turn(simd, j, simd::load::<S>(self.step, j - 1));
-        }
-        for j in 1 + count * lanes..len {
-            self.turn(scalar, j, self.step[j - 1]);
-        }
+    fn with_simd<S: Simd>(self, simd: S) {
+        with_vectors!(S, self, run, simd);
     }
 }
 
 impl LineNewton<'_> {
-    /// `$k/\alpha$` at `$j$`, and `$d/\sigma$`, which waits in `dual_step`.
     #[inline(always)]
-    fn weigh<S: Simd>(&mut self, simd: S, j: usize, left: S::f64s) {
-        let one = simd.splat_f64s(1.0);
-        let d = simd.sub_f64s(simd::load::<S>(self.at.x, j), left);
-        let inverse = simd.div_f64s(one, self.parameters.modulus(simd, simd.mul_f64s(d, d)));
-        let direction = simd.mul_f64s(d, inverse);
-        let dual = clip(simd, simd::load::<S>(self.at.dual, j));
-        let freedom = simd.sub_f64s(one, simd.mul_f64s(dual, direction));
-        // not negative, but for rounding
-        let freedom = simd.max_f64s(freedom, simd.splat_f64s(0.0));
-        simd::store::<S>(
-            &mut self.scratch.weights,
-            j,
-            simd.mul_f64s(freedom, inverse),
-        );
-        simd::store::<S>(self.dual_step, j, direction);
+    fn run<S: Simd, const V: usize>(self, simd: S) {
+        let partition = self.scratch.partition;
+        let scratch = self.scratch;
+        partition.to_lanes(simd, self.at.x, &mut scratch.point[1..]);
+        partition.to_lanes(simd, self.at.dual, &mut scratch.dual);
+        partition.to_lanes(simd, self.at.gradient, &mut scratch.currents);
+        for current in scratch.currents.as_flattened_mut() {
+            *current = -*current;
+        }
+        scratch.clip_dual();
+        scratch.differentiate(self.parameters);
+        scratch.solve::<S, V>(simd, self.parameters);
+        partition.to_line(simd, &scratch.step[1..], self.step);
+        partition.to_line(simd, &scratch.next_dual, self.dual_step);
+        for (next, dual) in self.dual_step.iter_mut().zip(self.at.dual) {
+            *next -= dual;
+        }
+    }
+}
+
+/// Whole steps in a row.
+#[derive(Debug)]
+pub(super) struct LineRun<'a, 'b> {
+    pub(super) parameters: TvParameters,
+    pub(super) data: &'a [f64],
+    pub(super) run: &'a mut NewtonRun<'b>,
+    pub(super) scratch: &'a mut NewtonScratch,
+}
+
+impl WithSimd for LineRun<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        with_vectors!(S, self, make, simd);
+    }
+}
+
+impl LineRun<'_, '_> {
+    #[inline(always)]
+    fn make<S: Simd, const V: usize>(self, simd: S) {
+        let Self {
+            parameters,
+            data,
+            run,
+            scratch,
+        } = self;
+        let partition = scratch.partition;
+        partition.to_lanes(simd, run.x, &mut scratch.point[1..]);
+        partition.to_lanes(simd, run.dual, &mut scratch.dual);
+        partition.to_lanes(simd, data, &mut scratch.data);
+        scratch.clip_dual();
+        scratch.differentiate(parameters);
+        scratch.evaluate(parameters);
+        while run.goes_on() {
+            scratch.solve::<S, V>(simd, parameters);
+            let step = scratch.step.as_flattened_mut();
+            for (step, x) in step.iter_mut().zip(scratch.point.as_flattened()) {
+                *step += x;
+            }
+            swap(&mut scratch.point, &mut scratch.step);
+            scratch.differentiate(parameters);
+            let squared = scratch.evaluate(parameters);
+            if !run.accept(squared.sqrt()) {
+                swap(&mut scratch.point, &mut scratch.step);
+                break;
+            }
+            swap(&mut scratch.dual, &mut scratch.next_dual);
+        }
+        if run.num_steps() > 0 {
+            partition.to_line(simd, &scratch.point[1..], run.x);
+            partition.to_line(simd, &scratch.dual, run.dual);
+        }
+    }
+}
+
+impl NewtonScratch {
+    #[inline(always)]
+    fn clip_dual(&mut self) {
+        for p in self.dual.as_flattened_mut() {
+            *p = p.clamp(-1.0, 1.0);
+        }
     }
 
-    /// `$p^+ - p$` at `$j$`, where `$p^+ = d/\sigma + (k/\alpha)D\delta$`, clipped.
+    /// `$1/\sigma$` and `$d/\sigma$`. Of one half by a square root and a division, of the other without, so that the two share the
+    /// machine.
     #[inline(always)]
-    fn turn<S: Simd>(&mut self, simd: S, j: usize, left: S::f64s) {
-        let change = simd.sub_f64s(simd::load::<S>(self.step, j), left);
-        let turned = simd.mul_f64s(simd::load::<S>(&self.scratch.weights, j), change);
-        let direction = simd::load::<S>(self.dual_step, j);
-        let dual = clip(simd, simd.add_f64s(direction, turned));
-        let change = simd.sub_f64s(dual, simd::load::<S>(self.at.dual, j));
-        simd::store::<S>(self.dual_step, j, change);
+    fn differentiate(&mut self, TvParameters { nu, .. }: TvParameters) {
+        let num_rows = self.partition.num_rows();
+        let ends = self.point[num_rows];
+        self.point[0][1..].copy_from_slice(&ends[..LANES - 1]); // and before the line comes zero
+        let half = num_rows / 2 * LANES;
+        let x = self.point.as_flattened();
+        let (left_one, left_two) = (&x[..half], &x[half..2 * half]);
+        let (x_one, x_two) = (&x[LANES..LANES + half], &x[LANES + half..]);
+        let (inverse_one, inverse_two) = self.inverse.as_flattened_mut().split_at_mut(half);
+        let (direction_one, direction_two) = self.direction.as_flattened_mut().split_at_mut(half);
+        let (x_two, direction_two) = (&x_two[..half], &mut direction_two[..half]);
+        let (inverse_two, nu_squared) = (&mut inverse_two[..half], nu * nu);
+        let inverse_root = InverseRoot::new(1.0);
+        for j in 0..half {
+            let d = x_two[j] - left_two[j];
+            inverse_two[j] = inverse_root.at(d * d + nu_squared);
+            direction_two[j] = d * inverse_two[j];
+            let d = x_one[j] - left_one[j];
+            inverse_one[j] = 1.0 / (d * d + nu_squared).sqrt();
+            direction_one[j] = d * inverse_one[j];
+        }
+        for sample in self.partition.beyond() {
+            let (row, lane) = self.partition.position(sample);
+            self.inverse[row][lane] = 0.0;
+            self.direction[row][lane] = 0.0;
+        }
+        let begins = self.direction[0];
+        self.direction[num_rows][..LANES - 1].copy_from_slice(&begins[1..]); // and beyond the line comes zero
     }
 
-    /// Overwrites `step` with the solution of the linear system.
+    /// The negative gradient, and its squared norm.
     #[inline(always)]
-    fn solve<S: Simd, const V: usize>(&mut self, simd: S) {
-        let (left, end) = self.eliminate::<S, V>(simd).separators();
+    fn evaluate(&mut self, parameters: TvParameters) -> f64 {
+        let direction = self.direction.as_flattened();
+        let flows = direction.iter().zip(&direction[LANES..]);
+        let misfits = self.point.as_flattened()[LANES..]
+            .iter()
+            .zip(self.data.as_flattened());
+        let currents = self.currents.as_flattened_mut();
+        for ((current, (x, data)), (left, right)) in currents.iter_mut().zip(misfits).zip(flows) {
+            *current = parameters.alpha * (right - left) - parameters.misfit(*x, *data);
+        }
+        norm_squared(currents)
+    }
+
+    /// `$\delta$` and `$p^+$`.
+    #[inline(always)]
+    fn solve<S: Simd, const V: usize>(&mut self, simd: S, parameters: TvParameters) {
+        let [left, end] = separators(&self.eliminate::<S, V>(simd, parameters));
         self.substitute::<S, V>(simd, &left, &end);
     }
 
+    /// The weights of the linear system, and its elimination.
     #[inline(always)]
-    fn eliminate<S: Simd, const V: usize>(&mut self, simd: S) -> Elimination<S, V> {
-        let TvParameters { alpha, xi, .. } = self.parameters;
-        let NewtonScratch {
-            weights,
-            partition,
-            blocks,
-        } = &mut *self.scratch;
-        let alpha = simd.splat_f64s(alpha);
-        let mut elimination = Elimination::<S, V>::new(simd, 1.0 + xi);
-        let [mut weight_rows, mut gradient_rows] = [[[0.0; LANES]; BLOCK]; 2];
-        for (block, nodes) in blocks.iter_mut().enumerate() {
-            partition.gather(simd, weights, block * BLOCK, &mut weight_rows);
-            partition.gather(simd, self.at.gradient, block * BLOCK, &mut gradient_rows);
-            for (i, node) in nodes.iter_mut().enumerate() {
-                for v in 0..V {
-                    let weight = simd.mul_f64s(alpha, partition::load::<S>(&weight_rows[i], v));
-                    let current = simd.neg_f64s(partition::load::<S>(&gradient_rows[i], v));
-                    if block + i == 0 {
-                        elimination.begin(v, weight, current);
-                    } else {
-                        elimination.next(v, weight, current, node);
-                    }
+    fn eliminate<S: Simd, const V: usize>(
+        &mut self,
+        simd: S,
+        TvParameters { alpha, xi, .. }: TvParameters,
+    ) -> [Elimination<S>; V] {
+        let [alpha, constant] = [alpha, 1.0 + xi].map(|a| simd.splat_f64s(a));
+        let (weights, _) = self.weights.as_chunks_mut::<2>();
+        let (currents, _) = self.currents.as_chunks::<2>();
+        let (dual, _) = self.dual.as_chunks::<2>();
+        let (direction, _) = self.direction.as_chunks::<2>();
+        let (inverse, _) = self.inverse.as_chunks::<2>();
+        let known = currents.iter().zip(dual).zip(direction).zip(inverse);
+        let pairs = self.eliminated.iter_mut().zip(weights).zip(known);
+        for ((eliminated, weights), (((currents, dual), direction), inverse)) in pairs {
+            for v in 0..V {
+                let [mut k, mut b] = [[alpha; 2]; 2];
+                for i in 0..2 {
+                    let weight = weight(
+                        simd,
+                        load::<S>(&dual[i], v),
+                        load::<S>(&direction[i], v),
+                        load::<S>(&inverse[i], v),
+                    );
+                    store::<S>(&mut weights[i], v, weight);
+                    k[i] = simd.mul_f64s(alpha, weight);
+                    b[i] = load::<S>(&currents[i], v);
                 }
+                eliminated.eliminate_first(simd, v, constant, k, b);
             }
         }
-        elimination
+        let mut eliminations = [Elimination::new(simd, constant); V];
+        let mut begins = true;
+        for eliminated in &mut self.eliminated {
+            for (v, elimination) in eliminations.iter_mut().enumerate() {
+                elimination.next(eliminated, v, begins);
+            }
+            begins = false;
+        }
+        eliminations
     }
 
+    /// From right to left.
     #[inline(always)]
     fn substitute<S: Simd, const V: usize>(&mut self, simd: S, separator: &Row, end: &Row) {
-        let NewtonScratch {
-            partition, blocks, ..
-        } = &*self.scratch;
-        let separator = from_row::<S, V>(simd, separator);
-        let mut right = from_row::<S, V>(simd, end);
-        let mut rows = [[0.0; LANES]; BLOCK];
-        for (block, nodes) in blocks.iter().enumerate().rev() {
-            for (i, node) in nodes.iter().enumerate().rev() {
-                for v in 0..V {
-                    partition::store::<S>(&mut rows[i], v, right[v]);
-                    right[v] = node.left(simd, v, separator[v], right[v]);
+        let (step, _) = self.step[1..].as_chunks_mut::<2>();
+        let (next_dual, _) = self.next_dual.as_chunks_mut::<2>();
+        let (weights, _) = self.weights.as_chunks::<2>();
+        let (direction, _) = self.direction.as_chunks::<2>();
+        let solved = step.iter_mut().zip(next_dual);
+        let known = self.eliminated.iter().zip(weights).zip(direction);
+        let mut right = [simd.splat_f64s(0.0); V];
+        for (v, right) in right.iter_mut().enumerate() {
+            *right = load::<S>(end, v);
+        }
+        let pairs = solved.zip(known).enumerate().rev();
+        for (i, ((step, next_dual), ((eliminated, weights), direction))) in pairs {
+            for (v, right) in right.iter_mut().enumerate() {
+                let separator = load::<S>(separator, v);
+                let left = if i == 0 {
+                    separator
+                } else {
+                    eliminated.left(simd, v, separator, *right)
+                };
+                let first = eliminated.first(simd, v, left, *right);
+                for (i, left, own) in [(0, left, first), (1, first, *right)] {
+                    store::<S>(&mut step[i], v, own);
+                    let change = simd.sub_f64s(own, left);
+                    let turned = simd.mul_f64s(load::<S>(&weights[i], v), change);
+                    let turned = simd.add_f64s(load::<S>(&direction[i], v), turned);
+                    store::<S>(&mut next_dual[i], v, clip(simd, turned));
                 }
+                *right = left;
             }
-            partition.scatter(simd, &rows, self.step, block * BLOCK);
         }
     }
+}
+
+/// `$k/\alpha$`, not negative: `$1 - pd/\sigma$` is not, but for rounding.
+#[inline(always)]
+fn weight<S: Simd>(simd: S, dual: S::f64s, direction: S::f64s, inverse: S::f64s) -> S::f64s {
+    let along = simd.mul_f64s(dual, direction);
+    let freedom = simd.sub_f64s(simd.splat_f64s(1.0), along);
+    simd.mul_f64s(simd.max_f64s(freedom, simd.splat_f64s(0.0)), inverse)
 }
 
 /// Clips to `$[-1, 1]$`.

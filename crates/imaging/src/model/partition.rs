@@ -5,19 +5,27 @@
 //! conductance `$k_j$` and to the ground by one of conductance `$c$`; currents `$b$` flow in, and the voltages are `$\delta$`.
 //!
 //! A line is cut into [`LANES`] segments of equal length, each of which is a lane of a vector. The last node of each segment
-//! is its *separator*. All other nodes are eliminated from left to right, in all segments at once. While that goes on, node
-//! `$j$` is connected to the ground by `$g_j$`, to the separator on the left of its segment by `$e_j$`, and to its right neighbour by
-//! `$k_{j+1}$`. Eliminating it replaces the star by a triangle: with `$s = g_j + e_j + k_{j+1}$`
+//! is its *separator*. All other nodes are eliminated, in all segments at once: every second node first, none of which waits for
+//! another, then those between them from left to right. Eliminating a node replaces the star around it by a triangle.
+//!
+//! *Every second node.* Node `$j$` is connected to the ground by `$c$`, to its neighbours by `$k_j$` and `$k_{j+1}$`. With
+//! `$s = c + k_j + k_{j+1}$`, its neighbours are connected by `$k_jk_{j+1}/s$`, the left one gets another `$ck_j/s$` to the ground and a
+//! current of `$b_jk_j/s$`, and the right one `$ck_{j+1}/s$` and `$b_jk_{j+1}/s$`.
+//!
+//! *From left to right.* The node at hand is connected to the ground by `$g$`, to the separator on the left of its segment by `$e$`,
+//! and to its right neighbour, which has `$g'$` and `$b'$`, by `$k$`. With `$s = g + e + k$`
 //!
 //! ```math
-//! g_{j+1} = c + \frac{k_{j+1}g_j}{s}, \qquad e_{j+1} = \frac{k_{j+1}e_j}{s}, \qquad
-//! b_{j+1} \leftarrow b_{j+1} + \frac{k_{j+1}b_j}{s},
+//! g' \leftarrow g' + \frac{kg}{s}, \qquad e' = \frac{ke}{s}, \qquad b' \leftarrow b' + \frac{kb}{s},
 //! ```
 //!
-//! and the separator gets another `$e_jg_j/s$` to the ground and a current of `$e_jb_j/s$`. What remains is a network of the same
-//! kind with the separators as nodes. Conductances are only ever added, multiplied and divided, so nothing cancels and they keep
-//! all their digits, whatever the condition of the matrix. Every entry is computed by the same operations whatever the width
-//! of a vector.
+//! and the separator gets another `$eg/s$` to the ground and a current of `$eb/s$`.
+//!
+//! What remains is a network of the same kind with the separators as nodes. Conductances are only ever added, multiplied and
+//! divided, so nothing cancels and they keep all their digits, whatever the condition of the matrix. Every entry is computed by
+//! the same operations whatever the width of a vector.
+
+use std::ops::Range;
 
 use pulp::Simd;
 
@@ -26,13 +34,10 @@ use super::simd;
 /// Segments of a line.
 pub(super) const LANES: usize = 8;
 /// Rows that are transposed together.
-pub(super) const BLOCK: usize = 4;
+const BLOCK: usize = 4;
 
 /// One number per segment.
 pub(super) type Row = [f64; LANES];
-
-/// The vectors of a row; `V` is how many there are.
-pub(super) type Vectors<S, const V: usize> = [<S as Simd>::f64s; V];
 
 /// Calls the method `run::<S, V>` of a kernel with the number `V` of vectors in a row.
 macro_rules! with_vectors {
@@ -60,26 +65,6 @@ pub(super) fn store<S: Simd>(row: &mut Row, v: usize, vector: S::f64s) {
     S::as_mut_simd_f64s(row).0[v] = vector;
 }
 
-/// The vectors of a row.
-#[inline(always)]
-pub(super) fn from_row<S: Simd, const V: usize>(simd: S, row: &Row) -> Vectors<S, V> {
-    let mut vectors = [simd.splat_f64s(0.0); V];
-    for (v, vector) in vectors.iter_mut().enumerate() {
-        *vector = load::<S>(row, v);
-    }
-    vectors
-}
-
-/// The row of some vectors.
-#[inline(always)]
-pub(super) fn to_row<S: Simd, const V: usize>(vectors: &Vectors<S, V>) -> Row {
-    let mut row = [0.0; LANES];
-    for (v, &vector) in vectors.iter().enumerate() {
-        store::<S>(&mut row, v, vector);
-    }
-    row
-}
-
 /// How a line is cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Partition {
@@ -100,73 +85,81 @@ impl Partition {
         self.num_rows
     }
 
-    /// Whether all of the rows from `row` to `row + BLOCK` are on the line, and as wide as two vectors.
+    /// Where a sample is in lanes: its row and its lane.
+    pub(super) const fn position(self, sample: usize) -> (usize, usize) {
+        (sample % self.num_rows, sample / self.num_rows)
+    }
+
+    /// The samples that the last segments have beyond the end of the line.
+    pub(super) const fn beyond(self) -> Range<usize> {
+        self.num_samples..LANES * self.num_rows
+    }
+
+    /// Whether all of the rows from `row` to `row + BLOCK` are on the line, and vectors as wide as they are many.
     #[inline(always)]
     const fn is_square<S: Simd>(self, row: usize) -> bool {
         S::F64_LANES == BLOCK && (LANES - 1) * self.num_rows + row + BLOCK <= self.num_samples
     }
 
-    /// Overwrites `rows` with those from `row` to `row + BLOCK`, with zeros beyond the end of the line.
+    /// Puts a line into lanes, and zeros beyond its end.
     #[inline(always)]
-    pub(super) fn gather<S: Simd>(
-        self,
-        simd: S,
-        line: &[f64],
-        row: usize,
-        rows: &mut [Row; BLOCK],
-    ) {
-        if !self.is_square::<S>(row) {
-            return self.gather_entries(line, row, rows);
-        }
-        for half in 0..LANES / BLOCK {
-            let mut square = [simd.splat_f64s(0.0); BLOCK];
-            for (i, side) in square.iter_mut().enumerate() {
-                *side = simd::load::<S>(line, (half * BLOCK + i) * self.num_rows + row);
+    pub(super) fn to_lanes<S: Simd>(self, simd: S, line: &[f64], rows: &mut [Row]) {
+        let (blocks, _) = rows.as_chunks_mut::<BLOCK>();
+        for (row, block) in blocks.iter_mut().enumerate() {
+            let row = row * BLOCK;
+            if !self.is_square::<S>(row) {
+                self.block_to_lanes(line, row, block);
+                continue;
             }
-            let square = simd.deinterleave_shfl_f64s(square); // transposes
-            for (row, side) in rows.iter_mut().zip(square) {
-                store::<S>(row, half, side);
+            for half in 0..LANES / BLOCK {
+                let mut square = [simd.splat_f64s(0.0); BLOCK];
+                for (i, side) in square.iter_mut().enumerate() {
+                    *side = simd::load::<S>(line, (half * BLOCK + i) * self.num_rows + row);
+                }
+                let square = simd.deinterleave_shfl_f64s(square); // transposes
+                for (row, side) in block.iter_mut().zip(square) {
+                    store::<S>(row, half, side);
+                }
             }
         }
     }
 
     #[inline(never)]
-    fn gather_entries(self, line: &[f64], row: usize, rows: &mut [Row; BLOCK]) {
-        for (i, entries) in rows.iter_mut().enumerate() {
+    fn block_to_lanes(self, line: &[f64], row: usize, block: &mut [Row; BLOCK]) {
+        for (i, entries) in block.iter_mut().enumerate() {
             for (lane, entry) in entries.iter_mut().enumerate() {
-                let at = lane * self.num_rows + row + i;
-                *entry = line.get(at).copied().unwrap_or_default();
+                let sample = lane * self.num_rows + row + i;
+                *entry = line.get(sample).copied().unwrap_or_default();
             }
         }
     }
 
-    /// Overwrites what is on the line of the rows from `row` to `row + BLOCK`.
+    /// Overwrites a line by what is in lanes.
     #[inline(always)]
-    pub(super) fn scatter<S: Simd>(
-        self,
-        simd: S,
-        rows: &[Row; BLOCK],
-        line: &mut [f64],
-        row: usize,
-    ) {
-        if !self.is_square::<S>(row) {
-            return self.scatter_entries(rows, line, row);
-        }
-        for half in 0..LANES / BLOCK {
-            let mut square = [simd.splat_f64s(0.0); BLOCK];
-            for (side, row) in square.iter_mut().zip(rows) {
-                *side = load::<S>(row, half);
+    pub(super) fn to_line<S: Simd>(self, simd: S, rows: &[Row], line: &mut [f64]) {
+        let (blocks, _) = rows.as_chunks::<BLOCK>();
+        for (row, block) in blocks.iter().enumerate() {
+            let row = row * BLOCK;
+            if !self.is_square::<S>(row) {
+                self.block_to_line(block, line, row);
+                continue;
             }
-            let square = simd.deinterleave_shfl_f64s(square); // transposes
-            for (i, &side) in square.iter().enumerate() {
-                simd::store::<S>(line, (half * BLOCK + i) * self.num_rows + row, side);
+            for half in 0..LANES / BLOCK {
+                let mut square = [simd.splat_f64s(0.0); BLOCK];
+                for (side, row) in square.iter_mut().zip(block) {
+                    *side = load::<S>(row, half);
+                }
+                let square = simd.deinterleave_shfl_f64s(square); // transposes
+                for (i, &side) in square.iter().enumerate() {
+                    simd::store::<S>(line, (half * BLOCK + i) * self.num_rows + row, side);
+                }
             }
         }
     }
 
     #[inline(never)]
-    fn scatter_entries(self, rows: &[Row; BLOCK], line: &mut [f64], row: usize) {
-        for (i, entries) in rows.iter().enumerate() {
+    fn block_to_line(self, block: &[Row; BLOCK], line: &mut [f64], row: usize) {
+        for (i, entries) in block.iter().enumerate() {
             for (lane, value) in entries.iter().enumerate() {
                 if let Some(entry) = line.get_mut(lane * self.num_rows + row + i) {
                     *entry = *value;
@@ -176,23 +169,75 @@ impl Partition {
     }
 }
 
-/// What the elimination of a node leaves for the way back: `$\delta_{j-1} = a + f z + m\,\delta_j$`, where `$z$` is the separator
-/// on the left.
+/// What the elimination of a node leaves for the way back: its `$\delta$` is `$a + f z + m\,\delta'$`, where `$\delta'$` is its right
+/// neighbour's and `$z$` that of the separator on the left, or of the left neighbour for nodes that went first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Eliminated {
-    pub(super) own: Row,
-    pub(super) from_separator: Row,
-    pub(super) from_right: Row,
+    own: Row,
+    from_left: Row,
+    from_right: Row,
 }
 
 impl Eliminated {
     pub(super) const ZERO: Self = Self {
         own: [0.0; LANES],
-        from_separator: [0.0; LANES],
+        from_left: [0.0; LANES],
         from_right: [0.0; LANES],
     };
 
-    /// `$\delta_{j-1}$`.
+    #[inline(always)]
+    fn remember<S: Simd>(&mut self, v: usize, own: S::f64s, left: S::f64s, right: S::f64s) {
+        store::<S>(&mut self.own, v, own);
+        store::<S>(&mut self.from_left, v, left);
+        store::<S>(&mut self.from_right, v, right);
+    }
+
+    /// `$\delta$`.
+    #[inline(always)]
+    fn solve<S: Simd>(&self, simd: S, v: usize, left: S::f64s, right: S::f64s) -> S::f64s {
+        let left = simd.mul_f64s(load::<S>(&self.from_left, v), left);
+        let known = simd.add_f64s(load::<S>(&self.own, v), left);
+        simd.add_f64s(known, simd.mul_f64s(load::<S>(&self.from_right, v), right))
+    }
+}
+
+/// What the elimination of two neighbours leaves: a node that goes first, and the one on its left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EliminatedPair {
+    first: Eliminated,
+    /// Until it is its turn: the current that it gets, that of the node on the right, and the weight of the wire between the two.
+    left: Eliminated,
+}
+
+impl EliminatedPair {
+    pub(super) const ZERO: Self = Self {
+        first: Eliminated::ZERO,
+        left: Eliminated::ZERO,
+    };
+
+    /// Eliminates the first of two nodes with the weights `$k$` and the currents `$b$`.
+    #[inline(always)]
+    pub(super) fn eliminate_first<S: Simd>(
+        &mut self,
+        simd: S,
+        v: usize,
+        constant: S::f64s,
+        weights: [S::f64s; 2],
+        currents: [S::f64s; 2],
+    ) {
+        let sum = simd.add_f64s(simd.add_f64s(constant, weights[0]), weights[1]);
+        let inverse = simd.div_f64s(simd.splat_f64s(1.0), sum);
+        let to_left = simd.mul_f64s(weights[0], inverse);
+        let to_right = simd.mul_f64s(weights[1], inverse);
+        let own = simd.mul_f64s(currents[0], inverse);
+        self.first.remember::<S>(v, own, to_left, to_right);
+        let left = simd.mul_f64s(currents[0], to_left);
+        let right = simd.add_f64s(currents[1], simd.mul_f64s(currents[0], to_right));
+        let wire = simd.mul_f64s(weights[0], to_right);
+        self.left.remember::<S>(v, left, right, wire);
+    }
+
+    /// `$\delta$` of the node on the left.
     #[inline(always)]
     pub(super) fn left<S: Simd>(
         &self,
@@ -201,39 +246,48 @@ impl Eliminated {
         separator: S::f64s,
         right: S::f64s,
     ) -> S::f64s {
-        let separator = simd.mul_f64s(load::<S>(&self.from_separator, v), separator);
-        let known = simd.add_f64s(load::<S>(&self.own, v), separator);
-        simd.add_f64s(known, simd.mul_f64s(load::<S>(&self.from_right, v), right))
+        self.left.solve(simd, v, separator, right)
+    }
+
+    /// `$\delta$` of the node that went first.
+    #[inline(always)]
+    pub(super) fn first<S: Simd>(
+        &self,
+        simd: S,
+        v: usize,
+        left: S::f64s,
+        right: S::f64s,
+    ) -> S::f64s {
+        self.first.solve(simd, v, left, right)
     }
 }
 
-/// The elimination under way: the node of each segment that comes next, and what the separators on the left have got.
-#[derive(Debug)]
-pub(super) struct Elimination<S: Simd, const V: usize> {
+/// The elimination under way in the segments of one vector: the nodes at hand, and what the separators on the left have got.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Elimination<S: Simd> {
     simd: S,
     /// `$c$`.
     constant: S::f64s,
     /// `$g + e$`, by its own recurrence, since that is what the next node waits for.
-    sum: Vectors<S, V>,
+    sum: S::f64s,
     /// `$g$`, `$e$`, `$b$`.
-    ground: Vectors<S, V>,
-    wire: Vectors<S, V>,
-    current: Vectors<S, V>,
-    separator_ground: Vectors<S, V>,
-    separator_current: Vectors<S, V>,
+    ground: S::f64s,
+    wire: S::f64s,
+    current: S::f64s,
+    separator_ground: S::f64s,
+    separator_current: S::f64s,
 }
 
-impl<S: Simd, const V: usize> Elimination<S, V> {
-    /// Nothing yet: [`begin`](Self::begin) puts the first nodes there.
+impl<S: Simd> Elimination<S> {
+    /// Nothing yet: the first pair comes next.
     #[inline(always)]
-    pub(super) fn new(simd: S, constant: f64) -> Self {
-        let zero = [simd.splat_f64s(0.0); V];
-        let constant = simd.splat_f64s(constant);
+    pub(super) fn new(simd: S, constant: S::f64s) -> Self {
+        let zero = simd.splat_f64s(0.0);
         Self {
             simd,
             constant,
-            sum: [constant; V],
-            ground: [constant; V],
+            sum: zero,
+            ground: zero,
             wire: zero,
             current: zero,
             separator_ground: zero,
@@ -241,68 +295,66 @@ impl<S: Simd, const V: usize> Elimination<S, V> {
         }
     }
 
-    /// The first nodes, with the weights `$k$` of their wires to the separators on the left.
+    /// Moves on to the right neighbour, over a node that went first. At the beginning the node at hand is the separator on the left,
+    /// which stays; else it is eliminated.
     #[inline(always)]
-    pub(super) fn begin(&mut self, v: usize, weight: S::f64s, current: S::f64s) {
-        let simd = self.simd;
-        self.wire[v] = weight;
-        self.sum[v] = simd.add_f64s(self.constant, weight);
-        self.current[v] = current;
-    }
-
-    /// Eliminates the nodes at hand and moves on to their right neighbours, where `current` flows in.
-    #[inline(always)]
-    pub(super) fn next(
-        &mut self,
-        v: usize,
-        weight: S::f64s,
-        current: S::f64s,
-        eliminated: &mut Eliminated,
-    ) {
-        let simd = self.simd;
-        let sum = simd.add_f64s(self.sum[v], weight);
-        let inverse = simd.div_f64s(simd.splat_f64s(1.0), sum);
-        let passed = simd.mul_f64s(simd.mul_f64s(self.sum[v], weight), inverse);
-        self.sum[v] = simd.add_f64s(self.constant, passed);
-        let from_right = simd.mul_f64s(weight, inverse);
-        let from_separator = simd.mul_f64s(self.wire[v], inverse);
-        store::<S>(&mut eliminated.from_right, v, from_right);
-        store::<S>(&mut eliminated.from_separator, v, from_separator);
-        store::<S>(
-            &mut eliminated.own,
-            v,
-            simd.mul_f64s(self.current[v], inverse),
-        );
-        let grounded = simd.mul_f64s(from_separator, self.ground[v]);
-        self.separator_ground[v] = simd.add_f64s(self.separator_ground[v], grounded);
-        let passed = simd.mul_f64s(from_separator, self.current[v]);
-        self.separator_current[v] = simd.add_f64s(self.separator_current[v], passed);
-        self.ground[v] = simd.add_f64s(self.constant, simd.mul_f64s(from_right, self.ground[v]));
-        self.wire[v] = simd.mul_f64s(from_right, self.wire[v]);
-        self.current[v] = simd.add_f64s(current, simd.mul_f64s(from_right, self.current[v]));
-    }
-
-    /// `$\delta$` at the separators, which are the nodes at hand: on the left of each segment, and at its end.
-    #[inline(always)]
-    pub(super) fn separators(&self) -> (Row, Row) {
-        let (mut ground, wire, mut current) = (
-            to_row::<S, V>(&self.ground),
-            to_row::<S, V>(&self.wire),
-            to_row::<S, V>(&self.current),
-        );
-        let (more_ground, more_current) = (
-            to_row::<S, V>(&self.separator_ground),
-            to_row::<S, V>(&self.separator_current),
-        );
-        for lane in 1..LANES {
-            ground[lane - 1] += more_ground[lane];
-            current[lane - 1] += more_current[lane];
+    pub(super) fn next(&mut self, pair: &mut EliminatedPair, v: usize, is_begin: bool) {
+        let (simd, constant) = (self.simd, self.constant);
+        let left_ground = simd.mul_f64s(constant, load::<S>(&pair.first.from_left, v));
+        let to_right = simd.mul_f64s(constant, load::<S>(&pair.first.from_right, v));
+        let ground = simd.add_f64s(constant, to_right);
+        let left_current = load::<S>(&pair.left.own, v);
+        let current = load::<S>(&pair.left.from_left, v);
+        let wire = load::<S>(&pair.left.from_right, v);
+        if is_begin {
+            self.separator_ground = left_ground;
+            self.separator_current = left_current;
+            self.ground = ground;
+            self.wire = wire;
+            self.sum = simd.add_f64s(ground, wire);
+            self.current = current;
+            return;
         }
-        let end = solve_chain(ground, wire, current);
-        let mut left = [0.0; LANES];
-        left[1..].copy_from_slice(&end[..LANES - 1]);
-        (left, end)
+        let sum = simd.add_f64s(self.sum, simd.add_f64s(left_ground, wire));
+        let inverse = simd.div_f64s(simd.splat_f64s(1.0), sum);
+        let sum = simd.mul_f64s(simd.add_f64s(self.sum, left_ground), wire);
+        self.sum = simd.add_f64s(ground, simd.mul_f64s(sum, inverse));
+        let at_hand = simd.add_f64s(self.current, left_current);
+        let from_separator = simd.mul_f64s(self.wire, inverse);
+        let from_right = simd.mul_f64s(wire, inverse);
+        let own = simd.mul_f64s(at_hand, inverse);
+        (pair.left).remember::<S>(v, own, from_separator, from_right);
+        let grounded = simd.add_f64s(self.ground, left_ground);
+        let more = simd.mul_f64s(from_separator, grounded);
+        self.separator_ground = simd.add_f64s(self.separator_ground, more);
+        let more = simd.mul_f64s(from_separator, at_hand);
+        self.separator_current = simd.add_f64s(self.separator_current, more);
+        self.ground = simd.add_f64s(ground, simd.mul_f64s(from_right, grounded));
+        self.wire = simd.mul_f64s(from_right, self.wire);
+        self.current = simd.add_f64s(current, simd.mul_f64s(from_right, at_hand));
     }
+}
+
+/// `$\delta$` at the separators, which are the nodes at hand: on the left of each segment, and at its end.
+#[inline(always)]
+pub(super) fn separators<S: Simd, const V: usize>(eliminations: &[Elimination<S>; V]) -> [Row; 2] {
+    let [mut ground, mut wire, mut current] = [[0.0; LANES]; 3];
+    let [mut more_ground, mut more_current] = [[0.0; LANES]; 2];
+    for (v, elimination) in eliminations.iter().enumerate() {
+        store::<S>(&mut ground, v, elimination.ground);
+        store::<S>(&mut wire, v, elimination.wire);
+        store::<S>(&mut current, v, elimination.current);
+        store::<S>(&mut more_ground, v, elimination.separator_ground);
+        store::<S>(&mut more_current, v, elimination.separator_current);
+    }
+    for lane in 1..LANES {
+        ground[lane - 1] += more_ground[lane];
+        current[lane - 1] += more_current[lane];
+    }
+    let end = solve_chain(ground, wire, current);
+    let mut left = [0.0; LANES];
+    left[1..].copy_from_slice(&end[..LANES - 1]);
+    [left, end]
 }
 
 /// The same elimination for a line with one node per lane, from both ends at once; `wire` leads to the left.

@@ -24,37 +24,39 @@ impl WithSimd for Solve<'_> {
 impl Solve<'_> {
     fn run<S: Simd, const V: usize>(self, simd: S) {
         let partition = Partition::new(self.right.len());
-        let mut elimination = Elimination::<S, V>::new(simd, self.constant);
-        let mut nodes = vec![[Eliminated::ZERO; BLOCK]; partition.num_rows() / BLOCK];
-        for (block, nodes) in nodes.iter_mut().enumerate() {
-            let [mut weights, mut right] = [[[0.0; LANES]; BLOCK]; 2];
-            partition.gather(simd, self.weights, block * BLOCK, &mut weights);
-            partition.gather(simd, self.right, block * BLOCK, &mut right);
-            for i in 0..BLOCK {
-                for v in 0..V {
-                    let weight = load::<S>(&weights[i], v);
-                    let current = load::<S>(&right[i], v);
-                    if block + i == 0 {
-                        elimination.begin(v, weight, current);
-                    } else {
-                        elimination.next(v, weight, current, &mut nodes[i]);
-                    }
-                }
+        let constant = simd.splat_f64s(self.constant);
+        let num_rows = partition.num_rows();
+        let [mut weights, mut right] = [vec![[0.0; LANES]; num_rows], vec![[0.0; LANES]; num_rows]];
+        partition.to_lanes(simd, self.weights, &mut weights);
+        partition.to_lanes(simd, self.right, &mut right);
+        let mut pairs = vec![EliminatedPair::ZERO; num_rows / 2];
+        let mut eliminations = [Elimination::new(simd, constant); V];
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            for (v, elimination) in eliminations.iter_mut().enumerate() {
+                let [k, b] =
+                    [&weights, &right].map(|rows| [0, 1].map(|j| load::<S>(&rows[2 * i + j], v)));
+                pair.eliminate_first(simd, v, constant, k, b);
+                elimination.next(pair, v, i == 0);
             }
         }
-        let (left, end) = elimination.separators();
-        let separator = from_row::<S, V>(simd, &left);
-        let mut at = from_row::<S, V>(simd, &end);
-        for (block, nodes) in nodes.iter().enumerate().rev() {
-            let mut rows = [[0.0; LANES]; BLOCK];
-            for i in (0..BLOCK).rev() {
-                rows[i] = to_row::<S, V>(&at);
-                for v in 0..V {
-                    at[v] = nodes[i].left(simd, v, separator[v], at[v]);
-                }
+        let [separator, end] = separators(&eliminations);
+        let mut at = end;
+        let mut solution = vec![[0.0; LANES]; num_rows];
+        for (i, pair) in pairs.iter().enumerate().rev() {
+            for v in 0..V {
+                let (separator, right) = (load::<S>(&separator, v), load::<S>(&at, v));
+                let left = if i == 0 {
+                    separator
+                } else {
+                    pair.left(simd, v, separator, right)
+                };
+                store::<S>(&mut solution[2 * i + 1], v, right);
+                let first = pair.first(simd, v, left, right);
+                store::<S>(&mut solution[2 * i], v, first);
+                store::<S>(&mut at, v, left);
             }
-            partition.scatter(simd, &rows, self.solution, block * BLOCK);
         }
+        partition.to_line(simd, &solution, self.solution);
     }
 }
 

@@ -51,12 +51,12 @@ pub fn heavy_ball_iteration<O: StronglyConvex>(
     start: &[f64],
     units: u32,
 ) {
-    iteration(bencher, objective, start, units, |resting, step| {
+    iteration(bencher, objective, start, units, |impulse, step| {
         Update::HeavyBall {
-            step,
-            momentum: 0.6,
-            extrapolation: 0.1,
-            resting,
+            decay: 0.6,
+            ahead: step,
+            back: 0.1 * step,
+            impulse,
         }
     });
 }

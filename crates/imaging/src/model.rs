@@ -5,6 +5,7 @@ mod complex_line;
 mod curvature_bound;
 mod denoising;
 mod image;
+mod image_row;
 mod line;
 mod line_gap;
 mod line_newton;

@@ -73,10 +73,10 @@ fn check_twins<F: StronglyConvex, C: StronglyConvex>(
                 iterate,
             },
             _ => Update::HeavyBall {
-                step: 0.3,
-                momentum: 0.6,
-                extrapolation: 0.1,
-                resting: iterate,
+                decay: 0.6,
+                ahead: 0.3,
+                back: 0.1,
+                impulse: iterate,
             },
         };
         let a = fused.advance(

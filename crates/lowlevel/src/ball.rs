@@ -22,6 +22,9 @@
 //!
 //! The first iterations are made as if `$K$` were smaller, so that a rough answer is found as early as by FISTA, whose momentum grows as well.
 //!
+//! In an iteration, `$w = v/\tau$` takes the place of the velocity, which saves operations: `$w^{k+1} = \beta w^k - \nabla\Phi(y^k)$` and
+//! `$y^{k+1} = y^k + (1 + \gamma)\tau w^{k+1} - \gamma\tau w^k$`.
+//!
 //! On functions that are not quadratic nothing of that is proven. So the ball must make the gradient smaller by `$e$` in any
 //! `$2K + 10$` iterations (on quadratics it does by more than `$e^3$`). If not, FISTA takes over at rest, for `$K$` iterations, and for
 //! twice as many each time that the ball has not made the gradient smaller than ever by `$e$`. So it converges: either the ball makes the gradient smaller
@@ -36,15 +39,23 @@ const RAMP: (f64, f64) = (8.0, 0.5);
 /// The ball has so many times `$K$` iterations, and some more, to make the gradient smaller by `$e$`.
 const PATIENCE: (f64, f64) = (2.0, 10.0);
 
-/// `$\tau$`, `$\beta$` and `$\gamma$`.
+/// Of an iteration, as [`Update::HeavyBall`](crate::Update::HeavyBall) has them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Coefficients {
-    pub(crate) step: f64,
-    pub(crate) momentum: f64,
-    pub(crate) extrapolation: f64,
+    pub(crate) decay: f64,
+    pub(crate) ahead: f64,
+    pub(crate) back: f64,
 }
 
-impl Coefficients {
+/// `$\tau$`, `$\beta$` and `$\gamma$`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ball {
+    step: f64,
+    momentum: f64,
+    extrapolation: f64,
+}
+
+impl Ball {
     /// For `$K$` = `root`.
     fn new(lipschitz: f64, root: f64) -> Self {
         // nothing oscillates where all modes are equal
@@ -57,6 +68,13 @@ impl Coefficients {
             extrapolation,
         }
     }
+
+    /// In the iteration after `made` others.
+    fn at(made: u64, curvature: Curvature) -> Self {
+        let made = as_f64(made);
+        let root = root(curvature).min(1.0 + made).min(RAMP.0 + RAMP.1 * made);
+        Self::new(curvature.lipschitz(), root)
+    }
 }
 
 /// Which of the two iterates, and how well it does.
@@ -68,7 +86,7 @@ pub(crate) struct Guard {
     made: u64,
     /// and of it, since the ball last made the gradient smaller by `$e$`,
     vain: u64,
-    /// and the gradient then; infinite before the first stretch.
+    /// and the gradient then; zero before the first stretch.
     mark: f64,
     /// The smallest gradient at the end of a stretch or a mark.
     level: f64,
@@ -82,8 +100,8 @@ impl Default for Guard {
             is_rolling: true,
             made: 0,
             vain: 0,
-            mark: f64::INFINITY,
-            level: f64::INFINITY,
+            mark: 0.0,
+            level: 0.0,
             window: 1.0,
         }
     }
@@ -92,14 +110,23 @@ impl Default for Guard {
 impl Guard {
     /// Of the ball's next iteration.
     pub(crate) fn coefficients(&self, curvature: Curvature) -> Coefficients {
-        let made = as_f64(self.made);
-        let root = root(curvature).min(1.0 + made).min(RAMP.0 + RAMP.1 * made);
-        Coefficients::new(curvature.lipschitz(), root)
+        let Ball {
+            step,
+            momentum,
+            extrapolation,
+        } = Ball::at(self.made, curvature);
+        // the velocity is the same, whatever it was measured in before
+        let before = Ball::at(self.made.saturating_sub(1), curvature);
+        Coefficients {
+            decay: momentum * before.step / step,
+            ahead: (1.0 + extrapolation) * step,
+            back: before.extrapolation * before.step,
+        }
     }
 
     /// Takes note of the gradient before the first iteration.
     pub(crate) fn begin(&mut self, norm: f64) {
-        if self.mark == f64::INFINITY {
+        if !(self.mark > 0.0) {
             (self.mark, self.level) = (norm, norm);
         }
     }
@@ -154,12 +181,12 @@ mod tests {
     use approx::assert_relative_eq;
 
     /// The larger modulus of the two roots for a mode of curvature `l`.
-    fn radius(coefficients: Coefficients, l: f64) -> f64 {
-        let Coefficients {
+    fn radius(ball: Ball, l: f64) -> f64 {
+        let Ball {
             step,
             momentum,
             extrapolation,
-        } = coefficients;
+        } = ball;
         let half = 0.5 * (1.0 + momentum - step * l * (1.0 + extrapolation));
         let product = momentum - step * l * extrapolation;
         let discriminant = half * half - product;
@@ -173,39 +200,58 @@ mod tests {
     #[test]
     fn no_mode_of_a_quadratic_decays_slower_than_promised() {
         for root in [1.0, 1.5, 9.0, 28.0, 300.0] {
-            let coefficients = Coefficients::new(3.0, root);
-            let damped = 1.0 + coefficients.extrapolation;
+            let ball = Ball::new(3.0, root);
+            let damped = 1.0 + ball.extrapolation;
             let (slow, fast) = (
                 1.0 - 2.0 / (damped * (root + 1.0)),
                 (1.0 - 2.0 * root / (damped * (root + 1.0))).abs(),
             );
             let mu = 3.0 / (root * root);
             // a double root: its computed halves differ by the root of rounding
-            assert_relative_eq!(radius(coefficients, mu), slow, epsilon = 1e-6);
-            assert_relative_eq!(radius(coefficients, 3.0), fast, epsilon = 1e-6);
+            assert_relative_eq!(radius(ball, mu), slow, epsilon = 1e-6);
+            assert_relative_eq!(radius(ball, 3.0), fast, epsilon = 1e-6);
             for i in 0..=1000 {
                 let l = mu * (root * root).powf(f64::from(i) / 1000.0);
-                assert!(radius(coefficients, l) <= slow + 1e-6, "{root} {l}");
+                assert!(radius(ball, l) <= slow + 1e-6, "{root} {l}");
             }
         }
-        assert!(Coefficients::new(1.0, 28.0).extrapolation > 0.09);
+        assert!(Ball::new(1.0, 28.0).extrapolation > 0.09);
     }
 
     #[test]
     fn momentum_grows_until_it_is_that_of_the_function() {
         let curvature = Curvature::new(1.0, 400.0).unwrap();
-        let mut guard = Guard::default();
-        let at_rest = guard.coefficients(curvature);
-        assert_relative_eq!(at_rest.step, 1.0 / 400.0);
-        assert!(at_rest.momentum.abs() < 1e-15 && at_rest.extrapolation.abs() < 1e-15);
-        let mut last = at_rest;
+        let mut last = Ball::at(0, curvature);
+        assert_relative_eq!(last.step, 1.0 / 400.0);
+        assert!(last.momentum.abs() < 1e-15 && last.extrapolation.abs() < 1e-15);
         for made in 1..=30 {
-            guard.made = made;
-            let next = guard.coefficients(curvature);
-            let is_full = next == Coefficients::new(400.0, 20.0);
+            let next = Ball::at(made, curvature);
+            let is_full = next == Ball::new(400.0, 20.0);
             assert!(next.momentum > last.momentum || is_full, "{made}");
             assert_eq!(is_full, made >= 24);
             last = next;
+        }
+    }
+
+    /// The iteration, with `$w$` in place of the velocity, while its coefficients change.
+    #[test]
+    fn the_impulse_is_the_velocity_in_other_units() {
+        let curvature = Curvature::new(1.0, 400.0).unwrap();
+        let mut guard = Guard::default();
+        let (mut x, mut velocity) = (1.0, 0.0);
+        let (mut y, mut w) = (1.0, 0.0);
+        for made in 0..40 {
+            guard.made = made;
+            let gradient = f64::from(u8::try_from(made * 7 % 5).unwrap()) - 1.7;
+            let ball = Ball::at(made, curvature);
+            velocity = ball.momentum * velocity - ball.step * gradient;
+            x += velocity;
+            let Coefficients { decay, ahead, back } = guard.coefficients(curvature);
+            let next = decay * w - gradient;
+            y += ahead * next - back * w;
+            w = next;
+            assert_relative_eq!(ball.step * w, velocity, max_relative = 1e-12);
+            assert_relative_eq!(y, x + ball.extrapolation * velocity, max_relative = 1e-12);
         }
     }
 

@@ -57,7 +57,7 @@ impl Kept {
 
     /// The number of entries of the point.
     #[must_use]
-    pub const fn dim(&self) -> usize {
+    pub fn dim(&self) -> usize {
         match self {
             Self::Whole(state) => state.point.len(),
             Self::Rounded(rounded) => rounded.point.len(),

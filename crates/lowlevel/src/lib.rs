@@ -60,6 +60,7 @@
 
 mod ball;
 mod batch;
+mod buffer;
 pub mod certificate;
 mod domain;
 mod error;

@@ -264,16 +264,16 @@ pub enum Update<'a> {
         /// `$x$`; the point that is moved is `$z$`.
         iterate: &'a mut [f64],
     },
-    /// `$v^{k+1} = \beta v^k - \tau\nabla\Phi(y^k)$` and `$y^{k+1} = y^k + v^{k+1} + \gamma(v^{k+1} - v^k)$`.
+    /// `$w^{k+1} = \beta w^k - \nabla\Phi(y^k)$` and `$y^{k+1} = y^k + a w^{k+1} - b w^k$`.
     HeavyBall {
-        /// `$\tau$`.
-        step: f64,
         /// `$\beta$`.
-        momentum: f64,
-        /// `$\gamma$`.
-        extrapolation: f64,
-        /// `$y^k - v^k$`, then `$y^{k+1} - v^{k+1}$`; the point that is moved is `$y^k$`.
-        resting: &'a mut [f64],
+        decay: f64,
+        /// `$a$`.
+        ahead: f64,
+        /// `$b$`.
+        back: f64,
+        /// `$w^k$`, then `$w^{k+1}$`; the point that is moved is `$y^k$`.
+        impulse: &'a mut [f64],
     },
 }
 
@@ -306,18 +306,17 @@ impl Update<'_> {
                 }
             }
             Self::HeavyBall {
-                step,
-                momentum,
-                extrapolation,
-                resting,
+                decay,
+                ahead,
+                back,
+                impulse,
             } => {
-                let (step, momentum, extrapolation) = (*step, *momentum, *extrapolation);
-                let moved = point.iter_mut().zip(gradient).zip(&mut resting[at]);
-                for ((point, gradient), resting) in moved {
-                    let old = *point - *resting;
-                    let velocity = momentum * old - step * gradient;
-                    *resting = *point + extrapolation * (velocity - old);
-                    *point = *resting + velocity;
+                let (decay, ahead, back) = (*decay, *ahead, *back);
+                let moved = point.iter_mut().zip(gradient).zip(&mut impulse[at]);
+                for ((point, gradient), impulse) in moved {
+                    let next = decay * *impulse - gradient;
+                    *point = *point - back * *impulse + ahead * next;
+                    *impulse = next;
                 }
             }
         }
@@ -489,16 +488,19 @@ mod tests {
         assert_relative_eq!(point[..], [9.5 + 0.25 * 1.5, 21.0 + 0.25 * 13.0]);
         assert_relative_eq!(iterate[..], [9.5, 21.0]);
 
-        // Velocities 2 and 12 become 0.25 * 2 - 0.5 * 1 = 0 and 0.25 * 12 - 0.5 * (-2) = 4.
-        let (mut point, mut resting) = ([10.0, 20.0], [8.0, 8.0]);
+        let (mut point, mut impulse) = ([10.0, 20.0], [2.0, 12.0]);
         let mut update = Update::HeavyBall {
-            step: 0.5,
-            momentum: 0.25,
-            extrapolation: 0.125,
-            resting: &mut resting,
+            decay: 0.25,
+            ahead: 0.5,
+            back: 0.125,
+            impulse: &mut impulse,
         };
         update.apply(0..2, &mut point, &gradient);
-        assert_relative_eq!(resting[..], [10.0 - 0.25, 20.0 - 1.0]);
-        assert_relative_eq!(point[..], [9.75, 23.0]);
+        assert_relative_eq!(impulse[..], [0.25 * 2.0 - 1.0, 0.25 * 12.0 + 2.0]);
+        let moved = [
+            10.0 - 0.125 * 2.0 + 0.5 * -0.5,
+            20.0 - 0.125 * 12.0 + 0.5 * 5.0,
+        ];
+        assert_relative_eq!(point[..], moved);
     }
 }

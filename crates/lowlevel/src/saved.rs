@@ -8,9 +8,10 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ball::Guard;
+use crate::buffer::Buffer;
 use crate::kept::Rounded;
 use crate::method::{Method, Momentum};
-use crate::state::{Layout, Owner, State, Workspace};
+use crate::state::{Layout, Owner, SHIFTS, State, Workspace};
 
 /// A state in a file.
 #[derive(Debug, Deserialize)]
@@ -68,25 +69,16 @@ impl TryFrom<Saved> for State {
         {
             return Err("the vectors of a state have different lengths");
         }
-        if let (
-            true,
-            Layout::Iterate {
-                gradient_norm: Some(_),
-            }
-            | Layout::Extrapolated {
-                gradient_norm: Some(_),
-            },
-        ) = (saved.gradient.0.len() < len, saved.layout)
-        {
+        if saved.gradient.0.len() < len && saved.layout.gradient_norm().is_some() {
             return Err("a state knows the norm of a gradient that it does not have");
         }
         if !saved.dual.0.iter().all(|p| p.is_finite()) {
             return Err("a dual variable is not a finite number");
         }
         Ok(Self {
-            point: saved.point.0,
-            companion: saved.companion.0,
-            gradient: saved.gradient.0,
+            point: Buffer::new(saved.point.0),
+            companion: Buffer::shifted(&saved.companion.0, SHIFTS[0]),
+            gradient: Buffer::shifted(&saved.gradient.0, SHIFTS[1]),
             momentum: saved.momentum,
             guard: saved.guard,
             method: saved.method,

@@ -1,6 +1,7 @@
 //! Where a solve stands: warm start, workspace, answer and resume token in one value.
 
 use crate::ball::Guard;
+use crate::buffer::Buffer;
 use crate::kept::{Numbers, Vectors, blend};
 use crate::method::{Method, Momentum};
 use crate::objective::{Curvature, Newton, StronglyConvex};
@@ -16,11 +17,11 @@ use crate::objective::{Curvature, Newton, StronglyConvex};
 #[cfg_attr(feature = "serde", serde(try_from = "crate::saved::Saved"))]
 pub struct State {
     /// The answer: the point that was, or will be, certified.
-    pub(crate) point: Vec<f64>,
+    pub(crate) point: Buffer,
     /// The other point an accelerated iteration remembers, see [`Layout`].
-    pub(crate) companion: Vec<f64>,
+    pub(crate) companion: Buffer,
     /// `$\nabla\Phi$` at `point` where the layout says so; empty if it was forgotten.
-    pub(crate) gradient: Vec<f64>,
+    pub(crate) gradient: Buffer,
     pub(crate) momentum: Momentum,
     /// How the heavy ball does.
     pub(crate) guard: Guard,
@@ -33,6 +34,9 @@ pub struct State {
     pub(crate) dual: Vec<f64>,
     pub(crate) workspace: Workspace,
 }
+
+/// How many cache lines `companion` and `gradient` are shifted.
+pub(crate) const SHIFTS: [usize; 2] = [4, 8];
 
 /// Room for a Newton step, which means nothing between two steps.
 #[derive(Clone, Debug, Default)]
@@ -79,19 +83,43 @@ pub(crate) enum Layout {
     Iterate { gradient_norm: Option<f64> },
     /// `point` is `$z^{k+1}$` and `companion` is `$x^k$`; `gradient` is that of `point` if its norm is known.
     Extrapolated { gradient_norm: Option<f64> },
+    /// `point` is `$y^k$` and `companion` is `$w^k$` of the heavy ball; `gradient` is that of `point` if its norm is known.
+    Rolling { gradient_norm: Option<f64> },
     /// `point` is `$x^k = T(z^k)$` and `companion` is `$x^{k-1}$`.
     Projected,
+}
+
+impl Layout {
+    /// The norm of `gradient`, if that is the gradient of `point`.
+    pub(crate) const fn gradient_norm(self) -> Option<f64> {
+        match self {
+            Self::Iterate { gradient_norm }
+            | Self::Extrapolated { gradient_norm }
+            | Self::Rolling { gradient_norm } => gradient_norm,
+            Self::Start | Self::Projected => None,
+        }
+    }
+
+    /// The same vectors with another gradient.
+    pub(crate) const fn with_gradient_norm(self, gradient_norm: Option<f64>) -> Self {
+        match self {
+            Self::Iterate { .. } => Self::Iterate { gradient_norm },
+            Self::Extrapolated { .. } => Self::Extrapolated { gradient_norm },
+            Self::Rolling { .. } => Self::Rolling { gradient_norm },
+            Self::Start | Self::Projected => self,
+        }
+    }
 }
 
 impl State {
     /// Starts from `start`.
     #[must_use]
     pub fn new(start: Vec<f64>) -> Self {
-        let (companion, gradient) = (vec![0.0; start.len()], vec![0.0; start.len()]);
+        let len = start.len();
         Self {
-            point: start,
-            companion,
-            gradient,
+            point: Buffer::new(start),
+            companion: Buffer::filled(len, 0.0, SHIFTS[0]),
+            gradient: Buffer::filled(len, 0.0, SHIFTS[1]),
             momentum: Momentum::default(),
             guard: Guard::default(),
             method: Method::default(),
@@ -107,7 +135,7 @@ impl State {
     pub fn near(other: &Self) -> Self {
         Self {
             dual: other.dual.clone(),
-            ..Self::new(other.point.clone())
+            ..Self::new(other.point.to_vec())
         }
     }
 
@@ -153,18 +181,16 @@ impl State {
 
     /// Frees a third of the memory. Going on later costs one more gradient, and makes the same iterates.
     pub fn forget_gradient(&mut self) {
-        self.gradient = Vec::new();
+        self.gradient = Buffer::default();
         self.workspace = Workspace::default();
-        if let Layout::Iterate { gradient_norm } | Layout::Extrapolated { gradient_norm } =
-            &mut self.layout
-        {
-            *gradient_norm = None;
-        }
+        self.layout = self.layout.with_gradient_norm(None);
     }
 
     /// Makes room for a gradient that was forgotten, and for Newton steps.
     pub(crate) fn make_room(&mut self, newton: Option<Newton>) {
-        self.gradient.resize(self.point.len(), f64::NAN);
+        if self.gradient.len() != self.point.len() {
+            self.gradient = Buffer::filled(self.point.len(), f64::NAN, SHIFTS[1]);
+        }
         if let Some(Newton { num_duals, .. }) = newton {
             self.dual.resize(num_duals, 0.0);
             self.workspace.dual_step.resize(num_duals, 0.0);
@@ -175,7 +201,7 @@ impl State {
     /// The answer, without the memory of the iteration.
     #[must_use]
     pub fn into_point(self) -> Vec<f64> {
-        self.point
+        self.point.into_vec()
     }
 
     /// Forgets the iteration but not the point.

@@ -84,6 +84,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
                 Layout::Start => false,
                 Layout::Iterate { .. } => whole,
                 Layout::Extrapolated { .. } => whole && method.extrapolates(),
+                Layout::Rolling { .. } => whole && method == Method::HeavyBall,
                 Layout::Projected => !whole,
             };
         if !goes_on {
@@ -120,12 +121,7 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
             set_gradient_norm: 0.0,
         };
         if whole {
-            walk.measured = match walk.state.layout {
-                Layout::Extrapolated { gradient_norm } | Layout::Iterate { gradient_norm } => {
-                    gradient_norm
-                }
-                Layout::Start | Layout::Projected => None,
-            };
+            walk.measured = walk.state.layout.gradient_norm();
             walk.confirm_gradient(owner.is_certain())?;
         }
         Ok(walk)
@@ -151,9 +147,8 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
                 self.state.guard = Guard::default();
                 self.state.layout = Layout::Iterate { gradient_norm };
             }
-            (None, Layout::Extrapolated { .. }) => {
-                let gradient_norm = Some(gradient_norm);
-                self.state.layout = Layout::Extrapolated { gradient_norm };
+            (None, layout @ (Layout::Extrapolated { .. } | Layout::Rolling { .. })) => {
+                self.state.layout = layout.with_gradient_norm(Some(gradient_norm));
             }
             (None, _) => {}
         }
@@ -349,24 +344,23 @@ impl<'a, O: StronglyConvex> Walk<'a, O> {
 
     fn roll(&mut self) -> Result<(), SolveError> {
         let state = &mut *self.state;
-        let Coefficients {
-            step,
-            momentum,
-            extrapolation,
-        } = state.guard.coefficients(self.curvature);
+        if !matches!(state.layout, Layout::Rolling { .. }) {
+            state.companion.fill(0.0);
+        }
+        let Coefficients { decay, ahead, back } = state.guard.coefficients(self.curvature);
         let squared = self.objective.advance(
             Update::HeavyBall {
-                step,
-                momentum,
-                extrapolation,
-                resting: &mut state.companion,
+                decay,
+                ahead,
+                back,
+                impulse: &mut state.companion,
             },
             &mut state.point,
             &mut state.gradient,
             self.scratch,
         );
         let gradient_norm = Some(self.measure(squared)?);
-        self.state.layout = Layout::Iterate { gradient_norm };
+        self.state.layout = Layout::Rolling { gradient_norm };
         Ok(())
     }
 

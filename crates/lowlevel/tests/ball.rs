@@ -42,14 +42,14 @@ fn circles() -> impl StronglyConvex<Scratch = ()> {
 fn where_the_ball_runs_in_circles_the_answer_is_found_all_the_same() {
     let objective = circles();
     // Polyak's ball alone, with its constants: tau = 1/9, beta = 4/9.
-    let (mut x, mut resting, mut g) = ([3.3], [3.3], [0.0]);
+    let (mut x, mut impulse, mut g) = ([3.3], [0.0], [0.0]);
     objective.gradient(&x, &mut g, &mut ());
     for _ in 0..10_000 {
         let update = Update::HeavyBall {
-            step: 1.0 / 9.0,
-            momentum: 4.0 / 9.0,
-            extrapolation: 0.0,
-            resting: &mut resting,
+            decay: 4.0 / 9.0,
+            ahead: 1.0 / 9.0,
+            back: 0.0,
+            impulse: &mut impulse,
         };
         objective.advance(update, &mut x, &mut g, &mut ());
     }

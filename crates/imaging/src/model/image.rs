@@ -3,10 +3,11 @@
 
 use std::mem::swap;
 
-use lowlevel::{Update, norm_squared};
-use pulp::{Simd, WithSimd};
+use lowlevel::Update;
+use pulp::{Scalar128b, Simd, WithSimd};
 
 use super::TvParameters;
+use super::image_row::{Next, Step};
 use super::motion::{Accelerated, Descent, HeavyBall, Motion, Points, Rest};
 use super::simd::Samples;
 
@@ -22,49 +23,50 @@ pub(super) struct ImageGradient<'a> {
     pub(super) fluxes: &'a mut RowFluxes,
 }
 
-/// Fluxes of three rows, which stay in the fastest cache.
+/// Fluxes of two rows, which stay in the fastest cache, and stand-ins for the rows beyond the edges.
 #[derive(Clone, Debug)]
 pub(super) struct RowFluxes {
-    here: Fluxes,
-    below: Fluxes,
-    ahead: Fluxes,
-}
-
-/// Fluxes of one row.
-#[derive(Clone, Debug)]
-struct Fluxes {
-    /// From each sample's left neighbour; zero into the first sample and behind the last.
+    /// Into each sample of the row above from its left neighbour; zero into the first sample and behind the last.
+    above: Vec<f64>,
+    /// The same for this row.
     across: Vec<f64>,
-    /// From the row above; zero into the first row and below the last.
+    /// Into each sample of the row above from the one above it; once the sweep has passed, the same for this row.
     down: Vec<f64>,
+    /// Moved instead of the row below the last: point, gradient, second number. All zero.
+    below_last: [Vec<f64>; 3],
+    /// Takes the gradient of the row above the first.
+    above_first: Vec<f64>,
 }
 
 impl RowFluxes {
     pub(super) fn new(cols: usize) -> Self {
-        let here = Fluxes {
-            across: vec![0.0; cols + 1],
-            down: vec![0.0; cols],
-        };
+        let row = vec![0.0; cols];
         Self {
-            below: here.clone(),
-            ahead: here.clone(),
-            here,
+            above: vec![0.0; cols + 1],
+            across: vec![0.0; cols + 1],
+            down: row.clone(),
+            below_last: [row.clone(), row.clone(), row.clone()],
+            above_first: row,
         }
-    }
-
-    /// One row down: what was here is free for the row ahead.
-    fn advance(&mut self) {
-        swap(&mut self.here, &mut self.below);
-        swap(&mut self.below, &mut self.ahead);
     }
 }
 
 impl WithSimd for ImageGradient<'_> {
     type Output = f64;
 
-    /// Plain loops: the compiler vectorises them for the dispatched machine.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> f64 {
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        if S::F64_LANES == 1 {
+            self.run(Scalar128b) // most machines have vectors of two, even if `pulp` does not look for them
+        } else {
+            self.run(simd)
+        }
+    }
+}
+
+impl ImageGradient<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> f64 {
         let Self {
             parameters,
             cols,
@@ -73,7 +75,7 @@ impl WithSimd for ImageGradient<'_> {
             gradient,
             fluxes,
         } = self;
-        let num_cols = fluxes.here.down.len();
+        let num_cols = fluxes.down.len();
         assert_eq!(num_cols, cols, "the scratch belongs to another grid");
         let sweep = Sweep {
             parameters,
@@ -83,10 +85,10 @@ impl WithSimd for ImageGradient<'_> {
             fluxes,
         };
         match x {
-            Samples::Still(x) => sweep.run(Rest, Points::Still(x), &mut []),
+            Samples::Still(x) => sweep.run(simd, Rest, Points::Still(x), &mut []),
             Samples::Moving { point, update } => match update {
                 Update::Descent { step } => {
-                    sweep.run(Descent { step }, Points::Moving(point), &mut [])
+                    sweep.run(simd, Descent { step }, Points::Moving(point), &mut [])
                 }
                 Update::Accelerated {
                     step,
@@ -97,24 +99,20 @@ impl WithSimd for ImageGradient<'_> {
                         step,
                         extrapolation,
                     };
-                    sweep.run(motion, Points::Moving(point), iterate)
+                    sweep.run(simd, motion, Points::Moving(point), iterate)
                 }
                 Update::HeavyBall {
-                    step,
-                    momentum,
-                    extrapolation,
-                    resting,
+                    decay,
+                    ahead,
+                    back,
+                    impulse,
                 } => {
-                    let motion = HeavyBall {
-                        step,
-                        momentum,
-                        extrapolation,
-                    };
-                    sweep.run(motion, Points::Moving(point), resting)
+                    let motion = HeavyBall { decay, ahead, back };
+                    sweep.run(simd, motion, Points::Moving(point), impulse)
                 }
                 mut other => {
                     other.apply(0..point.len(), point, sweep.gradient);
-                    sweep.run(Rest, Points::Still(point), &mut [])
+                    sweep.run(simd, Rest, Points::Still(point), &mut [])
                 }
             },
         }
@@ -130,10 +128,17 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// In each step one row is moved, the fluxes of the row above it are computed, and the gradient of the row two further up:
-    /// no entry waits for another of the same step, so that square roots, sums and memory overlap.
+    /// In each step one row is moved, the fluxes of the row above it are computed, and the gradient of the row above that.
+    /// Rows beyond the edges are stood in for: there are no fluxes between equal rows, and what is computed for rows that are
+    /// not there goes where nobody looks.
     #[inline(always)]
-    fn run<M: Motion>(self, motion: M, mut points: Points<'_>, old: &mut [f64]) -> f64 {
+    fn run<S: Simd, M: Motion>(
+        self,
+        simd: S,
+        motion: M,
+        mut points: Points<'_>,
+        old: &mut [f64],
+    ) -> f64 {
         let Self {
             parameters,
             cols,
@@ -142,173 +147,194 @@ impl Sweep<'_> {
             fluxes,
         } = self;
         let rows = data.len() / cols;
+        let RowFluxes {
+            above,
+            across,
+            down,
+            below_last: [still, no_gradient, no_old],
+            above_first,
+        } = fluxes;
         motion.settle(points.split(0).1, gradient, old, 0..cols);
         let mut sum = 0.0;
-        for row in 0..rows + 2 {
-            let (start, end) = (row * cols, (row + 1) * cols);
-            let RowFluxes { here, below, ahead } = &mut *fluxes;
-            if row >= 2 && (row + 1 < rows || (row < rows && !M::MOVES)) {
-                let (x, next) = points.split(end);
-                let (done, next_gradient) = gradient.split_at_mut(end);
-                let old = &mut old[if M::REMEMBERS { end } else { 0 }..];
-                let (from, above) = (start - 2 * cols, start - cols);
-                // The first column has no left neighbour.
-                for (first, last) in [(0, 1), (1, cols)] {
-                    step(
-                        parameters,
-                        motion,
-                        &x[start + first..start + last],
-                        &x[start + first.saturating_sub(1)..],
-                        &x[above + first..],
-                        &mut ahead.across[first..],
-                        &mut ahead.down[first..],
-                        &x[from + first..],
-                        &data[from + first..],
-                        &here.across[first..],
-                        &here.across[first + 1..],
-                        &here.down[first..],
-                        &below.down[first..],
-                        &mut done[from + first..],
-                        &mut next[if M::MOVES { first } else { 0 }..],
-                        &next_gradient[if M::MOVES { first } else { 0 }..],
-                        &mut old[if M::REMEMBERS { first } else { 0 }..],
-                    );
+        for row in 0..=rows {
+            let (this, up) = (row.min(rows - 1) * cols, row.saturating_sub(1) * cols);
+            let end = this + cols;
+            let (x, next) = points.split(end);
+            let (done, ahead) = gradient.split_at_mut(end);
+            let next = if M::MOVES && row + 1 < rows {
+                Next {
+                    point: next,
+                    gradient: ahead,
+                    old: &mut old[if M::REMEMBERS { end } else { 0 }..],
                 }
             } else {
-                if row + 1 < rows {
-                    motion.settle(points.split(0).1, gradient, old, end..end + cols);
+                Next {
+                    point: still,
+                    gradient: no_gradient,
+                    old: no_old,
                 }
-                let x = points.values();
-                if row < rows {
-                    let above = &x[start.saturating_sub(cols)..]; // none above the first row
-                    let row = &x[start..end];
-                    flux_row(parameters, &row[..1], row, above, ahead, 0);
-                    flux_row(parameters, &row[1..], row, &above[1..], ahead, 1);
+            };
+            let step = Step {
+                parameters,
+                motion,
+                x: &x[this..end],
+                above: &x[up..],
+                data: &data[up..],
+                flux_above: above,
+                gradient: if row == 0 {
+                    above_first
                 } else {
-                    ahead.down.fill(0.0);
-                }
-                if row >= 2 {
-                    let from = start - 2 * cols;
-                    entry_row(
-                        parameters,
-                        &x[from..from + cols],
-                        &data[from..],
-                        &here.across,
-                        &here.across[1..],
-                        &here.down,
-                        &below.down,
-                        &mut gradient[from..],
-                    );
-                }
+                    &mut done[up..]
+                },
+                across,
+                down,
+                next,
+            };
+            let squares = step.run(simd);
+            if row > 0 {
+                sum += squares;
             }
-            if row >= 2 {
-                sum += norm_squared(&gradient[start - 2 * cols..start - cols]);
-            }
-            fluxes.advance();
+            swap(above, across);
         }
         sum
     }
 }
 
-/// One step of the sweep, all slices as long as `x`: the fluxes into the samples `x`, the gradient at the samples `done`, and
-/// the samples `next` moved.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "slices that are arguments are known not to overlap, which lets the compiler vectorise"
-)]
-#[inline(always)]
-fn step<M: Motion>(
-    parameters: TvParameters,
-    motion: M,
-    x: &[f64],
-    left: &[f64],
-    above: &[f64],
-    across: &mut [f64],
-    down: &mut [f64],
-    done: &[f64],
-    data: &[f64],
-    done_left: &[f64],
-    done_right: &[f64],
-    done_above: &[f64],
-    done_below: &[f64],
-    gradient: &mut [f64],
-    next: &mut [f64],
-    next_gradient: &[f64],
-    next_old: &mut [f64],
-) {
-    let len = x.len();
-    let (left, above) = (&left[..len], &above[..len]);
-    let (across, down) = (&mut across[..len], &mut down[..len]);
-    let (done, data, gradient) = (&done[..len], &data[..len], &mut gradient[..len]);
-    let (done_left, done_right) = (&done_left[..len], &done_right[..len]);
-    let (done_above, done_below) = (&done_above[..len], &done_below[..len]);
-    let moving = if M::MOVES { len } else { 0 };
-    let (next, next_gradient) = (&mut next[..moving], &next_gradient[..moving]);
-    let next_old = &mut next_old[..if M::REMEMBERS { len } else { 0 }];
-    for j in 0..len {
-        // What is stored comes last: rows may lie a multiple of 4096 bytes apart, and a load waits for an earlier store whose
-        // address ends alike.
-        let flow = (done_left[j] - done_right[j]) + (done_above[j] - done_below[j]);
-        let entry = parameters.misfit(done[j], data[j]) + flow;
-        let flux = parameters.flux(x[j], left[j], above[j]);
-        if M::MOVES {
-            let old = if M::REMEMBERS { next_old[j] } else { 0.0 };
-            let (moved, old) = motion.moved(next[j], next_gradient[j], old);
-            next[j] = moved;
-            if M::REMEMBERS {
-                next_old[j] = old;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::simd::dispatch;
+    use lowlevel::norm_squared;
+    use proptest::prelude::*;
+    use pulp::Scalar;
+
+    /// What a step reads and writes, and the motion: 0 for none.
+    #[derive(Clone, Debug)]
+    struct Case {
+        parameters: TvParameters,
+        cols: usize,
+        motion: u8,
+        data: Vec<f64>,
+        point: Vec<f64>,
+        gradient: Vec<f64>,
+        old: Vec<f64>,
+    }
+
+    fn cases() -> impl Strategy<Value = Case> {
+        let vector = |len| proptest::collection::vec(-1.0..1.0_f64, len);
+        let sizes = (1_usize..7, prop_oneof![4 => 1_usize..30, 1 => 60_usize..70]);
+        (sizes, 0_u8..4, 0.0..2.0_f64, -8.0..0.0_f64).prop_flat_map(
+            move |((rows, cols), motion, alpha, digits)| {
+                let parameters = TvParameters {
+                    alpha,
+                    nu: 10_f64.powf(digits),
+                    xi: 0.01,
+                };
+                let len = rows * cols;
+                (vector(len), vector(len), vector(len), vector(len)).prop_map(
+                    move |(data, point, gradient, old)| Case {
+                        parameters,
+                        cols,
+                        motion,
+                        data,
+                        point,
+                        gradient,
+                        old,
+                    },
+                )
+            },
+        )
+    }
+
+    impl Case {
+        fn update(motion: u8, old: &mut [f64]) -> Update<'_> {
+            match motion {
+                1 => Update::Descent { step: 0.3 },
+                2 => Update::Accelerated {
+                    step: 0.3,
+                    extrapolation: 0.6,
+                    iterate: old,
+                },
+                _ => Update::HeavyBall {
+                    decay: 0.6,
+                    ahead: 0.3,
+                    back: 0.1,
+                    impulse: old,
+                },
             }
         }
-        gradient[j] = entry;
-        [across[j], down[j]] = flux;
-    }
-}
 
-/// The fluxes into the samples `x`, the first of which is in column `first`; `row` begins at their left neighbours.
-#[inline(always)]
-fn flux_row(
-    parameters: TvParameters,
-    x: &[f64],
-    row: &[f64],
-    above: &[f64],
-    fluxes: &mut Fluxes,
-    first: usize,
-) {
-    let across = fluxes.across[first..].iter_mut();
-    let fluxes = across.zip(&mut fluxes.down[first..]);
-    for (((across, down), x), (left, above)) in fluxes.zip(x).zip(row.iter().zip(above)) {
-        [*across, *down] = parameters.flux(*x, *left, *above);
-    }
-}
+        /// The bits of everything that is written, and of the squared norm.
+        fn bits(mut self, run: impl FnOnce(ImageGradient<'_>) -> f64) -> Vec<u64> {
+            let mut fluxes = RowFluxes::new(self.cols);
+            let x = match self.motion {
+                0 => Samples::Still(&self.point),
+                motion => Samples::Moving {
+                    point: &mut self.point,
+                    update: Self::update(motion, &mut self.old),
+                },
+            };
+            let square = run(ImageGradient {
+                parameters: self.parameters,
+                cols: self.cols,
+                data: &self.data,
+                x,
+                gradient: &mut self.gradient,
+                fluxes: &mut fluxes,
+            });
+            self.written(square)
+        }
 
-/// The gradient at the samples `x`, from the fluxes on their four sides.
-#[expect(clippy::too_many_arguments, reason = "as for a step")]
-#[inline(always)]
-fn entry_row(
-    parameters: TvParameters,
-    x: &[f64],
-    data: &[f64],
-    left: &[f64],
-    right: &[f64],
-    above: &[f64],
-    below: &[f64],
-    gradient: &mut [f64],
-) {
-    let flows = left.iter().zip(right).zip(above.iter().zip(below));
-    for (((gradient, x), data), ((left, right), (above, below))) in
-        gradient.iter_mut().zip(x).zip(data).zip(flows)
-    {
-        let flow = (left - right) + (above - below);
-        *gradient = parameters.misfit(*x, *data) + flow;
-    }
-}
+        /// The same by a loop over samples.
+        fn twin_bits(mut self) -> Vec<u64> {
+            let len = self.data.len();
+            if self.motion > 0 {
+                let mut update = Self::update(self.motion, &mut self.old);
+                update.apply(0..len, &mut self.point, &self.gradient);
+            }
+            let (x, cols) = (&self.point, self.cols);
+            let TvParameters { alpha, nu, xi } = self.parameters;
+            let flux = |j: usize| {
+                let dx = if j.is_multiple_of(cols) {
+                    0.0
+                } else {
+                    x[j] - x[j - 1]
+                };
+                let dy = if j < cols { 0.0 } else { x[j] - x[j - cols] };
+                let scale = alpha / (dx * dx + dy * dy + nu * nu).sqrt();
+                [dx * scale, dy * scale]
+            };
+            for (j, gradient) in self.gradient.iter_mut().enumerate() {
+                let last = (j + 1).is_multiple_of(cols);
+                let right = if last { 0.0 } else { flux(j + 1)[0] };
+                let below = if j + cols < len {
+                    flux(j + cols)[1]
+                } else {
+                    0.0
+                };
+                let [left, above] = flux(j);
+                let misfit = (1.0 + xi) * x[j] - self.data[j];
+                *gradient = misfit + ((left - right) + (above - below));
+            }
+            let square = self.gradient.chunks(cols).map(norm_squared).sum();
+            self.written(square)
+        }
 
-impl TvParameters {
-    /// `$\alpha\widehat\nabla x/\sqrt{\|\widehat\nabla x\|^2 + \nu^2}$`, across and down.
-    #[inline(always)]
-    fn flux(self, x: f64, left: f64, above: f64) -> [f64; 2] {
-        let (dx, dy) = (x - left, x - above);
-        let scale = self.alpha / (dx * dx + dy * dy + self.nu * self.nu).sqrt();
-        [dx * scale, dy * scale]
+        fn written(&self, square: f64) -> Vec<u64> {
+            let vectors = self.point.iter().chain(&self.gradient).chain(&self.old);
+            vectors.chain([&square]).map(|x| x.to_bits()).collect()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn every_width_computes_what_a_loop_over_samples_does(case in cases()) {
+            let expected = case.clone().twin_bits();
+            prop_assert_eq!(&case.clone().bits(|kernel| dispatch(kernel)), &expected);
+            prop_assert_eq!(&case.clone().bits(|kernel| kernel.run(Scalar128b)), &expected);
+            prop_assert_eq!(&case.bits(|kernel| kernel.run(Scalar::new())), &expected);
+        }
     }
 }

@@ -1,17 +1,25 @@
-//! How a kernel moves the point at which it takes the gradient, sample by sample: [`lowlevel::Update`] as functions of numbers,
-//! which the compiler can put into one loop with the rest of the kernel.
+//! How a kernel moves the point at which it takes the gradient: [`lowlevel::Update`] as functions of vectors, which go into one
+//! loop with the rest of the kernel.
 
 use std::ops::Range;
 
-/// How one sample moves.
+use pulp::{Scalar, Simd};
+
+/// How samples move.
 pub(super) trait Motion: Copy {
-    /// Whether it does.
+    /// Whether they do.
     const MOVES: bool;
     /// Whether that depends on a second number per sample, which changes too.
     const REMEMBERS: bool;
 
-    /// Where the sample goes, and the second number.
-    fn moved(self, point: f64, gradient: f64, old: f64) -> (f64, f64);
+    /// Where the samples go, and the second numbers.
+    fn moved<S: Simd>(
+        self,
+        simd: S,
+        point: S::f64s,
+        gradient: S::f64s,
+        old: S::f64s,
+    ) -> (S::f64s, S::f64s);
 
     /// Moves the samples `at`; `points` and `old` are empty where they are not needed.
     #[inline(always)]
@@ -23,11 +31,11 @@ pub(super) trait Motion: Copy {
         if Self::REMEMBERS {
             let moving = points.iter_mut().zip(gradient).zip(&mut old[at]);
             for ((point, gradient), old) in moving {
-                (*point, *old) = self.moved(*point, *gradient, *old);
+                (*point, *old) = self.moved(Scalar::new(), *point, *gradient, *old);
             }
         } else {
             for (point, gradient) in points.iter_mut().zip(gradient) {
-                *point = self.moved(*point, *gradient, 0.0).0;
+                *point = self.moved(Scalar::new(), *point, *gradient, 0.0).0;
             }
         }
     }
@@ -42,7 +50,13 @@ impl Motion for Rest {
     const REMEMBERS: bool = false;
 
     #[inline(always)]
-    fn moved(self, point: f64, _gradient: f64, old: f64) -> (f64, f64) {
+    fn moved<S: Simd>(
+        self,
+        _simd: S,
+        point: S::f64s,
+        _gradient: S::f64s,
+        old: S::f64s,
+    ) -> (S::f64s, S::f64s) {
         (point, old)
     }
 }
@@ -58,8 +72,14 @@ impl Motion for Descent {
     const REMEMBERS: bool = false;
 
     #[inline(always)]
-    fn moved(self, point: f64, gradient: f64, old: f64) -> (f64, f64) {
-        (point - self.step * gradient, old)
+    fn moved<S: Simd>(
+        self,
+        simd: S,
+        point: S::f64s,
+        gradient: S::f64s,
+        old: S::f64s,
+    ) -> (S::f64s, S::f64s) {
+        (descended(simd, self.step, point, gradient), old)
     }
 }
 
@@ -75,18 +95,27 @@ impl Motion for Accelerated {
     const REMEMBERS: bool = true;
 
     #[inline(always)]
-    fn moved(self, point: f64, gradient: f64, old: f64) -> (f64, f64) {
-        let next = point - self.step * gradient;
-        (next + self.extrapolation * (next - old), next)
+    fn moved<S: Simd>(
+        self,
+        simd: S,
+        point: S::f64s,
+        gradient: S::f64s,
+        old: S::f64s,
+    ) -> (S::f64s, S::f64s) {
+        let next = descended(simd, self.step, point, gradient);
+        (
+            extrapolated(simd, next, self.extrapolation, simd.sub_f64s(next, old)),
+            next,
+        )
     }
 }
 
-/// [`Update::HeavyBall`](lowlevel::Update::HeavyBall); the second number is the point less its velocity.
+/// [`Update::HeavyBall`](lowlevel::Update::HeavyBall); the second number is the impulse.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeavyBall {
-    pub(super) step: f64,
-    pub(super) momentum: f64,
-    pub(super) extrapolation: f64,
+    pub(super) decay: f64,
+    pub(super) ahead: f64,
+    pub(super) back: f64,
 }
 
 impl Motion for HeavyBall {
@@ -94,12 +123,30 @@ impl Motion for HeavyBall {
     const REMEMBERS: bool = true;
 
     #[inline(always)]
-    fn moved(self, point: f64, gradient: f64, old: f64) -> (f64, f64) {
-        let before = point - old;
-        let velocity = self.momentum * before - self.step * gradient;
-        let resting = point + self.extrapolation * (velocity - before);
-        (resting + velocity, resting)
+    fn moved<S: Simd>(
+        self,
+        simd: S,
+        point: S::f64s,
+        gradient: S::f64s,
+        old: S::f64s,
+    ) -> (S::f64s, S::f64s) {
+        let kept = simd.mul_f64s(simd.splat_f64s(self.decay), old);
+        let next = simd.sub_f64s(kept, gradient);
+        let rested = descended(simd, self.back, point, old);
+        (extrapolated(simd, rested, self.ahead, next), next)
     }
+}
+
+/// `$x - \tau g$`.
+#[inline(always)]
+fn descended<S: Simd>(simd: S, step: f64, point: S::f64s, gradient: S::f64s) -> S::f64s {
+    simd.sub_f64s(point, simd.mul_f64s(simd.splat_f64s(step), gradient))
+}
+
+/// `$x + \beta v$`.
+#[inline(always)]
+fn extrapolated<S: Simd>(simd: S, point: S::f64s, by: f64, velocity: S::f64s) -> S::f64s {
+    simd.add_f64s(point, simd.mul_f64s(simd.splat_f64s(by), velocity))
 }
 
 /// The samples of a kernel that may move them.
@@ -110,14 +157,6 @@ pub(super) enum Points<'a> {
 }
 
 impl Points<'_> {
-    #[inline(always)]
-    pub(super) const fn values(&self) -> &[f64] {
-        match self {
-            Self::Still(x) => x,
-            Self::Moving(x) => x,
-        }
-    }
-
     /// The samples before `at`, and those from there on if they may be moved.
     #[inline(always)]
     pub(super) fn split(&mut self, at: usize) -> (&[f64], &mut [f64]) {

@@ -1,8 +1,9 @@
 //! What the kernels share: run-time dispatch, the point they work on, and sums in a fixed order.
 //!
-//! Gradients are plain loops over numbers: [`pulp`] compiles them for the instructions a machine may have and picks at run time,
-//! and the compiler vectorises them. Newton steps are written with vectors. Every entry is computed by the same operations whatever the width of a vector, and sums
-//! are added in lanes of a fixed number, so results do not depend on the machine.
+//! [`pulp`] compiles a kernel for the instructions a machine may have and picks at run time. Gradients of images and Newton steps
+//! are written with vectors, gradients of lines as plain loops, which the compiler vectorises. Every entry is computed by the
+//! same operations whatever the width of a vector, and sums are added in lanes of a fixed number, so results do not depend on the
+//! machine.
 
 use std::ops::Range;
 

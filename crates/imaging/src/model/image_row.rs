@@ -1,0 +1,151 @@
+//! One step of the sweep of [`image`](super::image) down the rows: fluxes of one, gradient of the one above, motion of the one below.
+
+use pulp::{Scalar, Simd, bytemuck};
+
+use super::TvParameters;
+use super::motion::Motion;
+use super::simd::{load, store};
+
+/// One step of the sweep; slices are at least as long as `x`.
+#[derive(Debug)]
+pub(super) struct Step<'a, M> {
+    pub(super) parameters: TvParameters,
+    pub(super) motion: M,
+    /// The row whose fluxes are computed.
+    pub(super) x: &'a [f64],
+    /// The row above it, whose gradient is computed.
+    pub(super) above: &'a [f64],
+    pub(super) data: &'a [f64],
+    /// Fluxes across the row above, one more than samples.
+    pub(super) flux_above: &'a [f64],
+    pub(super) gradient: &'a mut [f64],
+    /// Fluxes of the row `x`; `down` begins as that of the row above.
+    pub(super) across: &'a mut [f64],
+    pub(super) down: &'a mut [f64],
+    pub(super) next: Next<'a>,
+}
+
+/// The row that is moved.
+#[derive(Debug)]
+pub(super) struct Next<'a> {
+    pub(super) point: &'a mut [f64],
+    pub(super) gradient: &'a [f64],
+    pub(super) old: &'a mut [f64],
+}
+
+/// Samples that are worked on at a time, and partial sums of squares.
+const BLOCK: usize = 8;
+
+impl<M: Motion> Step<'_, M> {
+    /// Returns the squared norm of the gradient of the row above, added in the order of [`lowlevel::norm_squared`].
+    #[inline(always)]
+    pub(super) fn run<S: Simd>(mut self, simd: S) -> f64 {
+        let num_blocks = self.x.len() / BLOCK;
+        let zeros = [simd.splat_f64s(0.0); BLOCK];
+        let lanes = self.columns::<S, BLOCK>(simd, 0, num_blocks, zeros);
+        let lanes: &[f64] = bytemuck::cast_slice(&lanes[..BLOCK / S::F64_LANES]);
+        let sum = lanes.iter().sum();
+        let (done, rest) = (num_blocks * BLOCK, self.x.len() % BLOCK);
+        let [sum, ..] = self.columns::<Scalar, 1>(Scalar::new(), done, rest, [sum; BLOCK]);
+        sum
+    }
+
+    /// The step in `count` blocks of `N` columns from `first` on, each a few vectors. Adds the squares of the gradient in the
+    /// first vector of a block to the first of `sums`, and so on.
+    #[inline(always)]
+    fn columns<S: Simd, const N: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+        count: usize,
+        mut sums: [S::f64s; BLOCK],
+    ) -> [S::f64s; BLOCK] {
+        if count == 0 {
+            return sums;
+        }
+        let TvParameters { alpha, nu, xi } = self.parameters;
+        let (alpha, nu_squared) = (simd.splat_f64s(alpha), simd.splat_f64s(nu * nu));
+        let weight = simd.splat_f64s(1.0 + xi);
+        let x = blocks::<N>(&self.x[first..], count);
+        let above = blocks::<N>(&self.above[first..], count);
+        // The first column has no left neighbour.
+        let mut first_left = [self.x[first.saturating_sub(1)]; N];
+        first_left[1..].copy_from_slice(&self.x[first..first + N - 1]);
+        let left = blocks::<N>(&self.x[first + N - 1..], count - 1);
+        let data = blocks::<N>(&self.data[first..], count);
+        let gradient = blocks_mut::<N>(&mut self.gradient[first..], count);
+        let from_left = blocks::<N>(&self.flux_above[first..], count);
+        let to_right = blocks::<N>(&self.flux_above[first + 1..], count);
+        let across = blocks_mut::<N>(&mut self.across[first..], count);
+        let down = blocks_mut::<N>(&mut self.down[first..], count);
+        let moving = if M::MOVES { count } else { 0 };
+        let next = blocks_mut::<N>(&mut self.next.point[first..], moving);
+        let next_gradient = blocks::<N>(&self.next.gradient[first..], moving);
+        let remembering = if M::REMEMBERS { count } else { 0 };
+        let from = if M::REMEMBERS { first } else { 0 };
+        let next_old = blocks_mut::<N>(&mut self.next.old[from..], remembering);
+        for block in 0..count {
+            let left: &[f64; N] = if block == 0 {
+                &first_left
+            } else {
+                &left[block - 1]
+            };
+            for (lane, sum) in sums.iter_mut().take(N / S::F64_LANES).enumerate() {
+                let at = lane * S::F64_LANES;
+                // What is stored comes last: rows may lie a multiple of 4096 bytes apart, and a load waits for an earlier
+                // store whose address ends alike.
+                let here = load::<S>(&x[block], at);
+                let upper = load::<S>(&above[block], at);
+                let dx = simd.sub_f64s(here, load::<S>(left, at));
+                let dy = simd.sub_f64s(here, upper);
+                let squares = simd.add_f64s(simd.mul_f64s(dx, dx), simd.mul_f64s(dy, dy));
+                let modulus = simd.sqrt_f64s(simd.add_f64s(squares, nu_squared));
+                let scale = simd.div_f64s(alpha, modulus);
+                let misfit =
+                    simd.sub_f64s(simd.mul_f64s(weight, upper), load::<S>(&data[block], at));
+                let flow = simd.sub_f64s(
+                    load::<S>(&from_left[block], at),
+                    load::<S>(&to_right[block], at),
+                );
+                let from_above = load::<S>(&down[block], at);
+                let moved = if M::MOVES {
+                    let point = load::<S>(&next[block], at);
+                    let old = if M::REMEMBERS {
+                        load::<S>(&next_old[block], at)
+                    } else {
+                        point
+                    };
+                    let gradient = load::<S>(&next_gradient[block], at);
+                    Some(self.motion.moved(simd, point, gradient, old))
+                } else {
+                    None
+                };
+                let to_below = simd.mul_f64s(dy, scale);
+                let flow = simd.add_f64s(flow, simd.sub_f64s(from_above, to_below));
+                let entry = simd.add_f64s(misfit, flow);
+                *sum = simd.add_f64s(*sum, simd.mul_f64s(entry, entry));
+                if let Some((point, old)) = moved {
+                    store::<S>(&mut next[block], at, point);
+                    if M::REMEMBERS {
+                        store::<S>(&mut next_old[block], at, old);
+                    }
+                }
+                store::<S>(&mut gradient[block], at, entry);
+                store::<S>(&mut across[block], at, simd.mul_f64s(dx, scale));
+                store::<S>(&mut down[block], at, to_below);
+            }
+        }
+        sums
+    }
+}
+
+/// The first `count` blocks of a row; the loop that uses them then needs no check.
+#[inline(always)]
+fn blocks<const N: usize>(row: &[f64], count: usize) -> &[[f64; N]] {
+    &row.as_chunks().0[..count]
+}
+
+#[inline(always)]
+fn blocks_mut<const N: usize>(row: &mut [f64], count: usize) -> &mut [[f64; N]] {
+    &mut row.as_chunks_mut().0[..count]
+}

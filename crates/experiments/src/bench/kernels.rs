@@ -5,10 +5,10 @@ use std::io::Write;
 
 use anyhow::{Result, ensure};
 use imaging::{Denoising, FourierSampling, Grid, TvParameters};
-use lowlevel::{StronglyConvex, Update};
+use lowlevel::{ErrorBound, Method, SolveError, Solver, State, Stop, StronglyConvex, Update};
 use serde_json::{Value, json};
 
-use super::clock::fastest;
+use super::clock::{fastest, try_fastest};
 use super::data::{self, IMAGE, LENGTH, NUM_FREQUENCIES, SAMPLING, SIDE};
 use super::row::Row;
 use super::{Context, count};
@@ -16,6 +16,8 @@ use super::{Context, count};
 const NUMPY: &str = "NumPy";
 /// Batches are short, and some must meet a quiet moment.
 const BUDGETS: f64 = 4.0;
+/// No solve of a few iterations certifies this.
+const UNREACHED: f64 = 1e-12;
 /// A long way, for a share of the squared norm of a gradient.
 const AGREEMENT: f64 = 1e-8;
 
@@ -47,11 +49,12 @@ fn denoising(context: &Context, numpy: &Value) -> Result<Vec<Row>> {
     agree(accelerate(&objective, &image, 10), numpy_image)?;
     let mut rows = Vec::new();
     let per_pixel = 1e9 / count(image.len());
-    for (name, kind, key) in [
-        ("FISTA", Kind::Accelerated, "fista"),
-        ("gradient descent", Kind::Descent, "descent"),
+    for (name, method, key) in [
+        ("FISTA", Method::FISTA, "fista"),
+        ("gradient descent", Method::GRADIENT_DESCENT, "descent"),
+        ("the heavy ball", Method::HeavyBall, "ball"),
     ] {
-        let seconds = per_iteration(context, &objective, &image, kind, 8);
+        let seconds = per_iteration(context, &objective, &image, method, 50)?;
         let peer = numpy_image[key].as_f64().map(|peer| per_pixel * peer);
         rows.extend(Row::against(
             &format!("iteration of {name}, image {SIDE}x{SIDE}, per pixel"),
@@ -64,7 +67,7 @@ fn denoising(context: &Context, numpy: &Value) -> Result<Vec<Row>> {
     let objective = Denoising::new(Grid::line(LENGTH), &line, data::line(0.1))?;
     agree(accelerate(&objective, &line, 10), &numpy["line"])?;
     let per_pixel = 1e9 / count(LENGTH);
-    let seconds = per_iteration(context, &objective, &line, Kind::Accelerated, 1000);
+    let seconds = per_iteration(context, &objective, &line, Method::FISTA, 100)?;
     let peer = numpy["line"]["fista"].as_f64().map(|peer| per_pixel * peer);
     rows.extend(Row::against(
         &format!("iteration of FISTA, line {LENGTH}, per pixel"),
@@ -109,45 +112,32 @@ fn agree(norm: f64, peer: &Value) -> Result<()> {
     Ok(())
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Accelerated,
-    Descent,
-}
-
-impl Kind {
-    fn update(self, step: f64, iterate: &mut [f64]) -> Update<'_> {
-        match self {
-            Self::Accelerated => Update::Accelerated {
-                step,
-                extrapolation: 0.8,
-                iterate,
-            },
-            Self::Descent => Update::Descent { step },
-        }
-    }
-}
-
-/// Seconds of one iteration, the fastest of batches.
+/// Seconds of one iteration in a solve of `batch` of them, from the fastest of several. What a solve does before its first
+/// iteration is part of it.
 fn per_iteration<O: StronglyConvex>(
     context: &Context,
     objective: &O,
     start: &[f64],
-    kind: Kind,
-    batch: u32,
-) -> f64 {
-    let mut scratch = objective.scratch();
-    let (mut iterate, mut point) = (start.to_vec(), start.to_vec());
-    let mut gradient = vec![0.0; start.len()];
-    let step = 1.0 / objective.curvature().lipschitz();
-    objective.gradient(&point, &mut gradient, &mut scratch);
-    let seconds = fastest(context.budget().mul_f64(BUDGETS), || {
-        for _ in 0..batch {
-            let update = kind.update(step, &mut iterate);
-            black_box(objective.advance(update, &mut point, &mut gradient, &mut scratch));
-        }
-    });
-    seconds / f64::from(batch)
+    method: Method,
+    batch: u64,
+) -> Result<f64> {
+    let solver = Solver {
+        method,
+        ..Solver::default()
+    };
+    let stop = Stop::accuracy(ErrorBound::new(UNREACHED)?).with_max_iterations(batch);
+    let (mut scratch, mut state) = (objective.scratch(), State::new(start.to_vec()));
+    let mut gradients = 0;
+    let seconds = try_fastest(context.budget().mul_f64(BUDGETS), || {
+        state.restart(|x| x.copy_from_slice(start));
+        gradients = (solver.minimize(objective, stop, &mut state, &mut scratch)?).gradients;
+        Ok::<(), SolveError>(())
+    })?;
+    ensure!(
+        gradients >= batch,
+        "{method:?} ended after {gradients} gradients"
+    );
+    Ok(seconds / count(usize::try_from(gradients)?))
 }
 
 /// The squared norm of the gradient after so many iterations.
@@ -158,7 +148,11 @@ fn accelerate<O: StronglyConvex>(objective: &O, start: &[f64], iterations: u32) 
     let step = 1.0 / objective.curvature().lipschitz();
     let mut norm = objective.gradient_with_norm(&point, &mut gradient, &mut scratch);
     for _ in 0..iterations {
-        let update = Kind::Accelerated.update(step, &mut iterate);
+        let update = Update::Accelerated {
+            step,
+            extrapolation: 0.8,
+            iterate: &mut iterate,
+        };
         norm = objective.advance(update, &mut point, &mut gradient, &mut scratch);
     }
     norm

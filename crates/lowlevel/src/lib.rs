@@ -75,6 +75,7 @@ mod solve;
 mod state;
 mod stop;
 pub mod testing;
+mod update;
 mod walk;
 
 pub use certificate::{Certificate, ErrorBound, rate_bound};
@@ -84,7 +85,8 @@ pub use kept::{Kept, Rounded};
 pub use method::{Certify, Method, Step};
 pub use newton::NewtonRun;
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
-pub use objective::{Curvature, FnObjective, Newton, NewtonPoint, StronglyConvex, Update};
+pub use objective::{Curvature, FnObjective, Newton, NewtonPoint, StronglyConvex};
 pub use solve::Solver;
 pub use state::State;
 pub use stop::{Observer, Outcome, Progress, Solved, Stop};
+pub use update::Update;

@@ -9,9 +9,10 @@ use crate::error::SolveError;
 use crate::method::{Certify, Method, Momentum};
 use crate::newton::{Search, smaller};
 use crate::norm::{UNIT_ROUNDOFF, norm, norm_from_squared};
-use crate::objective::{Curvature, Newton, StronglyConvex, Update};
+use crate::objective::{Curvature, Newton, StronglyConvex};
 use crate::solve::Solver;
 use crate::state::{Layout, Owner, State};
+use crate::update::Update;
 
 /// A solve under way.
 pub(crate) struct Walk<'a, O: StronglyConvex> {

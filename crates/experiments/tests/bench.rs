@@ -82,6 +82,7 @@ fn the_list_names_every_part_and_runs_nothing() {
         "solve",
         "learn",
         "least-squares",
+        "python",
         "threads",
         "scaling",
         "memory",

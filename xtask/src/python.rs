@@ -8,8 +8,9 @@ use std::process::Command;
 
 use crate::{cargo, step};
 
-/// Features and packages as in the other steps, so that next to nothing is compiled again.
-const BUILD: &str = "build --workspace --all-features";
+/// Features, packages and tests as in the other steps: without the tests their dependencies would lack features, and half of the
+/// workspace would be compiled again.
+const BUILD: &str = "build --workspace --all-features --lib --bins --tests";
 const REQUIREMENTS: &str = include_str!("../python-requirements.txt");
 const NOTEBOOKS: &str = "docs/notebooks";
 const REPEAT: &str = "cargo xtask python";

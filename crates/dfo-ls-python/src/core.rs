@@ -169,6 +169,30 @@ impl Core {
         Ok(self.engine.state().iterations().len())
     }
 
+    /// Takes the answers there are, where a run may end in the middle of a batch: they count for the best point too. An exception of
+    /// a projection or a regulariser leaves the engine as it was.
+    fn settle(&mut self, py: Python<'_>) -> PyResult<()> {
+        if self.engine.termination().is_some() {
+            return Ok(());
+        }
+        let before = self.engine.state().clone();
+        let budget = self.engine.options().budget.clone();
+        let engine = &mut self.engine;
+        py.detach(|| {
+            // a stop lets answers count for the best point, and what is taken after it is evaluated no more
+            engine.stop(Termination::Stopped);
+            engine.extend(budget);
+            engine.tell();
+        });
+        if let Err(error) = self.code.check() {
+            self.engine = py
+                .detach(|| restore(&self.code, self.num_params, before))
+                .map_err(refused)?;
+            return Err(error);
+        }
+        Ok(())
+    }
+
     /// Ends the run.
     fn stop(&mut self, why: &str) {
         self.engine.stop(match why {

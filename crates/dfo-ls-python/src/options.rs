@@ -27,7 +27,10 @@ pub(crate) fn preset(name: &str) -> PyResult<String> {
 pub(crate) fn parse(json: &str) -> PyResult<Options> {
     let fail = |error: serde_json::Error| PyValueError::new_err(format!("options: {error}"));
     let given: Value = serde_json::from_str(json).map_err(fail)?;
-    let options = Options::deserialize(&given).map_err(fail)?;
+    let options = Options::deserialize(&given).map_err(|error| match culprit(&given) {
+        Some((path, error)) => PyValueError::new_err(format!("options: '{path}': {error}")),
+        None => fail(error),
+    })?;
     let taken = serde_json::to_value(&options).map_err(fail)?;
     match unknown(&given, &taken) {
         Some(path) => Err(PyValueError::new_err(format!(
@@ -39,6 +42,34 @@ pub(crate) fn parse(json: &str) -> PyResult<Options> {
 
 pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The path of a value that is no option, and why: tried one by one among options that are.
+fn culprit(given: &Value) -> Option<(String, serde_json::Error)> {
+    let good = serde_json::to_value(Options::default()).ok()?;
+    let Value::Object(given) = given else {
+        return None;
+    };
+    given.iter().find_map(|(key, value)| {
+        let why = refusal(&good, |options| options[key] = value.clone())?;
+        if let (Value::Object(group), true) = (value, good[key].is_object()) {
+            let inner = group.iter().find_map(|(name, entry)| {
+                let why = refusal(&good, |options| options[key][name] = entry.clone())?;
+                Some((format!("{key}.{name}"), why))
+            });
+            if inner.is_some() {
+                return inner;
+            }
+        }
+        Some((key.clone(), why))
+    })
+}
+
+/// Why options with this change are none.
+fn refusal(good: &Value, change: impl FnOnce(&mut Value)) -> Option<serde_json::Error> {
+    let mut options = good.clone();
+    change(&mut options);
+    Options::deserialize(&options).err()
 }
 
 /// The path of a key that was given and is in nothing that was understood.

@@ -318,6 +318,7 @@ class Engine:
             **self._core.report(),
             iterations=[Iteration(**row) for row in self._core.iterations(0)],
             evaluations=[Evaluated(**row) for row in self._core.evaluations(0)],
+            engine=self,
         )
 
     # save and resume

@@ -85,7 +85,8 @@ def minimize(
     options
         Everything else: parts of what :func:`default_options` shows.
 
-    Ctrl-C ends the run, and returns the best point: ``result.termination`` is ``"stopped"``.
+    Ctrl-C ends the run, and returns the best point: ``result.termination`` is ``"stopped"``, and
+    ``result.engine.run(fun)`` goes on. No evaluation is repeated.
     """
     keywords = {
         "batch": batch,

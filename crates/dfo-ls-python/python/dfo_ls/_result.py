@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._arrays import FloatArray
 
+if TYPE_CHECKING:
+    from ._engine import Engine
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Iteration:
     """One iteration. Radii and lengths of steps are in scaled parameters."""
 
@@ -35,7 +39,7 @@ class Iteration:
     work: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evaluated:
     """One evaluation, as it was asked for and answered."""
 
@@ -52,7 +56,7 @@ class Evaluated:
     work: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """The outcome of a run. Every run that began has one, however it ended.
 
@@ -89,6 +93,11 @@ class Result:
     work: int
     iterations: list[Iteration] = field(repr=False)
     evaluations: list[Evaluated] = field(repr=False)
+    #: the run: ``engine.run(fun)`` goes on after Ctrl-C, or after ``engine.extend(...)``; not pickled with the result
+    engine: Engine | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"engine": None}
 
     @property
     def standard_errors(self) -> FloatArray | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -34,7 +35,17 @@ class Reject(Exception):
         self.work = operator.index(work)
 
 
-Answers = Callable[["Engine", Sequence[FloatArray]], None]
+class _Clock:
+    """Says when the time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._end
+
+
+Answers = Callable[["Engine", Sequence[FloatArray], _Clock], None]
 
 
 def run(
@@ -53,36 +64,47 @@ def run(
         engine.extend()
     try:
         _loop(engine, answers, callback)
-    except KeyboardInterrupt:
-        if engine.best_objective is None:
-            raise
-        engine.stop()
     except BaseException as error:
-        attach(error, engine)
-        raise
+        if not is_kept(error, engine):
+            raise
     return engine.result()
 
 
-def attach(error: BaseException, engine: Engine) -> None:
-    """Lets an exception carry the run it comes from."""
+def is_kept(error: BaseException, engine: Engine) -> bool:
+    """Takes what was answered. Whether the run just stops: it does for Ctrl-C, if there is a best point. Other exceptions carry the run."""
+    try:
+        engine._core.settle()
+    except Exception:
+        # a projection or a regulariser that raises: the answers stay where they are, and the first exception is the one to see
+        pass
+    engine._round += 1
+    if isinstance(error, KeyboardInterrupt) and engine.best_objective is not None:
+        engine.stop()
+        return True
     try:
         error.engine = engine  # type: ignore[attr-defined]
     except AttributeError:
-        pass
+        return False
+    if hasattr(error, "add_note"):
+        error.add_note("Nothing is lost: error.engine holds all that was evaluated, and error.engine.run(fun) goes on.")
+    return False
 
 
 def _loop(engine: Engine, answers: Answers, callback: Callable[[Iteration], Any] | None) -> None:
     limit = engine.options["budget"]["max_time"]
-    end = None if limit is None else time.monotonic() + limit["secs"] + limit["nanos"] * 1e-9
+    clock = _Clock(math.inf if limit is None else limit["secs"] + limit["nanos"] * 1e-9)
     while points := engine._core.ask():
-        answers(engine, points)
+        answers(engine, points, clock)
+        is_over = clock.is_over()
+        if is_over:
+            engine._core.settle()
         if callback is None:
             engine._tell()
         else:
             for iteration in engine.tell():
                 if _wants_to_stop(callback, iteration):
                     engine.stop()
-        if end is not None and time.monotonic() >= end:
+        if is_over:
             engine._core.stop("time")
 
 
@@ -100,42 +122,51 @@ def _answers(fun: Callable[..., Any], inexact: bool, vectorized: bool, executor:
         other = "inexact=True" if inexact else "an executor"
         raise ValueError(f"vectorized=True cannot be combined with {other}")
     if vectorized:
-        return lambda engine, points: _vectorized(engine, fun, points)
+        return lambda engine, points, _: _vectorized(engine, fun, points)
     if executor is not None:
-        return lambda engine, points: _parallel(engine, fun, points, inexact, executor)
+        return lambda engine, points, clock: _parallel(engine, fun, points, clock, inexact, executor)
     if inexact:
-        return lambda engine, points: _inexact(engine, fun, points)
-    return lambda engine, points: _exact(engine, fun, points)
+        return lambda engine, _, clock: _inexact(engine, fun, clock)
+    return lambda engine, points, clock: _exact(engine, fun, points, clock)
 
 
-def _exact(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray]) -> None:
+def _exact(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray], clock: _Clock) -> None:
     for index, x in enumerate(points):
         _take(engine, index, False, fun, x)
+        if clock.is_over():
+            break
 
 
-def _inexact(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray]) -> None:
+def _inexact(engine: Engine, fun: Callable[..., Any], clock: _Clock) -> None:
     for index, job in enumerate(engine.ask()):
         _take(engine, index, True, fun, job.x, job.accuracy, job.state)
+        if clock.is_over():
+            break
 
 
 def _parallel(
-    engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray], inexact: bool, executor: Executor
+    engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray], clock: _Clock, inexact: bool, executor: Executor
 ) -> None:
     if inexact:
         futures = [executor.submit(fun, job.x, job.accuracy, job.state) for job in engine.ask()]
     else:
         futures = [executor.submit(fun, x) for x in points]
     failure: BaseException | None = None
-    try:
-        for index, future in enumerate(futures):
-            try:
-                _take(engine, index, inexact, future.result)
-            except Exception as error:
-                # what the others found is not lost
-                failure = failure or error
-    finally:
-        for future in futures:
-            future.cancel()
+    is_interrupted = False
+    for index, future in enumerate(futures):
+        if is_interrupted or clock.is_over():
+            for later in futures[index:]:
+                later.cancel()
+            # what has begun is waited for, unless the user does not wait
+            if future.cancelled() or is_interrupted and not future.done():
+                continue
+        try:
+            _take(engine, index, inexact, future.result)
+        except Exception as error:
+            # what the others found is not lost
+            failure = failure or error
+        except BaseException as error:
+            failure, is_interrupted = error, True
     if failure is not None:
         raise failure
 

@@ -20,7 +20,7 @@ from ._engine import Engine
 from ._optim_results import OptimResults, frame
 from ._options import Preset, default_options, merged, with_keywords
 from ._params import InputError, Params, read
-from ._run import attach
+from ._run import is_kept
 
 _LOGGER = logging.getLogger("dfo_ls")
 #: DFO-LS's infinity
@@ -171,13 +171,9 @@ class _Run:
                 self.answer(wanted)
                 self.engine._tell()
                 self.after_tell()
-        except KeyboardInterrupt:
-            if self.engine.best_objective is None:
-                raise
-            self.engine.stop()
         except BaseException as error:
-            attach(error, self.engine)
-            raise
+            if not is_kept(error, self.engine):
+                raise
         if self.log:
             _LOGGER.info("Did a total of %d run(s)", self.engine._core.num_restarts + 1)
         return self.results(points)

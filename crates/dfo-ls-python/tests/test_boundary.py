@@ -116,6 +116,7 @@ def test_the_number_of_residuals_stays() -> None:
         dfo_ls.Engine([1.0], num_residuals=5).ask()[0].answer([1.0, 2.0])
 
 
+@pytest.mark.filterwarnings("ignore:x0 (below|above)")
 @settings(max_examples=40, deadline=None)
 @given(vectors, st.data())
 def test_no_point_leaves_the_box(x0: np.ndarray, data: st.DataObject) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,19 @@ def numbers(name: str, value: Any) -> npt.NDArray[Any]:
     raise TypeError(f"{name} must be an array of real numbers, but has dtype {array.dtype}")
 
 
+def entries(name: str, what: str, value: Any) -> list[Any]:
+    """The entries of an argument that is a list or something like it.
+
+    >>> entries("projections", "functions", abs)
+    Traceback (most recent call last):
+    TypeError: projections must be a list of functions, but is <built-in function abs>
+    """
+    try:
+        return list(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a list of {what}, but is {value!r}") from None
+
+
 def residual_vector(value: Any, num_residuals: int | None = None) -> FloatArray:
     """What a function of the user returned, as residuals. Not a copy if it is an array already."""
     if type(value) is np.ndarray and value.dtype == _FLOAT and value.ndim == 1 and value.flags.c_contiguous and value.size:
@@ -78,13 +92,22 @@ def limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | None
         return None
     if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
         bounds = (bounds.lb, bounds.ub)
-    try:
-        lower, upper = bounds
-    except (TypeError, ValueError):
-        raise TypeError(f"bounds must be a pair (lower, upper), but is {bounds!r}") from None
+    if not isinstance(bounds, tuple) or len(bounds) != 2:
+        # a list of pairs, as SciPy takes it, could be read either way if there are two
+        wrong: type[Exception] = ValueError if isinstance(bounds, (list, tuple, np.ndarray)) else TypeError
+        raise wrong(f"bounds must be a tuple (lower, upper), not pairs (low, high) for each parameter, but is {bounds!r}")
+    lower, upper = bounds
     low = _limit("lower bounds", lower, -np.inf, num_params)
     high = _limit("upper bounds", upper, np.inf, num_params)
     return low, high
+
+
+def inside(x0: FloatArray, limits: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """The nearest point in a box, with a warning for the user who called the caller if it is another."""
+    for side, is_outside in (("below lower", x0 < limits[0]), ("above upper", x0 > limits[1])):
+        if is_outside.any():
+            warnings.warn(f"x0 {side} bound, adjusting", RuntimeWarning, stacklevel=3)
+    return np.clip(x0, *limits)
 
 
 def _limit(name: str, value: Any, missing: float, num_params: int) -> FloatArray:

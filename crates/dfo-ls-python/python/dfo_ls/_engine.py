@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Protocol
@@ -13,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _run
-from ._arrays import FloatArray, limits, residual_vector, vector
+from ._arrays import FloatArray, entries, limits, residual_vector, vector
 from ._dfo_ls import Core
-from ._options import Preset, as_json, default_options, duration, merged
+from ._numbers import count, integer, real
+from ._options import Preset, as_json, completed, duration
 from ._result import Evaluated, Iteration, Result
 
 _FORMAT = "dfo_ls.Engine"
@@ -41,9 +41,9 @@ class L1:
     """
 
     def __init__(self, weight: float) -> None:
-        if not 0 <= weight < math.inf:
+        self.weight = real("weight", weight)
+        if not 0 <= self.weight < math.inf:
             raise ValueError(f"weight is {weight}, but must be zero or positive and finite")
-        self.weight = float(weight)
 
     def value(self, x: FloatArray) -> float:
         """The value."""
@@ -75,7 +75,7 @@ class _Vector(_Checked):
 
 class _Number(_Checked):
     def __call__(self, x: FloatArray) -> float:
-        return float(self.call(x))
+        return real(f"what {self.name} returned", self.call(x))
 
 
 class Job:
@@ -111,12 +111,12 @@ class Job:
     def answer(self, residuals: npt.ArrayLike, achieved: float = 0.0, state: Any = None, work: int = 1) -> None:
         """Answers with residuals, the accuracy they have, a state from which the evaluation can go on, and what it cost."""
         self._check()
-        self._engine._answer(self._index, residual_vector(residuals), achieved, state, work)
+        self._engine._answer(self._index, residual_vector(residuals), real("achieved", achieved), state, integer("work", work))
 
     def reject(self, reason: str, work: int = 0) -> None:
         """Answers that this point cannot be evaluated."""
         self._check()
-        self._engine._reject(self._index, reason, work)
+        self._engine._reject(self._index, str(reason), integer("work", work))
 
     def _check(self) -> None:
         if self._round != self._engine._round:
@@ -162,17 +162,22 @@ class Engine:
         if len(self._x0) == 0:
             raise ValueError("x0 is empty: there are no parameters to find")
         self._bounds = limits(bounds, len(self._x0))
-        self._projections = list(projections)
+        self._projections = entries("projections", "functions", projections)
         self._regularizer = regularizer
-        self._options = as_json(merged(default_options(preset), options or {}))
-        evaluations = [_known(index, entry) for index, entry in enumerate(known)]
+        self._options = completed(preset, options)
+        given = entries("known", "evaluations", known)
+        evaluations = [_known(index, entry) for index, entry in enumerate(given)]
         if num_residuals is None and evaluations:
             num_residuals = len(evaluations[0][1])
         #: whether the number of residuals is still to be seen
         self._probing = num_residuals is None
-        number = 1 if num_residuals is None else operator.index(num_residuals)
+        number = 1 if num_residuals is None else integer("num_residuals", num_residuals)
         if number < 1:
             raise ValueError(f"num_residuals is {number}, but must be positive")
+        for index, (x, residuals, _) in enumerate(evaluations):
+            for place, found, expected in ((0, len(x), len(self._x0)), (1, len(residuals), number)):
+                if found != expected:
+                    raise ValueError(f"known[{index}][{place}] has {found} entries, but must have {expected}")
         self._states: dict[int, Any] = {}
         self._next_state = 1
         self._round = 0
@@ -274,9 +279,9 @@ class Engine:
     ) -> None:
         """Goes on with a run that was stopped or whose budget is spent. Limits are for all of the run, those not given stay as they were."""
         given = {
-            "max_points": max_points,
-            "max_evaluations": max_evaluations,
-            "max_work": max_work,
+            "max_points": count("max_points", max_points),
+            "max_evaluations": count("max_evaluations", max_evaluations),
+            "max_work": count("max_work", max_work),
             "max_time": duration(max_time),
         }
         budget = self.options["budget"] | {key: value for key, value in given.items() if value is not None}
@@ -377,7 +382,7 @@ class Engine:
             {
                 "_x0": vector("x0", saved["x0"]),
                 "_bounds": None if low_high is None else (_side(low_high[0], -math.inf), _side(low_high[1], math.inf)),
-                "_projections": list(projections),
+                "_projections": entries("projections", "functions", projections),
                 "_regularizer": regularizer,
                 "_options": as_json(saved["options"]),
                 "_probing": saved["probing"],
@@ -395,10 +400,10 @@ class Engine:
 
 
 def _known(index: int, entry: Sequence[Any]) -> tuple[FloatArray, FloatArray, float]:
-    if len(entry) not in (2, 3):
-        raise ValueError(f"known[{index}] must be (x, residuals) or (x, residuals, accuracy)")
+    if not hasattr(entry, "__len__") or len(entry) not in (2, 3):
+        raise ValueError(f"known[{index}] must be (x, residuals) or (x, residuals, accuracy), but is {entry!r}")
     x, residuals = vector(f"known[{index}][0]", entry[0]), vector(f"known[{index}][1]", entry[1])
-    return x, residuals, float(entry[2]) if len(entry) == 3 else 0.0
+    return x, residuals, real(f"known[{index}][2]", entry[2]) if len(entry) == 3 else 0.0
 
 
 def _finite(value: float) -> float | None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ._arrays import FloatArray
+from ._arrays import FloatArray, inside
 from ._engine import Engine, Regularizer
+from ._numbers import count, finite
 from ._options import duration, with_keywords
 from ._result import Iteration, Result
 
@@ -53,9 +54,9 @@ def minimize(
         refuse a point: the solver goes elsewhere. Any other exception ends the call; it has the attribute ``engine``, with which
         the run goes on (``error.engine.run(fun)``).
     x0
-        Where to begin. Outside the feasible set it is moved to the nearest point inside.
+        Where to begin. Outside the feasible set it is moved to the nearest point inside; outside the bounds with a ``RuntimeWarning``.
     bounds
-        ``(lower, upper)``, each an array, a number, or ``None``. No point outside is ever evaluated; equal bounds fix a parameter.
+        A tuple ``(lower, upper)``, each an array, a number, or ``None``; or SciPy's ``Bounds``. No point outside is ever evaluated; equal bounds fix a parameter.
     projections
         Functions that return the nearest point of a closed convex set.
     regularizer
@@ -79,7 +80,8 @@ def minimize(
     initial_radius, final_radius
         In units of the parameters: the width of the box, or else the size of ``x0``.
     target
-        Stop as soon as the objective is certainly at most this.
+        Stop as soon as the objective is certainly at most this. Give it where residuals vanish at the solution: without it the run
+        goes on down to rounding, or to ``final_radius``.
     max_points, max_evaluations, max_work, max_time
         The budget: different points (default ``100 * (len(x0) + 1)``), evaluations, work, seconds.
     options
@@ -89,13 +91,13 @@ def minimize(
     ``result.engine.run(fun)`` goes on. No evaluation is repeated.
     """
     keywords = {
-        "batch": batch,
-        "trust_region.initial_radius": initial_radius,
-        "trust_region.final_radius": final_radius,
-        "target": target,
-        "budget.max_points": max_points,
-        "budget.max_evaluations": max_evaluations,
-        "budget.max_work": max_work,
+        "batch": count("batch", batch),
+        "trust_region.initial_radius": finite("initial_radius", initial_radius),
+        "trust_region.final_radius": finite("final_radius", final_radius),
+        "target": finite("target", target),
+        "budget.max_points": count("max_points", max_points),
+        "budget.max_evaluations": count("max_evaluations", max_evaluations),
+        "budget.max_work": count("max_work", max_work),
         "budget.max_time": duration(max_time),
     }
     engine = Engine(
@@ -107,4 +109,7 @@ def minimize(
         options=with_keywords(options, keywords),
         preset="noisy" if noisy else "default",
     )
+    if engine._bounds is not None:
+        # it says so if it moves the point
+        inside(engine._x0, engine._bounds)
     return engine.run(fun, inexact=inexact, vectorized=vectorized, executor=executor, callback=callback)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from . import _dfo_ls
+from ._numbers import real
 
 Preset = Literal["default", "noisy", "paper", "experiments"]
 
@@ -67,10 +68,20 @@ def duration(seconds: float | None) -> dict[str, int] | None:
     """Seconds as the solver has them."""
     if seconds is None:
         return None
+    seconds = real("max_time", seconds)
     if not 0 < seconds < 2**63:
         raise ValueError(f"max_time is {seconds}, but must be a positive number of seconds")
     nanos = min(round(seconds * 10**9), 2**63)
     return {"secs": nanos // 10**9, "nanos": nanos % 10**9}
+
+
+def completed(preset: Preset, given: Mapping[str, Any] | None) -> str:
+    """All options, for Rust: a preset, and what is given over it. Times may be given in seconds."""
+    options = merged(default_options(preset), _copied(given or {}))
+    budget = options.get("budget")
+    if isinstance(budget, dict) and not isinstance(budget.get("max_time"), Mapping):
+        budget["max_time"] = duration(budget.get("max_time"))
+    return as_json(options)
 
 
 def as_json(options: Mapping[str, Any]) -> str:

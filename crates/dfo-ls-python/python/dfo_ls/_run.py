@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arrays import FloatArray, numbers, residual_vector
+from ._numbers import integer, real
 from ._result import Iteration, Result
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Reject(Exception):
     def __init__(self, reason: str = "the point was rejected", work: int = 0) -> None:
         super().__init__(reason, work)
         self.reason = str(reason)
-        self.work = operator.index(work)
+        self.work = integer("work", work)
 
 
 class _Clock:
@@ -118,6 +118,8 @@ def _wants_to_stop(callback: Callable[[Iteration], Any], iteration: Iteration) -
 def _answers(fun: Callable[..., Any], inexact: bool, vectorized: bool, executor: Executor | None) -> Answers:
     if not callable(fun):
         raise TypeError(f"fun must be a function, but is {fun!r}")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"executor must be an executor of concurrent.futures, but is {executor!r}")
     if vectorized and (inexact or executor is not None):
         other = "inexact=True" if inexact else "an executor"
         raise ValueError(f"vectorized=True cannot be combined with {other}")
@@ -195,4 +197,4 @@ def _take(engine: Engine, index: int, inexact: bool, call: Callable[..., Any], *
     if not isinstance(found, tuple) or len(found) != 4:
         raise TypeError(f"an inexact function must return (residuals, achieved, state, work), but returned {found!r}")
     residuals, achieved, state, work = found
-    engine._answer(index, residual_vector(residuals), float(achieved), state, operator.index(work))
+    engine._answer(index, residual_vector(residuals), real("achieved", achieved), state, integer("work", work))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import operator
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import FloatArray, numbers, residual_vector, vector
+from ._arrays import FloatArray, entries, inside, numbers, residual_vector, vector
 from ._database import EvaluationDatabase
 from ._diagnostics import table
 from ._engine import Engine
+from ._numbers import finite, integer, real
 from ._optim_results import OptimResults, frame
 from ._options import Preset, default_options, merged, with_keywords
 from ._params import InputError, Params, read
@@ -37,7 +37,7 @@ class _Penalty:
     argsprox: tuple[Any, ...]
 
     def value(self, x: FloatArray) -> float:
-        return float(self.h(x, *self.argsh))
+        return real("what h returned", self.h(x, *self.argsh))
 
     def prox(self, x: FloatArray, t: float) -> Any:
         return self.prox_uh(x, t, *self.argsprox)
@@ -92,19 +92,23 @@ def solve(
             known = [x0.get_eval(index) for index in range(len(x0))]
             x0 = x0.get_x(x0.get_starting_eval_idx())
         start = _start(x0)
+        projections = entries("projections", "functions", projections)
+        argsf = tuple(entries("argsf", "arguments", argsf))
         penalty = _penalty(h, lh, prox_uh, argsh, argsprox)
         limits = _limits(bounds, len(start))
-        scaled = _is_scaled(scaling_within_bounds, limits, list(projections))
+        scaled = _is_scaled(scaling_within_bounds, limits, projections)
         if scaled and penalty is not None:
             raise ValueError("scaling_within_bounds cannot be combined with h, which is defined by distances in x")
         if rhobeg is None:
             rhobeg = 0.1 if scaled else 0.1 * max(float(np.abs(start).max()), 1.0)
-        points = len(start) + 1 if npt is None else operator.index(npt)
-        calls = min(100 * (len(start) + 1), 1000) if maxfun is None else math.ceil(maxfun)
+        rhobeg, rhoend = real("rhobeg", rhobeg), real("rhoend", rhoend)
+        points = len(start) + 1 if npt is None else integer("npt", npt)
+        most = finite("maxfun", maxfun)
+        calls = min(100 * (len(start) + 1), 1000) if most is None else math.ceil(most)
         _check(len(start), points, rhobeg, rhoend, calls)
         units = np.ones(len(start))
         if limits is not None:
-            start = _inside(start, limits)
+            start = inside(start, limits)
             if scaled:
                 units = limits[1] - limits[0]
             if not ((limits[1] - limits[0]) / units >= 2 * rhobeg).all():
@@ -148,7 +152,7 @@ class _Run:
         values = params.values
         self.engine = engine
         self.objfun = objfun
-        self.argsf = tuple(argsf)
+        self.argsf = argsf
         self.values = values
         self.nsamples = nsamples
         self.maxfun = maxfun
@@ -313,9 +317,10 @@ def _penalty(
         raise InputError("Must provide prox_uh input if h is not None")
     if lh is None:
         raise InputError("Must provide lh input if h is not None")
-    if not lh > 0:
+    if not real("lh", lh) > 0:
         raise InputError("lh must be strictly positive")
-    return _Penalty(h, prox_uh, tuple(argsh), tuple(argsprox))
+    argsh, argsprox = tuple(entries("argsh", "arguments", argsh)), tuple(entries("argsprox", "arguments", argsprox))
+    return _Penalty(h, prox_uh, argsh, argsprox)
 
 
 def _limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | None:
@@ -333,6 +338,10 @@ def _limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | Non
         if np.isnan(found).any():
             raise ValueError(f"{name} bounds must not be NaN")
         sides.append(np.where(np.abs(found) >= _NO_BOUND, missing, found))
+    crossed = np.flatnonzero(sides[0] > sides[1])
+    if len(crossed):
+        i = crossed[0]
+        raise InputError(f"bounds are crossed: lower[{i}] is {sides[0][i]}, but upper[{i}] is {sides[1][i]}")
     if all(np.isinf(side).all() for side in sides):
         return None
     return sides[0], sides[1]
@@ -349,13 +358,6 @@ def _is_scaled(wanted: bool, limits: tuple[FloatArray, FloatArray] | None, proje
         return True
     warnings.warn(f"Ignoring scaling_within_bounds=True for {why}", RuntimeWarning, stacklevel=3)
     return False
-
-
-def _inside(x0: FloatArray, limits: tuple[FloatArray, FloatArray]) -> FloatArray:
-    for side, is_outside in (("below lower", x0 < limits[0]), ("above upper", x0 > limits[1])):
-        if is_outside.any():
-            warnings.warn(f"x0 {side} bound, adjusting", RuntimeWarning, stacklevel=3)
-    return np.clip(x0, *limits)
 
 
 def _check(num_params: int, npt: int, rhobeg: float, rhoend: float, maxfun: int) -> None:

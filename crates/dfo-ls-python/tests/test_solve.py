@@ -280,13 +280,32 @@ def test_diagnostics_and_dictionaries() -> None:
     for xk, rk, fk in zip(info["xk"], info["rk"], info["fk"]):
         np.testing.assert_array_equal(rk, rosenbrock(xk))
         assert fk == rk @ rk
-    assert (info["delta"] >= info["rho"]).all() and (info["poisedness"] >= 1 - 1e-9).all()
+    assert (info["delta"] >= info["rho"]).all() and (info["poisedness"].dropna() >= 1 - 1e-9).all()
+    # the run ends with an evaluation that completes no iteration
+    assert (info["fk"].iloc[-1], info["nf"].iloc[-1], info["iter_type"].iloc[-1]) == (soln.obj, soln.nf, "Final")
+    assert info["poisedness"].isna().sum() == 1 and info["iters_total"].tolist() == list(range(len(info)))
     assert info["nf"].is_monotonic_increasing and set(info["slow_iter"]) <= {-1, 0, 1}
     again = dfols.OptimResults.from_dict(json.loads(json.dumps(soln.to_dict())))
     assert str(again) == str(soln)
     for key in ("x", "resid", "jacobian", "jacmin_eval_nums"):
         np.testing.assert_array_equal(getattr(again, key), getattr(soln, key))
-    pandas.testing.assert_series_equal(again.diagnostic_info["fk"], info["fk"])
+    pandas.testing.assert_frame_equal(again.diagnostic_info, info)
+    assert again.diagnostic_info["nsamples"].dtype == float
+    at_once = dfols.solve(rosenbrock, np.ones(2), user_params={"logging.save_diagnostic_info": True}).diagnostic_info
+    assert at_once["fk"].tolist() == [0.0] and at_once["nf"].tolist() == [1]
+
+
+def test_diagnostics_of_known_points() -> None:
+    known = dfols.EvaluationDatabase([(np.ones(2), np.ones(3))])
+    keys = ("save_diagnostic_info", "save_rk")
+    soln = dfols.solve(lambda x: np.append(x, 2.0), known, rhoend=0.09, user_params={f"logging.{key}": True for key in keys})
+    assert soln.diagnostic_info["rk"][0].tolist() == [1, 1, 1] and soln.obj == 3
+
+
+def test_progress_ends_with_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    soln = dfols.solve(rosenbrock, X0, print_progress=True)
+    last = capsys.readouterr().out.splitlines()[-1].split()
+    assert float(last[2]) == pytest.approx(soln.obj, rel=0.01) and last[3] == "nan" and int(last[-1]) == soln.nf
 
 
 def test_interrupt_returns_the_best_point() -> None:

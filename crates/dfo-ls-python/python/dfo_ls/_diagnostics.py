@@ -15,6 +15,7 @@ _KINDS = {
     "sharpened": "Sharpened",
     "criticality": "Criticality",
     "restarted": "Soft restart",
+    "final": "Final",
 }
 #: Columns of DFO-LS about its interpolation system, which is not the one that is solved here.
 _UNKNOWN = (
@@ -60,6 +61,16 @@ def table(
     columns["ratio"] = [_number(row["ratio"]) for row in iterations]
     columns["slow_iter"] = _slow(iterations, options["slow"])
     return columns
+
+
+def with_end(iterations: list[dict[str, Any]], report: Mapping[str, Any], radii: tuple[float, float]) -> list[dict[str, Any]]:
+    """The iterations, and a row for evaluations after the last of them, with which the run ended."""
+    seen = iterations[-1]["work"] if iterations else 0
+    if seen >= report["work"] or len(report["residuals"]) == 0:
+        return iterations
+    row = {key: report[key] for key in ("x", "objective", "num_points", "num_evaluations", "work")}
+    row |= {"number": iterations[-1]["number"] + 1 if iterations else 0, "kind": "final", "delta": radii[0], "rho": radii[1]}
+    return [*iterations, row | {"gradient": math.nan, "step": None, "ratio": None, "poisedness": None}]
 
 
 def _number(value: float | None) -> float:

@@ -95,6 +95,12 @@ class OptimResults:
         def array(key: str) -> FloatArray | None:
             return None if soln_dict[key] is None else np.array(soln_dict[key], dtype=float)
 
+        def restored(entry: Any) -> Any:
+            # a point, NaN, or what it is
+            if isinstance(entry, list):
+                return np.array(entry, dtype=float)
+            return float("nan") if entry is None else entry
+
         obj = soln_dict["obj"]
         results = OptimResults(
             array("x"),
@@ -106,7 +112,7 @@ class OptimResults:
         table = soln_dict.get("diagnostic_info")
         if table is not None:
             columns = {key: list(rows.values()) if isinstance(rows, dict) else rows for key, rows in table.items()}
-            results.diagnostic_info = frame(columns)
+            results.diagnostic_info = frame({key: [restored(entry) for entry in rows] for key, rows in columns.items()})
         return results
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ._arrays import FloatArray, entries, inside, numbers, residual_vector, vector
 from ._database import EvaluationDatabase
-from ._diagnostics import table
+from ._diagnostics import table, with_end
 from ._engine import Engine
 from ._numbers import finite, integer, real
 from ._optim_results import OptimResults, frame
@@ -131,7 +131,7 @@ def solve(
     engine = Engine(
         start, bounds=limits, projections=projections, regularizer=penalty, known=known, options=options, preset=preset
     )
-    run = _Run(engine, objfun, argsf, params, nsamples, calls, do_logging, print_progress)
+    run = _Run(engine, known, objfun, argsf, params, nsamples, calls, do_logging, print_progress)
     return run.to_end(points)
 
 
@@ -141,6 +141,7 @@ class _Run:
     def __init__(
         self,
         engine: Engine,
+        known: list[tuple[FloatArray, FloatArray]],
         objfun: Callable[..., Any],
         argsf: tuple[Any, ...],
         params: Params,
@@ -160,7 +161,7 @@ class _Run:
         self.print_progress = print_progress
         self.raises = values["interpolation.throw_error_on_nans"] or values["restarts.throw_error_on_nans"]
         wanted = values["logging.save_diagnostic_info"] and values["logging.save_rk"]
-        self.residuals: dict[bytes, FloatArray] | None = {} if wanted else None
+        self.residuals = {x.tobytes(): residuals for x, residuals in known} if wanted else None
         self.is_seen = self.log or self.raises or wanted
         self.nf = self.nx = 0
         self.seen = 0
@@ -235,11 +236,14 @@ class _Run:
             if best is not None and best <= self.relative:
                 engine._core.stop("target")
         if self.print_progress and engine._told > self.seen:
-            run = engine._core.num_restarts + 1
-            for row in engine._core.iterations(self.seen):
-                radii = f"{row['gradient']:.2e}  {row['delta']:.2e}  {row['rho']:.2e}"
-                print(f"{run:3d}  {row['number'] + 1:4d}    {row['objective']:.2e}  {radii}  {row['work']:4d}   ")
+            self.print(engine._core.iterations(self.seen))
             self.seen = engine._told
+
+    def print(self, rows: list[dict[str, Any]]) -> None:
+        run = self.engine._core.num_restarts + 1
+        for row in rows:
+            radii = f"{row['gradient']:8.2e}  {row['delta']:.2e}  {row['rho']:.2e}"
+            print(f"{run:3d}  {row['number'] + 1:4d}    {row['objective']:.2e}  {radii}  {row['work']:4d}   ")
 
     def results(self, points: int) -> OptimResults:
         core = self.engine._core
@@ -265,8 +269,12 @@ class _Run:
             -1 if best is None else best + 1,
             numbers_,
         )
+        if not self.print_progress and not self.values["logging.save_diagnostic_info"]:
+            return results
+        rows = with_end(core.iterations(0), report, core.radii)
+        if self.print_progress:
+            self.print(rows[self.seen :])
         if self.values["logging.save_diagnostic_info"]:
-            rows = core.iterations(0)
             results.diagnostic_info = frame(
                 table(rows, self.engine.options, points, self.values["logging.save_xk"], self.residuals)
             )

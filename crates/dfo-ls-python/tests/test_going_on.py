@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -55,7 +56,7 @@ def test_only_the_call_that_raised_is_repeated(workers: int, inexact: bool) -> N
         result = engine.run(call, **arguments)
     assert failing.num_repeated() == 1 and result.num_points == 40
     np.testing.assert_array_equal(result.x, dfo_ls.minimize(fun, X0, max_points=40).x)
-    if hasattr(caught.value, "__notes__"):
+    if sys.version_info >= (3, 11):
         assert "error.engine.run" in caught.value.__notes__[0]
 
 
@@ -91,10 +92,8 @@ def test_an_interrupt_counts_what_was_evaluated_and_goes_on(workers: int) -> Non
 
 def test_a_regularizer_that_raises_hides_no_exception() -> None:
     class Broken:
-        calls = 0
-
         def value(self, x: np.ndarray) -> float:
-            if failing.seen and len(failing.seen) >= 9:
+            if len(failing.seen) >= 9:
                 raise OSError
             return float(np.abs(x).sum())
 
@@ -115,13 +114,13 @@ def test_time_is_looked_at_within_a_batch(workers: int, inexact: bool) -> None:
     def slow(x: np.ndarray, *inexactly: Any) -> Any:
         nonlocal calls
         calls += 1
-        time.sleep(0.02)
+        time.sleep(0.03)
         return (fun(x), 0.0, None, 1) if inexactly else fun(x)
 
     with ThreadPoolExecutor(1) as pool:
         executor = pool if workers else None
-        result = dfo_ls.minimize(slow, np.linspace(-1, 1, 50), max_time=0.1, inexact=inexact, executor=executor)
-    assert result.message.endswith("max_time") and 2 <= result.num_evaluations == calls <= 8
+        result = dfo_ls.minimize(slow, np.linspace(-1, 1, 50), max_time=0.3, inexact=inexact, executor=executor)
+    assert result.message.endswith("max_time") and 2 <= result.num_evaluations == calls <= 12
     assert result.objective == min(row.objective for row in result.evaluations if row.objective is not None)
 
 

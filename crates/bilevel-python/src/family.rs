@@ -2,17 +2,18 @@
 
 use bilevel::{
     Choice, FourierWeights, Learned, LearningProblem, LowerLevel, Pair, ProblemError,
-    Reconstruction, ReconstructionError, Reconstructions, Setup, TvChoices, TvDeblurring,
-    TvDenoising, TvInpainting, reconstruct,
+    ReconstructionError, Reconstructions, Setup, TvChoices, TvDeblurring, TvDenoising,
+    TvInpainting,
 };
 use dfo_ls::{Engine, Job, Options, Report, ResidualOracle};
 use imaging::{Grid, Mask, TvParameters};
-use lowlevel::{Method, Stop};
+use lowlevel::Method;
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
 use crate::invalid;
+use crate::solve::{Made, Watch, reconstruct};
 
 /// Which family, and what of it is learned; all numbers are values, not exponents.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -55,26 +56,34 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// Start, lower and upper bound. A start that was not given moves between the bounds.
-    fn or(self, start: f64, lower: f64, upper: f64) -> [f64; 3] {
-        let (lower, upper) = (self.lower.unwrap_or(lower), self.upper.unwrap_or(upper));
-        let start = self.start.unwrap_or_else(|| start.max(lower).min(upper));
-        [start, lower, upper]
-    }
-
-    fn map(self, of: fn(f64) -> f64) -> Self {
-        Self {
-            start: self.start.map(of),
-            lower: self.lower.map(of),
-            upper: self.upper.map(of),
+    /// Start, lower and upper bound, where the solver's parameter is `to(value)` and the defaults are such. A start that was not given
+    /// moves between the bounds; one that was given does not.
+    fn or(
+        self,
+        name: &str,
+        [start, lower, upper]: [f64; 3],
+        [to, from]: [fn(f64) -> f64; 2],
+    ) -> PyResult<[f64; 3]> {
+        let is_default = self.lower.is_none() && self.upper.is_none();
+        let (lower, upper) = (self.lower.map_or(lower, to), self.upper.map_or(upper, to));
+        let Some(given) = self.start else {
+            return Ok([start.max(lower).min(upper), lower, upper]);
+        };
+        let start = to(given);
+        if is_default && !(lower..=upper).contains(&start) {
+            let (lower, upper) = (from(lower), from(upper));
+            return Err(invalid(format!(
+                "start['{name}'] is {given:e}, outside of the default bounds ({lower:e}, {upper:e}): give bounds"
+            )));
         }
+        Ok([start, lower, upper])
     }
 }
 
 impl Tv {
-    fn choices(self) -> TvChoices {
-        let choice = |value: Value, default: Choice| match (value, default) {
-            (Value::Fixed(value), _) => Choice::Fixed(value),
+    fn choices(self) -> PyResult<TvChoices> {
+        let choice = |name, value: Value, default: Choice| match (value, default) {
+            (Value::Fixed(value), _) => PyResult::Ok(Choice::Fixed(value)),
             (
                 Value::Learned(range),
                 Choice::Learned {
@@ -83,20 +92,21 @@ impl Tv {
                     upper,
                 },
             ) => {
-                let [start, lower, upper] = range.map(f64::log10).or(start, lower, upper);
-                Choice::Learned {
+                let maps = [f64::log10, |theta| 10_f64.powf(theta)];
+                let [start, lower, upper] = range.or(name, [start, lower, upper], maps)?;
+                Ok(Choice::Learned {
                     start,
                     lower,
                     upper,
-                }
+                })
             }
-            (Value::Learned(_), fixed @ Choice::Fixed(_)) => fixed,
+            (Value::Learned(_), fixed @ Choice::Fixed(_)) => Ok(fixed),
         };
-        TvChoices {
-            alpha: choice(self.alpha, TvChoices::ALPHA),
-            nu: choice(self.nu, TvChoices::SMOOTHING),
-            xi: choice(self.xi, TvChoices::SMOOTHING),
-        }
+        Ok(TvChoices {
+            alpha: choice("alpha", self.alpha, TvChoices::ALPHA)?,
+            nu: choice("nu", self.nu, TvChoices::SMOOTHING)?,
+            xi: choice("xi", self.xi, TvChoices::SMOOTHING)?,
+        })
     }
 }
 
@@ -123,19 +133,19 @@ impl Family {
     pub(crate) fn model(&self, operator: &Operator<'_>) -> PyResult<Model> {
         Ok(match *self {
             Self::Tv(tv) => Model::Denoise(TvDenoising {
-                choices: tv.choices(),
+                choices: tv.choices()?,
             }),
             Self::Deblur(tv) => {
                 let kernel = (operator.kernel.as_ref()).ok_or_else(|| invalid("no kernel"))?;
                 let (values, grid) = (kernel.as_slice()?.to_vec(), grid(kernel.shape())?);
-                let model = TvDeblurring::new(tv.choices(), values, grid);
+                let model = TvDeblurring::new(tv.choices()?, values, grid);
                 Model::Deblur(model.map_err(invalid)?)
             }
             Self::Inpaint(tv) => {
                 let mask = (operator.mask.as_ref()).ok_or_else(|| invalid("no mask"))?;
                 let (kept, grid) = (mask.as_slice()?.to_vec(), grid(mask.shape())?);
                 Model::Inpaint(TvInpainting {
-                    choices: tv.choices(),
+                    choices: tv.choices()?,
                     mask: Mask::new(grid, kept).map_err(invalid)?,
                 })
             }
@@ -147,8 +157,8 @@ impl Family {
                 theta,
             } => {
                 let tv = TvParameters { alpha, nu, xi };
-                let [start, lower, upper] =
-                    theta.or(0.5, FourierWeights::LOWER, FourierWeights::UPPER);
+                let range = [0.5, FourierWeights::LOWER, FourierWeights::UPPER];
+                let [start, lower, upper] = theta.or("theta", range, [|theta| theta; 2])?;
                 let model = FourierWeights::new(num_samples, tv, start).map_err(invalid)?;
                 Model::Sampling(model.with_bounds(lower, upper))
             }
@@ -211,13 +221,13 @@ impl Model {
         grid: Grid,
         data: &[f64],
         method: Method,
-        stop: Stop,
-    ) -> Result<Reconstruction, ReconstructionError> {
+        watch: Watch<'_>,
+    ) -> Result<Made, ReconstructionError> {
         match self {
-            Self::Denoise(model) => reconstruct(model, values, grid, data, method, stop),
-            Self::Deblur(model) => reconstruct(model, values, grid, data, method, stop),
-            Self::Inpaint(model) => reconstruct(model, values, grid, data, method, stop),
-            Self::Sampling(model) => reconstruct(model, values, grid, data, method, stop),
+            Self::Denoise(model) => reconstruct(model, values, grid, data, method, watch),
+            Self::Deblur(model) => reconstruct(model, values, grid, data, method, watch),
+            Self::Inpaint(model) => reconstruct(model, values, grid, data, method, watch),
+            Self::Sampling(model) => reconstruct(model, values, grid, data, method, watch),
         }
     }
 }

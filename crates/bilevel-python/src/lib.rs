@@ -17,7 +17,7 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<run::Run>()?;
     module.add_class::<foreign::ForeignRun>()?;
-    module.add_function(wrap_pyfunction!(solve::reconstruct, module)?)?;
+    module.add_function(wrap_pyfunction!(solve::reconstruct_image, module)?)?;
     module.add_function(wrap_pyfunction!(data::box_functions, module)?)?;
     module.add_function(wrap_pyfunction!(data::dead_leaves, module)?)?;
     module.add_function(wrap_pyfunction!(data::shepp_logan, module)?)?;
@@ -30,5 +30,17 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// What is wrong with an argument.
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn invalid(error: impl ToString) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    PyValueError::new_err(short(&error.to_string()))
+}
+
+/// The same words, but numbers with more digits than anyone reads have an exponent.
+fn short(text: &str) -> String {
+    let word = |word: &str| {
+        let (number, rest) = word.split_at(word.trim_end_matches([',', ';', ':']).len());
+        match number.parse::<f64>() {
+            Ok(value) if number.len() > 24 => format!("{value:e}{rest}"),
+            _ => word.to_owned(),
+        }
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import json
 import threading
 import time
 from typing import Any
@@ -10,6 +12,7 @@ import bilevel
 import hypothesis.extra.numpy as arrays
 import numpy as np
 import pytest
+from bilevel import _bilevel
 from bilevel._arrays import flat, image, images
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,11 +124,76 @@ def test_what_is_not_finite_is_found(data: st.DataObject) -> None:
         ({"accuracy": -1e-3}, ValueError, "accuracy"),
         ({"method": "newton"}, ValueError, "method is 'newton'"),
         ({"max_iterations": 0}, ValueError, "max_iterations"),
+        ({"nu": 1e-200}, ValueError, "nu is 1e-200, but"),
+        ({"alpha": 1e300}, ValueError, "alpha is 1e300,"),
     ],
 )
 def test_bad_arguments_are_named(change: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         bilevel.denoise(**{"y": np.zeros(4), **VALUES, "accuracy": 1e-3, **change})
+
+
+@pytest.mark.parametrize("use", ["denoise", "apply"])
+def test_it_can_be_interrupted(use: str) -> None:
+    y = np.random.default_rng(1).random((24, 24))
+    hard = {"alpha": 1e10, "nu": 1e-2, "xi": 1e-3}
+    bounds = {"alpha": (1e9, 1e10)}
+    # the parameters are those of the start
+    run = bilevel.Run([y], [y], learn=("alpha",), start={"alpha": 1e10}, bounds=bounds, fixed={"nu": 1e-2, "xi": 1e-3}, accuracy=1)
+    run.step()
+    result = run.result()
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        # without an interruption this takes minutes, and the limit ends the test
+        if use == "denoise":
+            bilevel.denoise(y, **hard, accuracy=1e-6, max_iterations=10_000_000)
+        else:
+            result.apply(y, accuracy=1e-6, max_iterations=10_000_000)
+    timer.join()
+    assert time.monotonic() - begun < 5.0
+
+
+@pytest.mark.parametrize("method", ["auto", "fista", "gd"])
+@pytest.mark.parametrize("shape", [(24,), (12, 10)])
+def test_to_be_watched_changes_nothing(method: str, shape: tuple[int, ...]) -> None:
+    y = np.random.default_rng(1).random(shape)
+    family = json.dumps({"model": "tv", **{name: {"fixed": value} for name, value in VALUES.items()}})
+
+    def made(unwatched: int, limit: int | None = None) -> Any:
+        x, *rest = _bilevel.reconstruct(
+            family, {"kernel": None, "mask": None}, [], flat(y), y.shape, method, 1e-7, limit, unwatched
+        )
+        return x.tobytes(), rest
+
+    whole = made(10**9)
+    assert whole[1][1] > 5
+    assert all(made(unwatched) == whole for unwatched in (0, 1, 5, 40))
+    assert made(2, 5) == made(10**9, 5) and made(2, 5)[1][1] == 5
+
+
+def test_warnings_point_to_the_line_of_the_user() -> None:
+    result = bilevel.learn(np.zeros((2, 8)), np.ones((2, 8)), evaluations=2)
+    for attempt in (
+        lambda: bilevel.denoise(np.ones(8), **VALUES, accuracy=0.0),
+        lambda: result.apply(np.ones((2, 8)), accuracy=0.0),
+        lambda: bilevel.learn(np.full((2, 8), 255), np.ones((2, 8)), evaluations=2),
+    ):
+        with pytest.warns((RuntimeWarning, UserWarning)) as caught:
+            attempt()
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_nothing_is_nothing() -> None:
+    for empty in ([], np.zeros((0, 8, 8)), np.zeros((0, 8))):
+        with pytest.raises(ValueError, match="truth is empty: it holds no images"):
+            bilevel.add_noise(empty, 0.1)
+    truth = bilevel.phantoms.dead_leaves(1, (8, 8))
+    result = bilevel.learn(truth, truth, evaluations=2)
+    for empty in ([], (), np.zeros((0, 8, 8))):
+        with pytest.raises(ValueError, match="data is empty: it holds no images"):
+            result.apply(empty)
 
 
 def test_arrays_are_not_copied_without_need() -> None:

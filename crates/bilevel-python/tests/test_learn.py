@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +247,29 @@ class TestBitForBit:
         ({"fixed": {"alpha": 1.0, "nu": 1.0, "xi": 1.0}}, "nothing to learn"),
         ({"fixed": {"nu": np.nan}}, r"fixed\['nu'\] is nan"),
         ({"start": {"alpha": 1e9}, "bounds": {"alpha": (1e-3, 1.0)}}, r"start\['alpha'\] is 1000000000.0, outside"),
+        ({"start": {"alpha": 1e9}}, r"start\['alpha'\] is 1e9, outside of the default bounds \(1e-7, 1e7\): give bounds"),
+        ({"start": {"xi": 2.0}}, r"start\['xi'\] is 2e0, outside of the default bounds"),
+        ({"model": "sampling", "data": np.ones((2, 8), complex), "start": 0.999}, r"start\['theta'\].*default bounds"),
+        ({"learn": 3}, "learn must be a sequence of names, not 3"),
+        ({"learn": None}, "learn must be a sequence of names, not None"),
+        ({"fixed": [1, 2]}, "fixed must be a dictionary"),
+        ({"callback": 3}, "callback must be a function of the run, not 3"),
+        ({"fixed": {"nu": 1e-200}}, "nu is 1e-200, but"),
+        ({"learn": ("alpha",), "start": (1.0, 2.0)}, "start has 2 entries, but 1 parameter is learned"),
+        ({"start": (1.0,)}, "start has 1 entry, but 3 parameters are learned"),
+        ({"truth": np.zeros((1, 8))}, "truth has 1 image, but data has 2"),
+        ({"model": "deblur", "kernel": np.ones((3, 3))}, "kernel has two axes, but the images of truth have one axis"),
+        ({"model": "deblur", "kernel": np.zeros(3)}, "kernel is zero everywhere"),
+        ({"model": "deblur", "kernel": np.ones(9)}, r"kernel has shape \(9,\), which is larger than truth\[0\]"),
+        (
+            {"model": "deblur", "kernel": np.ones(5), "validation": (np.ones((1, 4)), np.ones((1, 4)))},
+            r"kernel has shape \(5,\), which is larger than validation truth\[0\]",
+        ),
+        ({"validation": (np.ones((1, 4, 4)), np.ones((1, 4, 4)))}, "validation holds pictures, but truth holds signals"),
+        (
+            {"model": "sampling", "data": np.ones((2, 8), complex), "validation": (np.ones((1, 4)), np.ones((1, 4), complex))},
+            "validation has 4 frequencies, but truth has 8",
+        ),
         ({"bounds": {"alpha": (1.0, 0.1)}}, r"bounds\['alpha'\].*above"),
         ({"bounds": {"alpha": (0.0, 0.1)}}, r"bounds\['alpha'\].*within"),
         ({"bounds": {"alpha": 1.0}}, r"\(lower, upper\)"),
@@ -271,3 +295,70 @@ def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
     arguments = {"truth": np.zeros((2, 8)), "data": np.ones((2, 8)), **change}
     with pytest.raises((ValueError, TypeError), match=message):
         bilevel.learn(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_picture"), [((32, 32), True), ((16, 64), True), ((20, 256), False), ((10, 64), False), ((15, 20), False), ((2, 16, 16), False)]
+)
+def test_a_picture_is_not_taken_for_signals_in_silence(shape: tuple[int, ...], is_picture: bool) -> None:
+    truth = np.zeros(shape)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bilevel.Run(truth, truth)
+        bilevel.Run(list(truth), list(truth))
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == is_picture
+    if is_picture:
+        assert f"{shape[0]} signals of {shape[1]} samples" in messages[0] and "[picture]" in messages[0]
+
+
+def test_what_was_learned_from_is_said() -> None:
+    truth, data = leaves(1, (8, 6))
+    assert "after 2 evaluations, learned from 1 picture of 8 × 6" in repr(bilevel.learn(truth, data, evaluations=2))
+    assert "after 1 evaluation, learned from 8 signals of 6 samples" in repr(bilevel.learn(truth[0], data[0], evaluations=1))
+    mixed = bilevel.learn([truth[0], truth[0][:4]], [data[0], data[0][:4]], evaluations=2)
+    assert "learned from 2 pictures of different sizes" in repr(mixed) and "different sizes" in mixed._repr_html_()
+
+
+@pytest.mark.parametrize(("largest", "advice"), [(8.0, None), (200.0, "divide truth and data by 255"), (4095.0, "by 4095")])
+def test_values_beyond_one_are_noticed(largest: float, advice: str | None) -> None:
+    truth, data = leaves(2, (8, 8))
+    truth, data = truth * largest / truth.max(), data * largest
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bilevel.Run(truth, data)
+    assert len(caught) == (advice is not None)
+    if advice is not None:
+        assert issubclass(caught[0].category, UserWarning) and advice in str(caught[0].message)
+        with pytest.warns(UserWarning, match=r"\[0, 1\]"):
+            bilevel.Run(truth.astype(np.uint16), data)
+
+
+def test_a_kernel_must_fit_what_it_is_applied_to() -> None:
+    truth, data = leaves(1)
+    result = bilevel.learn(truth, data, model="deblur", kernel=np.full((3, 3), 1 / 9), evaluations=2)
+    with pytest.raises(ValueError, match=r"data has shape \(2, 9\), which is smaller than the kernel"):
+        result.apply(np.ones((2, 9)))
+
+
+def test_equal_bounds_are_no_reason_to_widen_them() -> None:
+    truth, data = leaves(2)
+    result = bilevel.learn(truth, data, bounds={"alpha": (0.5, 2.0), "xi": (1e-3, 1e-3)}, evaluations=20)
+    assert [warning for warning in result.warnings if "bound" in warning and not warning.startswith("nu")] == [
+        "alpha has reached its lower bound, 0.5: wider bounds may be better"
+    ]
+
+
+def test_a_spent_budget_says_whether_more_would_help() -> None:
+    truth, data = leaves()
+    few, many = (bilevel.learn(truth, data, evaluations=n, penalty={"condition": 1e-9}) for n in (9, 60))
+    for result in (few, many):
+        if result.termination != "exhausted":
+            continue
+        last = result.evaluations // 3
+        before = result.iterations[result.iterations["num_points"] <= result.evaluations - last]["f"].iloc[-1]
+        gain = (before - result.f) / before
+        advice = "more would hardly help" if gain < 1e-3 else "more may help"
+        assert f"all {result.evaluations} evaluations are spent; the last {last} lowered f by {100 * gain:.3g} %: {advice}" in repr(result)
+    assert few.termination == "exhausted" and few.evaluations == 9
+    assert "NOT CONVERGED, the only evaluation is spent: there may" in repr(bilevel.learn(truth, data, evaluations=1))

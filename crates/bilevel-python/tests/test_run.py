@@ -85,6 +85,54 @@ def test_interrupted_while_all_is_summed_up(monkeypatch: pytest.MonkeyPatch) -> 
     assert bilevel.learn(TRUTH, DATA, evaluations=6).evaluations == 6 and calls[0] == calls[1]
 
 
+@pytest.mark.parametrize("steps", [1, 4])
+def test_interrupted_between_a_step_and_a_look_at_it(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = bilevel._run._Rust.progress
+    calls: list[int] = []
+
+    def interrupted(core: Any) -> Any:
+        calls.append(0)
+        if len(calls) == steps:
+            raise KeyboardInterrupt
+        return progress(core)
+
+    monkeypatch.setattr(bilevel._run._Rust, "progress", interrupted)
+    with pytest.warns(RuntimeWarning, match="interrupted after") as caught:
+        result = bilevel.learn(TRUTH, DATA)
+    assert str(caught[0].message).startswith(f"interrupted after {result.evaluations} evaluation")
+    # as many evaluations as those steps make
+    run = bilevel.Run(TRUTH, DATA)
+    for _ in range(steps):
+        run.step()
+    assert (run.evaluations, run.f) == (result.evaluations, result.f)
+
+
+def test_an_exception_between_a_step_and_a_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = bilevel._run._Rust.progress
+    calls: list[int] = []
+
+    def fails(core: Any) -> Any:
+        calls.append(0)
+        if len(calls) == 1:
+            raise MemoryError
+        return progress(core)
+
+    monkeypatch.setattr(bilevel._run._Rust, "progress", fails)
+    with pytest.raises(MemoryError) as caught:
+        bilevel.learn(TRUTH, DATA)
+    run = getattr(caught.value, "run")
+    assert run.evaluations == run.result().evaluations >= 1 and run.theta is not None
+
+
+def test_the_callback_may_raise_stop_iteration() -> None:
+    def callback(run: bilevel.Run) -> None:
+        if run.evaluations >= 5:
+            raise StopIteration
+
+    result = bilevel.learn(TRUTH, DATA, callback=callback)
+    assert result.termination == "stopped" and result.evaluations == 5
+
+
 def test_interrupted_before_anything_is_known() -> None:
     def model(theta: Any, accuracy: Any, state: Any) -> Any:
         raise KeyboardInterrupt
@@ -184,6 +232,7 @@ def test_the_protocol_of_a_model() -> None:
         ((np.zeros((4, 40), complex), 0.0, None), "complex"),
         ((TRUTH, -1.0, None), "error is -1.0"),
         ((TRUTH, np.nan, None), "error is nan"),
+        ((TRUTH, "a", None), "the model's error must be one number, or one for each image, not 'a'"),
         ((TRUTH, [0.0, 0.0], None), "error has shape"),
         ((TRUTH, 0.0, None, -1), "work is -1"),
     ],
@@ -197,6 +246,10 @@ def test_bad_replies_are_named(reply: Any, message: str) -> None:
     ("change", "message"),
     [
         ({"start": None}, "needs start and bounds"),
+        ({"start": 1.0}, "start must be a dictionary or a sequence of numbers, not 1.0"),
+        ({"learn": 3}, "learn must be a sequence of names, not 3"),
+        ({"fixed": [1, 2]}, "fixed must be a dictionary"),
+        ({"callback": 3}, "callback must be a function"),
         ({"bounds": {"a": (0, 1)}}, "bounds lacks 'n'"),
         ({"learn": ("a", "b")}, "start names 'n'"),
         ({"start": {"a": 8.0, "n": -1.0}}, r"start\['a'\] is 8.0"),
@@ -209,6 +262,28 @@ def test_bad_replies_are_named(reply: Any, message: str) -> None:
 def test_bad_arguments_of_a_model_are_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         bilevel.learn(TRUTH, None, model=smooth, **{**RANGES, **change})
+
+
+@pytest.mark.parametrize(("error", "converged"), [(0.2, False), (1e-6, True)])
+def test_an_accuracy_that_does_not_suffice_is_explained(error: float, converged: bool) -> None:
+    def model(theta: Any, accuracy: Any, state: Any) -> Any:
+        # as inaccurate as it says, and never better
+        wrong = error * np.cos(1e3 * theta[0]) / 10
+        return [np.full(8, theta[0] ** 2) + wrong], error, None
+
+    result = bilevel.learn([np.arange(8.0)], None, model=model, start=[3.0], bounds=[(0.0, 4.0)])
+    assert result.termination == "accuracy_floor" and result.converged == converged
+    assert f"f is known to within {result.f_error:.1g}" in repr(result)
+    assert ("nothing better can be told apart" if converged else "let the model be as accurate") in result.message
+
+
+def test_advice_where_reconstructions_are_not_accurate_enough() -> None:
+    ranges: dict[str, Any] = {"start": {"xi": 1e-3}, "bounds": {"xi": (1e-3, 1.0)}}
+    for learn, more, advice in ((("xi",), ranges, "raise the lower bound of xi or fix xi"), (("alpha",), {}, "choose a larger xi or nu")):
+        run = bilevel.Run(TRUTH, DATA, learn=learn, **more, accuracy=3, method="gd", evaluations=6)
+        run.step()
+        run._end("accuracy_floor")
+        assert not run.result().converged and advice in repr(run.result())
 
 
 def test_where_nothing_can_be_evaluated() -> None:

@@ -43,7 +43,7 @@ def images(name: str, value: Any, *, complex_too: bool = False, finite: bool = T
     else:
         parts = list(value)
     if len(parts) == 0:
-        raise ValueError(f"{name} is empty: there is nothing to learn from")
+        raise ValueError(f"{name} is empty: it holds no images")
     checked = [
         image(f"{name}[{index}]", part, complex_too=complex_too, finite=finite) for index, part in enumerate(parts)
     ]
@@ -65,10 +65,24 @@ def check_finite(name: str, array: Array) -> None:
 def check_same(first: str, a: Sequence[Array], second: str, b: Sequence[Array]) -> None:
     """Refuses images that do not belong together."""
     if len(a) != len(b):
-        raise ValueError(f"{first} has {len(a)} images, but {second} has {len(b)}")
+        raise ValueError(f"{first} has {counted(len(a), 'image')}, but {second} has {len(b)}")
     for index, (x, y) in enumerate(zip(a, b)):
         if x.shape != y.shape:
             raise ValueError(f"{first}[{index}] has shape {x.shape}, but {second}[{index}] has shape {y.shape}")
+
+
+def counted(count: int, word: str) -> str:
+    """One thing, or several things."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def about(arrays: Sequence[Array]) -> str:
+    """What these images are, in words."""
+    ndim, shapes = arrays[0].ndim, {array.shape for array in arrays}
+    what = counted(len(arrays), "signal" if ndim == 1 else "picture")
+    if len(shapes) > 1:
+        return f"{what} of different sizes"
+    return f"{what} of {counted(arrays[0].size, 'sample')}" if ndim == 1 else f"{what} of {' × '.join(map(str, arrays[0].shape))}"
 
 
 def flat(array: Array) -> NDArray[np.float64]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-import warnings
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import flat, image
+from ._arrays import Array, flat, image
 from ._settings import check_method, nonnegative, positive_int
+from ._warn import warn
+
+# So many pixels are updated before Ctrl-C is looked for: a fraction of a second.
+UNWATCHED: Final = 2**26
 
 
 class Denoised(NamedTuple):
@@ -23,6 +27,34 @@ class Denoised(NamedTuple):
     """Its Euclidean distance from the exact minimiser is certainly at most this."""
     iterations: int
     """How many iterations it took."""
+
+
+def solve(
+    family: Mapping[str, Any],
+    kernel: NDArray[np.float64] | None,
+    mask: NDArray[np.bool_] | None,
+    values: Sequence[float],
+    y: Array,
+    method: str,
+    accuracy: float,
+    max_iterations: int | None,
+) -> Denoised:
+    """One reconstruction, with a warning where it is less accurate than it should be."""
+    limit = None if max_iterations is None else positive_int("max_iterations", max_iterations)
+    x, error_bound, iterations, missed = _bilevel.reconstruct(
+        json.dumps(family),
+        {"kernel": kernel, "mask": mask},
+        values,
+        flat(y),
+        y.shape,
+        method,
+        accuracy,
+        limit,
+        max(UNWATCHED // y.size, 32),
+    )
+    if missed is not None:
+        warn(f"accuracy={accuracy:g} was not reached, only {error_bound:g}: {missed}", RuntimeWarning)
+    return Denoised(x.view(y.dtype).reshape(y.shape), error_bound, iterations)
 
 
 def denoise(
@@ -52,6 +84,8 @@ def denoise(
         `(x, error_bound, iterations)`. If `accuracy` was not reached, a `RuntimeWarning` says why, and `error_bound` is what is
         certain all the same.
 
+    Ctrl-C ends it with `KeyboardInterrupt`.
+
     >>> import bilevel
     >>> noisy = bilevel.add_noise(bilevel.phantoms.shepp_logan((32, 32)), 0.1)
     >>> x, error_bound, iterations = bilevel.denoise(noisy, alpha=0.1, nu=1e-2, xi=1e-3, accuracy=1e-3)
@@ -62,18 +96,4 @@ def denoise(
     accuracy = nonnegative("accuracy", accuracy)
     values = {"alpha": alpha, "nu": nu, "xi": xi}
     family = {"model": "tv", **{name: {"fixed": nonnegative(name, value)} for name, value in values.items()}}
-    x, error_bound, iterations, missed = _bilevel.reconstruct(
-        json.dumps(family),
-        {"kernel": None, "mask": None},
-        [],
-        flat(data),
-        data.shape,
-        check_method(method),
-        accuracy,
-        None if max_iterations is None else positive_int("max_iterations", max_iterations),
-    )
-    if missed is not None:
-        warnings.warn(
-            f"accuracy={accuracy} was not reached, only {error_bound}: {missed}", RuntimeWarning, stacklevel=2
-        )
-    return Denoised(x.reshape(data.shape), error_bound, iterations)
+    return solve(family, None, None, [], data, check_method(method), accuracy, max_iterations)

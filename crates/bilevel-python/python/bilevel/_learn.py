@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ._arrays import counted
 from ._progress import Bar
 from ._result import Result
 from ._run import LEARN, Run
 from ._settings import Model, Ranges, Values
+from ._warn import warn
 
 
 def learn(
@@ -69,14 +70,15 @@ def learn(
         residuals: What the solver sees of it: one number for each "image", or each "pixel"; "auto": pixel while there is memory.
             The objective is the same.
         penalty: What is added to it: `{"condition": w}` adds `w (L/μ)²`, which makes reconstructions cheap; `{"l1": w}` adds `w Σ|θ|`, for
-            few frequencies (sampling, or a function), as the square of a residual or with `"l1_kind": "nonsmooth"` as it is.
+            few frequencies (sampling, or a function). For sampling it is the square of a residual, or with `"l1_kind": "nonsmooth"` as it
+            is; for a function it always is as it is.
         evaluations: At most so many different parameters are tried. Sampling has as many parameters as frequencies, and needs more.
         method: How reconstructions are computed: "auto", "fista" or "gd" (gradient descent).
         accuracy: "dynamic": as accurate as the solver needs them; or a number of iterations for each reconstruction.
         threads: How many. Default: one for each processor. Results do not depend on it.
         seed: 0: the first steps change one parameter at a time, and nothing is random. Another seed: they go in random orthogonal
             directions, to see whether the result depends on the path.
-        callback: Called with the `Run` after every step; what is true ends the run.
+        callback: Called with the `Run` after every step. The run ends when it returns something true or raises `StopIteration`.
         kernel: The blur of model "deblur", with its origin in the middle. It wraps around at the borders.
         mask: True where pixels were measured, for model "inpaint".
         validation: `(truth, data)` that are not learned from, but judged in `result.scores`.
@@ -88,13 +90,16 @@ def learn(
     `truth`, how far each is from the exact one at most (one number for all, or one each), anything, and what it cost. It needs
     `start` and `bounds`, and may raise `Reject`.
 
-    Ctrl-C ends the run after the evaluation under way, and what was learned until then is returned, with a warning. An exception of a
+    Ctrl-C ends the run after the evaluation under way (a function of yours is interrupted at once), and what was learned until then is
+    returned, with a warning. A run cannot be saved midway; the program `bilevel` can (`bilevel learn`, `bilevel resume`). An exception of a
     function or the callback leaves as it is, with the run in its attribute `run`: `error.run.result()` is what was learned.
 
     Raises:
         ValueError, TypeError: An argument makes no sense; nothing was computed.
         RuntimeError: No reconstruction could be made at all.
     """
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of the run, not {callback!r}")
     run = Run(
         truth,
         data,
@@ -121,17 +126,19 @@ def learn(
             while goes_on:
                 goes_on = run.step()
                 bar.update()
-                if callback is not None and callback(run):
+                if callback is not None and _ends(callback, run):
                     run.stop()
                     break
     except KeyboardInterrupt:
+        # it may have come after a step, but before that was looked at
+        run._look()
         if run.theta is None:
             raise
         run._end("interrupted")
-        warnings.warn(
-            f"interrupted after {run.evaluations} evaluations: this is the best result so far", RuntimeWarning, stacklevel=2
-        )
+        warn(f"interrupted after {counted(run.evaluations, 'evaluation')}: this is the best result so far", RuntimeWarning)
     except Exception as error:
+        with contextlib.suppress(Exception):
+            run._look()
         if run.theta is not None:
             # an exception without a place for it is rare, and must not be hidden by another
             with contextlib.suppress(Exception):
@@ -144,3 +151,11 @@ def learn(
     except KeyboardInterrupt:
         # it came while all was summed up, and that is done now
         return run.result()
+
+
+def _ends(callback: Callable[[Run], Any], run: Run) -> bool:
+    """Whether the callback wants the run to end."""
+    try:
+        return bool(callback(run))
+    except StopIteration:
+        return True

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _bilevel
-from ._arrays import Array, flat, image, images
+from ._arrays import Array, counted, image, images
+from ._denoise import solve
 from ._settings import nonnegative
 
 if TYPE_CHECKING:
@@ -27,13 +26,15 @@ FORMAT: Final = "bilevel result"
 VERSION: Final = 1
 # An objective that changes by less than this share does not matter.
 NEGLIGIBLE: Final = 1e-3
+# An objective known to this share cannot be known better because of rounding: there is nothing left to decide.
+ROUNDING: Final = 1e-6
 
 MESSAGES: Final = {
     "radius_reached": "steps have become as small as they should",
     "slow": "the objective has all but stopped falling",
-    "exhausted": "all {budget} evaluations are spent: there may be better parameters",
+    "exhausted": "{spent}",
     "blocked": "better parameters could not be evaluated: bounds that keep them out help",
-    "accuracy_floor": "a decision needs more accuracy than the reconstructions have",
+    "accuracy_floor": "a decision needs more accuracy than the reconstructions can have",
     "stopped": "it was ended early: there may be better parameters",
     "interrupted": "it was interrupted: there may be better parameters",
     "oracle_failed": "nothing could be evaluated any more: {reason}",
@@ -84,8 +85,8 @@ class Result:
     interval: tuple[float, float]
     """The same as an interval that certainly contains the exact objective; its sides need not be equally far."""
     termination: str
-    """Why learning ended, in a word: "radius_reached" or "slow" (then `converged` is true), "exhausted", "blocked", "accuracy_floor",
-    "stopped", "interrupted" or "oracle_failed"."""
+    """Why learning ended, in a word: "radius_reached" or "slow" (then `converged` is true), "accuracy_floor" (then it is where `f` is known
+    up to rounding), "exhausted", "blocked", "stopped", "interrupted" or "oracle_failed"."""
     message: str
     """The same in a sentence."""
     converged: bool
@@ -112,8 +113,14 @@ class Result:
         if not math.isfinite(_number(learned["objective"])):
             raise RuntimeError(f"no reconstruction could be made: {reason or word}")
         word = termination or word
-        message = MESSAGES.get(word, word).format(budget=budget, reason=reason)
-        return cls._made({**learned, "termination": word, "message": message}, about)
+        spent = "the only evaluation is spent" if budget == 1 else f"all {budget} evaluations are spent"
+        message = MESSAGES.get(word, word).format(spent=spent, reason=reason)
+        if word == "exhausted":
+            message += _recently(learned)
+        made = cls._made({**learned, "termination": word, "message": message}, about)
+        if word == "accuracy_floor":
+            made._learned["message"] = made.message = f"{message}: {made._at_the_floor()}"
+        return made
 
     @classmethod
     def _made(cls, learned: dict[str, Any], about: dict[str, Any]) -> Result:
@@ -128,20 +135,33 @@ class Result:
         made.interval = (lower, _number(upper))
         made.f_error = f_error(made.f, *made.interval)
         made.termination, made.message = learned["termination"], learned["message"]
-        made.converged = made.termination in CONVERGED
+        at_rounding = made.termination == "accuracy_floor" and made.f_error <= ROUNDING * abs(made.f)
+        made.converged = made.termination in CONVERGED or at_rounding
         made.evaluations = learned["num_points"]
         made.work = sum(evaluation["work"] for evaluation in learned["evaluations"])
         made.model = about["model"]
         made.warnings = list(made._warnings())
         return made
 
+    def _at_the_floor(self) -> str:
+        """What to make of it that a decision needs more accuracy than there is."""
+        known = f"f is known to within {self.f_error:.1g}"
+        if self.converged:
+            return f"{known}, and nothing better can be told apart"
+        if self._about["family"] is None:
+            return f"{known}; accept that, or let the model be as accurate as it is asked to be"
+        if "xi" in self.params:
+            return f"{known}; accept that, or raise the lower bound of xi or fix xi, which makes reconstructions more accurate"
+        return f"{known}; accept that, or choose a larger xi or nu, which makes reconstructions more accurate"
+
     def _warnings(self) -> Iterator[str]:
-        at = {p["parameter"]["name"]: p["at"] for p in self._learned["parameters"] if p["at"] is not None}
+        parameters = [p for p in self._learned["parameters"] if p["parameter"]["lower"] < p["parameter"]["upper"]]
+        at = {p["parameter"]["name"]: p["at"] for p in parameters if p["at"] is not None}
         # frequencies that are not measured are at their lower bounds, as they should be
         if self.model != "sampling":
             for name, bound in at.items():
                 yield f"{name} has reached its {bound} bound, {self.params[name]:.4g}: wider bounds may be better"
-        for parameter in self._learned["parameters"]:
+        for parameter in parameters:
             name, influence = parameter["parameter"]["name"], parameter["influence"]
             if influence is not None and influence < NEGLIGIBLE and name not in at:
                 yield f"{name} hardly matters: a tenth of its range changes f by less than {NEGLIGIBLE:.1%}"
@@ -198,16 +218,19 @@ class Result:
         table: pandas.DataFrame = pd.DataFrame(rows)
         return table
 
-    def apply(self, data: Any, accuracy: float | None = None) -> Any:
+    def apply(self, data: Any, accuracy: float | None = None, *, max_iterations: int | None = None) -> Any:
         """Reconstruct with the learned parameters.
 
         Args:
             data: One image like those of `data` in `learn`, of any size; a stack of them with one axis more; or a list.
             accuracy: What the Euclidean distance from the exact reconstruction may be. Default: 0.001 for each pixel, as a root mean
                 square.
+            max_iterations: Gives up on an image after so many.
 
         Returns:
-            What `data` is: an image, a stack or a list. If `accuracy` cannot be reached, a `RuntimeWarning` says so.
+            What `data` is: an image, a stack or a list. If `accuracy` was not reached, a `RuntimeWarning` says so.
+
+        Ctrl-C ends it with `KeyboardInterrupt`.
 
         >>> import bilevel
         >>> truth = bilevel.phantoms.box_functions(3, 32)
@@ -220,19 +243,21 @@ class Result:
             raise TypeError("a model written in Python makes its own reconstructions: call it with result.theta")
         ndim = self._about["ndim"]
         if not isinstance(data, np.ndarray):
-            if isinstance(data, (list, tuple)) and len(data) > 0 and np.ndim(data[0]) == ndim:
+            if isinstance(data, (list, tuple)) and len(data) == 0:
+                raise ValueError("data is empty: it holds no images")
+            if isinstance(data, (list, tuple)) and np.ndim(data[0]) == ndim:
                 found = images("data", data, complex_too=True, finite=False)
-                return [self._apply(f"data[{index}]", y, accuracy) for index, y in enumerate(found)]
+                return [self._apply(f"data[{index}]", y, accuracy, max_iterations) for index, y in enumerate(found)]
             data = np.asarray(data)
         if data.ndim == ndim + 1:
             stack = images("data", data, complex_too=True, finite=False)
-            return np.stack([self._apply(f"data[{index}]", y, accuracy) for index, y in enumerate(stack)])
+            return np.stack([self._apply(f"data[{index}]", y, accuracy, max_iterations) for index, y in enumerate(stack)])
         if data.ndim != ndim:
-            raise ValueError(f"data has shape {data.shape}, but the parameters were learned from images with {ndim} axes")
-        return self._apply("data", data, accuracy)
+            raise ValueError(f"data has shape {data.shape}, but the parameters were learned from images with {('', 'one axis', 'two axes')[ndim]}")
+        return self._apply("data", data, accuracy, max_iterations)
 
-    def _apply(self, name: str, data: Any, accuracy: float | None) -> Array:
-        family, mask = self._about["family"], self._about["mask"]
+    def _apply(self, name: str, data: Any, accuracy: float | None, max_iterations: int | None) -> Array:
+        family, mask, kernel = (self._about[key] for key in ("family", "mask", "kernel"))
         is_sampling = self.model == "sampling"
         if mask is not None:
             if np.shape(data) != mask.shape:
@@ -243,20 +268,11 @@ class Result:
             raise ValueError(f"{name} is real, but model='sampling' needs complex k-space")
         if is_sampling and y.size != family["num_samples"]:
             raise ValueError(f"{name} has {y.size} frequencies, but {family['num_samples']} were learned")
+        if kernel is not None and any(k > n for k, n in zip(kernel.shape, y.shape)):
+            raise ValueError(f"{name} has shape {y.shape}, which is smaller than the kernel of shape {kernel.shape}")
         wanted = 1e-3 * math.sqrt(y.size) if accuracy is None else nonnegative("accuracy", accuracy)
-        x, error, _, missed = _bilevel.reconstruct(
-            json.dumps(family),
-            {"kernel": self._about["kernel"], "mask": mask},
-            list(self.params.values()),
-            flat(y),
-            y.shape,
-            self._about["method"],
-            wanted,
-            None,
-        )
-        if missed is not None:
-            warnings.warn(f"an accuracy of {wanted} was not reached, only {error}: {missed}", RuntimeWarning, stacklevel=3)
-        return x.view(y.dtype).reshape(y.shape)
+        values = list(self.params.values())
+        return solve(family, kernel, mask, values, y, self._about["method"], wanted, max_iterations).x
 
     def plot(self) -> Figure:
         """Draw how the objective fell and how the parameters went. Needs matplotlib.
@@ -322,19 +338,24 @@ class Result:
             rows.append((about["name"], f"{p['value']:.4g}", f"in [{low:.3g}, {high:.3g}]"))
         return rows
 
+    def _after(self) -> str:
+        """What `f` is the result of. Files of earlier versions do not know the examples."""
+        after, examples = f"after {counted(self.evaluations, 'evaluation')}", self._about.get("examples")
+        return after if examples is None else f"{after}, learned from {examples}"
+
     def __repr__(self) -> str:
         ending = "converged" if self.converged else "NOT CONVERGED"
         lines = [f"bilevel.Result: {ending}, {self.message}"]
         lines += [f"  {name} = {value}  {note}" for name, value, note in self._rows()]
         lines += [f"  {name} = {value:.4g}  fixed" for name, value in self.fixed.items()]
-        lines.append(f"  f = {self.f:.6g} ± {self.f_error:.1g}  after {self.evaluations} evaluations")
+        lines.append(f"  f = {self.f:.6g} ± {self.f_error:.1g}  {self._after()}")
         lines += [f"  warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         cell = html.escape
         rows = [*self._rows(), *((name, f"{value:.4g}", "fixed") for name, value in self.fixed.items())]
-        rows.append(("f", f"{self.f:.6g} ± {self.f_error:.1g}", f"after {self.evaluations} evaluations"))
+        rows.append(("f", f"{self.f:.6g} ± {self.f_error:.1g}", self._after()))
         table = "".join(f"<tr><th>{cell(a)}</th><td>{cell(b)}</td><td>{cell(c)}</td></tr>" for a, b, c in rows)
         notes = "".join(f"<p><b>Warning:</b> {cell(warning)}</p>" for warning in self.warnings)
         ending = "Converged" if self.converged else "Not converged"
@@ -351,6 +372,17 @@ def load(path: str | os.PathLike[str]) -> Result:
     FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.json'
     """
     return Result.load(path)
+
+
+def _recently(learned: dict[str, Any]) -> str:
+    """By how much the last third of the evaluations lowered the objective, and what that means."""
+    last = learned["num_points"] // 3
+    before = [i["objective"] for i in learned["iterations"] if i["num_points"] <= learned["num_points"] - last]
+    if last == 0 or not before or before[-1] is None or not before[-1] > 0.0:
+        return ": there may be better parameters"
+    gain = max(0.0, (before[-1] - learned["objective"]) / before[-1])
+    advice = "more would hardly help" if gain < NEGLIGIBLE else "more may help"
+    return f"; the last {last} lowered f by {100.0 * gain:.3g} %: {advice}"
 
 
 def _pandas() -> Any:

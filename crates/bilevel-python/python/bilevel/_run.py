@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import check_same, flat, images
+from ._arrays import Array, about, check_same, counted, flat, images
 from ._result import Result, f_error
 from ._settings import (
     Examples,
@@ -21,6 +21,7 @@ from ._settings import (
     Ranges,
     Values,
     accuracy_iterations,
+    check_kernel,
     check_method,
     named,
     names,
@@ -30,8 +31,11 @@ from ._settings import (
     positive_int,
     unsigned,
 )
+from ._warn import warn
 
 LEARN: Final = ("alpha", "nu", "xi")
+# Larger values than these are hardly meant to be in [0, 1].
+LARGE: Final = 8.0
 
 
 class Reject(Exception):
@@ -50,6 +54,9 @@ class Run:
     >>> result = run.result()
     >>> result.f == run.f
     True
+
+    A run lives in memory and cannot be saved midway. The program `bilevel` can: `bilevel learn` keeps its runs in files, and
+    `bilevel resume` goes on with them.
     """
 
     theta: NDArray[np.float64] | None
@@ -100,6 +107,8 @@ class Run:
         }
         self._about: dict[str, Any] = {"objective": objective, "method": check_method(method)}
         iterations = accuracy_iterations(accuracy)
+        if fixed is not None and not isinstance(fixed, Mapping):
+            raise TypeError(f"fixed must be a dictionary such as {{'xi': 1e-3}}, not {fixed!r}")
         if threads is not None:
             threads = positive_int("threads", threads)
         if callable(model):
@@ -125,6 +134,7 @@ class Run:
                 model=family.model, fixed=family.fixed, family=self._core.family, kernel=family.kernel, mask=family.mask
             )
         self._about["ndim"] = self._core.ndim
+        self._about["examples"] = self._core.examples
         self._about["names"] = self._core.names
 
     def step(self) -> bool:
@@ -132,13 +142,19 @@ class Run:
         if self._result is not None or self._termination is not None:
             return False
         goes_on = self._core.step()
+        self._look()
+        return goes_on
+
+    def _look(self) -> None:
+        """See how far the run is. An interruption may come between a step and this: then it is done again."""
+        if self._result is not None:
+            return
         self.evaluations, self.work, best = self._core.progress()
         if best is not None:
             theta, values, self.f, lower, upper = best
             self.theta = np.array(theta)
             self.params = dict(zip(self._core.names, values))
             self.f_error = f_error(self.f, lower, upper)
-        return goes_on
 
     def stop(self) -> None:
         """End the run before its time."""
@@ -151,11 +167,46 @@ class Run:
     def result(self) -> Result:
         """What was learned. This ends the run."""
         if self._result is None:
+            if self.theta is None:
+                self._look()
             if self.theta is None and self.evaluations == 0:
                 raise RuntimeError("nothing has been evaluated: call step first")
             learned = self._core.finish()
             self._result = Result._of(learned, self._about, self._termination, self._budget)
         return self._result
+
+
+def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> None:
+    """Refuses to judge parameters by images that they are not for."""
+    kinds = {1: "signals", 2: "pictures"}
+    mine, theirs = truth[0], other[0]
+    if mine.ndim != theirs.ndim:
+        raise ValueError(f"validation holds {kinds[theirs.ndim]}, but truth holds {kinds[mine.ndim]}")
+    if model == "sampling" and mine.size != theirs.size:
+        raise ValueError(f"validation has {theirs.size} frequencies, but truth has {mine.size}")
+
+
+def warn_of_picture(truth: Any) -> None:
+    """An array with two axes holds signals, but one picture looks the same."""
+    shape: tuple[int, ...] = np.shape(truth) if hasattr(truth, "__array__") else ()
+    if len(shape) == 2 and min(shape) >= 16 and max(shape) <= 4 * min(shape):
+        warn(
+            f"truth has shape {shape} and is taken as {shape[0]} signals of {shape[1]} samples: "
+            "if it is one picture, pass [picture], and likewise for data",
+            UserWarning,
+        )
+
+
+def warn_of_values(truth: Sequence[Array]) -> None:
+    """Starts and bounds are made for values in [0, 1]."""
+    largest = max(float(np.abs(array).max()) for array in truth)
+    if largest > LARGE:
+        scale = "255" if largest <= 255.0 else f"{largest:g}"
+        warn(
+            f"truth has values of up to {largest:g}, but default starts and bounds, psnr and ssim are made for values in [0, 1]: "
+            f"divide truth and data by {scale}",
+            UserWarning,
+        )
 
 
 class _Rust:
@@ -172,9 +223,15 @@ class _Rust:
             except (TypeError, ValueError):
                 raise TypeError("validation must be (truth, data)") from None
             held_out = Examples.read(family.model, family.mask, other_truth, other_data, "validation ")
+            check_alike(family.model, examples.truth, held_out.truth)
+        check_kernel(family.kernel, "truth", examples.truth)
+        check_kernel(family.kernel, "validation truth", held_out.truth)
+        if family.model != "sampling":
+            warn_of_picture(truth)
+        warn_of_values(examples.truth)
         known = ("condition", "l1", "l1_kind") if family.model == "sampling" else ("condition",)
         terms = Penalty.read(penalty, known, family.model)
-        self.ndim = examples.truth[0].ndim
+        self.ndim, self.examples = examples.truth[0].ndim, about(examples.truth)
         family = family.for_samples(examples.truth[0].size)
         self.family = family.settings
         self._run = _bilevel.Run(
@@ -213,9 +270,11 @@ class _Python:
     ) -> None:
         self._model = model
         self._truth = images("truth", truth, complex_too=True)
-        self.ndim = self._truth[0].ndim
+        self.ndim, self.examples = self._truth[0].ndim, about(self._truth)
         if start is None or bounds is None:
             raise ValueError("a model written in Python needs start and bounds")
+        if not isinstance(start, Mapping) and not np.ndim(start) == 1:
+            raise TypeError(f"start must be a dictionary or a sequence of numbers, not {start!r}")
         if learn is LEARN:
             learn = list(start) if isinstance(start, Mapping) else [f"theta{j}" for j in range(len(start))]
         self.names = names(learn)
@@ -257,9 +316,12 @@ class _Python:
         x = [a.astype(t.dtype, copy=False) if t.dtype.kind == "c" else a for a, t in zip(x, self._truth)]
         if any(a.dtype != t.dtype for a, t in zip(x, self._truth)):
             raise ValueError("the model's reconstructions are complex, but truth is real")
-        bounds = np.asarray(error, dtype=np.float64)
+        try:
+            bounds = np.asarray(error, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"the model's error must be one number, or one for each image, not {error!r}") from None
         if bounds.ndim > 1 or bounds.size not in (1, len(x)):
-            raise ValueError(f"the model's error has shape {bounds.shape}, but must be one number, or one for each of {len(x)} images")
+            raise ValueError(f"the model's error has shape {bounds.shape}, but must be one number, or one for each of {counted(len(x), 'image')}")
         if not (bounds >= 0.0).all():
             raise ValueError(f"the model's error is {error}, but a bound is zero, positive or infinite")
         work = unsigned("the model's work", reply[3]) if len(reply) == 4 else 1
@@ -275,7 +337,7 @@ class _Python:
         for name, theta, (start, lower, upper) in zip(self.names, learned.pop("theta"), self._ranges):
             close = 1e-6 * (upper - lower)
             at = "lower" if theta - lower <= close else "upper" if upper - theta <= close else None
-            about = {"name": name, "map": "identity", "start": start, "lower": lower, "upper": upper}
-            parameters.append({"value": theta, "theta": theta, "at": at, "influence": None, "parameter": about})
+            parameter = {"name": name, "map": "identity", "start": start, "lower": lower, "upper": upper}
+            parameters.append({"value": theta, "theta": theta, "at": at, "influence": None, "parameter": parameter})
         flat_directions = [found for found in learned.pop("directions") if found["influence"] is not None and found["influence"] < 1e-3]
         return {**learned, "parameters": parameters, "flat": flat_directions, "training": [], "validation": []}

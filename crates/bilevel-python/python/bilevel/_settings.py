@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._arrays import Array, check_same, image, images
+from ._arrays import Array, check_same, counted, image, images
 
 Model: TypeAlias = Union[Literal["tv", "deblur", "inpaint", "sampling"], str, Callable[..., Any]]
 Values: TypeAlias = Union[Mapping[str, float], Sequence[float], NDArray[Any], float]
@@ -160,7 +160,8 @@ def named(argument: str, given: Any, names: Sequence[str]) -> dict[str, Any]:
     except TypeError:
         raise TypeError(f"{argument} must be a dictionary or one entry for each of {', '.join(names)}") from None
     if len(listed) != len(names):
-        raise ValueError(f"{argument} has {len(listed)} entries, but {len(names)} parameters are learned: {', '.join(names)}")
+        has, learned = f"{len(listed)} {'entry' if len(listed) == 1 else 'entries'}", counted(len(names), "parameter")
+        raise ValueError(f"{argument} has {has}, but {learned} {'is' if len(names) == 1 else 'are'} learned: {', '.join(names)}")
     return dict(zip(names, listed))
 
 
@@ -197,7 +198,10 @@ def names(learn: Any) -> list[str]:
     """Names of parameters."""
     if isinstance(learn, str):
         raise TypeError(f"learn must be a sequence of names, such as ({learn!r},)")
-    made = list(learn)
+    try:
+        made = list(learn)
+    except TypeError:
+        raise TypeError(f"learn must be a sequence of names, not {learn!r}") from None
     if not all(isinstance(name, str) for name in made):
         raise TypeError(f"learn must hold names, not {learn!r}")
     if not made:
@@ -235,7 +239,7 @@ class Family:
     ) -> Family:
         """Checked arguments."""
         one_of("model", model, MODELS)
-        values = {name: nonnegative(f"fixed[{name!r}]", value) for name, value in dict(fixed or {}).items()}
+        values = {name: nonnegative(f"fixed[{name!r}]", value) for name, value in (fixed or {}).items()}
         for name in values:
             if name not in TV:
                 raise ValueError(f"fixed[{name!r}] is not a parameter: {', '.join(TV)} are")
@@ -294,4 +298,19 @@ def _operator(
         made_mask = np.ascontiguousarray(found, dtype=np.bool_)
         if not made_mask.any():
             raise ValueError("mask is False everywhere: nothing was measured")
-    return (None if kernel is None else image("kernel", kernel)), made_mask
+    made_kernel = None if kernel is None else image("kernel", kernel)
+    if made_kernel is not None and not made_kernel.any():
+        raise ValueError("kernel is zero everywhere: nothing is left of any image")
+    return made_kernel, made_mask
+
+
+def check_kernel(kernel: NDArray[np.float64] | None, name: str, arrays: Sequence[Array]) -> None:
+    """Refuses a kernel that these images cannot be blurred with."""
+    if kernel is None:
+        return
+    for index, array in enumerate(arrays):
+        if kernel.ndim != array.ndim:
+            axes = ("", "one axis", "two axes")
+            raise ValueError(f"kernel has {axes[kernel.ndim]}, but the images of {name} have {axes[array.ndim]}")
+        if any(k > n for k, n in zip(kernel.shape, array.shape)):
+            raise ValueError(f"kernel has shape {kernel.shape}, which is larger than {name}[{index}] of shape {array.shape}")

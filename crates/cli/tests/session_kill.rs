@@ -31,9 +31,9 @@ fn slow() -> Task<TvDenoising> {
         method: Method::FISTA,
         ..Setup::default()
     };
-    let pairs = signals(6, 512, 3);
+    let pairs = signals(12, 512, 3);
     let problem = LearningProblem::new(TvDenoising::default(), pairs, setup).expect("it fits");
-    task(problem, points(30))
+    task(problem, points(45))
 }
 
 #[test]

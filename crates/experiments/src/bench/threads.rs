@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Result, ensure};
 use bilevel::{FourierWeights, LearningProblem, Residuals, learning_options};
-use dfo_ls::{Accuracy, AccuracyControl, drive};
+use dfo_ls::{Accuracy, AccuracyControl, Options, ResidualOracle, drive};
 use imaging::{Denoising, Grid};
 use lowlevel::{ErrorBound, Solver, State, Stop};
 
@@ -25,27 +25,41 @@ pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
     let mut rows = compare(
         context,
         &format!("2 threads, {NUM_IMAGES} images {SIDE}x{SIDE} to 1e-2"),
+        || denoise(&images).map(|_| ()),
         || denoise(&images),
     )?;
     let mut problem = problems::sampling(0, 0.5, Residuals::Image)?;
+    let mut again = problems::sampling(0, 0.5, Residuals::Image)?;
+    // The first is told; the others are asked for until they are.
+    let mut engine = problem.engine(options()?)?;
+    problem.evaluate(engine.ask());
+    let _ = engine.tell();
     rows.extend(compare(
         context,
-        &format!("2 threads, {NUM_POINTS} points, 10 Fourier lines to 1e-4"),
-        || evaluate(&mut problem),
+        &format!(
+            "2 threads, {} points at once, 10 Fourier lines to 1e-4",
+            engine.ask().len()
+        ),
+        || {
+            problem.evaluate(engine.ask());
+            Ok(())
+        },
+        || evaluate(&mut again),
     )?);
     Ok(rows)
 }
 
-/// `work` has a result, which must not depend on the number of threads.
+/// How long `work` takes; what `answer` says must not depend on the number of threads.
 fn compare(
     context: &Context,
     name: &str,
-    mut work: impl FnMut() -> Result<Vec<Vec<f64>>> + Send,
+    mut work: impl FnMut() -> Result<()> + Send,
+    mut answer: impl FnMut() -> Result<Vec<Vec<f64>>> + Send,
 ) -> Result<Vec<Row>> {
     let mut run = |num_threads| -> Result<(f64, Vec<Vec<f64>>)> {
         let pool = pool(num_threads)?;
-        let answer = pool.install(&mut work)?;
-        let seconds = try_fastest(4 * context.budget(), || pool.install(&mut work).map(|_| ()))?;
+        let answer = pool.install(&mut answer)?;
+        let seconds = try_fastest(4 * context.budget(), || pool.install(&mut work))?;
         Ok((1e3 * seconds, answer))
     };
     let (one, of_one) = run(1)?;
@@ -76,11 +90,15 @@ fn denoise(images: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
     Ok(states.into_iter().map(State::into_point).collect())
 }
 
-fn evaluate(problem: &mut LearningProblem<FourierWeights>) -> Result<Vec<Vec<f64>>> {
+fn options() -> Result<Options> {
     let mut options = learning_options();
     options.accuracy = AccuracyControl::Fixed(Accuracy::new(1e-4)?);
     options.budget.max_points = Some(NUM_POINTS);
-    let mut engine = problem.engine(options)?;
+    Ok(options)
+}
+
+fn evaluate(problem: &mut LearningProblem<FourierWeights>) -> Result<Vec<Vec<f64>>> {
+    let mut engine = problem.engine(options()?)?;
     drive(&mut engine, problem, |_| ControlFlow::Continue(()));
     let report = engine.into_report();
     Ok(vec![report.theta, report.residuals])

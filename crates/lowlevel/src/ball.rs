@@ -26,7 +26,7 @@
 //! `$y^{k+1} = y^k + (1 + \gamma)\tau w^{k+1} - \gamma\tau w^k$`.
 //!
 //! On functions that are not quadratic nothing of that is proven. So the ball must make the gradient smaller by `$e$` in any
-//! `$2K + 10$` iterations (on quadratics it does by more than `$e^3$`). If not, FISTA takes over at rest, for `$K$` iterations, and for
+//! `$2K + 10$` iterations (on quadratics, in the long run, it does by more than `$e^3$`). If not, FISTA takes over at rest, for `$K$` iterations, and for
 //! twice as many each time that the ball has not made the gradient smaller than ever by `$e$`. So it converges: either the ball makes the gradient smaller
 //! by `$e$` again and again, or the stretches of FISTA grow without limit, and each of them contracts with FISTA's rate.
 

@@ -44,7 +44,6 @@ pub(crate) fn shepp_logan(py: Python<'_>, rows: usize, cols: usize) -> PyResult<
 
 /// Image number `index` with noise; complex numbers are two entries each.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
 pub(crate) fn add_noise<'py>(
     py: Python<'py>,
     x: PyReadonlyArray1<'py, f64>,
@@ -63,14 +62,12 @@ pub(crate) fn add_noise<'py>(
 
 /// Mean squared error.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
 pub(crate) fn mse(x: PyReadonlyArray1<'_, f64>, truth: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
     quality::mse(x.as_slice()?, truth.as_slice()?).map_err(invalid)
 }
 
 /// Peak signal-to-noise ratio.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
 pub(crate) fn psnr(
     x: PyReadonlyArray1<'_, f64>,
     truth: PyReadonlyArray1<'_, f64>,
@@ -81,7 +78,6 @@ pub(crate) fn psnr(
 
 /// Structural similarity.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
 pub(crate) fn ssim<'py>(
     py: Python<'py>,
     x: PyReadonlyArray1<'py, f64>,

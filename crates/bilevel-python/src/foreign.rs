@@ -109,7 +109,6 @@ impl ForeignRun {
     }
 
     /// Tells the reconstructions that were asked for, and how far each is from the exact one at most.
-    #[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
     fn answer(
         &mut self,
         py: Python<'_>,

@@ -28,7 +28,6 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// What is wrong with an argument.
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn invalid(error: impl ToString) -> PyErr {
     PyValueError::new_err(short(&error.to_string()))
 }

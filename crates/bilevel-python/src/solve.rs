@@ -88,7 +88,6 @@ pub(crate) fn reconstruct<M: LowerLevel>(
 /// exception ends it, after `unwatched` iterations at the latest.
 #[pyfunction(name = "reconstruct")]
 #[expect(clippy::too_many_arguments, reason = "called by Python, with names")]
-#[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
 pub(crate) fn reconstruct_image<'py>(
     py: Python<'py>,
     family: &str,

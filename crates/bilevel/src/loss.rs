@@ -72,7 +72,6 @@ impl Layout {
     #[must_use]
     pub fn new(loss: Loss, lengths: Vec<usize>, num_params: usize) -> Self {
         let num_entries = lengths.iter().sum();
-        #[expect(clippy::cast_precision_loss, reason = "a number of images")]
         let factor = match loss.scale {
             Scale::Mean => (lengths.len() as f64).sqrt().recip(),
             Scale::Sum => 1.0,
@@ -108,7 +107,6 @@ impl Layout {
     /// When there is no such image.
     #[must_use]
     pub fn share(&self, target: Accuracy, image: usize) -> ErrorBound {
-        #[expect(clippy::cast_precision_loss, reason = "numbers of pixels")]
         let size = (self.lengths[image] as f64 / self.num_entries as f64).sqrt();
         // a little less, for what rounding adds later
         let share = target.value() / self.factor * size * (1.0 - 1e-9);
@@ -154,7 +152,6 @@ impl Layout {
         } else {
             residuals[0] = self.factor * distance;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
         let operations = if self.per_pixel { 0.0 } else { x.len() as f64 } + 8.0;
         let rounding = operations * f64::EPSILON * distance;
         // a bound is never negative or NaN; if it were, nothing would be known
@@ -162,7 +159,6 @@ impl Layout {
     }
 
     /// The mean square of the differences, from the part of the objective that they make.
-    #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
     pub(crate) fn mean_squared_error(&self, objective: f64, num_samples: usize) -> f64 {
         objective / (self.factor * self.factor) / num_samples as f64
     }

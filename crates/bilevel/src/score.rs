@@ -51,7 +51,6 @@ impl Quality {
             return None;
         }
         let square: f64 = (x.iter().zip(truth)).map(|(x, t)| (x - t) * (x - t)).sum();
-        #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
         let mse = square / grid.num_samples() as f64;
         if !mse.is_finite() {
             return None;
@@ -85,7 +84,6 @@ pub struct Judged {
 #[must_use]
 pub fn judge<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, method: Method) -> Judged {
     let Pair { grid, truth, data } = pair;
-    #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
     let size = (grid.num_samples() as f64).sqrt();
     let target = ErrorBound::new(ERROR * size).unwrap_or(ErrorBound::UNKNOWN);
     // enough for any problem that was worth learning from

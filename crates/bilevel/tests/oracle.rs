@@ -119,7 +119,6 @@ impl Visitor for SameObjective {
             evaluate_at(&mut problem, &[0.5], 1e-6).objective
         };
         let sum = objective(Scale::Sum, Residuals::Image);
-        #[expect(clippy::cast_precision_loss, reason = "a few")]
         let count = pairs.len() as f64;
         for (scale, residuals, factor) in [
             (Scale::Sum, Residuals::Pixel, 1.0),

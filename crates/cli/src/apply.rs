@@ -275,7 +275,6 @@ impl Reconstructor {
 }
 
 /// What makes a root mean square of a norm.
-#[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
 fn size(grid: Grid) -> f64 {
     (grid.num_samples() as f64).sqrt()
 }

@@ -130,10 +130,6 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Array, FileError> {
 }
 
 /// The numbers in `data`, in the order of the file.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "large integers are rounded, as documented"
-)]
 fn numbers(header: &Header, data: &[u8]) -> Vec<f64> {
     /// `N` bytes each, turned into numbers.
     fn all<const N: usize>(

@@ -122,7 +122,6 @@ impl Progress {
         let (first, last) = (self.recent.front()?, self.recent.back()?);
         let left = moment.max_points?.saturating_sub(moment.num_points);
         let points = last.1.saturating_sub(first.1);
-        #[expect(clippy::cast_precision_loss, reason = "numbers of points")]
         let seconds = (last.0 - first.0) / points as f64 * left as f64;
         (points > 0).then_some(seconds)
     }
@@ -139,7 +138,6 @@ impl Progress {
     }
 
     fn show_line(&mut self, moment: &Moment<'_>) {
-        #[expect(clippy::cast_precision_loss, reason = "numbers of points")]
         let share =
             (moment.max_points).map_or(0.0, |max| moment.num_points as f64 / max.max(1) as f64);
         let is_due = self.last_line.is_none_or(|(when, spent)| {

@@ -106,7 +106,6 @@ pub(crate) fn mean_psnr(scores: &[Score]) -> (Option<f64>, Option<f64>) {
     let mean = |of: fn(&Score) -> Option<Quality>| {
         let all: Option<Vec<f64>> = scores.iter().map(|score| of(score)?.psnr).collect();
         let all = all.filter(|all| !all.is_empty())?;
-        #[expect(clippy::cast_precision_loss, reason = "a number of images")]
         let count = all.len() as f64;
         Some(all.iter().sum::<f64>() / count)
     };

@@ -71,7 +71,6 @@ const fn kind(kind: StepKind) -> &'static str {
         StepKind::Rejected => "rejected",
         StepKind::Failed => "failed",
         StepKind::Short => "short",
-        StepKind::Sharpened => "sharpened",
         StepKind::Criticality => "criticality",
         StepKind::Restarted => "restarted",
         _ => "unknown",

@@ -336,7 +336,6 @@ impl<R> State<R> {
 
     /// A multiple, at least 1, of the number of free parameters.
     #[expect(
-        clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a small count"

@@ -143,7 +143,6 @@ impl Jacobian {
         if !seen || residuals.len() <= free.len() {
             return None;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a count")]
         let variance = dot(residuals, residuals) / (residuals.len() - free.len()) as f64;
         let normal = Matrix::from_fn(free.len(), free.len(), |a, b| {
             let (a, b) = (free[a], free[b]);
@@ -248,8 +247,6 @@ pub enum StepKind {
     Failed,
     /// The step was too short to be worth an evaluation; geometry was improved or the radius reduced instead.
     Short,
-    /// The incumbent was evaluated more accurately.
-    Sharpened,
     /// The paper's criticality phase: the model was certified on a smaller region.
     Criticality,
     /// The run started again around the best point.

@@ -185,7 +185,6 @@ fn parameters<const N: usize>(theta: &[f64]) -> [f64; N] {
     theta.try_into().expect("the length was checked on entry")
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a size is far below 2^53")]
 const fn as_f64(n: usize) -> f64 {
     n as f64
 }

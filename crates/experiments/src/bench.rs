@@ -228,7 +228,6 @@ fn pool(num_threads: usize) -> Result<ThreadPool> {
     builder.build().context("cannot start threads")
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 const fn count(number: usize) -> f64 {
     number as f64
 }

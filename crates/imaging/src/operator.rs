@@ -90,7 +90,6 @@ pub trait LinearOperator: Sync {
     ///
     /// The default covers sums over all samples.
     fn roundings(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a length is far below 2^53")]
         let terms = self.domain().len().max(self.codomain().len()) as f64;
         terms
     }

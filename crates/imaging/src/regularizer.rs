@@ -30,7 +30,6 @@ pub trait Regularizer: Sync {
     /// In units of the unit roundoff `$u = 2^{-53}$`. The default covers gradients that are sums of up to `dim` terms no larger
     /// than `$L|x|$`.
     fn gradient_rounding(&self, x_norm: f64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
         let terms = self.dim() as f64;
         (terms + 8.0) * self.lipschitz() * x_norm
     }

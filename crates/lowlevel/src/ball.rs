@@ -170,7 +170,6 @@ fn root(curvature: Curvature) -> f64 {
     curvature.condition_number().sqrt()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a relative error of 2^-53")]
 const fn as_f64(n: u64) -> f64 {
     n as f64
 }

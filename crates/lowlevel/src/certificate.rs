@@ -185,7 +185,6 @@ impl Rate {
         if iterations == 0 {
             return self.ln_constant.exp(); // where mu = L the contraction is exp(-infinity)
         }
-        #[expect(clippy::cast_precision_loss, reason = "a relative error of 2^-53")]
         let k = iterations as f64;
         (self.ln_constant + k * self.ln_contraction).exp()
     }
@@ -286,7 +285,6 @@ impl GradientBound {
 
     /// `dim` bounds the number of roundings in the norm that was measured.
     pub(crate) fn bound(self, measured: f64, rounding: f64, dim: usize) -> ErrorBound {
-        #[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
         let dim = dim as f64;
         let inflation = 1.0 + (dim + 16.0) * UNIT_ROUNDOFF;
         let lost_to_underflow = dim * f64::MIN_POSITIVE;
@@ -318,7 +316,6 @@ pub(crate) fn accumulated_rounding(
     if iterations == 0 {
         return 0.0;
     }
-    #[expect(clippy::cast_precision_loss, reason = "a relative error of 2^-53")]
     let farther = 3.0 * iterations as f64 * rate_before.value();
     let x = end.x + farther;
     let gradient = end.gradient + curvature.lipschitz() * farther;

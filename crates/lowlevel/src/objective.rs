@@ -324,7 +324,6 @@ where
 }
 
 fn default_rounding(dim: usize, curvature: Curvature, x_norm: f64, gradient_norm: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
     let terms = dim as f64 + 8.0;
     terms * UNIT_ROUNDOFF * (curvature.lipschitz * x_norm + 2.0 * gradient_norm)
 }

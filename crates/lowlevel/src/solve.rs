@@ -409,7 +409,6 @@ fn watch<O: StronglyConvex>(
         })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a relative error of 2^-53")]
 const fn solved<O: StronglyConvex>(
     walk: &Walk<'_, O>,
     error: ErrorBound,

@@ -131,7 +131,6 @@ pub fn gradient_deviation<O: StronglyConvex>(objective: &O, x: &[f64], spacing: 
     worst
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
 const fn as_f64(n: usize) -> f64 {
     n as f64
 }

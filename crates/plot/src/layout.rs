@@ -214,7 +214,6 @@ fn text(
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "panels are few")]
 const fn count(number: usize) -> f64 {
     number as f64
 }

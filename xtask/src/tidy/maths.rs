@@ -1,4 +1,4 @@
-//! Every published library carries the same header that draws its maths: docs.rs sees only the package.
+//! Every published library with maths in it carries the same header that draws it: docs.rs sees only the package.
 
 use super::Problem;
 use crate::tree::Tree;
@@ -8,12 +8,15 @@ const HEADER: &str = "katex-header.html";
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for package in tree.packages().iter().filter(|p| p.is_published()) {
-        let is_library = tree.file(&package.path("src/lib.rs")).is_some();
-        if is_library && tree.file(&package.path(HEADER)).is_none() {
+        let sources = package.path("src/");
+        let has_maths = tree.files.iter().any(|file| {
+            file.path.starts_with(&sources) && file.bytes.windows(2).any(|pair| pair == b"`$")
+        });
+        if has_maths && tree.file(&package.path(HEADER)).is_none() {
             problems.push(Problem::new(
                 &package.path("Cargo.toml"),
                 1,
-                format!("published library without {HEADER}"),
+                format!("published library with maths and without {HEADER}"),
                 "copy it from another crate",
             ));
         }
@@ -65,10 +68,10 @@ mod tests {
     }
 
     #[test]
-    fn a_library_needs_one_and_a_program_does_not() {
-        let library = Tree::of(&[A, ("a/src/lib.rs", "")]);
-        assert_eq!(places(&check(&library)), ["a/Cargo.toml:1"]);
-        let program = Tree::of(&[A, ("a/src/main.rs", "")]);
-        assert_eq!(check(&program), []);
+    fn maths_needs_one_and_prose_does_not() {
+        let maths = Tree::of(&[A, ("a/src/lib.rs", "//! `$x$`")]);
+        assert_eq!(places(&check(&maths)), ["a/Cargo.toml:1"]);
+        let prose = Tree::of(&[A, ("a/src/lib.rs", "//! x")]);
+        assert_eq!(check(&prose), []);
     }
 }

@@ -72,7 +72,6 @@ impl StronglyConvex for RidgeObjective<'_> {
         self.data.len() + self.surplus
     }
     fn curvature(&self) -> Curvature {
-        #[expect(clippy::cast_precision_loss, reason = "a few")]
         let len = self.data.len() as f64;
         Curvature::new(1.0 + self.weight, (1.0 + self.weight) * 10.0 * len).expect("positive")
     }

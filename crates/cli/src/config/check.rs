@@ -231,7 +231,6 @@ fn task(config: &Config) -> Result<(), ConfigError> {
 }
 
 /// All numbers.
-#[expect(clippy::cast_precision_loss, reason = "shown in messages")]
 fn numbers(config: &Config) -> Result<(), ConfigError> {
     let Config {
         data,
@@ -293,7 +292,6 @@ fn numbers(config: &Config) -> Result<(), ConfigError> {
 }
 
 /// Whole numbers of TOML files have 64 bits with a sign.
-#[expect(clippy::cast_precision_loss, reason = "shown in a message")]
 fn whole(setting: Setting, found: u64) -> Result<(), ConfigError> {
     match i64::try_from(found) {
         Ok(_) => Ok(()),

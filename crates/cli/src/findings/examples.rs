@@ -19,7 +19,6 @@ pub(crate) struct Mean {
 impl Mean {
     /// `None` of nothing.
     pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
-        #[expect(clippy::cast_precision_loss, reason = "a number of images")]
         let count = numbers.len() as f64;
         let value = numbers.iter().sum::<f64>() / count;
         let squares: f64 = numbers.iter().map(|x| (x - value).powi(2)).sum();

@@ -89,7 +89,6 @@ pub(crate) fn with_error(x: f64, error: f64) -> String {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
     reason = "between 0 and 20"
 )]
 fn decimals(x: f64, digits: usize) -> usize {
@@ -107,7 +106,6 @@ fn without_zeros(text: &str) -> &str {
 
 /// A large number, shortened: `34.5k`.
 pub(crate) fn amount(n: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let mut x = n as f64;
     if n < 1000 {
         return n.to_string();

@@ -64,7 +64,6 @@ fn all(learned: &Learned) -> Vec<Curve> {
 }
 
 /// As a coordinate.
-#[expect(clippy::cast_precision_loss, reason = "for a picture")]
 const fn count(number: u64) -> f64 {
     number as f64
 }

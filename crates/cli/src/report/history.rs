@@ -27,7 +27,6 @@ pub(super) fn work(learned: &Learned) -> String {
     let spent = phases.iter().filter(|(.., gradients)| *gradients > 0);
     let (mut bar, mut legend) = (String::new(), String::new());
     for (class, what, gradients) in spent {
-        #[expect(clippy::cast_precision_loss, reason = "for a picture")]
         let share = *gradients as f64 / total as f64;
         let width = 100.0 * share;
         bar.push_str(&format!(

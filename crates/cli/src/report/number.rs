@@ -135,7 +135,6 @@ pub fn between(lower: f64, upper: f64) -> [String; 2] {
 }
 
 /// As an exponent.
-#[expect(clippy::cast_precision_loss, reason = "at most six")]
 const fn count(digits: usize) -> f64 {
     digits as f64
 }

@@ -30,7 +30,6 @@ fn figure(example: &Example) -> Figure {
     let first = num.saturating_sub(MAX_SAMPLES) / 2;
     let shown = |values: &[f64]| -> Vec<[f64; 2]> {
         let all = real(values, grid).into_iter().enumerate();
-        #[expect(clippy::cast_precision_loss, reason = "a place in a signal")]
         all.skip(first)
             .take(MAX_SAMPLES)
             .map(|(index, value)| [index as f64, value])

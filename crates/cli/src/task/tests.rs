@@ -39,7 +39,6 @@ impl Drop for Folder {
 
 /// A smooth picture, grey or in three colours.
 fn write_picture(path: &Path, width: usize, height: usize, channels: usize) {
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let plane = |c: usize| -> Vec<f64> {
         (0..width * height)
             .map(|i| 0.5 + 0.4 * ((i % width + 2 * (i / width) + 5 * c) as f64 / 7.0).sin())
@@ -81,7 +80,6 @@ fn check_problem(config: &Config, task: Task) {
 
 fn rms(a: &[f64], b: &[f64]) -> f64 {
     let square: f64 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let len = a.len() as f64;
     (square / len).sqrt()
 }

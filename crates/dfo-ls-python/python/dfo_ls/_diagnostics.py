@@ -12,7 +12,6 @@ _KINDS = {
     "initial": "Initialisation",
     "failed": "Evaluation failed",
     "short": "Safety",
-    "sharpened": "Sharpened",
     "criticality": "Criticality",
     "restarted": "Soft restart",
     "final": "Final",

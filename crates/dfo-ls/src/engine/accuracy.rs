@@ -219,7 +219,6 @@ impl<R> State<R> {
 
     /// The paper bounds each residual; the vector's bound is `$\sqrt m$` times as large.
     fn experiment_target(&self, rules: &ExperimentRules, wanted: Accuracy) -> Accuracy {
-        #[expect(clippy::cast_precision_loss, reason = "a count")]
         let root = (self.num_residuals as f64).sqrt();
         let model = root * rules.model_constant * self.delta * self.delta;
         let value = wanted.value().min(model).max(root * rules.floor);

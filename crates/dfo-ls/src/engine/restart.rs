@@ -93,7 +93,6 @@ impl<R: Clone> Engine<R> {
             return false;
         }
         let oldest = tracker.objectives.remove(0);
-        #[expect(clippy::cast_precision_loss, reason = "a small count")]
         let rate = (oldest.ln() - now.ln()) / slow.history as f64;
         tracker.slow = if rate >= slow.rate {
             0

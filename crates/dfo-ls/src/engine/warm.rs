@@ -65,7 +65,6 @@ impl<R: Clone> State<R> {
 fn affine_weights(displacements: &[&[f64]]) -> Option<Vec<f64>> {
     let n = displacements.len();
     let size: f64 = displacements.iter().map(|s| dot(s, s)).sum();
-    #[expect(clippy::cast_precision_loss, reason = "a handful of points")]
     let scale = if size > 0.0 { n as f64 / size } else { 0.0 };
     let mut gram = Matrix::zeros(n, n);
     for (i, a) in displacements.iter().enumerate() {

@@ -251,7 +251,6 @@ fn is_above_one(value: f64) -> bool {
     value > 1.0 && value.is_finite()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for a message")]
 fn count(number: usize) -> f64 {
     number as f64
 }

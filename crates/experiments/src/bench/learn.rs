@@ -154,7 +154,6 @@ fn learn<M: LowerLevel>(
     Ok(rows)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 const fn number(count: u64) -> f64 {
     count as f64
 }

@@ -233,7 +233,6 @@ impl Match {
 }
 
 /// A problem that is not solved costs infinitely much. `None` if neither is solved.
-#[expect(clippy::cast_precision_loss, reason = "work is far below 2^53")]
 fn quotient(above: Option<u64>, below: Option<u64>) -> Option<f64> {
     match (above, below) {
         (Some(above), Some(below)) => Some(above as f64 / below as f64),

@@ -126,13 +126,11 @@ pub(super) const fn simplex(problem: MoreWild) -> u64 {
     problem.num_params() as u64 + 1
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub(super) fn per_simplex(problem: MoreWild, count: u64) -> f64 {
     count as f64 / simplex(problem) as f64
 }
 
 /// A share; zero of nothing.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub(super) fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 {
         0.0

@@ -213,7 +213,6 @@ impl Work<'_> {
             let id = &planned.id;
             let setting = self.results.setting(&id.setting)?;
             let pairs = self.results.source.pairs(&setting.data)?;
-            #[expect(clippy::cast_precision_loss, reason = "a share")]
             let mut show = |evaluations: usize| {
                 progress.show(planned, evaluations as f64 / setting.evaluations as f64);
             };

@@ -35,7 +35,6 @@ pub(super) fn exact<M: LowerLevel>(
     let values: Vec<f64> = (model.parameters().iter().zip(theta))
         .map(|(parameter, theta)| parameter.value(*theta))
         .collect();
-    #[expect(clippy::cast_precision_loss, reason = "a number of images")]
     let count = pairs.len() as f64;
     // 2 sqrt(n f) epsilon is what it does to the objective
     let epsilon = 0.4 * SHARE * (f / count).sqrt();
@@ -45,7 +44,6 @@ pub(super) fn exact<M: LowerLevel>(
             let made = reconstruct(model, &values, *grid, data, Method::FISTA, stop)?;
             let square = |(x, truth): (&f64, &f64)| (x - truth) * (x - truth);
             let square: f64 = made.x.iter().zip(truth).map(square).sum();
-            #[expect(clippy::cast_precision_loss, reason = "a number of pixels")]
             let psnr = -10.0 * (square / grid.num_samples() as f64).log10();
             let error = made.solved.error.value();
             let objective = (model.objective(&values, *grid, data))

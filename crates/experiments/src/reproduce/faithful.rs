@@ -114,7 +114,6 @@ impl<M: LowerLevel> Faithful<M> {
     }
 
     fn evaluate_one(&mut self, job: &mut Job<Images>) {
-        #[expect(clippy::cast_precision_loss, reason = "a count")]
         let root = (self.num_residuals() as f64).sqrt();
         let asked = job.target().value() / root;
         let stop = match self.rules.iterations {
@@ -165,7 +164,6 @@ impl<M: LowerLevel> Faithful<M> {
             Some(_) => parts.iter().map(|part| part.error).fold(0.0, f64::max),
             None => asked,
         };
-        #[expect(clippy::cast_precision_loss, reason = "a number of images")]
         let count = self.pairs.len() as f64;
         let lower_iterations = parts.iter().map(|part| part.iterations).sum();
         self.evaluations.push(Evaluation {

@@ -107,7 +107,6 @@ impl Clock {
             (None, Method::Fista) => setting.expected.fista,
         };
         let threads = rayon::current_num_threads().min(images);
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let seconds = each * iterations as f64 / threads as f64;
         Ok(seconds)
     }
@@ -153,7 +152,6 @@ fn time<M: LowerLevel>(model: &M, pair: &bilevel::Pair, method: LowerMethod) -> 
         &mut state,
         &mut scratch,
     )?;
-    #[expect(clippy::cast_precision_loss, reason = "a small number")]
     Ok(begin.elapsed().as_secs_f64() / iterations as f64)
 }
 

@@ -49,7 +49,6 @@ impl Progress {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
             reason = "a place on a bar"
         )]
         let place = (PARTS as f64 * now / self.total) as u64;

@@ -100,7 +100,6 @@ impl Task<'_> {
         let report = drive(&mut problem, start, options, progress)?;
         let seconds = begin.elapsed().as_secs_f64();
         let images = self.pairs.len() as u64;
-        #[expect(clippy::cast_precision_loss, reason = "a number of images")]
         let root = (images as f64).sqrt();
         let evaluations = (report.evaluations.iter())
             .map(|evaluation| {
@@ -242,7 +241,6 @@ mod tests {
             let archived = archive::run(setting, variant).unwrap();
             assert!(archived.objective.len() > 5);
             for [work, f] in &archived.objective {
-                #[expect(clippy::cast_precision_loss, reason = "a count")]
                 let is_same = |iterate: &crate::reproduce::record::Iterate| {
                     (iterate.lower_iterations as f64 / work - 1.0).abs() < 1e-7
                         && (iterate.f / f - 1.0).abs() < 1e-7

@@ -186,10 +186,6 @@ fn laplacian(k: usize, num_samples: usize) -> f64 {
     4.0 * angle.sin() * angle.sin()
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a number of samples is far below 2^53"
-)]
 pub(super) const fn count(n: usize) -> f64 {
     n as f64
 }

@@ -235,7 +235,6 @@ impl StronglyConvex for Denoising<'_> {
             run,
             scratch: newton,
         });
-        #[expect(clippy::cast_precision_loss, reason = "a few steps")]
         let num_steps = run.num_gradients() as f64;
         RUN_COST + num_steps * RUN_STEP_COST
     }

@@ -116,7 +116,6 @@ impl LineGap<'_> {
             }
         }
         let gap: f64 = lanes.iter().chain(rest).sum();
-        #[expect(clippy::cast_precision_loss, reason = "a dimension is far below 2^53")]
         let len = self.x.len() as f64;
         let inflation = 1.0 + (len + 64.0) * UNIT_ROUNDOFF;
         inflation * (2.0 * gap / (1.0 + xi)).sqrt() + len * (1.0 + alpha) * TINY

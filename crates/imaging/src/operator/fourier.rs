@@ -204,10 +204,6 @@ impl Transform {
 
     /// `$N^{-1/2}$`, which makes the transform unitary.
     pub(crate) fn unitary_scale(&self) -> f64 {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a number of samples is far below 2^53"
-        )]
         let num_samples = (self.rows * self.cols) as f64;
         num_samples.sqrt().recip()
     }

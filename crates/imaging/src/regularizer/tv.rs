@@ -227,10 +227,6 @@ fn add(gradient: &mut [f64], (plus, minus): (Option<usize>, Option<usize>), flux
 /// `$N$` samples `$10u\sqrt N$`, times `$\|\partial\| \le 2\sqrt a$` for `$a$` axes. Adding up to `$2a$` fluxes to an entry costs `$2a\,u$`
 /// times at most `$2a$`, plus what was there, which near a minimiser balances the fluxes. Together less than `$32\,a\sqrt N u$`.
 pub(crate) fn tv_gradient_rounding(grid: Grid) -> f64 {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a number of samples is far below 2^53"
-    )]
     let (axes, samples) = (grid.num_axes() as f64, grid.num_samples() as f64);
     32.0 * axes * samples.sqrt()
 }

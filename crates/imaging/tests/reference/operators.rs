@@ -34,7 +34,6 @@ fn cosine(fifteenths: usize) -> Dd {
 /// The unitary Fourier transform of `len` complex samples, interleaved; `len` divides 24.
 pub(crate) fn fourier(len: usize) -> Matrix {
     assert_eq!(24 % len, 0);
-    #[expect(clippy::cast_precision_loss, reason = "at most 24")]
     let scale = number(1.0) / number(len as f64).sqrt();
     let mut matrix = vec![vec![Dd::default(); 2 * len]; 2 * len];
     for k in 0..len {

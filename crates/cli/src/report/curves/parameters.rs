@@ -146,7 +146,6 @@ fn num_sampled(learned: &Learned) -> Option<Curve> {
 fn weights(parameters: &[LearnedParameter]) -> Curve {
     let num = parameters.len();
     let half = num / 2;
-    #[expect(clippy::cast_precision_loss, reason = "a frequency")]
     let frequency = |j: usize| {
         if j < num - half {
             j as f64

@@ -106,7 +106,6 @@ fn vertex(before: f64, here: f64, after: f64) -> f64 {
     0.5 * (after - before) / (2.0 * here - before - after)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "at most 50")]
 const fn position(k: usize) -> f64 {
     k as f64
 }

@@ -64,7 +64,6 @@ pub(super) fn relative(value: f64, expected: f64) -> f64 {
 }
 
 /// As a number.
-#[expect(clippy::cast_precision_loss, reason = "below 2^53")]
 pub(super) const fn count(n: u64) -> f64 {
     n as f64
 }

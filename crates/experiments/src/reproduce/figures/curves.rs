@@ -114,7 +114,6 @@ pub fn thinned<const N: usize>(points: &[[f64; N]]) -> Vec<[f64; N]> {
     kept
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 const fn number(count: u64) -> f64 {
     count as f64
 }

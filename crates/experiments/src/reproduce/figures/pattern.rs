@@ -50,7 +50,6 @@ fn bars(theta: &[f64], sampling: &Sampling) -> Vec<f64> {
     bars
 }
 
-#[expect(clippy::cast_precision_loss, reason = "coefficients are few")]
 const fn ratio(a: usize, b: usize) -> f64 {
     a as f64 / b as f64
 }

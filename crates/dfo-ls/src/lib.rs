@@ -270,10 +270,10 @@ mod radius;
 mod random;
 mod region;
 mod report;
+mod residuals;
 mod space;
 mod subproblem;
 pub mod testing;
-mod vector;
 
 pub use accuracy::{Accuracy, InvalidAccuracy, ObjectiveInterval};
 pub use constraints::{Bounds, FeasibleSet, Known, L1, Problem, Projection, Regularizer};

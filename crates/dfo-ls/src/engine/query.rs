@@ -5,7 +5,7 @@ use crate::model::pool::Point;
 use crate::options::{AccuracyControl, Samples};
 use crate::oracle::Reply;
 use crate::report::{EvalRecord, Limit, Termination};
-use crate::vector::Residuals;
+use crate::residuals::Residuals;
 use crate::{Accuracy, EvalError, Evaluated, Job, Purpose, Start};
 
 /// A point whose residuals are wanted, from one or several samples.

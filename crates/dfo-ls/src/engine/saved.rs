@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Phase, State, paper};
 use crate::oracle::Start;
 use crate::report::{EvalRecord, Iteration};
-use crate::vector::Residuals;
+use crate::residuals::Residuals;
 use crate::{Job, SetupError};
 
 /// Whoever saves a run after every evaluation writes the lean state anew each time, but every residual vector, token, iteration and

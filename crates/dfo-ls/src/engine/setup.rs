@@ -5,8 +5,8 @@ use super::{Engine, Phase, State};
 use crate::constraints::{FeasibleSet, Problem};
 use crate::model::pool::{Point, Pool};
 use crate::options::{Model, Scaling};
+use crate::residuals::Residuals;
 use crate::space::{Space, contain, project};
-use crate::vector::Residuals;
 use crate::{Options, SetupError};
 
 /// Up to this many parameters, models with curvature are worth their time.

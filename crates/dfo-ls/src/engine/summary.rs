@@ -5,7 +5,7 @@ use crate::Accuracy;
 use crate::linalg::{Matrix, norm, product};
 use crate::model::linear::Fit;
 use crate::report::{Jacobian, Report, Termination};
-use crate::vector::Residuals;
+use crate::residuals::Residuals;
 
 /// The Jacobian is computed for this many residuals at a time.
 const CHUNK: usize = 1024;

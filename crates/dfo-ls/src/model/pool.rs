@@ -8,7 +8,7 @@
 
 use crate::Accuracy;
 use crate::linalg::{Matrix, axpy, dot, dot_difference, product_transposed};
-use crate::vector::Residuals;
+use crate::residuals::Residuals;
 
 /// Residuals are read in pieces of this many, which stay in the fastest memory.
 const CHUNK: usize = 1024;

@@ -82,6 +82,20 @@ pub enum ProblemError {
         /// Dimension of the objective.
         found: usize,
     },
+    /// No number lies between the bounds of images.
+    #[error("images cannot have values between {lower} and {upper}")]
+    EmptyImageRange {
+        /// The smallest value.
+        lower: f64,
+        /// The largest value.
+        upper: f64,
+    },
+    /// Complex numbers have no smallest and largest value.
+    #[error("pair {index} is complex: its values cannot have bounds")]
+    ComplexImageRange {
+        /// Which pair.
+        index: usize,
+    },
     /// A pair that is held out does not fit.
     #[error("held out: {0}")]
     Validation(#[source] Box<Self>),

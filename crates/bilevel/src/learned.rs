@@ -12,6 +12,7 @@ use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 use crate::problem::LearningProblem;
 use crate::score::Score;
+use crate::spec::FamilyKind;
 
 /// Learned parameters, and everything known about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,9 @@ use crate::score::Score;
 #[must_use]
 #[non_exhaustive]
 pub struct Learned {
+    /// The family, if it is one of this crate.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub family: Option<FamilyKind>,
     /// The objective there, with the reconstructions as they were computed.
     pub objective: f64,
     /// Where the objective with exact reconstructions certainly lies. (Not so with [`dfo_ls::Options::experiments`], which take accuracy as
@@ -209,6 +213,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             .collect();
         let values = self.values(&report.theta);
         Learned {
+            family: self.model.kind(),
             objective: report.objective,
             interval: report.interval,
             termination: report.termination,

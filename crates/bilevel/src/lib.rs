@@ -40,7 +40,8 @@
 //!
 //! - What is learned from: [`Pair`]s. What is learned: the [`Parameter`]s of a family of reconstruction problems.
 //! - The families: [`TvDenoising`], [`TvDeblurring`], [`TvInpainting`], [`FourierWeights`], and your own through the trait
-//!   [`LowerLevel`]. Of `$(\alpha, \nu, \xi)$`, [`TvChoices`] says which are learned.
+//!   [`LowerLevel`]. Of `$(\alpha, \nu, \xi)$`, [`TvChoices`] says which are learned. [`Family`] is any of them, and [`Spec`] describes
+//!   a learning problem in settings that can be saved.
 //! - What is minimised: the [`Loss`] ([`Layout`] has its residuals, for reconstructions made elsewhere), and penalties: [`ConditionNumber`], [`RootL1`], your own through the trait [`Penalty`], or a
 //!   non-smooth [`regularizer`](Setup::regularizer).
 //! - How: [`Setup`] and the options of the solver, [`learning_options`]. The paper's variants with a fixed number of iterations are
@@ -77,14 +78,20 @@ mod parameter;
 mod penalty;
 mod problem;
 mod score;
+mod spec;
 
 pub use error::{ModelFailure, ProblemError, ReconstructionError};
 pub use families::{Choice, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting};
+pub use families::{Family, FamilyObjective, FamilyScratch};
 pub use kept::{Keep, Reconstructions};
 pub use learned::{Bound, FlatDirection, Learned, LearnedParameter, Work, learning_options};
 pub use loss::{Layout, Loss, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, reconstruct};
 pub use parameter::{Map, Parameter};
 pub use penalty::{ConditionNumber, Penalty, Place, RootL1};
-pub use problem::{Effort, FirstGuess, LearningProblem, Pair, Setup};
+pub use problem::{Effort, FirstGuess, ImageRange, LearningProblem, Pair, Setup};
 pub use score::{Judged, Quality, Score, judge};
+pub use spec::{
+    FamilyInput, FamilyKind, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec,
+    SpecError, Values,
+};

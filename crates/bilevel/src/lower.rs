@@ -5,6 +5,7 @@ use lowlevel::{Method, Solved, Solver, State, Stop, StronglyConvex};
 
 use crate::error::{ModelFailure, ReconstructionError};
 use crate::parameter::Parameter;
+use crate::spec::FamilyKind;
 
 /// A family of reconstruction problems `$\theta \mapsto \Phi_\theta(\cdot\,; y)$`.
 ///
@@ -83,6 +84,11 @@ pub trait LowerLevel: Sync {
         let _ = (grid, data);
         x.fill(0.0);
     }
+
+    /// The name of the family, if it is one of this crate: results carry it.
+    fn kind(&self) -> Option<FamilyKind> {
+        None
+    }
 }
 
 impl<M: LowerLevel> LowerLevel for &M {
@@ -106,6 +112,10 @@ impl<M: LowerLevel> LowerLevel for &M {
 
     fn first_guess(&self, grid: Grid, data: &[f64], x: &mut [f64]) {
         (**self).first_guess(grid, data, x);
+    }
+
+    fn kind(&self) -> Option<FamilyKind> {
+        (**self).kind()
     }
 }
 

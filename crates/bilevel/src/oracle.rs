@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dfo_ls::{Accuracy, EvalError, Evaluated, Job, ObjectiveInterval, ResidualOracle, Start};
-use lowlevel::{Kept, Solver, State, Stop, StronglyConvex};
+use lowlevel::{Kept, State, Stop, StronglyConvex};
 
 use crate::kept::{Keep, Reconstructions};
 use crate::lower::LowerLevel;
@@ -61,11 +61,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             _ => None,
         };
         let mut state = state.unwrap_or_else(|| State::new(self.first_guess(index)));
-        let solver = Solver {
-            method: self.setup.method,
-            ..Solver::default()
-        };
-        let solved = solver
+        let solved = (self.solver())
             .refine(&objective, stop, &mut state, &mut scratch)
             .map_err(|error| error.to_string())?;
         // residuals are those of the point that was certified, whatever is kept of it

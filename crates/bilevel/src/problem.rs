@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, Problem};
-use imaging::Grid;
-use lowlevel::{Method, Stop, StronglyConvex};
+use imaging::{Field, Grid};
+use lowlevel::{Domain, Method, Solver, Stop, StronglyConvex};
 
 use crate::error::ProblemError;
 use crate::kept::Keep;
@@ -42,6 +42,8 @@ pub struct Setup {
     pub first_guess: FirstGuess,
     /// What is kept of them until then.
     pub keep: Keep,
+    /// The values that samples of reconstructions may have.
+    pub image_range: ImageRange,
     /// Pairs that are not learned from, to judge what was learned.
     pub validation: Vec<Pair>,
 }
@@ -67,6 +69,46 @@ impl Default for Effort {
     }
 }
 
+/// The interval in which all samples of a reconstruction lie: it is the minimiser of `$\Phi_\theta$` among such images.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ImageRange {
+    /// The smallest value, or minus infinity.
+    pub lower: f64,
+    /// The largest value, or infinity.
+    pub upper: f64,
+}
+
+impl ImageRange {
+    /// All real numbers.
+    pub const ALL: Self = Self {
+        lower: f64::NEG_INFINITY,
+        upper: f64::INFINITY,
+    };
+    /// No negative numbers.
+    pub const NON_NEGATIVE: Self = Self {
+        lower: 0.0,
+        ..Self::ALL
+    };
+
+    /// The set of images, for the solver.
+    #[must_use]
+    pub fn domain(self) -> Domain<'static> {
+        let Self { lower, upper } = self;
+        if self == Self::ALL {
+            Domain::Whole
+        } else {
+            Domain::Between { lower, upper }
+        }
+    }
+}
+
+impl Default for ImageRange {
+    /// All real numbers.
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
 /// Where the very first reconstruction begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -88,6 +130,7 @@ impl fmt::Debug for Setup {
             .field("effort", &self.effort)
             .field("first_guess", &self.first_guess)
             .field("keep", &self.keep)
+            .field("image_range", &self.image_range)
             .field("num_validation", &self.validation.len())
             .finish()
     }
@@ -119,15 +162,19 @@ impl<M: LowerLevel> LearningProblem<M> {
         if pairs.is_empty() {
             return Err(ProblemError::NoPairs);
         }
+        let ImageRange { lower, upper } = setup.image_range;
+        if !(lower <= upper) {
+            return Err(ProblemError::EmptyImageRange { lower, upper });
+        }
         let start: Vec<f64> = parameters
             .iter()
             .map(|p| p.value(p.start.clamp(p.lower, p.upper)))
             .collect();
         for (index, pair) in pairs.iter().enumerate() {
-            check_pair(&model, &start, index, pair)?;
+            check_pair(&model, &start, setup.image_range, index, pair)?;
         }
         for (index, pair) in setup.validation.iter().enumerate() {
-            check_pair(&model, &start, index, pair)
+            check_pair(&model, &start, setup.image_range, index, pair)
                 .map_err(|source| ProblemError::Validation(Box::new(source)))?;
         }
         let lengths: Vec<usize> = pairs.iter().map(|pair| pair.truth.len()).collect();
@@ -249,6 +296,14 @@ impl<M: LowerLevel> LearningProblem<M> {
         (mse >= 0.0).then_some(mse)
     }
 
+    /// How reconstructions are computed.
+    pub(crate) fn solver(&self) -> Solver<'static> {
+        Solver {
+            method: self.setup.method,
+            domain: self.setup.image_range.domain(),
+        }
+    }
+
     /// When the reconstruction of a pair ends.
     pub(crate) fn stop(&self, target: Accuracy, pair: usize) -> Stop {
         match self.setup.effort {
@@ -309,9 +364,13 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), ProblemError> {
 fn check_pair<M: LowerLevel>(
     model: &M,
     values: &[f64],
+    image_range: ImageRange,
     index: usize,
     pair: &Pair,
 ) -> Result<(), ProblemError> {
+    if image_range != ImageRange::ALL && pair.grid.field() == Field::Complex {
+        return Err(ProblemError::ComplexImageRange { index });
+    }
     let (expected, found) = (pair.grid.len(), pair.truth.len());
     if expected != found {
         return Err(ProblemError::TruthLength {

@@ -7,6 +7,7 @@ use super::TvChoices;
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
+use crate::spec::FamilyKind;
 
 /// Deblurring with a known kernel: `$\frac12\|h * x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 #[derive(Debug)]
@@ -77,5 +78,9 @@ impl LowerLevel for TvDeblurring {
     /// The data.
     fn first_guess(&self, _: Grid, data: &[f64], x: &mut [f64]) {
         x.copy_from_slice(data);
+    }
+
+    fn kind(&self) -> Option<FamilyKind> {
+        Some(FamilyKind::Deblur)
     }
 }

@@ -4,6 +4,7 @@ use super::TvChoices;
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
+use crate::spec::FamilyKind;
 
 /// Denoising of real signals and pictures: `$\frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,5 +32,9 @@ impl LowerLevel for TvDenoising {
     /// The data.
     fn first_guess(&self, _: Grid, data: &[f64], x: &mut [f64]) {
         x.copy_from_slice(data);
+    }
+
+    fn kind(&self) -> Option<FamilyKind> {
+        Some(FamilyKind::Denoise)
     }
 }

@@ -6,6 +6,7 @@ use super::TvChoices;
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
+use crate::spec::FamilyKind;
 
 /// Inpainting: only the samples of a mask were measured,
 /// `$\frac12\|Mx - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
@@ -50,5 +51,9 @@ impl LowerLevel for TvInpainting {
     /// The data.
     fn first_guess(&self, _: Grid, data: &[f64], x: &mut [f64]) {
         x.copy_from_slice(data);
+    }
+
+    fn kind(&self) -> Option<FamilyKind> {
+        Some(FamilyKind::Inpaint)
     }
 }

@@ -3,6 +3,7 @@ use imaging::{Fourier, FourierSampling, Grid, LinearOperator, ModelError, TvPara
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::{Map, Parameter};
+use crate::spec::FamilyKind;
 
 /// Which frequencies to measure: one weight `$s_j = \theta_j/(1-\theta_j)$` for each frequency of a line, and
 /// `$\frac12\|Fx - y\|_S^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$` with fixed `$(\alpha, \nu, \xi)$`.
@@ -81,5 +82,9 @@ impl LowerLevel for FourierWeights {
             }));
         }
         Ok(FourierSampling::new(&self.fourier, data, values, self.tv)?)
+    }
+
+    fn kind(&self) -> Option<FamilyKind> {
+        Some(FamilyKind::Sampling)
     }
 }

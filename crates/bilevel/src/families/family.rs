@@ -1,0 +1,200 @@
+//! A closed choice of the crate's families, for programs that learn which one is wanted while they run.
+
+use std::sync::Arc;
+
+use imaging::{Convolution, Denoising, FourierSampling, Grid, Mask, SmoothedTv, Variational};
+use imaging::{DenoisingScratch, FourierSamplingScratch, LinearOperator, VariationalScratch};
+use lowlevel::{Curvature, ErrorBound, Newton, NewtonPoint, NewtonRun, StronglyConvex, Update};
+
+use super::{FourierWeights, TvDeblurring, TvDenoising, TvInpainting};
+use crate::error::ModelFailure;
+use crate::lower::LowerLevel;
+use crate::parameter::Parameter;
+use crate::spec::FamilyKind;
+
+/// Any family of this crate.
+///
+/// It is a [`LowerLevel`] itself, so that code that works with it needs no type parameter. [`Spec::family`](crate::Spec::family)
+/// makes one from settings.
+#[derive(Debug)]
+pub enum Family {
+    /// Real signals and pictures with noise.
+    Denoising(TvDenoising),
+    /// Pictures with a known blur.
+    Deblurring(TvDeblurring),
+    /// Pictures with missing pixels.
+    Inpainting(TvInpainting),
+    /// Complex signals from some of their frequencies.
+    Sampling(FourierWeights),
+}
+
+/// The reconstruction problem of a [`Family`].
+#[derive(Clone, Debug)]
+pub struct FamilyObjective<'a>(Objective<'a>);
+
+#[derive(Clone, Debug)]
+enum Objective<'a> {
+    Denoising(Denoising<'a>),
+    Deblurring(Variational<'a, Arc<Convolution>, SmoothedTv>),
+    Inpainting(Variational<'a, &'a Mask, SmoothedTv>),
+    Sampling(FourierSampling<'a>),
+}
+
+/// Working memory of a [`FamilyObjective`].
+#[derive(Clone, Debug)]
+pub struct FamilyScratch(Scratch);
+
+#[derive(Clone, Debug)]
+enum Scratch {
+    Denoising(DenoisingScratch),
+    Deblurring(VariationalScratch<<Arc<Convolution> as LinearOperator>::Scratch>),
+    Inpainting(VariationalScratch<<Mask as LinearOperator>::Scratch>),
+    Sampling(FourierSamplingScratch),
+}
+
+/// Evaluates an expression with the family, objective or scratch space that is there.
+macro_rules! for_each_family {
+    ($kind:ident, $value:expr, $inner:ident => $result:expr) => {
+        match $value {
+            $kind::Denoising($inner) => $result,
+            $kind::Deblurring($inner) => $result,
+            $kind::Inpainting($inner) => $result,
+            $kind::Sampling($inner) => $result,
+        }
+    };
+}
+
+/// Evaluates an expression with an objective and its scratch space.
+macro_rules! with_scratch {
+    ($objective:expr, $scratch:expr, ($inner:ident, $memory:ident) => $result:expr) => {
+        match (&$objective.0, &mut $scratch.0) {
+            (Objective::Denoising($inner), Scratch::Denoising($memory)) => $result,
+            (Objective::Deblurring($inner), Scratch::Deblurring($memory)) => $result,
+            (Objective::Inpainting($inner), Scratch::Inpainting($memory)) => $result,
+            (Objective::Sampling($inner), Scratch::Sampling($memory)) => $result,
+            _ => panic!("the scratch belongs to another family"),
+        }
+    };
+}
+
+impl LowerLevel for Family {
+    type Objective<'a> = FamilyObjective<'a>;
+
+    fn parameters(&self) -> Vec<Parameter> {
+        for_each_family!(Self, self, family => family.parameters())
+    }
+
+    fn objective<'a>(
+        &'a self,
+        values: &[f64],
+        grid: Grid,
+        data: &'a [f64],
+    ) -> Result<FamilyObjective<'a>, ModelFailure> {
+        Ok(FamilyObjective(match self {
+            Self::Denoising(family) => Objective::Denoising(family.objective(values, grid, data)?),
+            Self::Deblurring(family) => {
+                Objective::Deblurring(family.objective(values, grid, data)?)
+            }
+            Self::Inpainting(family) => {
+                Objective::Inpainting(family.objective(values, grid, data)?)
+            }
+            Self::Sampling(family) => Objective::Sampling(family.objective(values, grid, data)?),
+        }))
+    }
+
+    fn first_guess(&self, grid: Grid, data: &[f64], x: &mut [f64]) {
+        for_each_family!(Self, self, family => family.first_guess(grid, data, x));
+    }
+
+    fn kind(&self) -> Option<FamilyKind> {
+        for_each_family!(Self, self, family => family.kind())
+    }
+}
+
+impl StronglyConvex for FamilyObjective<'_> {
+    type Scratch = FamilyScratch;
+
+    fn dim(&self) -> usize {
+        for_each_family!(Objective, &self.0, objective => objective.dim())
+    }
+
+    fn curvature(&self) -> Curvature {
+        for_each_family!(Objective, &self.0, objective => objective.curvature())
+    }
+
+    fn scratch(&self) -> FamilyScratch {
+        FamilyScratch(match &self.0 {
+            Objective::Denoising(objective) => Scratch::Denoising(objective.scratch()),
+            Objective::Deblurring(objective) => Scratch::Deblurring(objective.scratch()),
+            Objective::Inpainting(objective) => Scratch::Inpainting(objective.scratch()),
+            Objective::Sampling(objective) => Scratch::Sampling(objective.scratch()),
+        })
+    }
+
+    fn gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut FamilyScratch) {
+        with_scratch!(self, scratch, (objective, memory) => objective.gradient(x, gradient, memory));
+    }
+
+    fn value(&self, x: &[f64], scratch: &mut FamilyScratch) -> f64 {
+        with_scratch!(self, scratch, (objective, memory) => objective.value(x, memory))
+    }
+
+    fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+        for_each_family!(Objective, &self.0, objective => objective.gradient_rounding(x_norm, gradient_norm))
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        for_each_family!(Objective, &self.0, objective => objective.fingerprint())
+    }
+
+    fn gradient_with_norm(
+        &self,
+        x: &[f64],
+        gradient: &mut [f64],
+        scratch: &mut FamilyScratch,
+    ) -> f64 {
+        with_scratch!(self, scratch, (objective, memory) => {
+            objective.gradient_with_norm(x, gradient, memory)
+        })
+    }
+
+    fn advance(
+        &self,
+        update: Update<'_>,
+        point: &mut [f64],
+        gradient: &mut [f64],
+        scratch: &mut FamilyScratch,
+    ) -> f64 {
+        with_scratch!(self, scratch, (objective, memory) => {
+            objective.advance(update, point, gradient, memory)
+        })
+    }
+
+    fn newton(&self) -> Option<Newton> {
+        for_each_family!(Objective, &self.0, objective => objective.newton())
+    }
+
+    fn newton_step(
+        &self,
+        at: &NewtonPoint<'_>,
+        step: &mut [f64],
+        dual_step: &mut [f64],
+        scratch: &mut FamilyScratch,
+    ) -> f64 {
+        with_scratch!(self, scratch, (objective, memory) => {
+            objective.newton_step(at, step, dual_step, memory)
+        })
+    }
+
+    fn newton_run(&self, run: &mut NewtonRun<'_>, scratch: &mut FamilyScratch) -> f64 {
+        with_scratch!(self, scratch, (objective, memory) => objective.newton_run(run, memory))
+    }
+
+    fn sharper_bound(
+        &self,
+        at: &NewtonPoint<'_>,
+        scratch: &mut FamilyScratch,
+    ) -> Option<(ErrorBound, f64)> {
+        with_scratch!(self, scratch, (objective, memory) => objective.sharper_bound(at, memory))
+    }
+}

@@ -16,6 +16,12 @@ pub struct Problem {
     pub regularizer: Option<Box<dyn Regularizer>>,
     /// Evaluations made before. Those near the start spare new ones.
     pub known: Vec<Known>,
+    /// The lengths of consecutive blocks of residuals, such as those of one image each. Empty for a
+    /// single block.
+    ///
+    /// Sums over residuals are made within each block first, and then over blocks in their order:
+    /// the results of a run depend on the blocks to the last bits, but not on who computes them.
+    pub blocks: Vec<usize>,
 }
 
 /// An evaluation made before.
@@ -38,10 +44,12 @@ impl Problem {
             feasible: FeasibleSet::Free,
             regularizer: None,
             known: Vec::new(),
+            blocks: Vec::new(),
         }
     }
 
-    /// With `$l \le \theta \le u$`, in place of bounds given before. Infinite bounds are none; equal bounds fix a parameter.
+    /// With `$l \le \theta \le u$`, in place of bounds given before, and in addition to other sets. Infinite bounds are none;
+    /// equal bounds fix a parameter.
     ///
     /// # Errors
     /// When a bound is NaN, bounds are crossed, or the lengths differ.
@@ -75,6 +83,13 @@ impl Problem {
     #[must_use]
     pub fn with_regularizer(mut self, regularizer: impl Regularizer + 'static) -> Self {
         self.regularizer = Some(Box::new(regularizer));
+        self
+    }
+
+    /// With residuals in blocks of the given lengths, see [`blocks`](Self::blocks).
+    #[must_use]
+    pub fn with_blocks(mut self, lengths: impl Into<Vec<usize>>) -> Self {
+        self.blocks = lengths.into();
         self
     }
 

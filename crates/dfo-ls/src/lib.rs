@@ -258,6 +258,7 @@
 //! derivative-free optimization solvers*, ACM Trans. Math. Softw. 45 (2019). The default model of residuals is quadratic.
 
 mod accuracy;
+mod blocks;
 mod constraints;
 mod driver;
 mod engine;

@@ -1,7 +1,8 @@
 //! What comes back: the best point, how good it is for certain, why the run ended, and its full history.
 
 use crate::accuracy::ObjectiveInterval;
-use crate::linalg::{Matrix, cholesky, dot, norm, symmetric_eigen};
+use crate::blocks::Blocks;
+use crate::linalg::{Matrix, cholesky, symmetric_eigen};
 use crate::{Accuracy, Options, Purpose};
 
 /// The outcome of a run. Every run that began has one, however it ended.
@@ -75,6 +76,7 @@ pub struct Jacobian {
     columns: Vec<Vec<f64>>,
     /// Parameters fixed by their bounds.
     fixed: Vec<usize>,
+    blocks: Blocks,
 }
 
 /// A direction of the parameters, of length one, and how strongly the residuals react to a step along it.
@@ -90,8 +92,12 @@ pub struct Direction {
 const DEPENDENT: f64 = 1e11;
 
 impl Jacobian {
-    pub(crate) const fn new(columns: Vec<Vec<f64>>, fixed: Vec<usize>) -> Self {
-        Self { columns, fixed }
+    pub(crate) const fn new(columns: Vec<Vec<f64>>, fixed: Vec<usize>, blocks: Blocks) -> Self {
+        Self {
+            columns,
+            fixed,
+            blocks,
+        }
     }
 
     /// The derivatives of all residuals by parameter `j`.
@@ -101,6 +107,15 @@ impl Jacobian {
     #[must_use]
     pub fn column(&self, j: usize) -> &[f64] {
         &self.columns[j]
+    }
+
+    /// The inner product of the derivatives by parameter `j` with `vector`, one entry per residual.
+    ///
+    /// # Panics
+    /// When there is no parameter `j`, or `vector` has another length.
+    #[must_use]
+    pub fn inner_product(&self, j: usize, vector: &[f64]) -> f64 {
+        self.blocks.dot(&self.columns[j], vector)
     }
 
     /// How many parameters.
@@ -120,7 +135,7 @@ impl Jacobian {
         assert_eq!(units.len(), self.num_params(), "one unit per parameter");
         let d = units.len();
         let normal = Matrix::from_fn(d, d, |a, b| {
-            dot(&self.columns[a], &self.columns[b]) * units[a] * units[b]
+            self.inner_product(a, &self.columns[b]) * units[a] * units[b]
         });
         let Some((values, vectors)) = symmetric_eigen(&normal) else {
             return Vec::new();
@@ -135,7 +150,7 @@ impl Jacobian {
 
     /// `$\hat\sigma^2 (J^\top J)^{-1}$`. Columns are scaled to norm one first: parameters may have very different units.
     fn covariance(&self, residuals: &[f64]) -> Option<Vec<Vec<f64>>> {
-        let norms: Vec<f64> = self.columns.iter().map(|column| norm(column)).collect();
+        let norms: Vec<f64> = self.columns.iter().map(|c| self.blocks.norm(c)).collect();
         let free: Vec<usize> = (0..norms.len())
             .filter(|j| !self.fixed.contains(j))
             .collect();
@@ -143,10 +158,11 @@ impl Jacobian {
         if !seen || residuals.len() <= free.len() {
             return None;
         }
-        let variance = dot(residuals, residuals) / (residuals.len() - free.len()) as f64;
+        let variance =
+            self.blocks.dot(residuals, residuals) / (residuals.len() - free.len()) as f64;
         let normal = Matrix::from_fn(free.len(), free.len(), |a, b| {
             let (a, b) = (free[a], free[b]);
-            dot(&self.columns[a], &self.columns[b]) / norms[a] / norms[b]
+            self.inner_product(a, &self.columns[b]) / norms[a] / norms[b]
         });
         let factor = cholesky(&normal)?;
         let mut covariance = vec![vec![0.0; norms.len()]; norms.len()];

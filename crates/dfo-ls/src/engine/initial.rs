@@ -381,7 +381,7 @@ impl<R: Clone> Engine<R> {
             return None;
         }
         let difference = state.difference(point);
-        if difference <= INVISIBLE * norm(&start.residuals) {
+        if difference <= INVISIBLE * state.pool.blocks().norm(&start.residuals) {
             // no difference at all: nothing depends on it
             return (difference > 0.0).then_some((j, ENLARGE));
         }
@@ -418,13 +418,12 @@ impl<R: Clone> Engine<R> {
 impl<R> State<R> {
     /// How far a point's residuals are from the incumbent's.
     pub(super) fn difference(&self, point: &Point<R>) -> f64 {
-        let squares = (point
-            .residuals
-            .iter()
-            .zip(self.incumbent().residuals.iter()))
-        .map(|(a, b)| (a - b) * (a - b))
-        .sum::<f64>();
-        squares.sqrt()
+        (self.pool.blocks()).distance(&point.residuals, &self.incumbent().residuals)
+    }
+
+    /// `$\|r\|^2$`.
+    pub(super) fn sum_of_squares(&self, residuals: &[f64]) -> f64 {
+        self.pool.blocks().dot(residuals, residuals)
     }
 }
 

@@ -166,7 +166,7 @@ impl<R: Clone> Engine<R> {
             query.sum
         };
         let penalty = (self.regularizer.as_ref()).map_or(0.0, |h| h.value(&query.theta));
-        let objective = sum_of_squares(&residuals) + penalty;
+        let objective = self.state.sum_of_squares(&residuals) + penalty;
         if !objective.is_finite() {
             return Err(Failure {
                 number: query.number,
@@ -204,7 +204,7 @@ impl<R: Clone> Engine<R> {
             .filter_map(|(job, &owner)| {
                 let (residuals, evaluated) = job.peek()?;
                 let query = &state.queries[owner];
-                let alone = query.samples == 1 && sum_of_squares(residuals).is_finite();
+                let alone = query.samples == 1 && state.sum_of_squares(residuals).is_finite();
                 alone.then(|| (query.clone(), residuals.to_vec(), evaluated.clone()))
             })
             .collect();
@@ -291,7 +291,7 @@ impl<R: Clone> State<R> {
             Ok((residuals, evaluated)) => {
                 record.work = evaluated.work;
                 record.achieved = evaluated.achieved;
-                let square = sum_of_squares(&residuals);
+                let square = self.pool.blocks().dot(&residuals, &residuals);
                 if square.is_finite() {
                     record.objective = Ok(square);
                     query.got += averaged;
@@ -353,10 +353,6 @@ impl<R: Clone> State<R> {
             }
         }
     }
-}
-
-fn sum_of_squares(residuals: &[f64]) -> f64 {
-    crate::linalg::dot(residuals, residuals)
 }
 
 fn describe_overflow(residuals: &[f64]) -> String {

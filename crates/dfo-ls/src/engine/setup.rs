@@ -2,6 +2,7 @@
 
 use super::practical::Control;
 use super::{Engine, Phase, State};
+use crate::blocks::Blocks;
 use crate::constraints::{FeasibleSet, Problem};
 use crate::model::pool::{Point, Pool};
 use crate::options::{Model, Scaling};
@@ -27,9 +28,11 @@ impl<R: Clone> Engine<R> {
             feasible,
             regularizer,
             known,
+            blocks,
         } = problem;
         check_problem(&start, &feasible, num_residuals)?;
         options.validate(start.len())?;
+        let blocks = Blocks::new(&blocks, num_residuals)?;
         let one_unit = regularizer.is_some() || matches!(feasible, FeasibleSet::Convex(_));
         if let (true, Scaling::Given(units)) = (one_unit, &options.scaling)
             && units
@@ -79,7 +82,7 @@ impl<R: Clone> Engine<R> {
                 matches!(feasible, FeasibleSet::Convex(_)),
                 regularizer.is_some(),
             ),
-            pool: Pool::new(0),
+            pool: Pool::new(0, Blocks::default()),
             set: Vec::new(),
             center: 0,
             linear: None,
@@ -108,7 +111,7 @@ impl<R: Clone> Engine<R> {
             options,
             space,
         };
-        state.pool = Pool::new(capacity(&state));
+        state.pool = Pool::new(capacity(&state), blocks);
         let mut engine = Self {
             feasible,
             regularizer,
@@ -125,8 +128,8 @@ impl<R: Clone> Engine<R> {
     /// Continues a saved run of `problem`, of which only projections and regulariser are used: the rest is in the state.
     ///
     /// # Errors
-    /// When the state belongs to a problem with another number of parameters or other bounds, or projections or the regulariser are
-    /// missing.
+    /// When the state belongs to a problem with another number of parameters, other bounds or other blocks, or projections or the
+    /// regulariser are missing.
     pub fn from_state(problem: Problem, state: State<R>) -> Result<Self, SetupError> {
         if problem.start.len() != state.space.num_params() {
             return Err(SetupError::StateMismatch {
@@ -149,6 +152,12 @@ impl<R: Clone> Engine<R> {
         }
         if !state.space.has_bounds_of(&problem.feasible) {
             return Err(SetupError::StateMismatch { what: "a bound" });
+        }
+        let blocks = Blocks::new(&problem.blocks, state.num_residuals);
+        if blocks.as_ref() != Ok(state.pool.blocks()) {
+            return Err(SetupError::StateMismatch {
+                what: "the length of a block of residuals",
+            });
         }
         Ok(Self {
             feasible: problem.feasible,
@@ -193,7 +202,7 @@ impl<R: Clone> Engine<R> {
                 });
             }
         }
-        let square = crate::linalg::dot(&known.residuals, &known.residuals);
+        let square = state.sum_of_squares(&known.residuals);
         if !square.is_finite() {
             return Err(SetupError::NotFinite {
                 argument: "the sum of squares of known",

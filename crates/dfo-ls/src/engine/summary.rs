@@ -2,7 +2,7 @@
 
 use super::{Best, Engine};
 use crate::Accuracy;
-use crate::linalg::{Matrix, norm, product};
+use crate::linalg::{Matrix, product};
 use crate::model::linear::Fit;
 use crate::report::{Jacobian, Report, Termination};
 use crate::residuals::Residuals;
@@ -68,11 +68,12 @@ impl<R: Clone> Engine<R> {
                 columns[j].extend_from_slice(part.col(k));
             }
         }
+        let blocks = state.pool.blocks();
         for (k, &j) in free.iter().enumerate() {
             // what rounding alone can make of residuals that do not depend on the parameter
             let weight: f64 = weights.col(k).iter().map(|w| w.abs()).sum();
-            let noise = 16.0 * f64::EPSILON * norm(center) * weight;
-            if norm(&columns[j]) <= noise {
+            let noise = 16.0 * f64::EPSILON * blocks.norm(center) * weight;
+            if blocks.norm(&columns[j]) <= noise {
                 columns[j].fill(0.0);
             }
         }
@@ -85,6 +86,6 @@ impl<R: Clone> Engine<R> {
         let fixed = (0..state.space.num_params())
             .filter(|j| !free.contains(j))
             .collect();
-        Some(Jacobian::new(columns, fixed))
+        Some(Jacobian::new(columns, fixed, blocks.clone()))
     }
 }

@@ -5,8 +5,12 @@
 //! They follow from products of differences to a fixed reference, each computed once, in one pass over the residuals when a
 //! point is added. When the incumbent has moved far from the reference compared with the distances that matter, differences of
 //! these products would lose digits: then the incumbent becomes the reference and all products are computed again.
+//! All products are sums over [`Blocks`].
+
+use std::ops::Range;
 
 use crate::Accuracy;
+use crate::blocks::Blocks;
 use crate::linalg::{Matrix, axpy, dot, dot_difference, product_transposed};
 use crate::residuals::Residuals;
 
@@ -41,6 +45,7 @@ pub(crate) struct Point<R> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Pool<R> {
     slots: Vec<Option<Point<R>>>,
+    blocks: Blocks,
     reference: Residuals,
     /// `$(r_t - r_\mathrm{ref})^\top (r_s - r_\mathrm{ref})$`
     gram: Matrix,
@@ -49,13 +54,19 @@ pub(crate) struct Pool<R> {
 }
 
 impl<R> Pool<R> {
-    pub(crate) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize, blocks: Blocks) -> Self {
         Self {
             slots: (0..capacity).map(|_| None).collect(),
+            blocks,
             reference: Residuals::default(),
             gram: Matrix::zeros(capacity, capacity),
             cross: vec![0.0; capacity],
         }
+    }
+
+    /// How sums over residuals are added up.
+    pub(crate) const fn blocks(&self) -> &Blocks {
+        &self.blocks
     }
 
     pub(crate) fn get(&self, slot: usize) -> &Point<R> {
@@ -125,55 +136,68 @@ impl<R> Pool<R> {
         self.measure(slot);
     }
 
-    /// All products of a slot, in one pass over the residuals.
+    /// Computes all products of a slot in one pass over the residuals.
     fn measure(&mut self, slot: usize) {
         let live: Vec<usize> = self.live().collect();
-        let mut sums = vec![0.0; live.len()];
-        let mut cross = 0.0;
-        let mut own = [0.0; CHUNK];
-        let new = &self.get(slot).residuals;
-        for begin in (0..new.len()).step_by(CHUNK) {
-            let end = (begin + CHUNK).min(new.len());
-            let reference = &self.reference[begin..end];
-            let own = &mut own[..end - begin];
-            subtract(&new[begin..end], reference, own);
-            cross += dot(own, reference);
-            for (sum, &t) in sums.iter_mut().zip(&live) {
-                let row = &self.get(t).residuals[begin..end];
-                *sum += dot_difference(own, row, reference);
+        let new: &[f64] = &self.get(slot).residuals;
+        let rows = self.rows(&live);
+        let reference: &[f64] = &self.reference;
+        // with the reference, then with each row
+        let sums = self.blocks.sums(1 + rows.len(), |block, sums| {
+            let mut own = [0.0; CHUNK];
+            for piece in pieces(block) {
+                let reference = &reference[piece.clone()];
+                let own = &mut own[..piece.len()];
+                subtract(&new[piece.clone()], reference, own);
+                sums[0] += dot(own, reference);
+                for (sum, row) in sums[1..].iter_mut().zip(&rows) {
+                    *sum += dot_difference(own, &row[piece.clone()], reference);
+                }
             }
-        }
-        self.cross[slot] = cross;
-        for (&sum, &t) in sums.iter().zip(&live) {
+        });
+        self.cross[slot] = sums[0];
+        for (&sum, &t) in sums[1..].iter().zip(&live) {
             self.gram[(slot, t)] = sum;
             self.gram[(t, slot)] = sum;
         }
     }
 
-    /// All products of all slots, in one pass over the residuals.
+    /// Computes all products of all slots in one pass over the residuals.
     fn measure_all(&mut self) {
         let live: Vec<usize> = self.live().collect();
-        let mut sums = Matrix::zeros(live.len(), live.len());
-        let mut cross = vec![0.0; live.len()];
-        let mut differences = Matrix::default();
-        for begin in (0..self.reference.len()).step_by(CHUNK) {
-            let end = (begin + CHUNK).min(self.reference.len());
-            let reference = &self.reference[begin..end];
-            differences.reset(end - begin, live.len());
-            for (column, (&t, cross)) in live.iter().zip(&mut cross).enumerate() {
-                let own = differences.col_mut(column);
-                subtract(&self.get(t).residuals[begin..end], reference, own);
-                *cross += dot(own, reference);
+        let rows = self.rows(&live);
+        let count = live.len();
+        let reference: &[f64] = &self.reference;
+        // with each other, column by column, then with the reference
+        let sums = self.blocks.sums(count * count + count, |block, sums| {
+            let (products, cross) = sums.split_at_mut(count * count);
+            let mut differences = Matrix::default();
+            for piece in pieces(block) {
+                let reference = &reference[piece.clone()];
+                differences.reset(piece.len(), count);
+                for (column, (row, cross)) in rows.iter().zip(&mut *cross).enumerate() {
+                    let own = differences.col_mut(column);
+                    subtract(&row[piece.clone()], reference, own);
+                    *cross += dot(own, reference);
+                }
+                let part = product_transposed(&differences, &differences);
+                axpy(1.0, part.as_slice(), products);
             }
-            let part = product_transposed(&differences, &differences);
-            axpy(1.0, part.as_slice(), sums.as_mut_slice());
-        }
+        });
+        let (products, cross) = sums.split_at(count * count);
         for (column, (&t, cross)) in live.iter().zip(cross).enumerate() {
-            self.cross[t] = cross;
+            self.cross[t] = *cross;
             for (row, &s) in live.iter().enumerate() {
-                self.gram[(s, t)] = 0.5 * (sums[(row, column)] + sums[(column, row)]);
+                let both = products[column * count + row] + products[row * count + column];
+                self.gram[(s, t)] = 0.5 * both;
             }
         }
+    }
+
+    /// The residuals of the given slots.
+    fn rows(&self, slots: &[usize]) -> Vec<&[f64]> {
+        let row = |&slot: &usize| -> &[f64] { &self.get(slot).residuals };
+        slots.iter().map(row).collect()
     }
 
     /// For every slot `$t$` of `set`, `$\sum_s w_s\,(r_t - r_k)^\top(r_s - r_k)$` with weights that sum to one.
@@ -231,6 +255,14 @@ impl<R> Pool<R> {
         self.measure_all();
         true
     }
+}
+
+/// A block in pieces of at most [`CHUNK`] residuals.
+fn pieces(block: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = block.end;
+    block
+        .step_by(CHUNK)
+        .map(move |begin| begin..(begin + CHUNK).min(end))
 }
 
 fn subtract(a: &[f64], b: &[f64], out: &mut [f64]) {

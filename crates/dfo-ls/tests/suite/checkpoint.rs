@@ -202,6 +202,11 @@ fn with_bounds() {
     }
 }
 
+#[test]
+fn with_blocks() {
+    check("blocks", &|| free().with_blocks([1, 2]), Options::default());
+}
+
 /// Projections and regulariser are code: they come with the problem.
 #[test]
 fn with_sets_and_regulariser() {

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod answers;
+mod blocks;
 #[cfg(feature = "serde")]
 mod checkpoint;
 mod continued;

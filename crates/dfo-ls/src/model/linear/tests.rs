@@ -1,5 +1,6 @@
 use super::super::tests::{difference, point};
 use super::*;
+use crate::blocks::Blocks;
 use crate::linalg::tests::{Random, distance as largest_difference};
 use crate::linalg::{orthogonal_complement, product_transposed};
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ struct Fixture {
 
 impl Fixture {
     fn new(random: &mut Random, d: usize, count: usize, m: usize) -> Self {
-        let mut pool = Pool::new(count + 1);
+        let mut pool = Pool::new(count + 1, Blocks::one(m));
         let set: Vec<usize> = (0..count)
             .map(|_| pool.insert(point(&random.vector(d), &random.vector(m))))
             .collect();

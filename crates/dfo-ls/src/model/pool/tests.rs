@@ -4,6 +4,11 @@ use crate::linalg::norm;
 use crate::linalg::tests::Random;
 use proptest::prelude::*;
 
+/// Two blocks, the second of which begins anywhere in the order of lanes.
+fn halves(m: usize) -> Blocks {
+    Blocks::new(&[m / 2, m - m / 2], m).expect("lengths that add up")
+}
+
 /// All products and slopes against inner products of the residuals; errors relative to `size` squared.
 fn check(pool: &Pool<()>, shadow: &[Option<Vec<f64>>], size: f64, tolerance: f64) {
     let live: Vec<usize> = (0..shadow.len()).filter(|&t| shadow[t].is_some()).collect();
@@ -49,7 +54,7 @@ proptest! {
         actions in proptest::collection::vec((0_u8..8, any::<prop::sample::Index>()), 1..40),
     ) {
         let mut random = Random::new(seed);
-        let mut pool = Pool::new(capacity);
+        let mut pool = Pool::new(capacity, halves(m));
         let mut shadow: Vec<Option<Vec<f64>>> = vec![None; capacity];
         for (action, index) in actions {
             let live: Vec<usize> = pool.live().collect();
@@ -88,7 +93,7 @@ proptest! {
         let mut random = Random::new(seed);
         let spread = 10_f64.powf(log_spread);
         let (start, far) = (random.vector(m), random.vector(m));
-        let mut pool = Pool::new(6);
+        let mut pool = Pool::new(6, halves(m));
         let mut shadow = vec![None; 6];
         let first = pool.insert(point(&[0.0], &start));
         let mut set = Vec::new();
@@ -114,7 +119,7 @@ proptest! {
 #[test]
 fn points_equally_far_away_are_not_measured_again() {
     let mut random = Random::new(2);
-    let mut pool = Pool::new(5);
+    let mut pool = Pool::new(5, Blocks::one(20));
     let set: Vec<usize> = (0..5)
         .map(|_| pool.insert(point(&[0.0], &random.vector(20))))
         .collect();
@@ -124,7 +129,7 @@ fn points_equally_far_away_are_not_measured_again() {
 /// Equal residuals: no difference, no division.
 #[test]
 fn equal_points_are_no_trouble() {
-    let mut pool = Pool::new(3);
+    let mut pool = Pool::new(3, Blocks::one(2));
     for _ in 0..3 {
         pool.insert(point(&[0.0], &[1.0, 2.0]));
     }

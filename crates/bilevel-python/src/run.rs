@@ -92,11 +92,10 @@ pub(crate) fn progress<R: Clone>(
     let points = evaluations.iter().map(|evaluation| evaluation.point);
     let num_points = points.max().map_or(0, |last| last.saturating_add(1));
     let work = evaluations.iter().map(|e: &EvalRecord| e.work).sum();
-    let best = engine.best_theta().zip(engine.best_objective());
-    let best = best.zip(engine.best_interval());
-    let best = best.map(|((theta, objective), interval)| {
-        let (lower, upper) = (interval.lower, interval.upper);
-        (theta.to_vec(), values(theta), objective, lower, upper)
+    let best = engine.best().map(|best| {
+        let (lower, upper) = (best.interval.lower, best.interval.upper);
+        let theta = best.theta;
+        (theta.to_vec(), values(theta), best.objective, lower, upper)
     });
     (num_points, work, best)
 }

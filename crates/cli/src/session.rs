@@ -220,7 +220,7 @@ impl<M: LowerLevel> Run<'_, M> {
             ..
         } = self;
         let dir = store.dir().to_path_buf();
-        if engine.best_theta().is_none() {
+        if engine.best().is_none() {
             let reasons = engine.state().evaluations().iter().rev();
             let reason = reasons.filter_map(|e| e.objective.as_ref().err().cloned());
             let reason = reason

@@ -1,7 +1,7 @@
 //! The engine as Python sees it. Arguments have been checked there: this side trusts shapes, and translates.
 
 use dfo_ls::{
-    Accuracy, Budget, Engine, EvalError, Evaluated, Known, Limit, Report, SetupError, Start, State,
+    Accuracy, Budget, Engine, EvalError, Evaluated, Known, Limit, SetupError, Start, State,
     StepKind, Termination,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -89,8 +89,8 @@ impl Core {
     }
 
     /// Where evaluations are wanted; empty at the end.
-    fn ask<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let jobs = self.engine.ask().iter();
+    fn ask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let jobs = self.engine.pending().iter();
         let points: Vec<_> = jobs
             .map(|job| PyArray1::from_slice(py, job.theta()))
             .collect();
@@ -98,8 +98,8 @@ impl Core {
     }
 
     /// Requested accuracy, kind of start, states to start from with their weights, sample, purpose.
-    fn details(&mut self, index: usize) -> PyResult<Details<'_>> {
-        let job = self.engine.ask().get(index).ok_or_else(no_such_job)?;
+    fn details(&self, index: usize) -> PyResult<Details<'_>> {
+        let job = self.engine.pending().get(index).ok_or_else(no_such_job)?;
         let (kind, tokens) = match job.start() {
             Start::Near(token) => ("near", vec![(1.0, *token)]),
             Start::Refine(token) => ("refine", vec![(1.0, *token)]),
@@ -169,30 +169,6 @@ impl Core {
         Ok(self.engine.state().iterations().len())
     }
 
-    /// Takes the answers there are, where a run may end in the middle of a batch: they count for the best point too. An exception of
-    /// a projection or a regulariser leaves the engine as it was.
-    fn settle(&mut self, py: Python<'_>) -> PyResult<()> {
-        if self.engine.termination().is_some() {
-            return Ok(());
-        }
-        let before = self.engine.state().clone();
-        let budget = self.engine.options().budget.clone();
-        let engine = &mut self.engine;
-        py.detach(|| {
-            // a stop lets answers count for the best point, and what is taken after it is evaluated no more
-            engine.stop(Termination::Stopped);
-            engine.extend(budget);
-            engine.tell();
-        });
-        if let Err(error) = self.code.check() {
-            self.engine = py
-                .detach(|| restore(&self.code, self.num_params, before))
-                .map_err(refused)?;
-            return Err(error);
-        }
-        Ok(())
-    }
-
     /// Ends the run.
     fn stop(&mut self, why: &str) {
         self.engine.stop(match why {
@@ -224,25 +200,20 @@ impl Core {
     /// The objective of the best point.
     #[getter]
     fn best_objective(&self) -> Option<f64> {
-        self.engine.best_objective()
+        self.engine.best().map(|best| best.objective)
     }
 
     /// The best point.
     #[getter]
     fn best_x<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.engine
-            .best_theta()
-            .map(|theta| PyArray1::from_slice(py, theta))
+        let best = self.engine.best()?;
+        Some(PyArray1::from_slice(py, best.theta))
     }
 
     /// The number of the best point.
     #[getter]
     fn best_number(&self) -> Option<u64> {
-        let best = self.engine.best_theta()?;
-        let rows = self.engine.state().evaluations().iter().rev();
-        rows.into_iter()
-            .find(|row| row.theta == best && row.objective.is_ok())
-            .map(|row| row.point)
+        self.engine.best()?.point
     }
 
     /// How often the run started again.
@@ -300,11 +271,9 @@ impl Core {
 
     /// The outcome so far.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let state = self.engine.state().clone();
-        let report: Result<Report, SetupError> =
-            py.detach(|| restore(&self.code, self.num_params, state).map(Engine::into_report));
+        let report = py.detach(|| self.engine.report());
         self.code.check()?;
-        rows::report(py, &report.map_err(refused)?)
+        rows::report(py, &report)
     }
 }
 

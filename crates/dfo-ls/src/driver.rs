@@ -35,7 +35,7 @@ pub fn minimize_observed<O: ResidualOracle>(
     Ok(engine.into_report())
 }
 
-/// Runs an engine to its end, for example one that was loaded: asks, lets the oracle answer, tells.
+/// Runs an engine to its end, for example one that was loaded, and shows every iteration to `observe`, which may stop the run.
 ///
 /// `budget.max_time` counts from this call.
 pub fn drive<O: ResidualOracle>(
@@ -43,6 +43,45 @@ pub fn drive<O: ResidualOracle>(
     oracle: &mut O,
     mut observe: impl FnMut(&Iteration) -> ControlFlow<()>,
 ) {
+    let mut shown = engine.num_told();
+    let _ = drive_with(engine, oracle, usize::MAX, |engine, _| {
+        let new = &engine.state().iterations()[shown..];
+        shown += new.len();
+        if new.iter().any(|iteration| observe(iteration).is_break()) {
+            engine.stop(Termination::Stopped);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// Runs an engine: asks, lets the oracle answer at most `at_once` jobs, tells, calls `after_tell`, and begins again until the run
+/// has ended.
+///
+/// `after_tell` sees the engine after every [`tell`](Engine::tell). It may save the state, show progress or
+/// [stop](Engine::stop) the run. What it breaks with is handed to the caller at once; the run is not stopped by that, and can be
+/// driven further.
+///
+/// ```
+/// use dfo_ls::{Engine, FnOracle, Options, Problem, drive_with};
+/// use std::ops::ControlFlow;
+///
+/// let mut oracle = FnOracle::new(1, |theta: &[f64], r: &mut [f64]| r[0] = theta[0].exp() - 2.0);
+/// let mut engine = Engine::new(Problem::new([3.0]), 1, Options::default())?;
+/// let left = drive_with(&mut engine, &mut oracle, 1, |engine, _| {
+///     if engine.num_points() < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break("enough for today") }
+/// });
+/// assert_eq!(left, ControlFlow::Break("enough for today"));
+/// assert_eq!(engine.termination(), None);
+/// # Ok::<(), dfo_ls::SetupError>(())
+/// ```
+///
+/// `budget.max_time` counts from this call, and is looked at before `after_tell`.
+pub fn drive_with<O: ResidualOracle, B>(
+    engine: &mut Engine<O::Resume>,
+    oracle: &mut O,
+    at_once: usize,
+    mut after_tell: impl FnMut(&mut Engine<O::Resume>, &O) -> ControlFlow<B>,
+) -> ControlFlow<B> {
     if oracle.num_residuals() != engine.state().num_residuals() {
         let reason = "the oracle has another number of residuals than the engine".to_owned();
         engine.stop(Termination::OracleFailed { reason });
@@ -52,23 +91,19 @@ pub fn drive<O: ResidualOracle>(
     loop {
         let jobs = engine.ask();
         if jobs.is_empty() {
-            break;
+            return ControlFlow::Continue(());
         }
-        oracle.evaluate(jobs);
-        if !jobs.iter().any(Job::is_answered) {
+        let turn = at_once.clamp(1, jobs.len());
+        oracle.evaluate(&mut jobs[..turn]);
+        if jobs.iter().any(Job::is_answered) {
+            engine.tell();
+        } else {
             let reason = "the oracle answered no job".to_owned();
             engine.stop(Termination::OracleFailed { reason });
-            break;
-        }
-        let stop = engine
-            .tell()
-            .iter()
-            .any(|iteration| observe(iteration).is_break());
-        if stop {
-            engine.stop(Termination::Stopped);
         }
         if max_time.is_some_and(|limit| begin.elapsed() >= limit) {
             engine.stop(Termination::Exhausted(Limit::Time));
         }
+        after_tell(engine, oracle)?;
     }
 }

@@ -18,6 +18,8 @@ mod warm;
 
 pub(crate) use query::Query;
 
+use std::sync::Arc;
+
 use crate::constraints::{FeasibleSet, Regularizer};
 use crate::linalg::norm;
 use crate::model::linear::Linear;
@@ -32,8 +34,8 @@ use practical::{Control, Trial};
 /// Minimises `$\|r(\theta)\|^2$` by asking and being told.
 #[derive(Debug)]
 pub struct Engine<R> {
-    feasible: FeasibleSet,
-    regularizer: Option<Box<dyn Regularizer>>,
+    feasible: Arc<FeasibleSet>,
+    regularizer: Option<Arc<dyn Regularizer>>,
     state: State<R>,
 }
 
@@ -65,7 +67,7 @@ pub struct State<R> {
     /// The query of each job.
     owners: Vec<usize>,
     control: Control,
-    best: Option<Best>,
+    best: Option<BestPoint<R>>,
     last_resume: Option<R>,
     /// Random vectors drawn so far.
     draws: u64,
@@ -115,13 +117,34 @@ enum Phase<R> {
 /// The best point so far, kept even if it leaves the set.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Best {
+struct BestPoint<R> {
     number: u64,
     theta: Vec<f64>,
     residuals: Residuals,
     objective: f64,
     penalty: f64,
     accuracy: Accuracy,
+    resume: Option<R>,
+}
+
+/// The best point of a run so far: the one whose objective is certainly lowest.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Best<'a, R> {
+    /// The parameters.
+    pub theta: &'a [f64],
+    /// The residuals there.
+    pub residuals: &'a [f64],
+    /// The objective, as it was computed.
+    pub objective: f64,
+    /// Bounds on the exact objective.
+    pub interval: ObjectiveInterval,
+    /// The accuracy of the residuals.
+    pub accuracy: Accuracy,
+    /// The number of the point, as in [`EvalRecord::point`]; `None` for a known evaluation.
+    pub point: Option<u64>,
+    /// The oracle's token for this point; `None` for a known evaluation.
+    pub resume: Option<&'a R>,
 }
 
 impl<R: Clone> Engine<R> {
@@ -133,32 +156,27 @@ impl<R: Clone> Engine<R> {
         &mut self.state.jobs
     }
 
-    /// Takes the answers, and gives the iterations that they completed. Jobs left unanswered are asked again.
+    /// Takes the answers, and gives the iterations that they completed. Jobs left unanswered are asked again; until they are
+    /// answered too, the others count for the [best](Self::best) point only.
     pub fn tell(&mut self) -> &[Iteration] {
         if self.state.termination.is_none() {
             self.collect();
             if self.state.jobs.is_empty() && self.state.termination.is_none() {
-                let queries = std::mem::take(&mut self.state.queries);
-                let answers = queries
-                    .into_iter()
-                    .map(|query| self.finish(query))
-                    .collect();
-                if self.state.termination.is_none() {
-                    self.absorb(answers);
-                    self.state.forget_tokens();
-                    self.advance();
-                }
+                self.proceed();
+            } else {
+                self.note_answered();
             }
         }
         let first = std::mem::replace(&mut self.state.seen, self.state.iterations.len());
         &self.state.iterations[first..]
     }
 
-    /// Ends the run. Jobs that are answered already count for the best point, and are taken by [`tell`](Self::tell) if the run goes on.
+    /// Ends the run. The answers of jobs that are answered already are taken first.
     pub fn stop(&mut self, why: Termination) {
         if self.state.termination.is_none() {
-            self.state.termination = Some(why);
+            self.collect();
             self.note_answered();
+            self.state.termination.get_or_insert(why);
         }
     }
 
@@ -183,6 +201,10 @@ impl<R: Clone> Engine<R> {
         if !self.state.jobs.is_empty() {
             return;
         }
+        if !self.state.queries.is_empty() {
+            self.proceed();
+            return;
+        }
         // what was wanted next was never asked for
         if self.state.set.is_empty() {
             self.begin(Vec::new());
@@ -200,22 +222,40 @@ impl<R: Clone> Engine<R> {
         self.state.termination.as_ref()
     }
 
-    /// The best point so far.
+    /// The best point so far; `None` before the first evaluation.
     #[must_use]
-    pub fn best_theta(&self) -> Option<&[f64]> {
-        self.state.best.as_ref().map(|best| &best.theta[..])
+    pub fn best(&self) -> Option<Best<'_, R>> {
+        let best = self.state.best.as_ref()?;
+        Some(Best {
+            theta: &best.theta,
+            residuals: &best.residuals,
+            objective: best.objective,
+            interval: best.interval(),
+            accuracy: best.accuracy,
+            point: Some(best.number).filter(|number| *number < self.state.next_number),
+            resume: best.resume.as_ref(),
+        })
     }
 
-    /// The objective of the best point, as it was computed.
+    /// The jobs that are outstanding, answered or not; empty when the run has ended.
     #[must_use]
-    pub fn best_objective(&self) -> Option<f64> {
-        self.state.best.as_ref().map(|best| best.objective)
+    pub fn pending(&self) -> &[Job<R>] {
+        if self.state.termination.is_some() {
+            return &[];
+        }
+        &self.state.jobs
     }
 
-    /// Where the exact objective of the best point lies.
+    /// How many different points were evaluated.
     #[must_use]
-    pub fn best_interval(&self) -> Option<ObjectiveInterval> {
-        self.state.best.as_ref().map(Best::interval)
+    pub const fn num_points(&self) -> u64 {
+        self.state.num_points
+    }
+
+    /// The cost of all evaluations together, in the oracle's unit.
+    #[must_use]
+    pub const fn work(&self) -> u64 {
+        self.state.work
     }
 
     /// The radius and the lower radius, in scaled parameters.
@@ -242,6 +282,25 @@ impl<R: Clone> Engine<R> {
     /// Everything the engine knows.
     pub const fn state(&self) -> &State<R> {
         &self.state
+    }
+
+    /// How many iterations [`tell`](Self::tell) has given to the caller.
+    pub(crate) const fn num_told(&self) -> usize {
+        self.state.seen
+    }
+
+    /// Goes on with the answers, all of which have been taken.
+    fn proceed(&mut self) {
+        let queries = std::mem::take(&mut self.state.queries);
+        let answers = queries
+            .into_iter()
+            .map(|query| self.finish(query))
+            .collect();
+        if self.state.termination.is_none() {
+            self.absorb(answers);
+            self.state.forget_tokens();
+            self.advance();
+        }
     }
 
     /// Computes until evaluations are needed or the run has ended.
@@ -353,7 +412,7 @@ impl<R> Point<R> {
     }
 }
 
-impl Best {
+impl<R> BestPoint<R> {
     fn interval(&self) -> ObjectiveInterval {
         interval(self.objective, self.penalty, self.accuracy)
     }

@@ -84,4 +84,7 @@ pub enum SetupError {
         /// What differs.
         what: &'static str,
     },
+    /// A lean state was not completed before it was used.
+    #[error("the saved state is incomplete; call `State::complete` first")]
+    IncompleteState,
 }

@@ -248,7 +248,7 @@
 //! - Who computes residuals: [`ResidualOracle`], or a closure in [`FnOracle`] or [`InexactFn`]. What it gets: [`Job`], [`Request`],
 //!   [`Start`], [`Purpose`]. What it gives: [`Evaluated`] with its [`Accuracy`], or [`EvalError`].
 //! - How to solve: [`Options`], with a field for each group. What is wrong with them: [`SetupError`].
-//! - Who drives: [`minimize`], [`minimize_observed`], [`drive`], or you with an [`Engine`] and its [`State`].
+//! - Who drives: [`minimize`], [`minimize_observed`], [`drive`], [`drive_with`], or you with an [`Engine`] and its [`State`].
 //! - What comes back: [`Report`] with [`ObjectiveInterval`], [`Jacobian`], [`Termination`], and the history in [`Iteration`] and
 //!   [`EvalRecord`].
 //! - Problems to try it on: [`testing`].
@@ -278,8 +278,8 @@ pub mod testing;
 
 pub use accuracy::{Accuracy, InvalidAccuracy, ObjectiveInterval};
 pub use constraints::{Bounds, FeasibleSet, Known, L1, Problem, Projection, Regularizer};
-pub use driver::{drive, minimize, minimize_observed};
-pub use engine::{Engine, State};
+pub use driver::{drive, drive_with, minimize, minimize_observed};
+pub use engine::{Best, Engine, State};
 pub use error::SetupError;
 pub use options::{
     AccuracyControl, Algorithm, Batch, Budget, Diagnostics, Directions, Dynamic, ExperimentRules,

@@ -292,12 +292,6 @@ impl<R> Job<R> {
         self.averaged
     }
 
-    /// The answer, if it has residuals.
-    pub(crate) fn peek(&self) -> Option<(&[f64], &Evaluated<R>)> {
-        let evaluated = self.reply.as_ref()?.as_ref().ok()?;
-        Some((&self.residuals, evaluated))
-    }
-
     pub(crate) fn take(&mut self) -> Option<Reply<R>> {
         let residuals = &mut self.residuals;
         self.reply

@@ -87,11 +87,13 @@ impl Source {
         problem: &LearningProblem<M>,
         engine: &Engine<Reconstructions>,
     ) {
-        let (Some(theta), Some(objective), Some(interval)) = (
-            engine.best_theta(),
-            engine.best_objective(),
-            engine.best_interval(),
-        ) else {
+        let Some(dfo_ls::Best {
+            theta,
+            objective,
+            interval,
+            ..
+        }) = engine.best()
+        else {
             return;
         };
         let same = |best: &Best| {

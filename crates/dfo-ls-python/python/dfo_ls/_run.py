@@ -73,7 +73,7 @@ def run(
 def is_kept(error: BaseException, engine: Engine) -> bool:
     """Takes what was answered. Whether the run just stops: it does for Ctrl-C, if there is a best point. Other exceptions carry the run."""
     try:
-        engine._core.settle()
+        engine._core.tell()
     except Exception:
         # a projection or a regulariser that raises: the answers stay where they are, and the first exception is the one to see
         pass
@@ -96,8 +96,6 @@ def _loop(engine: Engine, answers: Answers, callback: Callable[[Iteration], Any]
     while points := engine._core.ask():
         answers(engine, points, clock)
         is_over = clock.is_over()
-        if is_over:
-            engine._core.settle()
         if callback is None:
             engine._tell()
         else:

@@ -65,6 +65,7 @@ impl<R: Clone> Engine<R> {
                 others.push(point);
             }
         }
+        self.end_at_target();
         others.sort_by(|a, b| norm(&a.u).total_cmp(&norm(&b.u)));
         let room = self.state.set_size() - 1;
         for point in others.into_iter().take(room) {
@@ -162,7 +163,7 @@ impl<R: Clone> Engine<R> {
             .num_directions
             .unwrap_or(missing)
             .min(missing);
-        let mut wanted = if let FeasibleSet::Convex(_) = self.feasible {
+        let mut wanted = if let FeasibleSet::Convex(_) = *self.feasible {
             self.feasible_directions(count, span)
         } else if span.is_empty() {
             self.plain_directions(count)

@@ -1,12 +1,12 @@
 //! From points that are wanted to jobs, and from answers back to points.
 
-use super::{Answer, Best, Engine, Failure, State};
+use super::{Answer, BestPoint, Engine, Failure, State};
 use crate::model::pool::Point;
 use crate::options::{AccuracyControl, Samples};
 use crate::oracle::Reply;
 use crate::report::{EvalRecord, Limit, Termination};
 use crate::residuals::Residuals;
-use crate::{Accuracy, EvalError, Evaluated, Job, Purpose, Start};
+use crate::{Accuracy, EvalError, Job, Purpose, Start};
 
 /// A point whose residuals are wanted, from one or several samples.
 #[derive(Clone, Debug)]
@@ -140,18 +140,28 @@ impl<R: Clone> Engine<R> {
         if (state.options.budget.max_work).is_some_and(|max| state.work >= max) {
             state.exhausted = Some(Limit::Work);
         }
-        if state.termination.is_some() {
-            // the oracle gave up; what it has answered counts all the same
-            for query in std::mem::take(&mut state.queries) {
-                if let Ok(point) = self.finish(query) {
-                    self.note_best(&point);
-                }
-            }
+    }
+
+    /// The point that the answers make: it counts for the best point, and may reach the target.
+    pub(super) fn finish(&mut self, query: Query<R>) -> Answer<R> {
+        let point = self.point(query)?;
+        self.state.last_resume.clone_from(&point.resume);
+        self.note_best(&point);
+        self.end_at_target();
+        Ok(point)
+    }
+
+    /// Ends the run if the best point is certainly at the target, or at zero.
+    pub(super) fn end_at_target(&mut self) {
+        let state = &mut self.state;
+        let best = state.best.as_ref();
+        let upper = best.map_or(f64::INFINITY, |best| best.interval().upper);
+        if state.options.target.is_some_and(|target| upper <= target) || upper <= 0.0 {
+            state.termination.get_or_insert(Termination::TargetReached);
         }
     }
 
-    /// The point that the answers make.
-    pub(super) fn finish(&mut self, query: Query<R>) -> Answer<R> {
+    fn point(&mut self, query: Query<R>) -> Answer<R> {
         if query.got == 0 {
             return Err(Failure {
                 number: query.number,
@@ -178,7 +188,7 @@ impl<R: Clone> Engine<R> {
             AccuracyControl::Experiments(_) => query.target,
             _ => Accuracy::new(query.achieved * share).unwrap_or(Accuracy::ANY),
         };
-        let point = Point {
+        Ok(Point {
             u: query.u,
             theta: query.theta,
             residuals,
@@ -190,32 +200,24 @@ impl<R: Clone> Engine<R> {
             samples: query.got,
             resume: query.resume,
             number: query.number,
-        };
-        self.state.last_resume.clone_from(&point.resume);
-        self.note_best(&point);
-        Ok(point)
+        })
     }
 
-    /// Looks at answers that were not told, without taking them.
+    /// Lets points whose answers are complete count for the best point while others are outstanding. When the run has ended,
+    /// points of which some samples are missing count too.
     pub(super) fn note_answered(&mut self) {
         let state = &self.state;
-        let answers: Vec<(Query<R>, Vec<f64>, Evaluated<R>)> = (state.jobs.iter())
-            .zip(&state.owners)
-            .filter_map(|(job, &owner)| {
-                let (residuals, evaluated) = job.peek()?;
-                let query = &state.queries[owner];
-                let alone = query.samples == 1 && state.sum_of_squares(residuals).is_finite();
-                alone.then(|| (query.clone(), residuals.to_vec(), evaluated.clone()))
-            })
+        let ended = state.termination.is_some();
+        let complete = |owner: &usize| ended || !state.owners.contains(owner);
+        let answered: Vec<Query<R>> = (0..state.queries.len())
+            .filter(complete)
+            .map(|owner| state.queries[owner].clone())
             .collect();
-        let last_resume = self.state.last_resume.clone();
-        for (mut query, residuals, evaluated) in answers {
-            query.sum = Residuals::new(self.state.next_vector(), residuals);
-            (query.got, query.achieved) = (1, evaluated.achieved.value());
-            // `finish` notes the best point
-            let _ = self.finish(query);
+        for query in answered {
+            if let Ok(point) = self.point(query) {
+                self.note_best(&point);
+            }
         }
-        self.state.last_resume = last_resume;
     }
 
     /// Keeps the point with the least certain objective.
@@ -232,18 +234,15 @@ impl<R: Clone> Engine<R> {
             lower || best.number == point.number
         });
         if better {
-            state.best = Some(Best {
+            state.best = Some(BestPoint {
                 number: point.number,
                 theta: point.theta.clone(),
                 residuals: point.residuals.clone(),
                 objective: point.objective,
                 penalty: point.penalty,
                 accuracy: point.accuracy,
+                resume: point.resume.clone(),
             });
-            let reached = state.options.target.is_some_and(|target| upper <= target);
-            if reached || upper <= 0.0 {
-                state.termination.get_or_insert(Termination::TargetReached);
-            }
         }
     }
 }

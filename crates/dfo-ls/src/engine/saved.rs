@@ -37,7 +37,7 @@ use crate::{Job, SetupError};
 /// let mut state: State<()> = serde_json::from_str(&saved_state)?;
 /// state.complete(|number| saved_vectors.remove(&number), iterations.to_vec(), evaluations.to_vec())?;
 /// let loaded = Engine::from_state(Problem::new([3.0]), state)?;
-/// assert_eq!(loaded.best_theta(), engine.best_theta());
+/// assert_eq!(loaded.work(), engine.work());
 /// # Ok(())
 /// # }
 /// # #[cfg(not(feature = "serde"))]
@@ -145,7 +145,13 @@ impl<R> State<R> {
         let queries = self.queries.iter().flat_map(super::Query::tokens);
         let jobs = self.jobs.iter().flat_map(|job| job.start().resumes());
         let last = self.last_resume.iter();
-        points.chain(queries).chain(jobs).chain(last).collect()
+        let best = self.best.iter().flat_map(|best| &best.resume);
+        points
+            .chain(queries)
+            .chain(jobs)
+            .chain(last)
+            .chain(best)
+            .collect()
     }
 
     /// Lets `change` have every token: to attach what was saved apart, for example.
@@ -159,6 +165,9 @@ impl<R> State<R> {
         let starts = self.jobs.iter_mut().map(Job::start_mut);
         starts.flat_map(Start::resumes_mut).for_each(&mut change);
         self.last_resume.iter_mut().for_each(&mut change);
+        if let Some(best) = &mut self.best {
+            best.resume.iter_mut().for_each(change);
+        }
     }
 
     fn each_vector(&mut self, change: &mut dyn FnMut(&mut Residuals)) {

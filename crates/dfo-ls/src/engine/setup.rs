@@ -1,5 +1,7 @@
 //! From a problem to an engine, and from a saved state back to one.
 
+use std::sync::Arc;
+
 use super::practical::Control;
 use super::{Engine, Phase, State};
 use crate::blocks::Blocks;
@@ -113,8 +115,8 @@ impl<R: Clone> Engine<R> {
         };
         state.pool = Pool::new(capacity(&state), blocks);
         let mut engine = Self {
-            feasible,
-            regularizer,
+            feasible: Arc::new(feasible),
+            regularizer: regularizer.map(Arc::from),
             state,
         };
         let mut points = Vec::new();
@@ -128,8 +130,8 @@ impl<R: Clone> Engine<R> {
     /// Continues a saved run of `problem`, of which only projections and regulariser are used: the rest is in the state.
     ///
     /// # Errors
-    /// When the state belongs to a problem with another number of parameters, other bounds or other blocks, or projections or the
-    /// regulariser are missing.
+    /// When the state belongs to a problem with another number of parameters, other bounds or other blocks, projections or the
+    /// regulariser are missing, or a lean state was not completed.
     pub fn from_state(problem: Problem, state: State<R>) -> Result<Self, SetupError> {
         if problem.start.len() != state.space.num_params() {
             return Err(SetupError::StateMismatch {
@@ -146,9 +148,7 @@ impl<R: Clone> Engine<R> {
             });
         }
         if state.history.is_some() {
-            return Err(SetupError::StateMismatch {
-                what: "what a lean state lacks: complete it first;",
-            });
+            return Err(SetupError::IncompleteState);
         }
         if !state.space.has_bounds_of(&problem.feasible) {
             return Err(SetupError::StateMismatch { what: "a bound" });
@@ -160,8 +160,8 @@ impl<R: Clone> Engine<R> {
             });
         }
         Ok(Self {
-            feasible: problem.feasible,
-            regularizer: problem.regularizer,
+            feasible: Arc::new(problem.feasible),
+            regularizer: problem.regularizer.map(Arc::from),
             state,
         })
     }

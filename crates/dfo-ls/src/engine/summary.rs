@@ -1,6 +1,8 @@
 //! What comes back at the end.
 
-use super::{Best, Engine};
+use std::sync::Arc;
+
+use super::{BestPoint, Engine};
 use crate::Accuracy;
 use crate::linalg::{Matrix, product};
 use crate::model::linear::Fit;
@@ -11,22 +13,39 @@ use crate::residuals::Residuals;
 const CHUNK: usize = 1024;
 
 impl<R: Clone> Engine<R> {
+    /// The outcome so far, with the answers that were given already. A run that has not ended counts as stopped in it, and goes on.
+    pub fn report(&self) -> Report {
+        let copy = Self {
+            feasible: Arc::clone(&self.feasible),
+            regularizer: self.regularizer.clone(),
+            state: self.state.clone(),
+        };
+        copy.into_report()
+    }
+
     /// The outcome so far. A run that has not ended counts as stopped.
-    pub fn into_report(mut self) -> Report {
+    pub fn into_report(self) -> Report {
+        self.into_parts().0
+    }
+
+    /// The outcome so far, and the oracle's token for the best point. A run that has not ended counts as stopped.
+    #[must_use]
+    pub fn into_parts(mut self) -> (Report, Option<R>) {
         self.stop(Termination::Stopped);
         let jacobian = self.jacobian();
         let state = self.state;
         let termination = state.termination.unwrap_or(Termination::Stopped);
-        let best = state.best.unwrap_or_else(|| Best {
+        let best = state.best.unwrap_or_else(|| BestPoint {
             number: 0,
             theta: state.space.theta(&vec![0.0; state.space.dim()]),
             residuals: Residuals::default(),
             objective: f64::INFINITY,
             penalty: 0.0,
             accuracy: Accuracy::ANY,
+            resume: None,
         });
         let interval = best.interval();
-        Report {
+        let report = Report {
             theta: best.theta,
             residuals: best.residuals.into_vec(),
             accuracy: best.accuracy,
@@ -39,7 +58,8 @@ impl<R: Clone> Engine<R> {
             num_points: state.num_points,
             work: state.work,
             options: state.options,
-        }
+        };
+        (report, best.resume)
     }
 
     /// The Jacobian of the residuals by the user's parameters. Fixed parameters have a column of zeros.

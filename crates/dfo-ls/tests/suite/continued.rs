@@ -167,7 +167,7 @@ fn answers_count_before_they_are_told() {
     engine.ask().iter_mut().take(2).for_each(answer);
     let asked = engine.ask()[1].theta().to_vec();
     engine.stop(Termination::Stopped);
-    let best = engine.best_objective().expect("answers");
+    let best = engine.best().expect("answers").objective;
     let at = distance(&asked).iter().map(|r| r * r).sum::<f64>();
     assert!(best <= at && at < 3.0);
 

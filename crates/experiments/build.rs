@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What results depend on, relative to this package. What only draws or judges them is left out.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 13] = [
     "../dfo-ls/src",
     "../lowlevel/src",
     "../imaging/src",
     "../bilevel/src",
     "../cli/src/picture",
-    "src/authors.rs",
     "src/reproduce/data.rs",
     "src/reproduce/exact.rs",
     "src/reproduce/faithful.rs",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lowlevel::Kept;
+use lowlevel::Checkpoint;
 
 /// What is kept of the reconstructions at each point that the solver may come back to. What is certified is true with all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,11 +41,11 @@ impl Keep {
 #[cfg_attr(feature = "serde", serde(from = "u64", into = "u64"))]
 pub struct Reconstructions {
     number: u64,
-    kept: Arc<Vec<Kept>>,
+    kept: Arc<Vec<Checkpoint>>,
 }
 
 impl Reconstructions {
-    pub(crate) fn new(number: u64, kept: Vec<Kept>) -> Self {
+    pub(crate) fn new(number: u64, kept: Vec<Checkpoint>) -> Self {
         Self {
             number,
             kept: Arc::new(kept),
@@ -60,12 +60,12 @@ impl Reconstructions {
 
     /// What is kept of each pair; nothing if they were loaded and not attached yet.
     #[must_use]
-    pub fn kept(&self) -> &[Kept] {
+    pub fn kept(&self) -> &[Checkpoint] {
         &self.kept
     }
 
     /// Gives loaded reconstructions back what was kept of them.
-    pub fn attach(&mut self, kept: Arc<Vec<Kept>>) {
+    pub fn attach(&mut self, kept: Arc<Vec<Checkpoint>>) {
         self.kept = kept;
     }
 }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dfo_ls::{Accuracy, EvalError, Evaluated, Job, ObjectiveInterval, ResidualOracle, Start};
-use lowlevel::{Kept, State, Stop, StronglyConvex};
+use lowlevel::{Checkpoint, State, Stop, StronglyConvex};
 
 use crate::kept::{Keep, Reconstructions};
 use crate::lower::LowerLevel;
@@ -15,7 +15,7 @@ const MAX_ITERATIONS: u64 = 20_000;
 
 /// One reconstruction of one pair.
 struct Part {
-    kept: Kept,
+    kept: Checkpoint,
     /// Its own entries of the residual vector,
     residuals: Vec<f64>,
     /// and how far they may be from those of the exact reconstruction.
@@ -50,17 +50,24 @@ impl<M: LowerLevel> LearningProblem<M> {
             .objective(values, pair.grid, &pair.data)
             .map_err(|error| error.to_string())?;
         let mut scratch = objective.scratch();
-        let state = match start {
-            Start::Refine(known) => known.kept().get(index).map(Kept::resume),
-            Start::Near(known) => known.kept().get(index).map(Kept::near),
+        let mut state = State::default();
+        let is_known = match start {
+            Start::Refine(known) => (known.kept().get(index))
+                .map(|known| known.resume_into(&mut state))
+                .is_some(),
+            Start::Near(known) => (known.kept().get(index))
+                .map(|known| known.start_into(&mut state))
+                .is_some(),
             Start::Blend(shares) => shares
                 .iter()
                 .map(|share| Some((share.weight, share.resume.kept().get(index)?)))
                 .collect::<Option<Vec<_>>>()
-                .and_then(|parts| Kept::blend(&parts)),
-            _ => None,
+                .is_some_and(|parts| Checkpoint::blend_into(parts.into_iter(), &mut state)),
+            _ => false,
         };
-        let mut state = state.unwrap_or_else(|| State::new(self.first_guess(index)));
+        if !is_known {
+            state = State::new(self.first_guess(index));
+        }
         let solved = (self.solver())
             .refine(&objective, stop, &mut state, &mut scratch)
             .map_err(|error| error.to_string())?;
@@ -70,8 +77,8 @@ impl<M: LowerLevel> LearningProblem<M> {
             (self.layout).write(state.point(), &pair.truth, solved.error, &mut residuals);
         Ok(Part {
             kept: match self.keep {
-                Keep::Rounded => Kept::rounded(state),
-                Keep::Auto | Keep::Whole => Kept::whole(state),
+                Keep::Rounded => Checkpoint::compact(&state),
+                Keep::Auto | Keep::Whole => Checkpoint::full(&state),
             },
             residuals,
             accuracy,

@@ -10,7 +10,7 @@ use dfo_ls::{Accuracy, AccuracyControl, ResidualOracle};
 use evaluate::evaluate;
 use families::{Visitor, for_each_family};
 use imaging::Grid;
-use lowlevel::Kept;
+use lowlevel::Checkpoint;
 
 fn problem<M: LowerLevel>(model: M, pairs: &[Pair], keep: Keep) -> LearningProblem<M> {
     let setup = Setup {
@@ -83,7 +83,7 @@ fn are_rounded(pairs: &[Pair], keep: Keep) -> Vec<bool> {
     engine.tell();
     let tokens = engine.state().tokens();
     let token = tokens.first().expect("the start was evaluated");
-    let rounded = |kept: &Kept| matches!(kept, Kept::Rounded(_));
+    let rounded = |kept: &Checkpoint| matches!(kept, Checkpoint::Compact(_));
     token.kept().iter().map(rounded).collect()
 }
 

@@ -3,9 +3,6 @@
 //! Source of the numbers: `FACTS.md`, sections 11 and 14, and `reference/`, of the reference archive; objectives are sums over
 //! images, as in the archived runs.
 
-#[path = "../../experiments/src/authors.rs"]
-#[expect(unreachable_pub, reason = "shared with other tests")]
-mod authors;
 mod evaluate;
 
 use bilevel::{
@@ -15,9 +12,10 @@ use bilevel::{
 use dfo_ls::Options;
 use evaluate::evaluate;
 use imaging::Grid;
+use imaging::testing::paper_data;
 use lowlevel::Method;
 
-fn pairs(examples: Vec<authors::Example>, grid: Grid) -> Vec<Pair> {
+fn pairs(examples: Vec<paper_data::Example>, grid: Grid) -> Vec<Pair> {
     let pair = |(truth, data)| Pair { grid, truth, data };
     examples.into_iter().map(pair).collect()
 }
@@ -42,20 +40,20 @@ fn one_parameter(start: f64, setup: Setup) -> LearningProblem<TvDenoising> {
         nu: Choice::Fixed(1e-3),
         xi: Choice::Fixed(1e-3),
     };
-    let pairs = pairs(authors::denoising(0, 10), Grid::line(256));
+    let pairs = pairs(paper_data::denoising(0, 10), Grid::line(256));
     LearningProblem::new(TvDenoising { choices }, pairs, setup).expect("a valid problem")
 }
 
 fn three_parameters(seed: u32, mut setup: Setup) -> LearningProblem<TvDenoising> {
     let penalty: Box<dyn Penalty> = Box::new(ConditionNumber { weight: 1e-6 });
     setup.penalties = vec![penalty];
-    let pairs = pairs(authors::denoising(seed, 20), Grid::line(256));
+    let pairs = pairs(paper_data::denoising(seed, 20), Grid::line(256));
     LearningProblem::new(TvDenoising::default(), pairs, setup).expect("a valid problem")
 }
 
 fn sampling(mut setup: Setup) -> LearningProblem<FourierWeights> {
     setup.penalties = vec![Box::new(RootL1 { weight: 0.1 })];
-    let pairs = pairs(authors::sampling(0), Grid::line(64).complex());
+    let pairs = pairs(paper_data::sampling(0), Grid::line(64).complex());
     let model = FourierWeights::new(64, FourierWeights::TV, 0.5).expect("64 samples");
     LearningProblem::new(model, pairs, setup).expect("a valid problem")
 }

@@ -1,6 +1,5 @@
 //! Runs that measure the library, and the tables and figures made of them. The program `experiments` is a thin layer over this.
 
-pub mod authors;
 pub mod bench;
 pub mod file;
 pub mod kodak;

@@ -63,13 +63,30 @@ pub(crate) fn check_values(
     values: &[f64],
     expected: usize,
 ) -> Result<(), ModelError> {
-    if values.len() != expected {
-        return Err(ModelError::WrongLength {
+    check_len(name, values, expected)?;
+    check_finite(name, values)
+}
+
+/// Checks the length of `values`.
+pub(crate) const fn check_len<T>(
+    name: &'static str,
+    values: &[T],
+    expected: usize,
+) -> Result<(), ModelError> {
+    let found = values.len();
+    if found == expected {
+        Ok(())
+    } else {
+        Err(ModelError::WrongLength {
             name,
             expected,
-            found: values.len(),
-        });
+            found,
+        })
     }
+}
+
+/// Checks that all `values` are finite.
+pub(crate) fn check_finite(name: &'static str, values: &[f64]) -> Result<(), ModelError> {
     match values.iter().position(|value| !value.is_finite()) {
         Some(index) => Err(ModelError::NonFinite { name, index }),
         None => Ok(()),

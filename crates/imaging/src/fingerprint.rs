@@ -2,22 +2,32 @@
 
 use crate::grid::Grid;
 
-/// A hash of numbers, in lanes so that multiplications overlap.
-pub(crate) fn of_numbers(parts: &[&[f64]]) -> u64 {
-    const LANES: usize = 8;
-    let mut lanes = [1_u64; LANES];
-    for part in parts {
-        let (blocks, rest) = part.as_chunks::<LANES>();
-        for block in blocks {
-            for (lane, number) in lanes.iter_mut().zip(block) {
+const LANES: usize = 8;
+
+/// A hash of slices of numbers, in lanes so that multiplications overlap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NumberHash {
+    lanes: [u64; LANES],
+}
+
+impl NumberHash {
+    pub(crate) const fn new() -> Self {
+        Self { lanes: [1; LANES] }
+    }
+
+    /// Adds the numbers of a slice.
+    pub(crate) fn add(mut self, numbers: &[f64]) -> Self {
+        for block in numbers.chunks(LANES) {
+            for (lane, number) in self.lanes.iter_mut().zip(block) {
                 *lane = mix(*lane, number.to_bits());
             }
         }
-        for (lane, number) in lanes.iter_mut().zip(rest) {
-            *lane = mix(*lane, number.to_bits());
-        }
+        self
     }
-    of_hashes(lanes)
+
+    pub(crate) fn finish(self) -> u64 {
+        of_hashes(self.lanes)
+    }
 }
 
 /// A hash of hashes, or of other whole numbers.

@@ -35,6 +35,8 @@
 //! - [`Regularizer`]s: [`SmoothedTv`].
 //! - Models, which are [`lowlevel::StronglyConvex`]: [`Denoising`] and [`FourierSampling`] are fast, [`Variational`] composes any
 //!   operator with any regulariser. All take [`TvParameters`] `$(\alpha, \nu, \xi)$`.
+//! - Data of a model: a slice, or a [`Measurement`] that is checked once for many models ([`FourierMeasurement`] for
+//!   [`FourierSampling`]).
 //! - Data to try it on: [`phantom`] and [`noise`], from a [`Seed`]; how good is the result: [`quality`].
 //!
 //! # Conventions
@@ -49,6 +51,7 @@ mod difference;
 mod error;
 mod fingerprint;
 mod grid;
+mod measurement;
 mod model;
 pub mod noise;
 mod operator;
@@ -61,6 +64,7 @@ pub mod testing;
 pub use difference::{Boundary, Differences, Direction};
 pub use error::ModelError;
 pub use grid::{Field, Grid, Shape};
+pub use measurement::{Data, FourierMeasurement, Measurement};
 pub use model::{
     Denoising, DenoisingScratch, FourierSampling, FourierSamplingScratch, TvParameters,
     Variational, VariationalScratch,

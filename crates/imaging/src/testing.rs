@@ -1,4 +1,6 @@
-//! Checks for operators of your own.
+//! Checks for operators of your own, and the data of the paper's experiments.
+
+pub mod paper_data;
 
 use crate::operator::{LinearOperator, Weights};
 

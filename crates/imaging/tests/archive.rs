@@ -2,11 +2,7 @@
 //!
 //! Needs the archive beside the project; says so and passes where it is absent.
 
-#[path = "../../experiments/src/authors.rs"]
-#[expect(dead_code, unreachable_pub, reason = "shared with other tests")]
-mod authors;
-
-use authors::LegacyRandom;
+use imaging::testing::paper_data::LegacyRandom;
 use imaging::{Denoising, Fourier, FourierSampling, Grid, TvParameters};
 use lowlevel::{ErrorBound, Method, Outcome, Solved, Solver, State, Stop, StronglyConvex};
 use serde_json::Value;

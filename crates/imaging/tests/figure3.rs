@@ -4,12 +4,8 @@
 //! (NumPy's legacy seed 0, one box function of 100 pixels with noise 0.1, alpha = 0.3, nu = xi = 1e-3, start at the data,
 //! minimiser from 10,000 iterations of FISTA).
 
-#[path = "../../experiments/src/authors.rs"]
-#[expect(dead_code, unreachable_pub, reason = "shared with other tests")]
-mod authors;
-
 use approx::assert_relative_eq;
-use authors::LegacyRandom;
+use imaging::testing::paper_data::LegacyRandom;
 use imaging::{Denoising, Grid, TvParameters};
 use lowlevel::{ErrorBound, Method, Solver, State, Stop, StronglyConvex, rate_bound};
 

@@ -175,7 +175,7 @@ fn empty_and_unsuitable_grids_are_refused() {
 
 #[test]
 fn operators_check_what_they_are_made_of() {
-    assert_names(Mask::new(Grid::line(3), vec![true; 2]).err(), "kept");
+    assert_names(Mask::new(Grid::line(3), vec![true; 2]).err(), "measured");
     let grid = Grid::image(4, 4);
     assert_names(
         Convolution::new(grid, &[1.0; 3], Grid::line(3)).err(),

@@ -41,6 +41,18 @@ impl Buffer {
         }
     }
 
+    /// Overwrites the numbers, in the same memory if it suffices.
+    pub(crate) fn assign(&mut self, values: &[f64]) {
+        self.values.truncate(self.shift);
+        self.values.extend_from_slice(values);
+    }
+
+    /// Overwrites the numbers by `len` zeros, in the same memory if it suffices.
+    pub(crate) fn assign_zeros(&mut self, len: usize) {
+        self.values.truncate(self.shift);
+        self.values.resize(self.shift + len, 0.0);
+    }
+
     pub(crate) fn into_vec(mut self) -> Vec<f64> {
         self.values.drain(..self.shift);
         self.values

@@ -34,8 +34,8 @@
 //! - The function: [`StronglyConvex`], its [`Curvature`] `$(\mu, L)$`, [`FnObjective`] for closures.
 //! - How to minimise: [`Solver`] with a [`Method`] (by default the fastest known for the function) and a [`Domain`].
 //! - When to stop: [`Stop`], a target [`ErrorBound`] with its [`Certificate`], or a number of iterations.
-//! - Where it stands: [`State`] is warm start, memory, answer and resume token in one. What is [`Kept`] of many states is all of
-//!   each, or a start in a fourth of the memory.
+//! - Where it stands: [`State`] is warm start, memory, answer and resume token in one. A [`Checkpoint`] is all of it, or a start in a fourth of the
+//!   memory.
 //! - What came out: [`Solved`], with the [`Outcome`]. Missing the target is not an error but said; [`Solved::reached`] makes it
 //!   one.
 //!
@@ -56,15 +56,15 @@
 //! # Features
 //!
 //! `rayon` (default): [`Solver::minimize_all`] uses several threads. `serde`: a [`State`] can be saved and loaded, bit for
-//! bit, and so can what is [`Kept`].
+//! bit, and so can a [`Checkpoint`].
 
 mod ball;
 mod batch;
 mod buffer;
 pub mod certificate;
+mod checkpoint;
 mod domain;
 mod error;
-mod kept;
 mod method;
 mod newton;
 mod norm;
@@ -79,9 +79,9 @@ mod update;
 mod walk;
 
 pub use certificate::{Certificate, ErrorBound, rate_bound};
+pub use checkpoint::{Checkpoint, CompactStart};
 pub use domain::Domain;
 pub use error::{CurvatureError, InvalidErrorBound, SolveError, Unreached};
-pub use kept::{Kept, Rounded};
 pub use method::{Certify, Method, Step};
 pub use newton::NewtonRun;
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};

@@ -1,4 +1,4 @@
-//! What is saved of a [`State`], whole or [`Rounded`]: its vectors as bytes, eight or four to a number and the lowest first, so that
+//! What is saved of a [`State`], full or [`CompactStart`]: its vectors as bytes, eight or four to a number and the lowest first, so that
 //! megabytes are copied and not formatted.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ball::Guard;
 use crate::buffer::Buffer;
-use crate::kept::Rounded;
+use crate::checkpoint::CompactStart;
 use crate::method::{Method, Momentum};
 use crate::state::{Layout, Owner, SHIFTS, State, Workspace};
 
@@ -90,24 +90,24 @@ impl TryFrom<Saved> for State {
     }
 }
 
-/// What is kept of a rounded state, in a file.
+/// A compact start in a file.
 #[derive(Debug, Deserialize)]
-pub(crate) struct SavedRounded {
+pub(crate) struct SavedCompact {
     point: Numbers<f32, 4>,
     dual: Numbers<f32, 4>,
 }
 
 /// The same on its way there.
 #[derive(Serialize)]
-#[serde(rename = "SavedRounded")]
-struct SavingRounded<'a> {
+#[serde(rename = "SavedCompact")]
+struct SavingCompact<'a> {
     point: Bytes<'a, f32, 4>,
     dual: Bytes<'a, f32, 4>,
 }
 
-impl Serialize for Rounded {
+impl Serialize for CompactStart {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        SavingRounded {
+        SavingCompact {
             point: Bytes(&self.point),
             dual: Bytes(&self.dual),
         }
@@ -115,10 +115,10 @@ impl Serialize for Rounded {
     }
 }
 
-impl TryFrom<SavedRounded> for Rounded {
+impl TryFrom<SavedCompact> for CompactStart {
     type Error = &'static str;
 
-    fn try_from(saved: SavedRounded) -> Result<Self, &'static str> {
+    fn try_from(saved: SavedCompact) -> Result<Self, &'static str> {
         let (point, dual) = (saved.point.0, saved.dual.0);
         if !point.iter().chain(&dual).all(|x| x.is_finite()) {
             return Err("a number of a rounded state is not finite");
@@ -208,7 +208,7 @@ impl<'de, T: Number<SIZE>, const SIZE: usize> Visitor<'de> for BytesVisitor<T, S
 mod tests {
     use super::*;
     use crate::testing::NesterovQuadratic;
-    use crate::{ErrorBound, Kept, Solver, Stop};
+    use crate::{Checkpoint, ErrorBound, Solver, Stop};
 
     /// Loaded, a solve goes on as if it had not stopped.
     #[test]
@@ -264,22 +264,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_saved() {
+    fn checkpoints_are_saved() {
         let mut state = State::new(vec![0.1, -2.5]);
         state.dual = vec![0.3];
-        for kept in [Kept::whole(state.clone()), Kept::rounded(state)] {
-            let text = serde_json::to_string(&kept).unwrap();
-            assert_eq!(serde_json::from_str::<Kept>(&text).unwrap(), kept);
+        for checkpoint in [Checkpoint::full(&state), Checkpoint::compact(&state)] {
+            let text = serde_json::to_string(&checkpoint).unwrap();
+            assert_eq!(
+                serde_json::from_str::<Checkpoint>(&text).unwrap(),
+                checkpoint
+            );
         }
         for point in [vec![f32::INFINITY], vec![0.0, f32::NAN]] {
             let dual = Vec::new();
-            let text = serde_json::to_string(&Rounded { point, dual }).unwrap();
-            assert!(serde_json::from_str::<Rounded>(&text).is_err());
+            let text = serde_json::to_string(&CompactStart { point, dual }).unwrap();
+            assert!(serde_json::from_str::<CompactStart>(&text).is_err());
         }
         let odd = r#"{"point":[0,0,128,63,0],"dual":[]}"#;
-        assert!(serde_json::from_str::<Rounded>(odd).is_err());
+        assert!(serde_json::from_str::<CompactStart>(odd).is_err());
         let even = r#"{"point":[0,0,128,63],"dual":[]}"#;
-        let one = serde_json::from_str::<Rounded>(even).unwrap();
+        let one = serde_json::from_str::<CompactStart>(even).unwrap();
         assert_eq!(one.point, [1.0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::ball::Guard;
 use crate::buffer::Buffer;
-use crate::kept::{Numbers, Vectors, blend};
+use crate::checkpoint::{Numbers, Vectors};
 use crate::method::{Method, Momentum};
 use crate::objective::{Curvature, Newton, StronglyConvex};
 
@@ -10,8 +10,8 @@ use crate::objective::{Curvature, Newton, StronglyConvex};
 ///
 /// On entry it holds the start, on exit the answer. It also holds all memory that an iteration needs, so that a solve
 /// allocates nothing, and all that is needed to go on later as if the solve had not stopped
-/// ([`Solver::refine`](crate::Solver::refine)). Clone it to keep it, states share nothing; or keep less of it, as a
-/// [`Kept`](crate::Kept).
+/// ([`Solver::refine`](crate::Solver::refine)). Clone it to save it, states share nothing; or save less of it, as a
+/// [`Checkpoint`](crate::Checkpoint).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "crate::saved::Saved"))]
@@ -111,6 +111,13 @@ impl Layout {
     }
 }
 
+impl Default for State {
+    /// A state without entries, to be filled by a [`Checkpoint`](crate::Checkpoint).
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
 impl State {
     /// Starts from `start`.
     #[must_use]
@@ -139,23 +146,42 @@ impl State {
         }
     }
 
-    /// Starts at a combination of where others stand, for an objective that is near theirs; the weights should add up to 1.
-    /// `None` if there are none, or their lengths differ.
-    ///
-    /// ```
-    /// use lowlevel::State;
-    /// // Two answers, for parameters 1 and 2, make a guess for 3.
-    /// let (one, two) = (State::new(vec![10.0, 5.0]), State::new(vec![11.0, 7.0]));
-    /// let guess = State::blend(&[(-1.0, &one), (2.0, &two)]).ok_or("different lengths")?;
-    /// assert_eq!(guess.point(), [12.0, 9.0]);
-    /// # Ok::<(), &str>(())
-    /// ```
-    #[must_use]
-    pub fn blend(parts: &[(f64, &Self)]) -> Option<Self> {
-        let parts: Vec<(f64, Vectors<'_>)> = (parts.iter())
-            .map(|(weight, state)| (*weight, state.vectors()))
-            .collect();
-        blend(&parts)
+    /// Starts anew from a point and dual variables that are zero until they are overwritten.
+    pub(crate) fn start_anew(&mut self, dim: usize, num_duals: usize) -> (&mut [f64], &mut [f64]) {
+        self.point.assign_zeros(dim);
+        self.dual.clear();
+        self.dual.resize(num_duals, 0.0);
+        self.layout = Layout::Start;
+        (&mut self.point, &mut self.dual)
+    }
+
+    /// All but the gradient.
+    pub(crate) fn without_gradient(&self) -> Self {
+        Self {
+            point: self.point.clone(),
+            companion: self.companion.clone(),
+            gradient: Buffer::default(),
+            layout: self.layout.with_gradient_norm(None),
+            dual: self.dual.clone(),
+            workspace: Workspace::default(),
+            ..*self
+        }
+    }
+
+    /// Takes over all of `other`, in the memory that is there if it suffices.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.point.assign(&other.point);
+        self.companion.assign(&other.companion);
+        if !other.gradient.is_empty() {
+            self.gradient.assign(&other.gradient);
+        }
+        self.dual.clear();
+        self.dual.extend_from_slice(&other.dual);
+        self.momentum = other.momentum;
+        self.guard = other.guard;
+        self.method = other.method;
+        self.owner = other.owner;
+        self.layout = other.layout;
     }
 
     /// What another solve can begin from.
@@ -186,8 +212,11 @@ impl State {
         self.layout = self.layout.with_gradient_norm(None);
     }
 
-    /// Makes room for a gradient that was forgotten, and for Newton steps.
+    /// Makes room for what the last solve did not need.
     pub(crate) fn make_room(&mut self, newton: Option<Newton>) {
+        if self.companion.len() != self.point.len() {
+            self.companion = Buffer::filled(self.point.len(), f64::NAN, SHIFTS[0]);
+        }
         if self.gradient.len() != self.point.len() {
             self.gradient = Buffer::filled(self.point.len(), f64::NAN, SHIFTS[1]);
         }

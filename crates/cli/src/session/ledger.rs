@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bilevel::Reconstructions;
 use dfo_ls::State;
-use lowlevel::Kept;
+use lowlevel::Checkpoint;
 use serde::{Deserialize, Serialize};
 
 use super::history;
@@ -161,11 +161,11 @@ impl Ledger {
 }
 
 /// Reconstructions, of which the length is known beforehand.
-fn encode_kept(kept: &[Kept]) -> Vec<u8> {
+fn encode_kept(kept: &[Checkpoint]) -> Vec<u8> {
     // two vectors each or a rounded one, and a little
     let lengths = kept.iter().map(|kept| match kept {
-        Kept::Whole(_) => 16 * kept.dim() + 256,
-        Kept::Rounded(_) => 4 * kept.dim() + 32,
+        Checkpoint::Full(_) => 16 * kept.dim() + 256,
+        Checkpoint::Compact(_) => 4 * kept.dim() + 32,
     });
     let room = Vec::with_capacity(lengths.sum());
     postcard::to_extend(kept, room).expect(PLAIN)

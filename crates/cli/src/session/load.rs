@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bilevel::{LearningProblem, LowerLevel, Reconstructions};
 use dfo_ls::{Engine, State};
-use lowlevel::Kept;
+use lowlevel::Checkpoint;
 
 use super::error::SessionError;
 use super::history;
@@ -100,7 +100,7 @@ fn attach<M: LowerLevel>(
     problem: &LearningProblem<M>,
     state: &mut State<Reconstructions>,
 ) -> Result<(), SessionError> {
-    let mut known: HashMap<u64, Arc<Vec<Kept>>> = HashMap::new();
+    let mut known: HashMap<u64, Arc<Vec<Checkpoint>>> = HashMap::new();
     let mut failure = None;
     state.each_token(|token| {
         if failure.is_some() {
@@ -126,10 +126,10 @@ fn read_kept<M: LowerLevel>(
     store: &Store,
     problem: &LearningProblem<M>,
     number: u64,
-) -> Result<Arc<Vec<Kept>>, SessionError> {
+) -> Result<Arc<Vec<Checkpoint>>, SessionError> {
     let bytes = store.blob(states_blob(number))?;
-    let kept: Option<Vec<Kept>> = postcard::from_bytes(&bytes).ok();
-    let fits = |kept: &Vec<Kept>| {
+    let kept: Option<Vec<Checkpoint>> = postcard::from_bytes(&bytes).ok();
+    let fits = |kept: &Vec<Checkpoint>| {
         let lengths = kept.iter().map(|kept| kept.dim());
         lengths.eq(problem.pairs().iter().map(|pair| pair.truth.len()))
     };

@@ -9,8 +9,7 @@ use bilevel::{
 };
 use bilevel_cli::picture::{self, Colour};
 use imaging::Grid;
-
-use crate::authors::{self, Example, LegacyRandom};
+use imaging::testing::paper_data::{self, Example, LegacyRandom};
 
 fn pairs(examples: Vec<Example>, grid: Grid) -> Vec<Pair> {
     let pair = |(truth, data)| Pair { grid, truth, data };
@@ -42,7 +41,7 @@ pub(crate) fn one(
         nu: Choice::Fixed(1e-3),
         xi: Choice::Fixed(1e-3),
     };
-    let pairs = pairs(authors::denoising(seed, 10), Grid::line(256));
+    let pairs = pairs(paper_data::denoising(seed, 10), Grid::line(256));
     let model = TvDenoising { choices };
     Ok(LearningProblem::new(model, pairs, sum(residuals))?)
 }
@@ -62,7 +61,7 @@ pub(crate) fn three_with(
         penalties: vec![Box::new(ConditionNumber { weight: 1e-6 })],
         ..sum(residuals)
     };
-    let pairs = pairs(authors::denoising(seed, 20), Grid::line(256));
+    let pairs = pairs(paper_data::denoising(seed, 20), Grid::line(256));
     Ok(LearningProblem::new(TvDenoising { choices }, pairs, setup)?)
 }
 
@@ -76,7 +75,7 @@ pub(crate) fn sampling(
         penalties: vec![Box::new(RootL1 { weight: 0.1 })],
         ..sum(residuals)
     };
-    let pairs = pairs(authors::sampling(seed), Grid::line(64).complex());
+    let pairs = pairs(paper_data::sampling(seed), Grid::line(64).complex());
     let model = FourierWeights::new(64, FourierWeights::TV, start)?;
     Ok(LearningProblem::new(model, pairs, setup)?)
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use bilevel::Pair;
 use bilevel_cli::picture::{self, Colour};
+use imaging::testing::paper_data::LegacyRandom;
 use imaging::{Fourier, Grid, LinearOperator, Seed, noise, phantom};
 
 use super::record::checksum;
 use super::setting::{Data, Kind};
-use crate::authors::LegacyRandom;
 
 /// Where data come from.
 #[derive(Clone, Debug, PartialEq, Eq)]

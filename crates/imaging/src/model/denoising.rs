@@ -1,8 +1,6 @@
 //! Denoising by smoothed total variation.
 
-use lowlevel::{
-    Curvature, ErrorBound, Newton, NewtonPoint, NewtonRun, StronglyConvex, Update, norm,
-};
+use lowlevel::{Curvature, ErrorBound, Newton, NewtonPoint, NewtonRun, StronglyConvex, Update};
 
 use super::image::{ImageGradient, RowFluxes};
 use super::line::LineGradient;
@@ -11,9 +9,9 @@ use super::line_newton::{LineNewton, LineRun, NewtonScratch};
 use super::simd::{Samples, dispatch};
 use super::{Rounding, TvParameters, check_grid, curvature};
 use crate::difference::Differences;
-use crate::error::{ModelError, check_values};
-use crate::fingerprint;
+use crate::error::ModelError;
 use crate::grid::{Field, Grid, Shape};
+use crate::measurement::Data;
 use crate::operator::Spectrum;
 use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 
@@ -41,7 +39,7 @@ use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 #[derive(Clone, Copy, Debug)]
 pub struct Denoising<'a> {
     grid: Grid,
-    data: &'a [f64],
+    data: Data<'a>,
     parameters: TvParameters,
     tv: SmoothedTv,
     curvature: Curvature,
@@ -72,11 +70,15 @@ enum Fluxes {
 }
 
 impl<'a> Denoising<'a> {
-    /// Denoises `data` on a real `grid`.
+    /// Denoises `data`, a slice or a [`Measurement`](crate::Measurement), on a real `grid`.
     ///
     /// # Errors
     /// When the grid is empty or complex, the data do not fit it or are not finite, or a parameter is out of range.
-    pub fn new(grid: Grid, data: &'a [f64], parameters: TvParameters) -> Result<Self, ModelError> {
+    pub fn new(
+        grid: Grid,
+        data: impl Into<Data<'a>>,
+        parameters: TvParameters,
+    ) -> Result<Self, ModelError> {
         check_grid(grid)?;
         if grid.field() != Field::Real {
             return Err(ModelError::WrongGrid {
@@ -84,7 +86,7 @@ impl<'a> Denoising<'a> {
                 needed: "real: use Variational for complex unknowns",
             });
         }
-        check_values("data", data, grid.len())?;
+        let data = data.into().checked(grid.len())?;
         parameters.check()?;
         let unit = Spectrum { min: 1.0, max: 1.0 };
         let tv = SmoothedTv::new(grid, Differences::of_paper(grid), parameters.nu)?;
@@ -98,7 +100,7 @@ impl<'a> Denoising<'a> {
                 operator_norm: 1.0,
                 largest_weight: 1.0,
                 roundings: 0.0,
-                data_norm: norm(data),
+                data_norm: data.norm,
                 xi: parameters.xi,
             },
         })
@@ -111,7 +113,7 @@ impl<'a> Denoising<'a> {
         gradient: &mut [f64],
         scratch: &mut DenoisingScratch,
     ) -> f64 {
-        let (parameters, data) = (self.parameters, self.data);
+        let (parameters, data) = (self.parameters, self.data.values);
         match (self.grid.shape(), &mut scratch.0) {
             (Shape::Line { .. }, Fluxes::Line { fluxes, .. }) => dispatch(LineGradient {
                 parameters,
@@ -160,7 +162,11 @@ impl StronglyConvex for Denoising<'_> {
 
     fn value(&self, x: &[f64], _scratch: &mut DenoisingScratch) -> f64 {
         let TvParameters { alpha, xi, .. } = self.parameters;
-        let misfit: f64 = x.iter().zip(self.data).map(|(x, y)| (x - y).powi(2)).sum();
+        let misfit: f64 = x
+            .iter()
+            .zip(self.data.values)
+            .map(|(x, y)| (x - y).powi(2))
+            .sum();
         let squares: f64 = x.iter().map(|x| x * x).sum();
         0.5 * misfit + alpha * self.tv.value(x) + 0.5 * xi * squares
     }
@@ -172,7 +178,7 @@ impl StronglyConvex for Denoising<'_> {
 
     fn fingerprint(&self) -> Option<u64> {
         let TvParameters { alpha, nu, xi } = self.parameters;
-        Some(fingerprint::of_numbers(&[self.data, &[alpha, nu, xi]]))
+        Some(self.data.hash.add(&[alpha, nu, xi]).finish())
     }
 
     fn gradient_with_norm(
@@ -231,7 +237,7 @@ impl StronglyConvex for Denoising<'_> {
         };
         dispatch(LineRun {
             parameters: self.parameters,
-            data: self.data,
+            data: self.data.values,
             run,
             scratch: newton,
         });
@@ -249,7 +255,7 @@ impl StronglyConvex for Denoising<'_> {
         };
         let bound = dispatch(LineGap {
             parameters: self.parameters,
-            data: self.data,
+            data: self.data.values,
             x: at.x,
             dual: at.dual,
             terms: fluxes,

@@ -1,7 +1,8 @@
 //! Reconstruction from weighted Fourier samples, as in magnetic resonance imaging.
 
+use std::borrow::Cow;
+
 use lowlevel::{Curvature, ErrorBound, Newton, NewtonPoint, StronglyConvex, norm};
-use num_complex::Complex;
 
 use super::circulant::{CirculantLess, count};
 use super::complex_line::AddComplexLineGradient;
@@ -10,9 +11,9 @@ use super::sampling_newton::{NewtonScratch, PrimalDual};
 use super::simd::dispatch;
 use super::{Rounding, TvParameters, curvature};
 use crate::difference::Differences;
-use crate::error::{ModelError, check_values};
-use crate::fingerprint;
-use crate::grid::{Field, Shape};
+use crate::error::{ModelError, check_len};
+use crate::grid::Field;
+use crate::measurement::{FourierMeasurement, check_complex_line};
 use crate::operator::{Fourier, FourierScratch, LinearOperator, Weights};
 use crate::operator::{load, store};
 use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
@@ -45,9 +46,8 @@ use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 #[derive(Clone, Debug)]
 pub struct FourierSampling<'a> {
     fourier: &'a Fourier,
-    /// `$N^{1/2} y$`: the transforms inside the kernel are unscaled.
-    data: Vec<Complex<f64>>,
-    /// `$s/N$`, likewise.
+    data: Cow<'a, FourierMeasurement>,
+    /// `$s/N$`: the transforms inside the kernel are unscaled.
     weights: Vec<f64>,
     parameters: TvParameters,
     tv: SmoothedTv,
@@ -78,30 +78,41 @@ impl<'a> FourierSampling<'a> {
         weights: &[f64],
         parameters: TvParameters,
     ) -> Result<Self, ModelError> {
+        let data = FourierMeasurement::new(fourier, data)?;
+        Self::with_data(fourier, Cow::Owned(data), weights, parameters)
+    }
+
+    /// Like [`new`](Self::new), without reading the data.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn of_measurement(
+        fourier: &'a Fourier,
+        data: &'a FourierMeasurement,
+        weights: &[f64],
+        parameters: TvParameters,
+    ) -> Result<Self, ModelError> {
+        check_complex_line(fourier)?;
+        check_len("data", &data.scaled, fourier.domain().num_samples())?;
+        Self::with_data(fourier, Cow::Borrowed(data), weights, parameters)
+    }
+
+    fn with_data(
+        fourier: &'a Fourier,
+        data: Cow<'a, FourierMeasurement>,
+        weights: &[f64],
+        parameters: TvParameters,
+    ) -> Result<Self, ModelError> {
         let grid = fourier.domain();
-        let is_line = matches!(grid.shape(), Shape::Line { .. });
-        if !is_line || grid.field() != Field::Complex {
-            return Err(ModelError::WrongGrid {
-                name: "the grid of fourier",
-                needed: "a complex line: use Variational for other unknowns",
-            });
-        }
-        check_values("data", data, grid.len())?;
         let diagonal = Weights::Diagonal(weights);
         diagonal.check(grid.num_samples())?;
         parameters.check()?;
         let scale = fourier.transform().unitary_scale();
-        let mut scaled = vec![Complex::new(0.0, 0.0); grid.num_samples()];
-        load(Field::Complex, data, &mut scaled);
-        for sample in &mut scaled {
-            *sample /= scale;
-        }
         let TvParameters { alpha, nu, xi } = parameters;
         let tv = SmoothedTv::new(grid, Differences::of_paper(grid), nu)?;
         Ok(Self {
-            fingerprint: fingerprint::of_numbers(&[data, weights, &[alpha, nu, xi]]),
+            fingerprint: data.hash.add(weights).add(&[alpha, nu, xi]).finish(),
             fourier,
-            data: scaled,
             weights: weights.iter().map(|s| s * scale * scale).collect(),
             parameters,
             tv,
@@ -115,9 +126,10 @@ impl<'a> FourierSampling<'a> {
                 operator_norm: 1.0,
                 largest_weight: diagonal.range().max,
                 roundings: fourier.roundings(),
-                data_norm: norm(data),
+                data_norm: data.norm,
                 xi: parameters.xi,
             },
+            data,
         })
     }
 
@@ -125,7 +137,7 @@ impl<'a> FourierSampling<'a> {
     fn misfit(&self, x: &[f64], scratch: &mut FourierScratch) {
         load(Field::Complex, x, &mut scratch.samples);
         self.fourier.transform().forward(scratch);
-        for (sample, data) in scratch.samples.iter_mut().zip(&self.data) {
+        for (sample, data) in scratch.samples.iter_mut().zip(&self.data.scaled) {
             *sample -= data;
         }
     }

@@ -1,11 +1,12 @@
 //! The general model, composed of an operator and a regulariser.
 
-use lowlevel::{Curvature, StronglyConvex, norm};
+use lowlevel::{Curvature, StronglyConvex};
 
 use super::{Rounding, TvParameters, check_grid, curvature};
 use crate::difference::Differences;
-use crate::error::{ModelError, check_not_negative, check_values, check_weight};
+use crate::error::{ModelError, check_not_negative, check_weight};
 use crate::fingerprint;
+use crate::measurement::Data;
 use crate::operator::{LinearOperator, Weights};
 use crate::regularizer::{Regularizer, SmoothedTv};
 
@@ -39,7 +40,7 @@ use crate::regularizer::{Regularizer, SmoothedTv};
 #[derive(Clone, Copy, Debug)]
 pub struct Variational<'a, A, R> {
     operator: A,
-    data: &'a [f64],
+    data: Data<'a>,
     weights: Weights<'a>,
     regularizer: R,
     alpha: f64,
@@ -62,7 +63,7 @@ impl<'a, A: LinearOperator> Variational<'a, A, SmoothedTv> {
     /// As [`Variational::new`], and when `nu` is not positive.
     pub fn tv(
         operator: A,
-        data: &'a [f64],
+        data: impl Into<Data<'a>>,
         weights: Weights<'a>,
         differences: Differences,
         parameters: TvParameters,
@@ -80,7 +81,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
     /// convex: then `xi` must be positive.
     pub fn new(
         operator: A,
-        data: &'a [f64],
+        data: impl Into<Data<'a>>,
         weights: Weights<'a>,
         regularizer: R,
         alpha: f64,
@@ -88,7 +89,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
     ) -> Result<Self, ModelError> {
         let (domain, codomain) = (operator.domain(), operator.codomain());
         check_grid(domain)?;
-        check_values("data", data, codomain.len())?;
+        let data = data.into().checked(codomain.len())?;
         weights.check(codomain.num_samples())?;
         check_weight("alpha", alpha)?;
         check_not_negative("xi", xi)?;
@@ -110,7 +111,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
                 operator_norm: operator.gram_spectrum(Weights::Uniform).max.sqrt(),
                 largest_weight: weights.range().max,
                 roundings: operator.roundings(),
-                data_norm: norm(data),
+                data_norm: data.norm,
                 xi,
             },
             operator,
@@ -126,7 +127,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
     fn misfit(&self, x: &[f64], scratch: &mut VariationalScratch<A::Scratch>) {
         self.operator
             .apply(x, &mut scratch.misfit, &mut scratch.operator);
-        for (misfit, data) in scratch.misfit.iter_mut().zip(self.data) {
+        for (misfit, data) in scratch.misfit.iter_mut().zip(self.data.values) {
             *misfit -= data;
         }
     }
@@ -203,7 +204,11 @@ impl<A: LinearOperator, R: Regularizer> StronglyConvex for Variational<'_, A, R>
         Some(fingerprint::of_hashes([
             self.operator.fingerprint()?,
             self.regularizer.fingerprint()?,
-            fingerprint::of_numbers(&[self.data, weights, &[self.alpha, self.xi]]),
+            self.data
+                .hash
+                .add(weights)
+                .add(&[self.alpha, self.xi])
+                .finish(),
         ]))
     }
 }

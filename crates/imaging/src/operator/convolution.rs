@@ -1,7 +1,7 @@
 use num_complex::Complex;
 
 use crate::error::{ModelError, check_values};
-use crate::fingerprint;
+use crate::fingerprint::{self, NumberHash};
 use crate::grid::{Field, Grid, Shape};
 use crate::operator::fourier::{FourierScratch, Transform, load, store};
 use crate::operator::{LinearOperator, Spectrum, Weights};
@@ -73,7 +73,7 @@ impl Convolution {
             fingerprint: fingerprint::of_hashes([
                 fingerprint::of_grid(grid),
                 fingerprint::of_grid(kernel_grid),
-                fingerprint::of_numbers(&[kernel]),
+                NumberHash::new().add(kernel).finish(),
             ]),
             grid,
             response: scratch.samples.iter().map(|value| value * scale).collect(),

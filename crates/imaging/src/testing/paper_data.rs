@@ -1,18 +1,18 @@
-//! The authors' training data, regenerated from their seed. The tests of other crates use this file too.
+//! The training data of the paper's experiments, regenerated from their seed.
 
-use imaging::{Fourier, Grid, LinearOperator};
+use crate::{Fourier, Grid, LinearOperator};
 
 /// NumPy's legacy generator: MT19937 (Matsumoto & Nishimura 1998), doubles of 53 bits, and normal deviates by Marsaglia's
-/// polar method, of which one of each pair is kept for the next call.
+/// polar method, which makes two at a time; the second is returned by the next call.
 #[derive(Clone, Debug)]
 pub struct LegacyRandom {
     state: [u32; 624],
     next: usize,
-    kept: Option<f64>,
+    second_normal: Option<f64>,
 }
 
 impl LegacyRandom {
-    /// As `numpy.random.seed(seed)`.
+    /// Seeds the generator as `numpy.random.seed(seed)` does.
     #[must_use]
     pub fn new(seed: u32) -> Self {
         let mut state = [seed; 624];
@@ -23,7 +23,7 @@ impl LegacyRandom {
         Self {
             state,
             next: 624,
-            kept: None,
+            second_normal: None,
         }
     }
 
@@ -45,29 +45,29 @@ impl LegacyRandom {
         word ^ (word >> 18)
     }
 
-    /// Between 0 and 1.
+    /// Draws a number between 0 and 1.
     pub fn uniform(&mut self) -> f64 {
         let (high, low) = (self.word() >> 5, self.word() >> 6);
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
-    /// Of mean 0 and variance 1.
+    /// Draws a normal deviate with mean 0 and variance 1.
     pub fn normal(&mut self) -> f64 {
-        if let Some(kept) = self.kept.take() {
-            return kept;
+        if let Some(normal) = self.second_normal.take() {
+            return normal;
         }
         loop {
             let (a, b) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
             let square = a * a + b * b;
             if square < 1.0 && square != 0.0 {
                 let factor = (-2.0 * square.ln() / square).sqrt();
-                self.kept = Some(factor * a);
+                self.second_normal = Some(factor * a);
                 return factor * b;
             }
         }
     }
 
-    /// A box function on `num_pixels` points of [-2, 2].
+    /// Draws a box function on `num_pixels` points of [-2, 2].
     pub fn box_function(&mut self, num_pixels: u32) -> Vec<f64> {
         let centre = -1.0 + 2.0 * self.uniform();
         let radius = 0.5 + 0.5 * self.uniform();
@@ -78,16 +78,16 @@ impl LegacyRandom {
             .collect()
     }
 
-    /// `x` with Gaussian noise.
+    /// Returns `x` with Gaussian noise added.
     pub fn noisy(&mut self, x: &[f64], sigma: f64) -> Vec<f64> {
         x.iter().map(|x| x + sigma * self.normal()).collect()
     }
 }
 
-/// Truth and data of one signal.
+/// The truth and the data of one signal.
 pub type Example = (Vec<f64>, Vec<f64>);
 
-/// The box functions with noise 0.1 of the experiments with one parameter (10 signals) and three (20).
+/// Returns box functions with noise 0.1: 10 signals in the experiment with one parameter, 20 in that with three.
 #[must_use]
 pub fn denoising(seed: u32, num_signals: usize) -> Vec<Example> {
     let mut random = LegacyRandom::new(seed);
@@ -99,7 +99,7 @@ pub fn denoising(seed: u32, num_signals: usize) -> Vec<Example> {
     truths.into_iter().map(noisy).collect()
 }
 
-/// The ten box functions and their noisy frequencies of the sampling experiment, complex.
+/// Returns ten complex box functions with their noisy frequencies, as in the sampling experiment.
 ///
 /// # Panics
 /// Never: the transform of 64 samples exists.

@@ -1,0 +1,143 @@
+//! Measured data that are checked, measured and hashed once, however many models are made of them.
+
+use lowlevel::norm;
+use num_complex::Complex;
+
+use crate::error::{ModelError, check_finite, check_len};
+use crate::fingerprint::NumberHash;
+use crate::grid::{Field, Shape};
+use crate::operator::{Fourier, LinearOperator, load};
+
+/// The data of one measurement, checked once.
+///
+/// Making a model from a slice reads all of it: to check that every entry is finite, for its norm
+/// and for its hash. A model of a `Measurement` reads none of it, which pays off where one
+/// measurement is reconstructed with many parameters.
+///
+/// ```
+/// use imaging::{Denoising, Grid, Measurement, TvParameters};
+/// let measurement = Measurement::new(vec![1.0, 0.9, 0.1])?;
+/// for alpha in [0.01, 0.1, 1.0] {
+///     let parameters = TvParameters { alpha, nu: 1e-3, xi: 1e-3 };
+///     let _objective = Denoising::new(Grid::line(3), &measurement, parameters)?;
+/// }
+/// # Ok::<(), imaging::ModelError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    values: Vec<f64>,
+    norm: f64,
+    hash: NumberHash,
+}
+
+impl Measurement {
+    /// Takes the data, in the order of the samples.
+    ///
+    /// # Errors
+    /// When an entry is not finite.
+    pub fn new(values: impl Into<Vec<f64>>) -> Result<Self, ModelError> {
+        let values = values.into();
+        check_finite("data", &values)?;
+        let Data { norm, hash, .. } = Data::from(&values);
+        Ok(Self { values, norm, hash })
+    }
+
+    /// The data.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+}
+
+/// The data that a model refers to: a slice, or a [`Measurement`].
+#[derive(Clone, Copy, Debug)]
+pub struct Data<'a> {
+    pub(crate) values: &'a [f64],
+    pub(crate) norm: f64,
+    pub(crate) hash: NumberHash,
+}
+
+impl<'a> Data<'a> {
+    /// Checks the number of entries and that all are finite; reads them only if their norm is not.
+    pub(crate) fn checked(self, expected: usize) -> Result<Self, ModelError> {
+        check_len("data", self.values, expected)?;
+        if !self.norm.is_finite() {
+            check_finite("data", self.values)?;
+        }
+        Ok(self)
+    }
+}
+
+impl<'a> From<&'a [f64]> for Data<'a> {
+    fn from(values: &'a [f64]) -> Self {
+        Self {
+            values,
+            norm: norm(values),
+            hash: NumberHash::new().add(values),
+        }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [f64; N]> for Data<'a> {
+    fn from(values: &'a [f64; N]) -> Self {
+        Self::from(values.as_slice())
+    }
+}
+
+impl<'a> From<&'a Vec<f64>> for Data<'a> {
+    fn from(values: &'a Vec<f64>) -> Self {
+        Self::from(values.as_slice())
+    }
+}
+
+impl<'a> From<&'a Measurement> for Data<'a> {
+    fn from(measurement: &'a Measurement) -> Self {
+        Self {
+            values: &measurement.values,
+            norm: measurement.norm,
+            hash: measurement.hash,
+        }
+    }
+}
+
+/// The measured frequencies of a signal, checked and scaled once.
+///
+/// It is to [`FourierSampling`](crate::FourierSampling) what [`Measurement`] is to the other models.
+#[derive(Clone, Debug)]
+pub struct FourierMeasurement {
+    /// `$N^{1/2} y$`: the transforms inside the kernels are unscaled.
+    pub(crate) scaled: Vec<Complex<f64>>,
+    pub(crate) norm: f64,
+    pub(crate) hash: NumberHash,
+}
+
+impl FourierMeasurement {
+    /// Takes complex frequencies in the order of the transform.
+    ///
+    /// # Errors
+    /// When the transform is not that of a complex line, there is not one frequency for each of its
+    /// samples, or an entry is not finite.
+    pub fn new(fourier: &Fourier, values: &[f64]) -> Result<Self, ModelError> {
+        check_complex_line(fourier)?;
+        let Data { norm, hash, .. } = Data::from(values).checked(fourier.codomain().len())?;
+        let scale = fourier.transform().unitary_scale();
+        let mut scaled = vec![Complex::ZERO; fourier.domain().num_samples()];
+        load(Field::Complex, values, &mut scaled);
+        for sample in &mut scaled {
+            *sample /= scale;
+        }
+        Ok(Self { scaled, norm, hash })
+    }
+}
+
+/// Checks that signals of `fourier` are complex lines.
+pub(crate) fn check_complex_line(fourier: &Fourier) -> Result<(), ModelError> {
+    let grid = fourier.domain();
+    match (grid.shape(), grid.field()) {
+        (Shape::Line { .. }, Field::Complex) => Ok(()),
+        _ => Err(ModelError::WrongGrid {
+            name: "the grid of fourier",
+            needed: "a complex line: use Variational for other unknowns",
+        }),
+    }
+}

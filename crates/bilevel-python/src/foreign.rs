@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bilevel::{Layout, Loss, Residuals, Scale};
+use bilevel::{Layout, Loss, Residuals, Scale, Spec};
 use dfo_ls::{Accuracy, Engine, EvalError, Evaluated, Job, L1, Problem};
 use lowlevel::ErrorBound;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::invalid;
-use crate::run::{Progress, ended, options, progress};
+use crate::run::{Progress, ended, progress};
 
 /// A state of the user's model, shared by all points that may begin there.
 type Token = Arc<Py<PyAny>>;
@@ -23,7 +23,7 @@ struct Settings {
     start: Vec<f64>,
     lower: Vec<f64>,
     upper: Vec<f64>,
-    objective: Scale,
+    scale: Scale,
     residuals: Residuals,
     l1: f64,
     evaluations: u64,
@@ -71,7 +71,7 @@ impl ForeignRun {
             .map(|truth| Ok(truth.as_slice()?.to_vec()))
             .collect::<PyResult<Vec<_>>>()?;
         let loss = Loss {
-            scale: settings.objective,
+            scale: settings.scale,
             residuals: settings.residuals,
         };
         let lengths = truths.iter().map(Vec::len).collect();
@@ -82,8 +82,10 @@ impl ForeignRun {
             let weight = settings.l1;
             problem = problem.with_regularizer(L1 { weight });
         }
-        let options = options(settings.evaluations, settings.seed);
-        let engine = Engine::new(problem, layout.len(), options).map_err(invalid)?;
+        let mut spec = Spec::default();
+        spec.solver.evaluations = settings.evaluations;
+        spec.solver.seed = settings.seed;
+        let engine = Engine::new(problem, layout.len(), spec.options()).map_err(invalid)?;
         Ok(Self {
             truths,
             layout,

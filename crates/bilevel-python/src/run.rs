@@ -1,84 +1,25 @@
 //! A run of the solver with a family of the crate, one batch of evaluations at a time.
 
-use std::sync::Arc;
-
-use bilevel::{
-    ConditionNumber, Effort, Loss, Penalty, Reconstructions, Residuals, RootL1, Scale, Setup,
-    learning_options,
-};
-use dfo_ls::{Directions, Engine, EvalRecord, Options};
+use bilevel::{Family, LearningProblem, Reconstructions, Spec};
+use dfo_ls::{Engine, EvalRecord, ResidualOracle};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use serde::Deserialize;
 
-use crate::family::{Example, Family, Learning, MethodName, Operator, pairs};
+use crate::family::{Example, Operator, pairs};
 use crate::invalid;
 
-/// How to learn.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
-    family: Family,
-    objective: Scale,
-    residuals: Residuals,
-    /// Weights of penalties; zero: none.
-    condition: f64,
-    l1: f64,
-    l1_kind: L1Kind,
-    method: MethodName,
-    /// So many for each reconstruction, instead of the accuracy that the solver asks for.
-    iterations: Option<u64>,
-    evaluations: u64,
-    seed: u64,
-    threads: Option<usize>,
+/// A description of a learning problem as Python writes it, in JSON.
+pub(crate) fn spec(json: &str) -> PyResult<Spec> {
+    serde_json::from_str(json).map_err(invalid)
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum L1Kind {
-    Root,
-    Nonsmooth,
-}
-
-impl Settings {
-    fn setup(&self) -> Setup {
-        let mut setup = Setup {
-            loss: Loss {
-                scale: self.objective,
-                residuals: self.residuals,
-            },
-            method: self.method.method(),
-            ..Setup::default()
-        };
-        let mut penalties: Vec<Box<dyn Penalty>> = Vec::new();
-        if self.condition > 0.0 {
-            let weight = self.condition;
-            penalties.push(Box::new(ConditionNumber { weight }));
-        }
-        if self.l1 > 0.0 {
-            let weight = self.l1;
-            match self.l1_kind {
-                L1Kind::Root => penalties.push(Box::new(RootL1 { weight })),
-                L1Kind::Nonsmooth => setup.regularizer = Some(Arc::new(dfo_ls::L1 { weight })),
-            }
-        }
-        setup.penalties = penalties;
-        if let Some(iterations) = self.iterations {
-            setup.effort = Effort::Iterations(iterations);
-        }
-        setup
-    }
-}
-
-/// The options of the solver.
-pub(crate) fn options(evaluations: u64, seed: u64) -> Options {
-    let mut options = learning_options();
-    options.budget.max_points = Some(evaluations);
-    if seed != 0 {
-        options.initial.directions = Directions::Orthogonal { seed };
-    }
-    options
+/// The same with the values of all parameters, in JSON.
+#[pyfunction]
+pub(crate) fn completed(json: &str) -> PyResult<String> {
+    let mut spec = spec(json)?;
+    spec.model = spec.model.completed(spec.task);
+    serde_json::to_string(&spec).map_err(invalid)
 }
 
 /// What is seen of a run: different points, work, and the best point: theta, values, objective, and where it certainly lies.
@@ -107,7 +48,7 @@ pub(crate) fn ended() -> PyErr {
 /// A run with a family of the crate.
 #[pyclass(module = "bilevel._bilevel")]
 pub(crate) struct Run {
-    problem: Box<dyn Learning>,
+    problem: LearningProblem<Family>,
     /// `None` once the run has been finished,
     engine: Option<Engine<Reconstructions>>,
     /// and then this is what was learned.
@@ -126,15 +67,15 @@ impl Run {
         validation: Vec<Example<'_>>,
         operator: Operator<'_>,
     ) -> PyResult<Self> {
-        let settings: Settings = serde_json::from_str(settings).map_err(invalid)?;
-        let mut setup = settings.setup();
-        setup.validation = pairs(&settings.family, &validation)?;
-        let examples = pairs(&settings.family, &examples)?;
-        let model = settings.family.model(&operator)?;
-        let problem = model.learning(examples, setup).map_err(invalid)?;
-        let options = options(settings.evaluations, settings.seed);
-        let engine = problem.engine(options).map_err(invalid)?;
-        let pool = ThreadPoolBuilder::new().num_threads(settings.threads.unwrap_or(0));
+        let spec = spec(settings)?;
+        let (_, _, shape) = examples.first().ok_or_else(|| invalid("no examples"))?;
+        let family = spec.family(operator.input(spec.task, shape)?);
+        let setup = spec.setup(pairs(spec.task, &validation)?);
+        let examples = pairs(spec.task, &examples)?;
+        let problem = LearningProblem::new(family.map_err(invalid)?, examples, setup);
+        let problem = problem.map_err(invalid)?;
+        let engine = problem.engine(spec.options()).map_err(invalid)?;
+        let pool = ThreadPoolBuilder::new().num_threads(spec.solver.threads.unwrap_or(0));
         let pool = pool.build().map_err(|error| {
             PyRuntimeError::new_err(format!("threads could not be started: {error}"))
         })?;

@@ -159,11 +159,11 @@ def test_it_can_be_interrupted(use: str) -> None:
 @pytest.mark.parametrize("shape", [(24,), (12, 10)])
 def test_to_be_watched_changes_nothing(method: str, shape: tuple[int, ...]) -> None:
     y = np.random.default_rng(1).random(shape)
-    family = json.dumps({"model": "tv", **{name: {"fixed": value} for name, value in VALUES.items()}})
+    settings = json.dumps({"task": "denoise", "model": {"fixed": VALUES}, "solver": {"method": method}})
 
     def made(unwatched: int, limit: int | None = None) -> Any:
         x, *rest = _bilevel.reconstruct(
-            family, {"kernel": None, "mask": None}, [], flat(y), y.shape, method, 1e-7, limit, unwatched
+            settings, {"kernel": None, "mask": None}, [], flat(y), y.shape, 1e-7, limit, unwatched
         )
         return x.tobytes(), rest
 

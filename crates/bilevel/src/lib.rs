@@ -86,7 +86,7 @@ pub use families::{Family, FamilyObjective, FamilyScratch};
 pub use kept::{Keep, Reconstructions};
 pub use learned::{Bound, FlatDirection, Learned, LearnedParameter, Work, learning_options};
 pub use loss::{Layout, Loss, Residuals, Scale};
-pub use lower::{LowerLevel, Reconstruction, reconstruct};
+pub use lower::{LowerLevel, Reconstruction, Watch, reconstruct, reconstruct_observed};
 pub use parameter::{Map, Parameter};
 pub use penalty::{ConditionNumber, Penalty, Place, RootL1};
 pub use problem::{Effort, FirstGuess, ImageRange, LearningProblem, Pair, Setup};

@@ -1,7 +1,9 @@
 //! Families of lower-level problems, and one reconstruction.
 
+use std::fmt;
+
 use imaging::Grid;
-use lowlevel::{Method, Solved, Solver, State, Stop, StronglyConvex};
+use lowlevel::{Observer, Outcome, Solved, Solver, State, Stop, StronglyConvex};
 
 use crate::error::{ModelFailure, ReconstructionError};
 use crate::parameter::Parameter;
@@ -139,24 +141,83 @@ pub fn reconstruct<M: LowerLevel>(
     values: &[f64],
     grid: Grid,
     data: &[f64],
-    method: Method,
+    solver: Solver<'_>,
     stop: Stop,
+) -> Result<Reconstruction, ReconstructionError> {
+    run(model, values, grid, data, solver, stop, None)
+}
+
+/// Whoever watches a reconstruction, and from when on.
+pub struct Watch<'a> {
+    /// The number of iterations that are made unseen, as fast as without an observer: a solver that is watched makes single
+    /// steps only.
+    pub after: u64,
+    /// Sees every further iteration, and may end the reconstruction.
+    pub observer: &'a mut Observer<'a>,
+}
+
+impl fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch")
+            .field("after", &self.after)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Like [`reconstruct`], and makes the same iterates, but can be watched and ended.
+///
+/// # Errors
+/// As `reconstruct`.
+pub fn reconstruct_observed<M: LowerLevel>(
+    model: &M,
+    values: &[f64],
+    grid: Grid,
+    data: &[f64],
+    solver: Solver<'_>,
+    stop: Stop,
+    watch: Watch<'_>,
+) -> Result<Reconstruction, ReconstructionError> {
+    run(model, values, grid, data, solver, stop, Some(watch))
+}
+
+fn run<M: LowerLevel>(
+    model: &M,
+    values: &[f64],
+    grid: Grid,
+    data: &[f64],
+    solver: Solver<'_>,
+    stop: Stop,
+    watch: Option<Watch<'_>>,
 ) -> Result<Reconstruction, ReconstructionError> {
     let (expected, found) = (model.parameters().len(), values.len());
     if expected != found {
         return Err(ReconstructionError::NumValues { expected, found });
     }
-    let objective = model
-        .objective(values, grid, data)
-        .map_err(ReconstructionError::Model)?;
+    let objective = (model.objective(values, grid, data)).map_err(ReconstructionError::Model)?;
+    let mut scratch = objective.scratch();
     let mut x = vec![0.0; grid.len()];
     model.first_guess(grid, data, &mut x);
     let mut state = State::new(x);
-    let solver = Solver {
-        method,
-        ..Solver::default()
+    let solved = match watch {
+        None => solver.minimize(&objective, stop, &mut state, &mut scratch)?,
+        Some(watch) => {
+            let limit = match stop {
+                Stop::Accuracy { max_iterations, .. } => max_iterations.unwrap_or(u64::MAX),
+                _ => u64::MAX,
+            };
+            let first = stop.with_max_iterations(watch.after.min(limit));
+            let mut solved = solver.minimize(&objective, first, &mut state, &mut scratch)?;
+            let made = solved.iterations;
+            if solved.outcome == Outcome::IterationLimit && made < limit {
+                let rest = stop.with_max_iterations(limit - made);
+                let observer = watch.observer;
+                solved =
+                    solver.refine_observed(&objective, rest, &mut state, &mut scratch, observer)?;
+                solved.iterations += made;
+            }
+            solved
+        }
     };
-    let solved = solver.minimize(&objective, stop, &mut state, &mut objective.scratch())?;
     Ok(Reconstruction {
         x: state.into_point(),
         solved,

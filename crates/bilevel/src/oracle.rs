@@ -68,7 +68,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         if !is_known {
             state = State::new(self.first_guess(index));
         }
-        let solved = (self.solver())
+        let solved = (self.setup.solver())
             .refine(&objective, stop, &mut state, &mut scratch)
             .map_err(|error| error.to_string())?;
         // residuals are those of the point that was certified, whatever is kept of it

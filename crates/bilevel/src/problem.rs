@@ -120,6 +120,17 @@ pub enum FirstGuess {
     Zero,
 }
 
+impl Setup {
+    /// The solver of reconstructions.
+    #[must_use]
+    pub fn solver(&self) -> Solver<'static> {
+        Solver {
+            method: self.method,
+            domain: self.image_range.domain(),
+        }
+    }
+}
+
 impl fmt::Debug for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Setup")
@@ -294,14 +305,6 @@ impl<M: LowerLevel> LearningProblem<M> {
         let num_samples = self.pairs.iter().map(|pair| pair.grid.num_samples()).sum();
         let mse = (self.layout).mean_squared_error(objective - penalty - regularizer, num_samples);
         (mse >= 0.0).then_some(mse)
-    }
-
-    /// How reconstructions are computed.
-    pub(crate) fn solver(&self) -> Solver<'static> {
-        Solver {
-            method: self.setup.method,
-            domain: self.setup.image_range.domain(),
-        }
     }
 
     /// When the reconstruction of a pair ends.

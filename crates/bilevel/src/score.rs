@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use imaging::{Field, Grid, quality};
-use lowlevel::{ErrorBound, Method, Stop};
+use lowlevel::{ErrorBound, Solver, Stop};
 
 use crate::lower::{LowerLevel, Reconstruction, reconstruct};
 use crate::oracle::for_each;
@@ -82,13 +82,13 @@ pub struct Judged {
 
 /// Reconstructs a pair, to a root mean square error of `$10^{-3}$`, and compares with the truth.
 #[must_use]
-pub fn judge<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, method: Method) -> Judged {
+pub fn judge<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, solver: Solver<'_>) -> Judged {
     let Pair { grid, truth, data } = pair;
     let size = (grid.num_samples() as f64).sqrt();
     let target = ErrorBound::new(ERROR * size).unwrap_or(ErrorBound::UNKNOWN);
     // enough for any problem that was worth learning from
     let stop = Stop::accuracy(target).with_max_iterations(100_000);
-    let made = reconstruct(model, values, *grid, data, method, stop).ok();
+    let made = reconstruct(model, values, *grid, data, solver, stop).ok();
     let comparable = grid.field() == Field::Real && data.len() == truth.len();
     let score = Score {
         before: comparable
@@ -110,7 +110,7 @@ impl<M: LowerLevel> LearningProblem<M> {
     #[must_use]
     pub fn scores(&self, values: &[f64], pairs: &[Pair]) -> Vec<Score> {
         let score = |index: usize| {
-            let judge = || judge(&self.model, values, &pairs[index], self.setup.method);
+            let judge = || judge(&self.model, values, &pairs[index], self.setup.solver());
             let judged = catch_unwind(AssertUnwindSafe(judge));
             // what was learned must not be lost because of it
             judged.map_or(Score::NONE, |judged| judged.score)

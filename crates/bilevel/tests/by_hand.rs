@@ -16,8 +16,16 @@ use dfo_ls::{
 };
 use evaluate::evaluate;
 use imaging::{Grid, Mask};
-use lowlevel::{ErrorBound, Method, Stop};
+use lowlevel::{ErrorBound, Method, Solver, Stop};
 use ridge::Ridge;
+
+/// The solver with a method.
+fn by(method: Method) -> Solver<'static> {
+    Solver {
+        method,
+        ..Solver::default()
+    }
+}
 
 /// Three samples and two.
 fn pairs() -> Vec<Pair> {
@@ -181,13 +189,13 @@ fn first_guesses_and_methods_are_the_chosen_ones() {
 
     let (model, pair) = (Ridge::simple(), &pairs()[0]);
     let make = |method, stop| {
-        reconstruct(&model, &[1.0], pair.grid, &pair.data, method, stop).expect("made")
+        reconstruct(&model, &[1.0], pair.grid, &pair.data, by(method), stop).expect("made")
     };
     assert_eq!(make(Method::FISTA, Stop::Iterations(0)).x, pair.data);
     let stop = Stop::accuracy(ErrorBound::new(1e-6).expect("positive"));
     let iterations = |method| make(method, stop).solved.iterations;
     assert!(iterations(Method::GRADIENT_DESCENT) > 2 * iterations(Method::FISTA));
-    let judged = |method| judge(&model, &[1.0], pair, method).reconstruction;
+    let judged = |method| judge(&model, &[1.0], pair, by(method)).reconstruction;
     let iterations = |method| judged(method).expect("made").solved.iterations;
     assert!(iterations(Method::GRADIENT_DESCENT) > iterations(Method::FISTA));
 }
@@ -372,7 +380,7 @@ fn scores_are_those_of_their_pairs() {
         ..Setup::default()
     };
     let descent = LearningProblem::new(Ridge::simple(), pairs(), setup).expect("valid");
-    let judged = |method| judge(descent.model(), &[1.0], &pairs()[0], method).score;
+    let judged = |method| judge(descent.model(), &[1.0], &pairs()[0], by(method)).score;
     let score = descent.scores(&[1.0], &pairs()[..1])[0];
     assert_eq!(score, judged(Method::GRADIENT_DESCENT));
     assert_ne!(score, judged(Method::FISTA));
@@ -394,7 +402,7 @@ fn scores_are_those_of_their_pairs() {
         truth: vec![0.5; 4],
         data: vec![0.5; 4],
     };
-    let score = judge(&Ridge::simple(), &[0.1], &pair, Method::FISTA).score;
+    let score = judge(&Ridge::simple(), &[0.1], &pair, by(Method::FISTA)).score;
     assert!(score.before.is_none() && score.after.is_some());
 }
 

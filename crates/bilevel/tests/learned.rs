@@ -12,7 +12,7 @@ use bilevel::{
 use dfo_ls::{L1, Options, Termination};
 use families::{Visitor, for_each_family};
 use imaging::{Denoising, Grid, Seed, noise, phantom};
-use lowlevel::{ErrorBound, Method, Stop};
+use lowlevel::{ErrorBound, Solver, Stop};
 
 fn pairs(count: usize, seed: u64) -> Vec<Pair> {
     let seed = Seed::new(seed);
@@ -212,7 +212,7 @@ fn learned_parameters_apply() {
         &learned.values(),
         new.grid,
         &new.data,
-        Method::FISTA,
+        Solver::default(),
         stop,
     );
     let made = made.expect("a reconstruction");
@@ -229,11 +229,11 @@ fn learned_parameters_apply() {
         &learned.values(),
         new.grid,
         &[0.0],
-        Method::FISTA,
+        Solver::default(),
         stop,
     );
     assert!(short.is_err());
-    let few = reconstruct(&model, &[0.1], new.grid, &new.data, Method::FISTA, stop);
+    let few = reconstruct(&model, &[0.1], new.grid, &new.data, Solver::default(), stop);
     assert!(
         few.expect_err("refused")
             .to_string()

@@ -8,9 +8,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bilevel::{LearnedParameter, Reconstruction};
+use bilevel::{Family, LearnedParameter, LowerLevel, Reconstruction, reconstruct};
 use imaging::Grid;
-use lowlevel::{ErrorBound, Method, Stop};
+use lowlevel::{ErrorBound, Solver, Stop};
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -22,9 +22,9 @@ use crate::file::FileError;
 use crate::picture::{self, Colour, Depth};
 pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
-use crate::task::pictures::{self, check_mask, kept};
+use crate::task::pictures::{check_mask, kept};
 use crate::task::signals::{check_samples, read_frequencies};
-use crate::task::{Family, method, sampling};
+use crate::task::{self, family};
 
 /// A reconstruction gives up after so many iterations, unless the run says another number.
 const MAX_ITERATIONS: u64 = 100_000;
@@ -150,7 +150,7 @@ struct Reconstructor {
     values: Vec<f64>,
     accuracy: f64,
     depth: Depth,
-    method: Method,
+    solver: Solver<'static>,
     max_iterations: u64,
 }
 
@@ -175,9 +175,9 @@ impl Reconstructor {
         let family = match config.task {
             TaskKind::Sampling => {
                 let name = run.display().to_string();
-                Family::Sampling(sampling(&config, parameters.len(), &name)?)
+                family::of_signals(&config, parameters.len(), &name)?.family
             }
-            _ => pictures::model(&config)?.family,
+            _ => family::of_pictures(&config)?.family,
         };
         let found: Vec<&str> = parameters.iter().map(|p| &p.parameter.name[..]).collect();
         let expected = family.parameters();
@@ -194,7 +194,7 @@ impl Reconstructor {
             family,
             accuracy,
             depth: options.depth,
-            method: method(&config),
+            solver: task::spec(&config).setup(Vec::new()).solver(),
             max_iterations: config.solver.max_iterations.unwrap_or(MAX_ITERATIONS),
             config,
         })
@@ -248,8 +248,7 @@ impl Reconstructor {
         let target = ErrorBound::new(self.accuracy * size(grid)).unwrap_or(ErrorBound::UNKNOWN);
         let stop = Stop::accuracy(target).with_max_iterations(self.max_iterations);
         let one = |data: &Vec<f64>| {
-            self.family
-                .reconstruct(&self.values, grid, data, self.method, stop)
+            reconstruct(&self.family, &self.values, grid, data, self.solver, stop)
         };
         let made: Result<_, _> = data.par_iter().with_max_len(1).map(one).collect();
         made.map_err(|source| CliError::Reconstruction {

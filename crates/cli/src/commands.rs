@@ -1,9 +1,10 @@
 //! What each command does.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use bilevel::{LearningProblem, LowerLevel};
+use bilevel::LearningProblem;
 use clap::CommandFactory;
 
 use crate::apply::{self, Applied, Failure};
@@ -13,10 +14,10 @@ use crate::error::CliError;
 use crate::findings::Finding;
 use crate::page::{self, Made};
 use crate::progress::{Progress, Style};
-use crate::session::{self, Interrupt, Outcome, Watch};
+use crate::session::{self, Interrupt, Outcome};
 use crate::store::{Saved, Store, StoreError};
 use crate::summary;
-use crate::task::{self, Family, Task};
+use crate::task::{self, Task};
 
 /// Does what the arguments say.
 ///
@@ -132,36 +133,18 @@ fn work(
         (false, true) => Style::Quiet,
         (false, false) => Style::People,
     });
-    let setup = task::setup(config, validation.pairs);
-    let pairs = training.pairs;
-    let outcome = {
-        let mut watch = |moment: &session::Moment<'_>| {
-            progress.show(moment);
-            std::ops::ControlFlow::Continue(())
-        };
-        let session = Start {
-            store,
-            saved,
-            evaluations,
-            config,
-            fingerprint,
-            interrupt: &interrupt,
-        };
-        match family {
-            Family::Denoise(model) => {
-                session.run(LearningProblem::new(model, pairs, setup)?, &mut watch)
-            }
-            Family::Sampling(model) => {
-                session.run(LearningProblem::new(model, pairs, setup)?, &mut watch)
-            }
-            Family::Deblur(model) => {
-                session.run(LearningProblem::new(model, pairs, setup)?, &mut watch)
-            }
-            Family::Inpaint(model) => {
-                session.run(LearningProblem::new(model, pairs, setup)?, &mut watch)
-            }
-        }
+    let spec = task::spec(config);
+    let setup = spec.setup(validation.pairs);
+    let task = session::Task {
+        problem: LearningProblem::new(family, training.pairs, setup)?,
+        options: spec.options(),
+        fingerprint,
     };
+    let mut watch = |moment: &session::Moment<'_>| {
+        progress.show(moment);
+        ControlFlow::Continue(())
+    };
+    let outcome = session::resume(store, saved, task, evaluations, &interrupt, &mut watch);
     progress.clear();
     let learned = match outcome? {
         Outcome::Finished(learned) => learned,
@@ -179,38 +162,6 @@ fn work(
         tell(&made, &dir);
     }
     Ok(())
-}
-
-/// A session about to begin.
-struct Start<'a> {
-    store: Store,
-    saved: Option<Saved>,
-    evaluations: Option<u64>,
-    config: &'a Config,
-    fingerprint: u64,
-    interrupt: &'a Interrupt,
-}
-
-impl Start<'_> {
-    fn run<M: LowerLevel>(
-        self,
-        problem: LearningProblem<M>,
-        watch: &mut Watch<'_>,
-    ) -> Result<Outcome, session::SessionError> {
-        let task = session::Task {
-            problem,
-            options: task::options(self.config),
-            fingerprint: self.fingerprint,
-        };
-        session::resume(
-            self.store,
-            self.saved,
-            task,
-            self.evaluations,
-            self.interrupt,
-            watch,
-        )
-    }
 }
 
 /// Results do not depend on the number of threads; a pool that is there already is as good.

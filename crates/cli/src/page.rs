@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use bilevel::{Learned, Pair};
+use bilevel::{Family, Learned, Pair, judge};
+use lowlevel::Solver;
 use rayon::prelude::*;
 
 use crate::apply::read_result;
@@ -12,7 +13,7 @@ use crate::findings::{Finding, findings};
 use crate::report::{Example, Input, html};
 use crate::session::{self, history};
 use crate::store::{self, Store};
-use crate::task::{self, Examples, Family};
+use crate::task::{self, Examples};
 
 /// A page that was written.
 #[derive(Debug)]
@@ -37,11 +38,11 @@ pub fn make(run: &Path) -> Result<Made, CliError> {
     let config = Config::from_toml(&settings, &run.join("bilevel.toml"))?.resolve()?;
     let task = task::load(&config)?;
     let values = learned.values();
-    let method = task::method(&config);
+    let solver = task::spec(&config).setup(Vec::new()).solver();
     let shown = |examples: &Examples| -> Vec<Example> {
         let (names, pairs) = (&examples.names, &examples.pairs);
         let show =
-            |(name, pair): (&String, &Pair)| example(&task.family, &values, method, name, pair);
+            |(name, pair): (&String, &Pair)| example(&task.family, &values, solver, name, pair);
         names.par_iter().zip(pairs).map(show).collect()
     };
     let name = run.canonicalize().unwrap_or_else(|_| run.to_path_buf());
@@ -77,11 +78,11 @@ pub fn make(run: &Path) -> Result<Made, CliError> {
 fn example(
     family: &Family,
     values: &[f64],
-    method: lowlevel::Method,
+    solver: Solver<'_>,
     name: &str,
     pair: &Pair,
 ) -> Example {
-    let judged = family.judge(values, pair, method);
+    let judged = judge(family, values, pair, solver);
     Example {
         name: name.to_owned(),
         grid: pair.grid,

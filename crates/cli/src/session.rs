@@ -14,7 +14,7 @@ mod moment;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use bilevel::{Learned, LearningProblem, LowerLevel, Reconstructions};
+use bilevel::{Family, Learned, LearningProblem, Reconstructions};
 use dfo_ls::{Budget, Engine, Job, Limit, Options, ResidualOracle, Termination};
 
 pub use error::SessionError;
@@ -34,9 +34,9 @@ const AT_ONCE: usize = 16;
 
 /// What is learned, and from what.
 #[derive(Debug)]
-pub struct Task<M> {
+pub struct Task {
     /// The problem.
-    pub problem: LearningProblem<M>,
+    pub problem: LearningProblem<Family>,
     /// How it is solved. A run that goes on has its own.
     pub options: Options,
     /// Tells training images apart.
@@ -62,9 +62,9 @@ pub type Watch<'a> = dyn FnMut(&Moment<'_>) -> ControlFlow<()> + 'a;
 ///
 /// # Errors
 /// When the solver does not accept an option, the run cannot be saved, or nothing could be evaluated.
-pub fn begin<M: LowerLevel>(
+pub fn begin(
     store: Store,
-    task: Task<M>,
+    task: Task,
     interrupt: &Interrupt,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, SessionError> {
@@ -76,10 +76,10 @@ pub fn begin<M: LowerLevel>(
 ///
 /// # Errors
 /// When the run was made with other images, settings or another version, is damaged or cannot be saved, or nothing could be evaluated.
-pub fn resume<M: LowerLevel>(
+pub fn resume(
     store: Store,
     saved: Option<Saved>,
-    task: Task<M>,
+    task: Task,
     more: Option<u64>,
     interrupt: &Interrupt,
     watch: &mut Watch<'_>,
@@ -132,18 +132,18 @@ pub fn resume<M: LowerLevel>(
 }
 
 /// A run under way.
-struct Run<'a, M> {
+struct Run<'a> {
     /// Seconds spent in earlier sessions.
     before: f64,
     begin: Instant,
     store: Store,
-    problem: LearningProblem<M>,
+    problem: LearningProblem<Family>,
     engine: Engine<Reconstructions>,
     ledger: Ledger,
     interrupt: &'a Interrupt,
 }
 
-impl<M: LowerLevel> Run<'_, M> {
+impl Run<'_> {
     /// Evaluates and saves until the run has ended.
     fn work(&mut self, watch: &mut Watch<'_>) -> Result<ControlFlow<()>, SessionError> {
         let chunk = AT_ONCE.div_ceil(self.problem.pairs().len()).max(1);

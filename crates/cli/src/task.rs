@@ -1,87 +1,21 @@
 //! From settings to data and a model.
 
 mod error;
-mod family;
+pub(crate) mod family;
 pub mod fingerprint;
 pub(crate) mod pictures;
 pub(crate) mod signals;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use bilevel::{
-    ConditionNumber, Effort, Judged, LowerLevel, Pair, Parameter, Penalty, Reconstruction,
-    ReconstructionError, RootL1, Setup, TvDeblurring, TvDenoising, TvInpainting,
+    Family, FamilyKind, L1Kind, MethodName, ModelSpec, ObjectiveSpec, Pair, SolverSpec, Spec,
 };
-use imaging::Grid;
-use lowlevel::{Method, Stop};
 
-use crate::config::{Config, L1Kind, MethodKind, TaskKind};
+use crate::config::{self, Config, MethodKind, TaskKind};
 use crate::error::CliError;
 
-pub use bilevel::FourierWeights;
 pub use error::DataError;
-pub(crate) use family::{read_kernel, read_mask, sampling};
-
-/// The model of a task.
-#[derive(Debug)]
-pub enum Family {
-    /// Pictures with noise.
-    Denoise(TvDenoising),
-    /// Signals from some of their frequencies.
-    Sampling(FourierWeights),
-    /// Pictures with a known blur.
-    Deblur(TvDeblurring),
-    /// Pictures with missing pixels.
-    Inpaint(TvInpainting),
-}
-
-impl Family {
-    /// What is learned.
-    #[must_use]
-    pub fn parameters(&self) -> Vec<Parameter> {
-        match self {
-            Self::Denoise(model) => model.parameters(),
-            Self::Sampling(model) => model.parameters(),
-            Self::Deblur(model) => model.parameters(),
-            Self::Inpaint(model) => model.parameters(),
-        }
-    }
-
-    /// [`bilevel::reconstruct`] with this model.
-    ///
-    /// # Errors
-    /// When the model does not accept values or data, or the solver fails.
-    pub fn reconstruct(
-        &self,
-        values: &[f64],
-        grid: Grid,
-        data: &[f64],
-        method: Method,
-        stop: Stop,
-    ) -> Result<Reconstruction, ReconstructionError> {
-        use bilevel::reconstruct;
-        match self {
-            Self::Denoise(model) => reconstruct(model, values, grid, data, method, stop),
-            Self::Sampling(model) => reconstruct(model, values, grid, data, method, stop),
-            Self::Deblur(model) => reconstruct(model, values, grid, data, method, stop),
-            Self::Inpaint(model) => reconstruct(model, values, grid, data, method, stop),
-        }
-    }
-
-    /// [`bilevel::judge`] with this model.
-    #[must_use]
-    pub fn judge(&self, values: &[f64], pair: &Pair, method: Method) -> Judged {
-        use bilevel::judge;
-        match self {
-            Self::Denoise(model) => judge(model, values, pair, method),
-            Self::Sampling(model) => judge(model, values, pair, method),
-            Self::Deblur(model) => judge(model, values, pair, method),
-            Self::Inpaint(model) => judge(model, values, pair, method),
-        }
-    }
-}
 
 /// Pairs of truth and data, with their names.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -125,52 +59,55 @@ pub fn load(config: &Config) -> Result<Task, CliError> {
     }
 }
 
-/// How to learn, beside the options of the solver.
+/// The learning problem that resolved settings describe.
 #[must_use]
-pub fn setup(config: &Config, validation: Vec<Pair>) -> Setup {
-    let mut setup = Setup::default();
-    let objective = &config.objective;
-    setup.loss.scale = objective.scale;
-    setup.loss.residuals = objective.residuals;
-    let mut penalties: Vec<Box<dyn Penalty>> = Vec::new();
-    if objective.condition > 0.0 {
-        let weight = objective.condition;
-        penalties.push(Box::new(ConditionNumber { weight }));
-    }
-    if objective.l1 > 0.0 {
-        let weight = objective.l1;
-        match objective.l1_kind {
-            L1Kind::Root => penalties.push(Box::new(RootL1 { weight })),
-            L1Kind::Nonsmooth => setup.regularizer = Some(Arc::new(dfo_ls::L1 { weight })),
-        }
-    }
-    setup.penalties = penalties;
-    setup.method = method(config);
-    setup.effort = match config.solver.iterations {
-        Some(iterations) => Effort::Iterations(iterations),
-        None => Effort::Requested {
-            max_iterations: config.solver.max_iterations,
+pub fn spec(config: &Config) -> Spec {
+    let Config {
+        task,
+        model,
+        objective,
+        solver,
+        ..
+    } = config;
+    Spec {
+        task: match task {
+            TaskKind::Denoise => FamilyKind::Denoise,
+            TaskKind::Sampling => FamilyKind::Sampling,
+            TaskKind::Deblur => FamilyKind::Deblur,
+            TaskKind::Inpaint => FamilyKind::Inpaint,
         },
-    };
-    setup.validation = validation;
-    setup
-}
-
-/// The options of the solver.
-#[must_use]
-pub fn options(config: &Config) -> dfo_ls::Options {
-    let mut options = bilevel::learning_options();
-    options.trust_region.final_radius = config.solver.final_radius;
-    options.budget.max_points = Some(config.solver.evaluations);
-    options
-}
-
-/// How reconstructions are computed.
-pub(crate) fn method(config: &Config) -> Method {
-    match config.solver.method {
-        MethodKind::Auto => Method::Auto,
-        MethodKind::Fista => Method::FISTA,
-        MethodKind::Gd => Method::GRADIENT_DESCENT,
+        model: ModelSpec {
+            learn: model.learn.clone(),
+            fixed: model.fixed.clone(),
+            start: model.start.clone(),
+            lower: model.lower.clone(),
+            upper: model.upper.clone(),
+            image_min: None,
+            image_max: None,
+        },
+        objective: ObjectiveSpec {
+            scale: objective.scale,
+            residuals: objective.residuals,
+            condition: objective.condition,
+            l1: objective.l1,
+            l1_kind: match objective.l1_kind {
+                config::L1Kind::Root => L1Kind::Root,
+                config::L1Kind::Nonsmooth => L1Kind::Nonsmooth,
+            },
+        },
+        solver: SolverSpec {
+            evaluations: solver.evaluations,
+            method: match solver.method {
+                MethodKind::Auto => MethodName::Auto,
+                MethodKind::Fista => MethodName::Fista,
+                MethodKind::Gd => MethodName::Gd,
+            },
+            iterations: solver.iterations,
+            max_iterations: solver.max_iterations,
+            final_radius: solver.final_radius,
+            seed: 0,
+            threads: solver.threads,
+        },
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bilevel::{
-    Effort, FirstGuess, Keep, Learned, LearningProblem, Loss, LowerLevel, Residuals, RootL1, Scale,
+    Effort, Family, FirstGuess, Keep, Learned, LearningProblem, Loss, Residuals, RootL1, Scale,
     Setup, TvDenoising,
 };
 use bilevel_cli::session::{Moment, Outcome, SessionError, Task};
@@ -21,7 +21,7 @@ use lowlevel::{Method, Step};
 use session_support::*;
 
 /// Learns at once, with saving, and in pieces; all must agree.
-fn check<M: LowerLevel>(name: &str, problem: impl Fn() -> LearningProblem<M>, options: Options) {
+fn check(name: &str, problem: impl Fn() -> LearningProblem<Family>, options: Options) {
     let plain = problem().learn(options.clone()).expect("valid options");
     assert!(
         plain.evaluations.len() > 10,
@@ -177,7 +177,7 @@ fn leave_after(saves: usize) -> impl FnMut(&Moment<'_>) -> ControlFlow<()> {
 }
 
 /// A run of 30 points that was left after `saves` saves.
-fn left(saves: usize) -> (PathBuf, impl Fn() -> Task<TvDenoising>) {
+fn left(saves: usize) -> (PathBuf, impl Fn() -> Task) {
     let dir = place("left");
     drop(Store::create(&dir, SETTINGS).expect("a new place"));
     let task = || task(denoise(Setup::default()), points(30));
@@ -186,7 +186,7 @@ fn left(saves: usize) -> (PathBuf, impl Fn() -> Task<TvDenoising>) {
     (dir, task)
 }
 
-fn refused(dir: &Path, task: Task<TvDenoising>) -> String {
+fn refused(dir: &Path, task: Task) -> String {
     let before = fs::read(dir.join("engine.bin")).expect("a commit");
     let error = go_on(dir, task, None, &mut |_| ControlFlow::Break(())).expect_err("refused");
     assert_eq!(fs::read(dir.join("engine.bin")).expect("a commit"), before);
@@ -198,8 +198,8 @@ fn other_images_and_settings_are_refused() {
     let (dir, task) = left(5);
     let mut pairs = signals(4, 64, 7);
     pairs[3].data[63] += 1e-12;
-    let model = TvDenoising::default();
-    let changed = LearningProblem::new(model, pairs, Setup::default()).expect("it fits");
+    let model = || Family::Denoising(TvDenoising::default());
+    let changed = LearningProblem::new(model(), pairs, Setup::default()).expect("it fits");
     let message = refused(&dir, session_support::task(changed, points(30)));
     assert!(
         message.contains("the training images have changed"),
@@ -207,7 +207,7 @@ fn other_images_and_settings_are_refused() {
     );
     // a fingerprint that lies makes no panic either
     let mut short = session_support::task(
-        LearningProblem::new(model, signals(4, 63, 7), Setup::default()).expect("it fits"),
+        LearningProblem::new(model(), signals(4, 63, 7), Setup::default()).expect("it fits"),
         points(30),
     );
     short.fingerprint = task().fingerprint;
@@ -309,7 +309,12 @@ fn more_budget_in_the_middle() {
     // so many pairs that one evaluation is made at a time
     let problem = || {
         let pairs = signals(40, 16, 7);
-        LearningProblem::new(TvDenoising::default(), pairs, Setup::default()).expect("it fits")
+        LearningProblem::new(
+            Family::Denoising(TvDenoising::default()),
+            pairs,
+            Setup::default(),
+        )
+        .expect("it fits")
     };
     let plain = problem().learn(points(10)).expect("valid options");
     let mut records = plain.evaluations.iter();

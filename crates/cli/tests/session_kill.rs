@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bilevel::{LearningProblem, Loss, Residuals, Scale, Setup, TvDenoising};
+use bilevel::{Family, LearningProblem, Loss, Residuals, Scale, Setup, TvDenoising};
 use bilevel_cli::session::{self, Interrupt, Task};
 use bilevel_cli::store::{Store, StoreError};
 use lowlevel::Method;
@@ -22,7 +22,7 @@ use session_support::*;
 const VARIABLE: &str = "BILEVEL_TEST_SESSION";
 
 /// A problem that takes about a second.
-fn slow() -> Task<TvDenoising> {
+fn slow() -> Task {
     let setup = Setup {
         loss: Loss {
             scale: Scale::Sum,
@@ -32,7 +32,8 @@ fn slow() -> Task<TvDenoising> {
         ..Setup::default()
     };
     let pairs = signals(12, 512, 3);
-    let problem = LearningProblem::new(TvDenoising::default(), pairs, setup).expect("it fits");
+    let problem = LearningProblem::new(Family::Denoising(TvDenoising::default()), pairs, setup)
+        .expect("it fits");
     task(problem, points(45))
 }
 

@@ -8,6 +8,7 @@ __all__ = [
     "__version__",
     "Run",
     "ForeignRun",
+    "completed",
     "reconstruct",
     "box_functions",
     "dead_leaves",
@@ -48,13 +49,13 @@ class ForeignRun:
     def progress(self) -> _Progress: ...
     def finish(self, steps: Sequence[float]) -> str: ...
 
+def completed(json: str) -> str: ...
 def reconstruct(
-    family: str,
+    settings: str,
     operator: _Operator,
     values: Sequence[float],
     data: _Row,
     shape: Sequence[int],
-    method: str,
     accuracy: float,
     max_iterations: int | None,
     unwatched: int,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
 from ._arrays import Array, flat, image
-from ._settings import check_method, nonnegative, positive_int
+from ._settings import check_method, image_limits, nonnegative, positive_int
 from ._warn import warn
 
 # So many pixels are updated before Ctrl-C is looked for: a fraction of a second.
@@ -30,7 +30,7 @@ class Denoised(NamedTuple):
 
 
 def solve(
-    family: Mapping[str, Any],
+    spec: Mapping[str, Any],
     kernel: NDArray[np.float64] | None,
     mask: NDArray[np.bool_] | None,
     values: Sequence[float],
@@ -42,12 +42,11 @@ def solve(
     """One reconstruction, with a warning where it is less accurate than it should be."""
     limit = None if max_iterations is None else positive_int("max_iterations", max_iterations)
     x, error_bound, iterations, missed = _bilevel.reconstruct(
-        json.dumps(family),
+        json.dumps({**spec, "solver": {"method": method}}),
         {"kernel": kernel, "mask": mask},
         values,
         flat(y),
         y.shape,
-        method,
         accuracy,
         limit,
         max(UNWATCHED // y.size, 32),
@@ -66,6 +65,7 @@ def denoise(
     *,
     method: str = "auto",
     max_iterations: int | None = None,
+    image_range: tuple[float | None, float | None] | None = None,
 ) -> Denoised:
     r"""Minimise `½‖x − y‖² + α Σ √(‖∇x‖² + ν²) + ½ξ‖x‖²` until `x` is certainly close to the minimiser.
 
@@ -79,6 +79,8 @@ def denoise(
         accuracy: What the Euclidean distance from the exact minimiser may be.
         method: "auto", "fista" or "gd" (gradient descent).
         max_iterations: Gives up after so many.
+        image_range: The smallest and largest value that `x` may have, either of which may be `None`. The minimiser is then that among
+            such `x`.
 
     Returns:
         `(x, error_bound, iterations)`. If `accuracy` was not reached, a `RuntimeWarning` says why, and `error_bound` is what is
@@ -95,5 +97,6 @@ def denoise(
     data = image("y", y)
     accuracy = nonnegative("accuracy", accuracy)
     values = {"alpha": alpha, "nu": nu, "xi": xi}
-    family = {"model": "tv", **{name: {"fixed": nonnegative(name, value)} for name, value in values.items()}}
-    return solve(family, None, None, [], data, check_method(method), accuracy, max_iterations)
+    fixed = {name: nonnegative(name, value) for name, value in values.items()}
+    spec = {"task": "denoise", "model": {"fixed": fixed, **image_limits(image_range)}}
+    return solve(spec, None, None, [], data, check_method(method), accuracy, max_iterations)

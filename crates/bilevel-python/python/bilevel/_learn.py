@@ -37,6 +37,7 @@ def learn(
     kernel: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     validation: tuple[Any, Any] | None = None,
+    image_range: tuple[float | None, float | None] | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Learn parameters θ such that `x̂(θ)`, reconstructed from `data`, is close to `truth`: minimise the mean of `‖x̂ᵢ(θ) − xᵢ‖²`.
@@ -82,6 +83,8 @@ def learn(
         kernel: The blur of model "deblur", with its origin in the middle. It wraps around at the borders.
         mask: True where pixels were measured, for model "inpaint".
         validation: `(truth, data)` that are not learned from, but judged in `result.scores`.
+        image_range: The smallest and largest value that pixels of reconstructions may have, such as `(0, 1)` for grey values, or
+            `(0, None)` for images that count photons. The reconstruction is then the best image with such values.
         progress: Whether a progress bar is shown. Default: in a terminal and in notebooks, if tqdm is installed.
 
     A function `f(theta, accuracy, state)` makes its own reconstructions (it knows its data; `data` is not looked at and may be `None`).
@@ -119,6 +122,7 @@ def learn(
         kernel=kernel,
         mask=mask,
         validation=validation,
+        image_range=image_range,
     )
     try:
         with Bar(run, evaluations, progress) as bar:

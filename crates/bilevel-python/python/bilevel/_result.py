@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from ._arrays import Array, counted, image, images
 from ._denoise import solve
-from ._settings import nonnegative
+from ._settings import TASKS, nonnegative
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
 FORMAT: Final = "bilevel result"
-VERSION: Final = 1
+VERSION: Final = 2
 # An objective that changes by less than this share does not matter.
 NEGLIGIBLE: Final = 1e-3
 # An objective known to this share cannot be known better because of rounding: there is nothing left to decide.
@@ -266,8 +266,8 @@ class Result:
         y = image(name, data, complex_too=is_sampling)
         if is_sampling and y.dtype.kind != "c":
             raise ValueError(f"{name} is real, but model='sampling' needs complex k-space")
-        if is_sampling and y.size != family["num_samples"]:
-            raise ValueError(f"{name} has {y.size} frequencies, but {family['num_samples']} were learned")
+        if is_sampling and y.size != len(self.params):
+            raise ValueError(f"{name} has {y.size} frequencies, but {len(self.params)} were learned")
         if kernel is not None and any(k > n for k, n in zip(kernel.shape, y.shape)):
             raise ValueError(f"{name} has shape {y.shape}, which is smaller than the kernel of shape {kernel.shape}")
         wanted = 1e-3 * math.sqrt(y.size) if accuracy is None else nonnegative("accuracy", accuracy)
@@ -313,9 +313,11 @@ class Result:
             saved = json.loads(Path(path).read_text(encoding="utf-8"))
             if saved["format"] != FORMAT:
                 raise KeyError("format")
-            if saved["version"] != VERSION:
+            if saved["version"] not in (1, VERSION):
                 raise ValueError(f"{path} was written by another version of bilevel, in format {saved['version']}")
             about = saved["about"]
+            if saved["version"] == 1 and about["family"] is not None:
+                about["family"] = _upgraded(about["family"])
             if about["kernel"] is not None:
                 about["kernel"] = np.array(about["kernel"], dtype=np.float64)
             if about["mask"] is not None:
@@ -372,6 +374,15 @@ def load(path: str | os.PathLike[str]) -> Result:
     FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.json'
     """
     return Result.load(path)
+
+
+def _upgraded(family: dict[str, Any]) -> dict[str, Any]:
+    """The description of a family that files of version 1 hold, as it is now."""
+    # numbers of sampling, and dictionaries of the others
+    values = {name: family[name] if isinstance(family[name], dict) else {"fixed": family[name]} for name in ("alpha", "nu", "xi")}
+    fixed = {name: value["fixed"] for name, value in values.items() if "fixed" in value}
+    learn = ["theta"] if family["model"] == "sampling" else [name for name in values if name not in fixed]
+    return {"task": TASKS.get(family["model"], family["model"]), "model": {"learn": learn, "fixed": fixed}}
 
 
 def _recently(learned: dict[str, Any]) -> str:

@@ -93,18 +93,18 @@ class Run:
         kernel: ArrayLike | None = None,
         mask: ArrayLike | None = None,
         validation: tuple[Any, Any] | None = None,
+        image_range: tuple[float | None, float | None] | None = None,
     ) -> None:
         self.theta, self.params, self.f, self.f_error = None, {}, math.inf, math.inf
         self.evaluations, self.work = 0, 0
         self._result: Result | None = None
         self._termination: str | None = None
         self._budget = positive_int("evaluations", evaluations)
-        settings: dict[str, Any] = {
-            "objective": one_of("objective", objective, ("mean", "sum")),
+        loss = {
+            "scale": one_of("objective", objective, ("mean", "sum")),
             "residuals": one_of("residuals", residuals, ("auto", "image", "pixel")),
-            "evaluations": self._budget,
-            "seed": unsigned("seed", seed),
         }
+        solver: dict[str, Any] = {"evaluations": self._budget, "seed": unsigned("seed", seed)}
         self._about: dict[str, Any] = {"objective": objective, "method": check_method(method)}
         iterations = accuracy_iterations(accuracy)
         if fixed is not None and not isinstance(fixed, Mapping):
@@ -117,6 +117,7 @@ class Run:
                 "kernel": kernel,
                 "mask": mask,
                 "validation": validation,
+                "image_range": image_range,
                 "threads": threads,
                 "accuracy": iterations,
                 "method": None if method == "auto" else method,
@@ -124,15 +125,13 @@ class Run:
             for name, value in given.items():
                 if value is not None:
                     raise ValueError(f"{name} means nothing to a model written in Python")
-            self._core: _Rust | _Python = _Python(model, truth, learn, start, bounds, penalty, settings)
+            self._core: _Rust | _Python = _Python(model, truth, learn, start, bounds, penalty, {**loss, **solver})
             self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
         else:
-            family = Family.read(model, learn, LEARN, fixed, start, bounds, kernel, mask)
-            settings.update(method=method, iterations=iterations, threads=threads)
-            self._core = _Rust(family, truth, data, validation, penalty, settings)
-            self._about.update(
-                model=family.model, fixed=family.fixed, family=self._core.family, kernel=family.kernel, mask=family.mask
-            )
+            family = Family.read(model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range)
+            solver.update(method=method, iterations=iterations, threads=threads)
+            self._core = _Rust(family, truth, data, validation, penalty, loss, solver)
+            self._about.update(model=family.model, fixed=family.fixed, family=family.spec, kernel=family.kernel, mask=family.mask)
         self._about["ndim"] = self._core.ndim
         self._about["examples"] = self._core.examples
         self._about["names"] = self._core.names
@@ -213,7 +212,14 @@ class _Rust:
     """With a family of the crate."""
 
     def __init__(
-        self, family: Family, truth: Any, data: Any, validation: Any, penalty: Mapping[str, Any] | None, settings: dict[str, Any]
+        self,
+        family: Family,
+        truth: Any,
+        data: Any,
+        validation: Any,
+        penalty: Mapping[str, Any] | None,
+        loss: dict[str, Any],
+        solver: dict[str, Any],
     ) -> None:
         examples = Examples.read(family.model, family.mask, truth, data)
         held_out = Examples([], [])
@@ -232,10 +238,8 @@ class _Rust:
         known = ("condition", "l1", "l1_kind") if family.model == "sampling" else ("condition",)
         terms = Penalty.read(penalty, known, family.model)
         self.ndim, self.examples = examples.truth[0].ndim, about(examples.truth)
-        family = family.for_samples(examples.truth[0].size)
-        self.family = family.settings
         self._run = _bilevel.Run(
-            json.dumps({**settings, "family": family.settings, **vars(terms)}),
+            json.dumps({**family.spec, "objective": {**loss, **vars(terms)}, "solver": solver}),
             [(flat(x), flat(y), x.shape) for x, y in zip(examples.truth, examples.data)],
             [(flat(x), flat(y), x.shape) for x, y in zip(held_out.truth, held_out.data)],
             {"kernel": family.kernel, "mask": family.mask},
@@ -243,7 +247,7 @@ class _Rust:
         if family.model == "sampling":
             self.names = [f"s{j}" for j in range(examples.truth[0].size)]
         else:
-            self.names = [name for name in LEARN if "learned" in family.settings[name]]
+            self.names = list(family.spec["model"]["learn"])
 
     def step(self) -> bool:
         return self._run.step()

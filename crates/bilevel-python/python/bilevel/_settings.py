@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _bilevel
 from ._arrays import Array, check_same, counted, image, images
 
 Model: TypeAlias = Union[Literal["tv", "deblur", "inpaint", "sampling"], str, Callable[..., Any]]
@@ -19,9 +21,8 @@ Ranges: TypeAlias = Union[Mapping[str, tuple[float, float]], Sequence[tuple[floa
 
 TV: Final = ("alpha", "nu", "xi")
 MODELS: Final = ("tv", "deblur", "inpaint", "sampling")
-# What parameters that are neither learned nor fixed are: those of the command `bilevel`.
-FIXED: Final = {"alpha": 0.1, "nu": 1e-3, "xi": 1e-3}
-FIXED_SAMPLING: Final = {"alpha": 0.01, "nu": 0.01, "xi": 1e-4}
+# The model of which the module in Rust has another name.
+TASKS: Final = {"tv": "denoise"}
 
 
 def number(name: str, value: object) -> float:
@@ -179,19 +180,29 @@ def pair(name: str, value: Any) -> tuple[float, float]:
 
 def ranges(learn: Sequence[str], start: Any, bounds: Any, allowed: tuple[float, float]) -> dict[str, dict[str, float]]:
     """Starts and bounds as far as they were given; `allowed` are the smallest and largest possible ones."""
-    made: dict[str, dict[str, float]] = {name: {} for name in learn}
+    made: dict[str, dict[str, float]] = {"start": {}, "lower": {}, "upper": {}}
     for name, value in named("bounds", bounds, learn).items():
         lower, upper = pair(f"bounds[{name!r}]", value)
         if not allowed[0] <= lower <= upper <= allowed[1]:
             raise ValueError(f"bounds[{name!r}] is ({lower}, {upper}), but must be within {allowed}")
-        made[name].update(lower=lower, upper=upper)
+        made["lower"][name], made["upper"][name] = lower, upper
     for name, value in named("start", start, learn).items():
         found = number(f"start[{name!r}]", value)
-        lower, upper = made[name].get("lower", allowed[0]), made[name].get("upper", allowed[1])
+        lower, upper = made["lower"].get(name, allowed[0]), made["upper"].get(name, allowed[1])
         if not lower <= found <= upper:
             raise ValueError(f"start[{name!r}] is {found}, outside of [{lower}, {upper}]")
-        made[name]["start"] = found
+        made["start"][name] = found
     return made
+
+
+def completed(task: str, model: dict[str, Any]) -> dict[str, Any]:
+    """The description of a family, with defaults for what was not given."""
+    made: dict[str, Any] = json.loads(_bilevel.completed(json.dumps({"task": task, "model": model})))["model"]
+    for name, start in made["start"].items():
+        lower, upper = made["lower"][name], made["upper"][name]
+        if not lower <= start <= upper:
+            raise ValueError(f"start[{name!r}] is {start:g}, outside of the default bounds ({lower:g}, {upper:g}): give bounds")
+    return {"task": task, "model": made}
 
 
 def names(learn: Any) -> list[str]:
@@ -215,15 +226,15 @@ def names(learn: Any) -> list[str]:
 class Family:
     """A family of reconstruction problems: what the module in Rust needs to make it."""
 
-    settings: dict[str, Any]
-    fixed: dict[str, float]
+    model: str
+    spec: dict[str, Any]
     kernel: NDArray[np.float64] | None = None
     mask: NDArray[np.bool_] | None = None
 
     @property
-    def model(self) -> str:
-        """Its name."""
-        return str(self.settings["model"])
+    def fixed(self) -> dict[str, float]:
+        """The values of parameters that are not learned."""
+        return dict(self.spec["model"]["fixed"])
 
     @classmethod
     def read(
@@ -236,6 +247,7 @@ class Family:
         bounds: Any,
         kernel: ArrayLike | None,
         mask: ArrayLike | None,
+        image_range: Any,
     ) -> Family:
         """Checked arguments."""
         one_of("model", model, MODELS)
@@ -244,43 +256,52 @@ class Family:
             if name not in TV:
                 raise ValueError(f"fixed[{name!r}] is not a parameter: {', '.join(TV)} are")
         made_kernel, made_mask = _operator(model, kernel, mask)
+        limits = image_limits(image_range)
         if model == "sampling":
             if learn is not default_learn and names(learn) != ["theta"]:
                 raise ValueError("learn must be ('theta',) or left out: model='sampling' learns one weight for each frequency")
-            theta = _theta(start, bounds)
-            return cls({"model": model, "theta": theta}, {**FIXED_SAMPLING, **values})
-        chosen = names(learn)
-        for name in chosen:
-            if name not in TV:
-                raise ValueError(f"learn names {name!r}, but model={model!r} has {', '.join(TV)}")
-        if learn is default_learn:
-            chosen = [name for name in chosen if name not in values]
-            if not chosen:
-                raise ValueError("fixed holds all parameters: there is nothing to learn")
-        for name in chosen:
-            if name in values:
-                raise ValueError(f"{name!r} is in learn and in fixed")
-        made = ranges(chosen, start, bounds, (1e-100, 1e100))
-        rest = {name: values.get(name, FIXED[name]) for name in TV if name not in chosen}
-        settings: dict[str, Any] = {"model": model}
-        for name in TV:
-            settings[name] = {"learned": made[name]} if name in made else {"fixed": rest[name]}
-        return cls(settings, rest, made_kernel, made_mask)
-
-    def for_samples(self, num_samples: int) -> Family:
-        """The family as Rust needs it: sampling knows how many frequencies there are."""
-        if self.model != "sampling":
-            return self
-        return Family({**self.settings, **self.fixed, "num_samples": num_samples}, self.fixed)
+            if limits:
+                raise ValueError("model='sampling' has complex signals, whose values have no range")
+            chosen, made = ["theta"], _theta(start, bounds)
+        else:
+            chosen = names(learn)
+            for name in chosen:
+                if name not in TV:
+                    raise ValueError(f"learn names {name!r}, but model={model!r} has {', '.join(TV)}")
+            if learn is default_learn:
+                chosen = [name for name in chosen if name not in values]
+                if not chosen:
+                    raise ValueError("fixed holds all parameters: there is nothing to learn")
+            for name in chosen:
+                if name in values:
+                    raise ValueError(f"{name!r} is in learn and in fixed")
+            made = ranges(chosen, start, bounds, (1e-100, 1e100))
+        spec = completed(TASKS.get(model, model), {"learn": chosen, "fixed": values, **made, **limits})
+        return cls(model, spec, made_kernel, made_mask)
 
 
-def _theta(start: Any, bounds: Any) -> dict[str, float]:
+def image_limits(image_range: Any) -> dict[str, float]:
+    """The smallest and largest value of images, as far as there are such."""
+    if image_range is None:
+        return {}
+    try:
+        lower, upper = image_range
+    except (TypeError, ValueError):
+        raise TypeError(f"image_range must be (smallest, largest), either of which may be None, not {image_range!r}") from None
+    given = {"image_min": lower, "image_max": upper}
+    made = {name: number(f"image_range[{index}]", value) for index, (name, value) in enumerate(given.items()) if value is not None}
+    if len(made) == 2 and not made["image_min"] <= made["image_max"]:
+        raise ValueError(f"image_range is {image_range}: the smallest value is above the largest")
+    return made
+
+
+def _theta(start: Any, bounds: Any) -> dict[str, dict[str, float]]:
     """One start and one pair of bounds for all frequencies."""
     if start is not None and not isinstance(start, Mapping):
         start = {"theta": number("start", start)}
     if bounds is not None and not isinstance(bounds, Mapping):
         bounds = {"theta": pair("bounds", bounds)}
-    return ranges(["theta"], start, bounds, (math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)))["theta"]
+    return ranges(["theta"], start, bounds, (math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)))
 
 
 def _operator(

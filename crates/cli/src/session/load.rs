@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bilevel::{LearningProblem, LowerLevel, Reconstructions};
+use bilevel::{Family, LearningProblem, Reconstructions};
 use dfo_ls::{Engine, State};
 use lowlevel::Checkpoint;
 
@@ -14,10 +14,10 @@ use super::ledger::{FORMAT, Header, Ledger, numbers, states_blob, vector_blob};
 use crate::store::{Saved, Store, checksum};
 
 /// The engine of a saved run, and what of it has been saved.
-pub(super) fn load<M: LowerLevel>(
+pub(super) fn load(
     store: &Store,
     saved: &Saved,
-    problem: &LearningProblem<M>,
+    problem: &LearningProblem<Family>,
     fingerprint: u64,
 ) -> Result<(Engine<Reconstructions>, Ledger), SessionError> {
     let dir = || store.dir().to_path_buf();
@@ -95,9 +95,9 @@ fn header<'a>(
 }
 
 /// Gives tokens their reconstructions back; equal ones share them.
-fn attach<M: LowerLevel>(
+fn attach(
     store: &Store,
-    problem: &LearningProblem<M>,
+    problem: &LearningProblem<Family>,
     state: &mut State<Reconstructions>,
 ) -> Result<(), SessionError> {
     let mut known: HashMap<u64, Arc<Vec<Checkpoint>>> = HashMap::new();
@@ -122,9 +122,9 @@ fn attach<M: LowerLevel>(
     failure.map_or(Ok(()), Err)
 }
 
-fn read_kept<M: LowerLevel>(
+fn read_kept(
     store: &Store,
-    problem: &LearningProblem<M>,
+    problem: &LearningProblem<Family>,
     number: u64,
 ) -> Result<Arc<Vec<Checkpoint>>, SessionError> {
     let bytes = store.blob(states_blob(number))?;

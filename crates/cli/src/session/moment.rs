@@ -1,6 +1,6 @@
 //! What there is to show of a run under way.
 
-use bilevel::{LearningProblem, LowerLevel, Parameter, Reconstructions};
+use bilevel::{Family, LearningProblem, Parameter, Reconstructions};
 use dfo_ls::{Accuracy, Engine, EvalRecord, Iteration, ObjectiveInterval};
 
 /// A run under way, as it was just saved.
@@ -53,9 +53,9 @@ pub(super) struct Source {
 
 impl Source {
     /// What there is to show now; iterations from number `seen` on are new.
-    pub(super) fn moment<'a, M: LowerLevel>(
+    pub(super) fn moment<'a>(
         &'a mut self,
-        problem: &'a LearningProblem<M>,
+        problem: &'a LearningProblem<Family>,
         engine: &'a mut Engine<Reconstructions>,
         seen: usize,
         seconds: f64,
@@ -82,11 +82,7 @@ impl Source {
         }
     }
 
-    fn update_best<M: LowerLevel>(
-        &mut self,
-        problem: &LearningProblem<M>,
-        engine: &Engine<Reconstructions>,
-    ) {
+    fn update_best(&mut self, problem: &LearningProblem<Family>, engine: &Engine<Reconstructions>) {
         let Some(dfo_ls::Best {
             theta,
             objective,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use imaging::ModelError;
+use bilevel::SpecError;
 use imaging::noise::NoiseError;
 use imaging::phantom::PhantomError;
 use thiserror::Error;
@@ -88,7 +88,7 @@ pub enum DataError {
         /// The file.
         name: String,
         /// Why.
-        source: ModelError,
+        source: SpecError,
     },
     /// Noise cannot be added.
     #[error("cannot add noise to {name}")]

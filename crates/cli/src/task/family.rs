@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use bilevel::{Choice, FourierWeights, TvChoices};
-use imaging::{Grid, Mask, TvParameters};
+use bilevel::{Family, FamilyInput};
+use imaging::{Grid, Mask};
 
 use super::DataError;
 use crate::array::{self, Values};
@@ -12,67 +12,81 @@ use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture::{self, Colour};
 
-/// Which parameters of the total variation are learned.
-pub(super) fn choices(config: &Config) -> TvChoices {
-    let model = &config.model;
-    let choice = |name: &str, default: Choice| {
-        let of = |values: &crate::config::Values| values.get(name).copied();
-        if let Some(value) = of(&model.fixed) {
-            return Choice::Fixed(value);
-        }
-        match (of(&model.start), of(&model.lower), of(&model.upper)) {
-            (Some(start), Some(lower), Some(upper)) => Choice::Learned {
-                start: start.log10(),
-                lower: lower.log10(),
-                upper: upper.log10(),
-            },
-            // Settings that were not resolved.
-            _ => default,
-        }
-    };
-    TvChoices {
-        alpha: choice("alpha", TvChoices::ALPHA),
-        nu: choice("nu", TvChoices::SMOOTHING),
-        xi: choice("xi", TvChoices::SMOOTHING),
-    }
+/// A family, and what belongs to it.
+pub(crate) struct Model {
+    /// The family.
+    pub(crate) family: Family,
+    /// The numbers of its kernel or mask.
+    pub(crate) numbers: Vec<f64>,
+    /// What the user should know.
+    pub(crate) warnings: Vec<String>,
 }
 
-/// The model of signals with so many samples; `name` is for messages.
-pub(crate) fn sampling(
+/// The family of signals with `num_samples` samples each; `name` is for messages.
+pub(crate) fn of_signals(
     config: &Config,
     num_samples: usize,
     name: &str,
-) -> Result<FourierWeights, DataError> {
-    let model = &config.model;
-    let fixed = |name: &str, default| model.fixed.get(name).copied().unwrap_or(default);
-    let tv = TvParameters {
-        alpha: fixed("alpha", FourierWeights::TV.alpha),
-        nu: fixed("nu", FourierWeights::TV.nu),
-        xi: fixed("xi", FourierWeights::TV.xi),
+) -> Result<Model, DataError> {
+    made(config, FamilyInput::Frequencies(num_samples), name)
+}
+
+/// The family of a task on pictures, with its kernel or mask.
+pub(crate) fn of_pictures(config: &Config) -> Result<Model, CliError> {
+    // Settings that were resolved have a kernel or a mask where one is needed.
+    let data = &config.data;
+    let Some(path) = data.kernel.as_ref().or(data.mask.as_ref()) else {
+        return Ok(made(config, FamilyInput::None, "")?);
     };
-    let of =
-        |values: &crate::config::Values, default| values.get("theta").copied().unwrap_or(default);
-    let made = FourierWeights::new(num_samples, tv, of(&model.start, 0.5));
-    let made = made.map_err(|source| DataError::Model {
-        name: name.into(),
-        source,
-    })?;
-    let lower = of(&model.lower, FourierWeights::LOWER);
-    Ok(made.with_bounds(lower, of(&model.upper, FourierWeights::UPPER)))
+    let name = path.display().to_string();
+    if data.kernel.is_none() {
+        let (grid, measured) = read_mask(path)?;
+        let numbers = measured.iter().map(|one| f64::from(*one)).collect();
+        let mask = Mask::new(grid, measured).map_err(|source| DataError::Model {
+            name: name.clone(),
+            source: source.into(),
+        })?;
+        let model = made(config, FamilyInput::Mask(mask), &name)?;
+        return Ok(Model { numbers, ..model });
+    }
+    let Kernel {
+        values,
+        grid,
+        warning,
+    } = read_kernel(path)?;
+    let numbers = values.clone();
+    let model = made(config, FamilyInput::Kernel { values, grid }, &name)?;
+    Ok(Model {
+        numbers,
+        warnings: warning.into_iter().collect(),
+        ..model
+    })
+}
+
+fn made(config: &Config, input: FamilyInput, name: &str) -> Result<Model, DataError> {
+    let family = super::spec(config).family(input);
+    Ok(Model {
+        family: family.map_err(|source| DataError::Model {
+            name: name.into(),
+            source,
+        })?,
+        numbers: Vec::new(),
+        warnings: Vec::new(),
+    })
 }
 
 /// A blur.
-pub(crate) struct Kernel {
+struct Kernel {
     /// Its values.
-    pub(crate) values: Vec<f64>,
+    values: Vec<f64>,
     /// Its size.
-    pub(crate) grid: Grid,
+    grid: Grid,
     /// What the user should know about it.
-    pub(crate) warning: Option<String>,
+    warning: Option<String>,
 }
 
 /// Reads a blur.
-pub(crate) fn read_kernel(path: &Path) -> Result<Kernel, CliError> {
+fn read_kernel(path: &Path) -> Result<Kernel, CliError> {
     let array = array::read(path)?;
     let [rows @ 1..=usize::MAX, cols @ 1..=usize::MAX] = array.shape[..] else {
         return Err(CliError::File(FileError::Shape {
@@ -99,7 +113,7 @@ pub(crate) fn read_kernel(path: &Path) -> Result<Kernel, CliError> {
 }
 
 /// Reads what was measured: white, from the middle of grey on.
-pub(crate) fn read_mask(path: &Path) -> Result<(Grid, Vec<bool>), CliError> {
+fn read_mask(path: &Path) -> Result<(Grid, Vec<bool>), CliError> {
     let picture = picture::read(path, Colour::Luminance)?;
     let grid = Grid::image(picture.height, picture.width);
     let kept: Vec<bool> = (picture.channels.iter().flatten())
@@ -110,12 +124,4 @@ pub(crate) fn read_mask(path: &Path) -> Result<(Grid, Vec<bool>), CliError> {
         return Err(CliError::Data(DataError::EmptyMask { mask }));
     }
     Ok((grid, kept))
-}
-
-/// The mask as an operator.
-pub(crate) fn mask(path: &Path, grid: Grid, kept: Vec<bool>) -> Result<Mask, DataError> {
-    Mask::new(grid, kept).map_err(|source| DataError::Model {
-        name: path.display().to_string(),
-        source,
-    })
 }

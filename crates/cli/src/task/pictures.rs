@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use bilevel::{Pair, TvDeblurring, TvDenoising, TvInpainting};
+use bilevel::{Family, Pair};
 use imaging::{Grid, LinearOperator, Seed, noise, phantom};
 
-use super::family::{choices, mask};
-use super::{DataError, Examples, Family, Task, fingerprint, read_kernel, read_mask, split};
-use crate::config::{Config, TaskKind};
+use super::family::{self, Model};
+use super::{DataError, Examples, Task, fingerprint, split};
+use crate::config::Config;
 use crate::error::CliError;
 use crate::picture::{self, Picture};
 
@@ -28,7 +28,7 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
         family,
         numbers,
         warnings,
-    } = model(config)?;
+    } = family::of_pictures(config)?;
     let mut images = match &data.images {
         None => built_in(config)?,
         Some(folder) => read(config, folder, data.noisy.as_deref(), data.count)?,
@@ -54,52 +54,6 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
         validation,
         warnings,
     })
-}
-
-/// The model, and what belongs to it.
-pub(crate) struct Model {
-    /// The model.
-    pub(crate) family: Family,
-    /// The numbers of its kernel or mask.
-    pub(crate) numbers: Vec<f64>,
-    /// What the user should know.
-    pub(crate) warnings: Vec<String>,
-}
-
-/// The model of a task on pictures, with its kernel or mask.
-pub(crate) fn model(config: &Config) -> Result<Model, CliError> {
-    let choices = choices(config);
-    let data = &config.data;
-    match (config.task, &data.kernel, &data.mask) {
-        (TaskKind::Deblur, Some(path), _) => {
-            let kernel = read_kernel(path)?;
-            let numbers = kernel.values.clone();
-            let made = TvDeblurring::new(choices, kernel.values, kernel.grid);
-            let name = path.display().to_string();
-            let family = made.map_err(|source| DataError::Model { name, source })?;
-            Ok(Model {
-                family: Family::Deblur(family),
-                numbers,
-                warnings: kernel.warning.into_iter().collect(),
-            })
-        }
-        (TaskKind::Inpaint, _, Some(path)) => {
-            let (grid, kept) = read_mask(path)?;
-            let numbers = kept.iter().map(|kept| f64::from(*kept)).collect();
-            let mask = mask(path, grid, kept)?;
-            Ok(Model {
-                family: Family::Inpaint(TvInpainting { choices, mask }),
-                numbers,
-                warnings: Vec::new(),
-            })
-        }
-        // Settings that were resolved have a kernel or a mask where one is needed.
-        _ => Ok(Model {
-            family: Family::Denoise(TvDenoising { choices }),
-            numbers: Vec::new(),
-            warnings: Vec::new(),
-        }),
-    }
 }
 
 /// Dead leaves.
@@ -209,7 +163,7 @@ pub(crate) fn check_mask(
     grid: Grid,
     name: &str,
 ) -> Result<(), DataError> {
-    let (Family::Inpaint(model), Some(mask)) = (family, &config.data.mask) else {
+    let (Family::Inpainting(model), Some(mask)) = (family, &config.data.mask) else {
         return Ok(());
     };
     if model.mask.domain() == grid {
@@ -230,7 +184,7 @@ pub(crate) fn check_mask(
 /// What a mask leaves of data: zero where nothing was measured.
 pub(crate) fn kept(family: &Family, data: Vec<f64>) -> Vec<f64> {
     match family {
-        Family::Inpaint(model) => {
+        Family::Inpainting(model) => {
             let mut kept = vec![0.0; data.len()];
             model.mask.apply(&data, &mut kept, &mut ());
             kept
@@ -257,10 +211,10 @@ fn measure(
         })
     };
     match family {
-        Family::Deblur(model) => {
+        Family::Deblurring(model) => {
             let blur = model.blur(grid).map_err(|source| DataError::Model {
                 name: name.into(),
-                source,
+                source: source.into(),
             })?;
             let mut blurred = vec![0.0; truth.len()];
             blur.apply(truth, &mut blurred, &mut blur.scratch());

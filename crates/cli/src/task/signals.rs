@@ -5,7 +5,8 @@ use std::path::Path;
 use bilevel::Pair;
 use imaging::{Fourier, Grid, LinearOperator, Seed, noise, phantom};
 
-use super::{DataError, Examples, Family, Task, fingerprint, sampling, split};
+use super::family::{self, Model};
+use super::{DataError, Examples, Task, fingerprint, split};
 use crate::array::{self, Signals};
 use crate::config::Config;
 use crate::error::CliError;
@@ -38,10 +39,13 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
         check_samples(path, found, num_samples, source())?;
         others.extend(read);
     }
-    let family = sampling(config, num_samples, &source())?;
+    let Model { family, .. } = family::of_signals(config, num_samples, &source())?;
     let grid = Grid::line(num_samples).complex();
     let name = source();
-    let fourier = Fourier::new(grid).map_err(|source| DataError::Model { name, source })?;
+    let fourier = Fourier::new(grid).map_err(|source| DataError::Model {
+        name,
+        source: source.into(),
+    })?;
     let measure = |signals: Vec<Signal>, first: usize| {
         let mut examples = Examples::default();
         for (index, signal) in (first..).zip(signals) {
@@ -55,7 +59,7 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
     let validation = measure(others, num_training)?;
     Ok(Task {
         fingerprint: fingerprint::of(&training.pairs, &[]),
-        family: Family::Sampling(family),
+        family,
         training,
         validation,
         warnings: Vec::new(),

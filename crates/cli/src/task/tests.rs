@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bilevel::{Choice, LearningProblem, TvChoices};
-use imaging::{Convolution, Fourier, LinearOperator as _};
+use bilevel::{Choice, Effort, LearningProblem, LowerLevel, TvChoices, reconstruct};
+use imaging::{Convolution, Fourier, Grid, LinearOperator as _};
+use lowlevel::{Method, Solver, Stop};
 
 use super::*;
 use crate::array::{self, Values};
@@ -68,14 +69,8 @@ fn refusal(config: &Config) -> String {
 
 /// The problem that a task poses is one that can be learned.
 fn check_problem(config: &Config, task: Task) {
-    let setup = setup(config, task.validation.pairs);
-    let pairs = task.training.pairs;
-    match task.family {
-        Family::Denoise(model) => drop(LearningProblem::new(model, pairs, setup).unwrap()),
-        Family::Sampling(model) => drop(LearningProblem::new(model, pairs, setup).unwrap()),
-        Family::Deblur(model) => drop(LearningProblem::new(model, pairs, setup).unwrap()),
-        Family::Inpaint(model) => drop(LearningProblem::new(model, pairs, setup).unwrap()),
-    }
+    let setup = spec(config).setup(task.validation.pairs);
+    LearningProblem::new(task.family, task.training.pairs, setup).unwrap();
 }
 
 fn rms(a: &[f64], b: &[f64]) -> f64 {
@@ -179,10 +174,8 @@ fn a_picture_of_one_pixel_is_a_picture() {
         let pair = made.training.pairs[0].clone();
         let stop = Stop::Iterations(50);
         let values = [0.1, 0.01, 0.01];
-        let x = made
-            .family
-            .reconstruct(&values, pair.grid, &pair.data, Method::FISTA, stop)
-            .unwrap();
+        let (grid, data) = (pair.grid, &pair.data);
+        let x = reconstruct(&made.family, &values, grid, data, Solver::default(), stop).unwrap();
         assert!(x.x[0].is_finite(), "{kind}");
         check_problem(&settings, made);
     }
@@ -301,7 +294,7 @@ fn signals_of_files() {
 #[test]
 fn settings_reach_model_and_solver() {
     let resolved = config(TaskKind::Denoise).resolve().unwrap();
-    let Family::Denoise(model) = load(&resolved).unwrap().family else {
+    let Family::Denoising(model) = load(&resolved).unwrap().family else {
         panic!("another model");
     };
     assert_eq!(model.choices, TvChoices::default());
@@ -314,26 +307,26 @@ fn settings_reach_model_and_solver() {
     settings.solver.final_radius = 1e-3;
     settings.objective.condition = 1e-6;
     let settings = settings.resolve().unwrap();
-    let Family::Denoise(model) = load(&settings).unwrap().family else {
+    let Family::Denoising(model) = load(&settings).unwrap().family else {
         panic!("another model");
     };
     assert_eq!(model.choices.nu, Choice::Fixed(0.25));
-    let made = setup(&settings, Vec::new());
+    let made = spec(&settings).setup(Vec::new());
     assert_eq!(made.effort, Effort::Iterations(8));
     assert_eq!(made.method, Method::GRADIENT_DESCENT);
     assert_eq!(made.penalties.len(), 1);
     assert!(made.regularizer.is_none());
-    let options = options(&settings);
+    let options = spec(&settings).options();
     assert_eq!(options.budget.max_points, Some(5));
     assert_eq!(options.trust_region.final_radius, 1e-3);
 
     let mut settings = config(TaskKind::Sampling);
-    settings.objective.l1_kind = L1Kind::Nonsmooth;
+    settings.objective.l1_kind = config::L1Kind::Nonsmooth;
     settings.model.lower.insert("theta".into(), 0.25);
     settings.model.upper.insert("theta".into(), 0.75);
     settings.model.start.insert("theta".into(), 0.375);
     let settings = settings.resolve().unwrap();
-    let made = setup(&settings, Vec::new());
+    let made = spec(&settings).setup(Vec::new());
     assert!(made.regularizer.is_some() && made.penalties.is_empty());
     let parameter = &load(&settings).unwrap().family.parameters()[3];
     let range = [parameter.start, parameter.lower, parameter.upper];

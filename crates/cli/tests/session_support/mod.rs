@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bilevel::{FourierWeights, Learned, LearningProblem, LowerLevel, Pair, Setup, TvDenoising};
+use bilevel::{Family, FourierWeights, Learned, LearningProblem, Pair, Setup, TvDenoising};
 use bilevel_cli::session::{self, Interrupt, Outcome, RESULT, SessionError, Task};
 use bilevel_cli::store::Store;
 use bilevel_cli::task::fingerprint;
@@ -40,16 +40,21 @@ pub(crate) fn signals(num_pairs: usize, len: usize, seed: u64) -> Vec<Pair> {
 }
 
 /// Denoising of four signals with three parameters.
-pub(crate) fn denoise(setup: Setup) -> LearningProblem<TvDenoising> {
+pub(crate) fn denoise(setup: Setup) -> LearningProblem<Family> {
     let setup = Setup {
         validation: signals(2, 64, 8),
         ..setup
     };
-    LearningProblem::new(TvDenoising::default(), signals(4, 64, 7), setup).expect("it fits")
+    LearningProblem::new(
+        Family::Denoising(TvDenoising::default()),
+        signals(4, 64, 7),
+        setup,
+    )
+    .expect("it fits")
 }
 
 /// Sampling with 16 modes.
-pub(crate) fn sampling(setup: Setup) -> LearningProblem<FourierWeights> {
+pub(crate) fn sampling(setup: Setup) -> LearningProblem<Family> {
     use imaging::{Fourier, LinearOperator};
     let grid = Grid::line(16).complex();
     let fourier = Fourier::new(grid).expect("not empty");
@@ -66,7 +71,7 @@ pub(crate) fn sampling(setup: Setup) -> LearningProblem<FourierWeights> {
         .map(pair)
         .collect();
     let model = FourierWeights::new(16, FourierWeights::TV, 0.5).expect("not empty");
-    LearningProblem::new(model, pairs, setup).expect("it fits")
+    LearningProblem::new(Family::Sampling(model), pairs, setup).expect("it fits")
 }
 
 /// Options with a budget.
@@ -81,7 +86,7 @@ pub(crate) fn budgeted(mut options: Options, max: u64) -> Options {
 }
 
 /// A task; the problem's own images are what counts.
-pub(crate) fn task<M: LowerLevel>(problem: LearningProblem<M>, options: Options) -> Task<M> {
+pub(crate) fn task(problem: LearningProblem<Family>, options: Options) -> Task {
     Task {
         fingerprint: fingerprint::of(problem.pairs(), &[]),
         problem,
@@ -90,7 +95,7 @@ pub(crate) fn task<M: LowerLevel>(problem: LearningProblem<M>, options: Options)
 }
 
 /// Learns without a break.
-pub(crate) fn whole<M: LowerLevel>(dir: &Path, task: Task<M>) -> Learned {
+pub(crate) fn whole(dir: &Path, task: Task) -> Learned {
     let store = Store::create(dir, SETTINGS).expect("a new place");
     let outcome = session::begin(store, task, &Interrupt::new(), &mut |_| {
         ControlFlow::Continue(())
@@ -102,9 +107,9 @@ pub(crate) fn whole<M: LowerLevel>(dir: &Path, task: Task<M>) -> Learned {
 }
 
 /// One session of a run that goes on until `watch` ends it.
-pub(crate) fn go_on<M: LowerLevel>(
+pub(crate) fn go_on(
     dir: &Path,
-    task: Task<M>,
+    task: Task,
     more: Option<u64>,
     watch: &mut session::Watch<'_>,
 ) -> Result<Outcome, SessionError> {
@@ -113,7 +118,7 @@ pub(crate) fn go_on<M: LowerLevel>(
 }
 
 /// Learns, and starts afresh from the files after every save.
-pub(crate) fn in_pieces<M: LowerLevel>(dir: &Path, mut task: impl FnMut() -> Task<M>) -> Learned {
+pub(crate) fn in_pieces(dir: &Path, mut task: impl FnMut() -> Task) -> Learned {
     drop(Store::create(dir, SETTINGS).expect("a new place"));
     for _ in 0..2000 {
         let outcome = go_on(dir, task(), None, &mut |_| ControlFlow::Break(()));

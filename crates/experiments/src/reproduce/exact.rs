@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use bilevel::{LowerLevel, Pair, reconstruct};
-use lowlevel::{ErrorBound, Method, Stop, StronglyConvex};
+use lowlevel::{ErrorBound, Method, Solver, Stop, StronglyConvex};
 use rayon::prelude::*;
 
 use super::setting::Penalty;
@@ -39,9 +39,13 @@ pub(super) fn exact<M: LowerLevel>(
     // 2 sqrt(n f) epsilon is what it does to the objective
     let epsilon = 0.4 * SHARE * (f / count).sqrt();
     let stop = Stop::accuracy(ErrorBound::new(epsilon)?);
+    let solver = Solver {
+        method: Method::FISTA,
+        ..Solver::default()
+    };
     let parts = (pairs.par_iter().with_max_len(1))
         .map(|Pair { grid, truth, data }| {
-            let made = reconstruct(model, &values, *grid, data, Method::FISTA, stop)?;
+            let made = reconstruct(model, &values, *grid, data, solver, stop)?;
             let square = |(x, truth): (&f64, &f64)| (x - truth) * (x - truth);
             let square: f64 = made.x.iter().zip(truth).map(square).sum();
             let psnr = -10.0 * (square / grid.num_samples() as f64).log10();

@@ -10,7 +10,7 @@ const SOURCES: [&str; 13] = [
     "../lowlevel/src",
     "../imaging/src",
     "../bilevel/src",
-    "../cli/src/picture",
+    "src/kodak/photograph.rs",
     "src/reproduce/data.rs",
     "src/reproduce/exact.rs",
     "src/reproduce/faithful.rs",

@@ -1,4 +1,4 @@
-//! A result as one HTML page that needs nothing else: no network, no script, no other file.
+//! The report of a run: one HTML page that needs no network, no script and no other file.
 //!
 //! ```
 //! use bilevel::{LearningProblem, Pair, Scale, Setup, TvDenoising};
@@ -26,110 +26,94 @@ mod curves;
 mod examples;
 mod headline;
 mod history;
-pub mod markup;
-pub mod number;
 mod picture;
 mod scores;
 mod signal;
 
+pub use ::page::number;
+use ::page::{folded, mark, section, sentence};
 use bilevel::{Learned, Scale, Score};
 use imaging::Grid;
+use maud::{Markup, html};
 
 use crate::findings::{Kind, findings};
-use markup::{escaped, folded, section, sentence};
 
-/// What the page is made of.
+/// Content of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// What the page is called.
+    /// Title of the page.
     pub title: &'a str,
-    /// The settings of the run as a TOML file has them; shown folded. Nothing is shown if empty.
+    /// Settings of the run as a TOML file; shown folded, or not at all if empty.
     pub settings: &'a str,
-    /// What the objective is.
+    /// Scale of the objective.
     pub scale: Scale,
-    /// The result.
+    /// Result of the run.
     pub learned: &'a Learned,
-    /// What was learned from,
+    /// Reconstructed training images.
     pub training: &'a [Example],
-    /// and what was held out.
+    /// Reconstructed images that were held out.
     pub validation: &'a [Example],
-    /// How long learning took.
+    /// Duration of learning.
     pub seconds: Option<f64>,
 }
 
-/// One example, reconstructed.
+/// One reconstructed image.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// What it is called: the name of a file, for example.
+    /// Name, for example of its file.
     pub name: String,
-    /// Where truth and reconstruction lie.
+    /// Grid of truth and reconstruction.
     pub grid: Grid,
-    /// What should come out.
+    /// The true image.
     pub truth: Vec<f64>,
-    /// What was measured, when it is an image of the same kind.
+    /// The measured data, if they are an image on the same grid.
     pub data: Option<Vec<f64>>,
-    /// What came out. Of another length than the truth if nothing did.
+    /// The reconstruction; empty if there is none.
     pub reconstruction: Vec<f64>,
-    /// Root mean square distance of the reconstruction from the exact one, certified.
+    /// Certified root mean square distance of the reconstruction from the exact one.
     pub error: f64,
-    /// How good it is.
+    /// Quality of data and reconstruction.
     pub score: Score,
 }
 
-/// How it looks: in light and dark, on a phone, on paper.
-pub const STYLE: &str = include_str!("report/style.css");
-
-/// The page. The same input makes the same page.
+/// Returns the page. Equal inputs give equal pages.
 #[must_use]
 pub fn html(input: &Input<'_>) -> String {
-    let title = escaped(input.title);
-    let body = [
-        headline::html(input),
-        section("What this means", &meaning(input)),
-        section("How it went", &curves::html(input.learned)),
-        section("Before and after", &examples::html(input)),
-        section("Every image", &scores::html(input)),
-        section("What it cost", &history::work(input.learned)),
-        section("In full", &in_full(input)),
-    ]
-    .concat();
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
-    )
+    let body = html! {
+        (headline::html(input))
+        (section("What this means", meaning(input)))
+        (section("How it went", curves::html(input.learned)))
+        (section("Before and after", examples::html(input)))
+        (section("Every image", scores::html(input)))
+        (section("What it cost", history::work(input.learned)))
+        (section("In full", in_full(input)))
+    };
+    ::page::document(input.title, "", &body)
 }
 
 /// The findings as a list.
-fn meaning(input: &Input<'_>) -> String {
-    let item = |kind: Kind, text: &str| {
-        let (class, mark, name) = match kind {
-            Kind::Good => ("good", "✓", "good"),
-            Kind::Note => ("note", "i", "note"),
-            Kind::Warning => ("warning", "!", "warning"),
-        };
-        let text = sentence(text);
-        format!(
-            "<li class=\"{class}\"><span class=\"mark\" role=\"img\" aria-label=\"{name}\">{mark}</span><span>{text}</span></li>\n"
-        )
+fn meaning(input: &Input<'_>) -> Markup {
+    let sign = |kind| match kind {
+        Kind::Good => ("good", "✓"),
+        Kind::Note => ("note", "i"),
+        Kind::Warning => ("warning", "!"),
     };
-    let items: String = (findings(input.learned, input.scale).iter())
-        .map(|finding| item(finding.kind, &finding.text))
-        .collect();
-    format!("<ul class=\"findings\">\n{items}</ul>\n")
+    html! {
+        ul.findings {
+            @for finding in findings(input.learned, input.scale) {
+                @let (class, sign) = sign(finding.kind);
+                li class=(class) { (mark(sign, class)) span { (sentence(&finding.text)) } }
+            }
+        }
+    }
 }
 
-/// What few will read.
-fn in_full(input: &Input<'_>) -> String {
-    let settings = match input.settings {
-        "" => String::new(),
-        settings => folded(
-            "Settings",
-            false,
-            &format!("<pre>{}</pre>\n", escaped(settings)),
-        ),
-    };
-    settings + &history::table(input.learned)
+/// Settings and evaluations, folded.
+fn in_full(input: &Input<'_>) -> Markup {
+    html! {
+        @if !input.settings.is_empty() {
+            (folded("Settings", false, &html! { pre { (input.settings) } }))
+        }
+        (history::table(input.learned))
+    }
 }

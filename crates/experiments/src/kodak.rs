@@ -1,6 +1,7 @@
 //! The photographs of the paper: where they are, whether they are the right ones, and how to get them.
 
 mod download;
+pub mod photograph;
 
 use std::fs;
 use std::io::{self, Write};

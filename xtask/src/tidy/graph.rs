@@ -8,6 +8,7 @@ const LOWLEVEL: &str = "crates/lowlevel";
 const IMAGING: &str = "crates/imaging";
 const BILEVEL: &str = "crates/bilevel";
 const PLOT: &str = "crates/plot";
+const PAGE: &str = "crates/page";
 
 enum Allowed {
     Only(&'static [&'static str]),
@@ -15,12 +16,13 @@ enum Allowed {
 }
 
 /// Directory of the crate, and what it may use; the same holds for its tests and build script.
-const EDGES: [(&str, Allowed); 11] = [
+const EDGES: [(&str, Allowed); 12] = [
     (DFO_LS, Allowed::Only(&[])),
     (LOWLEVEL, Allowed::Only(&[])),
     (IMAGING, Allowed::Only(&[LOWLEVEL])),
     (BILEVEL, Allowed::Only(&[DFO_LS, LOWLEVEL, IMAGING])),
     (PLOT, Allowed::Only(&[])),
+    (PAGE, Allowed::Only(&[])),
     ("crates/cli", Allowed::Anything),
     ("crates/experiments", Allowed::Anything),
     ("crates/dfo-ls-python", Allowed::Anything),

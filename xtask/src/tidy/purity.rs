@@ -3,12 +3,13 @@
 use super::{Problem, code, line_at};
 use crate::tree::{File, Tree};
 
-const LIBRARIES: [&str; 5] = [
+const LIBRARIES: [&str; 6] = [
     "crates/dfo-ls/src/",
     "crates/lowlevel/src/",
     "crates/imaging/src/",
     "crates/bilevel/src/",
     "crates/plot/src/",
+    "crates/page/src/",
 ];
 /// The one loop that measures time for a caller who set a limit. The engine has no clock.
 const CLOCK: &str = "crates/dfo-ls/src/driver.rs";

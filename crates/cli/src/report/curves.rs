@@ -1,13 +1,13 @@
-//! What happened while learning, as figures.
+//! Figures of what happened while learning.
 
 mod axes;
 mod parameters;
 
 use bilevel::Learned;
 use dfo_ls::Iteration;
+use maud::{Markup, PreEscaped, html};
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
-use super::markup::escaped;
 use axes::{evaluation_axis, fitting, objective_axis, work_axis};
 
 /// What matters.
@@ -35,21 +35,21 @@ impl Curve {
     }
 }
 
-/// All figures; nothing if nothing happened.
-pub(super) fn html(learned: &Learned) -> String {
+/// All figures; nothing if there are none.
+pub(super) fn html(learned: &Learned) -> Markup {
     let curves = all(learned);
-    if curves.is_empty() {
-        return String::new();
+    html! {
+        @if !curves.is_empty() {
+            .curves {
+                @for curve in curves {
+                    figure class=[curve.is_wide.then_some("wide")] {
+                        (PreEscaped(curve.figure.to_svg()))
+                        figcaption { (curve.caption) }
+                    }
+                }
+            }
+        }
     }
-    let figures: String = (curves.iter())
-        .map(|curve| {
-            let class = if curve.is_wide { " class=\"wide\"" } else { "" };
-            let caption = escaped(&curve.caption);
-            let svg = curve.figure.to_svg();
-            format!("<figure{class}>{svg}<figcaption>{caption}</figcaption></figure>\n")
-        })
-        .collect();
-    format!("<div class=\"curves\">\n{figures}</div>\n")
 }
 
 /// All figures, in the order of the page.

@@ -1,49 +1,43 @@
 //! Some images before and after: the best, the median, the worst, and the first ones.
 
-use super::markup::name;
-use super::number::{length, whole};
+use ::page::name;
+use ::page::number::{length, whole};
+use maud::{Markup, html};
+
+use super::scores::psnr;
 use super::{Example, Input, picture, signal};
 
-/// At most so many of each kind.
+/// Largest number of training images shown, and of held-out images.
 const MAX_SHOWN: usize = 6;
 
-/// Training images, then those held out.
-pub(super) fn html(input: &Input<'_>) -> String {
-    let both = [
-        ("Training images", input.training),
-        ("Held-out images", input.validation),
-    ];
-    both.map(|(what, examples)| of(what, examples)).concat()
+/// Training images, then held-out images.
+pub(super) fn html(input: &Input<'_>) -> Markup {
+    html! {
+        (of("Training images", input.training))
+        (of("Held-out images", input.validation))
+    }
 }
 
 /// Some of these images, under a heading.
-fn of(what: &str, examples: &[Example]) -> String {
+fn of(heading: &str, examples: &[Example]) -> Markup {
     let chosen = choose(examples);
-    if chosen.is_empty() {
-        return String::new();
-    }
     let (signals, pictures): (Vec<_>, Vec<_>) =
         (chosen.iter()).partition(|chosen| chosen.example.grid.num_axes() == 1);
-    let mut body = String::new();
-    if !signals.is_empty() {
-        let figures: String = (signals.iter())
-            .map(|chosen| signal::html(chosen.example, &caption(chosen)))
-            .collect();
-        body.push_str(&format!("<div class=\"curves\">\n{figures}</div>\n"));
+    html! {
+        @if !chosen.is_empty() {
+            h3 { (heading) }
+            @if chosen.len() < examples.len() {
+                p.soft {
+                    (chosen.len()) " of " (whole(length(examples)))
+                    ": the best, the median and the worst by PSNR, and the first ones."
+                }
+            }
+            @if !signals.is_empty() {
+                .curves { @for chosen in signals { (signal::html(chosen.example, &caption(chosen))) } }
+            }
+            @for chosen in pictures { (picture::html(chosen.example, &caption(chosen))) }
+        }
     }
-    for chosen in pictures {
-        body.push_str(&picture::html(chosen.example, &caption(chosen)));
-    }
-    let of_all = if chosen.len() < examples.len() {
-        format!(
-            "<p class=\"soft\">{} of {}: the best, the median and the worst by PSNR, and the first ones.</p>\n",
-            chosen.len(),
-            whole(length(examples))
-        )
-    } else {
-        String::new()
-    };
-    format!("<h3>{what}</h3>\n{of_all}{body}")
 }
 
 /// An example that is shown, and why.
@@ -52,22 +46,19 @@ struct Chosen<'a> {
     rank: Option<&'static str>,
 }
 
-/// The name, and why it is shown.
-fn caption(chosen: &Chosen<'_>) -> String {
-    let badge = chosen.rank.map_or_else(String::new, |rank| {
-        format!(" <span class=\"badge\">{rank}</span>")
-    });
-    format!("{}{badge}", name(&chosen.example.name))
+/// The name of the image, and why it is shown.
+fn caption(chosen: &Chosen<'_>) -> Markup {
+    html! {
+        (name(&chosen.example.name))
+        @if let Some(rank) = chosen.rank { " " span.badge { (rank) } }
+    }
 }
 
 /// In their order. Those without reconstruction are left out.
 fn choose(examples: &[Example]) -> Vec<Chosen<'_>> {
     let mut ranked: Vec<(usize, f64)> = (examples.iter().enumerate())
         .filter(|(_, example)| is_whole(example))
-        .filter_map(|(index, example)| {
-            let quality = example.score.after?;
-            Some((index, quality.psnr.unwrap_or(f64::INFINITY)))
-        })
+        .filter_map(|(index, example)| Some((index, psnr(example.score.after)?)))
         .collect();
     let first: Vec<usize> = ranked.iter().map(|(index, _)| *index).collect();
     // the sort is stable: of equal ones, the earlier comes first

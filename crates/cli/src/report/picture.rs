@@ -1,25 +1,25 @@
 //! One picture: data, reconstruction, truth and error side by side.
 
+use ::page::number::number;
+use ::page::{png_url, printable};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder as _};
 use imaging::{Field, Grid};
-use plot::base64;
+use maud::{Markup, html};
 
 use super::Example;
-use super::markup::escaped;
-use super::number::number;
 use super::scores::psnr_cell;
 use crate::picture::Picture;
 
-/// Of a larger picture the middle is shown: reduced, it would have less noise than there is.
+/// Longest side shown; of a larger picture the middle is shown: reduced, it would have less noise than there is.
 const MAX_SIDE: usize = 256;
 /// A picture with shorter sides is shown with visible pixels.
 const SMALL: usize = 200;
 /// Errors are small: they are shown this many times as bright.
 const BRIGHTER: f64 = 5.0;
 
-/// The row of pictures, with a caption in HTML.
-pub(super) fn html(example: &Example, caption: &str) -> String {
+/// The row of pictures with its caption.
+pub(super) fn html(example: &Example, caption: &Markup) -> Markup {
     let grid = example.grid;
     let window = Window::of(&example.truth, grid);
     let [truth, x] = [&example.truth, &example.reconstruction].map(|v| window.levels(v, grid));
@@ -27,31 +27,31 @@ pub(super) fn html(example: &Example, caption: &str) -> String {
         .map(|(x, truth)| BRIGHTER * (x - truth).abs())
         .collect();
     let data = (example.data.as_ref()).filter(|data| data.len() == grid.len());
-    let mut figures = String::new();
-    if let Some(data) = data {
-        let quality = psnr_cell(example.score.before);
-        let levels = window.levels(data, grid);
-        figures.push_str(&figure(example, levels, Grey::Data, &quality));
-    }
-    let quality = psnr_cell(example.score.after);
-    figures.push_str(&figure(example, x, Grey::Reconstruction, &quality));
-    figures.push_str(&figure(example, truth, Grey::Truth, ""));
-    figures.push_str(&figure(example, error, Grey::Error, ""));
-    let class = if data.is_some() { "row" } else { "row three" };
     let (rows, cols) = grid.rows_and_cols();
-    let cut = if rows > MAX_SIDE || cols > MAX_SIDE {
-        let (width, height) = (cols.min(MAX_SIDE), rows.min(MAX_SIDE));
-        format!("<p class=\"soft\">The middle {width} × {height} of {cols} × {rows} pixels.</p>\n")
-    } else {
-        String::new()
-    };
-    let ends = window.html();
-    format!(
-        "<figure class=\"example\">\n<figcaption>{caption}</figcaption>\n<div class=\"{class}\">\n{figures}</div>\n{cut}{ends}</figure>\n"
-    )
+    html! {
+        figure.example {
+            figcaption { (caption) }
+            .row.three[data.is_none()] {
+                @if let Some(data) = data {
+                    (figure(example, window.levels(data, grid), Grey::Data))
+                }
+                (figure(example, x, Grey::Reconstruction))
+                (figure(example, truth, Grey::Truth))
+                (figure(example, error, Grey::Error))
+            }
+            @if rows > MAX_SIDE || cols > MAX_SIDE {
+                p.soft {
+                    "The middle " (cols.min(MAX_SIDE)) " × " (rows.min(MAX_SIDE)) " of " (cols) " × " (rows) " pixels."
+                }
+            }
+            @if !window.is_usual() {
+                p.soft { "Black is " (number(window.black)) ", white is " (number(window.white)) "." }
+            }
+        }
+    }
 }
 
-/// What is shown.
+/// The pictures of a row.
 #[derive(Clone, Copy, Debug)]
 enum Grey {
     Data,
@@ -61,7 +61,7 @@ enum Grey {
 }
 
 impl Grey {
-    /// In words.
+    /// The word below the picture.
     const fn name(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -90,7 +90,7 @@ impl Grey {
 }
 
 /// One picture of the row.
-fn figure(example: &Example, levels: Vec<f64>, grey: Grey, quality: &str) -> String {
+fn figure(example: &Example, levels: Vec<f64>, grey: Grey) -> Markup {
     let (height, width) = example.grid.rows_and_cols();
     let picture = Picture {
         width,
@@ -99,21 +99,22 @@ fn figure(example: &Example, levels: Vec<f64>, grey: Grey, quality: &str) -> Str
     };
     let picture = picture.crop_centre(MAX_SIDE);
     let (width, height) = (picture.width, picture.height);
-    let class = match width.max(height) < SMALL {
-        true => " class=\"small\"",
-        false => "",
-    };
     let what = grey.name();
-    let quality = match quality {
-        "" => String::new(),
-        quality => format!(" <span>{quality}</span>"),
+    let quality = match grey {
+        Grey::Data => Some(example.score.before),
+        Grey::Reconstruction => Some(example.score.after),
+        Grey::Truth | Grey::Error => None,
     };
-    format!(
-        "<figure><img{class} width=\"{width}\" height=\"{height}\" alt=\"{what}: {}\" src=\"data:image/png;base64,{}\">\
-         <figcaption>{what}{quality}</figcaption></figure>\n",
-        escaped(&example.name),
-        base64::text(&png(&picture, grey))
-    )
+    html! {
+        figure {
+            img class=[(width.max(height) < SMALL).then_some("small")] width=(width) height=(height)
+                alt={ (what) ": " (printable(&example.name)) } src=(png_url(&png(&picture, grey)));
+            figcaption {
+                (what)
+                @if let Some(quality) = quality { " " span { (psnr_cell(quality)) } }
+            }
+        }
+    }
 }
 
 /// As small as a PNG file can be: there are many on the page.
@@ -137,7 +138,7 @@ fn png(picture: &Picture, grey: Grey) -> Vec<u8> {
     bytes
 }
 
-/// Which values are black and white.
+/// The values that are shown black and white.
 struct Window {
     black: f64,
     white: f64,
@@ -161,19 +162,15 @@ impl Window {
         }
     }
 
-    /// 0 is black and 1 is white.
+    /// Values relative to the window: 0 is black and 1 is white.
     fn levels(&self, values: &[f64], grid: Grid) -> Vec<f64> {
         let level = |value| (value - self.black) / (self.white - self.black);
         real(values, grid).into_iter().map(level).collect()
     }
 
-    /// Nothing if it is the usual one.
-    fn html(&self) -> String {
-        if self.black.abs() < 1e-12 && (self.white - 1.0).abs() < 1e-12 {
-            return String::new();
-        }
-        let (black, white) = (number(self.black), number(self.white));
-        format!("<p class=\"soft\">Black is {black}, white is {white}.</p>\n")
+    /// Whether black is 0 and white is 1.
+    fn is_usual(&self) -> bool {
+        self.black.abs() < 1e-12 && (self.white - 1.0).abs() < 1e-12
     }
 }
 

@@ -1,153 +1,132 @@
-//! How well every image is reconstructed.
+//! The quality of every reconstruction.
 
+use ::page::number::{decibel, length, number, whole};
+use ::page::{folded, name, table};
 use bilevel::Quality;
+use maud::{Markup, html};
 
-use super::markup::{folded, name, table};
-use super::number::{decibel, length, number, whole};
+use super::headline::signed_decibel;
 use super::{Example, Input};
 use crate::findings::Mean;
 
 /// A longer table is folded.
 const MAX_UNFOLDED: usize = 30;
 
-/// A table for training images and one for those held out.
-pub(super) fn html(input: &Input<'_>) -> String {
+/// A table of training images and one of held-out images.
+pub(super) fn html(input: &Input<'_>) -> Markup {
     let both = [
         ("Training images", input.training),
         ("Held-out images", input.validation),
     ];
-    (both.into_iter())
-        .filter(|(_, examples)| !examples.is_empty())
-        .map(|(what, examples)| {
-            let summary = format!("{what} ({})", whole(length(examples)));
-            folded(&summary, examples.len() <= MAX_UNFOLDED, &of(examples))
-        })
-        .collect()
+    html! {
+        @for (what, examples) in both {
+            @if !examples.is_empty() {
+                (folded(
+                    &format!("{what} ({})", whole(length(examples))),
+                    examples.len() <= MAX_UNFOLDED,
+                    &of(examples),
+                ))
+            }
+        }
+    }
 }
 
-/// The table, without columns in which there is nothing.
-fn of(examples: &[Example]) -> String {
-    let has_data = examples.iter().any(|e| e.score.before.is_some());
-    let has_ssim = examples.iter().any(|e| ssim(e.score.after).is_some());
-    let columns: Vec<Column> = COLUMNS
-        .into_iter()
-        .filter(|column| (has_data || !column.needs_data) && (has_ssim || !column.needs_ssim))
-        .collect();
-    let rows: Vec<Vec<String>> = (examples.iter())
-        .map(|example| {
-            let cells = columns.iter().map(|column| (column.cell)(example));
-            [name(&example.name)].into_iter().chain(cells).collect()
-        })
-        .collect();
-    let mean = |column: &Column| {
-        let values: Vec<f64> = examples.iter().filter_map(column.value).collect();
-        Mean::of(&values).map_or_else(String::new, |mean| (column.written)(mean.value))
+/// The table, without columns that are empty.
+fn of(examples: &[Example]) -> Markup {
+    let mut columns = COLUMNS.to_vec();
+    columns.retain(|column| examples.iter().any(|e| (column.value)(e).is_some()));
+    let mut head = vec!["image"];
+    head.extend(columns.iter().map(|column| column.head));
+    let row = |example: &Example| {
+        let cell = |column: &Column| html! { (text((column.value)(example), column.written)) };
+        let cells = columns.iter().map(cell);
+        [name(&example.name)].into_iter().chain(cells).collect()
     };
-    let means = ["mean".to_owned()]
-        .into_iter()
-        .chain(columns.iter().map(mean))
-        .collect();
-    let head: Vec<&str> = ["image"]
-        .into_iter()
-        .chain(columns.iter().map(|column| column.head))
-        .collect();
+    let rows: Vec<Vec<Markup>> = examples.iter().map(row).collect();
+    let mean = |column: &Column| {
+        let mut values: Vec<f64> = examples.iter().filter_map(column.value).collect();
+        values.retain(|value| column.has_mean && value.is_finite());
+        html! { @if let Some(mean) = Mean::of(&values) { ((column.written)(mean.value)) } }
+    };
+    let mut means = vec![html! { "mean" }];
+    means.extend(columns.iter().map(mean));
     table("scores", &head, &rows, &[means])
 }
 
-/// What is said of every image, and its mean.
+/// A column of the table.
+#[derive(Clone)]
 struct Column {
     head: &'static str,
-    needs_data: bool,
-    needs_ssim: bool,
+    /// The number of an image, if it is known.
     value: fn(&Example) -> Option<f64>,
+    /// The number as text.
     written: fn(f64) -> String,
-    cell: fn(&Example) -> String,
+    /// Whether the last row has the mean of finite numbers.
+    has_mean: bool,
 }
 
-/// From left to right.
+/// The columns from left to right.
 const COLUMNS: [Column; 6] = [
     Column {
         head: "PSNR of the data",
-        needs_data: true,
-        needs_ssim: false,
-        value: |e| e.score.before?.psnr,
-        written: decibel,
-        cell: |e| psnr_cell(e.score.before),
+        value: |e| psnr(e.score.before),
+        written: psnr_text,
+        has_mean: true,
     },
     Column {
         head: "PSNR",
-        needs_data: false,
-        needs_ssim: false,
-        value: |e| e.score.after?.psnr,
-        written: decibel,
-        cell: |e| psnr_cell(e.score.after),
+        value: |e| psnr(e.score.after),
+        written: psnr_text,
+        has_mean: true,
     },
     Column {
         head: "gain",
-        needs_data: true,
-        needs_ssim: false,
-        value: gain,
-        written: gain_written,
-        cell: |e| gain(e).map_or_else(nothing, gain_written),
+        value: |e| Some(e.score.after?.psnr? - e.score.before?.psnr?),
+        written: signed_decibel,
+        has_mean: true,
     },
     Column {
         head: "SSIM of the data",
-        needs_data: true,
-        needs_ssim: true,
-        value: |e| ssim(e.score.before),
-        written: ssim_written,
-        cell: |e| ssim(e.score.before).map_or_else(nothing, ssim_written),
+        value: |e| e.score.before?.ssim,
+        written: ssim_text,
+        has_mean: true,
     },
     Column {
         head: "SSIM",
-        needs_data: false,
-        needs_ssim: true,
-        value: |e| ssim(e.score.after),
-        written: ssim_written,
-        cell: |e| ssim(e.score.after).map_or_else(nothing, ssim_written),
+        value: |e| e.score.after?.ssim,
+        written: ssim_text,
+        has_mean: true,
     },
     Column {
         head: "certified error",
-        needs_data: false,
-        needs_ssim: false,
-        value: |_| None,
+        value: |e| Some(e.error).filter(|error| error.is_finite()),
         written: number,
-        cell: |e| match e.error.is_finite() {
-            true => number(e.error),
-            false => nothing(),
-        },
+        has_mean: false,
     },
 ];
 
-/// Where there is no number.
-fn nothing() -> String {
-    "–".to_owned()
+/// A number as text, or a dash if it is not known.
+fn text(value: Option<f64>, written: fn(f64) -> String) -> String {
+    value.map_or_else(|| "–".to_owned(), written)
 }
 
-/// By how much the reconstruction is better than the data.
-fn gain(example: &Example) -> Option<f64> {
-    Some(example.score.after?.psnr? - example.score.before?.psnr?)
+/// The peak signal-to-noise ratio of an image, infinite if the image is exact.
+pub(super) fn psnr(quality: Option<Quality>) -> Option<f64> {
+    quality.map(|quality| quality.psnr.unwrap_or(f64::INFINITY))
 }
 
-/// With its sign.
-fn gain_written(gain: f64) -> String {
-    let sign = if gain >= 0.0 { "+" } else { "" };
-    format!("{sign}{}", decibel(gain))
-}
-
-/// Structural similarity, where it is known.
-fn ssim(quality: Option<Quality>) -> Option<f64> {
-    quality?.ssim
-}
-
-/// With three decimals.
-fn ssim_written(ssim: f64) -> String {
-    format!("{ssim:.3}")
-}
-
-/// The peak signal-to-noise ratio of an image that may be missing or exact.
+/// The peak signal-to-noise ratio as text, or a dash if there is no image.
 pub(super) fn psnr_cell(quality: Option<Quality>) -> String {
-    quality.map_or_else(nothing, |quality| {
-        quality.psnr.map_or_else(|| "exact".to_owned(), decibel)
-    })
+    text(psnr(quality), psnr_text)
+}
+
+fn psnr_text(psnr: f64) -> String {
+    match psnr.is_finite() {
+        true => decibel(psnr),
+        false => "exact".to_owned(),
+    }
+}
+
+fn ssim_text(ssim: f64) -> String {
+    format!("{ssim:.3}")
 }

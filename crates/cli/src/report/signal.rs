@@ -1,26 +1,27 @@
 //! One signal: truth, data and reconstruction in one panel.
 
 use imaging::{Field, Grid};
+use maud::{Markup, PreEscaped, html};
 use plot::{Axis, Colour, Figure, Panel, Series};
 
 use super::Example;
 use super::scores::psnr_cell;
 
-/// Of a longer signal the middle is shown.
+/// Number of samples shown; of a longer signal the middle is shown.
 const MAX_SAMPLES: usize = 1024;
 
-/// The panel, with a caption in HTML.
-pub(super) fn html(example: &Example, caption: &str) -> String {
-    let svg = figure(example).to_svg();
-    let quality = match example.score.before {
-        Some(before) => format!(
-            "data {}, reconstruction {}",
-            psnr_cell(Some(before)),
-            psnr_cell(example.score.after)
-        ),
-        None => format!("reconstruction {}", psnr_cell(example.score.after)),
-    };
-    format!("<figure>{svg}<figcaption>{caption} {quality}</figcaption></figure>\n")
+/// The panel with its caption.
+pub(super) fn html(example: &Example, caption: &Markup) -> Markup {
+    html! {
+        figure {
+            (PreEscaped(figure(example).to_svg()))
+            figcaption {
+                (caption) " "
+                @if example.score.before.is_some() { "data " (psnr_cell(example.score.before)) ", " }
+                "reconstruction " (psnr_cell(example.score.after))
+            }
+        }
+    }
 }
 
 /// The panel alone.

@@ -7,9 +7,10 @@ use bilevel::{
     Choice, ConditionNumber, FourierWeights, LearningProblem, Loss, Pair, Residuals, RootL1, Scale,
     Setup, TvChoices, TvDenoising,
 };
-use bilevel_cli::picture::{self, Colour};
 use imaging::Grid;
 use imaging::testing::paper_data::{self, Example, LegacyRandom};
+
+use crate::kodak::photograph;
 
 fn pairs(examples: Vec<Example>, grid: Grid) -> Vec<Pair> {
     let pair = |(truth, data)| Pair { grid, truth, data };
@@ -87,14 +88,11 @@ pub(crate) fn photographs(
 ) -> Result<LearningProblem<TvDenoising>> {
     let mut random = LegacyRandom::new(0);
     let mut pairs = Vec::new();
+    let grid = Grid::image(256, 256);
     for number in 1..=25 {
-        let path = folder.join(format!("kodim{number:02}.png"));
-        let photograph = picture::read(&path, Colour::Luminance)?.crop_centre(256);
-        let grid = Grid::image(photograph.height, photograph.width);
-        for truth in photograph.channels {
-            let data = random.noisy(&truth, 0.1);
-            pairs.push(Pair { grid, truth, data });
-        }
+        let truth = photograph::read(folder, number, 256)?;
+        let data = random.noisy(&truth, 0.1);
+        pairs.push(Pair { grid, truth, data });
     }
     Ok(LearningProblem::new(
         TvDenoising::default(),

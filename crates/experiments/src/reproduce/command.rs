@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use ::page::number::significant;
 use anyhow::{Context, Result, bail};
-use bilevel_cli::report::number::significant;
 use clap::Args;
 
 use super::cache::{Cache, Found, key};

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use bilevel::Pair;
-use bilevel_cli::picture::{self, Colour};
 use imaging::testing::paper_data::LegacyRandom;
 use imaging::{Fourier, Grid, LinearOperator, Seed, noise, phantom};
 
 use super::record::checksum;
 use super::setting::{Data, Kind};
+use crate::kodak::photograph;
 
 /// Where data come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,19 +42,13 @@ impl Source {
     fn photographs(&self, data: &Data) -> Result<Vec<Vec<f64>>> {
         let side = data.pixels;
         let one = |index: usize| -> Result<Vec<f64>> {
-            let Some(folder) = &self.kodak else {
-                let leaves = phantom::dead_leaves(SIZE, SIZE, Seed::new(0), index)?;
-                return Ok(centre(&leaves, side));
-            };
-            let path = folder.join(format!("kodim{:02}.png", index + 1));
-            let photograph = picture::read(&path, Colour::Luminance)?.crop_centre(side);
-            ensure!(
-                photograph.width == side && photograph.height == side,
-                "{} is smaller than {side} x {side} pixels",
-                path.display()
-            );
-            let grey = photograph.channels.into_iter().next();
-            grey.with_context(|| format!("{} has no pixels", path.display()))
+            match &self.kodak {
+                Some(folder) => photograph::read(folder, index + 1, side),
+                None => {
+                    let leaves = phantom::dead_leaves(SIZE, SIZE, Seed::new(0), index)?;
+                    Ok(centre(&leaves, side))
+                }
+            }
         };
         (0..data.images).map(one).collect()
     }

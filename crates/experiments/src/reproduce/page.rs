@@ -1,4 +1,4 @@
-//! All results for people: `report.html`, one file that needs no other, no script and no network.
+//! The report of all results: `report.html`, one file that needs no other, no script and no network.
 
 mod factors;
 mod runs;
@@ -7,37 +7,36 @@ mod statements;
 #[cfg(test)]
 mod tests;
 
-use bilevel_cli::report::STYLE;
-use bilevel_cli::report::markup::{escaped, section, sentence};
-use bilevel_cli::report::number::{counted, duration, length};
-use plot::base64;
+use ::page::number::{counted, duration, length};
+use ::page::{png_url, section, sentence};
+use maud::{Markup, PreEscaped, html};
 
 use super::claims::{Claim, Topic, failed};
 use super::figures::Drawn;
 use super::results::{Results, Size};
 use super::summary::size_name;
 
-/// What the page is made of.
+/// Content of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// Runs,
+    /// The runs.
     pub results: &'a Results,
-    /// verdicts,
+    /// The claims and whether they hold.
     pub claims: &'a [Claim],
-    /// figures, those of the paper and comparisons with archived runs: the first number in its name is the number of the paper's.
+    /// The figures of the paper and comparisons with archived runs. The first number in the name of a figure is its number in the paper.
     pub figures: &'a [Drawn],
     /// The command that makes the page again.
     pub command: &'a str,
-    /// What the page was made with.
+    /// Versions of the libraries and of the compiler.
     pub versions: &'a str,
-    /// How long all of it took.
+    /// Duration of the whole command.
     pub seconds: f64,
 }
 
-/// In addition to the style of the reports of learning.
+/// Style sheet of this page, in addition to the shared one.
 const MORE_STYLE: &str = include_str!("page/style.css");
 
-/// An SVG is shown as a picture if it is longer.
+/// A longer SVG is replaced by a PNG.
 const MAX_SVG: usize = 300_000;
 
 /// A section of the page: its name in links, its heading, what the claims in it are about, and its figures.
@@ -87,37 +86,27 @@ const PARTS: [Part; 6] = [
     },
 ];
 
-/// The page. The same input makes the same page.
+/// Returns the page. Equal inputs give equal pages.
 #[must_use]
 pub fn html(input: &Input<'_>) -> String {
-    let parts: String = PARTS.iter().map(|part| part_html(input, part)).collect();
-    let rest = [
-        anchored("runs", "Every run", &runs::html(input.results)),
-        anchored("about", "How this was made", &about(input)),
-    ]
-    .concat();
     let title = "Inexact derivative-free optimization for bilevel learning: the paper, reproduced";
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}{MORE_STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{title}</h1>\n{}{}{parts}{rest}</main>\n</body>\n</html>\n",
-        introduction(input),
-        contents(input)
-    )
+    let body = html! {
+        (introduction(input))
+        (contents(input))
+        @for part in &PARTS { (part_html(input, part)) }
+        (anchored("runs", "Every run", runs::html(input.results)))
+        (anchored("about", "How this was made", about(input)))
+    };
+    ::page::document(title, MORE_STYLE, &body)
 }
 
-/// A section that links can lead to.
-fn anchored(anchor: &str, heading: &str, body: &str) -> String {
-    match body {
-        "" => String::new(),
-        body => format!("<div id=\"{anchor}\">\n{}</div>\n", section(heading, body)),
-    }
+/// A section that links can lead to; nothing if its body is empty.
+fn anchored(anchor: &str, heading: &str, body: Markup) -> Markup {
+    html! { @if !body.0.is_empty() { div id=(anchor) { (section(heading, body)) } } }
 }
 
 /// One sentence, then the verdict.
-fn introduction(input: &Input<'_>) -> String {
+fn introduction(input: &Input<'_>) -> Markup {
     let Input {
         results, claims, ..
     } = input;
@@ -128,76 +117,79 @@ fn introduction(input: &Input<'_>) -> String {
     };
     let wrong = failed(claims);
     let class = if wrong.is_empty() { "good" } else { "warning" };
-    let links: Vec<String> = wrong.iter().map(|claim| statements::link(claim)).collect();
-    let wrong = match links.as_slice() {
-        [] => String::new(),
-        links => format!(" Not as it should be: {}.", links.join(", ")),
-    };
-    format!(
-        "<p>Every figure of the paper by M. J. Ehrhardt and L. Roberts, drawn from {} made for this page {scale}, next to the \
-         authors' archived runs, and for every claim whether it holds.</p>\n\
-         <p class=\"verdict {class}\"><strong>{}</strong>{wrong}</p>\n",
-        counted(
-            u64::try_from(results.records.len()).unwrap_or(u64::MAX),
-            "run",
-            "runs"
-        ),
-        statements::verdict(claims)
-    )
-}
-
-/// Links to all sections, with how many of their claims hold.
-fn contents(input: &Input<'_>) -> String {
-    let mut items = String::new();
-    for part in &PARTS {
-        let claims: Vec<&Claim> = (input.claims.iter())
-            .filter(|claim| claim.topic == part.topic)
-            .collect();
-        let checked = claims.iter().filter(|claim| claim.holds.is_some()).count();
-        let hold = claims
-            .iter()
-            .filter(|claim| claim.holds == Some(true))
-            .count();
-        let (anchor, heading) = (part.anchor, escaped(part.heading));
-        items += &format!(
-            "<li><a href=\"#{anchor}\">{heading}</a> <span class=\"soft\">{hold} of {checked} hold</span></li>\n"
-        );
+    html! {
+        p {
+            "Every figure of the paper by M. J. Ehrhardt and L. Roberts, drawn from "
+            (num_runs(results)) " made for this page " (scale)
+            ", next to the authors' archived runs, and for every claim whether it holds."
+        }
+        p.verdict.(class) {
+            strong { (statements::verdict(claims)) }
+            @if !wrong.is_empty() {
+                " Not as it should be: "
+                @for (index, claim) in wrong.iter().enumerate() {
+                    @if index > 0 { ", " }
+                    (statements::link(claim))
+                }
+                "."
+            }
+        }
     }
-    items += "<li><a href=\"#runs\">Every run</a></li>\n<li><a href=\"#about\">How this was made</a></li>\n";
-    format!("<nav aria-label=\"contents\"><ol>\n{items}</ol></nav>\n")
 }
 
-/// Figures, each with the claims it is the first to show; then the claims without figures.
-fn part_html(input: &Input<'_>, part: &Part) -> String {
-    let mut claims: Vec<&Claim> = (input.claims.iter())
-        .filter(|claim| claim.topic == part.topic)
-        .collect();
-    let mut body = String::new();
-    let mut rest = String::new();
+fn num_runs(results: &Results) -> String {
+    counted(results.records.len() as u64, "run", "runs")
+}
+
+/// The claims of a section.
+fn claims<'a>(input: &Input<'a>, part: &Part) -> Vec<&'a Claim> {
+    let claims = input.claims.iter();
+    claims.filter(|claim| claim.topic == part.topic).collect()
+}
+
+/// Links to all sections, with the number of their claims that hold.
+fn contents(input: &Input<'_>) -> Markup {
+    html! {
+        nav aria-label="contents" {
+            ol {
+                @for part in &PARTS {
+                    @let verdicts: Vec<bool> = claims(input, part).iter().filter_map(|claim| claim.holds).collect();
+                    @let hold = verdicts.iter().filter(|holds| **holds).count();
+                    li {
+                        a href={ "#" (part.anchor) } { (part.heading) } " "
+                        span.soft { (hold) " of " (verdicts.len()) " hold" }
+                    }
+                }
+                li { a href="#runs" { "Every run" } }
+                li { a href="#about" { "How this was made" } }
+            }
+        }
+    }
+}
+
+/// Figures, each with the claims it is the first to show, and the claims without figures.
+fn part_html(input: &Input<'_>, part: &Part) -> Markup {
+    let mut rest = claims(input, part);
+    let mut figures = Vec::new();
     for number in part.figures {
-        let (here, later) = claims
-            .into_iter()
-            .partition(|claim| claim.figures.contains(number));
-        claims = later;
-        let here: Vec<&Claim> = here;
-        let drawn = input
-            .figures
-            .iter()
-            .filter(|drawn| figure_number(drawn.id) == Some(*number));
-        let drawn: String = drawn.map(figure_html).collect();
-        body += &drawn;
-        body += &statements::html(&here);
+        let (here, later) = (rest.into_iter()).partition(|claim| claim.figures.contains(number));
+        rest = later;
+        let drawn = input.figures.iter();
+        let drawn = drawn.filter(|drawn| figure_number(drawn.id) == Some(*number));
+        figures.push(html! {
+            @for drawn in drawn { (figure_html(drawn)) }
+            (statements::html(&here))
+        });
     }
-    rest += &statements::html(&claims);
-    if part.topic == Topic::Headline {
-        rest += &factors::html(input.results);
-    }
-    // what has no figure comes first where it is about everything
-    let body = match part.topic {
-        Topic::Foundations => rest + &body,
-        _ => body + &rest,
+    // claims about everything come first
+    let is_first = part.topic == Topic::Foundations;
+    let body = html! {
+        @if is_first { (statements::html(&rest)) }
+        @for figure in figures { (figure) }
+        @if !is_first { (statements::html(&rest)) }
+        @if part.topic == Topic::Headline { (factors::html(input.results)) }
     };
-    anchored(part.anchor, part.heading, &body)
+    anchored(part.anchor, part.heading, body)
 }
 
 /// The first number in a name: 4 of `fig04-archive`.
@@ -207,31 +199,34 @@ fn figure_number(id: &str) -> Option<u32> {
     digits[..end.unwrap_or(digits.len())].parse().ok()
 }
 
-/// The drawing, within the page.
-fn figure_html(drawn: &Drawn) -> String {
+/// The drawing with its caption.
+fn figure_html(drawn: &Drawn) -> Markup {
     let svg = drawn.figure.to_svg();
-    let title = escaped(&drawn.title);
-    let shown = if svg.len() <= MAX_SVG {
-        svg
-    } else {
-        match drawn.figure.to_png() {
-            Ok(png) if png.len() / 3 * 4 < svg.len() => format!(
-                "<img src=\"data:image/png;base64,{}\" alt=\"{title}\">",
-                base64::text(&png)
-            ),
-            _ => svg,
-        }
+    let png = match svg.len() > MAX_SVG {
+        true => drawn.figure.to_png().ok(),
+        false => None,
     };
-    format!(
-        "<figure class=\"drawn\" id=\"{}\">\n{shown}\n<figcaption><strong>{}{title}.</strong> {}</figcaption>\n</figure>\n",
-        escaped(drawn.id),
-        figure_number(drawn.id).map_or_else(String::new, |number| format!("Figure {number}. ")),
-        sentence(&drawn.caption)
-    )
+    let png = png.filter(|png| png.len() / 3 * 4 < svg.len());
+    html! {
+        figure.drawn id=(drawn.id) {
+            @if let Some(png) = png {
+                img src=(png_url(&png)) alt=(drawn.title);
+            } @else {
+                (PreEscaped(svg))
+            }
+            figcaption {
+                strong {
+                    @if let Some(number) = figure_number(drawn.id) { "Figure " (number) ". " }
+                    (drawn.title) "."
+                }
+                " " (sentence(&drawn.caption))
+            }
+        }
+    }
 }
 
-/// Where it comes from, how long it took, and how to do it again.
-fn about(input: &Input<'_>) -> String {
+/// Where the data come from, how long the runs took, and how to repeat them.
+fn about(input: &Input<'_>) -> Markup {
     let results = input.results;
     let signals = match results.source.seed {
         None => {
@@ -245,46 +240,28 @@ fn about(input: &Input<'_>) -> String {
             "dead leaves, which stand in for the authors' photographs: numbers cannot be compared with the archive"
         }
     };
-    let learning: f64 = results
-        .records
-        .values()
+    let learning: f64 = (results.records.values())
         .map(|run| run.outcome.seconds)
         .sum();
-    let rows = [
-        (
-            "Command",
-            format!("<code>{}</code>", escaped(input.command)),
-        ),
-        ("Size", size_name(results.size).to_owned()),
-        ("Signals", escaped(&signals)),
-        ("Photographs", escaped(photographs)),
-        (
-            "Runs",
-            format!(
-                "{}, {} of learning; the whole command took {}",
-                counted(
-                    u64::try_from(results.records.len()).unwrap_or(u64::MAX),
-                    "run",
-                    "runs"
-                ),
-                duration(learning),
-                duration(input.seconds)
-            ),
-        ),
-        (
-            "Figures",
-            counted(length(input.figures), "figure", "figures"),
-        ),
-        ("Versions", escaped(input.versions)),
-    ];
-    let rows: String = rows
-        .iter()
-        .map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n"))
-        .collect();
-    format!(
-        "<dl class=\"about\">\n{rows}</dl>\n\
-         <p class=\"soft\">\"Faithful\" runs follow the authors' algorithm and count iterations as they do; \"ours\" is the library \
-         with its defaults. The objective is a sum over images, as in the authors' program and figures, not the mean of the text. \
-         \"Exact\" objectives are computed again where a run ended. Runs are kept and not repeated: their times may be from earlier.</p>\n"
-    )
+    html! {
+        dl.about {
+            dt { "Command" } dd { code { (input.command) } }
+            dt { "Size" } dd { (size_name(results.size)) }
+            dt { "Signals" } dd { (signals) }
+            dt { "Photographs" } dd { (photographs) }
+            dt { "Runs" }
+            dd {
+                (num_runs(results)) ", " (duration(learning)) " of learning; the whole command took "
+                (duration(input.seconds))
+            }
+            dt { "Figures" } dd { (counted(length(input.figures), "figure", "figures")) }
+            dt { "Versions" } dd { (input.versions) }
+        }
+        p.soft {
+            "\"Faithful\" runs follow the authors' algorithm and count iterations as they do; \"ours\" is the library with its \
+             defaults. The objective is a sum over images, as in the authors' program and figures, not the mean of the text. \
+             \"Exact\" objectives are computed again where a run ended. Runs are kept and not repeated: their times may be from \
+             earlier."
+        }
+    }
 }

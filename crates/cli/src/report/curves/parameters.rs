@@ -1,12 +1,12 @@
 //! Parameters while they were learned, and learned weights of frequencies.
 
+use ::page::number::number;
 use bilevel::{Bound, Learned, LearnedParameter, Map, Parameter};
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
 use super::axes::{evaluation_axis, ranged};
 use super::{BLUE, Curve, GREY, ORANGE, count, places};
 use crate::findings::is_sampling;
-use crate::report::number::number;
 
 /// With more parameters, they share a panel.
 const MAX_PANELS: usize = 6;

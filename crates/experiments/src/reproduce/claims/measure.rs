@@ -1,6 +1,6 @@
 //! Numbers of runs, and numbers as text.
 
-use bilevel_cli::report::number;
+use ::page::number;
 
 use crate::reproduce::archive::Archived;
 use crate::reproduce::figures::curves;

@@ -1,7 +1,10 @@
 //! The tables of all runs: the authors' algorithm, ours, and the archived run of each variant next to each other.
 
-use bilevel_cli::report::markup::{folded, table};
-use bilevel_cli::report::number::{duration, length, number, significant, whole};
+use std::collections::BTreeMap;
+
+use ::page::number::{duration, length, number, significant, whole};
+use ::page::{folded, table};
+use maud::{Markup, html};
 
 use crate::reproduce::archive::{self, Archived};
 use crate::reproduce::record::{Mode, Record, Variant};
@@ -9,13 +12,11 @@ use crate::reproduce::results::Results;
 use crate::reproduce::setting::Setting;
 
 /// One table for each experiment with runs.
-pub(super) fn html(results: &Results) -> String {
-    (results.settings.iter())
-        .map(|setting| experiment(results, setting))
-        .collect()
+pub(super) fn html(results: &Results) -> Markup {
+    html! { @for setting in &results.settings { (experiment(results, setting)) } }
 }
 
-fn experiment(results: &Results, setting: &Setting) -> String {
+fn experiment(results: &Results, setting: &Setting) -> Markup {
     let mut rows = Vec::new();
     for variant in Variant::ALL {
         let label = variant.label(setting);
@@ -30,18 +31,18 @@ fn experiment(results: &Results, setting: &Setting) -> String {
         rows.extend(archived.map(|run| of_archived(&label, run, setting)));
     }
     if rows.is_empty() {
-        return String::new();
+        return html! {};
     }
     let learned = if setting.sampling.is_some() {
         "sampled"
     } else {
-        "&alpha;, &nu;, &xi;"
+        "α, ν, ξ"
     };
     let head = [
         "variant",
         "run",
         "f",
-        "&plusmn;",
+        "±",
         "exact f",
         learned,
         "PSNR",
@@ -55,12 +56,8 @@ fn experiment(results: &Results, setting: &Setting) -> String {
     folded(&setting.title, is_open, &table("runs", &head, &rows, &[]))
 }
 
-/// What was learned: three values, or how many frequencies.
-fn learned(
-    setting: &Setting,
-    theta: &[f64],
-    params: &std::collections::BTreeMap<String, f64>,
-) -> String {
+/// The learned values: three parameters, or the number of sampled frequencies.
+fn learned(setting: &Setting, theta: &[f64], params: &BTreeMap<String, f64>) -> String {
     if let Some(sampling) = setting.sampling {
         let off = sampling.lower * (1.0 + 1e-9);
         let num = theta.iter().filter(|theta| **theta > off).count();
@@ -74,9 +71,9 @@ fn learned(
     ["alpha", "nu", "xi"].map(of).join(", ")
 }
 
-fn of_record(label: &str, run: &str, record: &Record, setting: &Setting) -> Vec<String> {
+fn of_record(label: &str, run: &str, record: &Record, setting: &Setting) -> Vec<Markup> {
     let outcome = &record.outcome;
-    vec![
+    cells([
         label.to_owned(),
         run.to_owned(),
         significant(outcome.f, 6),
@@ -88,27 +85,33 @@ fn of_record(label: &str, run: &str, record: &Record, setting: &Setting) -> Vec<
         whole(record.lower_iterations()),
         whole(record.gradients()),
         duration(outcome.seconds),
-        bilevel_cli::report::markup::escaped(&outcome.termination),
-    ]
+        outcome.termination.clone(),
+    ])
 }
 
-fn of_archived(label: &str, run: &Archived, setting: &Setting) -> Vec<String> {
+fn of_archived(label: &str, run: &Archived, setting: &Setting) -> Vec<Markup> {
     let known = |value: f64, digits: usize| match value.is_finite() {
         true => significant(value, digits),
         false => String::new(),
     };
-    vec![
+    let mut cells = cells([
         label.to_owned(),
-        "<i>archive</i>".to_owned(),
+        String::new(),
         known(run.f, 6),
         known(run.f_error, 2),
         known(run.f_exact, 6),
         learned(setting, &run.theta, &run.params),
         String::new(),
-        whole(u64::try_from(run.evaluations).unwrap_or(u64::MAX)),
+        whole(run.evaluations as u64),
         whole(run.total),
         String::new(),
         String::new(),
         String::new(),
-    ]
+    ]);
+    cells[1] = html! { i { "archive" } };
+    cells
+}
+
+fn cells(texts: [String; 12]) -> Vec<Markup> {
+    texts.map(|text| html! { (text) }).into()
 }

@@ -1,10 +1,11 @@
 //! Claims as a list.
 
-use bilevel_cli::report::markup::escaped;
+use ::page::mark;
+use maud::{Markup, html};
 
 use crate::reproduce::claims::{Claim, failed};
 
-/// "41 of 43 claims hold; ...", counting what was checked.
+/// The counts of claims in words: "41 of 43 checked claims hold; ...".
 pub(super) fn verdict(claims: &[Claim]) -> String {
     let num = |holds: Option<bool>| claims.iter().filter(|claim| claim.holds == holds).count();
     let (hold, not, skipped) = (num(Some(true)), num(Some(false)), num(None));
@@ -25,12 +26,12 @@ pub(super) fn verdict(claims: &[Claim]) -> String {
     parts.join("; ") + "."
 }
 
-/// To a claim.
-pub(super) fn link(claim: &Claim) -> String {
-    format!("<a href=\"#{}\">{}</a>", anchor(claim), escaped(&claim.id))
+/// A link to a claim.
+pub(super) fn link(claim: &Claim) -> Markup {
+    html! { a href={ "#" (anchor(claim)) } { (claim.id) } }
 }
 
-/// Names in links have no spaces.
+/// The name of a claim in links, without spaces.
 fn anchor(claim: &Claim) -> String {
     let letter = |letter: char| {
         if letter.is_ascii_alphanumeric() {
@@ -43,33 +44,33 @@ fn anchor(claim: &Claim) -> String {
 }
 
 /// The list; nothing if there are none.
-pub(super) fn html(claims: &[&Claim]) -> String {
-    if claims.is_empty() {
-        return String::new();
-    }
-    let items: String = claims.iter().map(|claim| item(claim)).collect();
-    format!("<ul class=\"findings claims\">\n{items}</ul>\n")
+pub(super) fn html(claims: &[&Claim]) -> Markup {
+    html! { @if !claims.is_empty() { ul.findings.claims { @for claim in claims { (item(claim)) } } } }
 }
 
-fn item(claim: &Claim) -> String {
-    let (class, mark, name) = match (claim.holds, claim.expected_to_hold) {
+fn item(claim: &Claim) -> Markup {
+    let (class, sign, meaning) = match (claim.holds, claim.expected_to_hold) {
         (Some(true), _) => ("good", "✓", "holds"),
         (Some(false), true) => ("warning", "✗", "does not hold"),
         (Some(false), false) => ("note", "✗", "does not hold, as expected"),
         (None, _) => ("skipped", "–", "not checked"),
     };
-    let expectation = match (claim.holds, claim.expected_to_hold) {
-        (_, true) | (None, _) => "",
-        (Some(true), false) => " <span class=\"badge\">not expected</span>",
-        (Some(false), false) => " <span class=\"badge\">not expected to hold</span>",
+    let badge = match (claim.holds, claim.expected_to_hold) {
+        (_, true) | (None, _) => None,
+        (Some(true), false) => Some("not expected"),
+        (Some(false), false) => Some("not expected to hold"),
     };
-    format!(
-        "<li class=\"{class}\" id=\"{}\"><span class=\"mark\" role=\"img\" aria-label=\"{name}\">{mark}</span>\
-         <div><p>{}{expectation}</p><dl><dt>measured</dt><dd>{}</dd><dt>expected</dt><dd>{}</dd><dt>source</dt><dd>{}</dd></dl></div></li>\n",
-        anchor(claim),
-        escaped(&claim.text),
-        escaped(&claim.measured),
-        escaped(&claim.expected),
-        escaped(&claim.source)
-    )
+    html! {
+        li class=(class) id=(anchor(claim)) {
+            (mark(sign, meaning))
+            div {
+                p { (claim.text) @if let Some(badge) = badge { " " span.badge { (badge) } } }
+                dl {
+                    dt { "measured" } dd { (claim.measured) }
+                    dt { "expected" } dd { (claim.expected) }
+                    dt { "source" } dd { (claim.source) }
+                }
+            }
+        }
+    }
 }

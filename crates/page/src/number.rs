@@ -1,15 +1,19 @@
-//! Numbers for people: few digits, units, thin spaces.
+//! Numbers written for people, on pages and in terminals.
+//!
+//! A number has few significant digits and an exponent only where zeros would hide them: 0.0702, 12.5, 3217, 1.23e-4. More than
+//! four digits before the point come in groups of three. A narrow no-break space separates groups, and numbers from their units.
+//! NaN is "unknown".
 
-/// Keeps a number and its unit, or the digits of a number, on one line.
+/// Narrow no-break space.
 const THIN: char = '\u{202f}';
 
-/// With three significant digits: 0.0702, 12.5, 3217, 1.23e-4.
+/// Writes three significant digits.
 #[must_use]
 pub fn number(value: f64) -> String {
     significant(value, 3)
 }
 
-/// With so many significant digits. Integers up to a million are written in full, whatever the number of digits.
+/// Writes a number with so many significant digits, without zeros at the end. Whole numbers below a million are not rounded.
 #[must_use]
 pub fn significant(value: f64, digits: usize) -> String {
     if value.is_nan() {
@@ -29,15 +33,10 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
     let digits = i32::try_from(digits).unwrap_or(i32::MAX);
     let decimals = usize::try_from(digits - 1 - exponent).unwrap_or(0);
-    let fixed = format!("{value:.decimals$}");
-    let (whole, rest) = trimmed(&fixed)
-        .split_once('.')
-        .unwrap_or((trimmed(&fixed), ""));
-    let point = if rest.is_empty() { "" } else { "." };
-    format!("{}{point}{rest}", grouped(whole))
+    grouped(trimmed(&format!("{value:.decimals$}")))
 }
 
-/// Without zeros at the end of a fraction.
+/// Drops zeros at the end of a fraction.
 fn trimmed(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
@@ -46,41 +45,57 @@ fn trimmed(text: &str) -> &str {
     }
 }
 
-/// Digits in groups of three, if there are more than four.
-fn grouped(digits: &str) -> String {
-    let (sign, digits) = match digits.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", digits),
-    };
-    let mut out = sign.to_owned();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && digits.len() > 4 && (digits.len() - index).is_multiple_of(3) {
-            out.push(THIN);
+/// Separates groups of three digits before the point, if there are more than four.
+fn grouped(text: &str) -> String {
+    let begin = usize::from(text.starts_with('-'));
+    let end = text.find('.').unwrap_or(text.len());
+    let mut out = text.to_owned();
+    if end - begin > 4 {
+        for place in (begin + 1..end).rev() {
+            if (end - place).is_multiple_of(3) {
+                out.insert(place, THIN);
+            }
         }
-        out.push(digit);
     }
     out
 }
 
-/// 123 456.
+/// Writes a count with all its digits.
 #[must_use]
 pub fn whole(count: u64) -> String {
     grouped(&count.to_string())
 }
 
-/// The length of a list, for [`whole`].
+/// Returns the length of a list, for [`whole`] and [`counted`].
 #[must_use]
-pub fn length<T>(list: &[T]) -> u64 {
-    u64::try_from(list.len()).unwrap_or(u64::MAX)
+pub const fn length<T>(list: &[T]) -> u64 {
+    list.len() as u64
 }
 
-/// "1 image", "25 images".
+/// Writes a count with its noun: "1 image", "25 images".
 #[must_use]
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", whole(count), if count == 1 { one } else { many })
 }
 
-/// A share in percent, with two significant digits.
+/// Writes a large count with three digits: "34.5k", "1.00M".
+#[must_use]
+pub fn amount(count: u64) -> String {
+    if count < 1000 {
+        return count.to_string();
+    }
+    let mut value = count as f64;
+    for suffix in ["k", "M", "G", "T"] {
+        value /= 1000.0;
+        if value < 999.5 {
+            // the factor keeps 9.999 from becoming 10.000
+            return format!("{value:.*}{suffix}", decimals(value * 1.000_5, 3));
+        }
+    }
+    format!("{value:.0}T")
+}
+
+/// Writes a share in percent, with two significant digits.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
@@ -90,13 +105,13 @@ pub fn percent(share: f64) -> String {
     format!("{}{THIN}%", significant(percent, 2))
 }
 
-/// One decimal is what an eye can tell.
+/// Writes decibels with one decimal, which is what an eye can tell.
 #[must_use]
 pub fn decibel(value: f64) -> String {
     format!("{value:.1}{THIN}dB")
 }
 
-/// 2 h 5 min, 3 min 12 s, 4.2 s.
+/// Writes a time in its two largest units: "4.2 s", "3 min 12 s", "2 h 5 min", "11 d 14 h".
 #[must_use]
 pub fn duration(seconds: f64) -> String {
     if !(0.0..1e12).contains(&seconds) {
@@ -105,38 +120,65 @@ pub fn duration(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{}{THIN}s", significant(seconds, 2));
     }
-    let rounded = seconds.round();
-    let (large, small, names) = if rounded < 3600.0 {
-        ((rounded / 60.0).floor(), rounded % 60.0, ["min", "s"])
+    let [seconds, minutes, hours] = [1.0, 60.0, 3600.0].map(|unit| (seconds / unit).round());
+    let (small, per_large, large_name, name) = if seconds < 3600.0 {
+        (seconds, 60.0, "min", "s")
+    } else if minutes < 1440.0 {
+        (minutes, 60.0, "h", "min")
     } else {
-        let minutes = (seconds / 60.0).round();
-        ((minutes / 60.0).floor(), minutes % 60.0, ["h", "min"])
+        (hours, 24.0, "d", "h")
     };
-    let [first, second] = names;
-    format!("{large:.0}{THIN}{first} {small:.0}{THIN}{second}")
+    let (large, small) = ((small / per_large).floor(), small % per_large);
+    format!("{large:.0}{THIN}{large_name} {small:.0}{THIN}{name}")
 }
 
-/// Two numbers, the first rounded down and the second up, with as few digits as say about how far they are apart: at most six.
+/// Writes the ends of an interval, the lower one rounded down and the upper one up. There are three to six digits: as few as leave
+/// the interval at most twice as long.
 #[must_use]
 pub fn between(lower: f64, upper: f64) -> [String; 2] {
     let magnitude = lower.abs().max(upper.abs()).log10().floor();
     let rounded = |digits: usize| {
-        let unit = 10_f64.powf(magnitude + 1.0) / 10_f64.powf(count(digits));
+        let unit = 10_f64.powf(magnitude + 1.0) / 10_f64.powf(digits as f64);
         let ends = [(lower / unit).floor() * unit, (upper / unit).ceil() * unit];
         (ends, digits)
     };
     let is_close = |ends: &[f64; 2]| ends[1] - ends[0] <= 2.0 * (upper - lower);
     let mut tried = (3..6).map(rounded);
     let (ends, digits) = (tried.find(|(ends, _)| is_close(ends))).unwrap_or_else(|| rounded(6));
-    // nothing to round in zero or infinity
+    // zero and infinity cannot be rounded
     let is_number = ends.iter().all(|end| end.is_finite());
     let ends = if is_number { ends } else { [lower, upper] };
     ends.map(|end| significant(end, digits))
 }
 
-/// As an exponent.
-const fn count(digits: usize) -> f64 {
-    digits as f64
+/// Writes a number and how far it may be off: "3186.3 ± 0.2", "(3.20 ± 0.01)e-9".
+#[must_use]
+pub fn with_error(value: f64, error: f64) -> String {
+    if !value.is_finite() || !error.is_finite() {
+        return format!("{} ± ?", significant(value, 6));
+    }
+    if error <= 1e-12 * value.abs() {
+        return significant(value, 8);
+    }
+    let scale = value.abs().max(error);
+    if !(1e-3..1e7).contains(&scale) {
+        let exponent = scale.log10().floor();
+        let unit = 10_f64.powf(exponent);
+        return format!("({})e{exponent}", with_error(value / unit, error / unit));
+    }
+    let places = decimals(error, 1);
+    format!("{value:.places$} ± {error:.places$}")
+}
+
+/// Returns how many decimals show so many significant digits.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 0 and 20"
+)]
+fn decimals(value: f64, digits: usize) -> usize {
+    let before = value.abs().log10().floor() + 1.0;
+    (digits as f64 - before).clamp(0.0, 20.0) as usize
 }
 
 #[cfg(test)]
@@ -187,6 +229,8 @@ mod tests {
         assert_eq!(duration(192.2), "3\u{202f}min 12\u{202f}s");
         assert_eq!(duration(3599.9), "1\u{202f}h 0\u{202f}min");
         assert_eq!(duration(7500.0), "2\u{202f}h 5\u{202f}min");
+        assert_eq!(duration(86_399.0), "1\u{202f}d 0\u{202f}h");
+        assert_eq!(duration(1e6), "11\u{202f}d 14\u{202f}h");
         assert_eq!(duration(f64::NAN), "unknown");
     }
 
@@ -205,5 +249,31 @@ mod tests {
         ] {
             assert_eq!(between(lower, upper), expected, "{lower} {upper}");
         }
+    }
+
+    #[test]
+    fn large_counts_are_short() {
+        assert_eq!(amount(999), "999");
+        assert_eq!(amount(34_512), "34.5k");
+        assert_eq!(amount(999_999), "1.00M");
+        assert_eq!(amount(u64::MAX), "18446744T");
+    }
+
+    #[test]
+    fn errors_decide_about_decimals() {
+        for (value, error, expected) in [
+            (3186.312, 0.21, "3186.3 ± 0.2"),
+            (3186.312, 21.0, "3186 ± 21"),
+            (3.2e-9, 1.1e-11, "(3.20 ± 0.01)e-9"),
+            (0.5, f64::INFINITY, "0.5 ± ?"),
+            (0.5, f64::NAN, "0.5 ± ?"),
+            (0.0, 1e-40, "(0 ± 1)e-40"),
+            (2.0, 0.0, "2"),
+            (0.0, 0.0, "0"),
+        ] {
+            assert_eq!(with_error(value, error), expected, "{value} {error}");
+        }
+        assert_eq!(significant(0.031_234_5, 4), "0.03123");
+        assert_eq!(significant(-2.5e9, 2), "-2.5e9");
     }
 }

@@ -1,0 +1,31 @@
+//! Photographs as numbers.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+/// Reads the middle `side` × `side` pixels of photograph `number`, from 1, in `folder`: the luminance, black 0 and white 1.
+///
+/// # Errors
+/// When the file cannot be read or the photograph is too small.
+pub fn read(folder: &Path, number: usize, side: usize) -> Result<Vec<f64>> {
+    let path = folder.join(format!("kodim{number:02}.png"));
+    let picture = image::open(&path).with_context(|| path.display().to_string())?;
+    let picture = picture.into_rgb8();
+    let [width, height] = [picture.width(), picture.height()].map(|length| length as usize);
+    ensure!(
+        width >= side && height >= side,
+        "{} is smaller than {side} x {side} pixels",
+        path.display()
+    );
+    let luminance = |pixel: &image::Rgb<u8>| {
+        let [red, green, blue] = pixel.0.map(f64::from);
+        (0.299 * red + 0.587 * green + 0.114 * blue) / 255.0
+    };
+    let [left, top] = [width, height].map(|length| length / 2 - side / 2);
+    let rows = picture.rows().skip(top).take(side);
+    Ok(rows
+        .flat_map(|row| row.skip(left).take(side))
+        .map(luminance)
+        .collect())
+}

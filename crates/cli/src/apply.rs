@@ -16,7 +16,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::array::{self, Values};
-use crate::config::{Config, TaskKind};
+use crate::config::table::{KERNEL, MASK};
+use crate::config::{Config, Settings, TaskKind};
 use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture::{self, Colour, Depth};
@@ -161,16 +162,13 @@ impl Reconstructor {
             return Err(CliError::Accuracy { found: accuracy });
         }
         let settings = Store::read_settings(run)?;
-        let mut config = Config::from_toml(&settings, &run.join("bilevel.toml"))?;
-        for (given, setting) in [
-            (&options.kernel, &mut config.data.kernel),
-            (&options.mask, &mut config.data.mask),
-        ] {
-            if given.is_some() {
-                setting.clone_from(given);
+        let mut settings = Settings::from_toml(&settings, &run.join("bilevel.toml"), None)?;
+        for (setting, path) in [(&KERNEL, &options.kernel), (&MASK, &options.mask)] {
+            if let Some(path) = path {
+                settings.set_path(setting, path)?;
             }
         }
-        let config = config.resolve()?;
+        let config = settings.resolve()?;
         let Outcome { parameters } = read_result(run)?;
         let family = match config.task {
             TaskKind::Sampling => {

@@ -12,7 +12,8 @@ use clap_complete::Shell;
 pub use learn::LearnArgs;
 
 use crate::apply::ApplyOptions;
-use crate::config::Config;
+use crate::config::table::THREADS;
+use crate::config::{Settings, TaskKind};
 use crate::picture::Depth;
 
 const EXAMPLES: &str = "\
@@ -51,16 +52,16 @@ pub struct Shared {
     /// Show nothing but errors
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// How many threads [default: one for each processor]
-    #[arg(long, global = true, value_name = "N")]
+    /// Number of threads
+    #[arg(long, global = true, value_name = "N", help = THREADS.help(&[TaskKind::Denoise]))]
     pub threads: Option<usize>,
 }
 
 impl Shared {
-    /// Puts what was given here into settings that are not resolved yet, or may be resolved again.
-    pub fn override_in(&self, config: &mut Config) {
-        if self.threads.is_some() {
-            config.solver.threads = self.threads;
+    /// Overrides the settings that these options give, too.
+    pub fn override_in(&self, settings: &mut Settings) {
+        if let Some(threads) = self.threads {
+            settings.set(&THREADS, i64::try_from(threads).unwrap_or(i64::MAX));
         }
     }
 }

@@ -9,7 +9,7 @@ use clap::CommandFactory;
 
 use crate::apply::{self, Applied, Failure};
 use crate::args::{Arguments, Command, LearnArgs, ResumeArgs, Shared};
-use crate::config::Config;
+use crate::config::{Config, Settings};
 use crate::error::CliError;
 use crate::findings::Finding;
 use crate::page::{self, Made};
@@ -69,9 +69,9 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 fn learn(args: &LearnArgs, shared: &Shared) -> Result<(), CliError> {
-    let mut config = args.config()?;
-    shared.override_in(&mut config);
-    let config = config.resolve()?;
+    let mut settings = args.settings()?;
+    shared.override_in(&mut settings);
+    let config = settings.resolve()?;
     if args.print_config {
         return deliver(config.to_toml_with_comments().as_bytes());
     }
@@ -91,9 +91,9 @@ fn learn(args: &LearnArgs, shared: &Shared) -> Result<(), CliError> {
 fn resume(args: &ResumeArgs, shared: &Shared) -> Result<(), CliError> {
     let (store, saved) = Store::open(&args.run)?;
     let path = args.run.join("bilevel.toml");
-    let mut config = Config::from_toml(store.settings(), &path)?;
-    shared.override_in(&mut config);
-    let config = config.resolve()?;
+    let mut settings = Settings::from_toml(store.settings(), &path, None)?;
+    shared.override_in(&mut settings);
+    let config = settings.resolve()?;
     set_threads(config.solver.threads);
     let task = load(&config, shared)?;
     work(store, saved, args.evaluations, task, &config, shared)

@@ -1,150 +1,155 @@
 //! The settings of a run: a TOML file, flags over it, and defaults under it.
 
-mod check;
 mod error;
-mod print;
-mod resolve;
+mod model;
+mod settings;
+pub mod table;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use bilevel::{FourierWeights, Residuals, Scale};
+use bilevel::{Residuals, Scale};
 use serde::{Deserialize, Serialize};
 
 pub use crate::picture::Colour;
-pub use error::{ConfigError, Setting};
+pub use error::ConfigError;
+pub use settings::Settings;
+pub use table::Setting;
 
 /// Values of parameters by their names.
 pub type Values = BTreeMap<String, f64>;
 
-/// Everything that decides what a run computes, as in `bilevel.toml`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// Everything that decides what a run computes: the resolved form of [`Settings`], which is made from
+/// the [table of settings](table).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Config {
-    /// What is learned.
+    /// The task.
     pub task: TaskKind,
-    /// From what.
+    /// The images, and how they are measured.
     pub data: DataConfig,
-    /// Which parameters.
+    /// The parameters.
+    #[serde(default)]
     pub model: ModelConfig,
-    /// What makes them good.
+    /// The objective.
     pub objective: ObjectiveConfig,
-    /// How they are found.
+    /// The solver.
     pub solver: SolverConfig,
 }
 
-/// What is learned.
+/// The task of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
-    /// Parameters that remove noise from pictures.
+    /// Learn parameters that remove noise from pictures.
     #[default]
     Denoise,
-    /// Which frequencies of signals to measure.
+    /// Learn which frequencies of signals to measure.
     Sampling,
-    /// Parameters that undo a known blur.
+    /// Learn parameters that undo a known blur.
     Deblur,
-    /// Parameters that fill in missing pixels.
+    /// Learn parameters that fill in missing pixels.
     Inpaint,
 }
 
-/// From what is learned.
+/// The section `[data]`: the images, and how they are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct DataConfig {
-    /// A folder of pictures, or signals in the rows of a `.npy` file; `None`: built-in ones.
+    /// A folder of pictures, or a `.npy` file with a signal in each row; `None` for built-in images.
     pub images: Option<PathBuf>,
-    /// What was measured, instead of noise that is added.
+    /// Measured pictures or frequencies, instead of added noise.
     pub noisy: Option<PathBuf>,
-    /// Standard deviation of the noise that is added; `None` only beside `noisy`, once resolved.
+    /// The standard deviation of the added noise. A resolved configuration has either this or
+    /// `noisy`.
     pub noise: Option<f64>,
-    /// Of built-in images and of noise.
+    /// The random seed for built-in images and added noise.
     pub seed: u64,
-    /// What becomes of colours; `None`: all channels beside `noisy`, where each has noise of its own, otherwise luminance.
+    /// How colour images are treated. Resolved configurations of pictures have a value.
     pub colour: Option<Colour>,
-    /// Only the middle of each picture, so many rows and columns.
+    /// The number of rows and columns that are used, from the middle of each picture.
     pub crop: Option<usize>,
-    /// At most so many images.
+    /// The largest number of images.
     pub count: Option<usize>,
-    /// Rows and columns of built-in pictures, samples of built-in signals.
+    /// The number of rows and columns of built-in pictures, or of samples of built-in signals.
     pub size: usize,
-    /// The last so many images are not learned from, but judge what was learned.
+    /// The number of images, the last ones, that are held out for validation.
     pub hold_out: usize,
-    /// Other images that judge.
+    /// More images for validation.
     pub validation: Option<PathBuf>,
     /// The blur, a `.npy` file.
     pub kernel: Option<PathBuf>,
-    /// What was measured: a picture that is white there.
+    /// A picture that is white where pixels were measured.
     pub mask: Option<PathBuf>,
 }
 
-/// Which parameters are learned; all numbers are values, not exponents. Sampling learns `theta`, one for each frequency.
+/// The section `[model]`: which parameters are learned. All numbers are values, not exponents.
+/// Sampling learns `theta`, which stands for one parameter per frequency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// Their names.
+    /// The names of the learned parameters.
     pub learn: Vec<String>,
-    /// The values of the others.
+    /// The values of the parameters that are not learned.
     pub fixed: Values,
-    /// Where the learned ones begin,
+    /// The values where learning starts.
     pub start: Values,
-    /// their least values,
+    /// The smallest values of the learned parameters.
     pub lower: Values,
-    /// and their largest.
+    /// The largest values of the learned parameters.
     pub upper: Values,
 }
 
-/// What makes parameters good.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The section `[objective]`: what the learned parameters minimise.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ObjectiveConfig {
-    /// A mean or a sum over images.
+    /// Whether squared distances are averaged or added over images.
     pub scale: Scale,
-    /// What the solver sees of it.
+    /// The residuals that the solver sees.
     pub residuals: Residuals,
-    /// Weight of the squared condition number; zero: none.
+    /// The weight of the squared condition number.
     pub condition: f64,
-    /// Weight of the sum of all `theta`, for few frequencies; zero: none.
+    /// The weight of the sum of all `theta`, for few frequencies.
     pub l1: f64,
     /// How that sum is treated.
     pub l1_kind: L1Kind,
 }
 
 /// How the sum of all `theta` is added to the objective.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum L1Kind {
-    /// As the square of one more residual: the paper's way.
+    /// As the square of one more residual, as in the paper.
     #[default]
     Root,
     /// As it is; the solver knows its kinks.
     Nonsmooth,
 }
 
-/// How parameters are found.
+/// The section `[solver]`: how the parameters are found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct SolverConfig {
-    /// At most so many different parameters are tried.
+    /// The largest number of different parameters that are tried.
     pub evaluations: u64,
-    /// How reconstructions are computed.
+    /// The method of reconstruction.
     pub method: MethodKind,
-    /// So many iterations for each reconstruction, instead of the accuracy that the solver asks for.
+    /// A fixed number of iterations for each reconstruction, instead of a requested accuracy.
     pub iterations: Option<u64>,
-    /// A reconstruction gives up after so many.
+    /// The number of iterations after which a reconstruction stops.
     pub max_iterations: Option<u64>,
-    /// The run ends when steps have become so small, as a share of the range between bounds.
+    /// The trust-region radius at which the run ends, as a share of the range between bounds.
     pub final_radius: f64,
-    /// How many threads; `None`: one for each processor. Results do not depend on it.
+    /// The number of threads; `None` for one per processor. Results do not depend on it.
     pub threads: Option<usize>,
 }
 
-/// How reconstructions are computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+/// The method of reconstruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MethodKind {
-    /// The fastest that is known for the task.
+    /// The fastest method that is known for the task.
     #[default]
     Auto,
     /// Accelerated gradient descent.
@@ -154,7 +159,7 @@ pub enum MethodKind {
 }
 
 impl TaskKind {
-    /// Its name on the command line and in files.
+    /// The name on the command line and in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -165,36 +170,12 @@ impl TaskKind {
         }
     }
 
-    /// The parameters that can be learned.
+    /// The names of the parameters that can be learned, in the order of the model.
     #[must_use]
     pub const fn learnable(self) -> &'static [&'static str] {
         match self {
             Self::Sampling => &["theta"],
             _ => &["alpha", "nu", "xi"],
-        }
-    }
-
-    /// The parameters that can be fixed, and their values where nothing is said: the paper's. Only for `alpha` of pictures it
-    /// has none; 0.1 is what it learns for them.
-    #[must_use]
-    pub const fn fixed(self) -> [(&'static str, f64); 3] {
-        match self {
-            Self::Sampling => [
-                ("alpha", FourierWeights::TV.alpha),
-                ("nu", FourierWeights::TV.nu),
-                ("xi", FourierWeights::TV.xi),
-            ],
-            _ => [("alpha", 0.1), ("nu", 1e-3), ("xi", 1e-3)],
-        }
-    }
-
-    /// The standard deviation of noise where nothing is said.
-    #[must_use]
-    pub const fn noise(self) -> f64 {
-        match self {
-            Self::Denoise => 0.1,
-            Self::Deblur => 0.01,
-            Self::Sampling | Self::Inpaint => 0.05,
         }
     }
 }
@@ -205,135 +186,39 @@ impl fmt::Display for TaskKind {
     }
 }
 
-impl Default for DataConfig {
-    fn default() -> Self {
-        Self {
-            images: None,
-            noisy: None,
-            noise: None,
-            seed: 1,
-            colour: None,
-            crop: None,
-            count: None,
-            size: 128,
-            hold_out: 0,
-            validation: None,
-            kernel: None,
-            mask: None,
-        }
-    }
-}
-
-impl Default for SolverConfig {
-    fn default() -> Self {
-        Self {
-            evaluations: 100,
-            method: MethodKind::default(),
-            iterations: None,
-            max_iterations: None,
-            final_radius: bilevel::learning_options().trust_region.final_radius,
-            threads: None,
-        }
-    }
-}
-
 impl Config {
-    /// The defaults of a task.
+    /// The defaults of a task that do not depend on other settings.
     #[must_use]
     pub fn new(task: TaskKind) -> Self {
-        let mut config = Self {
-            task,
-            ..Self::default()
-        };
-        config.model.learn = task.learnable().iter().map(|name| (*name).into()).collect();
-        if task == TaskKind::Sampling {
-            config.data.size = 64;
-            // 0.1 for the sum over the paper's ten signals
-            config.objective.l1 = 0.01;
-            config.solver.evaluations = 1000;
-        }
-        config
+        Settings::defaults(task)
     }
 
-    /// Reads settings; `path` is for messages. What the file does not say has its default.
+    /// Fills in what was left open, and checks everything that can be checked without reading a
+    /// file. A resolved configuration resolves to itself.
     ///
     /// # Errors
-    /// When it is not TOML, a key is unknown, a value has another type, or the task is missing.
-    pub fn from_toml(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        Self::from_toml_for(text, path, None)
+    /// When settings do not make sense; see [`ConfigError`].
+    pub fn resolve(&self) -> Result<Self, ConfigError> {
+        Settings::of(self)?.resolve()
     }
 
-    /// The same, for a task that the command line has said.
+    /// The settings as a TOML file with a comment on each. A resolved configuration can be read back
+    /// as it was.
     ///
-    /// # Errors
-    /// As [`from_toml`](Self::from_toml), and when the file is for another task.
-    pub fn from_toml_for(
-        text: &str,
-        path: &Path,
-        task: Option<TaskKind>,
-    ) -> Result<Self, ConfigError> {
-        let refuse = |error| ConfigError::toml(text, path, &error);
-        let mut config: Self = toml::from_str(text).map_err(refuse)?;
-        let table: toml::Table = toml::from_str(text).map_err(refuse)?;
-        config.task = match (table.contains_key("task"), task) {
-            (true, Some(asked)) if asked != config.task => {
-                return Err(ConfigError::OtherTask {
-                    path: path.into(),
-                    found: config.task,
-                    asked,
-                });
-            }
-            (true, _) => config.task,
-            (false, Some(asked)) => asked,
-            (false, None) => return Err(ConfigError::NoTask { path: path.into() }),
-        };
-        // Defaults that depend on the task.
-        let defaults = Self::new(config.task);
-        let says = |section: &str, key: &str| {
-            let section = table.get(section).and_then(toml::Value::as_table);
-            section.is_some_and(|section| section.contains_key(key))
-        };
-        if !says("data", "size") {
-            config.data.size = defaults.data.size;
-        }
-        if !says("objective", "l1") {
-            config.objective.l1 = defaults.objective.l1;
-        }
-        if !says("solver", "evaluations") {
-            config.solver.evaluations = defaults.solver.evaluations;
-        }
-        if !says("model", "learn") {
-            config.model.learn = defaults.model.learn;
-            let fixed = &config.model.fixed;
-            config.model.learn.retain(|name| !fixed.contains_key(name));
-        }
-        Ok(config)
+    /// # Panics
+    /// When the configuration is not resolved, and a path or a number has no form in TOML.
+    #[must_use]
+    pub fn to_toml_with_comments(&self) -> String {
+        let settings = Settings::of(self).expect("resolved settings can be written");
+        settings.to_toml()
     }
 
-    /// Makes paths absolute, so that a run can be taken up from another folder.
+    /// Makes paths absolute, so that a run can be resumed from another folder.
     ///
     /// # Errors
     /// When a path is empty, or the current folder is gone.
-    pub fn absolute(mut self) -> Result<Self, ConfigError> {
-        for (setting, path) in self.paths_mut() {
-            if let Some(path) = path {
-                let refuse = |source| ConfigError::Path { setting, source };
-                *path = std::path::absolute(&*path).map_err(refuse)?;
-            }
-        }
-        Ok(self)
-    }
-
-    /// All paths, with the settings that give them.
-    fn paths_mut(&mut self) -> [(Setting, &mut Option<PathBuf>); 5] {
-        let data = &mut self.data;
-        [
-            (Setting::IMAGES, &mut data.images),
-            (Setting::NOISY, &mut data.noisy),
-            (Setting::VALIDATION, &mut data.validation),
-            (Setting::KERNEL, &mut data.kernel),
-            (Setting::MASK, &mut data.mask),
-        ]
+    pub fn absolute(&self) -> Result<Self, ConfigError> {
+        Settings::of(self)?.absolute()
     }
 }
 

@@ -7,7 +7,7 @@ use lowlevel::Solver;
 use rayon::prelude::*;
 
 use crate::apply::read_result;
-use crate::config::{Config, Values};
+use crate::config::{Settings, Values};
 use crate::error::CliError;
 use crate::findings::{Finding, findings};
 use crate::report::{Example, Input, html};
@@ -35,7 +35,7 @@ pub struct Made {
 pub fn make(run: &Path) -> Result<Made, CliError> {
     let settings = Store::read_settings(run)?;
     let learned: Learned = read_result(run)?;
-    let config = Config::from_toml(&settings, &run.join("bilevel.toml"))?.resolve()?;
+    let config = Settings::from_toml(&settings, &run.join("bilevel.toml"), None)?.resolve()?;
     let task = task::load(&config)?;
     let values = learned.values();
     let solver = task::spec(&config).setup(Vec::new()).solver();

@@ -1,4 +1,4 @@
-//! Flags go before files, and files before defaults.
+//! Flags override files, and files override defaults.
 
 #![expect(clippy::float_cmp, reason = "numbers that are handed on as they are")]
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 use super::*;
-use crate::config::{Colour, MethodKind, TaskKind, Values};
+use crate::config::{Colour, Config, MethodKind, Settings, TaskKind, Values};
 use crate::error::CliError;
 
 fn parse(line: &str) -> Result<Arguments, clap::Error> {
@@ -23,7 +23,7 @@ fn learn(line: &str) -> LearnArgs {
 }
 
 fn config(line: &str) -> Result<Config, CliError> {
-    learn(line).config()
+    Ok(learn(line).settings()?.resolve()?)
 }
 
 /// The settings of flags and a file.
@@ -36,9 +36,9 @@ fn merged(text: &str, line: &str) -> Result<Config, CliError> {
     fs::write(&path, text).expect("a file for tests");
     let mut args = learn(line);
     args.config = Some(path.clone());
-    let config = args.config();
+    let settings = args.settings();
     let _ = fs::remove_file(path);
-    config
+    Ok(settings?.resolve()?)
 }
 
 #[test]
@@ -170,6 +170,10 @@ fn wrong_flags_are_explained() {
     refused("learn denoise --out run --fix nu", "such as alpha=0.1");
     refused("learn denoise --out run --start nu=x", "such as alpha=0.1");
     refused("learn denoise --out run --objective max", "mean, sum");
+    refused(
+        "learn denoise --out run --seed 9223372036854775808",
+        "--seed",
+    );
     refused("apply run in.png", "<OUTPUT>");
     refused("apply run a b --depth 12", "8, 16");
     refused("completions tcl", "bash");
@@ -183,6 +187,20 @@ fn wrong_flags_are_explained() {
     let error = config("denoise --config no/such.toml").unwrap_err();
     assert!(error.to_string().contains("such.toml"), "{error}");
     assert_eq!(error.exit_code(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn paths_are_text() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let name = std::ffi::OsString::from_vec(vec![b'a', 0xff]);
+    let line = ["bilevel", "learn", "denoise", "--out", "run", "--images"].map(Into::into);
+    let error = Arguments::try_parse_from(line.into_iter().chain([name])).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("--images") && error.contains("Unicode"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -199,9 +217,9 @@ fn other_commands() {
     };
     assert_eq!(apply.options(), expected);
     let arguments = parse("resume run --threads 3").unwrap();
-    let mut config = Config::default();
-    arguments.shared.override_in(&mut config);
-    assert_eq!(config.solver.threads, Some(3));
+    let mut settings = Settings::new(TaskKind::Denoise);
+    arguments.shared.override_in(&mut settings);
+    assert_eq!(settings.resolve().unwrap().solver.threads, Some(3));
     assert!(matches!(arguments.command, Command::Resume(args) if args.run == Path::new("run")));
     assert!(matches!(
         parse("report run").unwrap().command,

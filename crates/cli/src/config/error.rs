@@ -1,66 +1,12 @@
-//! What can be wrong with settings.
+//! Errors in settings.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use super::TaskKind;
-
-/// A setting, by its flag and its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// On the command line.
-    pub flag: &'static str,
-    /// In a file.
-    pub key: &'static str,
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "--{} ({} in a file)", self.flag, self.key)
-    }
-}
-
-/// Settings by name.
-macro_rules! settings {
-    ($($name:ident = $flag:literal, $key:literal;)*) => {
-        impl Setting {
-            $(
-                #[doc = concat!("`--", $flag, "`, or `", $key, "` in a file.")]
-                pub const $name: Self = Self { flag: $flag, key: $key };
-            )*
-        }
-    };
-}
-
-settings! {
-    IMAGES = "images", "data.images";
-    NOISY = "noisy", "data.noisy";
-    NOISE = "noise", "data.noise";
-    SEED = "seed", "data.seed";
-    COLOUR = "colour", "data.colour";
-    CROP = "crop", "data.crop";
-    COUNT = "count", "data.count";
-    SIZE = "size", "data.size";
-    HOLD_OUT = "hold-out", "data.hold_out";
-    VALIDATION = "validation", "data.validation";
-    KERNEL = "kernel", "data.kernel";
-    MASK = "mask", "data.mask";
-    LEARN = "learn", "model.learn";
-    FIX = "fix", "model.fixed";
-    START = "start", "model.start";
-    LOWER = "lower", "model.lower";
-    UPPER = "upper", "model.upper";
-    CONDITION = "penalty-condition", "objective.condition";
-    L1 = "penalty-l1", "objective.l1";
-    EVALUATIONS = "evaluations", "solver.evaluations";
-    ITERATIONS = "iterations", "solver.iterations";
-    MAX_ITERATIONS = "max-iterations", "solver.max_iterations";
-    FINAL_RADIUS = "final-radius", "solver.final_radius";
-    THREADS = "threads", "solver.threads";
-}
+use super::table::{FIX, LEARN, Setting};
 
 /// Settings that do not make sense. Nothing has been read or computed.
 #[derive(Debug, Error)]
@@ -86,13 +32,13 @@ pub enum ConfigError {
         /// What is wrong.
         message: String,
     },
-    /// Nobody has said what to learn.
+    /// A file of settings names no task.
     #[error("{} does not say the task: add a line such as task = \"denoise\"", path.display())]
     NoTask {
         /// The file.
         path: PathBuf,
     },
-    /// Nobody has said what to learn, and there is no file.
+    /// Neither the command line nor a file names a task.
     #[error(
         "say what to learn: denoise, sampling, deblur or inpaint, as in `bilevel learn denoise`"
     )]
@@ -110,169 +56,93 @@ pub enum ConfigError {
         /// That of the command line.
         asked: TaskKind,
     },
-    /// A parameter has an unknown name.
-    #[error("{setting}: {task} has no parameter {name:?}; it has {known}")]
-    UnknownParameter {
-        /// Where.
-        setting: Setting,
-        /// The task.
-        task: TaskKind,
-        /// The name.
-        name: String,
-        /// All names.
-        known: String,
-    },
-    /// A parameter cannot be learned.
-    #[error(
-        "{setting}: {task} cannot learn {name}, only {learnable}; give {name} a value with --fix"
-    )]
-    NotLearnable {
-        /// Where.
-        setting: Setting,
-        /// The task.
-        task: TaskKind,
-        /// The parameter.
-        name: String,
-        /// What can be learned.
-        learnable: String,
-    },
+    /// A setting names a parameter that the task does not have; the last field lists those it has.
+    #[error("{0}: {1} has no parameter {2:?}; it has {3}")]
+    UnknownParameter(&'static Setting, TaskKind, String, String),
+    /// A parameter cannot be learned; the last field lists those that can.
+    #[error("{LEARN}: {0} cannot learn {1}, only {2}; give {1} a value with --fix")]
+    NotLearnable(TaskKind, String, String),
     /// A parameter cannot be fixed.
-    #[error("{setting}: {task} learns {name}, it cannot be fixed")]
-    NotFixable {
-        /// Where.
-        setting: Setting,
-        /// The task.
-        task: TaskKind,
-        /// The parameter.
-        name: String,
-    },
-    /// No parameter is learned.
-    #[error(
-        "{}: nothing is learned, name at least one of {learnable}",
-        Setting::LEARN
-    )]
-    NothingLearned {
-        /// What can be learned.
-        learnable: String,
-    },
+    #[error("{FIX}: {0} learns {1}, it cannot be fixed")]
+    NotFixable(TaskKind, String),
+    /// No parameter is learned; the field lists those that can be.
+    #[error("{LEARN}: nothing is learned, name at least one of {0}")]
+    NothingLearned(String),
     /// A parameter is learned twice.
-    #[error("{}: {name} is named twice", Setting::LEARN)]
-    Repeated {
-        /// The parameter.
-        name: String,
-    },
-    /// A parameter is both.
-    #[error(
-        "{name} is both learned and fixed: remove it from {} or from {}",
-        Setting::LEARN,
-        Setting::FIX
-    )]
-    LearnedAndFixed {
-        /// The parameter.
-        name: String,
-    },
+    #[error("{LEARN}: {0} is named twice")]
+    Repeated(String),
+    /// A parameter is both learned and fixed.
+    #[error("{0} is both learned and fixed: remove it from {LEARN} or from {FIX}")]
+    LearnedAndFixed(String),
     /// A start or a bound of a parameter that is not learned.
-    #[error("{setting} names {name}, which is not learned: add it to --learn, or leave it out")]
-    NotLearned {
-        /// Where.
-        setting: Setting,
-        /// The parameter.
-        name: String,
-    },
+    #[error("{0} names {1}, which is not learned: add it to --learn, or leave it out")]
+    NotLearned(&'static Setting, String),
     /// A number is out of range.
-    #[error("{setting} is {found}, but must be {needed}")]
+    #[error("{what} is {found}, but must be {needed}")]
     OutOfRange {
-        /// Which.
-        setting: Setting,
+        /// The setting and, if it has several, the parameter.
+        what: String,
         /// The number.
-        found: f64,
-        /// What is possible.
-        needed: &'static str,
+        found: String,
+        /// The numbers that are possible.
+        needed: String,
     },
-    /// The value of a parameter is out of range.
-    #[error("{setting}: {name} is {found}, but must be {needed}")]
-    Value {
-        /// Where.
-        setting: Setting,
-        /// The parameter.
-        name: String,
-        /// Its value.
-        found: f64,
-        /// What is possible.
-        needed: &'static str,
-    },
-    /// The bounds of a parameter are crossed.
+    /// The lower bound of a parameter is above its upper bound.
     #[error(
-        "the lower bound {lower:?} of {name} is above its upper bound {upper:?}: change --lower or --upper"
+        "the lower bound {1:?} of {0} is above its upper bound {2:?}: change --lower or --upper"
     )]
-    CrossedBounds {
-        /// The parameter.
-        name: String,
-        /// Its lower bound.
-        lower: f64,
-        /// Its upper bound.
-        upper: f64,
-    },
-    /// The start of a parameter is beyond its bounds.
+    CrossedBounds(String, f64, f64),
+    /// The start of a parameter is not between its bounds.
     #[error(
-        "{name} starts at {start:?}, which is not between {lower:?} and {upper:?}: change --start, --lower or --upper"
+        "{0} starts at {1:?}, which is not between {2:?} and {3:?}: \
+         change --start, --lower or --upper"
     )]
-    StartOutside {
-        /// The parameter.
-        name: String,
-        /// Its start.
-        start: f64,
-        /// Its lower bound.
-        lower: f64,
-        /// Its upper bound.
-        upper: f64,
-    },
+    StartOutside(String, f64, f64, f64),
     /// Two settings exclude each other.
-    #[error("{first} and {second} cannot be used together: {why}")]
+    #[error("{first} and {second} cannot be used together: {advice}")]
     Together {
-        /// One.
-        first: Setting,
-        /// The other.
-        second: Setting,
-        /// Why.
-        why: &'static str,
+        /// One setting.
+        first: &'static Setting,
+        /// The other setting.
+        second: &'static Setting,
+        /// What to do.
+        advice: &'static str,
     },
-    /// Something is missing.
-    #[error("{what} needs {setting}: {why}")]
+    /// A setting is missing.
+    #[error("{what} needs {setting}: {}", setting.help)]
     Missing {
-        /// What needs it.
+        /// The task or flag that needs it.
         what: &'static str,
-        /// What is missing.
-        setting: Setting,
-        /// What it is.
-        why: &'static str,
+        /// The setting that is missing.
+        setting: &'static Setting,
     },
     /// A setting is for other tasks.
-    #[error("{setting} is for {wanted}, not for {task}: leave it out")]
+    #[error("{setting} is for {}, not for {task}: leave it out", setting.tasks.1)]
     Refused {
-        /// Which.
-        setting: Setting,
+        /// The setting.
+        setting: &'static Setting,
         /// The task.
         task: TaskKind,
-        /// What it is for.
-        wanted: &'static str,
     },
     /// A path cannot be written to the settings of a run.
     #[error("{setting}: {} is not valid Unicode, rename it", path.display())]
     NotUnicode {
-        /// Which.
-        setting: Setting,
+        /// The setting.
+        setting: &'static Setting,
         /// The path.
         path: PathBuf,
     },
     /// A path cannot be made absolute.
     #[error("{setting}: the path cannot be made absolute, give the full one")]
     Path {
-        /// Which.
-        setting: Setting,
-        /// What the system says.
+        /// The setting.
+        setting: &'static Setting,
+        /// The error of the operating system.
         source: io::Error,
     },
+    /// A value has no form in a file of settings.
+    #[error("the settings cannot be written to a file")]
+    Unprintable(#[from] toml::ser::Error),
 }
 
 /// The key as a part of a message.
@@ -284,17 +154,15 @@ fn at(key: &str) -> String {
 }
 
 impl ConfigError {
-    /// An error of the TOML reader, with its place in `text`.
-    pub(super) fn toml(text: &str, path: &Path, error: &toml::de::Error) -> Self {
-        let span = error.span().unwrap_or(0..0);
-        let at = span.start.min(text.len());
+    /// What is wrong at the byte `at` of a text.
+    pub(super) fn toml(text: &str, path: &Path, at: usize, message: &str) -> Self {
         let before = text.get(..at).unwrap_or("");
         let line = before.matches('\n').count();
         Self::Toml {
             path: path.into(),
             line: line + 1,
             key: key_in(text, line),
-            message: error.message().trim_end().replace('\n', "; "),
+            message: message.trim_end().replace('\n', "; "),
         }
     }
 }
@@ -318,14 +186,10 @@ fn key_in(text: &str, line: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
-
-    fn refusal(text: &str, task: Option<TaskKind>) -> ConfigError {
-        Config::from_toml_for(text, Path::new("some.toml"), task).unwrap_err()
-    }
+    use crate::config::Settings;
 
     fn check(text: &str, parts: &[&str]) {
-        let error = refusal(text, None);
+        let error = Settings::from_toml(text, Path::new("some.toml"), None).unwrap_err();
         assert!(matches!(error, ConfigError::Toml { .. }), "{error}");
         let message = error.to_string();
         for part in parts {
@@ -367,19 +231,5 @@ mod tests {
             &["line 2, task: ", "duplicate"],
         );
         check("[dada]\nnoise = 1", &["line 1: ", "unknown field `dada`"]);
-    }
-
-    #[test]
-    fn the_task_is_said_once() {
-        let message = refusal("[data]\nseed = 1\n", None).to_string();
-        assert!(
-            message.contains("some.toml does not say the task"),
-            "{message}"
-        );
-        let message = refusal("task = \"deblur\"", Some(TaskKind::Denoise)).to_string();
-        assert!(
-            message.contains("some.toml has the task deblur"),
-            "{message}"
-        );
     }
 }

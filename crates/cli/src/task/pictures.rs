@@ -202,7 +202,7 @@ fn measure(
     stream: usize,
     name: &str,
 ) -> Result<Vec<f64>, DataError> {
-    let sigma = config.data.noise.unwrap_or(config.task.noise());
+    let sigma = config.data.noise.unwrap_or_default();
     let seed = Seed::new(config.data.seed);
     let add_noise = |clean: &[f64]| {
         noise::gaussian(clean, sigma, seed, stream).map_err(|source| DataError::Noise {

@@ -1,0 +1,208 @@
+//! The section `[model]`: which parameters are learned, their ranges, and the values of the others.
+
+use super::settings::Settings;
+use super::table::{FIX, LEARN, LOWER, START, Setting, UPPER};
+use super::{ConfigError, TaskKind, Values};
+
+/// The parameters that are learned: those that are named or, if none are, all that are not fixed.
+fn learned(settings: &Settings) -> Vec<String> {
+    settings.names(&LEARN).unwrap_or_else(|| {
+        let fixed = settings.numbers(&FIX);
+        let learnable = settings
+            .task
+            .learnable()
+            .iter()
+            .map(|name| (*name).to_owned());
+        learnable.filter(|name| !fixed.contains_key(name)).collect()
+    })
+}
+
+/// Removes settings of a file that contradict flags about the same parameters.
+pub(super) fn prepare_override(file: &mut Settings, flags: &Settings) {
+    let mut fixed = file.numbers(&FIX);
+    if let Some(learn) = flags.names(&LEARN) {
+        fixed.retain(|name, _| !learn.contains(name));
+        file.set(&LEARN, learn);
+    } else if let Some(mut learn) = file.names(&LEARN) {
+        let fixed = flags.numbers(&FIX);
+        learn.retain(|name| !fixed.contains_key(name));
+        file.set(&LEARN, learn);
+    }
+    fixed.extend(flags.numbers(&FIX));
+    file.set(&FIX, fixed);
+    let (task, learn) = (file.task, learned(file));
+    let is_dropped = |name: &String| task.learnable().contains(&&name[..]) && !learn.contains(name);
+    for setting in [&START, &LOWER, &UPPER] {
+        let mut numbers = file.numbers(setting);
+        numbers.retain(|name, _| !is_dropped(name));
+        file.set(setting, numbers);
+    }
+}
+
+/// Checks the section and fills in its defaults.
+pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
+    let task = settings.task;
+    let mut learn = learned(settings);
+    let mut fixed = settings.numbers(&FIX);
+    let fixable = default(&FIX, task);
+    check_names(settings, &learn, &fixable)?;
+    // in the order of the model
+    learn.sort_by_key(|name| task.learnable().iter().position(|known| known == name));
+    for (name, value) in fixable {
+        if !learn.contains(&name) {
+            fixed.entry(name).or_insert(value);
+        }
+    }
+    let [mut start, lower, upper] = [&START, &LOWER, &UPPER].map(|setting| {
+        let mut numbers = default(setting, task);
+        numbers.retain(|name, _| learn.contains(name));
+        numbers.extend(settings.numbers(setting));
+        numbers
+    });
+    for name in &learn {
+        let (lower, upper) = (lower[name], upper[name]);
+        check_bounds(task, name, lower, upper)?;
+        let is_given = settings.numbers(&START).contains_key(name);
+        let start = start.entry(name.clone()).or_default();
+        if !is_given {
+            *start = start.clamp(lower, upper);
+        }
+        if !(lower <= *start && *start <= upper) {
+            return Err(ConfigError::StartOutside(
+                name.clone(),
+                *start,
+                lower,
+                upper,
+            ));
+        }
+    }
+    for (name, value) in &fixed {
+        check_fixed(task, name, *value)?;
+    }
+    settings.set(&LEARN, learn);
+    for (setting, numbers) in [
+        (&FIX, fixed),
+        (&START, start),
+        (&LOWER, lower),
+        (&UPPER, upper),
+    ] {
+        settings.set(setting, numbers);
+    }
+    Ok(())
+}
+
+/// The default values of a setting by the names of parameters.
+fn default(setting: &Setting, task: TaskKind) -> Values {
+    let value = setting.default(task, &|_| false);
+    value
+        .ok()
+        .and_then(|value| value.try_into().ok())
+        .unwrap_or_default()
+}
+
+/// Checks the names of parameters.
+fn check_names(settings: &Settings, learn: &[String], fixable: &Values) -> Result<(), ConfigError> {
+    let task = settings.task;
+    let is_learnable = |name: &str| task.learnable().contains(&name);
+    let check_known = |setting: &'static Setting, name: &String| {
+        if is_learnable(name) || fixable.contains_key(name) {
+            return Ok(());
+        }
+        let fixable = fixable.keys().map(|name| &name[..]);
+        let others = fixable.filter(|name| !is_learnable(name));
+        let known: Vec<&str> = task.learnable().iter().copied().chain(others).collect();
+        let known = known.join(", ");
+        Err(ConfigError::UnknownParameter(
+            setting,
+            task,
+            name.clone(),
+            known,
+        ))
+    };
+    let learnable = || task.learnable().join(", ");
+    for (index, name) in learn.iter().enumerate() {
+        check_known(&LEARN, name)?;
+        if !is_learnable(name) {
+            return Err(ConfigError::NotLearnable(task, name.clone(), learnable()));
+        }
+        if learn[..index].contains(name) {
+            return Err(ConfigError::Repeated(name.clone()));
+        }
+    }
+    for name in settings.numbers(&FIX).keys() {
+        check_known(&FIX, name)?;
+        if !fixable.contains_key(name) {
+            return Err(ConfigError::NotFixable(task, name.clone()));
+        }
+        if learn.contains(name) {
+            return Err(ConfigError::LearnedAndFixed(name.clone()));
+        }
+    }
+    if learn.is_empty() {
+        return Err(ConfigError::NothingLearned(learnable()));
+    }
+    for setting in [&START, &LOWER, &UPPER] {
+        for name in settings.numbers(setting).keys() {
+            check_known(setting, name)?;
+            if !learn.contains(name) {
+                return Err(ConfigError::NotLearned(setting, name.clone()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks the bounds of a learned parameter.
+fn check_bounds(task: TaskKind, name: &str, lower: f64, upper: f64) -> Result<(), ConfigError> {
+    for (setting, found) in [(&LOWER, lower), (&UPPER, upper)] {
+        let (is_possible, needed) = match task {
+            // Frequencies of weight zero could leave the problem without a solution.
+            TaskKind::Sampling => (found > 0.0 && found < 1.0, "above 0 and below 1"),
+            _ => (
+                is_positive(found),
+                "a positive number between 1e-100 and 1e100",
+            ),
+        };
+        check(is_possible, setting, name, found, needed)?;
+    }
+    match lower <= upper {
+        true => Ok(()),
+        false => Err(ConfigError::CrossedBounds(name.into(), lower, upper)),
+    }
+}
+
+/// Checks the value of a parameter that is not learned.
+fn check_fixed(task: TaskKind, name: &str, found: f64) -> Result<(), ConfigError> {
+    let needs_xi = matches!(task, TaskKind::Deblur | TaskKind::Inpaint);
+    let (is_possible, needed) = match name {
+        "nu" => (is_positive(found), "positive, such as 1e-3"),
+        "xi" if needs_xi => (
+            found > 0.0 && found <= 1e100,
+            "positive, such as 1e-3, because the data alone do not determine the picture",
+        ),
+        _ => ((0.0..=1e100).contains(&found), "zero or a positive number"),
+    };
+    check(is_possible, &FIX, name, found, needed)
+}
+
+fn is_positive(number: f64) -> bool {
+    (1e-100..=1e100).contains(&number)
+}
+
+/// Refuses the value of a parameter that is not possible.
+fn check(
+    is_possible: bool,
+    setting: &Setting,
+    name: &str,
+    found: f64,
+    needed: &str,
+) -> Result<(), ConfigError> {
+    match is_possible {
+        true => Ok(()),
+        false => Err(ConfigError::OutOfRange {
+            what: format!("{setting}: {name}"),
+            found: found.to_string(),
+            needed: needed.into(),
+        }),
+    }
+}

@@ -1,0 +1,390 @@
+//! Settings as files and flags give them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::Error as _;
+use toml::de::{DeTable, DeValue, Error as TomlError, ValueDeserializer};
+use toml::{Spanned, Table, Value};
+
+use super::table::{self, ALL, Default as DefaultValue, Kind, Setting};
+use super::{Config, ConfigError, TaskKind, Values, model};
+
+/// The sections of a file.
+const SECTIONS: &[&str] = &["data", "model", "objective", "solver"];
+
+/// The settings that a file, the command line or both have given. All others have defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// The task.
+    pub task: TaskKind,
+    /// Values by the keys of their settings.
+    values: BTreeMap<&'static str, Value>,
+}
+
+impl Settings {
+    /// No settings but the task.
+    #[must_use]
+    pub const fn new(task: TaskKind) -> Self {
+        Self {
+            task,
+            values: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a file of settings; see [`from_toml`](Self::from_toml).
+    ///
+    /// # Errors
+    /// When the file cannot be read, and as [`from_toml`](Self::from_toml).
+    pub fn read(path: &Path, asked: Option<TaskKind>) -> Result<Self, ConfigError> {
+        let text = fs::read_to_string(path).map_err(|source| ConfigError::Read {
+            path: path.into(),
+            source,
+        })?;
+        Self::from_toml(&text, path, asked)
+    }
+
+    /// Reads the text of a file of settings; `path` is for messages. The file need not name the task
+    /// that is `asked` for, but must not name another one.
+    ///
+    /// # Errors
+    /// When the text is not TOML, has an unknown key or a value of another type, or the task is
+    /// missing or another one.
+    pub fn from_toml(
+        text: &str,
+        path: &Path,
+        asked: Option<TaskKind>,
+    ) -> Result<Self, ConfigError> {
+        let refuse = |at, message: &str| ConfigError::toml(text, path, at, message);
+        let place = |error: &TomlError| error.span().map_or(0, |span| span.start);
+        let refuse_toml = |error: TomlError| refuse(place(&error), error.message());
+        let unknown = |at, name: &str, known: Vec<&str>| {
+            let known = known.join("`, `");
+            refuse(
+                at,
+                &format!("unknown field `{name}`, expected one of `{known}`"),
+            )
+        };
+        let mut settings = Self::default();
+        let mut task = None;
+        for (name, value) in DeTable::parse(text).map_err(refuse_toml)?.into_inner() {
+            let at = name.span().start;
+            let section = name.into_inner();
+            if section == "task" {
+                let found = TaskKind::deserialize(ValueDeserializer::from(value));
+                task = Some(found.map_err(refuse_toml)?);
+                continue;
+            }
+            if !SECTIONS.contains(&&section[..]) {
+                return Err(unknown(at, &section, [&["task"], SECTIONS].concat()));
+            }
+            let DeValue::Table(entries) = value.into_inner() else {
+                return Err(refuse(at, "invalid type: expected a section"));
+            };
+            for (name, value) in entries {
+                let at = name.span().start;
+                let key = name.into_inner();
+                let known = || ALL.iter().filter(|setting| setting.place().0 == section);
+                let setting = known().find(|setting| setting.place().1 == key);
+                let setting = setting.ok_or_else(|| {
+                    unknown(at, &key, known().map(|setting| setting.place().1).collect())
+                })?;
+                let start = value.span().start;
+                let value = setting.kind.read(value).map_err(|error| {
+                    refuse(
+                        error.span().map_or(start, |span| span.start),
+                        error.message(),
+                    )
+                })?;
+                settings.set(setting, value);
+            }
+        }
+        settings.task = match (task, asked) {
+            (Some(found), Some(asked)) if found != asked => {
+                let path = path.into();
+                return Err(ConfigError::OtherTask { path, found, asked });
+            }
+            (found, asked) => found
+                .or(asked)
+                .ok_or_else(|| ConfigError::NoTask { path: path.into() })?,
+        };
+        Ok(settings)
+    }
+
+    /// Gives a setting a value.
+    pub(crate) fn set(&mut self, setting: &Setting, value: impl Into<Value>) {
+        self.values.insert(setting.key, value.into());
+    }
+
+    /// Gives a setting that is a path a value.
+    ///
+    /// # Errors
+    /// When the path is not valid Unicode: settings are text.
+    pub fn set_path(&mut self, setting: &'static Setting, path: &Path) -> Result<(), ConfigError> {
+        let path = path.to_str().ok_or_else(|| ConfigError::NotUnicode {
+            setting,
+            path: path.into(),
+        })?;
+        self.set(setting, path);
+        Ok(())
+    }
+
+    /// The value of a setting, if it is given.
+    #[cfg(test)]
+    pub(super) fn get(&self, setting: &Setting) -> Option<&Value> {
+        self.values.get(setting.key)
+    }
+
+    /// Whether a setting is given.
+    pub(super) fn has(&self, setting: &Setting) -> bool {
+        self.values.contains_key(setting.key)
+    }
+
+    /// The names that a setting gives, if it is given.
+    pub(super) fn names(&self, setting: &Setting) -> Option<Vec<String>> {
+        let names = self.values.get(setting.key)?.as_array()?.iter();
+        Some(names.filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+
+    /// The numbers that a setting gives by the names of parameters; none if it is not given.
+    pub(super) fn numbers(&self, setting: &Setting) -> Values {
+        let table = self.values.get(setting.key).and_then(Value::as_table);
+        let entries = table.into_iter().flatten();
+        entries
+            .filter_map(|(name, value)| Some((name.clone(), value.as_float()?)))
+            .collect()
+    }
+
+    /// These settings, which come from a file, with the values of flags over them.
+    #[must_use]
+    pub fn overridden_by(mut self, flags: &Self) -> Self {
+        for setting in ALL {
+            if setting.alternative.is_some_and(|other| flags.has(other)) {
+                self.values.remove(setting.key);
+            }
+        }
+        model::prepare_override(&mut self, flags);
+        for (key, value) in &flags.values {
+            match (self.values.get_mut(key), value) {
+                (Some(Value::Table(old)), Value::Table(new)) => old.extend(new.clone()),
+                (_, value) => drop(self.values.insert(key, value.clone())),
+            }
+        }
+        self
+    }
+
+    /// Gives required settings that are missing the values of examples.
+    pub(crate) fn fill_in_required(&mut self) {
+        for setting in ALL {
+            if let DefaultValue::Required(example) = setting.default
+                && setting.is_for(self.task)
+                && !self.has(setting)
+            {
+                self.set(setting, example);
+            }
+        }
+    }
+
+    /// Fills in all defaults, and checks everything that can be checked without reading a file.
+    ///
+    /// # Errors
+    /// When settings do not make sense; see [`ConfigError`].
+    pub fn resolve(mut self) -> Result<Config, ConfigError> {
+        let task = self.task;
+        model::resolve(&mut self)?;
+        for setting in ALL {
+            self.check(task, setting)?;
+        }
+        if self.has(&table::NOISY) {
+            if self.has(&table::VALIDATION) {
+                return Err(ConfigError::Together {
+                    first: &table::NOISY,
+                    second: &table::VALIDATION,
+                    advice: "use --hold-out, it is not known how noisy other images are",
+                });
+            }
+            if !self.has(&table::IMAGES) {
+                return Err(ConfigError::Missing {
+                    what: "--noisy",
+                    setting: &table::IMAGES,
+                });
+            }
+        }
+        self.fill_in_defaults(|_| true);
+        Ok(self.config())
+    }
+
+    /// Fills in the defaults of settings that are not given and fulfil a condition.
+    fn fill_in_defaults(&mut self, is_wanted: impl Fn(&Setting) -> bool) {
+        let given = self.clone();
+        for setting in ALL
+            .iter()
+            .filter(|setting| !given.has(setting) && is_wanted(setting))
+        {
+            if let Ok(value) = setting.default(self.task, &|other| given.has(other)) {
+                self.set(setting, value);
+            }
+        }
+    }
+
+    /// The defaults of a task that do not depend on other settings.
+    pub(super) fn defaults(task: TaskKind) -> Config {
+        let mut settings = Self::new(task);
+        settings.fill_in_defaults(|setting| {
+            !matches!(setting.kind, Kind::Values)
+                && !matches!(setting.default, DefaultValue::With(..))
+        });
+        settings.config()
+    }
+
+    /// Checks one setting, given or not.
+    fn check(&self, task: TaskKind, setting: &'static Setting) -> Result<(), ConfigError> {
+        let Some(value) = self.values.get(setting.key) else {
+            return match setting.default {
+                DefaultValue::Required(_) if setting.is_for(task) => Err(ConfigError::Missing {
+                    what: task.name(),
+                    setting,
+                }),
+                _ => Ok(()),
+            };
+        };
+        let is_default = || setting.default(task, &|_| false).as_ref() == Ok(value);
+        if !setting.is_for(task) && !is_default() {
+            return Err(ConfigError::Refused { setting, task });
+        }
+        if let Some(other) = setting.alternative
+            && self.has(other)
+        {
+            return Err(ConfigError::Together {
+                first: setting,
+                second: other,
+                advice: "leave one of them out",
+            });
+        }
+        setting.kind.check(task, value).map_err(|needed| {
+            let (what, found) = (setting.to_string(), table::shown(value));
+            ConfigError::OutOfRange {
+                what,
+                found,
+                needed,
+            }
+        })
+    }
+
+    /// The typed form of complete settings.
+    fn config(self) -> Config {
+        let mut root = Table::new();
+        for setting in ALL {
+            if let Some(value) = self.values.get(setting.key) {
+                let (section, key) = setting.place();
+                let section = root.entry(section).or_insert_with(|| Table::new().into());
+                let section = section.as_table_mut().expect("sections are tables");
+                section.insert(key.into(), value.clone());
+            }
+        }
+        root.insert("task".into(), self.task.name().into());
+        let config = root.try_into();
+        config.expect("the kinds of the table are those of the fields")
+    }
+
+    /// The settings of a configuration, resolved or not.
+    pub(super) fn of(config: &Config) -> Result<Self, toml::ser::Error> {
+        let mut settings = Self::new(config.task);
+        let root = Table::try_from(config)?;
+        for setting in ALL {
+            let (section, key) = setting.place();
+            if let Some(value) = root.get(section).and_then(|section| section.get(key)) {
+                settings.set(setting, value.clone());
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The typed form of resolved settings, with absolute paths.
+    pub(super) fn absolute(mut self) -> Result<Config, ConfigError> {
+        for setting in ALL
+            .iter()
+            .filter(|setting| matches!(setting.kind, Kind::Path))
+        {
+            if let Some(Value::String(path)) = self.values.get(setting.key) {
+                let refuse = |source| ConfigError::Path { setting, source };
+                let path = std::path::absolute(path).map_err(refuse)?;
+                self.set_path(setting, &path)?;
+            }
+        }
+        Ok(self.config())
+    }
+
+    /// The settings as a TOML file with a comment on each.
+    pub(super) fn to_toml(&self) -> String {
+        let task = self.task;
+        let mut text = format!(
+            "# Settings of `bilevel learn {task}`. Lines that begin with # are not set.\n\
+             # Flags override this file. Paths are relative to the current folder.\n\n\
+             # The task: denoise, sampling, deblur or inpaint.\ntask = \"{task}\"\n"
+        );
+        let mut last = "";
+        for setting in ALL.iter().filter(|setting| setting.is_for(task)) {
+            let (section, key) = setting.place();
+            if section != last {
+                text += &format!("\n[{section}]\n");
+                last = section;
+            }
+            text += &format!("# {}\n", setting.help(&[task]));
+            text += &match self.values.get(setting.key) {
+                Some(value) => format!("{key} = {}\n", table::literal(value)),
+                None => format!("# {key} = {}\n", setting.example(task)),
+            };
+        }
+        text
+    }
+}
+
+impl Kind {
+    /// Reads a value of a file.
+    fn read(&self, value: Spanned<DeValue<'_>>) -> Result<Value, TomlError> {
+        let value = ValueDeserializer::from(value);
+        Ok(match self {
+            Self::Path => String::deserialize(value)?.into(),
+            Self::Word(words) => {
+                let word = String::deserialize(value)?;
+                if !words.contains(&&word[..]) {
+                    let known = words.join("`, `");
+                    let message = format!("unknown variant `{word}`, expected one of `{known}`");
+                    return Err(TomlError::custom(message));
+                }
+                word.into()
+            }
+            Self::Whole(_) => {
+                let number = u64::deserialize(value)?;
+                let number = i64::try_from(number);
+                number
+                    .map_err(|_| TomlError::custom("must be below 2^63"))?
+                    .into()
+            }
+            Self::Number(..) => f64::deserialize(value)?.into(),
+            Self::Names => Vec::<String>::deserialize(value)?.into(),
+            Self::Values => Values::deserialize(value)?.into(),
+        })
+    }
+
+    /// Checks the value of a task, and says what is possible if this one is not.
+    fn check(&self, task: TaskKind, value: &Value) -> Result<(), String> {
+        match (self, value) {
+            (Self::Whole(range), Value::Integer(found)) => {
+                let range = range(task);
+                match found {
+                    found if found < range.start() => Err(format!("at least {}", range.start())),
+                    found if found > range.end() => Err(format!("at most {}", range.end())),
+                    _ => Ok(()),
+                }
+            }
+            (Self::Number(is_possible, needed), Value::Float(found)) if !is_possible(*found) => {
+                Err((*needed).to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}

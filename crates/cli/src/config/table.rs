@@ -1,0 +1,366 @@
+//! The table of settings: one row for each setting of `bilevel learn`.
+//!
+//! Flags, files of settings, checks, messages, printed settings and `--help` are all made from these
+//! rows. A new setting is a row here and a field of [`Config`](super::Config).
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use bilevel::FourierWeights;
+use toml::{Table, Value};
+
+use super::TaskKind;
+use TaskKind::{Deblur, Denoise, Inpaint, Sampling};
+
+/// A setting of `bilevel learn`.
+#[derive(Debug)]
+pub struct Setting {
+    /// The flag, without its dashes.
+    pub flag: &'static str,
+    /// The section and the key in a file, such as `data.noise`.
+    pub key: &'static str,
+    /// The kind of value, and the values that are possible.
+    pub(crate) kind: Kind,
+    /// The value of a setting that is not given.
+    pub(super) default: Default,
+    /// The description for `--help` and for printed settings.
+    pub(super) help: &'static str,
+    /// The tasks that accept the setting.
+    pub(super) tasks: Tasks,
+    /// A setting that cannot be given together with this one. A flag for either of them overrides
+    /// both in a file.
+    pub(crate) alternative: Option<&'static Self>,
+}
+
+/// The kind of value of a setting.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// The path of a file or folder.
+    Path,
+    /// One of several words.
+    Word(&'static [&'static str]),
+    /// A whole number in a range that depends on the task.
+    Whole(fn(TaskKind) -> RangeInclusive<i64>),
+    /// A number, and which numbers are possible: as a test and in words.
+    Number(fn(f64) -> bool, &'static str),
+    /// Names of parameters.
+    Names,
+    /// Numbers by the names of parameters.
+    Values,
+}
+
+/// The value of a setting that is not given.
+#[derive(Debug)]
+pub(super) enum Default {
+    /// The setting must be given. The text is an example of a value in a file.
+    Required(&'static str),
+    /// No value. The texts say what that means, and give an example of a value in a file.
+    Unset(&'static str, &'static str),
+    /// The same whole number for all tasks.
+    Whole(i64),
+    /// The same word for all tasks.
+    Word(&'static str),
+    /// A value that depends on the task.
+    Of(fn(TaskKind) -> Value),
+    /// One default if another setting is given, and one if it is not.
+    With(&'static Setting, &'static Self, &'static Self),
+}
+
+/// A group of tasks.
+#[derive(Debug)]
+pub(super) struct Tasks(pub(super) &'static [TaskKind], pub(super) &'static str);
+
+const ALL_TASKS: Tasks = Tasks(&[Denoise, Sampling, Deblur, Inpaint], "all tasks");
+const PICTURES: Tasks = Tasks(&[Denoise, Deblur, Inpaint], "pictures");
+
+const POSITIVE: Kind = Kind::Whole(|_| 1..=i64::MAX);
+const ANY_WHOLE: Kind = Kind::Whole(|_| 0..=i64::MAX);
+const WEIGHT: Kind = Kind::Number(|x| (0.0..=1e100).contains(&x), "zero or a positive number");
+/// The trust region starts with radius 0.1; a test compares.
+const RADIUS: Kind = Kind::Number(
+    |x| x > 0.0 && x < dfo_ls::TrustRegion::default().initial_radius,
+    "positive and below 0.1, the first radius",
+);
+
+/// Defines the rows, and the list of all of them.
+macro_rules! table {
+    ($($name:ident = $row:expr;)*) => {
+        $(#[doc = concat!("The setting `", stringify!($name), "`.")]
+        pub static $name: Setting = $row;)*
+        /// All settings, in the order of printed files.
+        pub static ALL: &[&Setting] = &[$(&$name),*];
+    };
+}
+
+table! {
+    IMAGES = row("images", "data.images", Kind::Path, Default::Unset("built-in images", "\"images\""),
+        "Folder of clean pictures; for sampling, a .npy file with one signal per row");
+    NOISY = row("noisy", "data.noisy", Kind::Path, Default::Unset("noise is added", "\"noisy\""),
+        "Folder of measured pictures with the same names; for sampling, a .npy file of frequencies")
+        .or(&NOISE);
+    NOISE = row("noise", "data.noise", WEIGHT,
+        Default::With(&NOISY, &Default::Unset("none", "0.1"), &Default::Of(noise)),
+        "Standard deviation of the added noise; black is 0, white is 1")
+        .or(&NOISY);
+    SEED = row("seed", "data.seed", ANY_WHOLE, Default::Whole(1),
+        "Random seed for built-in images and added noise");
+    COLOUR = row("colour", "data.colour", Kind::Word(&["luminance", "channels"]),
+        Default::With(&NOISY, &Default::Word("channels"), &Default::Word("luminance")),
+        "How to treat colour images: learn from their luminance, or from each channel")
+        .only(PICTURES);
+    CROP = row("crop", "data.crop", POSITIVE, Default::Unset("whole pictures", "256"),
+        "Use only N rows and columns in the middle of each picture")
+        .only(PICTURES);
+    COUNT = row("count", "data.count", POSITIVE,
+        Default::With(&IMAGES, &Default::Unset("all", "10"), &Default::Whole(10)),
+        "Use at most N images, the first ones");
+    SIZE = row("size", "data.size",
+        Kind::Whole(|task| if task == Sampling { 2..=10_000 } else { 1..=10_000 }),
+        Default::Of(|task| Value::Integer(if task == Sampling { 64 } else { 128 })),
+        "Rows and columns of built-in pictures, or samples of built-in signals");
+    HOLD_OUT = row("hold-out", "data.hold_out", ANY_WHOLE, Default::Whole(0),
+        "Hold out the last N images for validation");
+    VALIDATION = row("validation", "data.validation", Kind::Path, Default::Unset("none", "\"others\""),
+        "More images for validation; noise is added to them in the same way");
+    KERNEL = row("kernel", "data.kernel", Kind::Path, Default::Required("kernel.npy"),
+        "Blur: a .npy file with two axes, its origin in the middle; it wraps around at the borders")
+        .only(Tasks(&[Deblur], "deblur"));
+    MASK = row("mask", "data.mask", Kind::Path, Default::Required("mask.png"),
+        "Picture that is white (0.5 or more) where pixels were measured")
+        .only(Tasks(&[Inpaint], "inpaint"));
+
+    LEARN = row("learn", "model.learn", Kind::Names, Default::Of(learnable),
+        "Names of the learned parameters, without those that are fixed");
+    FIX = row("fix", "model.fixed", Kind::Values, Default::Of(fixed),
+        "Values of the parameters that are not learned");
+    START = row("start", "model.start", Kind::Values, Default::Of(|task| range(task, 0)),
+        "Values where learning starts");
+    LOWER = row("lower", "model.lower", Kind::Values, Default::Of(|task| range(task, 1)),
+        "Smallest values of the learned parameters");
+    UPPER = row("upper", "model.upper", Kind::Values, Default::Of(|task| range(task, 2)),
+        "Largest values of the learned parameters");
+
+    SCALE = row("objective", "objective.scale", Kind::Word(&["mean", "sum"]),
+        Default::Word("mean"),
+        "Mean or sum over images of the squared distances from the truth");
+    RESIDUALS = row("residuals", "objective.residuals", Kind::Word(&["auto", "image", "pixel"]),
+        Default::Word("auto"),
+        "Numbers that the solver sees of each image: one, or one per pixel (auto: if memory allows)");
+    CONDITION = row("penalty-condition", "objective.condition", WEIGHT,
+        Default::Of(|_| Value::Float(0.0)),
+        "Weight of the squared condition number, for cheap reconstructions");
+    L1 = row("penalty-l1", "objective.l1", WEIGHT,
+        // 0.1 for the sum over the paper's ten signals
+        Default::Of(|task| Value::Float(if task == Sampling { 0.01 } else { 0.0 })),
+        "Weight of the sum of all theta, for few frequencies")
+        .only(Tasks(&[Sampling], "sampling"));
+    L1_KIND = row("l1-kind", "objective.l1_kind", Kind::Word(&["root", "nonsmooth"]),
+        Default::Word("root"),
+        "How that sum is treated: as the square of one more residual, or as it is")
+        .only(Tasks(&[Sampling], "sampling"));
+
+    EVALUATIONS = row("evaluations", "solver.evaluations", POSITIVE,
+        Default::Of(|task| Value::Integer(if task == Sampling { 1000 } else { 100 })),
+        "Try at most N different parameters");
+    METHOD = row("method", "solver.method", Kind::Word(&["auto", "fista", "gd"]),
+        Default::Word("auto"),
+        "Method of reconstruction: the fastest known, FISTA, or gradient descent");
+    ITERATIONS = row("iterations", "solver.iterations", POSITIVE,
+        Default::Unset("as many as the requested accuracy needs", "1000"),
+        "Make exactly N iterations for each reconstruction")
+        .or(&MAX_ITERATIONS);
+    MAX_ITERATIONS = row("max-iterations", "solver.max_iterations", POSITIVE,
+        Default::Unset("no limit", "100000"),
+        "Stop a reconstruction after N iterations")
+        .or(&ITERATIONS);
+    FINAL_RADIUS = row("final-radius", "solver.final_radius", RADIUS,
+        Default::Of(|_| Value::Float(bilevel::learning_options().trust_region.final_radius)),
+        "End the run when steps are this small, as a share of the range between bounds");
+    THREADS = row("threads", "solver.threads", POSITIVE, Default::Unset("one per processor", "4"),
+        "Number of threads; results do not depend on it");
+}
+
+const fn row(
+    flag: &'static str,
+    key: &'static str,
+    kind: Kind,
+    default: Default,
+    help: &'static str,
+) -> Setting {
+    Setting {
+        flag,
+        key,
+        kind,
+        default,
+        help,
+        tasks: ALL_TASKS,
+        alternative: None,
+    }
+}
+
+/// The standard deviation of added noise.
+fn noise(task: TaskKind) -> Value {
+    Value::Float(match task {
+        Denoise => 0.1,
+        Deblur => 0.01,
+        Sampling | Inpaint => 0.05,
+    })
+}
+
+/// The names of the parameters that can be learned.
+fn learnable(task: TaskKind) -> Value {
+    let names = task.learnable().iter();
+    Value::Array(names.map(|name| Value::String((*name).into())).collect())
+}
+
+/// The values of parameters that are not learned: the paper's. It has none for `alpha` of pictures;
+/// 0.1 is the value that it learns for them.
+fn fixed(task: TaskKind) -> Value {
+    let [alpha, nu, xi] = match task {
+        Sampling => {
+            let tv = FourierWeights::TV;
+            [tv.alpha, tv.nu, tv.xi]
+        }
+        _ => [0.1, 1e-3, 1e-3],
+    };
+    let values = [("alpha", alpha), ("nu", nu), ("xi", xi)];
+    Value::Table(
+        values
+            .map(|(name, x)| (name.into(), Value::Float(x)))
+            .into_iter()
+            .collect(),
+    )
+}
+
+/// The paper's start, lower or upper values of all parameters that can be learned.
+fn range(task: TaskKind, which: usize) -> Value {
+    let range = |name: &str| match name {
+        "theta" => [0.5, FourierWeights::LOWER, FourierWeights::UPPER],
+        "alpha" => [1.0, 1e-7, 1e7],
+        _ => [0.1, 1e-7, 1.0],
+    };
+    let entry = |name: &&str| ((*name).into(), Value::Float(range(name)[which]));
+    Value::Table(task.learnable().iter().map(entry).collect())
+}
+
+impl Setting {
+    const fn only(mut self, tasks: Tasks) -> Self {
+        self.tasks = tasks;
+        self
+    }
+
+    const fn or(mut self, other: &'static Self) -> Self {
+        self.alternative = Some(other);
+        self
+    }
+
+    /// Whether a task accepts the setting.
+    pub(super) fn is_for(&self, task: TaskKind) -> bool {
+        self.tasks.0.contains(&task)
+    }
+
+    /// The section and the key in it.
+    pub(crate) fn place(&self) -> (&'static str, &'static str) {
+        self.key.split_once('.').unwrap_or(("", self.key))
+    }
+
+    /// The value of the setting if it is not given, or what it means that it has none; `is_given`
+    /// tells which other settings are.
+    pub(super) fn default(
+        &self,
+        task: TaskKind,
+        is_given: &dyn Fn(&Self) -> bool,
+    ) -> Result<Value, &'static str> {
+        let mut default = &self.default;
+        while let Default::With(other, given, not_given) = default {
+            default = if is_given(other) { given } else { not_given };
+        }
+        match default {
+            Default::Required(_) => Err("required"),
+            Default::Unset(meaning, _) => Err(meaning),
+            Default::Whole(number) => Ok(Value::Integer(*number)),
+            Default::Word(word) => Ok(Value::String((*word).into())),
+            Default::Of(value) => Ok(value(task)),
+            Default::With(..) => unreachable!("the loop ends at another default"),
+        }
+    }
+
+    /// A value that could be given, as it is written in a file.
+    pub(super) fn example(&self, task: TaskKind) -> String {
+        match &self.default {
+            Default::Required(name) => literal(&Value::String((*name).into())),
+            Default::Unset(_, example) | Default::With(_, Default::Unset(_, example), _) => {
+                (*example).to_owned()
+            }
+            _ => self
+                .default(task, &|_| false)
+                .map_or_else(str::to_owned, |v| literal(&v)),
+        }
+    }
+
+    /// The description with the default of each of `tasks`, such as `[default: 128; sampling: 64]`.
+    #[must_use]
+    pub fn help(&self, tasks: &[TaskKind]) -> String {
+        let text = |task: TaskKind, is_given: &dyn Fn(&Self) -> bool| {
+            let default = self.default(task, is_given);
+            default.map_or_else(str::to_owned, |value| shown(&value))
+        };
+        let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+        for task in tasks.iter().filter(|task| self.is_for(**task)) {
+            let default = text(*task, &|_| false);
+            match groups.iter_mut().find(|(text, _)| *text == default) {
+                Some((_, names)) => names.push(task.name()),
+                None => groups.push((default, vec![task.name()])),
+            }
+        }
+        let mut defaults: Vec<String> = Vec::new();
+        for (text, names) in groups {
+            defaults.push(match defaults.is_empty() {
+                true => text,
+                false => format!("{}: {text}", names.join(", ")),
+            });
+        }
+        if let Default::With(other, ..) = &self.default {
+            let given = text(self.tasks.0[0], &|_| true);
+            defaults.push(format!("with --{}: {given}", other.flag));
+        }
+        format!("{} [default: {}]", self.help, defaults.join("; "))
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--{} ({} in a file)", self.flag, self.key)
+    }
+}
+
+/// A value as it is written after a flag.
+pub(super) fn shown(value: &Value) -> String {
+    let joined = |parts: Vec<String>| parts.join(",");
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Float(number) => format!("{number:?}").trim_end_matches(".0").to_owned(),
+        Value::Array(values) => joined(values.iter().map(shown).collect()),
+        Value::Table(table) => {
+            let entry = |(name, value): (&String, &Value)| format!("{name}={}", shown(value));
+            joined(table.iter().map(entry).collect())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A value as it is written in a file.
+pub(super) fn literal(value: &Value) -> String {
+    match value {
+        // with an exponent where that is shorter
+        Value::Float(number) if number.is_finite() => format!("{number:?}"),
+        Value::Table(table) if table.is_empty() => "{}".to_owned(),
+        Value::Table(table) => format!("{{ {} }}", entries(table).join(", ")),
+        other => other.to_string(),
+    }
+}
+
+fn entries(table: &Table) -> Vec<String> {
+    let entry = |(name, value): (&String, &Value)| format!("{name} = {}", literal(value));
+    table.iter().map(entry).collect()
+}

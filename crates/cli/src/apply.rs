@@ -192,7 +192,7 @@ impl Reconstructor {
             family,
             accuracy,
             depth: options.depth,
-            solver: task::spec(&config).setup(Vec::new()).solver(),
+            solver: config.spec().setup(Vec::new()).solver(),
             max_iterations: config.solver.max_iterations.unwrap_or(MAX_ITERATIONS),
             config,
         })

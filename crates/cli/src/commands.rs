@@ -133,7 +133,7 @@ fn work(
         (false, true) => Style::Quiet,
         (false, false) => Style::People,
     });
-    let spec = task::spec(config);
+    let spec = config.spec();
     let setup = spec.setup(validation.pairs);
     let task = session::Task {
         problem: LearningProblem::new(family, training.pairs, setup)?,

@@ -5,20 +5,16 @@ mod model;
 mod settings;
 pub mod table;
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 
-use bilevel::{Residuals, Scale};
+use bilevel::{ModelSpec, ObjectiveSpec, SolverSpec, Spec};
 use serde::{Deserialize, Serialize};
 
 pub use crate::picture::Colour;
+pub use bilevel::{FamilyKind as TaskKind, Values};
 pub use error::ConfigError;
 pub use settings::Settings;
 pub use table::Setting;
-
-/// Values of parameters by their names.
-pub type Values = BTreeMap<String, f64>;
 
 /// Everything that decides what a run computes: the resolved form of [`Settings`], which is made from
 /// the [table of settings](table).
@@ -26,33 +22,18 @@ pub type Values = BTreeMap<String, f64>;
 pub struct Config {
     /// The task.
     pub task: TaskKind,
-    /// The images, and how they are measured.
+    /// The section `[data]`: the images, and how they are measured.
     pub data: DataConfig,
-    /// The parameters.
+    /// The section `[model]`: the parameters.
     #[serde(default)]
-    pub model: ModelConfig,
-    /// The objective.
-    pub objective: ObjectiveConfig,
-    /// The solver.
-    pub solver: SolverConfig,
+    pub model: ModelSpec,
+    /// The section `[objective]`: what the learned parameters minimise.
+    pub objective: ObjectiveSpec,
+    /// The section `[solver]`: how the parameters are found.
+    pub solver: SolverSpec,
 }
 
-/// The task of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskKind {
-    /// Learn parameters that remove noise from pictures.
-    #[default]
-    Denoise,
-    /// Learn which frequencies of signals to measure.
-    Sampling,
-    /// Learn parameters that undo a known blur.
-    Deblur,
-    /// Learn parameters that fill in missing pixels.
-    Inpaint,
-}
-
-/// The section `[data]`: the images, and how they are measured.
+/// The images, and how they are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataConfig {
@@ -83,114 +64,22 @@ pub struct DataConfig {
     pub mask: Option<PathBuf>,
 }
 
-/// The section `[model]`: which parameters are learned. All numbers are values, not exponents.
-/// Sampling learns `theta`, which stands for one parameter per frequency.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ModelConfig {
-    /// The names of the learned parameters.
-    pub learn: Vec<String>,
-    /// The values of the parameters that are not learned.
-    pub fixed: Values,
-    /// The values where learning starts.
-    pub start: Values,
-    /// The smallest values of the learned parameters.
-    pub lower: Values,
-    /// The largest values of the learned parameters.
-    pub upper: Values,
-}
-
-/// The section `[objective]`: what the learned parameters minimise.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ObjectiveConfig {
-    /// Whether squared distances are averaged or added over images.
-    pub scale: Scale,
-    /// The residuals that the solver sees.
-    pub residuals: Residuals,
-    /// The weight of the squared condition number.
-    pub condition: f64,
-    /// The weight of the sum of all `theta`, for few frequencies.
-    pub l1: f64,
-    /// How that sum is treated.
-    pub l1_kind: L1Kind,
-}
-
-/// How the sum of all `theta` is added to the objective.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum L1Kind {
-    /// As the square of one more residual, as in the paper.
-    #[default]
-    Root,
-    /// As it is; the solver knows its kinks.
-    Nonsmooth,
-}
-
-/// The section `[solver]`: how the parameters are found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SolverConfig {
-    /// The largest number of different parameters that are tried.
-    pub evaluations: u64,
-    /// The method of reconstruction.
-    pub method: MethodKind,
-    /// A fixed number of iterations for each reconstruction, instead of a requested accuracy.
-    pub iterations: Option<u64>,
-    /// The number of iterations after which a reconstruction stops.
-    pub max_iterations: Option<u64>,
-    /// The trust-region radius at which the run ends, as a share of the range between bounds.
-    pub final_radius: f64,
-    /// The number of threads; `None` for one per processor. Results do not depend on it.
-    pub threads: Option<usize>,
-}
-
-/// The method of reconstruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MethodKind {
-    /// The fastest method that is known for the task.
-    #[default]
-    Auto,
-    /// Accelerated gradient descent.
-    Fista,
-    /// Gradient descent.
-    Gd,
-}
-
-impl TaskKind {
-    /// The name on the command line and in files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Denoise => "denoise",
-            Self::Sampling => "sampling",
-            Self::Deblur => "deblur",
-            Self::Inpaint => "inpaint",
-        }
-    }
-
-    /// The names of the parameters that can be learned, in the order of the model.
-    #[must_use]
-    pub const fn learnable(self) -> &'static [&'static str] {
-        match self {
-            Self::Sampling => &["theta"],
-            _ => &["alpha", "nu", "xi"],
-        }
-    }
-}
-
-impl fmt::Display for TaskKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl Config {
     /// The defaults of a task that do not depend on other settings.
     #[must_use]
     pub fn new(task: TaskKind) -> Self {
         Settings::defaults(task)
+    }
+
+    /// The learning problem without its data.
+    #[must_use]
+    pub fn spec(&self) -> Spec {
+        Spec {
+            task: self.task,
+            model: self.model.clone(),
+            objective: self.objective,
+            solver: self.solver.clone(),
+        }
     }
 
     /// Fills in what was left open, and checks everything that can be checked without reading a

@@ -38,7 +38,7 @@ pub fn make(run: &Path) -> Result<Made, CliError> {
     let config = Settings::from_toml(&settings, &run.join("bilevel.toml"), None)?.resolve()?;
     let task = task::load(&config)?;
     let values = learned.values();
-    let solver = task::spec(&config).setup(Vec::new()).solver();
+    let solver = config.spec().setup(Vec::new()).solver();
     let shown = |examples: &Examples| -> Vec<Example> {
         let (names, pairs) = (&examples.names, &examples.pairs);
         let show =

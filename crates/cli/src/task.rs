@@ -8,11 +8,9 @@ pub(crate) mod signals;
 #[cfg(test)]
 mod tests;
 
-use bilevel::{
-    Family, FamilyKind, L1Kind, MethodName, ModelSpec, ObjectiveSpec, Pair, SolverSpec, Spec,
-};
+use bilevel::{Family, Pair};
 
-use crate::config::{self, Config, MethodKind, TaskKind};
+use crate::config::{Config, TaskKind};
 use crate::error::CliError;
 
 pub use error::DataError;
@@ -56,58 +54,6 @@ pub fn load(config: &Config) -> Result<Task, CliError> {
     match config.task {
         TaskKind::Sampling => signals::load(config),
         TaskKind::Denoise | TaskKind::Deblur | TaskKind::Inpaint => pictures::load(config),
-    }
-}
-
-/// The learning problem that resolved settings describe.
-#[must_use]
-pub fn spec(config: &Config) -> Spec {
-    let Config {
-        task,
-        model,
-        objective,
-        solver,
-        ..
-    } = config;
-    Spec {
-        task: match task {
-            TaskKind::Denoise => FamilyKind::Denoise,
-            TaskKind::Sampling => FamilyKind::Sampling,
-            TaskKind::Deblur => FamilyKind::Deblur,
-            TaskKind::Inpaint => FamilyKind::Inpaint,
-        },
-        model: ModelSpec {
-            learn: model.learn.clone(),
-            fixed: model.fixed.clone(),
-            start: model.start.clone(),
-            lower: model.lower.clone(),
-            upper: model.upper.clone(),
-            image_min: None,
-            image_max: None,
-        },
-        objective: ObjectiveSpec {
-            scale: objective.scale,
-            residuals: objective.residuals,
-            condition: objective.condition,
-            l1: objective.l1,
-            l1_kind: match objective.l1_kind {
-                config::L1Kind::Root => L1Kind::Root,
-                config::L1Kind::Nonsmooth => L1Kind::Nonsmooth,
-            },
-        },
-        solver: SolverSpec {
-            evaluations: solver.evaluations,
-            method: match solver.method {
-                MethodKind::Auto => MethodName::Auto,
-                MethodKind::Fista => MethodName::Fista,
-                MethodKind::Gd => MethodName::Gd,
-            },
-            iterations: solver.iterations,
-            max_iterations: solver.max_iterations,
-            final_radius: solver.final_radius,
-            seed: 0,
-            threads: solver.threads,
-        },
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{
     OsStringValueParser, PossibleValuesParser, StringValueParser, TypedValueParser,
 };
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use toml::{Table, Value};
 
 use crate::config::table::{self, Kind};
@@ -29,7 +29,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct LearnArgs {
     /// What to learn; may be left out if the file of --config says it
-    #[arg(value_enum)]
+    #[arg(value_parser = tasks())]
     pub task: Option<TaskKind>,
     /// The directory of the run, which must not exist or be empty
     #[arg(long, value_name = "RUN", required_unless_present = "print_config")]
@@ -65,6 +65,15 @@ impl LearnArgs {
         }
         Ok(settings)
     }
+}
+
+/// The tasks by their names.
+fn tasks() -> impl TypedValueParser<Value = TaskKind> {
+    let names = PossibleValuesParser::new(TaskKind::ALL.map(TaskKind::name));
+    names.try_map(|name| {
+        let mut all = TaskKind::ALL.into_iter();
+        all.find(|task| task.name() == name).ok_or("unknown task")
+    })
 }
 
 /// The settings that are flags of `bilevel learn` alone.
@@ -124,7 +133,7 @@ fn arg(setting: &'static Setting) -> Arg {
     };
     let arg = Arg::new(setting.flag)
         .long(setting.flag)
-        .help(setting.help(TaskKind::value_variants()))
+        .help(setting.help(&TaskKind::ALL))
         .help_heading(heading)
         .conflicts_with_all(setting.alternative.map(|other| other.flag));
     match setting.kind {

@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 use super::*;
-use crate::config::{Colour, Config, MethodKind, Settings, TaskKind, Values};
+use crate::config::{Colour, Config, Settings, TaskKind, Values};
 use crate::error::CliError;
 
 fn parse(line: &str) -> Result<Arguments, clap::Error> {
@@ -71,7 +71,7 @@ fn every_flag_arrives() {
     let line = "denoise --images i --noise 0.2 --seed 9 --colour channels --crop 33 --count 5 --size 40 \
         --hold-out 2 --validation v --learn alpha,nu --fix xi=0.5 --start alpha=2,nu=0.2 --lower alpha=0.5 \
         --upper alpha=4 --upper nu=0.3 --objective sum --residuals image --penalty-condition 1e-8 --evaluations 7 \
-        --method gd --iterations 99 --final-radius 1e-3";
+        --method gd --iterations 99 --final-radius 1e-3 --image-min -0.5 --image-max 2";
     let config = config(line).unwrap();
     let data = &config.data;
     assert_eq!(data.images.as_deref(), Some(Path::new("i")));
@@ -88,17 +88,19 @@ fn every_flag_arrives() {
     assert_eq!(config.model.start, values(&[("alpha", 2.0), ("nu", 0.2)]));
     assert_eq!(config.model.lower, values(&[("alpha", 0.5), ("nu", 1e-7)]));
     assert_eq!(config.model.upper, values(&[("alpha", 4.0), ("nu", 0.3)]));
+    assert_eq!(config.model.image_min, Some(-0.5));
+    assert_eq!(config.model.image_max, Some(2.0));
     assert_eq!(config.objective.scale, bilevel::Scale::Sum);
     assert_eq!(config.objective.residuals, bilevel::Residuals::Image);
     assert_eq!(config.objective.condition, 1e-8);
     assert_eq!(config.solver.evaluations, 7);
-    assert_eq!(config.solver.method, MethodKind::Gd);
+    assert_eq!(config.solver.method, bilevel::MethodName::Gd);
     assert_eq!(config.solver.iterations, Some(99));
     assert_eq!(config.solver.final_radius, 1e-3);
 
     let sampling = self::config("sampling --penalty-l1 0.5 --l1-kind nonsmooth").unwrap();
     assert_eq!(sampling.objective.l1, 0.5);
-    assert_eq!(sampling.objective.l1_kind, crate::config::L1Kind::Nonsmooth);
+    assert_eq!(sampling.objective.l1_kind, bilevel::L1Kind::Nonsmooth);
     let deblur = self::config("deblur --kernel k.npy --max-iterations 5").unwrap();
     assert_eq!(deblur.data.kernel.as_deref(), Some(Path::new("k.npy")));
     assert_eq!(deblur.solver.max_iterations, Some(5));

@@ -1,8 +1,10 @@
 //! The section `[model]`: which parameters are learned, their ranges, and the values of the others.
 
+use bilevel::ModelSpec;
+
 use super::settings::Settings;
 use super::table::{FIX, LEARN, LOWER, START, Setting, UPPER};
-use super::{ConfigError, TaskKind, Values};
+use super::{ConfigError, TaskKind};
 
 /// The parameters that are learned: those that are named or, if none are, all that are not fixed.
 fn learned(settings: &Settings) -> Vec<String> {
@@ -42,75 +44,46 @@ pub(super) fn prepare_override(file: &mut Settings, flags: &Settings) {
 /// Checks the section and fills in its defaults.
 pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
     let task = settings.task;
-    let mut learn = learned(settings);
-    let mut fixed = settings.numbers(&FIX);
-    let fixable = default(&FIX, task);
-    check_names(settings, &learn, &fixable)?;
-    // in the order of the model
-    learn.sort_by_key(|name| task.learnable().iter().position(|known| known == name));
-    for (name, value) in fixable {
-        if !learn.contains(&name) {
-            fixed.entry(name).or_insert(value);
-        }
-    }
-    let [mut start, lower, upper] = [&START, &LOWER, &UPPER].map(|setting| {
-        let mut numbers = default(setting, task);
-        numbers.retain(|name, _| learn.contains(name));
-        numbers.extend(settings.numbers(setting));
-        numbers
-    });
-    for name in &learn {
-        let (lower, upper) = (lower[name], upper[name]);
+    let given = ModelSpec {
+        learn: learned(settings),
+        fixed: settings.numbers(&FIX),
+        start: settings.numbers(&START),
+        lower: settings.numbers(&LOWER),
+        upper: settings.numbers(&UPPER),
+        ..ModelSpec::default()
+    };
+    check_names(task, &given)?;
+    let model = given.completed(task);
+    for name in &model.learn {
+        let (lower, upper) = (model.lower[name], model.upper[name]);
         check_bounds(task, name, lower, upper)?;
-        let is_given = settings.numbers(&START).contains_key(name);
-        let start = start.entry(name.clone()).or_default();
-        if !is_given {
-            *start = start.clamp(lower, upper);
-        }
-        if !(lower <= *start && *start <= upper) {
-            return Err(ConfigError::StartOutside(
-                name.clone(),
-                *start,
-                lower,
-                upper,
-            ));
+        let start = model.start[name];
+        if !(lower <= start && start <= upper) {
+            return Err(ConfigError::StartOutside(name.clone(), start, lower, upper));
         }
     }
-    for (name, value) in &fixed {
+    for (name, value) in &model.fixed {
         check_fixed(task, name, *value)?;
     }
-    settings.set(&LEARN, learn);
-    for (setting, numbers) in [
-        (&FIX, fixed),
-        (&START, start),
-        (&LOWER, lower),
-        (&UPPER, upper),
-    ] {
-        settings.set(setting, numbers);
-    }
+    settings.set(&LEARN, model.learn);
+    settings.set(&FIX, model.fixed);
+    settings.set(&START, model.start);
+    settings.set(&LOWER, model.lower);
+    settings.set(&UPPER, model.upper);
     Ok(())
 }
 
-/// The default values of a setting by the names of parameters.
-fn default(setting: &Setting, task: TaskKind) -> Values {
-    let value = setting.default(task, &|_| false);
-    value
-        .ok()
-        .and_then(|value| value.try_into().ok())
-        .unwrap_or_default()
-}
-
 /// Checks the names of parameters.
-fn check_names(settings: &Settings, learn: &[String], fixable: &Values) -> Result<(), ConfigError> {
-    let task = settings.task;
+fn check_names(task: TaskKind, model: &ModelSpec) -> Result<(), ConfigError> {
+    let learn = &model.learn;
     let is_learnable = |name: &str| task.learnable().contains(&name);
+    let fixable = task.fixed().map(|(name, _)| name);
     let check_known = |setting: &'static Setting, name: &String| {
-        if is_learnable(name) || fixable.contains_key(name) {
+        if is_learnable(name) || fixable.contains(&&name[..]) {
             return Ok(());
         }
-        let fixable = fixable.keys().map(|name| &name[..]);
-        let others = fixable.filter(|name| !is_learnable(name));
-        let known: Vec<&str> = task.learnable().iter().copied().chain(others).collect();
+        let others = fixable.iter().filter(|name| !is_learnable(name));
+        let known: Vec<&str> = task.learnable().iter().chain(others).copied().collect();
         let known = known.join(", ");
         Err(ConfigError::UnknownParameter(
             setting,
@@ -129,9 +102,9 @@ fn check_names(settings: &Settings, learn: &[String], fixable: &Values) -> Resul
             return Err(ConfigError::Repeated(name.clone()));
         }
     }
-    for name in settings.numbers(&FIX).keys() {
+    for name in model.fixed.keys() {
         check_known(&FIX, name)?;
-        if !fixable.contains_key(name) {
+        if !fixable.contains(&&name[..]) {
             return Err(ConfigError::NotFixable(task, name.clone()));
         }
         if learn.contains(name) {
@@ -141,8 +114,13 @@ fn check_names(settings: &Settings, learn: &[String], fixable: &Values) -> Resul
     if learn.is_empty() {
         return Err(ConfigError::NothingLearned(learnable()));
     }
-    for setting in [&START, &LOWER, &UPPER] {
-        for name in settings.numbers(setting).keys() {
+    let ranges = [
+        (&START, &model.start),
+        (&LOWER, &model.lower),
+        (&UPPER, &model.upper),
+    ];
+    for (setting, values) in ranges {
+        for name in values.keys() {
             check_known(setting, name)?;
             if !learn.contains(name) {
                 return Err(ConfigError::NotLearned(setting, name.clone()));

@@ -213,7 +213,17 @@ impl Settings {
             }
         }
         self.fill_in_defaults(|_| true);
-        Ok(self.config())
+        let config = self.config();
+        if let (Some(lower), Some(upper)) = (config.model.image_min, config.model.image_max)
+            && lower > upper
+        {
+            return Err(ConfigError::OutOfRange {
+                what: table::IMAGE_MIN.to_string(),
+                found: lower.to_string(),
+                needed: format!("at most {upper}, the largest value of a pixel"),
+            });
+        }
+        Ok(config)
     }
 
     /// Fills in the defaults of settings that are not given and fulfil a condition.

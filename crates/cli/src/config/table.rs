@@ -3,10 +3,11 @@
 //! Flags, files of settings, checks, messages, printed settings and `--help` are all made from these
 //! rows. A new setting is a row here and a field of [`Config`](super::Config).
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use bilevel::FourierWeights;
+use bilevel::Spec;
 use toml::{Table, Value};
 
 use super::TaskKind;
@@ -76,6 +77,7 @@ const PICTURES: Tasks = Tasks(&[Denoise, Deblur, Inpaint], "pictures");
 const POSITIVE: Kind = Kind::Whole(|_| 1..=i64::MAX);
 const ANY_WHOLE: Kind = Kind::Whole(|_| 0..=i64::MAX);
 const WEIGHT: Kind = Kind::Number(|x| (0.0..=1e100).contains(&x), "zero or a positive number");
+const FINITE: Kind = Kind::Number(f64::is_finite, "a finite number");
 /// The trust region starts with radius 0.1; a test compares.
 const RADIUS: Kind = Kind::Number(
     |x| x > 0.0 && x < dfo_ls::TrustRegion::default().initial_radius,
@@ -140,6 +142,13 @@ table! {
     UPPER = row("upper", "model.upper", Kind::Values, Default::Of(|task| range(task, 2)),
         "Largest values of the learned parameters");
 
+    IMAGE_MIN = row("image-min", "model.image_min", FINITE, Default::Unset("no limit", "0.0"),
+        "Smallest value of a pixel of a reconstruction; 0 for non-negative pictures")
+        .only(PICTURES);
+    IMAGE_MAX = row("image-max", "model.image_max", FINITE, Default::Unset("no limit", "1.0"),
+        "Largest value of a pixel of a reconstruction")
+        .only(PICTURES);
+
     SCALE = row("objective", "objective.scale", Kind::Word(&["mean", "sum"]),
         Default::Word("mean"),
         "Mean or sum over images of the squared distances from the truth");
@@ -150,8 +159,7 @@ table! {
         Default::Of(|_| Value::Float(0.0)),
         "Weight of the squared condition number, for cheap reconstructions");
     L1 = row("penalty-l1", "objective.l1", WEIGHT,
-        // 0.1 for the sum over the paper's ten signals
-        Default::Of(|task| Value::Float(if task == Sampling { 0.01 } else { 0.0 })),
+        Default::Of(|task| Spec::new(task).objective.l1.into()),
         "Weight of the sum of all theta, for few frequencies")
         .only(Tasks(&[Sampling], "sampling"));
     L1_KIND = row("l1-kind", "objective.l1_kind", Kind::Word(&["root", "nonsmooth"]),
@@ -160,7 +168,7 @@ table! {
         .only(Tasks(&[Sampling], "sampling"));
 
     EVALUATIONS = row("evaluations", "solver.evaluations", POSITIVE,
-        Default::Of(|task| Value::Integer(if task == Sampling { 1000 } else { 100 })),
+        Default::Of(|task| whole(Spec::new(task).solver.evaluations)),
         "Try at most N different parameters");
     METHOD = row("method", "solver.method", Kind::Word(&["auto", "fista", "gd"]),
         Default::Word("auto"),
@@ -174,7 +182,7 @@ table! {
         "Stop a reconstruction after N iterations")
         .or(&ITERATIONS);
     FINAL_RADIUS = row("final-radius", "solver.final_radius", RADIUS,
-        Default::Of(|_| Value::Float(bilevel::learning_options().trust_region.final_radius)),
+        Default::Of(|task| Spec::new(task).solver.final_radius.into()),
         "End the run when steps are this small, as a share of the range between bounds");
     THREADS = row("threads", "solver.threads", POSITIVE, Default::Unset("one per processor", "4"),
         "Number of threads; results do not depend on it");
@@ -198,6 +206,10 @@ const fn row(
     }
 }
 
+fn whole(number: u64) -> Value {
+    i64::try_from(number).unwrap_or(i64::MAX).into()
+}
+
 /// The standard deviation of added noise.
 fn noise(task: TaskKind) -> Value {
     Value::Float(match task {
@@ -209,38 +221,19 @@ fn noise(task: TaskKind) -> Value {
 
 /// The names of the parameters that can be learned.
 fn learnable(task: TaskKind) -> Value {
-    let names = task.learnable().iter();
-    Value::Array(names.map(|name| Value::String((*name).into())).collect())
+    task.learnable().to_vec().into()
 }
 
-/// The values of parameters that are not learned: the paper's. It has none for `alpha` of pictures;
-/// 0.1 is the value that it learns for them.
+/// The values of all parameters that can be fixed.
 fn fixed(task: TaskKind) -> Value {
-    let [alpha, nu, xi] = match task {
-        Sampling => {
-            let tv = FourierWeights::TV;
-            [tv.alpha, tv.nu, tv.xi]
-        }
-        _ => [0.1, 1e-3, 1e-3],
-    };
-    let values = [("alpha", alpha), ("nu", nu), ("xi", xi)];
-    Value::Table(
-        values
-            .map(|(name, x)| (name.into(), Value::Float(x)))
-            .into_iter()
-            .collect(),
-    )
+    BTreeMap::from(task.fixed()).into()
 }
 
-/// The paper's start, lower or upper values of all parameters that can be learned.
+/// The start, lower or upper values of all parameters that can be learned.
 fn range(task: TaskKind, which: usize) -> Value {
-    let range = |name: &str| match name {
-        "theta" => [0.5, FourierWeights::LOWER, FourierWeights::UPPER],
-        "alpha" => [1.0, 1e-7, 1e7],
-        _ => [0.1, 1e-7, 1.0],
-    };
-    let entry = |name: &&str| ((*name).into(), Value::Float(range(name)[which]));
-    Value::Table(task.learnable().iter().map(entry).collect())
+    let names = task.learnable().iter();
+    let values = names.map(|name| (*name, task.range(name)[which]));
+    values.collect::<BTreeMap<_, _>>().into()
 }
 
 impl Setting {

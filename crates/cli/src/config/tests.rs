@@ -4,22 +4,17 @@
 
 use std::path::Path;
 
-use clap::{CommandFactory as _, ValueEnum as _};
+use bilevel::{L1Kind, MethodName, Residuals, Scale};
+use clap::CommandFactory as _;
 
 use super::table::{ALL, Kind};
 use super::*;
 
-const TASKS: [TaskKind; 4] = [
-    TaskKind::Denoise,
-    TaskKind::Sampling,
-    TaskKind::Deblur,
-    TaskKind::Inpaint,
-];
+const TASKS: [TaskKind; 4] = TaskKind::ALL;
 
 /// Every setting has one row, from which everything else follows.
 #[test]
 fn each_setting_is_one_row() {
-    assert_eq!(TaskKind::value_variants(), TASKS);
     let command = crate::args::Arguments::command();
     let learn = command.find_subcommand("learn").unwrap();
     for task in TASKS {
@@ -174,13 +169,14 @@ fn what_is_printed_is_read_back() {
     full.objective.scale = Scale::Sum;
     full.objective.residuals = Residuals::Image;
     full.objective.condition = 1e-9;
-    full.solver = SolverConfig {
+    full.solver = SolverSpec {
         evaluations: 12,
-        method: MethodKind::Gd,
+        method: MethodName::Gd,
         iterations: Some(500),
         max_iterations: None,
         final_radius: 1e-4,
         threads: Some(3),
+        ..full.solver
     };
     configs.push(full);
     let mut measured = minimal(TaskKind::Sampling);
@@ -342,6 +338,11 @@ fn numbers_are_checked() {
     check("data.noise = nan", &["--noise", "NaN"]);
     check("data.noise = inf", &["--noise", "inf"]);
     check("objective.condition = -1", &["--penalty-condition", "-1"]);
+    check("model.image_min = inf", &["--image-min", "inf", "finite"]);
+    check(
+        "model.image_min = 1\nmodel.image_max = 0",
+        &["--image-min", "is 1", "at most 0"],
+    );
     check("data.crop = 0", &["--crop", "at least 1"]);
     check("data.count = 0", &["--count", "at least 1"]);
     check("data.size = 0", &["--size", "at least 1"]);

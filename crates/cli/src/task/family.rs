@@ -64,7 +64,7 @@ pub(crate) fn of_pictures(config: &Config) -> Result<Model, CliError> {
 }
 
 fn made(config: &Config, input: FamilyInput, name: &str) -> Result<Model, DataError> {
-    let family = super::spec(config).family(input);
+    let family = config.spec().family(input);
     Ok(Model {
         family: family.map_err(|source| DataError::Model {
             name: name.into(),

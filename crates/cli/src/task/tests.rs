@@ -69,7 +69,7 @@ fn refusal(config: &Config) -> String {
 
 /// The problem that a task poses is one that can be learned.
 fn check_problem(config: &Config, task: Task) {
-    let setup = spec(config).setup(task.validation.pairs);
+    let setup = config.spec().setup(task.validation.pairs);
     LearningProblem::new(task.family, task.training.pairs, setup).unwrap();
 }
 
@@ -302,7 +302,7 @@ fn settings_reach_model_and_solver() {
     settings.model.learn = vec!["alpha".into()];
     settings.model.fixed.insert("nu".into(), 0.25);
     settings.solver.iterations = Some(8);
-    settings.solver.method = MethodKind::Gd;
+    settings.solver.method = bilevel::MethodName::Gd;
     settings.solver.evaluations = 5;
     settings.solver.final_radius = 1e-3;
     settings.objective.condition = 1e-6;
@@ -311,22 +311,22 @@ fn settings_reach_model_and_solver() {
         panic!("another model");
     };
     assert_eq!(model.choices.nu, Choice::Fixed(0.25));
-    let made = spec(&settings).setup(Vec::new());
+    let made = settings.spec().setup(Vec::new());
     assert_eq!(made.effort, Effort::Iterations(8));
     assert_eq!(made.method, Method::GRADIENT_DESCENT);
     assert_eq!(made.penalties.len(), 1);
     assert!(made.regularizer.is_none());
-    let options = spec(&settings).options();
+    let options = settings.spec().options();
     assert_eq!(options.budget.max_points, Some(5));
     assert_eq!(options.trust_region.final_radius, 1e-3);
 
     let mut settings = config(TaskKind::Sampling);
-    settings.objective.l1_kind = config::L1Kind::Nonsmooth;
+    settings.objective.l1_kind = bilevel::L1Kind::Nonsmooth;
     settings.model.lower.insert("theta".into(), 0.25);
     settings.model.upper.insert("theta".into(), 0.75);
     settings.model.start.insert("theta".into(), 0.375);
     let settings = settings.resolve().unwrap();
-    let made = spec(&settings).setup(Vec::new());
+    let made = settings.spec().setup(Vec::new());
     assert!(made.regularizer.is_some() && made.penalties.is_empty());
     let parameter = &load(&settings).unwrap().family.parameters()[3];
     let range = [parameter.start, parameter.lower, parameter.upper];

@@ -4,6 +4,7 @@ mod code;
 mod decisions;
 mod files;
 mod graph;
+mod layout;
 mod leftovers;
 mod machine_paths;
 mod maths;
@@ -16,9 +17,10 @@ use std::path::Path;
 use crate::tree::Tree;
 
 /// The checks, in the order of their complaints.
-const CHECKS: [fn(&Tree) -> Vec<Problem>; 8] = [
+const CHECKS: [fn(&Tree) -> Vec<Problem>; 9] = [
     graph::check,
     packages::check,
+    layout::check,
     maths::check,
     purity::check,
     files::check,

@@ -23,9 +23,9 @@ use crate::file::FileError;
 use crate::picture::{self, Colour, Depth};
 pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
+use crate::task::family;
 use crate::task::pictures::{check_mask, kept};
 use crate::task::signals::{check_samples, read_frequencies};
-use crate::task::{self, family};
 
 /// A reconstruction gives up after so many iterations, unless the run says another number.
 const MAX_ITERATIONS: u64 = 100_000;

@@ -1,6 +1,9 @@
-//! The one font: how wide a text is, and the outlines of its letters.
+//! The font: widths of texts and outlines of letters.
 
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
+use skrifa::instance::{LocationRef, Size};
+use skrifa::outline::{DrawSettings, OutlinePen};
+use skrifa::{FontRef, GlyphId, MetadataProvider as _};
+use tiny_skia::{Path, PathBuilder};
 
 /// DejaVu Sans, reduced to Latin, Greek and some mathematical characters.
 static FONT: &[u8] = include_bytes!("../fonts/DejaVuSans-subset.ttf");
@@ -8,22 +11,29 @@ static FONT: &[u8] = include_bytes!("../fonts/DejaVuSans-subset.ttf");
 /// Families for viewers of the SVG; the second is equally wide.
 pub(crate) const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
 
-fn face() -> Face<'static> {
-    Face::parse(FONT, 0).expect("the font in the crate is a font")
+/// Lengths are in units of the font, of which this many are the size of a text.
+const UNITS_PER_SIZE: f32 = 2048.0;
+
+fn font() -> FontRef<'static> {
+    FontRef::new(FONT).expect("the font in the crate is a font")
 }
 
-fn glyph(face: &Face<'_>, letter: char) -> GlyphId {
-    face.glyph_index(letter).unwrap_or(GlyphId(0))
+/// Returns the glyph of each letter and its width in units of the font.
+fn glyphs(font: &FontRef<'_>, text: &str) -> Vec<(GlyphId, f32)> {
+    let charmap = font.charmap();
+    let metrics = font.glyph_metrics(Size::unscaled(), LocationRef::default());
+    let glyph = |letter| {
+        let id = charmap.map(letter).unwrap_or(GlyphId::NOTDEF);
+        (id, metrics.advance_width(id).unwrap_or(0.0))
+    };
+    text.chars().map(glyph).collect()
 }
 
-/// The length of `text` set in this `size`.
+/// Returns the length of `text` set in this `size`.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
-    let face = face();
-    let units: u32 = text
-        .chars()
-        .map(|letter| u32::from(face.glyph_hor_advance(glyph(&face, letter)).unwrap_or(0)))
-        .sum();
-    f64::from(units) * size / f64::from(face.units_per_em())
+    let glyphs = glyphs(&font(), text);
+    let units: f64 = glyphs.iter().map(|(_, width)| f64::from(*width)).sum();
+    units * size / f64::from(UNITS_PER_SIZE)
 }
 
 /// `size`, or smaller if `text` would be longer than `room`.
@@ -56,60 +66,61 @@ pub(crate) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// Hands the outlines of `text` to `builder`: size 1, base line through the origin, y upwards.
-pub(crate) fn outline(text: &str, builder: &mut dyn OutlineBuilder) {
-    let face = face();
-    let scale = 1.0 / f32::from(face.units_per_em());
-    let mut placed = Placed {
-        builder,
-        scale,
+/// Returns the outlines of `text`: size 1, base line through the origin, y upwards. `None` if nothing is to be seen.
+pub(crate) fn outline(text: &str) -> Option<Path> {
+    let font = font();
+    let outlines = font.outline_glyphs();
+    let mut pen = Pen {
+        path: PathBuilder::new(),
         offset: 0.0,
     };
-    for letter in text.chars() {
-        let id = glyph(&face, letter);
-        face.outline_glyph(id, &mut placed);
-        placed.offset += f32::from(face.glyph_hor_advance(id).unwrap_or(0)) * scale;
+    for (id, width) in glyphs(&font, text) {
+        if let Some(outline) = outlines.get(id) {
+            let settings = DrawSettings::unhinted(Size::unscaled(), LocationRef::default());
+            let drawn = outline.draw(settings, &mut pen);
+            drawn.expect("the font in the crate is whole");
+        }
+        pen.offset += width / UNITS_PER_SIZE;
     }
+    pen.path.finish()
 }
 
-/// Moves a letter to its place in the text.
-struct Placed<'a> {
-    builder: &'a mut dyn OutlineBuilder,
-    scale: f32,
+/// Draws letters behind each other.
+struct Pen {
+    path: PathBuilder,
     offset: f32,
 }
 
-impl Placed<'_> {
-    fn x(&self, x: f32) -> f32 {
-        x * self.scale + self.offset
-    }
-
-    fn y(&self, y: f32) -> f32 {
-        y * self.scale
+impl Pen {
+    fn place(&self, x: f32, y: f32) -> (f32, f32) {
+        (x / UNITS_PER_SIZE + self.offset, y / UNITS_PER_SIZE)
     }
 }
 
-impl OutlineBuilder for Placed<'_> {
+impl OutlinePen for Pen {
     fn move_to(&mut self, x: f32, y: f32) {
-        self.builder.move_to(self.x(x), self.y(y));
+        let (x, y) = self.place(x, y);
+        self.path.move_to(x, y);
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        self.builder.line_to(self.x(x), self.y(y));
+        let (x, y) = self.place(x, y);
+        self.path.line_to(x, y);
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        self.builder
-            .quad_to(self.x(x1), self.y(y1), self.x(x), self.y(y));
+        let ((x1, y1), (x, y)) = (self.place(x1, y1), self.place(x, y));
+        self.path.quad_to(x1, y1, x, y);
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let (x1, y1, x2, y2) = (self.x(x1), self.y(y1), self.x(x2), self.y(y2));
-        self.builder.curve_to(x1, y1, x2, y2, self.x(x), self.y(y));
+        let [(x1, y1), (x2, y2), (x, y)] =
+            [(x1, y1), (x2, y2), (x, y)].map(|(x, y)| self.place(x, y));
+        self.path.cubic_to(x1, y1, x2, y2, x, y);
     }
 
     fn close(&mut self) {
-        self.builder.close();
+        self.path.close();
     }
 }
 
@@ -137,9 +148,15 @@ mod tests {
 
     #[test]
     fn the_characters_of_figures_are_there() {
-        let face = face();
+        let font = font();
         for letter in "aZ09−10⁻⁵ τθΔσαν ‖≤·×–é".chars().filter(|c| *c != ' ') {
-            assert!(face.glyph_index(letter).is_some(), "{letter} is missing");
+            assert!(font.charmap().map(letter).is_some(), "{letter} is missing");
         }
+    }
+
+    #[test]
+    fn units_are_those_of_the_font() {
+        let metrics = font().metrics(Size::unscaled(), LocationRef::default());
+        assert_eq!(f32::from(metrics.units_per_em), UNITS_PER_SIZE);
     }
 }

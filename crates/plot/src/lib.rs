@@ -42,7 +42,6 @@
 //! below everything. NaN interrupts a line or a band, and is left out elsewhere.
 
 mod axis;
-pub mod base64;
 mod canvas;
 mod clip;
 mod error;

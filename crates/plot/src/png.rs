@@ -4,7 +4,6 @@ use tiny_skia::{
     Color, FillRule, FilterQuality, LineJoin, Paint, Path, PathBuilder, Pixmap, PixmapPaint,
     Stroke, StrokeDash, Transform,
 };
-use ttf_parser::OutlineBuilder;
 
 use crate::canvas::{Anchor, Area, Colour, Dash, Drawing, Shape};
 use crate::picture::Picture;
@@ -80,9 +79,7 @@ fn draw(pixmap: &mut Pixmap, shape: &Shape, transform: Transform) {
                 .pre_rotate(turn)
                 .pre_translate(single(before * font::width(text, *size)), 0.0)
                 .pre_scale(single(*size), -single(*size));
-            let mut outline = Outline(PathBuilder::new());
-            font::outline(text, &mut outline);
-            fill(outline.0.finish(), *colour, letters);
+            fill(font::outline(text), *colour, letters);
         }
         Shape::Picture { area, picture } => blit(pixmap, area, picture, transform),
     }
@@ -138,30 +135,6 @@ fn paint(colour: Colour) -> Paint<'static> {
     let alpha = single(colour.alpha);
     paint.set_color(Color::from_rgba(red, green, blue, alpha).unwrap_or(Color::BLACK));
     paint
-}
-
-struct Outline(PathBuilder);
-
-impl OutlineBuilder for Outline {
-    fn move_to(&mut self, x: f32, y: f32) {
-        self.0.move_to(x, y);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        self.0.line_to(x, y);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        self.0.quad_to(x1, y1, x, y);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        self.0.cubic_to(x1, y1, x2, y2, x, y);
-    }
-
-    fn close(&mut self) {
-        self.0.close();
-    }
 }
 
 #[expect(

@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::canvas::{Anchor, Colour, Drawing, Shape};
-use crate::{base64, font};
+use crate::font;
 
 /// A file, or an element of an HTML page. No ids, which figures on one page would share; a ground of its own, for dark pages; as wide as
 /// it wants to be or as the page is.
@@ -99,7 +102,7 @@ fn push_shape(out: &mut String, shape: &Shape) {
                 area.top,
                 area.width,
                 area.height,
-                base64::text(&picture.to_png()),
+                STANDARD.encode(picture.to_png()),
             ),
         ),
     }

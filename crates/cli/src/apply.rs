@@ -301,8 +301,5 @@ pub(crate) fn read_result<T: DeserializeOwned>(run: &Path) -> Result<T, CliError
 
 /// Makes a folder.
 fn make_folder(path: &Path) -> Result<(), FileError> {
-    fs::create_dir_all(path).map_err(|source| FileError::Write {
-        path: path.into(),
-        source,
-    })
+    fs::create_dir_all(path).map_err(|source| FileError::Write(path.into(), source))
 }

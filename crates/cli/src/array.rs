@@ -70,11 +70,11 @@ pub fn signals(path: &Path) -> Result<Signals, FileError> {
         [len] if len > 0 => len,
         [rows, len] if rows > 0 && len > 0 => len,
         _ => {
-            return Err(FileError::Shape {
-                path: path.into(),
-                shape: array.shape,
-                wanted: "one signal or a list of them: one or two axes, none of them empty",
-            });
+            return Err(FileError::Shape(
+                path.into(),
+                array.shape,
+                "one signal or a list of them: one or two axes, none of them empty",
+            ));
         }
     };
     let rows = |numbers: &[f64], len| numbers.chunks_exact(len).map(<[f64]>::to_vec).collect();
@@ -193,20 +193,17 @@ fn check_finite(path: &Path, shape: &[usize], values: &Values) -> Result<(), Fil
     let (numbers, per_entry) = values.parts();
     match numbers.iter().position(|number| !number.is_finite()) {
         None => Ok(()),
-        Some(position) => Err(FileError::NotFinite {
-            path: path.into(),
-            index: multi_index(position / per_entry, shape),
-            value: numbers[position],
-        }),
+        Some(position) => Err(FileError::NotFinite(
+            path.into(),
+            multi_index(position / per_entry, shape),
+            numbers[position],
+        )),
     }
 }
 
 /// The file is broken.
 fn damaged(path: &Path, reason: impl ToString) -> FileError {
-    FileError::Damaged {
-        path: path.into(),
-        reason: reason.to_string(),
-    }
+    FileError::Damaged(path.into(), reason.to_string())
 }
 
 #[cfg(test)]

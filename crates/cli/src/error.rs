@@ -198,10 +198,7 @@ mod tests {
 
     #[test]
     fn causes_are_said_once() {
-        let error = CliError::from(FileError::Read {
-            path: "a.png".into(),
-            source: io::Error::other("no disk"),
-        });
+        let error = CliError::from(FileError::Read("a.png".into(), io::Error::other("no disk")));
         assert_eq!(error.chain(), "cannot read a.png: no disk");
         let model = ProblemError::Model {
             index: 3,

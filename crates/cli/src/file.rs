@@ -1,194 +1,94 @@
-//! What goes wrong with a file, and files that are written whole or not at all.
+//! Errors of files, and files that are written whole or not at all.
+
+pub(crate) mod disk;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use disk::Disk;
 use thiserror::Error;
 
-/// A file or folder that cannot be used. Errors of the system are the source: print the whole chain.
+/// A file or folder that cannot be used: the first field of each variant. Errors of the operating
+/// system are sources: print the whole chain.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The system refuses to read it.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The system refuses to write it, or the disk is full.
-    #[error("cannot write {}{}", path.display(), advice(source))]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    /// The operating system refuses to read it.
+    #[error("cannot read {}", .0.display())]
+    Read(PathBuf, #[source] io::Error),
+    /// The operating system refuses to write it, or the disk is full.
+    #[error("cannot write {}{}", .0.display(), advice(.1))]
+    Write(PathBuf, #[source] io::Error),
     /// The file starts like the right kind, but its content is wrong or ends too early.
-    #[error("{} is damaged or cut short, make or copy it again: {reason}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What the decoder stumbled over.
-        reason: String,
-    },
-    /// The file is healthy, but nothing here can read it.
-    #[error("{} cannot be used, convert it to {wanted}: {reason}", path.display())]
-    Unsupported {
-        /// The file.
-        path: PathBuf,
-        /// What it holds.
-        reason: String,
-        /// What it should hold.
-        wanted: &'static str,
-    },
-    /// The file is larger than what is read.
-    #[error("{} is too large, crop or split it: {reason}", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// How large it is, or says it is, and how large it may be.
-        reason: String,
-    },
-    /// A number is NaN or infinite.
-    #[error("{}: the value at {index:?} is {value}, replace it by a finite number", path.display())]
-    NotFinite {
-        /// The file.
-        path: PathBuf,
-        /// Where: one index per axis; row, column and, of several, channel in pictures.
-        index: Vec<usize>,
-        /// The value.
-        value: f64,
-    },
-    /// An array has the wrong number of axes, or no entries.
-    #[error("{} has the shape {shape:?}, but must be {wanted}", path.display())]
-    Shape {
-        /// The file.
-        path: PathBuf,
-        /// Its shape.
-        shape: Vec<usize>,
-        /// What is needed.
-        wanted: &'static str,
-    },
+    #[error("{} is damaged or cut short, make or copy it again: {}", .0.display(), .1)]
+    Damaged(PathBuf, String),
+    /// The file is sound, but the program cannot read its content; the last field is what it can.
+    #[error("{} cannot be used, convert it to {}: {}", .0.display(), .2, .1)]
+    Unsupported(PathBuf, String, &'static str),
+    /// The file is larger than the program reads.
+    #[error("{} is too large, crop or split it: {}", .0.display(), .1)]
+    TooLarge(PathBuf, String),
+    /// A number is NaN or infinite. Its index has one entry per axis: row, column and, if there are
+    /// several, channel in pictures.
+    #[error("{}: the value at {:?} is {}, replace it by a finite number", .0.display(), .1, .2)]
+    NotFinite(PathBuf, Vec<usize>, f64),
+    /// An array has the wrong number of axes, or no entries; the last field is what is needed.
+    #[error("{} has the shape {:?}, but must be {}", .0.display(), .1, .2)]
+    Shape(PathBuf, Vec<usize>, &'static str),
     /// The folder does not exist.
-    #[error("there is no folder {}: check the name", path.display())]
-    NoFolder {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("there is no folder {}: check the name", .0.display())]
+    NoFolder(PathBuf),
     /// The folder is something else.
-    #[error("{} is not a folder: name the one that holds the pictures", path.display())]
-    NotAFolder {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The folder holds no picture.
-    #[error("no pictures in {}: {}; pictures end in {extensions}", path.display(), found(*num_files))]
-    NoPictures {
-        /// The folder.
-        path: PathBuf,
-        /// How many files it holds; hidden ones and folders do not count.
-        num_files: usize,
-        /// What names of pictures end in.
-        extensions: &'static str,
-    },
+    #[error("{} is not a folder: name the one that holds the pictures", .0.display())]
+    NotAFolder(PathBuf),
+    /// The folder holds no picture, but this many other files; hidden ones and folders do not count.
+    #[error("no pictures in {}: {}; pictures end in {}", .0.display(), found(*.1), .2)]
+    NoPictures(PathBuf, usize, &'static str),
     /// The folder holds no array.
-    #[error("no arrays in {}: their names end in .npy", path.display())]
-    NoArrays {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A picture of one folder is missing in the other.
-    #[error("{} has no partner in {}: add a picture of the same name there", path.display(), folder.display())]
-    NoPartner {
-        /// The picture.
-        path: PathBuf,
-        /// The folder without its partner.
-        folder: PathBuf,
-    },
+    #[error("no arrays in {}: their names end in .npy", .0.display())]
+    NoArrays(PathBuf),
+    /// A picture is missing in a second folder.
+    #[error("{} has no partner in {}: add a picture of the same name there", .0.display(), .1.display())]
+    NoPartner(PathBuf, PathBuf),
     /// Two pictures of one folder differ in their extension only.
-    #[error("{} and {} have the same name but for the extension: keep one", path.display(), other.display())]
-    Ambiguous {
-        /// One picture.
-        path: PathBuf,
-        /// The other.
-        other: PathBuf,
-    },
-    /// The two pictures of a pair differ in size.
+    #[error("{} and {} have the same name but for the extension: keep one", .0.display(), .1.display())]
+    Ambiguous(PathBuf, PathBuf),
+    /// The two pictures of a pair differ in width or height.
     #[error(
         "{} has {} x {} pixels, but {} has {} x {}: the pictures of a pair must have the same size",
-        path.display(), size[0], size[1], other.display(), other_size[0], other_size[1]
+        .0.display(), .1[0], .1[1], .2.display(), .3[0], .3[1]
     )]
-    Sizes {
-        /// The truth.
-        path: PathBuf,
-        /// Its width and height.
-        size: [usize; 2],
-        /// The noisy picture.
-        other: PathBuf,
-        /// Its width and height.
-        other_size: [usize; 2],
-    },
-    /// Of the two pictures of a pair one is grey, the other has colours.
+    Sizes(PathBuf, [usize; 2], PathBuf, [usize; 2]),
+    /// The two pictures of a pair differ in their numbers of channels.
     #[error(
-        "{} has {channels} channels, but {} has {other_channels}: use the luminance, or convert one of them",
-        path.display(), other.display()
+        "{} has {} channels, but {} has {}: use the luminance, or convert one of them",
+        .0.display(), .1, .2.display(), .3
     )]
-    Channels {
-        /// The truth.
-        path: PathBuf,
-        /// How many channels it has.
-        channels: usize,
-        /// The noisy picture.
-        other: PathBuf,
-        /// How many channels that has.
-        other_channels: usize,
-    },
-    /// The name of a file to write does not say a possible format.
-    #[error("cannot write {}: the name must end in {extensions}", path.display())]
-    Extension {
-        /// The file.
-        path: PathBuf,
-        /// What is possible.
-        extensions: &'static str,
-    },
-}
-
-impl FileError {
-    /// The file or folder at fault; of two the first.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Read { path, .. }
-            | Self::Write { path, .. }
-            | Self::Damaged { path, .. }
-            | Self::Unsupported { path, .. }
-            | Self::TooLarge { path, .. }
-            | Self::NotFinite { path, .. }
-            | Self::Shape { path, .. }
-            | Self::NoFolder { path }
-            | Self::NotAFolder { path }
-            | Self::NoPictures { path, .. }
-            | Self::NoArrays { path }
-            | Self::NoPartner { path, .. }
-            | Self::Ambiguous { path, .. }
-            | Self::Sizes { path, .. }
-            | Self::Channels { path, .. }
-            | Self::Extension { path, .. } => path,
-        }
-    }
+    Channels(PathBuf, usize, PathBuf, usize),
+    /// The name of a file to write does not end in one of the extensions that are possible.
+    #[error("cannot write {}: the name must end in {}", .0.display(), .1)]
+    Extension(PathBuf, &'static str),
 }
 
 /// What to do about a file that cannot be written, as the end of a message.
-fn advice(error: &io::Error) -> &'static str {
+pub(crate) fn advice(error: &io::Error) -> &'static str {
+    use io::ErrorKind as Kind;
     match error.kind() {
-        io::ErrorKind::NotFound => ": make its folder first",
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": make room, then try again",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+        Kind::NotFound => ": make its folder first",
+        Kind::StorageFull | Kind::QuotaExceeded => {
+            ", because the disk is full: make room, then try again"
+        }
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
             ": check its permissions, or choose another place"
+        }
+        Kind::AlreadyExists | Kind::NotADirectory => {
+            ", because a file is where a directory should be: choose another place"
+        }
+        Kind::FileTooLarge => {
+            ", because files may not be so large here: raise the limit (ulimit -f), or choose \
+             another place"
         }
         _ => "",
     }
@@ -208,10 +108,7 @@ fn found(num_files: usize) -> String {
 /// # Errors
 /// When it is not a file, is too large, or cannot be read.
 pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FileError> {
-    let refuse = |source| FileError::Read {
-        path: path.into(),
-        source,
-    };
+    let refuse = |source| FileError::Read(path.into(), source);
     let metadata = fs::metadata(path).map_err(refuse)?;
     if metadata.is_dir() {
         return Err(refuse(io::ErrorKind::IsADirectory.into()));
@@ -220,10 +117,8 @@ pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FileError> {
         return Err(refuse(io::Error::other("it is not a regular file")));
     }
     if metadata.len() > max_bytes {
-        return Err(FileError::TooLarge {
-            path: path.into(),
-            reason: format!("{} bytes, but at most {max_bytes} are read", metadata.len()),
-        });
+        let reason = format!("{} bytes, but at most {max_bytes} are read", metadata.len());
+        return Err(FileError::TooLarge(path.into(), reason));
     }
     fs::read(path).map_err(refuse)
 }
@@ -236,14 +131,11 @@ pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FileError> {
 /// # Errors
 /// When something cannot be written; nothing is left behind then.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    replace(path, content).map_err(|source| FileError::Write {
-        path: path.into(),
-        source,
-    })
+    replace(path, content).map_err(|source| FileError::Write(path.into(), source))
 }
 
 /// The work of [`write`].
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     if path.file_name().is_none() {
         return Err(io::Error::other("the name of a file is missing"));
     }
@@ -251,24 +143,19 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|old| old.permissions().readonly()) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    let (mut file, temporary) = create_beside(path)?;
-    let written = file
-        .write_all(content)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // The first error is the one to report.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+    let (file, temporary) = create_beside(path)?;
+    Disk::default().replace(file, &temporary, path, &[content], true)
 }
+
+/// How the names of temporary files begin.
+pub(crate) const TEMPORARY: &str = ".bilevel-";
 
 /// A new file in the folder of `path`, with a name of its own, and that name.
 fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".bilevel-{}-{number}.tmp", std::process::id());
+        let name = format!("{TEMPORARY}{}-{number}.tmp", std::process::id());
         let temporary = path.with_file_name(name);
         match OpenOptions::new()
             .write(true)
@@ -336,7 +223,7 @@ mod tests {
         permissions.set_readonly(true);
         fs::set_permissions(&path, permissions).unwrap();
         let error = write(&path, b"new").unwrap_err();
-        assert_eq!(error.path(), path);
+        assert!(matches!(error, FileError::Write(at, _) if at == path));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         fs::remove_dir_all(folder).unwrap();
     }

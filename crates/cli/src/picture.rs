@@ -112,20 +112,22 @@ pub fn read_pair(
     };
     let size = |picture: &Picture| [picture.width, picture.height];
     if size(&pair.truth) != size(&pair.noisy) {
-        return Err(FileError::Sizes {
-            path: truth.into(),
-            size: size(&pair.truth),
-            other: noisy.into(),
-            other_size: size(&pair.noisy),
-        });
+        return Err(FileError::Sizes(
+            truth.into(),
+            size(&pair.truth),
+            noisy.into(),
+            size(&pair.noisy),
+        ));
     }
-    if pair.truth.channels.len() != pair.noisy.channels.len() {
-        return Err(FileError::Channels {
-            path: truth.into(),
-            channels: pair.truth.channels.len(),
-            other: noisy.into(),
-            other_channels: pair.noisy.channels.len(),
-        });
+    let channels = [&pair.truth, &pair.noisy].map(|picture| picture.channels.len());
+    if channels[0] != channels[1] {
+        let [of_truth, of_noisy] = channels;
+        return Err(FileError::Channels(
+            truth.into(),
+            of_truth,
+            noisy.into(),
+            of_noisy,
+        ));
     }
     Ok(match crop {
         None => pair,

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use bilevel::Learned;
 use dfo_ls::Iteration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use page::number::duration;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::session::Moment;
-pub(crate) use text::{amount, duration, significant, with_error};
 
 /// Without a terminal, lines come at least this far apart in seconds, or in shares of the budget.
 const SECONDS: f64 = 10.0;

@@ -1,5 +1,9 @@
 //! The directory of a run: a long computation that may be killed at any moment.
 //!
+//! A run is saved after every evaluation. Writing the whole state each time would be simpler, but the
+//! reconstructions of one evaluation can take 40 MB: each is written once, as a blob of its own, and
+//! deleted when the solver no longer needs it.
+//!
 //! ```text
 //! bilevel.toml       the settings, written once
 //! lock               empty; whoever works on the run holds a lock on it, readers need none
@@ -16,10 +20,8 @@
 //! A run survives a kill of its process at any moment. Only [`Store::close`] waits for the disk, so a power failure may
 //! damage a run that is under way; checksums in every file tell.
 
-mod checksum;
 mod claim;
 mod commit;
-mod disk;
 mod error;
 mod frame;
 mod layout;
@@ -31,13 +33,14 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-pub(crate) use checksum::checksum;
 use claim::{lock, require_room};
 use commit::Commit;
-use disk::Disk;
 pub use error::StoreError;
 use frame::Magic;
-use layout::{Layout, blob_number, cannot, names};
+pub(crate) use frame::checksum;
+use layout::{Layout, blob_number, cannot, is_leftover, names, temporary};
+
+use crate::file::{self, disk::Disk};
 
 const BLOB: Magic = *b"BILVBLB\n";
 
@@ -85,11 +88,9 @@ impl Store {
         require_room(&layout, &start)?;
         disk.make_dirs(&layout.states)
             .map_err(cannot("make the directory", &layout.states))?;
-        disk.replace(&layout.engine, &[&start])
-            .map_err(cannot("write", &layout.engine))?;
+        replace(&disk, &layout.engine, &[&start])?;
         // The last step: a directory without settings is no run, and can be tried again.
-        disk.replace(&layout.settings, &[settings.as_bytes()])
-            .map_err(cannot("write", &layout.settings))?;
+        replace(&disk, &layout.settings, &[settings.as_bytes()])?;
         Ok(Self {
             layout,
             disk,
@@ -227,9 +228,7 @@ impl Store {
         for (number, bytes) in new_blobs {
             let path = self.layout.blob(*number);
             let sealed = frame::seal(BLOB, &[*number], bytes);
-            self.disk
-                .replace(&path, &[&sealed.head, bytes])
-                .map_err(cannot("write", &path))?;
+            replace(&self.disk, &path, &[&sealed.head, bytes])?;
             next.blobs.insert(*number, sealed.checksum);
         }
         let live: BTreeSet<&u64> = live.iter().collect();
@@ -238,10 +237,8 @@ impl Store {
             new_lines.iter().for_each(|line| next.history.push(line));
             self.append(new_lines)?;
         }
-        let engine = &self.layout.engine;
-        self.disk
-            .replace(engine, &[&next.seal(payload).head, payload])
-            .map_err(cannot("write", engine))?;
+        let head = next.seal(payload).head;
+        replace(&self.disk, &self.layout.engine, &[&head, payload])?;
         Ok(next)
     }
 
@@ -307,13 +304,13 @@ impl Store {
             .map_err(cannot("write", &layout.history))?;
         let remove = |path: PathBuf| disk.remove(&path).map_err(cannot("delete", &path));
         for name in names(&layout.dir)? {
-            if disk::is_leftover(&name) {
+            if is_leftover(&name) {
                 remove(layout.dir.join(name))?;
             }
         }
         for name in names(&layout.states)? {
             let unknown = |number| !self.commit.blobs.contains_key(&number);
-            if disk::is_leftover(&name) || blob_number(&name).is_some_and(unknown) {
+            if is_leftover(&name) || blob_number(&name).is_some_and(unknown) {
                 remove(layout.states.join(name))?;
             }
         }
@@ -340,9 +337,7 @@ impl Store {
         let plain = Path::new(name).file_name() == Some(name.as_ref()) && !name.ends_with(".tmp");
         let own = [settings, lock, history, engine, states].contains(&&path);
         assert!(plain && !own, "{name} cannot be written");
-        self.disk
-            .replace(&path, &[content.as_bytes()])
-            .map_err(cannot("write", &path))
+        replace(&self.disk, &path, &[content.as_bytes()])
     }
 
     /// Ends the work on the run and waits until all of it has reached the disk.
@@ -370,18 +365,20 @@ impl Store {
     }
 }
 
-/// Writes a text file whole or not at all, for readers, which do not hold the lock.
+/// Writes a text file of a run whole or not at all, for readers, which do not hold the lock.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn write_text(path: &Path, content: &str) -> Result<(), StoreError> {
-    let temporary = disk::temporary_of_reader(path);
-    let written = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // The first error is the one to report.
-        let _ = fs::remove_file(temporary);
-    }
-    written.map_err(cannot("write", path))
+    file::replace(path, content.as_bytes()).map_err(cannot("write", path))
+}
+
+/// Replaces a file of a run.
+fn replace(disk: &Disk, path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
+    let temporary = temporary(path);
+    let file = disk.create(&temporary);
+    file.and_then(|file| disk.replace(file, &temporary, path, parts, false))
+        .map_err(cannot("write", path))
 }
 
 /// What `engine.bin` and the history say.

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use bilevel::{Bound, Learned, LearnedParameter, Quality, Score};
 
+use page::number::{amount, significant, with_error};
+
 use crate::config::Values;
-use crate::progress::{amount, significant, with_error};
 
 /// More parameters than this are counted, not listed.
 const LISTED: usize = 20;

@@ -50,10 +50,7 @@ fn within(inputs: Vec<PathBuf>, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>
             place.set_extension("png");
         }
         if let Some(other) = known.insert(place.clone(), input.clone()) {
-            return Err(FileError::Ambiguous {
-                path: other,
-                other: input,
-            });
+            return Err(FileError::Ambiguous(other, input));
         }
         files.push((input, place));
     }
@@ -62,10 +59,7 @@ fn within(inputs: Vec<PathBuf>, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>
 
 /// The `.npy` files of a folder, in the byte order of their names.
 fn arrays(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let refuse = |source| FileError::Read {
-        path: folder.into(),
-        source,
-    };
+    let refuse = |source| FileError::Read(folder.into(), source);
     let mut arrays = Vec::new();
     for entry in fs::read_dir(folder).map_err(refuse)? {
         let path = entry.map_err(refuse)?.path();
@@ -75,9 +69,7 @@ fn arrays(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
         }
     }
     if arrays.is_empty() {
-        return Err(FileError::NoArrays {
-            path: folder.into(),
-        });
+        return Err(FileError::NoArrays(folder.into()));
     }
     arrays.sort();
     Ok(arrays)

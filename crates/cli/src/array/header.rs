@@ -153,27 +153,26 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// `None` if it is no such dictionary: each key once, and nothing else.
+    /// `None` if the text is no such dictionary: each key once, and nothing else.
     fn parse(text: &'a str) -> Option<Self> {
-        let mut rest = Rest(text);
+        let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
         let (mut descr, mut is_fortran, mut shape) = (None, None, None);
-        rest.skip("{")?;
-        while rest.skip("}").is_none() {
-            let key = rest.quoted()?;
-            rest.skip(":")?;
-            let is_known = match key.trim_matches(['\'', '"']) {
-                "descr" => descr
-                    .replace(rest.quoted().or_else(|| rest.list())?)
-                    .is_some(),
-                "fortran_order" => is_fortran.replace(rest.truth()?).is_some(),
-                "shape" => shape.replace(rest.tuple()?).is_some(),
+        while !rest.is_empty() {
+            let key = literal(&mut rest)?.strip_prefix(['\'', '"'])?;
+            rest = rest.trim_start().strip_prefix(':')?;
+            let value = literal(&mut rest)?;
+            let is_known = match key.trim_end_matches(['\'', '"']) {
+                "descr" if value.starts_with(['\'', '"', '[']) => descr.replace(value).is_some(),
+                "fortran_order" => is_fortran.replace(truth(value)?).is_some(),
+                "shape" => shape.replace(tuple(value)?).is_some(),
                 _ => return None,
             };
-            if is_known || (rest.skip(",").is_none() && !rest.0.trim_start().starts_with('}')) {
+            rest = rest.trim_start();
+            if is_known || !(rest.is_empty() || rest.starts_with(',')) {
                 return None;
             }
+            rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
         }
-        rest.0.trim().is_empty().then_some(())?;
         Some(Self {
             descr: descr?,
             is_fortran: is_fortran?,
@@ -182,81 +181,63 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What has not been read yet.
-struct Rest<'a>(&'a str);
-
-impl<'a> Rest<'a> {
-    /// Goes past `token` and the space before it, if it is there.
-    fn skip(&mut self, token: &str) -> Option<()> {
-        self.0 = self.0.trim_start().strip_prefix(token)?;
-        Some(())
-    }
-
-    /// The next `len` bytes.
-    fn take(&mut self, len: usize) -> Option<&'a str> {
-        let (taken, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    /// A string with its quotes. Escapes are not needed.
-    fn quoted(&mut self) -> Option<&'a str> {
-        let text = self.0.trim_start();
-        let quote = text.chars().next().filter(|c| "'\"".contains(*c))?;
-        let end = text[1..].find(quote)? + 2;
-        self.0 = text;
-        self.take(end).filter(|text| !text.contains('\\'))
-    }
-
-    /// A list in square brackets, as it is written.
-    fn list(&mut self) -> Option<&'a str> {
-        self.0 = self.0.trim_start();
-        let mut depth = 0_usize;
-        for (at, c) in self.0.char_indices() {
-            match c {
-                '[' => depth += 1,
-                ']' if depth == 1 => return self.take(at + 1),
-                ']' => depth = depth.checked_sub(1)?,
-                _ if depth == 0 => return None,
-                _ => {}
-            }
+/// Splits the first literal off `rest`: a string with its quotes, something in brackets, or a word.
+fn literal<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let text = rest.trim_start();
+    let len = match text.chars().next()? {
+        // escapes are not needed
+        quote @ ('\'' | '"') => {
+            let len = text[1..].find(quote)? + 2;
+            (!text[..len].contains('\\')).then_some(len)?
         }
-        None
-    }
-
-    /// `True` or `False`.
-    fn truth(&mut self) -> Option<bool> {
-        match self.skip("True") {
-            Some(()) => Some(true),
-            None => self.skip("False").map(|()| false),
+        '(' | '[' => {
+            let mut depth = 0_usize;
+            let end = text.find(|c| {
+                depth += usize::from("([".contains(c));
+                depth -= usize::from(")]".contains(c));
+                depth == 0
+            });
+            end? + 1
         }
-    }
+        _ => text
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(text.len()),
+    };
+    let (literal, after) = text.split_at(len);
+    *rest = after;
+    Some(literal)
+}
 
-    /// A tuple of plain numbers: no sums, no hexadecimal ones.
-    fn tuple(&mut self) -> Option<Vec<usize>> {
-        let mut numbers = Vec::new();
-        self.skip("(")?;
-        let mut has_comma = true;
-        while self.skip(")").is_none() {
-            has_comma.then_some(())?;
-            let text = self.0.trim_start();
-            let len = text.find(|c: char| !c.is_ascii_digit())?;
-            numbers.push(text[..len].parse().ok()?);
-            self.0 = &text[len..];
-            has_comma = self.skip(",").is_some();
-        }
-        // One number in brackets is no tuple.
-        (has_comma || numbers.len() > 1).then_some(numbers)
+fn truth(text: &str) -> Option<bool> {
+    match text {
+        "True" => Some(true),
+        "False" => Some(false),
+        _ => None,
     }
+}
+
+/// A tuple of plain numbers, without signs, sums and hexadecimal digits.
+fn tuple(text: &str) -> Option<Vec<usize>> {
+    let inner = text.strip_prefix('(')?.strip_suffix(')')?;
+    if inner.trim().is_empty() {
+        return Some(Vec::new());
+    }
+    let mut parts: Vec<&str> = inner.split(',').map(str::trim).collect();
+    // one number in brackets is no tuple
+    if parts.len() == 1 {
+        return None;
+    }
+    parts.pop_if(|last| last.is_empty());
+    let number = |part: &str| {
+        let is_plain = part.bytes().all(|byte| byte.is_ascii_digit());
+        is_plain.then(|| part.parse().ok()).flatten()
+    };
+    parts.into_iter().map(number).collect()
 }
 
 /// The elements are something else, or the file is.
 fn unsupported(path: &Path, reason: String) -> FileError {
-    FileError::Unsupported {
-        path: path.into(),
-        reason,
-        wanted: WANTED,
-    }
+    FileError::Unsupported(path.into(), reason, WANTED)
 }
 
 #[cfg(test)]

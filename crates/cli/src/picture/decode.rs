@@ -33,11 +33,8 @@ pub fn read(path: &Path, colour: Colour) -> Result<Picture, FileError> {
     let channels = picture.channels.len();
     for (channel, plane) in picture.channels.iter().enumerate() {
         if let Some(position) = plane.iter().position(|value| !value.is_finite()) {
-            return Err(FileError::NotFinite {
-                path: path.into(),
-                index: index(position, picture.width, channel, channels),
-                value: plane[position],
-            });
+            let index = index(position, picture.width, channel, channels);
+            return Err(FileError::NotFinite(path.into(), index, plane[position]));
         }
     }
     Ok(picture)
@@ -199,27 +196,17 @@ fn explain(path: &Path, error: ImageError) -> FileError {
 
 /// The file is broken.
 fn damaged(path: &Path, reason: impl Into<String>) -> FileError {
-    FileError::Damaged {
-        path: path.into(),
-        reason: reason.into(),
-    }
+    FileError::Damaged(path.into(), reason.into())
 }
 
 /// The file is something else.
 fn unsupported(path: &Path, reason: impl Into<String>) -> FileError {
-    FileError::Unsupported {
-        path: path.into(),
-        reason: reason.into(),
-        wanted: WANTED,
-    }
+    FileError::Unsupported(path.into(), reason.into(), WANTED)
 }
 
 /// The file is too large.
 fn too_large(path: &Path, reason: impl Into<String>) -> FileError {
-    FileError::TooLarge {
-        path: path.into(),
-        reason: reason.into(),
-    }
+    FileError::TooLarge(path.into(), reason.into())
 }
 
 #[cfg(test)]

@@ -69,25 +69,17 @@ pub fn write(
     for (channel, plane) in planes.iter().enumerate() {
         // A large number may be finite, but not with 32 bits.
         if let Some(position) = plane.iter().position(|value| !single(*value).is_finite()) {
-            return Err(FileError::NotFinite {
-                path: path.into(),
-                index: index(position, width, channel, planes.len()),
-                value: plane[position],
-            });
+            let index = index(position, width, channel, planes.len());
+            return Err(FileError::NotFinite(path.into(), index, plane[position]));
         }
     }
     let bytes = if has_extension(path, "png") {
         encode_png(width, height, planes, depth)
     } else if has_extension(path, "tif") || has_extension(path, "tiff") {
-        encode_tiff(size, planes).map_err(|error| FileError::Write {
-            path: path.into(),
-            source: io::Error::other(error),
-        })?
+        encode_tiff(size, planes)
+            .map_err(|error| FileError::Write(path.into(), io::Error::other(error)))?
     } else {
-        return Err(FileError::Extension {
-            path: path.into(),
-            extensions: EXTENSIONS,
-        });
+        return Err(FileError::Extension(path.into(), EXTENSIONS));
     };
     file::write(path, &bytes)
 }

@@ -22,9 +22,9 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let refuse = |source: io::Error| {
         let path = folder.to_path_buf();
         match source.kind() {
-            io::ErrorKind::NotFound => FileError::NoFolder { path },
-            io::ErrorKind::NotADirectory => FileError::NotAFolder { path },
-            _ => FileError::Read { path, source },
+            io::ErrorKind::NotFound => FileError::NoFolder(path),
+            io::ErrorKind::NotADirectory => FileError::NotAFolder(path),
+            _ => FileError::Read(path, source),
         }
     };
     let mut pictures = Vec::new();
@@ -43,11 +43,11 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
         }
     }
     if pictures.is_empty() {
-        return Err(FileError::NoPictures {
-            path: folder.into(),
+        return Err(FileError::NoPictures(
+            folder.into(),
             num_files,
-            extensions: EXTENSIONS_TEXT,
-        });
+            EXTENSIONS_TEXT,
+        ));
     }
     pictures.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
     Ok(pictures)
@@ -65,18 +65,14 @@ pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<Pair<PathBuf>>, FileError
     let mut pairs = Vec::new();
     for path in truths {
         let Some(partner) = partners.remove(&stem(&path)) else {
-            let folder = noisy.into();
-            return Err(FileError::NoPartner { path, folder });
+            return Err(FileError::NoPartner(path, noisy.into()));
         };
         let noisy = partner.clone();
         pairs.push(Pair { truth: path, noisy });
     }
     match partners.into_values().next() {
         None => Ok(pairs),
-        Some(path) => Err(FileError::NoPartner {
-            path: path.clone(),
-            folder: truth.into(),
-        }),
+        Some(path) => Err(FileError::NoPartner(path.clone(), truth.into())),
     }
 }
 
@@ -95,10 +91,7 @@ fn by_stem(paths: &[PathBuf]) -> Result<BTreeMap<OsString, &PathBuf>, FileError>
     let mut known = BTreeMap::new();
     for path in paths {
         if let Some(other) = known.insert(stem(path), path) {
-            return Err(FileError::Ambiguous {
-                path: other.clone(),
-                other: path.clone(),
-            });
+            return Err(FileError::Ambiguous(other.clone(), path.clone()));
         }
     }
     Ok(known)

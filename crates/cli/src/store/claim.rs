@@ -2,9 +2,9 @@
 
 use std::fs::{self, File, TryLockError};
 
-use super::disk::Disk;
 use super::error::StoreError;
 use super::layout::{Layout, cannot, names};
+use crate::file::disk::Disk;
 
 /// Takes the lock.
 pub(super) fn lock(disk: &Disk, layout: &Layout) -> Result<File, StoreError> {

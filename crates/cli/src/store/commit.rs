@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 
-use super::checksum::checksum;
 use super::error::StoreError;
-use super::frame::{self, Magic, Sealed};
+use super::frame::{self, Magic, Sealed, checksum};
 use super::layout::{Layout, cannot};
 
 const MAGIC: Magic = *b"BILVENG\n";

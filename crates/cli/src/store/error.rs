@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::file::advice;
+
 /// Why a run directory cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -85,25 +87,6 @@ pub enum StoreError {
         /// The refusal.
         source: io::Error,
     },
-}
-
-/// What to do about an error, as the end of a message.
-fn advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            ", because the disk is full: make room, then try again"
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            ": check its permissions, or choose another place"
-        }
-        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
-            ", because a file is where a directory should be: choose another place"
-        }
-        io::ErrorKind::FileTooLarge => {
-            ", because files may not be so large here: raise the limit (ulimit -f), or choose another place"
-        }
-        _ => "",
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 use super::frame::{self, Broken, Frame, Magic};
+use crate::file::TEMPORARY;
 
 /// The paths of a run.
 #[derive(Debug)]
@@ -97,6 +98,18 @@ pub(super) fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
     }
 }
 
+/// The file to which the holder of the lock writes the next content of a file.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    name.into()
+}
+
+/// Whether a killed holder of the lock has left a file of this name; readers write to others.
+pub(super) fn is_leftover(name: &str) -> bool {
+    name.ends_with(".tmp") && !name.starts_with(TEMPORARY)
+}
+
 /// The name of the file of a blob.
 fn blob_name(number: u64) -> String {
     format!("{number:06}.bin")
@@ -111,6 +124,15 @@ pub(super) fn blob_number(name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn leftovers_are_told_from_what_readers_write() {
+        let name = temporary(Path::new("report.html"));
+        assert!(is_leftover(name.to_str().unwrap()));
+        assert!(is_leftover("000001.bin.tmp"));
+        assert!(!is_leftover("000001.bin"));
+        assert!(!is_leftover(".bilevel-7-0.tmp"));
+    }
 
     #[test]
     fn names_of_blobs_give_their_numbers() {

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::disk::fault::Fault;
 use super::*;
+use crate::file::disk::fault::Fault;
 
 /// The arguments of one commit.
 struct Step {

@@ -89,11 +89,11 @@ struct Kernel {
 fn read_kernel(path: &Path) -> Result<Kernel, CliError> {
     let array = array::read(path)?;
     let [rows @ 1..=usize::MAX, cols @ 1..=usize::MAX] = array.shape[..] else {
-        return Err(CliError::File(FileError::Shape {
-            path: path.into(),
-            shape: array.shape,
-            wanted: "a kernel: two axes, none of them empty",
-        }));
+        return Err(CliError::File(FileError::Shape(
+            path.into(),
+            array.shape,
+            "a kernel: two axes, none of them empty",
+        )));
     };
     let Values::Real(values) = array.values else {
         let path = path.into();

@@ -83,7 +83,10 @@ fn check_real(folder: &Folder, content: &[u8], expected: &[f64]) {
 
 fn check_refused(path: &Path, parts: &[&str]) -> FileError {
     let error = array::read(path).expect_err("a file that is refused");
-    assert_eq!(error.path(), path);
+    assert!(
+        error.to_string().contains(&path.display().to_string()),
+        "{error}"
+    );
     let name = path.file_name().and_then(|name| name.to_str());
     for part in parts.iter().chain(&name) {
         assert!(error.to_string().contains(part), "{part}: {error}");

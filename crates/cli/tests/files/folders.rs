@@ -37,14 +37,17 @@ fn folders_without_pictures_are_refused() {
     let folder = Folder::new("without");
     let check = |path: &Path, parts: &[&str]| {
         let error = picture::list(path).unwrap_err();
-        assert_eq!(error.path(), path);
+        assert!(
+            error.to_string().contains(&path.display().to_string()),
+            "{error}"
+        );
         for part in parts {
             assert!(error.to_string().contains(part), "{part}: {error}");
         }
         error
     };
     let error = check(folder.path(), &["no files", ".png, .jpg, .jpeg"]);
-    assert!(matches!(error, FileError::NoPictures { num_files: 0, .. }));
+    assert!(matches!(error, FileError::NoPictures(_, 0, _)));
     folder.file(".hidden.png", b"");
     fs::create_dir(folder.path().join("inner.png")).unwrap();
     check(folder.path(), &["no files"]);
@@ -90,7 +93,10 @@ fn pairs_need_partners() {
     fs::remove_file(lonely).unwrap();
     let lonely = noisy.file("lonely.png", b"");
     let error = check(&["lonely.png has no partner", "pairs-truth"]);
-    assert_eq!(error.path(), lonely);
+    assert!(
+        error.to_string().contains(&lonely.display().to_string()),
+        "{error}"
+    );
     fs::remove_file(lonely).unwrap();
     noisy.file("a.png", b"");
     let error = check(&["a.png", "a.tif", "keep one"]);

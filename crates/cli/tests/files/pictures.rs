@@ -69,7 +69,10 @@ fn expected(channels: u32, top: u32, colour: Colour) -> Picture {
 
 fn check_refused(path: &Path, parts: &[&str]) -> FileError {
     let error = picture::read(path, Colour::Luminance).expect_err("a file that is refused");
-    assert_eq!(error.path(), path);
+    assert!(
+        error.to_string().contains(&path.display().to_string()),
+        "{error}"
+    );
     let name = path.file_name().and_then(|name| name.to_str());
     for part in parts.iter().chain(&name) {
         assert!(error.to_string().contains(part), "{part}: {error}");

@@ -2,40 +2,49 @@
 //!
 //! [`Engine::ask`] hands out jobs, [`Engine::tell`] takes their answers and computes until it needs the next ones. Between the two
 //! everything the engine knows is in its [`State`], which can be saved and loaded.
+//!
+//! A state has four parts, each with its own file: the [`Interpolation`] set, the [`Trust`] region, the [`Outstanding`]
+//! evaluations and the [`Ledger`]. The algorithms ([`practical`], [`paper`]) work on a [`Run`], which has all of these but the
+//! outstanding evaluations. Each of their steps returns what comes [`Next`], and [`Engine::go`] alone asks, continues or stops.
 
-mod accuracy;
 mod geometry;
 mod growth;
 mod initial;
+mod interpolation;
+mod ledger;
+mod outstanding;
 mod paper;
 mod practical;
 mod query;
 mod restart;
+mod rules;
 mod saved;
 mod setup;
 mod summary;
+mod trust;
 mod warm;
 
-pub(crate) use query::Query;
-
-use std::sync::Arc;
-
-use crate::constraints::{FeasibleSet, Regularizer};
-use crate::linalg::norm;
-use crate::model::linear::Linear;
-use crate::model::pool::{Point, Pool};
-use crate::report::{EvalRecord, Iteration, Limit, StepKind, Termination};
-use crate::residuals::Residuals;
+use crate::constraints::FeasibleSet;
+use crate::model::pool::Point;
+use crate::region::Region;
+use crate::report::{Iteration, Limit, StepKind, Termination};
 use crate::space::Space;
-use crate::{Accuracy, Algorithm, Budget, Job, ObjectiveInterval, Options};
+use crate::{Algorithm, Budget, Job, Options};
 use initial::Build;
-use practical::{Control, Trial};
+use interpolation::Interpolation;
+pub use ledger::Best;
+use ledger::{BestPoint, Ledger, Row};
+use outstanding::{Failure, Outstanding};
+use practical::Trial;
+use query::Query;
+use rules::{Rule, Situation};
+use setup::Code;
+use trust::Trust;
 
 /// Minimises `$\|r(\theta)\|^2$` by asking and being told.
 #[derive(Debug)]
 pub struct Engine<R> {
-    feasible: Arc<FeasibleSet>,
-    regularizer: Option<Arc<dyn Regularizer>>,
+    code: Code,
     state: State<R>,
 }
 
@@ -51,43 +60,10 @@ pub struct State<R> {
     /// Whether the problem has projections, and a regulariser: code, which is not saved.
     needs_code: (bool, bool),
     space: Space,
-    pool: Pool<R>,
-    /// Slots of the interpolation set.
-    set: Vec<usize>,
-    /// Slot of the incumbent.
-    center: usize,
-    linear: Option<Linear>,
-    /// Whether no further direction can be added to the set.
-    spans: bool,
-    delta: f64,
-    rho: f64,
-    phase: Phase<R>,
-    queries: Vec<Query<R>>,
-    jobs: Vec<Job<R>>,
-    /// The query of each job.
-    owners: Vec<usize>,
-    control: Control,
-    best: Option<BestPoint<R>>,
-    last_resume: Option<R>,
-    /// Random vectors drawn so far.
-    draws: u64,
-    /// The residuals' curvature per squared length, as the last quadratic model had it.
-    curvature: Option<f64>,
-    exhausted: Option<Limit>,
-    termination: Option<Termination>,
-    iterations: Vec<Iteration>,
-    /// How many iterations were handed to the caller.
-    seen: usize,
-    evaluations: Vec<EvalRecord>,
-    /// How many iterations and evaluations a lean state lacks.
-    history: Option<(usize, usize)>,
-    /// The number of the next new point.
-    next_number: u64,
-    /// How many residual vectors were made.
-    num_vectors: u64,
-    /// How many points were evaluated.
-    num_points: u64,
-    work: u64,
+    points: Interpolation<R>,
+    trust: Trust,
+    outstanding: Outstanding<R>,
+    ledger: Ledger<R>,
 }
 
 /// What the outstanding evaluations are for.
@@ -98,85 +74,70 @@ enum Phase<R> {
     Start,
     /// The points around it.
     Build(Build<R>),
-    /// Nothing is outstanding: the next iteration.
-    Iterate,
     /// Known points, more accurately.
     Sharpen,
     /// A step.
     Trial(Box<Trial<R>>),
-    /// New places for points of the set, given by their slots.
+    /// New places for points of the set, given by their positions.
     Geometry(Vec<usize>),
     /// A point in a direction that the set does not have.
     Grow,
     /// A step too short to be worth more than a last look.
     Last,
-    /// Algorithm 1 of the paper.
-    Paper(paper::Stage<R>),
+    /// What makes the paper's model fully linear: new places for points, given by their positions, and others (`None`) more
+    /// accurately.
+    Improve(Vec<Option<usize>>),
 }
 
-/// The best point so far, kept even if it leaves the set.
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct BestPoint<R> {
-    number: u64,
-    theta: Vec<f64>,
-    residuals: Residuals,
-    objective: f64,
-    penalty: f64,
-    accuracy: Accuracy,
-    resume: Option<R>,
+/// What comes after a step of an algorithm.
+enum Next<R> {
+    /// Evaluations are needed.
+    Ask(Phase<R>, Vec<Query<R>>),
+    /// The next iteration can begin.
+    Continue,
+    /// The run has ended.
+    Stop(Termination),
 }
 
-/// The best point of a run so far: the one whose objective is certainly lowest.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Best<'a, R> {
-    /// The parameters.
-    pub theta: &'a [f64],
-    /// The residuals there.
-    pub residuals: &'a [f64],
-    /// The objective, as it was computed.
-    pub objective: f64,
-    /// Bounds on the exact objective.
-    pub interval: ObjectiveInterval,
-    /// The accuracy of the residuals.
-    pub accuracy: Accuracy,
-    /// The number of the point, as in [`EvalRecord::point`]; `None` for a known evaluation.
-    pub point: Option<u64>,
-    /// The oracle's token for this point; `None` for a known evaluation.
-    pub resume: Option<&'a R>,
+/// A point, or why there is none.
+type Answer<R> = Result<Point<R>, Failure>;
+
+/// What the algorithms read and change.
+struct Run<'a, R> {
+    options: &'a Options,
+    num_residuals: usize,
+    code: &'a Code,
+    space: &'a mut Space,
+    points: &'a mut Interpolation<R>,
+    trust: &'a mut Trust,
+    ledger: &'a mut Ledger<R>,
 }
 
 impl<R: Clone> Engine<R> {
     /// The evaluations that are wanted now; empty when the run has ended. They are independent of each other.
     pub fn ask(&mut self) -> &mut [Job<R>] {
-        if self.state.termination.is_some() {
+        if self.termination().is_some() {
             return &mut [];
         }
-        &mut self.state.jobs
+        self.state.outstanding.jobs_mut()
     }
 
     /// Takes the answers, and gives the iterations that they completed. Jobs left unanswered are asked again; until they are
     /// answered too, the others count for the [best](Self::best) point only.
     pub fn tell(&mut self) -> &[Iteration] {
-        if self.state.termination.is_none() {
+        if self.termination().is_none() {
             self.collect();
-            if self.state.jobs.is_empty() && self.state.termination.is_none() {
-                self.proceed();
-            } else {
-                self.note_answered();
-            }
+            self.proceed();
         }
-        let first = std::mem::replace(&mut self.state.seen, self.state.iterations.len());
-        &self.state.iterations[first..]
+        self.state.ledger.tell()
     }
 
     /// Ends the run. The answers of jobs that are answered already are taken first.
     pub fn stop(&mut self, why: Termination) {
-        if self.state.termination.is_none() {
+        if self.termination().is_none() {
             self.collect();
             self.note_answered();
-            self.state.termination.get_or_insert(why);
+            self.state.ledger.end(why);
         }
     }
 
@@ -188,89 +149,62 @@ impl<R: Clone> Engine<R> {
             max_points: budget.max_points.or(derived),
             ..budget
         };
-        // a limit may have been noted while the last evaluations were under way
-        self.state.exhausted = None;
-        let goes_on = matches!(
-            self.state.termination,
-            Some(Termination::Stopped | Termination::Exhausted(_))
-        );
-        if !goes_on {
+        if !self.state.ledger.reopen() {
             return;
         }
-        self.state.termination = None;
-        if !self.state.jobs.is_empty() {
-            return;
-        }
-        if !self.state.queries.is_empty() {
+        if !self.state.outstanding.is_empty() {
             self.proceed();
-            return;
-        }
-        // what was wanted next was never asked for
-        if self.state.set.is_empty() {
+        } else if self.state.points.is_empty() {
             self.begin(Vec::new());
         } else {
-            self.state.phase = match self.state.options.algorithm {
-                Algorithm::Practical => Phase::Iterate,
-                Algorithm::Paper(_) => Phase::Paper(paper::Stage::default()),
-            };
-            self.advance();
+            // what was wanted next was never asked for
+            self.go(Next::Continue);
         }
     }
 
     /// Why the run has ended, if it has.
     pub const fn termination(&self) -> Option<&Termination> {
-        self.state.termination.as_ref()
+        self.state.ledger.termination()
     }
 
     /// The best point so far; `None` before the first evaluation.
     #[must_use]
     pub fn best(&self) -> Option<Best<'_, R>> {
-        let best = self.state.best.as_ref()?;
-        Some(Best {
-            theta: &best.theta,
-            residuals: &best.residuals,
-            objective: best.objective,
-            interval: best.interval(),
-            accuracy: best.accuracy,
-            point: Some(best.number).filter(|number| *number < self.state.next_number),
-            resume: best.resume.as_ref(),
-        })
+        self.state.ledger.best()
     }
 
     /// The jobs that are outstanding, answered or not; empty when the run has ended.
     #[must_use]
     pub fn pending(&self) -> &[Job<R>] {
-        if self.state.termination.is_some() {
+        if self.termination().is_some() {
             return &[];
         }
-        &self.state.jobs
+        self.state.outstanding.jobs()
     }
 
     /// How many different points were evaluated.
     #[must_use]
     pub const fn num_points(&self) -> u64 {
-        self.state.num_points
+        self.state.ledger.num_points
     }
 
     /// The cost of all evaluations together, in the oracle's unit.
     #[must_use]
     pub const fn work(&self) -> u64 {
-        self.state.work
+        self.state.ledger.work
     }
 
     /// The radius and the lower radius, in scaled parameters.
     #[must_use]
     pub const fn radii(&self) -> (f64, f64) {
-        (self.state.delta, self.state.rho)
+        (self.state.trust.delta(), self.state.trust.rho())
     }
 
-    /// The points of the interpolation set, numbered as in [`EvalRecord::point`]; known evaluations have numbers beyond all of these.
+    /// The points of the interpolation set, numbered as in [`EvalRecord::point`](crate::EvalRecord::point); known evaluations have
+    /// numbers beyond all of these.
     #[must_use]
     pub fn set_points(&self) -> Vec<u64> {
-        let state = &self.state;
-        (state.set.iter())
-            .map(|&slot| state.pool.get(slot).number)
-            .collect()
+        self.state.points.numbers()
     }
 
     /// The options, with everything derived filled in.
@@ -286,61 +220,176 @@ impl<R: Clone> Engine<R> {
 
     /// How many iterations [`tell`](Self::tell) has given to the caller.
     pub(crate) const fn num_told(&self) -> usize {
-        self.state.seen
+        self.state.ledger.num_told
     }
 
-    /// Goes on with the answers, all of which have been taken.
+    fn run(&mut self) -> Run<'_, R> {
+        Run {
+            options: &self.state.options,
+            num_residuals: self.state.num_residuals,
+            code: &self.code,
+            space: &mut self.state.space,
+            points: &mut self.state.points,
+            trust: &mut self.state.trust,
+            ledger: &mut self.state.ledger,
+        }
+    }
+
+    /// Takes the answers there are.
+    fn collect(&mut self) {
+        let State {
+            outstanding,
+            points,
+            ledger,
+            options,
+            ..
+        } = &mut self.state;
+        outstanding.collect(points.blocks(), ledger);
+        if (options.budget.max_work).is_some_and(|max| ledger.work >= max) {
+            ledger.exhausted = Some(Limit::Work);
+        }
+    }
+
+    /// Lets points whose answers are complete count for the best point while others are outstanding. When the run has ended,
+    /// points of which some samples are missing count too.
+    fn note_answered(&mut self) {
+        let ended = self.termination().is_some();
+        for query in self.state.outstanding.answered(ended) {
+            self.run().note_best_of(query);
+        }
+    }
+
+    /// Goes on if all that was asked for is answered.
     fn proceed(&mut self) {
-        let queries = std::mem::take(&mut self.state.queries);
-        let answers = queries
-            .into_iter()
-            .map(|query| self.finish(query))
-            .collect();
-        if self.state.termination.is_none() {
-            self.absorb(answers);
-            self.state.forget_tokens();
-            self.advance();
+        let is_open = self.termination().is_none();
+        let complete = is_open.then(|| self.state.outstanding.take()).flatten();
+        let Some((phase, queries)) = complete else {
+            self.note_answered();
+            return;
+        };
+        let mut run = self.run();
+        let answers = queries.into_iter().map(|query| run.finish(query)).collect();
+        if self.termination().is_none() {
+            let next = self.run().absorb(phase, answers);
+            self.state.points.forget_tokens();
+            self.go(next);
         }
     }
 
-    /// Computes until evaluations are needed or the run has ended.
-    fn advance(&mut self) {
-        while self.state.jobs.is_empty() && self.state.termination.is_none() {
-            if let Some(limit) = self.state.exhausted {
-                self.stop(Termination::Exhausted(limit));
-            } else {
-                match &self.state.phase {
-                    Phase::Paper(_) => self.paper_step(),
-                    _ => self.iterate(),
+    /// Asks, goes on or stops: computes until evaluations are needed or the run has ended.
+    fn go(&mut self, mut next: Next<R>) {
+        loop {
+            next = match (next, self.state.ledger.exhausted) {
+                (Next::Stop(why), _) => return self.state.ledger.end(why),
+                (_, Some(limit)) => Next::Stop(Termination::Exhausted(limit)),
+                (Next::Ask(phase, queries), None) => {
+                    let state = &mut self.state;
+                    state.outstanding.ask(
+                        phase,
+                        queries,
+                        &state.options.budget,
+                        &mut state.ledger,
+                        state.num_residuals,
+                    );
+                    if !state.outstanding.is_empty() {
+                        return;
+                    }
+                    Next::Continue
                 }
+                (Next::Continue, None) => match self.state.options.algorithm {
+                    Algorithm::Practical => self.run().iterate(),
+                    Algorithm::Paper(_) => self.run().paper_step(),
+                },
             }
-        }
-    }
-
-    /// Goes on with the answers to the phase's evaluations.
-    fn absorb(&mut self, answers: Vec<Answer<R>>) {
-        match std::mem::replace(&mut self.state.phase, Phase::Iterate) {
-            Phase::Start => self.on_start(answers),
-            Phase::Build(build) => self.on_build(build, answers),
-            Phase::Iterate => {}
-            Phase::Sharpen => self.on_sharpened(answers),
-            Phase::Trial(trial) => self.on_trial(*trial, answers),
-            Phase::Geometry(moved) => self.on_geometry(&moved, answers),
-            Phase::Grow => self.on_grown(answers),
-            Phase::Last => self.on_last(answers),
-            Phase::Paper(stage) => self.on_paper(stage, answers),
         }
     }
 }
 
-/// A point, or why there is none.
-type Answer<R> = Result<Point<R>, Failure>;
+impl<R: Clone> Run<'_, R> {
+    /// Goes on with the answers to the phase's evaluations.
+    fn absorb(&mut self, phase: Phase<R>, answers: Vec<Answer<R>>) -> Next<R> {
+        match phase {
+            Phase::Start => self.on_start(answers),
+            Phase::Build(build) => self.on_build(build, answers),
+            Phase::Sharpen => {
+                answers
+                    .into_iter()
+                    .for_each(|answer| self.points.sharpen(answer));
+                Next::Continue
+            }
+            Phase::Trial(trial) => match self.options.algorithm {
+                Algorithm::Practical => self.on_trial(*trial, answers),
+                Algorithm::Paper(_) => self.on_paper_trial(*trial, answers),
+            },
+            Phase::Geometry(moved) => self.on_geometry(&moved, answers),
+            Phase::Grow => self.on_grown(answers),
+            Phase::Last => self.on_last(answers),
+            Phase::Improve(moved) => self.on_improved(&moved, answers),
+        }
+    }
 
-/// A point that could not be evaluated.
-#[derive(Clone, Debug)]
-struct Failure {
-    number: u64,
-    reason: String,
+    fn dim(&self) -> usize {
+        self.space.dim()
+    }
+
+    fn rule(&self) -> &dyn Rule<R> {
+        self.options.accuracy.rule()
+    }
+
+    fn now(&self) -> Situation<'_, R> {
+        Situation {
+            points: self.points,
+            delta: self.trust.delta(),
+            region: &self.options.trust_region,
+            num_residuals: self.num_residuals,
+        }
+    }
+
+    /// The steps from the incumbent of at most this length that stay feasible, in multiples of `unit`.
+    fn region(&self, radius: f64, unit: f64) -> Region<'_> {
+        Region::new(
+            self.space,
+            &self.code.feasible,
+            self.code.regularizer.as_deref(),
+            &self.points.incumbent().u,
+            radius,
+            unit,
+        )
+    }
+
+    /// Asks known points for more accuracy.
+    fn sharpen(&self, points: Vec<Query<R>>) -> Next<R> {
+        Next::Ask(Phase::Sharpen, points)
+    }
+
+    /// Writes the iteration's row.
+    fn record(&mut self, kind: StepKind, row: Row) {
+        let delta = self.trust.delta();
+        let wanted = self.options.diagnostics.poisedness;
+        let poisedness = wanted
+            .then(|| self.points.poisedness(&self.region(delta, 1.0), |_| true))
+            .flatten();
+        let incumbent = self.points.incumbent();
+        let number = self.ledger.iterations.len() as u64;
+        self.ledger.iterations.push(Iteration {
+            number,
+            kind,
+            theta: incumbent.theta.clone(),
+            objective: incumbent.objective,
+            interval: incumbent.interval(),
+            delta,
+            rho: self.trust.rho(),
+            step: row.step,
+            predicted: row.predicted,
+            ratio: row.ratio,
+            certified: row.certified,
+            gradient: row.gradient,
+            poisedness,
+            num_points: self.ledger.num_points,
+            num_evaluations: self.ledger.evaluations.len() as u64,
+            work: self.ledger.work,
+        });
+    }
 }
 
 impl<R> State<R> {
@@ -349,138 +398,30 @@ impl<R> State<R> {
     pub const fn num_residuals(&self) -> usize {
         self.num_residuals
     }
+}
 
-    fn dim(&self) -> usize {
-        self.space.dim()
-    }
-
-    /// A point that has left the set still shapes the model, but is never evaluated again.
-    fn forget_tokens(&mut self) {
-        let left: Vec<usize> = (self.pool.live())
-            .filter(|slot| !self.set.contains(slot))
-            .collect();
-        for slot in left {
-            self.pool.get_mut(slot).resume = None;
+impl<R> Phase<R> {
+    /// Points that were evaluated, but are not decided yet.
+    fn undecided(&self) -> Vec<&Point<R>> {
+        match self {
+            Self::Build(build) => build.rough().collect(),
+            Self::Trial(trial) => trial.point.iter().collect(),
+            _ => Vec::new(),
         }
     }
 
-    fn incumbent(&self) -> &Point<R> {
-        self.pool.get(self.center)
-    }
-
-    /// The incumbent's position in the set.
-    fn center_position(&self) -> usize {
-        let position = self.set.iter().position(|&slot| slot == self.center);
-        position.expect("the incumbent is in the set")
-    }
-
-    fn distance(&self, slot: usize) -> f64 {
-        norm(&self.step_to(&self.pool.get(slot).u))
-    }
-
-    fn step_to(&self, u: &[f64]) -> Vec<f64> {
-        u.iter()
-            .zip(&self.incumbent().u)
-            .map(|(a, b)| a - b)
-            .collect()
-    }
-
-    /// How many points the interpolation set should have.
-    fn set_size(&self) -> usize {
-        match self.options.model {
-            crate::Model::Regression { points_per_param } => 1 + self.dim_times(points_per_param),
-            _ => 1 + self.dim(),
+    fn undecided_mut(&mut self) -> Vec<&mut Point<R>> {
+        match self {
+            Self::Build(build) => build.rough_mut().collect(),
+            Self::Trial(trial) => trial.point.iter_mut().collect(),
+            _ => Vec::new(),
         }
     }
-
-    /// A multiple, at least 1, of the number of free parameters.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a small count"
-    )]
-    fn dim_times(&self, factor: f64) -> usize {
-        let dim = self.dim();
-        ((factor * dim as f64).min(1e6) as usize).max(dim)
-    }
 }
 
-impl<R> Point<R> {
-    /// Where the exact objective lies.
-    fn interval(&self) -> ObjectiveInterval {
-        interval(self.objective, self.penalty, self.accuracy)
-    }
-}
-
-impl<R> BestPoint<R> {
-    fn interval(&self) -> ObjectiveInterval {
-        interval(self.objective, self.penalty, self.accuracy)
-    }
-}
-
-/// Where the exact objective lies, for residuals of this accuracy and a penalty without error.
-fn interval(objective: f64, penalty: f64, accuracy: Accuracy) -> ObjectiveInterval {
-    let square = accuracy.objective_interval((objective - penalty).max(0.0));
-    ObjectiveInterval {
-        lower: square.lower + penalty,
-        upper: square.upper + penalty,
-    }
-}
-
-impl<R: Clone> Engine<R> {
-    /// Writes the iteration's row.
-    fn record(&mut self, kind: StepKind, row: Row) {
-        let poisedness = self
-            .state
-            .options
-            .diagnostics
-            .poisedness
-            .then(|| self.poisedness(self.state.delta))
-            .flatten();
-        let state = &mut self.state;
-        let incumbent = state.pool.get(state.center);
-        state.iterations.push(Iteration {
-            number: state.iterations.len() as u64,
-            kind,
-            theta: incumbent.theta.clone(),
-            objective: incumbent.objective,
-            interval: incumbent.interval(),
-            delta: state.delta,
-            rho: state.rho,
-            step: row.step,
-            predicted: row.predicted,
-            ratio: row.ratio,
-            certified: row.certified,
-            gradient: row.gradient,
-            poisedness,
-            num_points: state.num_points,
-            num_evaluations: state.evaluations.len() as u64,
-            work: state.work,
-        });
-    }
-}
-
-/// What an iteration knows of its step.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    step: Option<f64>,
-    predicted: Option<f64>,
-    ratio: Option<f64>,
-    certified: bool,
-    gradient: f64,
-}
-
-impl Row {
-    /// Of an iteration without a step.
-    const fn without_step(gradient: f64) -> Self {
-        Self {
-            step: None,
-            predicted: None,
-            ratio: None,
-            certified: true,
-            gradient,
-        }
-    }
+/// Whether sets are convex sets that are known by projections.
+const fn has_projections(feasible: &FeasibleSet) -> bool {
+    matches!(feasible, FeasibleSet::Convex(_))
 }
 
 #[cfg(test)]

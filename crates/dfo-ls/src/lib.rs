@@ -273,6 +273,7 @@ mod region;
 mod report;
 mod residuals;
 mod space;
+mod span;
 mod subproblem;
 pub mod testing;
 

@@ -4,7 +4,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::linalg::{dot, norm};
+use crate::linalg::norm;
+use crate::span::Span;
 
 /// Which random vector: the seed, and how many were drawn before.
 #[derive(Clone, Copy, Debug)]
@@ -28,25 +29,14 @@ pub(crate) fn unit_vector(dim: usize, draw: Draw) -> Vec<f64> {
 
 /// A random orthonormal basis.
 pub(crate) fn orthogonal_directions(dim: usize, seed: u64) -> Vec<Vec<f64>> {
-    let mut basis: Vec<Vec<f64>> = Vec::with_capacity(dim);
+    let mut basis = Span::default();
     let mut number = 0;
     while basis.len() < dim {
-        let mut vector = unit_vector(dim, Draw { seed, number });
+        let vector = unit_vector(dim, Draw { seed, number });
         number += 1;
-        for _ in 0..2 {
-            for other in &basis {
-                let along = dot(&vector, other);
-                for (v, o) in vector.iter_mut().zip(other) {
-                    *v -= along * o;
-                }
-            }
-        }
-        let length = norm(&vector);
-        if length > 1e-3 {
-            basis.push(vector.iter().map(|x| x / length).collect());
-        }
+        basis.add_if(&vector, |length| length > 1e-3);
     }
-    basis
+    basis.into_directions()
 }
 
 #[cfg(test)]

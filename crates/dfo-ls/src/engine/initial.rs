@@ -1,13 +1,14 @@
 //! The start and the points around it.
 
-use super::{Answer, Engine, Failure, Phase, Row, State};
-use crate::constraints::FeasibleSet;
-use crate::linalg::{Matrix, dot, norm, orthogonal_complement};
+use super::growth::LEAST_ROOM;
+use super::{Answer, Engine, Failure, Next, Phase, Row, Run};
+use crate::linalg::{Matrix, norm, orthogonal_complement};
 use crate::model::linear::RANK;
 use crate::model::pool::Point;
 use crate::options::{Directions, Scaling};
 use crate::random::{orthogonal_directions, unit_vector};
 use crate::report::{StepKind, Termination};
+use crate::span::Span;
 use crate::{Algorithm, Purpose};
 
 /// Points around the start that are wanted.
@@ -49,43 +50,52 @@ const INVISIBLE: f64 = 1e-9;
 const ENLARGE: f64 = 1e3;
 /// A parameter with a unit of its own is suspect if it changes the residuals by less than this share of the strongest.
 const FAINT: f64 = 1e-2;
+/// A start that is known is not farther away than this.
+const SAME_PLACE: f64 = 1e-12;
+/// The start is accurate enough up to this multiple of what the model asks for. Neither this nor the constants above were tuned.
+const START_ENOUGH: f64 = 2.0;
+/// A step forward with this share of its length inside the bounds is taken without a look backward.
+const ENOUGH_ROOM: f64 = 0.99;
 
 impl<R: Clone> Engine<R> {
-    /// The first question, unless everything is known.
+    /// Begins with what is known.
     pub(super) fn begin(&mut self, known: Vec<Point<R>>) {
-        let zero = vec![0.0; self.state.dim()];
+        let mut run = self.run();
+        let next = run.first_question(known);
+        self.go(next);
+    }
+}
+
+impl<R: Clone> Run<'_, R> {
+    /// The first question, unless everything is known.
+    fn first_question(&mut self, known: Vec<Point<R>>) -> Next<R> {
         let mut start = None;
         let mut others = Vec::new();
-        for mut point in known {
-            self.note_best(&point);
-            if start.is_none() && norm(&point.u) <= 1e-12 {
+        for point in known {
+            self.ledger.note_best(&point);
+            if start.is_none() && norm(&point.u) <= SAME_PLACE {
                 start = Some(point);
             } else {
-                point.at_floor = true;
                 others.push(point);
             }
         }
-        self.end_at_target();
+        self.ledger.end_at_target(self.options.target);
+        if let Some(why) = self.ledger.termination() {
+            return Next::Stop(why.clone());
+        }
         others.sort_by(|a, b| norm(&a.u).total_cmp(&norm(&b.u)));
-        let room = self.state.set_size() - 1;
-        for point in others.into_iter().take(room) {
-            self.state.pool.insert(point);
+        for point in others.into_iter().take(self.points.full_size() - 1) {
+            self.points.store_outside(point);
         }
-        match start {
-            Some(point) if self.state.termination.is_none() => {
-                self.on_start(vec![Ok(point)]);
-                self.advance();
-            }
-            _ => {
-                let target = self.state.start_target();
-                let query = self.new_point(zero, target, Purpose::Initial);
-                self.state.phase = Phase::Start;
-                self.issue(vec![query]);
-            }
+        if let Some(point) = start {
+            return self.on_start(vec![Ok(point)]);
         }
+        let target = self.rule().start_target(&self.now());
+        let query = self.new_point(vec![0.0; self.dim()], target, Purpose::Initial);
+        Next::Ask(Phase::Start, vec![query])
     }
 
-    pub(super) fn on_start(&mut self, mut answers: Vec<Answer<R>>) {
+    pub(super) fn on_start(&mut self, mut answers: Vec<Answer<R>>) -> Next<R> {
         let answer = answers.pop().unwrap_or_else(|| {
             Err(Failure {
                 number: 0,
@@ -94,31 +104,20 @@ impl<R: Clone> Engine<R> {
         });
         match answer {
             Ok(mut point) => {
-                let before = self
-                    .state
-                    .set
-                    .first()
-                    .map(|&slot| self.state.pool.get(slot).accuracy);
-                if let Some(before) = before {
-                    point.note_floor(before);
-                    self.state.pool.remove(self.state.center);
-                    self.state.set.clear();
+                if !self.points.is_empty() {
+                    point.note_floor(self.points.incumbent().accuracy);
                 }
-                let slot = self.state.pool.insert(point);
-                self.state.set = vec![slot];
-                self.state.center = slot;
+                self.points.begin(point);
                 // the accuracy wanted depends on the residuals, which depend on the accuracy
-                let target = self.model_target();
-                let point = self.state.incumbent();
-                if !(point.accuracy.value() <= 2.0 * target.value()) && !point.at_floor {
-                    let query = self.again(self.state.incumbent(), target);
-                    self.state.phase = Phase::Start;
-                    self.issue(vec![query]);
-                    return;
+                let target = self.rule().model_target(&self.now());
+                let point = self.points.incumbent();
+                let is_rough = !(point.accuracy.value() <= START_ENOUGH * target.value());
+                if is_rough && !point.at_floor {
+                    return Next::Ask(Phase::Start, vec![self.again(point, target)]);
                 }
             }
             Err(failure) => {
-                self.state.control.start_failure = Some(failure.reason);
+                self.trust.start_failure = Some(failure.reason);
             }
         }
         let wanted = self.choose_directions();
@@ -126,49 +125,23 @@ impl<R: Clone> Engine<R> {
             rough: wanted.iter().map(|_| None).collect(),
             wanted,
             enlarge: Vec::new(),
-        });
+        })
     }
 
-    /// Steps from the start, beside those to known points.
+    /// Steps from the start, apart from those to known points.
     fn choose_directions(&mut self) -> Vec<Wanted> {
-        let d = self.state.dim();
-        let delta = self.state.delta;
-        let mut span: Vec<Vec<f64>> = Vec::new();
-        if !self.state.set.is_empty() {
-            let known: Vec<usize> = self
-                .state
-                .pool
-                .live()
-                .filter(|slot| *slot != self.state.center)
-                .collect();
-            for slot in known {
-                let u = self.state.pool.get(slot).u.clone();
-                let distance = norm(&u);
-                let fresh = norm(&orthogonal_part(&u, &span)) / distance;
-                let score = fresh * (distance / delta).min(delta / distance);
-                if score > 1e-3 && self.state.set.len() < self.state.set_size() {
-                    span.push(normalized(&orthogonal_part(&u, &span)));
-                    self.state.set.push(slot);
-                }
-            }
-        }
-        let missing = self
-            .state
-            .set_size()
-            .saturating_sub(self.state.set.len().max(1));
-        let count = self
-            .state
-            .options
-            .initial
-            .num_directions
-            .unwrap_or(missing)
-            .min(missing);
-        let mut wanted = if let FeasibleSet::Convex(_) = *self.feasible {
+        let span = self.points.adopt_stored(self.trust.delta());
+        let size = self.points.len().max(1);
+        let missing = self.points.full_size().saturating_sub(size);
+        let count = self.options.initial.num_directions;
+        let count = count.unwrap_or(missing).min(missing);
+        let mut wanted = if super::has_projections(&self.code.feasible) {
             self.feasible_directions(count, span)
-        } else if span.is_empty() {
+        } else if span.len() == 0 {
             self.plain_directions(count)
         } else {
-            let matrix = Matrix::from_fn(d, span.len(), |i, j| span[j][i]);
+            let known = span.directions();
+            let matrix = Matrix::from_fn(self.dim(), known.len(), |i, j| known[j][i]);
             let rest = orthogonal_complement(&matrix, RANK);
             (0..rest.cols())
                 .map(|j| self.toward_room(rest.col(j)))
@@ -180,9 +153,9 @@ impl<R: Clone> Engine<R> {
     }
 
     fn plain_directions(&mut self, count: usize) -> Vec<Wanted> {
-        let d = self.state.dim();
+        let d = self.dim();
         let unit = |j: usize| -> Vec<f64> { (0..d).map(|i| f64::from(u8::from(i == j))).collect() };
-        let random = match self.state.options.initial.directions {
+        let random = match self.options.initial.directions {
             Directions::Coordinate => None,
             Directions::Orthogonal { seed } => Some(orthogonal_directions(d, seed)),
         };
@@ -203,7 +176,7 @@ impl<R: Clone> Engine<R> {
             let step = if j < d {
                 self.other_side(&wanted[j].step)
             } else {
-                let random = unit_vector(d, self.state.draw());
+                let random = unit_vector(d, self.draw());
                 self.toward_room(&random)
             };
             wanted.push(Wanted::along(step));
@@ -213,10 +186,10 @@ impl<R: Clone> Engine<R> {
 
     /// Of the two steps of length `$\Delta$`, the one with more room to the bounds, cut there.
     fn toward_room(&self, direction: &[f64]) -> Vec<f64> {
-        let delta = self.state.delta;
+        let delta = self.trust.delta();
         let plus = self.cut(direction, delta);
         let minus = self.cut(direction, -delta);
-        if norm(&plus) >= 0.99 * delta || norm(&plus) >= norm(&minus) {
+        if norm(&plus) >= ENOUGH_ROOM * delta || norm(&plus) >= norm(&minus) {
             plus
         } else {
             minus
@@ -225,7 +198,7 @@ impl<R: Clone> Engine<R> {
 
     fn other_side(&self, step: &[f64]) -> Vec<f64> {
         let opposite = self.cut(step, -1.0);
-        if norm(&opposite) >= 0.1 * norm(step) {
+        if norm(&opposite) >= LEAST_ROOM * norm(step) {
             opposite
         } else {
             // no room: halfway on the same side
@@ -235,8 +208,7 @@ impl<R: Clone> Engine<R> {
 
     fn cut(&self, direction: &[f64], length: f64) -> Vec<f64> {
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
-        self.state
-            .space
+        self.space
             .step_bounds(&vec![0.0; direction.len()], &mut lower, &mut upper);
         (direction.iter().zip(lower.iter().zip(&upper)))
             .map(|(d, (lower, upper))| (d * length).clamp(*lower, *upper))
@@ -244,9 +216,9 @@ impl<R: Clone> Engine<R> {
     }
 
     /// Independent steps whose ends lie in the set.
-    fn feasible_directions(&mut self, count: usize, mut span: Vec<Vec<f64>>) -> Vec<Wanted> {
-        let d = self.state.dim();
-        let delta = self.state.delta;
+    fn feasible_directions(&mut self, count: usize, mut span: Span) -> Vec<Wanted> {
+        let d = self.dim();
+        let delta = self.trust.delta();
         let mut wanted = Vec::new();
         for attempt in 0..(2 * d + 20 * d) {
             if wanted.len() == count {
@@ -258,52 +230,49 @@ impl<R: Clone> Engine<R> {
                     .map(|i| if i == attempt % d { sign } else { 0.0 })
                     .collect()
             } else {
-                let random = unit_vector(d, self.state.draw());
+                let random = unit_vector(d, self.draw());
                 random.iter().map(|x| x * delta).collect::<Vec<f64>>()
             };
-            self.state.space.make_feasible(&mut u, &self.feasible);
-            let fresh = orthogonal_part(&u, &span);
-            if norm(&fresh) >= 0.1 * delta {
-                span.push(normalized(&fresh));
+            self.space.make_feasible(&mut u, &self.code.feasible);
+            if span.add_if(&u, |length| length >= LEAST_ROOM * delta) {
                 wanted.push(Wanted::along(u));
             }
         }
-        self.state.spans = wanted.len() < count;
+        self.points.set_spans(wanted.len() < count);
         wanted
     }
 
-    fn ask_for(&mut self, build: Build<R>) {
+    fn ask_for(&mut self, build: Build<R>) -> Next<R> {
         if build.wanted.is_empty() {
-            self.built();
-            return;
+            return self.built();
         }
-        let target = if self.state.set.is_empty() {
-            self.state.start_target()
+        let now = self.now();
+        let target = if self.points.is_empty() {
+            self.rule().start_target(&now)
         } else {
-            self.model_target()
+            self.rule().model_target(&now)
         };
         let queries = (build.wanted.iter().zip(&build.rough))
             .map(|(wanted, rough)| match rough {
                 Some(point) => {
-                    let better = self.informative(point).err().unwrap_or(target);
-                    self.again(point, better)
+                    let better = self.rule().informative_target(&now, point);
+                    self.again(point, better.unwrap_or(target))
                 }
                 None => self.new_point(wanted.step.clone(), target, Purpose::Initial),
             })
             .collect();
-        self.state.phase = Phase::Build(build);
-        self.issue(queries);
+        Next::Ask(Phase::Build(build), queries)
     }
 
-    pub(super) fn on_build(&mut self, build: Build<R>, answers: Vec<Answer<R>>) {
+    pub(super) fn on_build(&mut self, build: Build<R>, answers: Vec<Answer<R>>) -> Next<R> {
         let mut next = Build {
             wanted: Vec::new(),
             rough: Vec::new(),
             enlarge: Vec::new(),
         };
         let strongest = (answers.iter().flatten())
-            .filter(|_| !self.state.set.is_empty())
-            .map(|point| self.state.difference(point))
+            .filter(|_| !self.points.is_empty())
+            .map(|point| self.points.difference(point))
             .fold(0.0, f64::max);
         for ((wanted, rough), answer) in build.wanted.into_iter().zip(build.rough).zip(answers) {
             match answer {
@@ -331,100 +300,78 @@ impl<R: Clone> Engine<R> {
             }
         }
         for (j, factor) in std::mem::take(&mut next.enlarge) {
-            self.state.space.rescale(j, factor);
-            let rough = next.rough.iter_mut().flatten().map(|point| &mut point.u);
-            for u in self.state.pool.positions().chain(rough) {
-                u[j] /= factor;
-            }
+            self.space.rescale(j, factor);
+            self.points.rescale(j, factor);
+            next.rough_mut().for_each(|point| point.u[j] /= factor);
         }
-        if self.state.exhausted.is_some() {
+        if self.ledger.exhausted.is_some() {
             next.wanted.clear();
         }
-        self.ask_for(next);
+        self.ask_for(next)
     }
 
     /// Takes a point into the set, or asks for a better one.
     fn consider(&mut self, wanted: Wanted, point: Point<R>, strongest: f64, next: &mut Build<R>) {
-        if self.state.set.is_empty() {
+        if self.points.is_empty() {
             // the start failed: this is the first point there is
-            let slot = self.state.pool.insert(point);
-            self.state.set.push(slot);
-            self.state.center = slot;
-            return;
-        }
-        if self.informative(&point).is_err() {
+            self.points.begin(point);
+        } else if (self.rule().informative_target(&self.now(), &point)).is_some() {
             next.wanted.push(wanted);
             next.rough.push(Some(point));
-            return;
-        }
-        if let Some(enlarge) = self.too_small(&wanted, &point, strongest) {
+        } else if let Some(enlarge) = self.too_small(&wanted, &point, strongest) {
             next.enlarge.push(enlarge);
             let tries = wanted.tries + 1;
             next.wanted.push(Wanted { tries, ..wanted });
             next.rough.push(None);
-            return;
+        } else {
+            self.points.push(point, false);
         }
-        let slot = self.state.pool.insert(point);
-        self.state.set.push(slot);
     }
 
     /// The parameter whose unit is so small that the residuals hardly see a step, and a factor that helps.
     fn too_small(&self, wanted: &Wanted, point: &Point<R>, strongest: f64) -> Option<(usize, f64)> {
-        let state = &self.state;
         let j = wanted.coordinate?;
-        let automatic = state.options.scaling == Scaling::Automatic && !state.space.is_boxed(j);
-        let start = state.incumbent();
+        let automatic = self.options.scaling == Scaling::Automatic && !self.space.is_boxed(j);
+        let start = self.points.incumbent();
         if !automatic
             || wanted.tries + 1 >= MAX_TRIES
             || norm(&start.u) > 0.0
-            || self.regularizer.is_some()
+            || self.code.regularizer.is_some()
         {
             return None;
         }
-        let difference = state.difference(point);
-        if difference <= INVISIBLE * state.pool.blocks().norm(&start.residuals) {
+        let difference = self.points.difference(point);
+        if difference <= INVISIBLE * self.points.blocks().norm(&start.residuals) {
             // no difference at all: nothing depends on it
             return (difference > 0.0).then_some((j, ENLARGE));
         }
         // a unit of its own, from a start that happens to be small
-        let units = state.space.units();
+        let units = self.space.units();
         let room = units.iter().fold(0.0_f64, |a, b| a.max(*b)) / units[j];
         let faint = difference < FAINT * strongest && room > 1.0;
         faint.then(|| (j, (0.1 * strongest / difference).min(room)))
     }
 
     /// The set is complete, as far as it can be.
-    fn built(&mut self) {
-        let state = &mut self.state;
-        if state.set.is_empty() {
-            let reason = state.control.start_failure.clone();
+    fn built(&mut self) -> Next<R> {
+        if self.points.is_empty() {
+            let reason = self.trust.start_failure.clone();
             let reason = reason.unwrap_or_else(|| "no point could be evaluated".to_owned());
             let reason = format!("no point could be evaluated; at the start: {reason}");
-            self.stop(Termination::OracleFailed { reason });
-            return;
+            return Next::Stop(Termination::OracleFailed { reason });
         }
-        if state.options.algorithm == Algorithm::Practical {
-            self.move_to_better();
+        if self.options.algorithm == Algorithm::Practical {
+            for position in 0..self.points.len() {
+                let point = self.points.get(position);
+                if position != self.points.center() && self.rule().is_better(&self.now(), point) {
+                    self.points.move_to(position);
+                }
+            }
         }
-        self.refresh_model_basis();
-        let gradient = self.gradient_norm();
+        self.points.refresh();
+        let gradient = self.points.gradient_norm();
         self.record(StepKind::Initial, Row::without_step(gradient));
-        self.state.phase = match self.state.options.algorithm {
-            Algorithm::Practical => Phase::Iterate,
-            Algorithm::Paper(_) => Phase::Paper(super::paper::Stage::default()),
-        };
-    }
-}
-
-impl<R> State<R> {
-    /// How far a point's residuals are from the incumbent's.
-    pub(super) fn difference(&self, point: &Point<R>) -> f64 {
-        (self.pool.blocks()).distance(&point.residuals, &self.incumbent().residuals)
-    }
-
-    /// `$\|r\|^2$`.
-    pub(super) fn sum_of_squares(&self, residuals: &[f64]) -> f64 {
-        self.pool.blocks().dot(residuals, residuals)
+        Next::Continue
     }
 }
 
@@ -436,23 +383,4 @@ impl Wanted {
             tries: 0,
         }
     }
-}
-
-/// What is left of `x` beside the orthonormal `span`.
-pub(super) fn orthogonal_part(x: &[f64], span: &[Vec<f64>]) -> Vec<f64> {
-    let mut rest = x.to_vec();
-    for _ in 0..2 {
-        for direction in span {
-            let along = dot(&rest, direction);
-            for (r, q) in rest.iter_mut().zip(direction) {
-                *r -= along * q;
-            }
-        }
-    }
-    rest
-}
-
-fn normalized(x: &[f64]) -> Vec<f64> {
-    let length = norm(x);
-    x.iter().map(|x| x / length).collect()
 }

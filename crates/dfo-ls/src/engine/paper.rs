@@ -5,351 +5,281 @@
 //! their residuals are accurate to `$c\Delta^2$`. The incumbent's own polynomial does not count: its residuals are met by every model, and
 //! it is one minus the sum of the others. With bounds, the region is the part of the ball between them.
 
-use super::{Answer, Engine, Phase, Row};
+use super::practical::Trial;
+use super::{Answer, Next, Phase, Row, Run};
 use crate::linalg::{dot, norm};
 use crate::model::linear::Linear;
 use crate::model::pool::Point;
-use crate::options::{AccuracyControl, Algorithm, PaperParameters};
+use crate::options::{Algorithm, PaperParameters, TrustStep};
 use crate::report::{StepKind, Termination};
 use crate::{Accuracy, Purpose};
 
-/// Where in the algorithm's loop a run is.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) enum Stage<R> {
-    /// In the inner loop: criticality, step, accuracy of the incumbent.
-    #[default]
-    Repeat,
-    /// The incumbent is evaluated again.
-    Incumbent,
-    /// Points are replaced, given by their slots, and others (`None`) evaluated again.
-    Improve(Vec<Option<usize>>),
-    /// The trial point is evaluated.
-    Trial {
-        predicted: f64,
-        gradient: f64,
-        point: Option<Point<R>>,
-    },
-}
-
 /// One round makes a model fully linear; more are for points that cannot be evaluated.
 const MAX_IMPROVEMENTS: u32 = 5;
+/// The share of the wanted accuracy that is asked for, so that rounding does not spoil it.
+const MARGIN: f64 = 0.9;
+/// Points are placed this much inside the ball, so that rounding does not put one outside,
+const INSIDE: f64 = 1.0 - 1e-4;
+/// and their polynomials this much below the limit, since they are looked at in the smaller ball.
+const BELOW_LIMIT: f64 = 1.0 - 1e-3;
+/// Replacements that are tried per point; each makes the volume of the set larger by more than the limit, so that few are needed.
+const MAX_REPLACEMENTS: usize = 10;
 
-impl<R: Clone> Engine<R> {
+impl<R: Clone> Run<'_, R> {
     fn paper_parameters(&self) -> PaperParameters {
-        match &self.state.options.algorithm {
+        match &self.options.algorithm {
             Algorithm::Paper(parameters) => parameters.clone(),
             Algorithm::Practical => PaperParameters::default(),
         }
     }
 
-    /// `$\eta_1'$`; `None` if accuracy is not controlled.
-    fn eta1_prime(&self) -> Option<f64> {
-        match &self.state.options.accuracy {
-            AccuracyControl::Dynamic(rules) => Some(rules.eta1_prime),
-            AccuracyControl::Experiments(rules) => Some(rules.eta1_prime),
-            AccuracyControl::Fixed(_) => None,
-        }
-    }
-
     /// The inner loop, up to the next evaluation.
-    pub(super) fn paper_step(&mut self) {
-        let rules = self.state.options.trust_region.clone();
-        if self.state.delta <= rules.final_radius {
-            self.stop(Termination::RadiusReached);
-            return;
+    pub(super) fn paper_step(&mut self) -> Next<R> {
+        let delta = self.trust.delta();
+        if delta <= self.options.trust_region.final_radius {
+            return Next::Stop(Termination::RadiusReached);
         }
-        if !self.refresh_model_basis() || self.state.set.len() <= self.state.dim() {
-            self.complete_set();
-            return;
+        if !self.points.refresh() || self.points.len() <= self.dim() {
+            return self.complete_set();
         }
-        let gradient = self.gradient_norm();
+        // criticality phase
+        let gradient = self.points.gradient_norm();
         if gradient <= self.paper_parameters().epsilon {
-            if !self.is_fully_linear(self.state.delta) {
-                self.make_fully_linear(self.state.delta);
-                return;
+            if !self.is_fully_linear(delta) {
+                return self.make_fully_linear(delta);
             }
-            if self.state.delta > gradient {
-                self.state.delta *= rules.gamma_dec;
-                self.state.rho = self.state.delta;
+            if delta > gradient {
+                self.shrink();
                 self.record(StepKind::Criticality, Row::without_step(gradient));
-                return;
+                return Next::Continue;
             }
         }
-        let step = self.model_step(self.state.delta);
+        // step calculation
+        let step = self.model_step(delta, TrustStep::Exact);
         if !(step.decrease > 0.0) {
-            self.state.delta *= rules.gamma_dec;
-            self.state.rho = self.state.delta;
+            self.shrink();
             self.record(StepKind::Short, Row::without_step(gradient));
-            return;
+            return Next::Continue;
         }
-        if let Some(wanted) = self.too_inaccurate(self.state.incumbent(), step.decrease) {
-            if self.state.incumbent().at_floor {
-                let achieved = self.state.incumbent().accuracy;
-                self.stop(Termination::AccuracyFloor { wanted, achieved });
-                return;
-            }
-            let query = self.again(self.state.incumbent(), wanted);
-            self.state.phase = Phase::Paper(Stage::Incumbent);
-            self.issue(vec![query]);
-            return;
+        // accuracy phase
+        let incumbent = self.points.incumbent();
+        if let Some(wanted) = self.too_inaccurate(incumbent, step.decrease) {
+            return match self.sharper(incumbent, wanted) {
+                Ok(query) => self.sharpen(vec![query]),
+                Err(why) => Next::Stop(why),
+            };
         }
-        let delta = self.state.delta;
-        let incumbent = self.state.incumbent();
-        let u = (incumbent.u.iter().zip(&step.v))
-            .map(|(u, v)| u + delta * v)
-            .collect();
-        let target = match self.eta1_prime() {
+        let target = match self.rule().eta1_prime() {
             Some(eta) => {
-                let square = (incumbent.objective - incumbent.penalty - step.decrease).max(0.0);
+                let square = (incumbent.square() - step.decrease).max(0.0);
                 Accuracy::for_objective_error(square, eta * step.decrease)
             }
-            None => self.model_target(),
+            None => self.rule().model_target(&self.now()),
         };
+        let u = self.points.at_step(&step.v, delta);
         let query = self.new_point(u, target, Purpose::Trial);
-        self.state.phase = Phase::Paper(Stage::Trial {
+        let trial = Trial {
+            step: Vec::new(),
             predicted: step.decrease,
             gradient,
             point: None,
-        });
-        self.issue(vec![query]);
-    }
-
-    /// What a point must be asked for so that its objective is known to `$\eta_1'$` times the predicted decrease, if it is not.
-    fn too_inaccurate(&self, point: &Point<R>, predicted: f64) -> Option<Accuracy> {
-        let error = self.eta1_prime()? * predicted;
-        let square = (point.objective - point.penalty).max(0.0);
-        let accurate = point.accuracy.objective_error(square) <= error;
-        (!accurate).then(|| Accuracy::for_objective_error(square, 0.9 * error))
-    }
-
-    pub(super) fn on_paper(&mut self, stage: Stage<R>, answers: Vec<Answer<R>>) {
-        self.state.phase = Phase::Paper(Stage::Repeat);
-        match stage {
-            Stage::Repeat | Stage::Incumbent => {
-                for answer in answers {
-                    self.update(answer);
-                }
-            }
-            Stage::Improve(moved) => self.on_improved(&moved, answers),
-            Stage::Trial {
-                predicted,
-                gradient,
-                point,
-            } => self.on_paper_trial(predicted, gradient, point, answers),
-        }
-    }
-
-    fn on_paper_trial(
-        &mut self,
-        predicted: f64,
-        gradient: f64,
-        before: Option<Point<R>>,
-        mut answers: Vec<Answer<R>>,
-    ) {
-        let point = match (answers.pop(), before) {
-            (Some(Ok(mut point)), before) => {
-                if let Some(before) = before {
-                    point.note_floor(before.accuracy);
-                }
-                Some(point)
-            }
-            (_, Some(mut before)) => {
-                before.at_floor = true;
-                Some(before)
-            }
-            (_, None) => None,
+            incumbent: false,
         };
-        if self.state.termination.is_some() || self.state.exhausted.is_some() {
-            return;
+        Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
+    }
+
+    /// `$\Delta \leftarrow \gamma_\mathrm{dec}\Delta$`
+    fn shrink(&mut self) {
+        let factor = self.options.trust_region.gamma_dec;
+        self.trust.set_single(factor * self.trust.delta());
+    }
+
+    /// The accuracy that a point must be asked for so that its objective is known to `$\eta_1'$` times the predicted decrease;
+    /// `None` if it is.
+    fn too_inaccurate(&self, point: &Point<R>, predicted: f64) -> Option<Accuracy> {
+        let error = self.rule().eta1_prime()? * predicted;
+        let square = point.square().max(0.0);
+        let accurate = point.accuracy.objective_error(square) <= error;
+        (!accurate).then(|| Accuracy::for_objective_error(square, MARGIN * error))
+    }
+
+    /// A question for more accuracy, or the end if the point has none to give.
+    fn sharper(&self, point: &Point<R>, wanted: Accuracy) -> Result<super::Query<R>, Termination> {
+        if point.at_floor {
+            let achieved = point.accuracy;
+            return Err(Termination::AccuracyFloor { wanted, achieved });
         }
-        if let Some(point) = &point
-            && let Some(wanted) = self.too_inaccurate(point, predicted)
+        Ok(self.again(point, wanted))
+    }
+
+    /// The trial point is sharpened until it is accurate enough; then the ratio decides.
+    pub(super) fn on_paper_trial(
+        &mut self,
+        mut trial: Trial<R>,
+        mut answers: Vec<Answer<R>>,
+    ) -> Next<R> {
+        trial.take(answers.pop());
+        if self.ledger.exhausted.is_some() {
+            return Next::Continue;
+        }
+        if let Some(point) = &trial.point
+            && let Some(wanted) = self.too_inaccurate(point, trial.predicted)
         {
-            if point.at_floor {
-                let achieved = point.accuracy;
-                self.stop(Termination::AccuracyFloor { wanted, achieved });
-                return;
-            }
-            let query = self.again(point, wanted);
-            let point = Some(point.clone());
-            self.state.phase = Phase::Paper(Stage::Trial {
-                predicted,
-                gradient,
-                point,
-            });
-            self.issue(vec![query]);
-            return;
+            return match self.sharper(point, wanted) {
+                Ok(query) => Next::Ask(Phase::Trial(Box::new(trial)), vec![query]),
+                Err(why) => Next::Stop(why),
+            };
         }
-        let incumbent = self.state.incumbent().objective;
-        let ratio = point.as_ref().map_or(f64::NEG_INFINITY, |point| {
-            (incumbent - point.objective) / predicted
+        let incumbent = self.points.incumbent().objective;
+        let ratio = trial.point.as_ref().map_or(f64::NEG_INFINITY, |point| {
+            (incumbent - point.objective) / trial.predicted
         });
-        let fully_linear = self.is_fully_linear(self.state.delta);
-        self.state.control.improvements = 0;
-        let rules = self.state.options.trust_region.clone();
+        let fully_linear = self.is_fully_linear(self.trust.delta());
+        self.trust.improvements = 0;
+        let rules = &self.options.trust_region;
         let accepted = ratio >= rules.eta2 || (ratio >= rules.eta1 && fully_linear);
         if ratio >= rules.eta2 {
-            self.state.delta = (rules.gamma_inc * self.state.delta).min(rules.max_radius);
+            let grown = rules.gamma_inc * self.trust.delta();
+            self.trust.set_single(grown.min(rules.max_radius));
         } else if fully_linear {
-            self.state.delta *= rules.gamma_dec;
+            self.shrink();
         }
-        self.state.rho = self.state.delta;
-        let step = point.as_ref().map(|point| self.state.step_to(&point.u));
-        let row = Row {
-            step: step.as_ref().map(|step| norm(step)),
-            predicted: Some(predicted),
-            ratio: Some(ratio).filter(|ratio| ratio.is_finite()),
-            certified: self.eta1_prime().is_some(),
-            gradient,
-        };
-        let kind = match (&point, accepted) {
+        let kind = match (&trial.point, accepted) {
             (None, _) => StepKind::Failed,
             (_, true) => StepKind::Accepted,
             (_, false) => StepKind::Rejected,
         };
-        if let (true, Some(point), Some(step)) = (accepted, point, step) {
-            self.take_into_set(&step, point, true, true);
+        if let Some(point) = trial.point.take() {
+            trial.step = self.points.step_to(&point.u);
+            if accepted {
+                self.take_into_set(&trial.step, point, true, true);
+            }
         }
-        self.record(kind, row);
+        let certified = self.rule().eta1_prime().is_some();
+        self.record(kind, trial.row(Some(ratio), certified));
         if !accepted && !fully_linear {
-            self.make_fully_linear(self.state.delta);
+            return self.make_fully_linear(self.trust.delta());
         }
+        Next::Continue
     }
 
     /// Whether the model is certified in the ball of this radius.
-    fn is_fully_linear(&self, radius: f64) -> bool {
-        let state = &self.state;
+    pub(super) fn is_fully_linear(&self, radius: f64) -> bool {
         let limit = self.paper_parameters().poisedness;
-        let target = self.model_target().value();
-        let near = |slot: &usize| state.distance(*slot) <= radius;
-        let accurate = |slot: &usize| state.pool.get(*slot).accuracy.value() <= target;
-        state.set.len() == state.dim() + 1
-            && state.set.iter().all(near)
-            && state.set.iter().all(accurate)
+        let target = self.rule().model_target(&self.now()).value();
+        self.points.len() == self.dim() + 1
+            && (self.points.distances().iter()).all(|(distance, _)| *distance <= radius)
+            && (self.points.iter()).all(|point| point.accuracy.value() <= target)
             && (self.poisedness_of_others(radius)).is_some_and(|poisedness| poisedness <= limit)
+    }
+
+    /// `$\Lambda$`: the largest absolute value of a Lagrange polynomial in the ball, without the incumbent's.
+    pub(super) fn poisedness_of_others(&self, radius: f64) -> Option<f64> {
+        let center = self.points.center();
+        let region = self.region(radius, 1.0);
+        self.points.poisedness(&region, |t| t != center)
     }
 
     /// Asks for what makes the model fully linear: better places for points that are far away or badly placed, and better
     /// accuracy for the others.
-    fn make_fully_linear(&mut self, radius: f64) {
-        if !self.refresh_model_basis() {
-            self.complete_set();
-            return;
+    fn make_fully_linear(&mut self, radius: f64) -> Next<R> {
+        if !self.points.refresh() {
+            return self.complete_set();
         }
-        let state = &self.state;
+        let needed = self.rule().model_target(&self.now()).value();
+        let target = Accuracy::new(MARGIN * needed).unwrap_or(Accuracy::EXACT);
+        let (mut queries, mut moved) = (Vec::new(), Vec::new());
+        for (position, place) in self.better_places(radius).into_iter().enumerate() {
+            let point = self.points.get(position);
+            if let Some(place) = place {
+                queries.push(self.new_point(place, target, Purpose::Geometry));
+                moved.push(Some(position));
+            } else if !(point.accuracy.value() <= needed) {
+                match self.sharper(point, target) {
+                    Ok(query) => queries.push(query),
+                    Err(why) => return Next::Stop(why),
+                }
+                moved.push(None);
+            }
+        }
+        self.trust.improvements += 1;
+        if queries.is_empty() || self.trust.improvements > MAX_IMPROVEMENTS {
+            // nothing helps: a smaller region is all that is left
+            self.trust.improvements = 0;
+            self.shrink();
+            return Next::Continue;
+        }
+        Next::Ask(Phase::Improve(moved), queries)
+    }
+
+    /// For every point of the set a better place, if it needs one: points that are far away are moved into the ball, then the one
+    /// with the largest polynomial to where that is largest, until all are small enough.
+    fn better_places(&self, radius: f64) -> Vec<Option<Vec<f64>>> {
         let limit = self.paper_parameters().poisedness;
-        let center = state.center_position();
-        let mut points: Vec<Vec<f64>> = state
-            .set
-            .iter()
-            .map(|&slot| state.pool.get(slot).u.clone())
-            .collect();
-        let mut replaced = vec![false; points.len()];
-        for _ in 0..10 * points.len() {
-            let views: Vec<&[f64]> = points.iter().map(|point| &point[..]).collect();
+        let center = self.points.center();
+        let mut places: Vec<Vec<f64>> = self.points.iter().map(|p| p.u.clone()).collect();
+        let mut is_moved = vec![false; places.len()];
+        for _ in 0..MAX_REPLACEMENTS * places.len() {
+            let views: Vec<&[f64]> = places.iter().map(|place| &place[..]).collect();
             let Some(linear) = Linear::new(&views, center) else {
                 break;
             };
-            // a little inside, so that rounding does not put a point outside
-            let region = self.region(radius * (1.0 - 1e-4), 1.0);
+            let region = self.region(radius * INSIDE, 1.0);
             let best = |t: usize| {
                 let constant = linear.constant(t, center);
                 let step = region.maximize_absolute(constant, linear.gradient(t));
                 let value = (constant + dot(linear.gradient(t), &step)).abs();
                 (value, step)
             };
-            let others = || (0..points.len()).filter(|&t| t != center);
-            let distance = |t: usize| {
-                let step: Vec<f64> = points[t]
-                    .iter()
-                    .zip(&points[center])
-                    .map(|(a, b)| a - b)
-                    .collect();
-                norm(&step)
-            };
-            let far = others().find(|&t| distance(t) > radius);
-            let worst = far.map(|t| (t, best(t))).or_else(|| {
-                let all = others().map(|t| (t, best(t)));
+            let mut others = (0..places.len()).filter(|&t| t != center);
+            let is_far = |t: &usize| norm(&self.points.step_to(&places[*t])) > radius;
+            let far = others.clone().find(is_far).map(|t| (t, best(t)));
+            let worst = far.or_else(|| {
+                let all = others.by_ref().map(|t| (t, best(t)));
                 let worst = all.max_by(|a, b| a.1.0.total_cmp(&b.1.0));
-                // stricter than the check, since it is in the smaller ball
-                worst.filter(|(_, (value, _))| *value > limit * (1.0 - 1e-3))
+                worst.filter(|(_, (value, _))| *value > limit * BELOW_LIMIT)
             });
             let Some((t, (_, step))) = worst else {
                 break;
             };
-            points[t] = points[center]
-                .iter()
-                .zip(&step)
-                .map(|(u, s)| u + s)
-                .collect();
-            replaced[t] = true;
+            places[t] = self.points.at_step(&step, 1.0);
+            is_moved[t] = true;
         }
-        // a little more accurate than needed, so that rounding does not matter
-        let needed = self.model_target().value();
-        let target = Accuracy::new(0.9 * needed).unwrap_or(Accuracy::EXACT);
-        let mut queries = Vec::new();
-        let mut moved = Vec::new();
-        for (t, point) in points.into_iter().enumerate() {
-            let slot = state.set[t];
-            if replaced[t] {
-                queries.push(self.new_point(point, target, Purpose::Geometry));
-                moved.push(Some(slot));
-            } else if !(state.pool.get(slot).accuracy.value() <= needed) {
-                if state.pool.get(slot).at_floor {
-                    let achieved = state.pool.get(slot).accuracy;
-                    self.stop(Termination::AccuracyFloor {
-                        wanted: target,
-                        achieved,
-                    });
-                    return;
-                }
-                queries.push(self.again(state.pool.get(slot), target));
-                moved.push(None);
-            }
-        }
-        self.state.control.improvements += 1;
-        if queries.is_empty() || self.state.control.improvements > MAX_IMPROVEMENTS {
-            // nothing helps: a smaller region is all that is left
-            self.state.control.improvements = 0;
-            self.state.delta *= self.state.options.trust_region.gamma_dec;
-            self.state.rho = self.state.delta;
-            self.state.phase = Phase::Paper(Stage::Repeat);
-        } else {
-            self.state.phase = Phase::Paper(Stage::Improve(moved));
-            self.issue(queries);
-        }
+        let places = places.into_iter().zip(is_moved);
+        places
+            .map(|(place, is_moved)| is_moved.then_some(place))
+            .collect()
     }
 
-    fn on_improved(&mut self, moved: &[Option<usize>], answers: Vec<Answer<R>>) {
+    pub(super) fn on_improved(
+        &mut self,
+        moved: &[Option<usize>],
+        answers: Vec<Answer<R>>,
+    ) -> Next<R> {
         let mut failed = false;
-        for (slot, answer) in moved.iter().zip(answers) {
-            let position = slot.and_then(|slot| self.state.set.iter().position(|s| *s == slot));
+        for (position, answer) in moved.iter().zip(answers) {
             match (answer, position) {
                 (Ok(point), Some(position)) => {
-                    let step = self.state.step_to(&point.u);
-                    self.replace(position, &step, point, false);
-                    self.refresh_model_basis();
+                    let step = self.points.step_to(&point.u);
+                    self.points.replace(*position, &step, point, false);
+                    self.points.refresh();
                 }
                 (Err(_), Some(_)) => failed = true,
-                (answer, None) => self.update(answer),
+                (answer, None) => self.points.sharpen(answer),
             }
         }
         if failed {
-            self.state.delta *= self.state.options.trust_region.gamma_dec;
-            self.state.rho = self.state.delta;
+            self.shrink();
         }
+        Next::Continue
     }
 
     /// Points that could not be evaluated left a gap in the set.
-    fn complete_set(&mut self) {
-        if self.state.linear.is_none() && self.state.set.len() > 1 {
-            self.repair();
+    fn complete_set(&mut self) -> Next<R> {
+        if self.points.linear().is_none() && self.points.len() > 1 {
+            self.repair()
         } else {
-            self.add_direction(1.0);
-        }
-        if let Phase::Iterate = self.state.phase {
-            self.state.phase = Phase::Paper(Stage::Repeat);
+            self.add_direction()
         }
     }
 }

@@ -1,42 +1,19 @@
-//! The practical algorithm: a trust region with two radii and a safety phase.
+//! The default algorithm: Algorithm 1 of Ehrhardt and Roberts (2021) in the practical form of Cartis, Fiala, Marteau and Roberts
+//! (2019), with two radii and a safety phase.
 //!
-//! One iteration models the residuals, minimises the model in the trust region, and looks at the length of the step. A short one is
-//! not worth an evaluation: geometry is improved or the radius reduced (the safety phase). Otherwise the incumbent is sharpened if
-//! the predicted decrease is within its error, the trial point is evaluated until the step is decided, and the radius, the set
-//! and the incumbent follow.
+//! [`iterate`](Run::iterate) is one iteration up to its first evaluation, [`on_trial`](Run::on_trial) and
+//! [`conclude`](Run::conclude) are what follows when the trial point was evaluated, and [`safety`](Run::safety) is what
+//! is done instead when the step is too short. The rules for the radii are in `radius.rs` and `trust.rs`, those for accuracy in
+//! [`rules`](super::rules).
 
-use super::accuracy::Verdict;
-use super::{Answer, Engine, Phase, Row};
+use super::rules::Verdict;
+use super::{Answer, Next, Phase, Row, Run};
+use crate::Purpose;
 use crate::linalg::norm;
 use crate::model::ModelStep;
-use crate::model::linear::Fit;
 use crate::model::pool::Point;
-use crate::options::{AccuracyControl, NoiseLevel};
-use crate::radius;
+use crate::options::{Model, NoiseLevel, TrustStep};
 use crate::report::{StepKind, Termination};
-use crate::{Accuracy, Purpose};
-
-/// What the iterations remember of each other.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct Control {
-    /// Errors of the last three predictions.
-    pub(super) errors: [f64; 3],
-    /// Iterations since the start or the last restart.
-    pub(super) iteration: u64,
-    /// The last of them that moved farther than the lower radius, or reduced it.
-    pub(super) last_success: u64,
-    pub(super) slow: super::restart::SlowTracker,
-    pub(super) restarts: super::restart::RestartTracker,
-    /// Why the start could not be evaluated.
-    pub(super) start_failure: Option<String>,
-    /// Whether the last step could not be evaluated.
-    pub(super) blocked: bool,
-    /// Geometry points in a row that could not be evaluated.
-    pub(super) geometry_failures: u32,
-    /// How often in a row the paper's model was improved in vain.
-    pub(super) improvements: u32,
-}
 
 /// A step that is being evaluated.
 #[derive(Clone, Debug)]
@@ -51,195 +28,137 @@ pub(super) struct Trial<R> {
     pub(super) incumbent: bool,
 }
 
-impl<R: Clone> Engine<R> {
+/// A predicted decrease of less than so many units in the last place of the objective is hidden by rounding.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+/// Points are far away, and moved, beyond this multiple of the radius
+const FAR_IN_DELTA: f64 = 2.0;
+/// and of the lower radius: Powell's BOBYQA report (2009) and Cartis et al. (2019). Factors from 2 to 5 and from 3 to
+/// 30 made no difference on the problems of Moré and Wild.
+const FAR_IN_RHO: f64 = 10.0;
+/// A step that could not be evaluated counts as one of this share of the radius. Not tuned.
+const FAILED_LENGTH: f64 = 0.5;
+/// The share of `$\rho^2$` times the curvature that the prediction error may have: Powell's BOBYQA report (2009).
+const CURVATURE_SHARE: f64 = 0.125;
+
+impl<R: Clone> Run<'_, R> {
     /// One iteration, up to its first evaluation.
-    pub(super) fn iterate(&mut self) {
+    pub(super) fn iterate(&mut self) -> Next<R> {
+        // Cartis et al., noise: nothing is left to gain.
         if self.all_within_noise() {
-            self.finish_or_restart(Termination::NoiseReached);
-            return;
+            return self.finish_or_restart(Termination::NoiseReached);
         }
-        if self.state.set.len() == 1 {
-            self.add_direction(1.0);
-            return;
+        // A set that can be modelled: at least two points, all independent.
+        if self.points.len() == 1 {
+            return self.add_direction();
         }
-        if !self.refresh_model_basis() {
-            self.repair();
-            return;
+        if !self.points.refresh() {
+            return self.repair();
         }
-        let stale = self.stale();
+        // Algorithm 1, accuracy of the model: points that are too inaccurate for the radius.
+        let target = self.rule().model_target(&self.now());
+        let stale = self.points.iter();
+        let stale = stale.filter(|point| self.rule().is_stale(&self.now(), point));
+        let stale: Vec<_> = stale.map(|point| self.again(point, target)).collect();
         if !stale.is_empty() {
-            let target = self.model_target();
-            let queries = stale
-                .iter()
-                .map(|&slot| self.again(self.state.pool.get(slot), target))
-                .collect();
-            self.state.phase = Phase::Sharpen;
-            self.issue(queries);
-            return;
+            return self.sharpen(stale);
         }
-        self.state.control.iteration += 1;
-        let step = self.model_step(self.state.delta);
-        let length = (norm(&step.v) * self.state.delta).min(self.state.delta);
-        let growing = self.is_growing();
-        // the paper's experiments sharpen before they look at the length
-        let eager = matches!(self.state.options.accuracy, AccuracyControl::Experiments(_));
-        if eager && step.decrease > 0.0 && self.sharpen_incumbent(step.decrease) {
-            return;
+        // Algorithm 1, step: minimise the model in the trust region.
+        self.trust.begin_iteration();
+        let delta = self.trust.delta();
+        let step = self.model_step(delta, self.options.trust_region.step);
+        let length = (norm(&step.v) * delta).min(delta);
+        if self.rule().sharpens_before_length()
+            && step.decrease > 0.0
+            && let Some(sharper) = self.sharper_incumbent(step.decrease)
+        {
+            return sharper;
         }
-        // less than rounding hides
-        let least = 4.0 * f64::EPSILON * self.state.incumbent().objective;
-        let short = !(length >= self.state.options.trust_region.safety * self.state.rho)
-            || !(step.decrease > least);
-        if growing {
-            self.grow(&step, short);
-        } else if short {
-            self.safety(&step, length);
-        } else if eager || !self.sharpen_incumbent(step.decrease) {
-            self.try_step(&step);
+        // Cartis et al., safety phase: a short step is not worth an evaluation.
+        let rules = &self.options.trust_region;
+        let least = ROUNDING * self.points.incumbent().objective;
+        let is_short = !(length >= rules.safety * self.trust.rho()) || !(step.decrease > least);
+        if self.points.is_growing() {
+            return self.grow(&step, is_short);
         }
+        if is_short {
+            return self.safety(&step, length);
+        }
+        // Algorithm 1, accuracy of the incumbent: enough to see the predicted decrease.
+        if let Some(sharper) = self.sharper_incumbent(step.decrease) {
+            return sharper;
+        }
+        self.try_step(&step)
     }
 
-    fn sharpen_incumbent(&mut self, predicted: f64) -> bool {
-        let Some(target) = self.incumbent_target(predicted) else {
-            return false;
-        };
-        let query = self.again(self.state.incumbent(), target);
-        self.state.phase = Phase::Sharpen;
-        self.issue(vec![query]);
-        true
-    }
-
-    pub(super) fn on_sharpened(&mut self, answers: Vec<Answer<R>>) {
-        for answer in answers {
-            self.update(answer);
-        }
-    }
-
-    /// A known point was evaluated more accurately, or could not be.
-    pub(super) fn update(&mut self, answer: Answer<R>) {
-        let state = &mut self.state;
-        let number = match &answer {
-            Ok(point) => point.number,
-            Err(failure) => failure.number,
-        };
-        let slot = state
-            .pool
-            .live()
-            .find(|&slot| state.pool.get(slot).number == number);
-        let Some(slot) = slot else {
-            return;
-        };
-        let before = state.pool.get(slot).accuracy;
-        if let Ok(mut point) = answer {
-            point.note_floor(before);
-            let residuals = std::mem::take(&mut point.residuals);
-            *state.pool.get_mut(slot) = point;
-            state.pool.set_residuals(slot, residuals);
-            if let Some(linear) = &mut state.linear {
-                linear.forget_residuals();
-            }
-        } else {
-            // what is known must do
-            state.pool.get_mut(slot).at_floor = true;
-        }
-    }
-
-    pub(super) fn try_step(&mut self, step: &ModelStep) {
-        let delta = self.state.delta;
-        let u = (self.state.incumbent().u.iter().zip(&step.v))
-            .map(|(u, v)| u + delta * v)
-            .collect();
-        let target = self.trial_target(step.decrease);
+    /// Asks for the trial point.
+    pub(super) fn try_step(&mut self, step: &ModelStep) -> Next<R> {
+        let delta = self.trust.delta();
+        let target = self.rule().trial_target(&self.now(), step.decrease);
+        let u = self.points.at_step(&step.v, delta);
         let query = self.new_point(u, target, Purpose::Trial);
-        self.state.phase = Phase::Trial(Box::new(Trial {
+        let trial = Trial {
             step: Vec::new(),
             predicted: step.decrease,
             gradient: step.gradient_norm / delta,
             point: None,
             incumbent: false,
-        }));
-        self.issue(vec![query]);
+        };
+        Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
 
-    pub(super) fn on_trial(&mut self, mut trial: Trial<R>, mut answers: Vec<Answer<R>>) {
+    /// Algorithm 1, accuracy of the ratio: the trial point, or the incumbent, is evaluated until the step is decided.
+    pub(super) fn on_trial(&mut self, mut trial: Trial<R>, mut answers: Vec<Answer<R>>) -> Next<R> {
         match answers.pop() {
-            Some(answer) if trial.incumbent => self.update(answer),
-            Some(Ok(mut point)) => {
-                if let Some(before) = &trial.point {
-                    point.note_floor(before.accuracy);
-                }
-                trial.step = self.state.step_to(&point.u);
-                trial.point = Some(point);
-            }
-            Some(Err(_)) if trial.point.is_none() => {
-                self.failed_trial(&trial);
-                return;
-            }
-            Some(Err(_)) | None => {
-                // it was evaluated before: what is known must do
-                if let Some(point) = &mut trial.point {
-                    point.at_floor = true;
-                }
-            }
+            Some(answer) if trial.incumbent => self.points.sharpen(answer),
+            answer => trial.take(answer),
         }
         let Some(point) = trial.point.take() else {
-            self.failed_trial(&trial);
-            return;
+            return self.failed_trial(&trial);
         };
-        if self.state.termination.is_some() || self.state.exhausted.is_some() {
-            return;
+        if trial.step.is_empty() {
+            trial.step = self.points.step_to(&point.u);
         }
-        match self.verdict(&point, trial.predicted) {
-            Verdict::Decided { ratio, certified } => self.conclude(&trial, point, ratio, certified),
-            Verdict::SharpenIncumbent(target) => {
-                let query = self.again(self.state.incumbent(), target);
-                trial.point = Some(point);
-                trial.incumbent = true;
-                self.state.phase = Phase::Trial(Box::new(trial));
-                self.issue(vec![query]);
-            }
-            Verdict::SharpenTrial(target) => {
-                let query = self.again(&point, target);
-                trial.point = Some(point);
-                trial.incumbent = false;
-                self.state.phase = Phase::Trial(Box::new(trial));
-                self.issue(vec![query]);
+        if self.ledger.exhausted.is_some() {
+            return Next::Continue;
+        }
+        let verdict = self.rule().verdict(&self.now(), &point, trial.predicted);
+        let query = match verdict {
+            Verdict::Decided { ratio, certified } => {
+                return self.conclude(&trial, point, ratio, certified);
             }
             Verdict::Floor { wanted } => {
                 let achieved = point.accuracy;
-                self.stop(Termination::AccuracyFloor { wanted, achieved });
+                return Next::Stop(Termination::AccuracyFloor { wanted, achieved });
             }
-        }
+            Verdict::SharpenIncumbent(target) => self.again(self.points.incumbent(), target),
+            Verdict::SharpenTrial(target) => self.again(&point, target),
+        };
+        trial.incumbent = matches!(verdict, Verdict::SharpenIncumbent(_));
+        trial.point = Some(point);
+        Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
 
-    /// The trial point cannot be evaluated: a step in vain.
-    fn failed_trial(&mut self, trial: &Trial<R>) {
-        let (delta, rho) = (self.state.delta, self.state.rho);
-        let rules = &self.state.options.trust_region;
-        self.state.delta = radius::after_step(delta, rho, 0.5 * delta, f64::NEG_INFINITY, rules);
-        self.state.control.blocked = true;
-        self.record(StepKind::Failed, trial.row(None, true));
-        self.after_bad_step(delta, rho, f64::NEG_INFINITY);
-    }
-
-    /// The step is decided: the radius, the set and the incumbent follow.
-    fn conclude(&mut self, trial: &Trial<R>, point: Point<R>, ratio: f64, certified: bool) {
-        self.state.control.blocked = false;
-        let (delta, rho) = (self.state.delta, self.state.rho);
+    /// Algorithm 1, acceptance, and Cartis et al.: the radius, the set and the incumbent follow from the ratio.
+    fn conclude(
+        &mut self,
+        trial: &Trial<R>,
+        point: Point<R>,
+        ratio: f64,
+        certified: bool,
+    ) -> Next<R> {
+        self.trust.blocked = false;
+        let rules = &self.options.trust_region;
+        let (delta, rho) = (self.trust.delta(), self.trust.rho());
         let length = norm(&trial.step).min(delta);
-        let achieved = self.state.incumbent().objective - point.objective;
-        self.note_error((achieved - trial.predicted).abs());
-        if length > rho {
-            self.state.control.last_success = self.state.control.iteration;
-        }
-        let rules = &self.state.options.trust_region;
-        let eta1 = rules.eta1;
-        let growing = self.is_growing();
-        self.state.delta = radius::after_step(delta, rho, length, ratio, rules);
-        let before = self.state.incumbent().objective;
-        let accepted = self.is_better(&point, ratio);
+        let before = self.points.incumbent().objective;
+        let achieved = before - point.objective;
+        self.trust.note_error((achieved - trial.predicted).abs());
+        self.trust.note_length(length);
+        let growing = self.points.is_growing();
+        self.trust.after_step(length, ratio, rules);
+        let accepted = self.rule().accepts(&self.now(), &point, ratio);
         self.take_into_set(&trial.step, point, accepted, ratio > 0.0);
-        self.refresh_model_basis();
+        self.points.refresh();
         let kind = if accepted {
             StepKind::Accepted
         } else {
@@ -247,118 +166,142 @@ impl<R: Clone> Engine<R> {
         };
         self.record(kind, trial.row(Some(ratio), certified));
         if ratio > 0.0 && !growing && self.is_slow(before) {
-            self.finish_or_restart(Termination::Slow);
-            return;
+            return self.finish_or_restart(Termination::Slow);
         }
         let chases_noise = self.chases_noise(ratio);
-        if ratio >= eta1 || growing {
-            return;
+        if ratio >= rules.eta1 || growing {
+            return Next::Continue;
         }
         if chases_noise {
-            self.finish_or_restart(Termination::RestartsExhausted);
-            return;
+            return self.finish_or_restart(Termination::RestartsExhausted);
         }
-        self.after_bad_step(length, rho, ratio);
+        self.after_bad_step(length, rho, ratio)
     }
 
-    /// Geometry is improved, or the lower radius reduced.
-    fn after_bad_step(&mut self, length: f64, rho: f64, ratio: f64) {
-        let threshold = (2.0 * self.state.delta).max(10.0 * rho);
-        if self.improve_geometry(threshold, false) {
-            return;
-        }
-        if ratio > 0.0 || self.state.delta.max(length) > rho {
-            return;
-        }
-        self.reduce_radius();
+    /// The trial point cannot be evaluated: an unsuccessful step.
+    fn failed_trial(&mut self, trial: &Trial<R>) -> Next<R> {
+        let (delta, rho) = (self.trust.delta(), self.trust.rho());
+        let rules = &self.options.trust_region;
+        let length = FAILED_LENGTH * delta;
+        self.trust.after_step(length, f64::NEG_INFINITY, rules);
+        self.trust.blocked = true;
+        self.record(StepKind::Failed, trial.row(None, true));
+        self.after_bad_step(delta, rho, f64::NEG_INFINITY)
     }
 
-    /// The step is too short to be worth an evaluation.
-    fn safety(&mut self, step: &ModelStep, length: f64) {
-        let rho = self.state.rho;
+    /// After an unsuccessful step, far points are moved, or the lower radius is reduced.
+    fn after_bad_step(&mut self, length: f64, rho: f64, ratio: f64) -> Next<R> {
+        let threshold = (FAR_IN_DELTA * self.trust.delta()).max(FAR_IN_RHO * rho);
+        if let Some(next) = self.improve_geometry(threshold, false) {
+            return next;
+        }
+        if ratio > 0.0 || self.trust.delta().max(length) > rho {
+            return Next::Continue;
+        }
+        self.reduce_radius()
+    }
+
+    /// Cartis et al., safety phase: without an evaluation of the step, far points are moved, or the lower radius is reduced. At the
+    /// final radius the step is evaluated after all, as the last point of the run.
+    fn safety(&mut self, step: &ModelStep, length: f64) -> Next<R> {
+        let rho = self.trust.rho();
         let row = Row {
             step: Some(length),
             predicted: Some(step.decrease),
             ratio: None,
             certified: true,
-            gradient: step.gradient_norm / self.state.delta,
+            gradient: step.gradient_norm / self.trust.delta(),
         };
-        if length > rho {
-            self.state.control.last_success = self.state.control.iteration;
-        }
-        let done = self.is_done_with_radius(step);
-        if !done && self.improve_geometry(10.0 * rho, true) {
-            self.record(StepKind::Short, row);
-            return;
-        }
-        if rho > self.state.options.trust_region.final_radius {
-            self.reduce_radius();
-            self.record(StepKind::Short, row);
+        self.trust.note_length(length);
+        let next = if self.is_done_with_radius(step) {
+            None
         } else {
+            self.improve_geometry(FAR_IN_RHO * rho, true)
+        };
+        if let Some(next) = next {
             self.record(StepKind::Short, row);
-            let worthwhile =
-                length > 0.0 && step.decrease > 0.0 && self.state.options.restarts.is_none();
-            if worthwhile {
-                let delta = self.state.delta;
-                let u = (self.state.incumbent().u.iter().zip(&step.v)).map(|(u, v)| u + delta * v);
-                let target = match self.state.options.accuracy {
-                    AccuracyControl::Experiments(_) => self.model_target(),
-                    AccuracyControl::Dynamic(_) | AccuracyControl::Fixed(_) => {
-                        self.trial_target(step.decrease)
-                    }
-                };
-                let query = self.new_point(u.collect(), target, Purpose::Trial);
-                self.state.phase = Phase::Last;
-                self.issue(vec![query]);
-            } else {
-                self.finish_or_restart(Termination::RadiusReached);
-            }
+            return next;
         }
+        if rho > self.options.trust_region.final_radius {
+            let next = self.reduce_radius();
+            self.record(StepKind::Short, row);
+            return next;
+        }
+        self.record(StepKind::Short, row);
+        if !(length > 0.0 && step.decrease > 0.0) || self.options.restarts.is_some() {
+            return self.finish_or_restart(Termination::RadiusReached);
+        }
+        let target = self.rule().last_target(&self.now(), step.decrease);
+        let u = self.points.at_step(&step.v, self.trust.delta());
+        let query = self.new_point(u, target, Purpose::Trial);
+        Next::Ask(Phase::Last, vec![query])
     }
 
-    pub(super) fn on_last(&mut self, answers: Vec<Answer<R>>) {
-        // the paper's experiments take what looks better
-        let careless = matches!(self.state.options.accuracy, AccuracyControl::Experiments(_));
+    pub(super) fn on_last(&mut self, answers: Vec<Answer<R>>) -> Next<R> {
         for point in answers.into_iter().flatten() {
-            let lower = point.objective < self.state.incumbent().objective;
-            if self.is_certainly_better(&point) || (careless && lower) {
-                let step = self.state.step_to(&point.u);
+            if self.rule().accepts_last(&self.now(), &point) {
+                let step = self.points.step_to(&point.u);
                 self.take_into_set(&step, point, true, true);
             }
         }
-        self.stop(Termination::RadiusReached);
+        Next::Stop(Termination::RadiusReached)
     }
 
-    pub(super) fn reduce_radius(&mut self) {
-        let rules = &self.state.options.trust_region;
-        if self.state.rho <= rules.final_radius {
-            let why = if self.state.control.blocked {
+    fn reduce_radius(&mut self) -> Next<R> {
+        let rules = &self.options.trust_region;
+        if self.trust.rho() <= rules.final_radius {
+            let why = if self.trust.blocked {
                 Termination::Blocked
             } else {
                 Termination::RadiusReached
             };
-            self.finish_or_restart(why);
-            return;
+            return self.finish_or_restart(why);
         }
-        (self.state.rho, self.state.delta) = radius::reduce(self.state.rho, rules);
-        self.state.control.last_success = self.state.control.iteration;
+        self.trust.reduce(rules);
+        Next::Continue
     }
 
-    pub(super) fn note_error(&mut self, error: f64) {
-        self.state.control.errors.rotate_right(1);
-        self.state.control.errors[0] = error;
+    /// What sharpens the incumbent so that the predicted decrease can be seen, if that is needed.
+    fn sharper_incumbent(&self, predicted: f64) -> Option<Next<R>> {
+        let target = self.rule().incumbent_target(&self.now(), predicted)?;
+        Some(self.sharpen(vec![self.again(self.points.incumbent(), target)]))
     }
 
-    /// Whether shorter steps must be looked at next: predictions are accurate enough for the present radius.
+    /// The minimiser of the model in the trust region.
+    pub(super) fn model_step(&mut self, delta: f64, how: TrustStep) -> ModelStep {
+        let most_points = match self.options.model {
+            Model::Composite { points_per_param } => {
+                Some(super::setup::times(points_per_param, self.dim()))
+            }
+            Model::Automatic | Model::Linear | Model::Regression { .. } => None,
+        };
+        let model = self.points.model(delta, most_points);
+        model.minimize(&self.region(delta, delta), how)
+    }
+
+    /// Puts a trial point into the set.
+    pub(super) fn take_into_set(
+        &mut self,
+        step: &[f64],
+        point: Point<R>,
+        accepted: bool,
+        decreased: bool,
+    ) {
+        let may_displace = decreased && self.rule().may_displace_incumbent(&self.now(), &point);
+        let delta = self.trust.delta();
+        self.points.take(step, point, delta, accepted, may_displace);
+    }
+
+    /// Whether shorter steps must be looked at next: predictions are accurate enough for the lower radius. Powell's BOBYQA report
+    /// (2009): the errors of the last three predictions are compared with what the model's curvature, or its gradient at
+    /// a bound, can give within the lower radius.
     fn is_done_with_radius(&self, step: &ModelStep) -> bool {
-        let control = &self.state.control;
-        if control.iteration <= control.last_success + 2 {
+        let Some(error) = self.trust.prediction_error() else {
             return false;
-        }
-        let (rho, delta) = (self.state.rho, self.state.delta);
-        let error = control.errors.iter().fold(0.0_f64, |a, b| a.max(*b));
+        };
+        let (rho, delta) = (self.trust.rho(), self.trust.delta());
         let curvature = step.curvature / (delta * delta);
-        if curvature > 0.0 && error > 0.125 * rho * rho * curvature {
+        if curvature > 0.0 && error > CURVATURE_SHARE * rho * rho * curvature {
             return false;
         }
         let region = self.region(delta, delta);
@@ -382,72 +325,36 @@ impl<R: Clone> Engine<R> {
         true
     }
 
-    /// Whether a trial point becomes the incumbent.
-    fn is_better(&self, point: &Point<R>, ratio: f64) -> bool {
-        match self.state.options.accuracy {
-            AccuracyControl::Experiments(_) => {
-                ratio >= self.state.options.trust_region.eta1
-                    && point.objective < self.state.incumbent().objective
-            }
-            AccuracyControl::Dynamic(_) | AccuracyControl::Fixed(_) => {
-                ratio >= self.state.options.trust_region.eta1 || self.is_certainly_better(point)
-            }
-        }
-    }
-
-    pub(super) fn is_certainly_better(&self, point: &Point<R>) -> bool {
-        let incumbent = self.state.incumbent();
-        let exact = |point: &Point<R>| point.accuracy == Accuracy::EXACT;
-        match self.state.options.accuracy {
-            AccuracyControl::Fixed(_) => point.objective < incumbent.objective,
-            AccuracyControl::Experiments(_) => false,
-            AccuracyControl::Dynamic(_) if exact(point) && exact(incumbent) => {
-                point.objective < incumbent.objective
-            }
-            AccuracyControl::Dynamic(_) => point.interval().upper < incumbent.interval().lower,
-        }
-    }
-
-    /// Makes the best point of the set the incumbent, if it is better for certain.
-    pub(super) fn move_to_better(&mut self) {
-        for slot in self.state.set.clone() {
-            if slot != self.state.center && self.is_certainly_better(self.state.pool.get(slot)) {
-                self.state.center = slot;
-            }
-        }
-    }
-
-    pub(super) fn is_growing(&self) -> bool {
-        let fit = self.state.linear.as_ref().map(|linear| linear.fit);
-        !self.state.spans && fit == Some(Fit::Underdetermined)
-    }
-
     fn all_within_noise(&self) -> bool {
-        let Some(level) = self.state.options.noise.level else {
+        let Some(level) = self.options.noise.level else {
             return false;
         };
-        let state = &self.state;
-        let least = state.incumbent().objective;
+        let least = self.points.incumbent().objective;
         let limit = |samples: u32| match level {
             NoiseLevel::Additive(sigma) => least + sigma / f64::from(samples).sqrt(),
             NoiseLevel::Multiplicative(sigma) => least * (1.0 + sigma / f64::from(samples).sqrt()),
         };
-        state.set.len() > state.dim()
-            && (state.set.iter()).all(|&slot| {
-                let point = state.pool.get(slot);
-                point.objective <= limit(point.samples)
-            })
+        let within = |point: &Point<R>| point.objective <= limit(point.samples);
+        self.points.len() > self.dim() && self.points.iter().all(within)
     }
 }
 
 impl<R> Trial<R> {
-    fn row(&self, ratio: Option<f64>, certified: bool) -> Row {
-        Row {
-            step: Some(norm(&self.step)).filter(|_| !self.step.is_empty()),
-            predicted: Some(self.predicted),
-            ratio: ratio.filter(|ratio| ratio.is_finite()),
-            certified,
-            gradient: self.gradient,
+    /// Takes an evaluation of the trial point. Where there is none, an earlier one must do.
+    pub(super) fn take(&mut self, answer: Option<Answer<R>>) {
+        match (answer, &mut self.point) {
+            (Some(Ok(mut point)), before) => {
+                if let Some(before) = before {
+                    point.note_floor(before.accuracy);
+                }
+                *before = Some(point);
+            }
+            (_, Some(before)) => before.at_floor = true,
+            (_, None) => {}
         }
+    }
+
+    pub(super) fn row(&self, ratio: Option<f64>, certified: bool) -> Row {
+        Row::of_step(&self.step, self.predicted, self.gradient, ratio, certified)
     }
 }

@@ -1,17 +1,20 @@
-//! From points that are wanted to jobs, and from answers back to points.
+//! Points that are wanted, and what becomes of them: jobs, answers, points.
 
-use super::{Answer, BestPoint, Engine, Failure, State};
+use super::outstanding::Failure;
+use super::{Answer, Ledger, Run};
+use crate::blocks::Blocks;
+use crate::constraints::Regularizer;
 use crate::model::pool::Point;
-use crate::options::{AccuracyControl, Samples};
+use crate::options::Samples;
 use crate::oracle::Reply;
-use crate::report::{EvalRecord, Limit, Termination};
+use crate::report::{EvalRecord, Termination};
 use crate::residuals::Residuals;
 use crate::{Accuracy, EvalError, Job, Purpose, Start};
 
 /// A point whose residuals are wanted, from one or several samples.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Query<R> {
+pub(super) struct Query<R> {
     u: Vec<f64>,
     theta: Vec<f64>,
     target: Accuracy,
@@ -27,7 +30,7 @@ pub(crate) struct Query<R> {
     failure: Option<String>,
 }
 
-impl<R: Clone> Engine<R> {
+impl<R: Clone> Run<'_, R> {
     /// A new point. `u` is moved into the feasible set.
     pub(super) fn new_point(
         &self,
@@ -35,8 +38,8 @@ impl<R: Clone> Engine<R> {
         target: Accuracy,
         purpose: Purpose,
     ) -> Query<R> {
-        let theta = self.state.space.make_feasible(&mut u, &self.feasible);
-        let start = self.state.warm_start(&u);
+        let theta = self.space.make_feasible(&mut u, &self.code.feasible);
+        let start = self.warm_start(&u);
         self.query(u, theta, target, purpose, start)
     }
 
@@ -64,7 +67,7 @@ impl<R: Clone> Engine<R> {
             purpose,
             number: u64::MAX,
             start,
-            samples: self.state.num_samples(),
+            samples: self.num_samples(),
             sum: Residuals::default(),
             got: 0,
             achieved: 0.0,
@@ -73,274 +76,12 @@ impl<R: Clone> Engine<R> {
         }
     }
 
-    /// Asks. If the budget does not allow for all, only the first are asked, and the run ends with them.
-    pub(super) fn issue(&mut self, queries: Vec<Query<R>>) {
-        if let Some(limit) = self.state.exhausted {
-            self.stop(Termination::Exhausted(limit));
-            return;
-        }
-        let state = &mut self.state;
-        let points_left = state
-            .options
-            .budget
-            .max_points
-            .map_or(u64::MAX, |max| max.saturating_sub(state.next_number));
-        let calls_left = (state.options.budget.max_evaluations).map_or(u64::MAX, |max| {
-            max.saturating_sub(state.evaluations.len() as u64)
-        });
-        let (mut points, mut calls) = (0, 0);
-        for mut query in queries {
-            let is_new = query.purpose != Purpose::Sharpen;
-            if is_new && points >= points_left {
-                state.exhausted = Some(Limit::Points);
-                continue;
-            }
-            if calls + u64::from(query.samples) > calls_left {
-                state.exhausted = Some(Limit::Evaluations);
-                continue;
-            }
-            calls += u64::from(query.samples);
-            if is_new {
-                query.number = state.next_number + points;
-                points += 1;
-            }
-            for sample in 0..query.samples {
-                let job = Job::new(
-                    query.theta.clone(),
-                    query.target,
-                    query.start.clone(),
-                    query.purpose,
-                    state.num_residuals,
-                );
-                state.jobs.push(job.with_sample(sample));
-                state.owners.push(state.queries.len());
-            }
-            state.queries.push(query);
-        }
-        state.next_number += points;
-        if let (true, Some(limit)) = (state.jobs.is_empty(), state.exhausted) {
-            self.stop(Termination::Exhausted(limit));
-        }
-    }
-
-    /// Takes the answered jobs.
-    pub(super) fn collect(&mut self) {
-        let state = &mut self.state;
-        let jobs = std::mem::take(&mut state.jobs);
-        let owners = std::mem::take(&mut state.owners);
-        for (mut job, owner) in jobs.into_iter().zip(owners) {
-            match job.take() {
-                Some(reply) => state.take_reply(owner, reply, job.averaged()),
-                None => {
-                    state.jobs.push(job);
-                    state.owners.push(owner);
-                }
-            }
-        }
-        if (state.options.budget.max_work).is_some_and(|max| state.work >= max) {
-            state.exhausted = Some(Limit::Work);
-        }
-    }
-
-    /// The point that the answers make: it counts for the best point, and may reach the target.
-    pub(super) fn finish(&mut self, query: Query<R>) -> Answer<R> {
-        let point = self.point(query)?;
-        self.state.last_resume.clone_from(&point.resume);
-        self.note_best(&point);
-        self.end_at_target();
-        Ok(point)
-    }
-
-    /// Ends the run if the best point is certainly at the target, or at zero.
-    pub(super) fn end_at_target(&mut self) {
-        let state = &mut self.state;
-        let best = state.best.as_ref();
-        let upper = best.map_or(f64::INFINITY, |best| best.interval().upper);
-        if state.options.target.is_some_and(|target| upper <= target) || upper <= 0.0 {
-            state.termination.get_or_insert(Termination::TargetReached);
-        }
-    }
-
-    fn point(&mut self, query: Query<R>) -> Answer<R> {
-        if query.got == 0 {
-            return Err(Failure {
-                number: query.number,
-                reason: query.failure.unwrap_or_else(|| "not evaluated".to_owned()),
-            });
-        }
-        let share = 1.0 / f64::from(query.got);
-        let residuals = if query.got > 1 {
-            let mean = query.sum.iter().map(|entry| entry * share).collect();
-            Residuals::new(self.state.next_vector(), mean)
-        } else {
-            query.sum
-        };
-        let penalty = (self.regularizer.as_ref()).map_or(0.0, |h| h.value(&query.theta));
-        let objective = self.state.sum_of_squares(&residuals) + penalty;
-        if !objective.is_finite() {
-            return Err(Failure {
-                number: query.number,
-                reason: "the objective is not finite".to_owned(),
-            });
-        }
-        let achieved = match self.state.options.accuracy {
-            // accuracy is taken as asked
-            AccuracyControl::Experiments(_) => query.target,
-            _ => Accuracy::new(query.achieved * share).unwrap_or(Accuracy::ANY),
-        };
-        Ok(Point {
-            u: query.u,
-            theta: query.theta,
-            residuals,
-            objective,
-            penalty,
-            accuracy: achieved,
-            asked: query.target,
-            at_floor: false,
-            samples: query.got,
-            resume: query.resume,
-            number: query.number,
-        })
-    }
-
-    /// Lets points whose answers are complete count for the best point while others are outstanding. When the run has ended,
-    /// points of which some samples are missing count too.
-    pub(super) fn note_answered(&mut self) {
-        let state = &self.state;
-        let ended = state.termination.is_some();
-        let complete = |owner: &usize| ended || !state.owners.contains(owner);
-        let answered: Vec<Query<R>> = (0..state.queries.len())
-            .filter(complete)
-            .map(|owner| state.queries[owner].clone())
-            .collect();
-        for query in answered {
-            if let Ok(point) = self.point(query) {
-                self.note_best(&point);
-            }
-        }
-    }
-
-    /// Keeps the point with the least certain objective.
-    pub(super) fn note_best(&mut self, point: &Point<R>) {
-        let upper = point.interval().upper;
-        let state = &mut self.state;
-        let better = state.best.as_ref().is_none_or(|best| {
-            let exact = best.accuracy == Accuracy::EXACT && point.accuracy == Accuracy::EXACT;
-            let lower = if exact {
-                point.objective < best.objective
-            } else {
-                upper < best.interval().upper
-            };
-            lower || best.number == point.number
-        });
-        if better {
-            state.best = Some(BestPoint {
-                number: point.number,
-                theta: point.theta.clone(),
-                residuals: point.residuals.clone(),
-                objective: point.objective,
-                penalty: point.penalty,
-                accuracy: point.accuracy,
-                resume: point.resume.clone(),
-            });
-        }
-    }
-}
-
-impl<R> Query<R> {
-    pub(super) const fn is_answered(&self) -> bool {
-        self.got > 0
-    }
-
-    pub(super) const fn sum(&self) -> &Residuals {
-        &self.sum
-    }
-
-    pub(super) const fn sum_mut(&mut self) -> &mut Residuals {
-        &mut self.sum
-    }
-
-    pub(super) fn tokens(&self) -> impl Iterator<Item = &R> {
-        self.start.resumes().chain(&self.resume)
-    }
-
-    pub(super) fn each_token(&mut self, change: &mut impl FnMut(&mut R)) {
-        let start = self.start.resumes_mut();
-        start.chain(&mut self.resume).for_each(change);
-    }
-}
-
-impl<R: Clone> State<R> {
-    fn take_reply(&mut self, owner: usize, reply: Reply<R>, averaged: u32) {
-        let number = self.next_vector();
-        let query = &mut self.queries[owner];
-        if query.purpose != Purpose::Sharpen && query.got == 0 && query.failure.is_none() {
-            self.num_points += 1;
-        }
-        let mut record = EvalRecord {
-            point: query.number,
-            theta: query.theta.clone(),
-            purpose: query.purpose,
-            target: query.target,
-            achieved: Accuracy::ANY,
-            objective: Err(String::new()),
-            work: 0,
-        };
-        match reply {
-            Ok((residuals, evaluated)) => {
-                record.work = evaluated.work;
-                record.achieved = evaluated.achieved;
-                let square = self.pool.blocks().dot(&residuals, &residuals);
-                if square.is_finite() {
-                    record.objective = Ok(square);
-                    query.got += averaged;
-                    query.achieved += evaluated.achieved.value() * f64::from(averaged);
-                    query.resume = Some(evaluated.resume);
-                    let mut residuals = residuals;
-                    if averaged > 1 {
-                        let weight = f64::from(averaged);
-                        residuals.iter_mut().for_each(|r| *r *= weight);
-                    }
-                    for (r, sum) in residuals.iter_mut().zip(query.sum.iter()) {
-                        *r += sum;
-                    }
-                    query.sum = Residuals::new(number, residuals);
-                } else {
-                    let reason = describe_overflow(&residuals);
-                    query.failure = Some(reason.clone());
-                    record.objective = Err(reason);
-                }
-            }
-            Err(error) => {
-                if let EvalError::Reject { work, .. } = &error {
-                    record.work = *work;
-                }
-                let reason = error.to_string();
-                if let EvalError::Abort { .. } = error {
-                    let reason = reason.clone();
-                    self.termination
-                        .get_or_insert(Termination::OracleFailed { reason });
-                }
-                query.failure = Some(reason.clone());
-                record.objective = Err(reason);
-            }
-        }
-        self.work = self.work.saturating_add(record.work);
-        self.evaluations.push(record);
-    }
-
-    /// The number of the next residual vector.
-    const fn next_vector(&mut self) -> u64 {
-        self.num_vectors += 1;
-        self.num_vectors - 1
-    }
-
     fn num_samples(&self) -> u32 {
         match self.options.noise.samples {
             Samples::One => 1,
             Samples::Fixed(samples) => samples,
             Samples::Growing { max } => {
-                let ratio = self.options.trust_region.initial_radius / self.delta;
+                let ratio = self.options.trust_region.initial_radius / self.trust.delta();
                 let wanted = (ratio * ratio).ceil().clamp(1.0, f64::from(max));
                 #[expect(
                     clippy::cast_possible_truncation,
@@ -351,6 +92,180 @@ impl<R: Clone> State<R> {
                 wanted
             }
         }
+    }
+
+    /// The point that the answers make: it counts for the best point, and may reach the target.
+    pub(super) fn finish(&mut self, query: Query<R>) -> Answer<R> {
+        let point = self.point(query)?;
+        self.ledger.last_resume.clone_from(&point.resume);
+        self.ledger.note_best(&point);
+        self.ledger.end_at_target(self.options.target);
+        Ok(point)
+    }
+
+    /// Lets a point count for the best point before the others that were asked for with it are answered.
+    pub(super) fn note_best_of(&mut self, query: Query<R>) {
+        if let Ok(point) = self.point(query) {
+            self.ledger.note_best(&point);
+        }
+    }
+
+    fn point(&mut self, query: Query<R>) -> Answer<R> {
+        let reported = |share: f64| Accuracy::new(query.achieved * share).unwrap_or(Accuracy::ANY);
+        let share = 1.0 / f64::from(query.got.max(1));
+        let accuracy = self.rule().achieved(query.target, reported(share));
+        query.into_point(
+            accuracy,
+            self.points.blocks(),
+            self.code.regularizer.as_deref(),
+            self.ledger,
+        )
+    }
+}
+
+impl<R> Query<R> {
+    pub(super) fn is_new(&self) -> bool {
+        self.purpose != Purpose::Sharpen
+    }
+
+    pub(super) const fn num_samples(&self) -> u32 {
+        self.samples
+    }
+
+    pub(super) const fn set_number(&mut self, number: u64) {
+        self.number = number;
+    }
+
+    /// The residuals so far, if there are any.
+    pub(super) fn sum(&self) -> Option<&Residuals> {
+        (self.got > 0).then_some(&self.sum)
+    }
+
+    pub(super) fn sum_mut(&mut self) -> Option<&mut Residuals> {
+        (self.got > 0).then_some(&mut self.sum)
+    }
+
+    pub(super) fn tokens(&self) -> impl Iterator<Item = &R> {
+        self.start.resumes().chain(&self.resume)
+    }
+
+    pub(super) fn each_token(&mut self, change: &mut impl FnMut(&mut R)) {
+        let start = self.start.resumes_mut();
+        start.chain(&mut self.resume).for_each(change);
+    }
+
+    fn into_point(
+        self,
+        accuracy: Accuracy,
+        blocks: &Blocks,
+        regularizer: Option<&dyn Regularizer>,
+        ledger: &mut Ledger<R>,
+    ) -> Answer<R> {
+        let number = self.number;
+        let failed = |reason: String| Failure { number, reason };
+        if self.got == 0 {
+            let reason = self.failure.unwrap_or_else(|| "not evaluated".to_owned());
+            return Err(failed(reason));
+        }
+        let residuals = if self.got > 1 {
+            let share = 1.0 / f64::from(self.got);
+            let mean = self.sum.iter().map(|entry| entry * share).collect();
+            Residuals::new(ledger.next_vector(), mean)
+        } else {
+            self.sum
+        };
+        let penalty = regularizer.map_or(0.0, |h| h.value(&self.theta));
+        let objective = blocks.dot(&residuals, &residuals) + penalty;
+        if !objective.is_finite() {
+            return Err(failed("the objective is not finite".to_owned()));
+        }
+        Ok(Point {
+            u: self.u,
+            theta: self.theta,
+            residuals,
+            objective,
+            penalty,
+            accuracy,
+            asked: self.target,
+            at_floor: false,
+            samples: self.got,
+            resume: self.resume,
+            number,
+        })
+    }
+
+    /// Takes the reply to one of the jobs.
+    pub(super) fn take(
+        &mut self,
+        reply: Reply<R>,
+        averaged: u32,
+        blocks: &Blocks,
+        ledger: &mut Ledger<R>,
+    ) {
+        let number = ledger.next_vector();
+        if self.is_new() && self.got == 0 && self.failure.is_none() {
+            ledger.num_points += 1;
+        }
+        let mut record = EvalRecord {
+            point: self.number,
+            theta: self.theta.clone(),
+            purpose: self.purpose,
+            target: self.target,
+            achieved: Accuracy::ANY,
+            objective: Err(String::new()),
+            work: 0,
+        };
+        match reply {
+            Ok((residuals, evaluated)) => {
+                record.work = evaluated.work;
+                record.achieved = evaluated.achieved;
+                let square = blocks.dot(&residuals, &residuals);
+                if square.is_finite() {
+                    record.objective = Ok(square);
+                    self.got += averaged;
+                    self.achieved += evaluated.achieved.value() * f64::from(averaged);
+                    self.resume = Some(evaluated.resume);
+                    self.add(residuals, averaged, number);
+                } else {
+                    let reason = describe_overflow(&residuals);
+                    self.failure = Some(reason.clone());
+                    record.objective = Err(reason);
+                }
+            }
+            Err(error) => {
+                if let EvalError::Reject { work, .. } = &error {
+                    record.work = *work;
+                }
+                let reason = error.to_string();
+                if let EvalError::Abort { .. } = error {
+                    let reason = reason.clone();
+                    ledger.end(Termination::OracleFailed { reason });
+                }
+                self.failure = Some(reason.clone());
+                record.objective = Err(reason);
+            }
+        }
+        ledger.add_evaluation(record);
+    }
+
+    /// Adds the mean of `averaged` evaluations to the sum.
+    fn add(&mut self, mut residuals: Vec<f64>, averaged: u32, number: u64) {
+        if averaged > 1 {
+            let weight = f64::from(averaged);
+            residuals.iter_mut().for_each(|r| *r *= weight);
+        }
+        for (r, sum) in residuals.iter_mut().zip(self.sum.iter()) {
+            *r += sum;
+        }
+        self.sum = Residuals::new(number, residuals);
+    }
+}
+
+impl<R: Clone> Query<R> {
+    /// A job for one sample.
+    pub(super) fn job(&self, sample: u32, num_residuals: usize) -> Job<R> {
+        let (theta, start) = (self.theta.clone(), self.start.clone());
+        Job::new(theta, self.target, start, self.purpose, num_residuals).with_sample(sample)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Slow progress, runs that only chase noise, and starting again around the best point.
 
-use super::{Engine, Row};
+use super::{Next, Row, Run};
 use crate::report::{StepKind, Termination};
 
 /// The last objectives, and for how many iterations progress was slow.
@@ -24,26 +24,22 @@ pub(super) struct RestartTracker {
 }
 
 /// The radius of restarts goes through this many doublings of the initial radius, then begins again: noise that hides every
-/// difference at one radius is small beside those at a larger one.
+/// difference at one radius is small compared with those at a larger one (measured: decision record 8).
 const RADII: i32 = 5;
-/// A run is taken to chase noise after this many steps in vain,
+/// A run is taken to chase noise after this many unsuccessful steps,
 const VAIN: u32 = 20;
-/// and this many more for every parameter.
+/// and this many more for every parameter (measured: decision record 8).
 const VAIN_PER_PARAM: u32 = 2;
 
-impl<R: Clone> Engine<R> {
-    /// Ends the run, or starts again if that is wanted and was not in vain too often.
-    pub(super) fn finish_or_restart(&mut self, why: Termination) {
-        let Some(restarts) = self.state.options.restarts.clone() else {
-            self.stop(why);
-            return;
+impl<R: Clone> Run<'_, R> {
+    /// Ends the run, or starts again if that is wanted and was not too often without success.
+    pub(super) fn finish_or_restart(&mut self, why: Termination) -> Next<R> {
+        let Some(restarts) = &self.options.restarts else {
+            return Next::Stop(why);
         };
-        let best = self
-            .state
-            .best
-            .as_ref()
-            .map_or(f64::INFINITY, |best| best.objective);
-        let tracker = &mut self.state.control.restarts;
+        let best = self.ledger.best.as_ref();
+        let best = best.map_or(f64::INFINITY, |best| best.objective);
+        let tracker = &mut self.trust.restarts;
         if tracker.best.is_some_and(|before| !(best < before)) {
             tracker.unsuccessful += 1;
         } else {
@@ -52,39 +48,29 @@ impl<R: Clone> Engine<R> {
         tracker.best = Some(best);
         tracker.vain = 0;
         if tracker.unsuccessful >= restarts.max_unsuccessful {
-            self.stop(Termination::RestartsExhausted);
-            return;
+            return Next::Stop(Termination::RestartsExhausted);
         }
-        self.state.control.restarts.count += 1;
-        let doublings = self.state.control.restarts.count % RADII;
-        let radius = self.state.options.trust_region.initial_radius * 2.0_f64.powi(doublings);
-        self.state.delta = radius;
-        self.state.rho = radius;
-        self.state.control.errors = [0.0; 3];
-        self.state.control.iteration = 0;
-        self.state.control.last_success = 0;
-        self.state.control.slow = SlowTracker::default();
+        tracker.count += 1;
+        let doublings = tracker.count % RADII;
+        let radius = self.options.trust_region.initial_radius * 2.0_f64.powi(doublings);
+        self.trust.restart(radius);
         self.record(StepKind::Restarted, Row::without_step(0.0));
-        let state = &self.state;
-        let mut nearest: Vec<(f64, usize)> = (0..state.set.len())
-            .map(|position| (state.distance(state.set[position]), position))
-            .collect();
+        let mut nearest = self.points.distances();
         nearest.sort_by(|a, b| a.0.total_cmp(&b.0));
         nearest.truncate(restarts.num_moved);
         let positions: Vec<usize> = nearest.iter().map(|near| near.1).collect();
-        if !self.move_points(&positions, radius) {
-            self.stop(why);
-        }
+        self.move_points(&positions, radius)
+            .unwrap_or(Next::Stop(why))
     }
 
     /// Whether progress has been slow for too long, this iteration included.
     pub(super) fn is_slow(&mut self, before: f64) -> bool {
-        let Some(slow) = self.state.options.slow.clone() else {
+        let Some(slow) = &self.options.slow else {
             return false;
         };
-        let now = self.state.incumbent().objective;
-        let patience = u64::from(slow.patience) * self.state.dim() as u64;
-        let tracker = &mut self.state.control.slow;
+        let now = self.points.incumbent().objective;
+        let patience = u64::from(slow.patience) * self.dim() as u64;
+        let tracker = &mut self.trust.slow;
         if tracker.objectives.is_empty() {
             tracker.objectives.push(before);
         }
@@ -104,13 +90,13 @@ impl<R: Clone> Engine<R> {
 
     /// Whether so many steps were in vain that only noise is left at this radius.
     pub(super) fn chases_noise(&mut self, ratio: f64) -> bool {
-        let Some(restarts) = &self.state.options.restarts else {
+        let Some(restarts) = &self.options.restarts else {
             return false;
         };
-        let dim = u32::try_from(self.state.dim()).unwrap_or(u32::MAX);
+        let dim = u32::try_from(self.dim()).unwrap_or(u32::MAX);
         let limit = VAIN.saturating_add(VAIN_PER_PARAM.saturating_mul(dim));
-        let tracker = &mut self.state.control.restarts;
-        tracker.vain = if ratio >= self.state.options.trust_region.eta1 {
+        let tracker = &mut self.trust.restarts;
+        tracker.vain = if ratio >= self.options.trust_region.eta1 {
             0
         } else {
             tracker.vain + 1

@@ -1,15 +1,16 @@
-//! A state in parts: what changes with every evaluation, and what is made once and never changes.
+//! A state in parts: the small one that changes with every evaluation, and those that are made once and never change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Phase, State, paper};
+use super::{Query, State};
+use crate::SetupError;
+use crate::model::pool::Point;
 use crate::oracle::Start;
 use crate::report::{EvalRecord, Iteration};
 use crate::residuals::Residuals;
-use crate::{Job, SetupError};
 
-/// Whoever saves a run after every evaluation writes the lean state anew each time, but every residual vector, token, iteration and
+/// A run that is saved after every evaluation writes the lean state anew each time, but every residual vector, token, iteration and
 /// evaluation only once:
 ///
 /// ```
@@ -44,17 +45,22 @@ use crate::{Job, SetupError};
 /// # fn main() {}
 /// ```
 impl<R> State<R> {
-    /// A copy without residual vectors, iterations and evaluations. It must be [completed](Self::complete) before it is used.
+    /// A copy without residual vectors, iterations and evaluations, none of which are copied on the way. It must be
+    /// [completed](Self::complete) before it is used.
     #[must_use]
     pub fn lean(&self) -> Self
     where
         R: Clone,
     {
         let mut lean = Self {
-            iterations: Vec::new(),
-            evaluations: Vec::new(),
-            history: Some((self.iterations.len(), self.evaluations.len())),
-            ..self.clone()
+            options: self.options.clone(),
+            num_residuals: self.num_residuals,
+            needs_code: self.needs_code,
+            space: self.space.clone(),
+            points: self.points.clone(),
+            trust: self.trust.clone(),
+            outstanding: self.outstanding.clone(),
+            ledger: self.ledger.lean(),
         };
         lean.each_vector(&mut Residuals::strip);
         lean
@@ -63,19 +69,17 @@ impl<R> State<R> {
     /// The residual vectors in use, each once, with the number of the evaluation that made it. A vector never changes.
     #[must_use]
     pub fn vectors(&self) -> Vec<(u64, &[f64])> {
-        let mut vectors: Vec<(u64, &[f64])> = Vec::new();
         let points = self.points().map(|point| &point.residuals);
-        let best = self.best.iter().map(|best| &best.residuals);
-        let sums = self.queries.iter().map(super::Query::sum);
-        for vector in points
+        let best = self.ledger.best.iter().map(|best| &best.residuals);
+        let sums = self.outstanding.queries().iter().filter_map(Query::sum);
+        let all = points
             .chain(best)
             .chain(sums)
-            .chain([self.pool.reference()])
-        {
-            if !vector.is_empty() {
-                vectors.push((vector.number(), vector));
-            }
-        }
+            .chain(self.points.reference());
+        let mut vectors: Vec<(u64, &[f64])> = all
+            .filter(|vector| !vector.is_empty())
+            .map(|vector| (vector.number(), &vector[..]))
+            .collect();
         vectors.sort_unstable_by_key(|(number, _)| *number);
         vectors.dedup_by_key(|(number, _)| *number);
         vectors
@@ -84,13 +88,13 @@ impl<R> State<R> {
     /// All iterations so far.
     #[must_use]
     pub fn iterations(&self) -> &[Iteration] {
-        &self.iterations
+        &self.ledger.iterations
     }
 
     /// All evaluations so far.
     #[must_use]
     pub fn evaluations(&self) -> &[EvalRecord] {
-        &self.evaluations
+        &self.ledger.evaluations
     }
 
     /// Gives a [lean](Self::lean) state back what it lacks. Of longer histories the beginning is taken.
@@ -103,7 +107,7 @@ impl<R> State<R> {
         mut iterations: Vec<Iteration>,
         mut evaluations: Vec<EvalRecord>,
     ) -> Result<(), SetupError> {
-        let Some((num_iterations, num_evaluations)) = self.history else {
+        let Some((num_iterations, num_evaluations)) = self.ledger.missing else {
             return Ok(());
         };
         if iterations.len() < num_iterations || evaluations.len() < num_evaluations {
@@ -113,7 +117,7 @@ impl<R> State<R> {
         }
         iterations.truncate(num_iterations);
         evaluations.truncate(num_evaluations);
-        (self.iterations, self.evaluations) = (iterations, evaluations);
+        (self.ledger.iterations, self.ledger.evaluations) = (iterations, evaluations);
         let mut known: HashMap<u64, Option<Arc<Vec<f64>>>> = HashMap::new();
         let mut missing = false;
         let len = self.num_residuals;
@@ -134,7 +138,7 @@ impl<R> State<R> {
                 what: "a residual vector",
             });
         }
-        self.history = None;
+        self.ledger.missing = None;
         Ok(())
     }
 
@@ -142,16 +146,12 @@ impl<R> State<R> {
     #[must_use]
     pub fn tokens(&self) -> Vec<&R> {
         let points = self.points().filter_map(|point| point.resume.as_ref());
-        let queries = self.queries.iter().flat_map(super::Query::tokens);
-        let jobs = self.jobs.iter().flat_map(|job| job.start().resumes());
-        let last = self.last_resume.iter();
-        let best = self.best.iter().flat_map(|best| &best.resume);
-        points
-            .chain(queries)
-            .chain(jobs)
-            .chain(last)
-            .chain(best)
-            .collect()
+        let queries = self.outstanding.queries().iter().flat_map(Query::tokens);
+        let jobs = self.outstanding.starts().flat_map(Start::resumes);
+        let last = self.ledger.last_resume.iter();
+        let best = self.ledger.best.iter().flat_map(|best| &best.resume);
+        let all = points.chain(queries).chain(jobs).chain(last).chain(best);
+        all.collect()
     }
 
     /// Lets `change` have every token: to attach what was saved apart, for example.
@@ -159,13 +159,13 @@ impl<R> State<R> {
         for point in self.points_mut() {
             point.resume.iter_mut().for_each(&mut change);
         }
-        for query in &mut self.queries {
+        for query in self.outstanding.queries_mut() {
             query.each_token(&mut change);
         }
-        let starts = self.jobs.iter_mut().map(Job::start_mut);
+        let starts = self.outstanding.starts_mut();
         starts.flat_map(Start::resumes_mut).for_each(&mut change);
-        self.last_resume.iter_mut().for_each(&mut change);
-        if let Some(best) = &mut self.best {
+        self.ledger.last_resume.iter_mut().for_each(&mut change);
+        if let Some(best) = &mut self.ledger.best {
             best.resume.iter_mut().for_each(change);
         }
     }
@@ -174,37 +174,22 @@ impl<R> State<R> {
         for point in self.points_mut() {
             change(&mut point.residuals);
         }
-        if let Some(best) = &mut self.best {
+        if let Some(best) = &mut self.ledger.best {
             change(&mut best.residuals);
         }
-        for query in &mut self.queries {
-            if query.is_answered() {
-                change(query.sum_mut());
-            }
-        }
-        if self.pool.has_reference() {
-            change(self.pool.reference_mut());
-        }
+        let queries = self.outstanding.queries_mut().iter_mut();
+        queries.filter_map(Query::sum_mut).for_each(&mut *change);
+        self.points.reference_mut().map(change);
     }
 
-    /// Points of the pool, and those that are not decided yet.
-    fn points(&self) -> impl Iterator<Item = &super::Point<R>> {
-        let undecided: Vec<&super::Point<R>> = match &self.phase {
-            Phase::Build(build) => build.rough().collect(),
-            Phase::Trial(trial) => trial.point.iter().collect(),
-            Phase::Paper(paper::Stage::Trial { point, .. }) => point.iter().collect(),
-            _ => Vec::new(),
-        };
-        self.pool.points().chain(undecided)
+    /// Stored points, and those that are not decided yet.
+    fn points(&self) -> impl Iterator<Item = &Point<R>> {
+        let undecided = self.outstanding.phase().undecided();
+        self.points.stored().chain(undecided)
     }
 
-    fn points_mut(&mut self) -> impl Iterator<Item = &mut super::Point<R>> {
-        let undecided: Vec<&mut super::Point<R>> = match &mut self.phase {
-            Phase::Build(build) => build.rough_mut().collect(),
-            Phase::Trial(trial) => trial.point.iter_mut().collect(),
-            Phase::Paper(paper::Stage::Trial { point, .. }) => point.iter_mut().collect(),
-            _ => Vec::new(),
-        };
-        self.pool.points_mut().chain(undecided)
+    fn points_mut(&mut self) -> impl Iterator<Item = &mut Point<R>> {
+        let undecided = self.outstanding.phase_mut().undecided_mut();
+        self.points.stored_mut().chain(undecided)
     }
 }

@@ -2,18 +2,46 @@
 
 use std::sync::Arc;
 
-use super::practical::Control;
-use super::{Engine, Phase, State};
+use super::{Engine, Interpolation, Ledger, Outstanding, Run, State, Trust, has_projections};
 use crate::blocks::Blocks;
-use crate::constraints::{FeasibleSet, Problem};
-use crate::model::pool::{Point, Pool};
+use crate::constraints::{FeasibleSet, Problem, Regularizer};
+use crate::model::pool::Point;
 use crate::options::{Model, Scaling};
 use crate::residuals::Residuals;
 use crate::space::{Space, contain, project};
 use crate::{Options, SetupError};
 
-/// Up to this many parameters, models with curvature are worth their time.
+/// Up to this many parameters, models with curvature are worth their time (decision record 7).
 const COMPOSITE_LIMIT: usize = 64;
+/// How many points beside the incumbent such a model has for each parameter (decision record 7).
+const COMPOSITE_POINTS: f64 = 3.0;
+/// How many points may be evaluated for each parameter, and one more, if the budget does not say.
+const POINTS_PER_PARAM: u64 = 100;
+
+/// What a problem has that is code, which is not saved with a state.
+#[derive(Clone, Debug)]
+pub(super) struct Code {
+    pub(super) feasible: Arc<FeasibleSet>,
+    pub(super) regularizer: Option<Arc<dyn Regularizer>>,
+}
+
+impl Code {
+    fn new(feasible: FeasibleSet, regularizer: Option<Box<dyn Regularizer>>) -> Self {
+        Self {
+            feasible: Arc::new(feasible),
+            regularizer: regularizer.map(Arc::from),
+        }
+    }
+
+    /// Whether there are projections, and a regulariser.
+    fn kinds(&self) -> (bool, bool) {
+        (has_projections(&self.feasible), self.regularizer.is_some())
+    }
+
+    fn penalty(&self, theta: &[f64]) -> f64 {
+        self.regularizer.as_ref().map_or(0.0, |h| h.value(theta))
+    }
+}
 
 impl<R: Clone> Engine<R> {
     /// An engine that has not asked yet.
@@ -35,95 +63,27 @@ impl<R: Clone> Engine<R> {
         check_problem(&start, &feasible, num_residuals)?;
         options.validate(start.len())?;
         let blocks = Blocks::new(&blocks, num_residuals)?;
-        let one_unit = regularizer.is_some() || matches!(feasible, FeasibleSet::Convex(_));
-        if let (true, Scaling::Given(units)) = (one_unit, &options.scaling)
-            && units
-                .windows(2)
-                .any(|pair| pair[0].to_bits() != pair[1].to_bits())
-        {
-            return Err(SetupError::Conflict {
-                first: "scaling",
-                second: "projections or regulariser",
-                why: "these are defined by distances in the given parameters, so all units must be equal",
-            });
-        }
-        let mut space = Space::new(&start, &feasible, &options.scaling, one_unit);
-        if space.dim() == 0 {
-            return Err(SetupError::AllFixed);
-        }
-        if let FeasibleSet::Convex(sets) = &feasible {
-            let mut origin = start.clone();
-            project(sets, &mut origin);
-            if let Some(index) = origin.iter().position(|x| !x.is_finite()) {
-                return Err(SetupError::NotFinite {
-                    argument: "the projection of start",
-                    index,
-                    found: origin[index],
-                });
-            }
-            if !contain(sets, &origin) {
-                return Err(SetupError::NoCommonPoint);
-            }
-            space.set_origin(origin);
-        }
-        if let Some(h) = &regularizer {
-            let found = h.value(&space.theta(&vec![0.0; space.dim()]));
-            if !found.is_finite() {
-                return Err(SetupError::NotFinite {
-                    argument: "the regulariser at start",
-                    index: 0,
-                    found,
-                });
-            }
-        }
+        let code = Code::new(feasible, regularizer);
+        let space = space(&start, &code, &options.scaling)?;
         let options = resolve(options, space.dim());
-        let radius = options.trust_region.initial_radius;
-        let mut state = State {
-            num_residuals,
-            needs_code: (
-                matches!(feasible, FeasibleSet::Convex(_)),
-                regularizer.is_some(),
-            ),
-            pool: Pool::new(0, Blocks::default()),
-            set: Vec::new(),
-            center: 0,
-            linear: None,
-            spans: false,
-            delta: radius,
-            rho: radius,
-            phase: Phase::Start,
-            queries: Vec::new(),
-            jobs: Vec::new(),
-            owners: Vec::new(),
-            control: Control::default(),
-            best: None,
-            last_resume: None,
-            draws: 0,
-            curvature: None,
-            exhausted: None,
-            termination: None,
-            iterations: Vec::new(),
-            seen: 0,
-            evaluations: Vec::new(),
-            history: None,
-            next_number: 0,
-            num_vectors: 0,
-            num_points: 0,
-            work: 0,
-            options,
-            space,
-        };
-        state.pool = Pool::new(capacity(&state), blocks);
+        let (size, capacity) = sizes(options.model, space.dim());
         let mut engine = Self {
-            feasible: Arc::new(feasible),
-            regularizer: regularizer.map(Arc::from),
-            state,
+            state: State {
+                num_residuals,
+                needs_code: code.kinds(),
+                points: Interpolation::new(size, capacity, blocks),
+                trust: Trust::new(options.trust_region.initial_radius),
+                outstanding: Outstanding::default(),
+                ledger: Ledger::default(),
+                options,
+                space,
+            },
+            code,
         };
-        let mut points = Vec::new();
-        for (index, known) in known.into_iter().enumerate() {
-            points.extend(engine.known_point(index, known)?);
-        }
-        engine.begin(points);
+        let run = engine.run();
+        let known = (known.into_iter().enumerate()).map(|(i, known)| run.known_point(i, known));
+        let known: Result<Vec<Option<Point<R>>>, SetupError> = known.collect();
+        engine.begin(known?.into_iter().flatten().collect());
         Ok(engine)
     }
 
@@ -133,53 +93,38 @@ impl<R: Clone> Engine<R> {
     /// When the state belongs to a problem with another number of parameters, other bounds or other blocks, projections or the
     /// regulariser are missing, or a lean state was not completed.
     pub fn from_state(problem: Problem, state: State<R>) -> Result<Self, SetupError> {
+        let differs = |what: &'static str| Err(SetupError::StateMismatch { what });
+        let code = Code::new(problem.feasible, problem.regularizer);
         if problem.start.len() != state.space.num_params() {
-            return Err(SetupError::StateMismatch {
-                what: "the number of parameters",
-            });
+            return differs("the number of parameters");
         }
-        let code = (
-            matches!(problem.feasible, FeasibleSet::Convex(_)),
-            problem.regularizer.is_some(),
-        );
-        if code != state.needs_code {
-            return Err(SetupError::StateMismatch {
-                what: "whether there are projections or a regulariser",
-            });
+        if code.kinds() != state.needs_code {
+            return differs("whether there are projections or a regulariser");
         }
-        if state.history.is_some() {
+        if state.ledger.missing.is_some() {
             return Err(SetupError::IncompleteState);
         }
-        if !state.space.has_bounds_of(&problem.feasible) {
-            return Err(SetupError::StateMismatch { what: "a bound" });
+        if !state.space.has_bounds_of(&code.feasible) {
+            return differs("a bound");
         }
         let blocks = Blocks::new(&problem.blocks, state.num_residuals);
-        if blocks.as_ref() != Ok(state.pool.blocks()) {
-            return Err(SetupError::StateMismatch {
-                what: "the length of a block of residuals",
-            });
+        if blocks.as_ref() != Ok(state.points.blocks()) {
+            return differs("the length of a block of residuals");
         }
-        Ok(Self {
-            feasible: Arc::new(problem.feasible),
-            regularizer: problem.regularizer.map(Arc::from),
-            state,
-        })
+        Ok(Self { code, state })
     }
+}
 
+impl<R: Clone> Run<'_, R> {
     /// A prior evaluation as a point; `None` if it lies outside the feasible set.
     fn known_point(
         &self,
         index: usize,
         known: crate::Known,
     ) -> Result<Option<Point<R>>, SetupError> {
-        let state = &self.state;
         for (argument, found, expected) in [
-            ("known.theta", known.theta.len(), state.space.num_params()),
-            (
-                "known.residuals",
-                known.residuals.len(),
-                state.num_residuals,
-            ),
+            ("known.theta", known.theta.len(), self.space.num_params()),
+            ("known.residuals", known.residuals.len(), self.num_residuals),
         ] {
             if found != expected {
                 return Err(SetupError::Length {
@@ -189,20 +134,9 @@ impl<R: Clone> Engine<R> {
                 });
             }
         }
-        for (argument, values) in [
-            ("known.theta", &known.theta),
-            ("known.residuals", &known.residuals),
-        ] {
-            if let Some(index) = values.iter().position(|x| !x.is_finite()) {
-                let found = values[index];
-                return Err(SetupError::NotFinite {
-                    argument,
-                    index,
-                    found,
-                });
-            }
-        }
-        let square = state.sum_of_squares(&known.residuals);
+        check_finite("known.theta", &known.theta)?;
+        check_finite("known.residuals", &known.residuals)?;
+        let square = self.points.blocks().dot(&known.residuals, &known.residuals);
         if !square.is_finite() {
             return Err(SetupError::NotFinite {
                 argument: "the sum of squares of known",
@@ -210,13 +144,13 @@ impl<R: Clone> Engine<R> {
                 found: square,
             });
         }
-        let mut u = state.space.scaled(&known.theta);
-        let theta = state.space.make_feasible(&mut u, &self.feasible);
+        let mut u = self.space.scaled(&known.theta);
+        let theta = self.space.make_feasible(&mut u, &self.code.feasible);
         let same = theta
             .iter()
             .zip(&known.theta)
             .all(|(a, b)| (a - b).abs() <= 1e-12 * a.abs().max(b.abs()));
-        let penalty = self.regularizer.as_ref().map_or(0.0, |h| h.value(&theta));
+        let penalty = self.code.penalty(&theta);
         Ok(same.then_some(Point {
             u,
             theta,
@@ -234,6 +168,50 @@ impl<R: Clone> Engine<R> {
     }
 }
 
+/// Scaled parameters around the start, or around the feasible point nearest to it.
+fn space(start: &[f64], code: &Code, scaling: &Scaling) -> Result<Space, SetupError> {
+    let (has_projections, has_regularizer) = code.kinds();
+    let one_unit = has_projections || has_regularizer;
+    if let (true, Scaling::Given(units)) = (one_unit, scaling)
+        && units
+            .windows(2)
+            .any(|pair| pair[0].to_bits() != pair[1].to_bits())
+    {
+        return Err(SetupError::Conflict {
+            first: "scaling",
+            second: "projections or regulariser",
+            why: "these are defined by distances in the given parameters, so all units must be equal",
+        });
+    }
+    let mut space = Space::new(start, &code.feasible, scaling, one_unit);
+    if space.dim() == 0 {
+        return Err(SetupError::AllFixed);
+    }
+    if let FeasibleSet::Convex(sets) = &*code.feasible {
+        let mut origin = start.to_vec();
+        project(sets, &mut origin);
+        check_finite("the projection of start", &origin)?;
+        if !contain(sets, &origin) {
+            return Err(SetupError::NoCommonPoint);
+        }
+        space.set_origin(origin);
+    }
+    let penalty = code.penalty(&space.theta(&vec![0.0; space.dim()]));
+    check_finite("the regulariser at start", &[penalty])?;
+    Ok(space)
+}
+
+fn check_finite(argument: &'static str, values: &[f64]) -> Result<(), SetupError> {
+    match values.iter().position(|x| !x.is_finite()) {
+        Some(index) => Err(SetupError::NotFinite {
+            argument,
+            index,
+            found: values[index],
+        }),
+        None => Ok(()),
+    }
+}
+
 fn check_problem(
     start: &[f64],
     feasible: &FeasibleSet,
@@ -245,13 +223,7 @@ fn check_problem(
     if num_residuals == 0 {
         return Err(SetupError::NoResiduals);
     }
-    if let Some(index) = start.iter().position(|x| !x.is_finite()) {
-        return Err(SetupError::NotFinite {
-            argument: "start",
-            index,
-            found: start[index],
-        });
-    }
+    check_finite("start", start)?;
     if let FeasibleSet::Box(bounds) = feasible
         && bounds.lower().len() != start.len()
     {
@@ -266,12 +238,12 @@ fn check_problem(
 
 /// Fills in what is derived.
 fn resolve(mut options: Options, dim: usize) -> Options {
-    let budget = 100 * (dim as u64 + 1);
+    let budget = POINTS_PER_PARAM * (dim as u64 + 1);
     options.budget.max_points.get_or_insert(budget);
     if options.model == Model::Automatic {
         options.model = if dim <= COMPOSITE_LIMIT {
             Model::Composite {
-                points_per_param: 3.0,
+                points_per_param: COMPOSITE_POINTS,
             }
         } else {
             Model::Linear
@@ -280,11 +252,24 @@ fn resolve(mut options: Options, dim: usize) -> Options {
     options
 }
 
-/// How many points are kept.
-fn capacity<R>(state: &State<R>) -> usize {
-    let dim = state.dim();
-    match state.options.model {
-        Model::Composite { points_per_param } => state.dim_times(points_per_param) + dim + 4,
-        Model::Automatic | Model::Linear | Model::Regression { .. } => state.set_size() + 2,
+/// How many points the interpolation set should have, and how many are stored.
+fn sizes(model: Model, dim: usize) -> (usize, usize) {
+    match model {
+        Model::Composite { points_per_param } => (1 + dim, times(points_per_param, dim) + dim + 4),
+        Model::Regression { points_per_param } => {
+            let size = 1 + times(points_per_param, dim);
+            (size, size + 2)
+        }
+        Model::Automatic | Model::Linear => (1 + dim, 1 + dim + 2),
     }
+}
+
+/// A multiple, at least 1, of the number of free parameters.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a small count"
+)]
+pub(super) fn times(factor: f64, dim: usize) -> usize {
+    ((factor * dim as f64).min(1e6) as usize).max(dim)
 }

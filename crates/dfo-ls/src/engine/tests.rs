@@ -1,9 +1,9 @@
 use super::*;
 use crate::constraints::Problem;
 use crate::linalg::tests::Random;
-use crate::linalg::{Matrix, dot};
+use crate::linalg::{Matrix, dot, norm};
 use crate::model::Model;
-use crate::{Evaluated, Scaling};
+use crate::{Accuracy, Evaluated, Scaling};
 use proptest::prelude::*;
 
 /// `$r_i(\theta) = a_i^\top \theta + b_i \sin(w_i^\top \theta + \phi_i) - y_i$`: smooth, with known derivatives.
@@ -70,18 +70,15 @@ pub(super) fn answer(engine: &mut Engine<()>, waves: &Waves) {
 
 /// The largest `$|\ell_t(x_s) - \delta_{ts}|$`.
 pub(super) fn deviation(state: &State<()>) -> Option<f64> {
-    let linear = state.linear.as_ref()?;
+    let points = &state.points;
+    let linear = points.linear()?;
     if linear.fit != crate::model::linear::Fit::Interpolation {
         return None;
     }
     let mut most = 0.0_f64;
-    for (s, &slot) in state.set.iter().enumerate() {
-        let step = state.step_to(&state.pool.get(slot).u);
-        for (t, value) in linear
-            .values(&step, state.center_position())
-            .iter()
-            .enumerate()
-        {
+    for (s, point) in points.iter().enumerate() {
+        let step = points.step_to(&point.u);
+        for (t, value) in linear.values(&step, points.center()).iter().enumerate() {
             most = most.max((value - f64::from(u8::from(t == s))).abs());
         }
     }
@@ -90,11 +87,12 @@ pub(super) fn deviation(state: &State<()>) -> Option<f64> {
 
 /// The decrease of a quadratic model at its first minimiser along the projected gradient.
 fn cauchy(engine: &mut Engine<()>) -> f64 {
-    let delta = engine.state.delta;
-    let Model::GaussNewton(taylor) = engine.model(delta) else {
+    let delta = engine.state.trust.delta();
+    let Model::GaussNewton(taylor) = engine.state.points.model(delta, None) else {
         return 0.0;
     };
-    let region = engine.region(delta, delta);
+    let run = engine.run();
+    let region = run.region(delta, delta);
     let mut least = 0.0_f64;
     for k in 0..400 {
         let t = 10_f64.powf(0.02 * f64::from(k) - 6.0) / norm(&taylor.gradient);
@@ -113,10 +111,10 @@ fn cauchy(engine: &mut Engine<()>) -> f64 {
 /// What holds after every answer of an exact run.
 fn check(engine: &mut Engine<()>, before: f64) -> Result<(), TestCaseError> {
     let state = &engine.state;
-    if state.set.is_empty() {
+    if state.points.is_empty() {
         return Ok(());
     }
-    let incumbent = state.incumbent();
+    let incumbent = state.points.incumbent();
     prop_assert!(
         incumbent.objective <= before,
         "{} {before}",
@@ -125,36 +123,27 @@ fn check(engine: &mut Engine<()>, before: f64) -> Result<(), TestCaseError> {
     prop_assert!(
         (incumbent.objective - dot(&incumbent.residuals, &incumbent.residuals)).abs() < 1e-300
     );
-    let best = state
-        .best
-        .as_ref()
-        .map_or(f64::INFINITY, |best| best.objective);
+    let best = engine.best().map_or(f64::INFINITY, |best| best.objective);
     // two upper ends may be rounded to the same number
     prop_assert!(
         best <= incumbent.objective * (1.0 + 1e-14),
         "{best} {}",
         incumbent.objective
     );
-    prop_assert!(state.delta >= state.rho && state.rho >= state.options.trust_region.final_radius);
-    for (t, a) in state.set.iter().enumerate() {
-        for b in &state.set[..t] {
-            prop_assert!(a != b);
-            let apart: Vec<f64> = state
-                .pool
-                .get(*a)
-                .u
-                .iter()
-                .zip(&state.pool.get(*b).u)
-                .map(|(a, b)| a - b)
-                .collect();
+    let (delta, rho) = engine.radii();
+    prop_assert!(delta >= rho && rho >= state.options.trust_region.final_radius);
+    for (t, a) in state.points.iter().enumerate() {
+        for b in state.points.iter().take(t) {
+            prop_assert!(a.number != b.number);
+            let apart: Vec<f64> = a.u.iter().zip(&b.u).map(|(a, b)| a - b).collect();
             prop_assert!(norm(&apart) > 0.0);
         }
     }
     if let Some(deviation) = deviation(state) {
         prop_assert!(deviation <= 1e-6, "{deviation}");
     }
-    if let Phase::Trial(trial) = &state.phase {
-        let (predicted, growing) = (trial.predicted, engine.is_growing());
+    if let Phase::Trial(trial) = state.outstanding.phase() {
+        let (predicted, growing) = (trial.predicted, state.points.is_growing());
         prop_assert!(predicted > 0.0);
         // less is rounding
         let matters = predicted > f64::EPSILON * incumbent.objective;
@@ -173,8 +162,8 @@ fn run(problem: Problem, waves: &Waves, options: Options) -> Result<Engine<()>, 
         answer(&mut engine, waves);
         engine.tell();
         check(&mut engine, before)?;
-        if !engine.state.set.is_empty() {
-            before = engine.state.incumbent().objective;
+        if !engine.state.points.is_empty() {
+            before = engine.state.points.incumbent().objective;
         }
     }
     Ok(engine)
@@ -203,13 +192,13 @@ proptest! {
         prop_assert!(engine.termination().is_some());
         // a stationary point: the projected gradient vanishes
         let state = &engine.state;
-        if state.termination == Some(Termination::RadiusReached) {
-            let theta = &state.incumbent().theta;
+        if engine.termination() == Some(&Termination::RadiusReached) {
+            let theta = &state.points.incumbent().theta;
             let residuals = waves.residuals(theta);
             let mut gradient = vec![0.0; d];
             waves.jacobian(theta).mul_vec_transposed(&residuals, &mut gradient);
             let (mut lower, mut upper) = (Vec::new(), Vec::new());
-            state.space.step_bounds(&state.incumbent().u, &mut lower, &mut upper);
+            state.space.step_bounds(&state.points.incumbent().u, &mut lower, &mut upper);
             for j in 0..d {
                 let blocked = (gradient[j] > 0.0 && lower[j] > -1e-6) || (gradient[j] < 0.0 && upper[j] < 1e-6);
                 prop_assert!(blocked || gradient[j].abs() < 1e-4, "{gradient:?} {lower:?} {upper:?}");
@@ -235,12 +224,7 @@ fn the_basis_stays_accurate_in_long_runs() {
         options.budget.max_points = Some(1500);
         let start: Vec<f64> = random.vector(d).iter().map(|x| 3.0 * x).collect();
         let engine = run(Problem::new(start), &waves, options).expect("all promises kept");
-        assert!(
-            engine.state.num_points >= 100,
-            "{} {}",
-            d,
-            engine.state.num_points
-        );
+        assert!(engine.num_points() >= 100, "{} {}", d, engine.num_points());
     }
 }
 
@@ -256,16 +240,16 @@ fn gauss_newton_models_have_gradient_and_hessian_of_the_squares() {
     options.scaling = Scaling::Given(vec![1.0; 4]);
     let problem = Problem::new(random.vector(4));
     let mut engine = Engine::new(problem, 6, options).expect("a valid problem");
-    while engine.state.set.len() <= 4 {
+    while engine.state.points.len() <= 4 {
         answer(&mut engine, &waves);
         engine.tell();
     }
-    let theta = engine.state.incumbent().theta.clone();
+    let theta = engine.state.points.incumbent().theta.clone();
     let jacobian = waves.jacobian(&theta);
     let mut slope = vec![0.0; 4];
     jacobian.mul_vec_transposed(&waves.residuals(&theta), &mut slope);
     for unit in [1.0, 0.3] {
-        let Model::GaussNewton(taylor) = engine.model(unit) else {
+        let Model::GaussNewton(taylor) = engine.state.points.model(unit, None) else {
             panic!("a linear model was asked for");
         };
         for (j, slope) in slope.iter().enumerate() {

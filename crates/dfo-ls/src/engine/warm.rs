@@ -1,8 +1,8 @@
 //! Where the evaluation of a new point begins.
 
-use super::State;
+use super::Run;
 use crate::linalg::{Matrix, cholesky, dot};
-use crate::options::{AccuracyControl, WarmStart};
+use crate::options::WarmStart;
 use crate::oracle::{Share, Start};
 
 /// What a large weight costs beside missing the point: results are inexact, and a weight multiplies their errors.
@@ -11,27 +11,22 @@ const RIDGE: f64 = 1e-3;
 /// With more parameters, the points of a set are too far apart for what lies between them to be linear.
 const MAX_PARAMS: usize = 10;
 
-impl<R: Clone> State<R> {
+impl<R: Clone> Run<'_, R> {
+    /// Where the evaluation of a new point begins.
     pub(super) fn warm_start(&self, u: &[f64]) -> Start<R> {
-        let rule = match &self.options.accuracy {
-            AccuracyControl::Dynamic(rules) => rules.warm_start,
-            AccuracyControl::Experiments(rules) => rules.warm_start,
-            AccuracyControl::Fixed(_) => WarmStart::default(),
-        };
         let one = |token: Option<R>| token.map_or(Start::Cold, Start::Near);
-        match rule {
+        match self.rule().warm_start() {
             WarmStart::Cold => Start::Cold,
-            WarmStart::Last => one(self.last_resume.clone()),
+            WarmStart::Last => one(self.ledger.last_resume.clone()),
             WarmStart::Nearest => one(self.nearest(u).next().map(|(_, token)| token)),
-            WarmStart::Extrapolated if u.len() > MAX_PARAMS => one(self.last_resume.clone()),
+            WarmStart::Extrapolated if u.len() > MAX_PARAMS => one(self.ledger.last_resume.clone()),
             WarmStart::Extrapolated => self.blend(u),
         }
     }
 
     /// Displacements and tokens of the points of the set, the nearest to `u` first.
     fn nearest(&self, u: &[f64]) -> impl Iterator<Item = (Vec<f64>, R)> {
-        let known = self.pool.live().filter_map(|slot| {
-            let point = self.pool.get(slot);
+        let known = self.points.stored().filter_map(|point| {
             let displacement: Vec<f64> = point.u.iter().zip(u).map(|(a, b)| a - b).collect();
             Some((displacement, point.resume.clone()?))
         });

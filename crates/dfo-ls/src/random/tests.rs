@@ -1,4 +1,5 @@
 use super::*;
+use crate::linalg::dot;
 
 #[test]
 fn draws_are_reproducible() {

@@ -1,9 +1,10 @@
-use super::super::State;
 use super::super::tests::Waves;
+use super::super::{Engine, Interpolation};
 use super::*;
 use crate::constraints::Problem;
 use crate::linalg::Matrix;
 use crate::linalg::tests::Random;
+use crate::options::AccuracyControl;
 use crate::{Dynamic, Evaluated, Options, Scaling};
 use proptest::prelude::*;
 
@@ -30,25 +31,22 @@ fn answer(engine: &mut Engine<()>, waves: &Waves, random: &mut Random) {
     }
 }
 
-/// `tell`, up to the point where the answers are in the set and nothing else has happened.
-fn absorb(engine: &mut Engine<()>) {
+/// `tell`, up to the point where the answers are in the set and nothing else has happened: gives what comes next.
+fn absorb(engine: &mut Engine<()>) -> Next<()> {
     engine.collect();
-    assert!(engine.state.jobs.is_empty(), "all jobs were answered");
-    let queries = std::mem::take(&mut engine.state.queries);
-    let answers = queries
-        .into_iter()
-        .map(|query| engine.finish(query))
-        .collect();
-    if engine.state.termination.is_none() {
-        engine.absorb(answers);
+    let (phase, queries) = engine.state.outstanding.take().expect("all were answered");
+    let mut run = engine.run();
+    let answers = queries.into_iter().map(|query| run.finish(query)).collect();
+    if engine.termination().is_some() {
+        return Next::Continue;
     }
+    engine.run().absorb(phase, answers)
 }
 
-fn steps(state: &State<()>) -> Vec<Vec<f64>> {
-    state
-        .set
+fn steps(points: &Interpolation<()>) -> Vec<Vec<f64>> {
+    points
         .iter()
-        .map(|&slot| state.step_to(&state.pool.get(slot).u))
+        .map(|point| points.step_to(&point.u))
         .collect()
 }
 
@@ -68,13 +66,14 @@ fn check(
     bounded: bool,
 ) -> Result<(), TestCaseError> {
     let state = &engine.state;
-    let (d, delta) = (state.dim(), state.delta);
-    prop_assert_eq!(state.set.len(), d + 1);
-    let linear = state.linear.as_ref().expect("polynomials");
-    let center = state.center_position();
-    for (t, step) in steps(state).iter().enumerate() {
+    let points = &state.points;
+    let (d, delta) = (state.space.dim(), state.trust.delta());
+    prop_assert_eq!(points.len(), d + 1);
+    let linear = points.linear().expect("polynomials");
+    let center = points.center();
+    for (t, step) in steps(points).iter().enumerate() {
         prop_assert!(norm(step) <= delta * (1.0 + 1e-12), "point {t}");
-        let accuracy = state.pool.get(state.set[t]).accuracy.value();
+        let accuracy = points.get(t).accuracy.value();
         prop_assert!(
             accuracy <= constant * delta * delta * (1.0 + 1e-12),
             "accuracy {accuracy}"
@@ -87,11 +86,11 @@ fn check(
     if bounded {
         return Ok(());
     }
-    let incumbent = state.incumbent();
+    let incumbent = points.incumbent();
     let exact = waves.jacobian(&incumbent.theta);
     let model = Matrix::from_fn(waves.len(), d, |i, j| {
         (0..=d)
-            .map(|t| state.pool.get(state.set[t]).residuals[i] * linear.gradient(t)[j])
+            .map(|t| points.get(t).residuals[i] * linear.gradient(t)[j])
             .sum()
     });
     let error: Vec<f64> = model
@@ -108,7 +107,7 @@ fn check(
     );
     let mut gradient = vec![0.0; d];
     exact.mul_vec_transposed(&waves.residuals(&incumbent.theta), &mut gradient);
-    let slope = linear.slope(&state.pool, &state.set, center);
+    let slope = points.slope().expect("polynomials");
     let wrong: Vec<f64> = slope
         .iter()
         .zip(&gradient)
@@ -121,7 +120,7 @@ fn check(
         "{} {most}",
         norm(&wrong)
     );
-    let claimed = engine.gradient_norm();
+    let claimed = points.gradient_norm();
     prop_assert!((claimed - 2.0 * norm(&slope)).abs() <= 1e-9 * claimed);
     Ok(())
 }
@@ -173,20 +172,24 @@ fn run(case: Case) -> Result<(u32, u32), TestCaseError> {
     let (mut made, mut seen) = (0, 0);
     while !engine.ask().is_empty() {
         answer(&mut engine, &waves, &mut random);
-        let improving = matches!(engine.state.phase, Phase::Paper(Stage::Improve(_)));
-        absorb(&mut engine);
-        if engine.state.termination.is_some() || engine.state.exhausted.is_some() {
+        let phase = engine.state.outstanding.phase();
+        let improving = matches!(phase, Phase::Improve(_));
+        let building = matches!(phase, Phase::Start | Phase::Build(_));
+        let next = absorb(&mut engine);
+        if engine.termination().is_some() || engine.state.ledger.exhausted.is_some() {
             break;
         }
-        let iterating = matches!(engine.state.phase, Phase::Paper(_));
-        if iterating && engine.refresh_model_basis() && engine.state.linear.is_some() {
-            let said = engine.is_fully_linear(engine.state.delta);
+        let iterating = !building || matches!(next, Next::Continue);
+        let points = &mut engine.state.points;
+        if iterating && points.refresh() && points.linear().is_some() {
+            let delta = engine.state.trust.delta();
+            let said = engine.run().is_fully_linear(delta);
             if improving {
                 // one round is enough, up to the margin that keeps points inside
                 made += 1;
                 let slack = limit * 1.001;
                 check(&engine, &waves, constant, slack, bounded)?;
-                let found = engine.poisedness_of_others(engine.state.delta);
+                let found = engine.run().poisedness_of_others(delta);
                 prop_assert!(
                     found.is_some_and(|found| found <= slack),
                     "{found:?} {limit}"
@@ -197,7 +200,7 @@ fn run(case: Case) -> Result<(u32, u32), TestCaseError> {
                 check(&engine, &waves, constant, limit, bounded)?;
             }
         }
-        engine.advance();
+        engine.go(next);
     }
     Ok((made, seen))
 }

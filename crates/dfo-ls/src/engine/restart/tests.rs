@@ -1,3 +1,4 @@
+use super::super::Engine;
 use super::super::tests::{Waves, answer};
 use super::*;
 use crate::constraints::Problem;
@@ -10,7 +11,7 @@ fn engine(options: Options, d: usize) -> Engine<()> {
     let waves = Waves::new(&mut random, d, d + 2, 0.5);
     let mut engine =
         Engine::new(Problem::new(random.vector(d)), d + 2, options).expect("a valid problem");
-    while engine.state.set.len() <= d {
+    while engine.state.points.len() <= d {
         answer(&mut engine, &waves);
         engine.tell();
     }
@@ -18,8 +19,7 @@ fn engine(options: Options, d: usize) -> Engine<()> {
 }
 
 fn set_objective(engine: &mut Engine<()>, objective: f64) {
-    let center = engine.state.center;
-    engine.state.pool.get_mut(center).objective = objective;
+    engine.state.points.incumbent_mut().objective = objective;
 }
 
 #[test]
@@ -37,12 +37,12 @@ fn progress_is_slow_after_enough_slow_iterations() {
             },
             2,
         );
-        engine.state.control.slow = SlowTracker::default();
+        engine.state.trust.slow = SlowTracker::default();
         let mut found = None;
         for k in 1..=40 {
             let before = f64::exp(-rate * f64::from(k - 1));
             set_objective(&mut engine, f64::exp(-rate * f64::from(k)));
-            if engine.is_slow(before) {
+            if engine.run().is_slow(before) {
                 found = Some(k);
                 break;
             }
@@ -66,7 +66,7 @@ fn one_fast_iteration_starts_the_count_again() {
         },
         2,
     );
-    engine.state.control.slow = SlowTracker::default();
+    engine.state.trust.slow = SlowTracker::default();
     let mut objective = 1.0;
     let mut answers = Vec::new();
     for k in 0..14 {
@@ -75,13 +75,13 @@ fn one_fast_iteration_starts_the_count_again() {
             objective *= 0.9;
         }
         set_objective(&mut engine, objective);
-        answers.push(engine.is_slow(before));
+        answers.push(engine.run().is_slow(before));
     }
     // rates over two iterations: slow in 1, 2, 3; fast in 4 and 5; slow from 6 on, four in a row at 9
     let expected: Vec<bool> = (0..14).map(|k| k >= 9).collect();
     assert_eq!(answers, expected);
     engine.state.options.slow = None;
-    assert!(!engine.is_slow(1.0));
+    assert!(!engine.run().is_slow(1.0));
 }
 
 /// Twenty steps in vain and two for every parameter, in a row.
@@ -94,10 +94,10 @@ fn noise_is_recognised_by_steps_in_vain() {
         },
         3,
     );
-    engine.state.control.restarts.vain = 0;
+    engine.state.trust.restarts.vain = 0;
     let mut first = |ratios: &dyn Fn(u32) -> f64| {
-        engine.state.control.restarts.vain = 0;
-        (1..100).find(|&k| engine.chases_noise(ratios(k)))
+        engine.state.trust.restarts.vain = 0;
+        (1..100).find(|&k| engine.run().chases_noise(ratios(k)))
     };
     assert_eq!(first(&|_| 0.0999), Some(26));
     assert_eq!(first(&|_| f64::NEG_INFINITY), Some(26));
@@ -109,7 +109,7 @@ fn noise_is_recognised_by_steps_in_vain() {
         automatic: false,
         ..Restarts::default()
     });
-    assert!((0..100).all(|_| !engine.chases_noise(-1.0)));
+    assert!((0..100).all(|_| !engine.run().chases_noise(-1.0)));
     engine.state.options.restarts = None;
-    assert!((0..100).all(|_| !engine.chases_noise(-1.0)));
+    assert!((0..100).all(|_| !engine.run().chases_noise(-1.0)));
 }

@@ -1,6 +1,7 @@
 //! Gives the code that makes results a version: a hash of its sources. Results that other code made are made anew.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,18 +29,17 @@ fn main() {
         collect(Path::new(source), &mut files);
     }
     files.sort();
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut hash = DefaultHasher::new();
     for file in files {
         let name = file.to_string_lossy().replace('\\', "/");
         let content = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
         // comments and indentation make no results either
         let lines = content.lines().map(str::trim);
         let lines = lines.filter(|line| !line.starts_with("//"));
-        for byte in name.bytes().chain(lines.flat_map(str::bytes)) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        name.hash(&mut hash);
+        lines.for_each(|line| line.hash(&mut hash));
     }
-    println!("cargo::rustc-env=CODE_VERSION={hash:016x}");
+    println!("cargo::rustc-env=CODE_VERSION={:016x}", hash.finish());
     println!("cargo::rustc-env=VERSIONS={}", versions());
 }
 

@@ -192,14 +192,12 @@ pub(crate) fn objective<M: LowerLevel>(
     theta: &[f64],
     share: f64,
 ) -> Result<f64> {
-    let mut at_theta = problem.problem()?;
-    at_theta.start = theta.to_vec();
     let mut accuracy = 1e-2;
     loop {
         let mut options = Options::default();
         options.accuracy = AccuracyControl::Fixed(Accuracy::new(accuracy)?);
         let mut start = problem.problem()?;
-        start.start.clone_from(&at_theta.start);
+        start.start = theta.to_vec();
         let mut engine = Engine::new(start, problem.num_residuals(), options)?;
         problem.evaluate(engine.ask());
         engine.tell();

@@ -7,7 +7,8 @@ use anyhow::{Result, ensure};
 use bilevel::{FourierWeights, LearningProblem, Residuals, learning_options};
 use dfo_ls::{Accuracy, AccuracyControl, Options, ResidualOracle, drive};
 use imaging::{Denoising, Grid};
-use lowlevel::{ErrorBound, Solver, State, Stop};
+use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
+use rayon::prelude::*;
 
 use super::clock::try_fastest;
 use super::data::{self, IMAGE, SIDE};
@@ -78,16 +79,16 @@ fn bits(results: &[Vec<f64>]) -> Vec<u64> {
 
 fn denoise(images: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
     let grid = Grid::image(SIDE, SIDE);
-    let objectives = images
-        .iter()
-        .map(|noisy| Denoising::new(grid, noisy, IMAGE))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut states: Vec<State> = images.iter().cloned().map(State::new).collect();
     let stop = Stop::accuracy(ErrorBound::new(1e-2)?);
-    for solved in Solver::default().minimize_all(&objectives, stop, &mut states) {
-        let _ = solved?.reached()?;
-    }
-    Ok(states.into_iter().map(State::into_point).collect())
+    let solve = |noisy: &Vec<f64>| -> Result<Vec<f64>> {
+        let objective = Denoising::new(grid, noisy, IMAGE)?;
+        let mut state = State::new(noisy.clone());
+        let mut scratch = objective.scratch();
+        let solved = Solver::default().minimize(&objective, stop, &mut state, &mut scratch)?;
+        let _ = solved.reached()?;
+        Ok(state.into_point())
+    };
+    images.par_iter().map(solve).collect()
 }
 
 fn options() -> Result<Options> {

@@ -62,8 +62,7 @@ impl Cache {
     /// # Errors
     /// When the file cannot be written.
     pub fn keep(&self, record: &Record, key: &str) -> Result<()> {
-        let text = record.to_lines(key)?;
-        file::write(&self.path(&record.id, key), text.as_bytes())
+        file::write(&self.path(&record.id, key), record.to_lines(key).as_bytes())
     }
 
     /// Runs of different settings, data and code do not overwrite each other.
@@ -81,9 +80,10 @@ fn is_missing(error: &anyhow::Error) -> bool {
 
 /// Identifies all that a run depends on: settings, data and code.
 ///
-/// # Errors
-/// Never, for settings that were read.
-pub fn key(setting: &Setting, id: &RunId, source: &Source) -> Result<String> {
+/// # Panics
+/// Never: settings can be written as JSON.
+#[must_use]
+pub fn key(setting: &Setting, id: &RunId, source: &Source) -> String {
     let photographs = match (setting.data.kind, &source.kodak) {
         (Kind::Signals | Kind::Frequencies, _) => "",
         // their checksums were compared
@@ -91,9 +91,9 @@ pub fn key(setting: &Setting, id: &RunId, source: &Source) -> Result<String> {
         (Kind::Photographs, None) => "dead leaves",
     };
     let seed = source.seed;
-    let setting = serde_json::to_string(setting)?;
+    let setting = serde_json::to_string(setting).expect("settings can be written as JSON");
     let all = format!("{CODE_VERSION} {id} {photographs} {seed:?} {setting}");
-    Ok(checksum(all.as_bytes()))
+    checksum(all.as_bytes())
 }
 
 #[cfg(test)]
@@ -180,10 +180,10 @@ mod tests {
         };
         let quick = setting.clone().quick();
         let keys = [
-            key(setting, id, &kodak).unwrap(),
-            key(setting, id, &leaves).unwrap(),
-            key(setting, id, &seeded).unwrap(),
-            key(&quick, id, &leaves).unwrap(),
+            key(setting, id, &kodak),
+            key(setting, id, &leaves),
+            key(setting, id, &seeded),
+            key(&quick, id, &leaves),
         ];
         for (index, key) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(key));
@@ -192,6 +192,6 @@ mod tests {
             kodak: Some(PathBuf::from("elsewhere")),
             ..kodak
         };
-        assert_eq!(key(setting, id, &moved).unwrap(), keys[0]);
+        assert_eq!(key(setting, id, &moved), keys[0]);
     }
 }

@@ -187,10 +187,7 @@ impl Work<'_> {
         let mut missing = Vec::new();
         for id in runs {
             let setting = self.results.setting(&id.setting)?;
-            match self
-                .cache
-                .find(id, &key(setting, id, &self.results.source)?)
-            {
+            match self.cache.find(id, &key(setting, id, &self.results.source)) {
                 Found::Record(record) => {
                     self.results.records.insert(id.clone(), *record);
                 }
@@ -218,7 +215,7 @@ impl Work<'_> {
             };
             let record = make(setting, id, pairs, &mut show)?;
             self.cache
-                .keep(&record, &key(setting, id, &self.results.source)?)?;
+                .keep(&record, &key(setting, id, &self.results.source))?;
             progress.finish(planned);
             let line = format!(
                 "run {:>2}/{}  {:<37} f = {:<13} {:>9} iterations  {}",

@@ -263,9 +263,11 @@ enum Line {
 impl Record {
     /// The text of a file, under a key that identifies settings, data and code.
     ///
-    /// # Errors
-    /// Never, for records of runs.
-    pub fn to_lines(&self, key: &str) -> Result<String> {
+    /// # Panics
+    /// Never: records can be written as JSON.
+    #[must_use]
+    pub fn to_lines(&self, key: &str) -> String {
+        let json = |line: &Line| serde_json::to_string(line).expect("a line is JSON") + "\n";
         let header = Line::Run {
             id: self.id.clone(),
             key: key.to_owned(),
@@ -281,13 +283,10 @@ impl Record {
             .chain(iterates)
             .chain([outcome])
         {
-            text.push_str(&serde_json::to_string(&line)?);
-            text.push('\n');
+            text.push_str(&json(&line));
         }
-        let end = Line::End(checksum(text.as_bytes()));
-        text.push_str(&serde_json::to_string(&end)?);
-        text.push('\n');
-        Ok(text)
+        let end = json(&Line::End(checksum(text.as_bytes())));
+        text + &end
     }
 
     /// The record in a file, and its key.

@@ -1,12 +1,14 @@
 //! One run: from an experiment, a variant and an algorithm to a record.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use bilevel::{LearningProblem, Loss, LowerLevel, Pair, Residuals, Scale, Setup, learning_options};
 use dfo_ls::{
-    Accuracy, AccuracyControl, Engine, Limit, Options, Problem, Report, ResidualOracle, Termination,
+    Accuracy, AccuracyControl, Engine, Limit, Options, Problem, Report, ResidualOracle,
+    Termination, drive_with,
 };
 use lowlevel::Method as LowerMethod;
 
@@ -187,15 +189,10 @@ fn drive<O: ResidualOracle>(
     progress: &mut dyn FnMut(usize),
 ) -> Result<Report> {
     let mut engine = Engine::new(problem, oracle.num_residuals(), options)?;
-    loop {
-        let jobs = engine.ask();
-        if jobs.is_empty() {
-            break;
-        }
-        oracle.evaluate(jobs);
-        engine.tell();
+    let _ = drive_with(&mut engine, oracle, usize::MAX, |engine, _| {
         progress(engine.state().evaluations().len());
-    }
+        ControlFlow::<()>::Continue(())
+    });
     let report = engine.into_report();
     if report.residuals.is_empty() {
         bail!("nothing could be evaluated: {:?}", report.termination);

@@ -22,24 +22,22 @@ fn holds(claims: &[Claim], id: &str) -> Option<bool> {
         .holds
 }
 
-fn change(
-    results: &mut Results,
-    setting: &str,
-    variant: &str,
-    mode: Mode,
-    change: impl Fn(&mut Record),
-) {
+/// Changes the runs that fit a pattern, of which there must be one: `mri.*_low.faithful`, where `*` stands for anything.
+fn change(results: &mut Results, pattern: &str, change: impl Fn(&mut Record)) {
+    let fits = |name: &str| {
+        let mut parts = pattern.split('.').zip(name.split('.'));
+        parts.all(|(pattern, part)| match pattern.strip_prefix('*') {
+            Some(end) => part.ends_with(end),
+            None => part == pattern,
+        })
+    };
+    let runs = results.records.iter_mut();
     let mut num = 0;
-    for (id, record) in &mut results.records {
-        if id.setting == setting
-            && id.mode == mode
-            && (variant.is_empty() || id.variant.name() == variant)
-        {
-            change(record);
-            num += 1;
-        }
+    for (_, record) in runs.filter(|(id, _)| fits(&id.to_string())) {
+        change(record);
+        num += 1;
     }
-    assert!(num > 0, "{setting} {variant}");
+    assert!(num > 0, "{pattern}");
 }
 
 fn set(name: &str, value: f64) -> impl Fn(&mut Record) {
@@ -89,33 +87,16 @@ fn good_runs_pass() {
 #[test]
 fn doubtful_claims_can_hold_and_never_fail_the_program() {
     let mut results = results();
+    change(&mut results, "denoise3_beta1e-6.*_low.faithful", work(1000));
     change(
         &mut results,
-        "denoise3_beta1e-6",
-        "gd_low",
-        Mode::Faithful,
-        work(1000),
+        "denoise1_start0.*_dynamic.faithful",
+        |record| {
+            for evaluation in record.evaluations.iter_mut().skip(2) {
+                evaluation.lower_iterations = 100;
+            }
+        },
     );
-    change(
-        &mut results,
-        "denoise3_beta1e-6",
-        "fista_low",
-        Mode::Faithful,
-        work(1000),
-    );
-    for variant in ["gd_dynamic", "fista_dynamic"] {
-        change(
-            &mut results,
-            "denoise1_start0",
-            variant,
-            Mode::Faithful,
-            |record| {
-                for evaluation in record.evaluations.iter_mut().skip(2) {
-                    evaluation.lower_iterations = 100;
-                }
-            },
-        );
-    }
     let claims = check(&results, &[]);
     for id in [
         "3-parameter/faster than low accuracy",

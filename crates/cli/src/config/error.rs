@@ -13,49 +13,25 @@ use super::table::{FIX, LEARN, Setting};
 #[non_exhaustive]
 pub enum ConfigError {
     /// The file of settings cannot be read.
-    #[error("cannot read the settings in {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The file of settings is wrong.
-    #[error("{}, line {line}{}: {message}", path.display(), at(key))]
-    Toml {
-        /// The file.
-        path: PathBuf,
-        /// The line, from one.
-        line: usize,
-        /// The key with its section; empty if it cannot be told.
-        key: String,
-        /// What is wrong.
-        message: String,
-    },
+    #[error("cannot read the settings in {}", .0.display())]
+    Read(PathBuf, #[source] io::Error),
+    /// The file of settings is wrong: the file, the line and, if it is known, the key, and why.
+    #[error("{}, line {}{}: {}", .0.display(), .1, at(.2), .3)]
+    Toml(PathBuf, usize, String, String),
     /// A file of settings names no task.
-    #[error("{} does not say the task: add a line such as task = \"denoise\"", path.display())]
-    NoTask {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{} does not say the task: add a line such as task = \"denoise\"", .0.display())]
+    NoTask(PathBuf),
     /// Neither the command line nor a file names a task.
     #[error(
         "say what to learn: denoise, sampling, deblur or inpaint, as in `bilevel learn denoise`"
     )]
     NoTaskGiven,
-    /// The file is for another task than the command line.
+    /// The file is for another task than that of the command line, which comes last.
     #[error(
-        "{} has the task {found}, but the command line says {asked}: leave {asked} out, or use another file",
-        path.display()
+        "{} has the task {}, but the command line says {}: leave {} out, or use another file",
+        .0.display(), .1, .2, .2
     )]
-    OtherTask {
-        /// The file.
-        path: PathBuf,
-        /// Its task.
-        found: TaskKind,
-        /// That of the command line.
-        asked: TaskKind,
-    },
+    OtherTask(PathBuf, TaskKind, TaskKind),
     /// A setting names a parameter that the task does not have; the last field lists those it has.
     #[error("{0}: {1} has no parameter {2:?}; it has {3}")]
     UnknownParameter(&'static Setting, TaskKind, String, String),
@@ -77,16 +53,10 @@ pub enum ConfigError {
     /// A start or a bound of a parameter that is not learned.
     #[error("{0} names {1}, which is not learned: add it to --learn, or leave it out")]
     NotLearned(&'static Setting, String),
-    /// A number is out of range.
-    #[error("{what} is {found}, but must be {needed}")]
-    OutOfRange {
-        /// The setting and, if it has several, the parameter.
-        what: String,
-        /// The number.
-        found: String,
-        /// The numbers that are possible.
-        needed: String,
-    },
+    /// A setting, or one of its parameters, has a value that is not possible; the last field says
+    /// which values are.
+    #[error("{0} is {1}, but must be {2}")]
+    OutOfRange(String, String, String),
     /// The lower bound of a parameter is above its upper bound.
     #[error(
         "the lower bound {1:?} of {0} is above its upper bound {2:?}: change --lower or --upper"
@@ -98,48 +68,21 @@ pub enum ConfigError {
          change --start, --lower or --upper"
     )]
     StartOutside(String, f64, f64, f64),
-    /// Two settings exclude each other.
-    #[error("{first} and {second} cannot be used together: {advice}")]
-    Together {
-        /// One setting.
-        first: &'static Setting,
-        /// The other setting.
-        second: &'static Setting,
-        /// What to do.
-        advice: &'static str,
-    },
-    /// A setting is missing.
-    #[error("{what} needs {setting}: {}", setting.help)]
-    Missing {
-        /// The task or flag that needs it.
-        what: &'static str,
-        /// The setting that is missing.
-        setting: &'static Setting,
-    },
+    /// Two settings exclude each other; the last field says what to do.
+    #[error("{0} and {1} cannot be used together: {2}")]
+    Together(&'static Setting, &'static Setting, &'static str),
+    /// A task or flag needs a setting that is missing.
+    #[error("{} needs {}: {}", .0, .1, .1.help)]
+    Missing(&'static str, &'static Setting),
     /// A setting is for other tasks.
-    #[error("{setting} is for {}, not for {task}: leave it out", setting.tasks.1)]
-    Refused {
-        /// The setting.
-        setting: &'static Setting,
-        /// The task.
-        task: TaskKind,
-    },
+    #[error("{} is for {}, not for {}: leave it out", .0, .0.tasks.1, .1)]
+    Refused(&'static Setting, TaskKind),
     /// A path cannot be written to the settings of a run.
-    #[error("{setting}: {} is not valid Unicode, rename it", path.display())]
-    NotUnicode {
-        /// The setting.
-        setting: &'static Setting,
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("{}: {} is not valid Unicode, rename it", .0, .1.display())]
+    NotUnicode(&'static Setting, PathBuf),
     /// A path cannot be made absolute.
-    #[error("{setting}: the path cannot be made absolute, give the full one")]
-    Path {
-        /// The setting.
-        setting: &'static Setting,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    #[error("{0}: the path cannot be made absolute, give the full one")]
+    Path(&'static Setting, #[source] io::Error),
     /// A value has no form in a file of settings.
     #[error("the settings cannot be written to a file")]
     Unprintable(#[from] toml::ser::Error),
@@ -158,12 +101,8 @@ impl ConfigError {
     pub(super) fn toml(text: &str, path: &Path, at: usize, message: &str) -> Self {
         let before = text.get(..at).unwrap_or("");
         let line = before.matches('\n').count();
-        Self::Toml {
-            path: path.into(),
-            line: line + 1,
-            key: key_in(text, line),
-            message: message.trim_end().replace('\n', "; "),
-        }
+        let message = message.trim_end().replace('\n', "; ");
+        Self::Toml(path.into(), line + 1, key_in(text, line), message)
     }
 }
 

@@ -177,10 +177,13 @@ fn check(
 ) -> Result<(), ConfigError> {
     match is_possible {
         true => Ok(()),
-        false => Err(ConfigError::OutOfRange {
-            what: format!("{setting}: {name}"),
-            found: found.to_string(),
-            needed: needed.into(),
-        }),
+        false => {
+            let what = format!("{setting}: {name}");
+            Err(ConfigError::OutOfRange(
+                what,
+                found.to_string(),
+                needed.into(),
+            ))
+        }
     }
 }

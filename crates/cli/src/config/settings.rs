@@ -39,10 +39,8 @@ impl Settings {
     /// # Errors
     /// When the file cannot be read, and as [`from_toml`](Self::from_toml).
     pub fn read(path: &Path, asked: Option<TaskKind>) -> Result<Self, ConfigError> {
-        let text = fs::read_to_string(path).map_err(|source| ConfigError::Read {
-            path: path.into(),
-            source,
-        })?;
+        let text = fs::read_to_string(path);
+        let text = text.map_err(|source| ConfigError::Read(path.into(), source))?;
         Self::from_toml(&text, path, asked)
     }
 
@@ -62,10 +60,8 @@ impl Settings {
         let refuse_toml = |error: TomlError| refuse(place(&error), error.message());
         let unknown = |at, name: &str, known: Vec<&str>| {
             let known = known.join("`, `");
-            refuse(
-                at,
-                &format!("unknown field `{name}`, expected one of `{known}`"),
-            )
+            let message = format!("unknown field `{name}`, expected one of `{known}`");
+            refuse(at, &message)
         };
         let mut settings = Self::default();
         let mut task = None;
@@ -91,24 +87,20 @@ impl Settings {
                 let setting = setting.ok_or_else(|| {
                     unknown(at, &key, known().map(|setting| setting.place().1).collect())
                 })?;
-                let start = value.span().start;
+                let span = value.span();
                 let value = setting.kind.read(value).map_err(|error| {
-                    refuse(
-                        error.span().map_or(start, |span| span.start),
-                        error.message(),
-                    )
+                    let span = error.span().unwrap_or(span);
+                    refuse(span.start, error.message())
                 })?;
                 settings.set(setting, value);
             }
         }
         settings.task = match (task, asked) {
             (Some(found), Some(asked)) if found != asked => {
-                let path = path.into();
-                return Err(ConfigError::OtherTask { path, found, asked });
+                return Err(ConfigError::OtherTask(path.into(), found, asked));
             }
-            (found, asked) => found
-                .or(asked)
-                .ok_or_else(|| ConfigError::NoTask { path: path.into() })?,
+            (Some(task), _) | (None, Some(task)) => task,
+            (None, None) => return Err(ConfigError::NoTask(path.into())),
         };
         Ok(settings)
     }
@@ -123,11 +115,9 @@ impl Settings {
     /// # Errors
     /// When the path is not valid Unicode: settings are text.
     pub fn set_path(&mut self, setting: &'static Setting, path: &Path) -> Result<(), ConfigError> {
-        let path = path.to_str().ok_or_else(|| ConfigError::NotUnicode {
-            setting,
-            path: path.into(),
-        })?;
-        self.set(setting, path);
+        let text = path.to_str();
+        let refuse = || ConfigError::NotUnicode(setting, path.into());
+        self.set(setting, text.ok_or_else(refuse)?);
         Ok(())
     }
 
@@ -199,17 +189,15 @@ impl Settings {
         }
         if self.has(&table::NOISY) {
             if self.has(&table::VALIDATION) {
-                return Err(ConfigError::Together {
-                    first: &table::NOISY,
-                    second: &table::VALIDATION,
-                    advice: "use --hold-out, it is not known how noisy other images are",
-                });
+                let advice = "use --hold-out, it is not known how noisy other images are";
+                return Err(ConfigError::Together(
+                    &table::NOISY,
+                    &table::VALIDATION,
+                    advice,
+                ));
             }
             if !self.has(&table::IMAGES) {
-                return Err(ConfigError::Missing {
-                    what: "--noisy",
-                    setting: &table::IMAGES,
-                });
+                return Err(ConfigError::Missing("--noisy", &table::IMAGES));
             }
         }
         self.fill_in_defaults(|_| true);
@@ -217,11 +205,9 @@ impl Settings {
         if let (Some(lower), Some(upper)) = (config.model.image_min, config.model.image_max)
             && lower > upper
         {
-            return Err(ConfigError::OutOfRange {
-                what: table::IMAGE_MIN.to_string(),
-                found: lower.to_string(),
-                needed: format!("at most {upper}, the largest value of a pixel"),
-            });
+            let needed = format!("at most {upper}, the largest value of a pixel");
+            let what = table::IMAGE_MIN.to_string();
+            return Err(ConfigError::OutOfRange(what, lower.to_string(), needed));
         }
         Ok(config)
     }
@@ -229,10 +215,8 @@ impl Settings {
     /// Fills in the defaults of settings that are not given and fulfil a condition.
     fn fill_in_defaults(&mut self, is_wanted: impl Fn(&Setting) -> bool) {
         let given = self.clone();
-        for setting in ALL
-            .iter()
-            .filter(|setting| !given.has(setting) && is_wanted(setting))
-        {
+        let missing = ALL.iter().filter(|setting| !given.has(setting));
+        for setting in missing.filter(|setting| is_wanted(setting)) {
             if let Ok(value) = setting.default(self.task, &|other| given.has(other)) {
                 self.set(setting, value);
             }
@@ -253,33 +237,27 @@ impl Settings {
     fn check(&self, task: TaskKind, setting: &'static Setting) -> Result<(), ConfigError> {
         let Some(value) = self.values.get(setting.key) else {
             return match setting.default {
-                DefaultValue::Required(_) if setting.is_for(task) => Err(ConfigError::Missing {
-                    what: task.name(),
-                    setting,
-                }),
+                DefaultValue::Required(_) if setting.is_for(task) => {
+                    Err(ConfigError::Missing(task.name(), setting))
+                }
                 _ => Ok(()),
             };
         };
         let is_default = || setting.default(task, &|_| false).as_ref() == Ok(value);
         if !setting.is_for(task) && !is_default() {
-            return Err(ConfigError::Refused { setting, task });
+            return Err(ConfigError::Refused(setting, task));
         }
         if let Some(other) = setting.alternative
             && self.has(other)
         {
-            return Err(ConfigError::Together {
-                first: setting,
-                second: other,
-                advice: "leave one of them out",
-            });
+            return Err(ConfigError::Together(
+                setting,
+                other,
+                "leave one of them out",
+            ));
         }
         setting.kind.check(task, value).map_err(|needed| {
-            let (what, found) = (setting.to_string(), table::shown(value));
-            ConfigError::OutOfRange {
-                what,
-                found,
-                needed,
-            }
+            ConfigError::OutOfRange(setting.to_string(), table::shown(value), needed)
         })
     }
 
@@ -314,12 +292,11 @@ impl Settings {
 
     /// The typed form of resolved settings, with absolute paths.
     pub(super) fn absolute(mut self) -> Result<Config, ConfigError> {
-        for setting in ALL
-            .iter()
-            .filter(|setting| matches!(setting.kind, Kind::Path))
-        {
-            if let Some(Value::String(path)) = self.values.get(setting.key) {
-                let refuse = |source| ConfigError::Path { setting, source };
+        for setting in ALL {
+            if let (Kind::Path, Some(Value::String(path))) =
+                (&setting.kind, self.values.get(setting.key))
+            {
+                let refuse = |source| ConfigError::Path(setting, source);
                 let path = std::path::absolute(path).map_err(refuse)?;
                 self.set_path(setting, &path)?;
             }
@@ -368,11 +345,9 @@ impl Kind {
                 word.into()
             }
             Self::Whole(_) => {
-                let number = u64::deserialize(value)?;
-                let number = i64::try_from(number);
-                number
-                    .map_err(|_| TomlError::custom("must be below 2^63"))?
-                    .into()
+                let number = i64::try_from(u64::deserialize(value)?);
+                let refuse = |_| TomlError::custom("must be below 2^63");
+                number.map_err(refuse)?.into()
             }
             Self::Number(..) => f64::deserialize(value)?.into(),
             Self::Names => Vec::<String>::deserialize(value)?.into(),

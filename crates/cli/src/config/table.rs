@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use bilevel::Spec;
-use toml::{Table, Value};
+use toml::Value;
 
 use super::TaskKind;
 use TaskKind::{Deblur, Denoise, Inpaint, Sampling};
@@ -317,7 +317,10 @@ impl Setting {
             let given = text(self.tasks.0[0], &|_| true);
             defaults.push(format!("with --{}: {given}", other.flag));
         }
-        format!("{} [default: {}]", self.help, defaults.join("; "))
+        match self.default {
+            Default::Required(_) => format!("{} [required for {}]", self.help, self.tasks.1),
+            _ => format!("{} [default: {}]", self.help, defaults.join("; ")),
+        }
     }
 }
 
@@ -332,7 +335,11 @@ pub(super) fn shown(value: &Value) -> String {
     let joined = |parts: Vec<String>| parts.join(",");
     match value {
         Value::String(text) => text.clone(),
-        Value::Float(number) => format!("{number:?}").trim_end_matches(".0").to_owned(),
+        // the shorter of 1e-3 and 0.001
+        Value::Float(number) => [number.to_string(), format!("{number:e}")]
+            .into_iter()
+            .min_by_key(String::len)
+            .unwrap_or_default(),
         Value::Array(values) => joined(values.iter().map(shown).collect()),
         Value::Table(table) => {
             let entry = |(name, value): (&String, &Value)| format!("{name}={}", shown(value));
@@ -348,12 +355,11 @@ pub(super) fn literal(value: &Value) -> String {
         // with an exponent where that is shorter
         Value::Float(number) if number.is_finite() => format!("{number:?}"),
         Value::Table(table) if table.is_empty() => "{}".to_owned(),
-        Value::Table(table) => format!("{{ {} }}", entries(table).join(", ")),
+        Value::Table(table) => {
+            let entry = |(name, value): (&String, &Value)| format!("{name} = {}", literal(value));
+            let entries: Vec<String> = table.iter().map(entry).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
         other => other.to_string(),
     }
-}
-
-fn entries(table: &Table) -> Vec<String> {
-    let entry = |(name, value): (&String, &Value)| format!("{name} = {}", literal(value));
-    table.iter().map(entry).collect()
 }

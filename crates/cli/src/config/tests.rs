@@ -36,8 +36,9 @@ fn each_setting_is_one_row() {
             // The default is possible, and the same wherever it is shown.
             let line = setting.help(&[task]);
             assert!(text.contains(&format!("\n# {line}\n")), "{line}");
-            let shown = line.split_once(" [default: ").unwrap().1;
+            let shown = line.rsplit_once(" [").unwrap().1;
             let shown = shown.trim_end_matches(']').split(';').next().unwrap();
+            let shown = shown.trim_start_matches("default: ");
             assert!(help.contains(shown), "{shown} is not in {help}");
             let Ok(default) = setting.default(task, &|_| false) else {
                 let example = format!(
@@ -82,7 +83,7 @@ fn help_has_the_defaults_of_all_tasks() {
     assert!(help(&table::FINAL_RADIUS).ends_with("[default: 1e-5]"));
     assert!(help(&table::COUNT).ends_with("[default: 10; with --images: all]"));
     assert!(help(&table::START).ends_with("[default: alpha=1,nu=0.1,xi=0.1; sampling: theta=0.5]"));
-    assert!(help(&table::KERNEL).ends_with("[default: required]"));
+    assert!(help(&table::KERNEL).ends_with("[required for deblur]"));
 }
 
 /// The least that a task needs.

@@ -79,6 +79,7 @@ mod penalty;
 mod problem;
 mod score;
 mod spec;
+pub mod testing;
 
 pub use error::{ModelFailure, ProblemError, ReconstructionError};
 pub use families::{Choice, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting};

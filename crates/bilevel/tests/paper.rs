@@ -5,58 +5,13 @@
 
 mod evaluate;
 
+use bilevel::testing::{one_parameter, sampling, sum, three_parameters};
 use bilevel::{
-    Choice, ConditionNumber, Effort, FirstGuess, FourierWeights, LearningProblem, Loss, LowerLevel,
-    Pair, Penalty, Residuals, RootL1, Scale, Setup, TvChoices, TvDenoising, learning_options,
+    Effort, FirstGuess, LearningProblem, LowerLevel, Residuals, Setup, TvChoices, learning_options,
 };
 use dfo_ls::Options;
 use evaluate::evaluate;
-use imaging::Grid;
-use imaging::testing::paper_data;
 use lowlevel::Method;
-
-fn pairs(examples: Vec<paper_data::Example>, grid: Grid) -> Vec<Pair> {
-    let pair = |(truth, data)| Pair { grid, truth, data };
-    examples.into_iter().map(pair).collect()
-}
-
-fn sum(residuals: Residuals) -> Setup {
-    Setup {
-        loss: Loss {
-            scale: Scale::Sum,
-            residuals,
-        },
-        ..Setup::default()
-    }
-}
-
-fn one_parameter(start: f64, setup: Setup) -> LearningProblem<TvDenoising> {
-    let choices = TvChoices {
-        alpha: Choice::Learned {
-            start,
-            lower: -7.0,
-            upper: 7.0,
-        },
-        nu: Choice::Fixed(1e-3),
-        xi: Choice::Fixed(1e-3),
-    };
-    let pairs = pairs(paper_data::denoising(0, 10), Grid::line(256));
-    LearningProblem::new(TvDenoising { choices }, pairs, setup).expect("a valid problem")
-}
-
-fn three_parameters(seed: u32, mut setup: Setup) -> LearningProblem<TvDenoising> {
-    let penalty: Box<dyn Penalty> = Box::new(ConditionNumber { weight: 1e-6 });
-    setup.penalties = vec![penalty];
-    let pairs = pairs(paper_data::denoising(seed, 20), Grid::line(256));
-    LearningProblem::new(TvDenoising::default(), pairs, setup).expect("a valid problem")
-}
-
-fn sampling(mut setup: Setup) -> LearningProblem<FourierWeights> {
-    setup.penalties = vec![Box::new(RootL1 { weight: 0.1 })];
-    let pairs = pairs(paper_data::sampling(0), Grid::line(64).complex());
-    let model = FourierWeights::new(64, FourierWeights::TV, 0.5).expect("64 samples");
-    LearningProblem::new(model, pairs, setup).expect("a valid problem")
-}
 
 fn budget(points: u64) -> Options {
     let mut options = learning_options();
@@ -86,7 +41,7 @@ fn first_evaluations_are_the_archived_ones() {
             first_guess: FirstGuess::Zero,
             ..sum(Residuals::Image)
         };
-        let mut problem = one_parameter(0.0, setup);
+        let mut problem = one_parameter(0, 0.0, setup).expect("a valid problem");
         // 0.1 for each of ten images
         evaluate(&mut problem, &[0.0], 0.1 * 10_f64.sqrt()).objective
     };
@@ -121,7 +76,7 @@ fn first_evaluations_are_the_archived_ones() {
 #[test]
 fn one_parameter_is_learned_from_every_start() {
     for start in [-2.0, -1.0, 0.0, 1.0, 2.0] {
-        let mut problem = one_parameter(start, sum(Residuals::Auto));
+        let mut problem = one_parameter(0, start, sum(Residuals::Auto)).expect("a valid problem");
         let learned = problem.learn(budget(20)).expect("valid options");
         let gap = exact_gap(&mut problem, &learned.theta(), 1e-7, 1.371_488_833_78);
         assert!(gap < 1e-3, "from {start}: {gap:e}");
@@ -137,7 +92,8 @@ fn one_parameter_is_learned_from_every_start() {
 #[test]
 fn three_parameters_are_learned() {
     for (residuals, tolerance) in [(Residuals::Auto, 1e-3), (Residuals::Image, 5e-3)] {
-        let mut problem = three_parameters(0, sum(residuals));
+        let mut problem =
+            three_parameters(0, TvChoices::default(), sum(residuals)).expect("a valid problem");
         let learned = problem.learn(budget(100)).expect("valid options");
         let gap = exact_gap(&mut problem, &learned.theta(), 1e-7, 2.826_874_151_57);
         assert!(gap < tolerance, "{residuals:?}: {gap:e}");
@@ -156,7 +112,7 @@ fn three_parameters_are_learned() {
 /// 32 frequencies, the same as in five of the archived runs, for at most half of the published work.
 #[test]
 fn sampling_patterns_are_learned() {
-    let mut problem = sampling(sum(Residuals::Auto));
+    let mut problem = sampling(0, 0.5, sum(Residuals::Auto)).expect("a valid problem");
     let learned = problem.learn(budget(3000)).expect("valid options");
     let gap = exact_gap(&mut problem, &learned.theta(), 2e-6, 0.478_275_122_26);
     assert!(gap < 1e-5, "{gap:e}");
@@ -177,7 +133,7 @@ fn fixed_iterations_learn_too() {
         };
         let mut options = Options::experiments();
         options.budget.max_evaluations = Some(20);
-        let mut problem = one_parameter(0.0, setup);
+        let mut problem = one_parameter(0, 0.0, setup).expect("a valid problem");
         let learned = problem.learn(options).expect("valid options");
         let alpha = learned.value("alpha").expect("a parameter");
         assert!(

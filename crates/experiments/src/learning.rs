@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use bilevel::{Learned, LearningProblem, LowerLevel, Residuals, learning_options};
+use bilevel::testing::{one_parameter, sampling, sum, three_parameters};
+use bilevel::{Learned, LearningProblem, LowerLevel, Residuals, TvChoices, learning_options};
 use clap::{Args, ValueEnum};
 use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, ResidualOracle};
 use serde_json::{Value, json};
@@ -120,18 +121,18 @@ impl Arguments {
             Problem::One => {
                 let optimum = reference::one(seed)?;
                 for start in [-2.0, -1.0, 0.0, 1.0, 2.0] {
-                    let problem = problems::one(seed, start, residuals)?;
+                    let problem = one_parameter(seed, start, sum(residuals))?;
                     let name = format!("1 parameter from {start}");
                     rows.push(self.learn(name, seed, problem, optimum, 20)?);
                 }
             }
             Problem::Three => {
-                let problem = problems::three(seed, residuals)?;
+                let problem = three_parameters(seed, TvChoices::default(), sum(residuals))?;
                 let optimum = reference::three(seed)?;
                 rows.push(self.learn("3 parameters".into(), seed, problem, optimum, 100)?);
             }
             Problem::Sampling => {
-                let problem = problems::sampling(seed, 0.5, residuals)?;
+                let problem = sampling(seed, 0.5, sum(residuals))?;
                 let optimum = reference::sampling(seed)?;
                 rows.push(self.learn(
                     "64 sampling weights".into(),

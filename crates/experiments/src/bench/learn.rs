@@ -4,7 +4,10 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use bilevel::{LearningProblem, LowerLevel, Pair, Residuals, Setup, TvDenoising, learning_options};
+use bilevel::testing::{sampling, sum, three_parameters};
+use bilevel::{
+    LearningProblem, LowerLevel, Pair, Residuals, Setup, TvChoices, TvDenoising, learning_options,
+};
 use imaging::Grid;
 
 use super::row::Row;
@@ -38,7 +41,13 @@ pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
             optimum: Some(reference::three(0)?),
             authors: &[(AUTHORS, Some(AUTHORS_THREE))],
         },
-        || problems::three(0, Residuals::Pixel),
+        || {
+            Ok(three_parameters(
+                0,
+                TvChoices::default(),
+                sum(Residuals::Pixel),
+            )?)
+        },
     )?;
     rows.extend(learn(
         &Task {
@@ -48,7 +57,7 @@ pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
             optimum: Some(reference::sampling(0)?),
             authors: &[(AUTHORS, Some(AUTHORS_SAMPLING))],
         },
-        || problems::sampling(0, 0.5, Residuals::Pixel),
+        || Ok(sampling(0, 0.5, sum(Residuals::Pixel))?),
     )?);
     rows.extend(images(context, out)?);
     Ok(rows)

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use anyhow::{Result, ensure};
-use bilevel::{FourierWeights, LearningProblem, Residuals, learning_options};
+use bilevel::{FourierWeights, LearningProblem, Residuals, learning_options, testing};
 use dfo_ls::{Accuracy, AccuracyControl, Options, ResidualOracle, drive};
 use imaging::{Denoising, Grid};
 use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
@@ -14,7 +14,6 @@ use super::clock::try_fastest;
 use super::data::{self, IMAGE, SIDE};
 use super::row::Row;
 use super::{Context, pool};
-use crate::learning::problems;
 
 const NUM_IMAGES: usize = 8;
 /// The first model of 64 parameters needs one point more, and all but the first are evaluated at once.
@@ -29,8 +28,8 @@ pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
         || denoise(&images).map(|_| ()),
         || denoise(&images),
     )?;
-    let mut problem = problems::sampling(0, 0.5, Residuals::Image)?;
-    let mut again = problems::sampling(0, 0.5, Residuals::Image)?;
+    let mut problem = testing::sampling(0, 0.5, testing::sum(Residuals::Image))?;
+    let mut again = testing::sampling(0, 0.5, testing::sum(Residuals::Image))?;
     // The first is told; the others are asked for until they are.
     let mut engine = problem.engine(options()?)?;
     problem.evaluate(engine.ask());

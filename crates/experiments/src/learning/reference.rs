@@ -1,10 +1,12 @@
 //! True optima: known ones for the authors' data, and the best of several starts with accurate reconstructions for other data.
 
 use anyhow::Result;
-use bilevel::{Choice, LearningProblem, LowerLevel, Residuals, TvChoices};
+use bilevel::{
+    Choice, LearningProblem, LowerLevel, ProblemError, Residuals, Setup, TvChoices, testing,
+};
 use dfo_ls::{Accuracy, AccuracyControl, Options, minimize};
 
-use super::{objective, problems};
+use super::objective;
 
 /// Source of these four: section 14 of the reference archive's `FACTS.md`, lower level solved to 1e-12, several starts.
 const ONE: f64 = 1.371_488_833_78;
@@ -16,7 +18,7 @@ pub(crate) fn one(seed: u32) -> Result<f64> {
     if seed == 0 {
         return Ok(ONE);
     }
-    let starts = [-1.0, 0.0, 1.0].map(|start| problems::one(seed, start, Residuals::Pixel));
+    let starts = [-1.0, 0.0, 1.0].map(|start| testing::one_parameter(seed, start, accurate()));
     best_of(starts, 1e-7, 60)
 }
 
@@ -39,7 +41,7 @@ pub(crate) fn three(seed: u32) -> Result<f64> {
             },
             xi: Choice::Fixed(1e-7),
         };
-        problems::three_with(seed, Residuals::Pixel, choices)
+        testing::three_parameters(seed, choices, accurate())
     });
     best_of(starts, 1e-7, 200)
 }
@@ -48,12 +50,17 @@ pub(crate) fn sampling(seed: u32) -> Result<f64> {
     if seed == 0 {
         return Ok(SAMPLING);
     }
-    let starts = [0.45, 0.5, 0.55].map(|start| problems::sampling(seed, start, Residuals::Pixel));
+    let starts = [0.45, 0.5, 0.55].map(|start| testing::sampling(seed, start, accurate()));
     best_of(starts, 1e-6, 3000)
 }
 
+/// One residual for each pixel.
+fn accurate() -> Setup {
+    testing::sum(Residuals::Pixel)
+}
+
 fn best_of<M: LowerLevel, const N: usize>(
-    starts: [Result<LearningProblem<M>>; N],
+    starts: [Result<LearningProblem<M>, ProblemError>; N],
     accuracy: f64,
     points: u64,
 ) -> Result<f64> {

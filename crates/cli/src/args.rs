@@ -6,7 +6,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use learn::LearnArgs;
@@ -35,10 +35,10 @@ Examples:
 #[derive(Clone, Debug, Parser)]
 #[command(name = "bilevel", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Arguments {
-    /// What all commands have.
+    /// The options of all commands.
     #[command(flatten)]
     pub shared: Shared,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -66,42 +66,42 @@ impl Shared {
     }
 }
 
-/// What to do.
+/// A command.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
     /// Learn parameters from examples
     Learn(Box<LearnArgs>),
     /// Reconstruct a picture, or a folder of them, with learned parameters
     Apply(ApplyArgs),
-    /// Go on with a run that was interrupted
+    /// Continue a run that was interrupted
     Resume(ResumeArgs),
     /// Show what a run has learned
     Report(RunArgs),
-    /// Write the completions of a shell to standard output
+    /// Write shell completions to standard output
     Completions {
         /// The shell
         shell: Shell,
     },
 }
 
-/// A run.
+/// The arguments of commands on a run.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct RunArgs {
     /// The directory of the run
     pub run: PathBuf,
 }
 
-/// How to go on with a run.
+/// The arguments of `bilevel resume`.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct ResumeArgs {
     /// The directory of the run
     pub run: PathBuf,
-    /// Try so many more parameters, also if those of the run are spent
+    /// Try N more parameters, even if the run has used up its evaluations
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub evaluations: Option<u64>,
 }
 
-/// How to apply a run.
+/// The arguments of `bilevel apply`.
 #[derive(Args, Clone, Debug, PartialEq)]
 #[command(after_help = APPLY_EXAMPLES)]
 pub struct ApplyArgs {
@@ -109,43 +109,29 @@ pub struct ApplyArgs {
     pub run: PathBuf,
     /// A picture or a folder of them; for sampling a .npy file with complex frequencies in its rows
     pub input: PathBuf,
-    /// Where the result goes: .png, .tif or, for sampling, .npy; or a folder
+    /// The result: a .png, .tif or, for sampling, .npy file; or a folder
     pub output: PathBuf,
-    /// Root mean square distance from the exact reconstruction that is certified
+    /// Certified root mean square distance from the exact reconstruction
     #[arg(long, default_value_t = ApplyOptions::default().accuracy, allow_negative_numbers = true, value_name = "RMS")]
     pub accuracy: f64,
-    /// Bits of PNG files
+    /// Bits per sample of PNG files
     #[arg(long, default_value = "8", value_name = "BITS")]
-    pub depth: Bits,
-    /// Another blur than that of the run
+    pub depth: Depth,
+    /// Use another blur than the run
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
-    /// Another mask than that of the run
+    /// Use another mask than the run
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
 }
 
-/// Bits of PNG files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Bits {
-    /// 256 levels
-    #[value(name = "8")]
-    Eight,
-    /// 65536 levels
-    #[value(name = "16")]
-    Sixteen,
-}
-
 impl ApplyArgs {
-    /// The same, as [`apply`](crate::apply::apply) needs it.
+    /// The options of [`apply`](crate::apply::apply).
     #[must_use]
     pub fn options(&self) -> ApplyOptions {
         ApplyOptions {
             accuracy: self.accuracy,
-            depth: match self.depth {
-                Bits::Eight => Depth::Eight,
-                Bits::Sixteen => Depth::Sixteen,
-            },
+            depth: self.depth,
             kernel: self.kernel.clone(),
             mask: self.mask.clone(),
         }

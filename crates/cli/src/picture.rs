@@ -41,11 +41,13 @@ pub enum Colour {
 }
 
 /// Bits per sample of a PNG file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Depth {
     /// 256 levels.
+    #[value(name = "8")]
     Eight,
     /// 65536 levels.
+    #[value(name = "16")]
     Sixteen,
 }
 

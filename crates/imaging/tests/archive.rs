@@ -5,6 +5,7 @@
 use imaging::testing::paper_data::LegacyRandom;
 use imaging::{Denoising, Fourier, FourierSampling, Grid, TvParameters};
 use lowlevel::{ErrorBound, Method, Outcome, Solved, Solver, State, Stop, StronglyConvex};
+use rayon::prelude::*;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,10 @@ fn solve<O: StronglyConvex>(
         method,
         ..Solver::default()
     };
-    let solved = solver.minimize_all(objectives, stop, &mut states);
+    let solves = objectives.par_iter().zip(&mut states);
+    let solved: Vec<_> = solves
+        .map(|(objective, state)| solver.minimize(objective, stop, state, &mut objective.scratch()))
+        .collect();
     let solved: Vec<Solved> = solved
         .into_iter()
         .map(|solved| solved.expect("the problem is sound"))

@@ -2,7 +2,9 @@
 
 use approx::assert_relative_eq;
 use imaging::{Fourier, FourierSampling, Grid, LinearOperator, TvParameters};
-use lowlevel::{ErrorBound, Method, NewtonPoint, Solver, State, Stop, StronglyConvex, norm};
+use lowlevel::{
+    ErrorBound, Method, NewtonPoint, NewtonSteps, Solver, State, Stop, StronglyConvex, norm,
+};
 
 /// Numbers between -1 and 1 that look random.
 struct Numbers(u64);
@@ -63,7 +65,7 @@ fn solve(objective: &FourierSampling<'_>) -> (Vec<f64>, f64) {
         if at.gradient_norm == 0.0 {
             break;
         }
-        objective.newton_step(&at, &mut step, &mut dual_step, &mut scratch);
+        objective.step(&at, &mut step, &mut dual_step, &mut scratch);
         let slope = dot(&gradient, &step);
         let mut fraction = 1.0;
         let moved = |fraction: f64| -> Vec<f64> {

@@ -3,6 +3,7 @@
 use imaging::{Denoising, Fourier, FourierSampling, Grid, Seed, TvParameters, noise, phantom};
 use lowlevel::{ErrorBound, Method, Solved, Solver, State, Stop, StronglyConvex};
 use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 
 /// Solves all objectives with so many threads, roughly and then more precisely.
 fn solve<O: StronglyConvex + Sync>(objectives: &[O], threads: usize) -> (Vec<State>, Vec<Solved>) {
@@ -20,12 +21,15 @@ fn solve<O: StronglyConvex + Sync>(objectives: &[O], threads: usize) -> (Vec<Sta
         method: Method::FISTA,
         ..Solver::default()
     };
-    let solved = pool.install(|| {
-        solver.minimize_all(objectives, rough, &mut states);
-        solver.refine_all(objectives, precise, &mut states)
-    });
-    let solved = solved.into_iter().map(|solved| solved.expect("sound"));
-    (states, solved.collect())
+    let solve = |(objective, state): (&O, &mut State)| {
+        let mut scratch = objective.scratch();
+        let _ = solver.minimize(objective, rough, state, &mut scratch);
+        let solved = solver.refine(objective, precise, state, &mut scratch);
+        solved.expect("sound")
+    };
+    let solves = || objectives.par_iter().zip(&mut states).map(solve).collect();
+    let solved = pool.install(solves);
+    (states, solved)
 }
 
 fn check<O: StronglyConvex + Sync>(objectives: &[O]) {

@@ -23,12 +23,6 @@
 //! include; one that is less accurate than that voids the bound. Numbers too small for `f64` are lost altogether, for which
 //! `$d$` times the smallest normal number is added to `$\|e\|$`.
 //!
-//! **The centre of a ball.** Over the whole space `$e = x - x^*$` satisfies
-//! `$\langle\nabla\Phi(x), e\rangle \ge \frac{\mu L}{\mu + L}\|e\|^2 + \frac{1}{\mu + L}\|\nabla\Phi(x)\|^2$` (Nesterov, *Introductory Lectures on
-//! Convex Optimization*, Theorem 2.1.12). Completing the square,
-//! `$\|e - \frac12(\frac1\mu + \frac1L)\nabla\Phi(x)\| \le \frac12(\frac1\mu - \frac1L)\|\nabla\Phi(x)\|$`: [`Certificate::Centre`]. An error of the gradient moves the
-//! centre and widens the ball, by no more than `$\|e\|/\mu$` together, and the centre is rounded.
-//!
 //! **A priori.** After `$k$` iterations from `$x^0$` with `$\|x^0 - x^*\| \le R$`, see [`rate_bound`].
 
 use std::fmt;
@@ -114,12 +108,6 @@ pub enum Certificate {
     /// Usually much tighter, and needs to know nothing.
     #[default]
     Gradient,
-    /// The same, but the answer is the centre of the ball in which the gradient places the minimiser, with a radius of less than half:
-    /// `$\|x - \frac12(\frac1\mu + \frac1L)\nabla\Phi(x) - x^*\| \le \frac12(\frac1\mu - \frac1L)\|\nabla\Phi(x)\|$`. That saves the last few
-    /// iterations. A solve that goes on later begins anew at the centre. Over a set, and with Newton steps, as `Gradient`.
-    ///
-    /// Where `$\mu$` is far below the curvature that the error meets, the centre is certified to be close but is farther away than `$x$` itself.
-    Centre,
     /// A priori, from the rate of the method and a bound on the distance of the start: see [`rate_bound`].
     Rate {
         /// A bound on `$\|x^0 - x^*\|$`.
@@ -263,15 +251,6 @@ impl GradientBound {
         Self {
             strong_convexity: curvature.strong_convexity(),
             scale: 1.0,
-        }
-    }
-
-    /// For the centre of the ball.
-    pub(crate) fn centre(curvature: Curvature) -> Self {
-        let share = 0.5 * (1.0 - curvature.condition_number().recip());
-        Self {
-            strong_convexity: curvature.strong_convexity(),
-            scale: share.max(0.0) + 4.0 * UNIT_ROUNDOFF,
         }
     }
 

@@ -35,10 +35,11 @@ pub enum Checkpoint {
 
 /// The point of a [`State`] in single precision, and its dual variables if it has any.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "crate::saved::SavedCompact"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CompactStart {
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::singles"))]
     pub(crate) point: Vec<f32>,
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::singles"))]
     pub(crate) dual: Vec<f32>,
 }
 
@@ -189,12 +190,13 @@ pub(crate) fn blend<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::Buffer;
     use crate::testing::NesterovQuadratic;
     use crate::{ErrorBound, Solver, Stop};
 
     fn with_dual(point: &[f64], dual: &[f64]) -> State {
         State {
-            dual: dual.to_vec(),
+            dual: Buffer::new(dual.to_vec()),
             ..State::new(point.to_vec())
         }
     }
@@ -284,7 +286,7 @@ mod tests {
                 for mut state in used_states() {
                     assert!(Checkpoint::blend_into(parts.into_iter(), &mut state));
                     assert_eq!(state.point(), [12.0, 9.0]);
-                    assert_eq!(state.dual, [0.0]);
+                    assert_eq!(*state.dual, [0.0]);
                 }
             }
         }

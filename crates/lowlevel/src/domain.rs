@@ -52,6 +52,10 @@ impl Domain<'_> {
         upper: f64::INFINITY,
     };
 
+    pub(crate) const fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole)
+    }
+
     pub(crate) fn check(&self) -> Result<(), SolveError> {
         match *self {
             Self::Between { lower, upper } if !(lower <= upper) => {

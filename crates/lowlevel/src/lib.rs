@@ -31,13 +31,14 @@
 //!
 //! # What is where
 //!
-//! - The function: [`StronglyConvex`], its [`Curvature`] `$(\mu, L)$`, [`FnObjective`] for closures.
+//! - The function: [`StronglyConvex`], its [`Curvature`] `$(\mu, L)$`, [`FnObjective`] for closures, [`NewtonSteps`] if it
+//!   offers them.
 //! - How to minimise: [`Solver`] with a [`Method`] (by default the fastest known for the function) and a [`Domain`].
 //! - When to stop: [`Stop`], a target [`ErrorBound`] with its [`Certificate`], or a number of iterations.
 //! - Where it stands: [`State`] is warm start, memory, answer and resume token in one. A [`Checkpoint`] is all of it, or a start in a fourth of the
 //!   memory.
-//! - What came out: [`Solved`], with the [`Outcome`]. Missing the target is not an error but said; [`Solved::reached`] makes it
-//!   one.
+//! - What came out: [`Solved`], with the [`Outcome`]. A missed target is reported there; [`Solved::reached`] turns it
+//!   into an error.
 //!
 //! # What a certificate rests on
 //!
@@ -55,16 +56,17 @@
 //!
 //! # Features
 //!
-//! `rayon` (default): [`Solver::minimize_all`] uses several threads. `serde`: a [`State`] can be saved and loaded, bit for
+//! `serde`: a [`State`] can be saved and loaded, bit for
 //! bit, and so can a [`Checkpoint`].
 
-mod ball;
-mod batch;
 mod buffer;
 pub mod certificate;
 mod checkpoint;
 mod domain;
 mod error;
+mod evaluator;
+mod iteration;
+mod memory;
 mod method;
 mod newton;
 mod norm;
@@ -76,16 +78,15 @@ mod state;
 mod stop;
 pub mod testing;
 mod update;
-mod walk;
 
 pub use certificate::{Certificate, ErrorBound, rate_bound};
 pub use checkpoint::{Checkpoint, CompactStart};
 pub use domain::Domain;
 pub use error::{CurvatureError, InvalidErrorBound, SolveError, Unreached};
 pub use method::{Certify, Method, Step};
-pub use newton::NewtonRun;
+pub use newton::{NewtonPoint, NewtonRun, NewtonSteps};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
-pub use objective::{Curvature, FnObjective, Newton, NewtonPoint, StronglyConvex};
+pub use objective::{Curvature, FnObjective, StronglyConvex};
 pub use solve::Solver;
 pub use state::State;
 pub use stop::{Observer, Outcome, Progress, Solved, Stop};

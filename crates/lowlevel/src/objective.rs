@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use crate::certificate::ErrorBound;
 use crate::error::CurvatureError;
-use crate::newton::NewtonRun;
+use crate::newton::NewtonSteps;
 use crate::norm::{UNIT_ROUNDOFF, norm_squared};
 use crate::update::Update;
 
@@ -168,82 +167,10 @@ pub trait StronglyConvex: Sync {
         self.gradient_with_norm(point, gradient, scratch)
     }
 
-    /// What Newton steps need, if this function offers them: then [`newton_step`](Self::newton_step) must be there too.
-    fn newton(&self) -> Option<Newton> {
+    /// The Newton steps of this function, if it offers them.
+    fn newton(&self) -> Option<&dyn NewtonSteps<Self::Scratch>> {
         None
     }
-
-    /// Overwrites `step` with a Newton-like step, and `dual_step` with the change of the dual variables that goes with it.
-    /// Returns what that cost, in gradients. Must not allocate.
-    ///
-    /// A step is `$-M^{-1}\nabla\Phi(x)$`, exactly or nearly, for some symmetric `$M$` whose eigenvalues are bounded from both sides: then
-    /// it leads downhill, and the solver's line search makes any such sequence of steps converge. `$M$` may depend on the dual
-    /// variables, which are the function's own: they begin as zeros, and the solver only adds to them what it takes of
-    /// `dual_step`, a fraction between 0 and 1.
-    ///
-    /// # Panics
-    /// Unless implemented.
-    fn newton_step(
-        &self,
-        at: &NewtonPoint<'_>,
-        step: &mut [f64],
-        dual_step: &mut [f64],
-        scratch: &mut Self::Scratch,
-    ) -> f64 {
-        let _ = (at, step, dual_step, scratch);
-        panic!("a function that offers Newton steps must make them")
-    }
-
-    /// Makes whole Newton steps in a row, where that is faster than one at a time. Returns what it cost beside the gradients that
-    /// [`accept`](NewtonRun::accept) was asked about, in gradients. Must not allocate.
-    ///
-    /// For as long as [`run.goes_on()`](NewtonRun::goes_on), `run.x` and `run.dual` are moved by a step if `run.accept` says so for the norm
-    /// of the gradient where it leads; if not, the run ends without it. The steps are those of [`newton_step`](Self::newton_step),
-    /// but for rounding. A run may end sooner, even before its first step, as it does by default.
-    fn newton_run(&self, run: &mut NewtonRun<'_>, scratch: &mut Self::Scratch) -> f64 {
-        let _ = (run, scratch);
-        0.0
-    }
-
-    /// Another bound on the distance of `at.x` from the minimiser, rounding included, and what it cost in gradients.
-    ///
-    /// The solver asks where the gradient alone does not certify what is wanted, but might soon.
-    fn sharper_bound(
-        &self,
-        at: &NewtonPoint<'_>,
-        scratch: &mut Self::Scratch,
-    ) -> Option<(ErrorBound, f64)> {
-        let _ = (at, scratch);
-        None
-    }
-}
-
-/// What Newton steps of a function need.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Newton {
-    /// How many dual variables.
-    pub num_duals: usize,
-    /// What a step costs, in gradients, more or less: [`Method::Auto`](crate::Method::Auto) makes Newton steps where
-    /// `$\sqrt{L/\mu}$` is larger, to which the number of gradients of other methods is proportional.
-    pub cost: f64,
-    /// How many times too large the gradient's error bound may well be: so far from the target,
-    /// [`sharper_bound`](StronglyConvex::sharper_bound) is asked. At 1 it is asked only where rounding keeps the gradient from getting smaller.
-    pub looseness: f64,
-}
-
-/// Where a Newton step begins.
-#[derive(Clone, Copy, Debug)]
-pub struct NewtonPoint<'a> {
-    /// `$x$`.
-    pub x: &'a [f64],
-    /// `$\nabla\Phi(x)$`,
-    pub gradient: &'a [f64],
-    /// and its norm.
-    pub gradient_norm: f64,
-    /// The dual variables.
-    pub dual: &'a [f64],
-    /// A gradient of this norm would certify what is wanted: a step need not be more accurate.
-    pub wanted_norm: f64,
 }
 
 /// A function given by two closures, for those who need no type of their own.

@@ -1,4 +1,4 @@
-//! What is saved of a [`State`], full or [`CompactStart`]: its vectors as bytes, eight or four to a number and the lowest first, so that
+//! How a [`State`] is saved: its vectors as bytes, eight or four to a number and the lowest first, so that
 //! megabytes are copied and not formatted.
 
 use std::fmt;
@@ -7,123 +7,95 @@ use std::marker::PhantomData;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ball::Guard;
 use crate::buffer::Buffer;
-use crate::checkpoint::CompactStart;
-use crate::method::{Method, Momentum};
-use crate::state::{Layout, Owner, SHIFTS, State, Workspace};
+use crate::memory::Memory;
+use crate::state::{Owner, State};
 
-/// A state in a file.
+/// A state as it was loaded.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Saved {
-    point: Numbers<f64, 8>,
-    companion: Numbers<f64, 8>,
-    gradient: Numbers<f64, 8>,
-    momentum: Momentum,
-    guard: Guard,
-    method: Method,
+pub(crate) struct Unchecked {
+    point: Buffer,
+    dual: Buffer,
     owner: Option<Owner>,
-    layout: Layout,
-    dual: Numbers<f64, 8>,
+    memory: Memory,
 }
 
-/// The same on its way there, which copies no vector as a whole.
-#[derive(Serialize)]
-#[serde(rename = "Saved")]
-struct Saving<'a> {
-    point: Bytes<'a, f64, 8>,
-    companion: Bytes<'a, f64, 8>,
-    gradient: Bytes<'a, f64, 8>,
-    momentum: Momentum,
-    guard: Guard,
-    method: Method,
-    owner: Option<Owner>,
-    layout: Layout,
-    dual: Bytes<'a, f64, 8>,
-}
-
-impl Serialize for State {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Saving {
-            point: Bytes(&self.point),
-            companion: Bytes(&self.companion),
-            gradient: Bytes(&self.gradient),
-            momentum: self.momentum,
-            guard: self.guard,
-            method: self.method,
-            owner: self.owner,
-            layout: self.layout,
-            dual: Bytes(&self.dual),
-        }
-        .serialize(serializer)
-    }
-}
-
-impl TryFrom<Saved> for State {
+impl TryFrom<Unchecked> for State {
     type Error = &'static str;
 
-    fn try_from(saved: Saved) -> Result<Self, &'static str> {
-        let len = saved.point.0.len();
-        if saved.companion.0.len() != len
-            || !(saved.gradient.0.is_empty() || saved.gradient.0.len() == len)
-        {
-            return Err("the vectors of a state have different lengths");
-        }
-        if saved.gradient.0.len() < len && saved.layout.gradient_norm().is_some() {
-            return Err("a state knows the norm of a gradient that it does not have");
-        }
-        if !saved.dual.0.iter().all(|p| p.is_finite()) {
+    fn try_from(loaded: Unchecked) -> Result<Self, &'static str> {
+        let Unchecked {
+            point,
+            dual,
+            owner,
+            memory,
+        } = loaded;
+        if !dual.iter().all(|p| p.is_finite()) {
             return Err("a dual variable is not a finite number");
         }
+        let memory = match owner {
+            Some(_) => memory,
+            None => Memory::Empty,
+        };
+        let is_whole = |vector: &Buffer| vector.len() == point.len();
+        if !memory.second_vector().is_none_or(is_whole) {
+            return Err("the vectors of a state have different lengths");
+        }
+        if let Some(gradient) = memory.gradient()
+            && !is_whole(&gradient.values)
+            && !(gradient.values.is_empty() && gradient.norm.is_none())
+        {
+            return Err("a state knows the norm of a gradient that it does not have");
+        }
         Ok(Self {
-            point: Buffer::new(saved.point.0),
-            companion: Buffer::shifted(&saved.companion.0, SHIFTS[0]),
-            gradient: Buffer::shifted(&saved.gradient.0, SHIFTS[1]),
-            momentum: saved.momentum,
-            guard: saved.guard,
-            method: saved.method,
-            owner: saved.owner,
-            layout: saved.layout,
-            dual: saved.dual.0,
-            workspace: Workspace::default(),
+            point,
+            dual,
+            owner,
+            memory,
         })
     }
 }
 
-/// A compact start in a file.
-#[derive(Debug, Deserialize)]
-pub(crate) struct SavedCompact {
-    point: Numbers<f32, 4>,
-    dual: Numbers<f32, 4>,
-}
-
-/// The same on its way there.
-#[derive(Serialize)]
-#[serde(rename = "SavedCompact")]
-struct SavingCompact<'a> {
-    point: Bytes<'a, f32, 4>,
-    dual: Bytes<'a, f32, 4>,
-}
-
-impl Serialize for CompactStart {
+/// A vector is saved with the number of cache lines before it.
+impl Serialize for Buffer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        SavingCompact {
-            point: Bytes(&self.point),
-            dual: Bytes(&self.dual),
-        }
-        .serialize(serializer)
+        (self.lines(), Bytes(&**self)).serialize(serializer)
     }
 }
 
-impl TryFrom<SavedCompact> for CompactStart {
-    type Error = &'static str;
-
-    fn try_from(saved: SavedCompact) -> Result<Self, &'static str> {
-        let (point, dual) = (saved.point.0, saved.dual.0);
-        if !point.iter().chain(&dual).all(|x| x.is_finite()) {
-            return Err("a number of a rounded state is not finite");
+impl<'de> Deserialize<'de> for Buffer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (lines, values) = <(usize, Numbers<f64, 8>)>::deserialize(deserializer)?;
+        match lines {
+            0 => Ok(Self::new(values.0)),
+            1..=Self::GRADIENT => Ok(Self::shifted(&values.0, lines)),
+            _ => Err(D::Error::custom("a vector begins far into its page")),
         }
-        Ok(Self { point, dual })
+    }
+}
+
+/// Numbers in single precision, all of them finite.
+pub(crate) mod singles {
+    use super::{Bytes, Deserialize, Deserializer, Error, Numbers, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(
+        numbers: &[f32],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        Bytes(numbers).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<f32>, D::Error> {
+        let Numbers(numbers) = Numbers::<f32, 4>::deserialize(deserializer)?;
+        if numbers.iter().all(|x| x.is_finite()) {
+            Ok(numbers)
+        } else {
+            Err(D::Error::custom(
+                "a number of a compact start is not finite",
+            ))
+        }
     }
 }
 
@@ -208,54 +180,79 @@ impl<'de, T: Number<SIZE>, const SIZE: usize> Visitor<'de> for BytesVisitor<T, S
 mod tests {
     use super::*;
     use crate::testing::NesterovQuadratic;
-    use crate::{Checkpoint, ErrorBound, Solver, Stop};
+    use crate::{Checkpoint, CompactStart, ErrorBound, Method, Solver, Stop};
+
+    fn solved(method: Method, iterations: u64) -> State {
+        let mut state = State::new(vec![10.0; 10]);
+        let solver = Solver {
+            method,
+            ..Solver::default()
+        };
+        let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
+        let _ = solver.minimize(
+            &quadratic,
+            Stop::Iterations(iterations),
+            &mut state,
+            &mut (),
+        );
+        state
+    }
+
+    fn reloaded(state: &State) -> serde_json::Result<State> {
+        serde_json::from_str(&serde_json::to_string(state)?)
+    }
 
     /// Loaded, a solve goes on as if it had not stopped.
     #[test]
     fn a_saved_state_continues_bit_for_bit() {
         let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
-        let solver = Solver::default();
-        let mut state = State::new(vec![10.0; 10]);
-        let stop = |error| Stop::accuracy(ErrorBound::new(error).unwrap());
-        let _ = solver.minimize(&quadratic, stop(1e-2), &mut state, &mut ());
-        let text = serde_json::to_string(&state).unwrap();
-        let mut loaded: State = serde_json::from_str(&text).unwrap();
-        assert_eq!(loaded, state);
-        let _ = solver.refine(&quadratic, stop(1e-9), &mut state, &mut ());
-        let _ = solver.refine(&quadratic, stop(1e-9), &mut loaded, &mut ());
-        assert_eq!(loaded, state);
+        for method in [
+            Method::Auto,
+            Method::FISTA,
+            Method::FISTA_TWO_GRADIENTS,
+            Method::GRADIENT_DESCENT,
+        ] {
+            let solver = Solver {
+                method,
+                ..Solver::default()
+            };
+            let mut state = State::new(vec![10.0; 10]);
+            let stop = |error| Stop::accuracy(ErrorBound::new(error).unwrap());
+            let _ = solver.minimize(&quadratic, stop(1e-2), &mut state, &mut ());
+            let mut loaded = reloaded(&state).unwrap();
+            assert_eq!(loaded, state);
+            let _ = solver.refine(&quadratic, stop(1e-9), &mut state, &mut ());
+            let _ = solver.refine(&quadratic, stop(1e-9), &mut loaded, &mut ());
+            assert_eq!(loaded, state);
+        }
     }
 
     #[test]
     fn a_forgotten_gradient_stays_forgotten() {
-        let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
-        let mut state = State::new(vec![10.0; 10]);
-        let _ = Solver::default().minimize(&quadratic, Stop::Iterations(5), &mut state, &mut ());
-        let known = state.layout;
-        state.forget_gradient();
-        assert!(state.gradient.is_empty());
-        let text = serde_json::to_string(&state).unwrap();
-        assert_eq!(serde_json::from_str::<State>(&text).unwrap(), state);
+        let mut state = solved(Method::Auto, 5);
+        let known = state.memory.gradient().unwrap().norm;
+        state = state.without_gradient();
+        assert!(state.memory.gradient().unwrap().values.is_empty());
+        assert_eq!(reloaded(&state).unwrap(), state);
         // it cannot be empty and known
-        state.layout = known;
-        let text = serde_json::to_string(&state).unwrap();
-        assert!(serde_json::from_str::<State>(&text).is_err());
+        state.memory.gradient_mut().unwrap().norm = known;
+        assert!(reloaded(&state).is_err());
     }
 
     #[test]
     fn dual_variables_are_saved() {
         let mut state = State::new(vec![1.0, 2.0]);
-        state.dual = vec![0.5, -1.0, 0.25];
-        let text = serde_json::to_string(&state).unwrap();
-        assert_eq!(serde_json::from_str::<State>(&text).unwrap(), state);
+        state.dual = Buffer::new(vec![0.5, -1.0, 0.25]);
+        assert_eq!(reloaded(&state).unwrap(), state);
         state.dual[1] = f64::NAN;
-        let text = serde_json::to_string(&state).unwrap();
-        assert!(serde_json::from_str::<State>(&text).is_err());
+        assert!(reloaded(&state).is_err());
     }
 
     #[test]
     fn damaged_states_are_refused() {
-        let text = serde_json::to_string(&State::new(vec![1.0, 2.0])).unwrap();
+        let mut state = solved(Method::FISTA, 5);
+        state.point[..2].copy_from_slice(&[1.0, 2.0]);
+        let text = serde_json::to_string(&state).unwrap();
         let cut = text.replacen("0,0,0,0,0,0,240,63,", "", 1);
         assert_ne!(cut, text);
         assert!(serde_json::from_str::<State>(&cut).is_err());
@@ -266,7 +263,7 @@ mod tests {
     #[test]
     fn checkpoints_are_saved() {
         let mut state = State::new(vec![0.1, -2.5]);
-        state.dual = vec![0.3];
+        state.dual = Buffer::new(vec![0.3]);
         for checkpoint in [Checkpoint::full(&state), Checkpoint::compact(&state)] {
             let text = serde_json::to_string(&checkpoint).unwrap();
             assert_eq!(

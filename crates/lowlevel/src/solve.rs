@@ -7,11 +7,12 @@ use crate::certificate::{
 };
 use crate::domain::Domain;
 use crate::error::SolveError;
+use crate::evaluator::Measured;
+use crate::iteration::Iteration;
 use crate::method::Method;
-use crate::objective::{Newton, StronglyConvex};
+use crate::objective::StronglyConvex;
 use crate::state::State;
 use crate::stop::{Observer, Outcome, Progress, Solved, Stop};
-use crate::walk::Walk;
 
 /// How to minimise, and over which set.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,44 +45,6 @@ impl<'a> Solver<'a> {
         self.refine(objective, stop, state, scratch)
     }
 
-    /// Like [`minimize`](Self::minimize), watched by `observer`.
-    ///
-    /// ```
-    /// use std::ops::ControlFlow;
-    /// use lowlevel::{ErrorBound, Outcome, Solver, State, Stop, testing::NesterovQuadratic};
-    ///
-    /// let mut errors = Vec::new();
-    /// let mut state = State::new(vec![10.0; 10]);
-    /// let solved = Solver::default().minimize_observed(
-    ///     &NesterovQuadratic::new(10, 1.0, 100.0),
-    ///     Stop::accuracy(ErrorBound::new(1e-9)?),
-    ///     &mut state,
-    ///     &mut (),
-    ///     &mut |progress| {
-    ///         errors.push(progress.error);
-    ///         if progress.iterations < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    ///     },
-    /// )?;
-    /// assert_eq!(solved.outcome, Outcome::Stopped);
-    /// assert_eq!(errors.len(), 20);
-    /// assert_eq!(errors.last(), Some(&solved.error)); // what was achieved is certified all the same
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As `minimize`.
-    pub fn minimize_observed<O: StronglyConvex>(
-        &self,
-        objective: &O,
-        stop: Stop,
-        state: &mut State,
-        scratch: &mut O::Scratch,
-        observer: &mut Observer<'_>,
-    ) -> Result<Solved, SolveError> {
-        state.restart(|_| ());
-        self.refine_observed(objective, stop, state, scratch, observer)
-    }
-
     /// Goes on where the last solve of `objective` left `state`: the same iterates as if it had not stopped.
     ///
     /// Over the whole space no gradient is evaluated twice if the objective has a
@@ -103,6 +66,28 @@ impl<'a> Solver<'a> {
     }
 
     /// Like [`refine`](Self::refine), watched by `observer`.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use lowlevel::{ErrorBound, Outcome, Solver, State, Stop, testing::NesterovQuadratic};
+    ///
+    /// let mut errors = Vec::new();
+    /// let mut state = State::new(vec![10.0; 10]);
+    /// let solved = Solver::default().refine_observed(
+    ///     &NesterovQuadratic::new(10, 1.0, 100.0),
+    ///     Stop::accuracy(ErrorBound::new(1e-9)?),
+    ///     &mut state,
+    ///     &mut (),
+    ///     &mut |progress| {
+    ///         errors.push(progress.error);
+    ///         if progress.iterations < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    ///     },
+    /// )?;
+    /// assert_eq!(solved.outcome, Outcome::Stopped);
+    /// assert_eq!(errors.len(), 20);
+    /// assert_eq!(errors.last(), Some(&solved.error)); // what was achieved is certified all the same
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As `minimize`.
@@ -143,32 +128,25 @@ impl<'a> Solver<'a> {
             }
             state.restart(|_| ());
         }
-        let walk = Walk::new(&solver, objective, state, scratch)?;
-        let method = walk.method;
+        let solve = Iteration::new(&solver, objective, state, scratch)?;
         match stop {
-            Stop::Iterations(iterations) => fixed(walk, iterations, observer),
+            Stop::Iterations(iterations) => fixed(solve, iterations, observer),
             Stop::Accuracy {
                 target,
-                certificate: Certificate::Centre,
+                certificate: Certificate::Gradient,
                 max_iterations,
-            } if walk.has_centre() => {
-                let mut walk = walk;
-                walk.aim_at_centre();
-                until_certified(walk, target, max_iterations, observer)
-            }
-            Stop::Accuracy {
-                target,
-                certificate: Certificate::Gradient | Certificate::Centre,
-                max_iterations,
-            } => match walk.newton {
-                None => until_certified(walk, target, max_iterations, observer),
-                Some(newton) => newton_steps(walk, newton, target, max_iterations, observer),
+            } => match solve.newton {
+                None => until_certified(solve, target, max_iterations, observer),
+                Some(newton) => {
+                    let looseness = newton.looseness();
+                    newton_steps(solve, looseness, target, max_iterations, observer)
+                }
             },
             Stop::Accuracy {
                 target,
                 certificate: Certificate::Rate { initial },
                 max_iterations,
-            } => a_priori(walk, method, target, initial, max_iterations, observer),
+            } => a_priori(solve, target, initial, max_iterations, observer),
         }
     }
 }
@@ -178,7 +156,7 @@ const FIRST_CHECK: u64 = 64;
 
 /// Iterates until the gradient certifies `target`, or until that is seen to be impossible.
 fn until_certified<O: StronglyConvex>(
-    mut walk: Walk<'_, O>,
+    mut solve: Iteration<'_, O>,
     target: ErrorBound,
     max_iterations: Option<u64>,
     mut observer: Option<&mut Observer<'_>>,
@@ -189,39 +167,39 @@ fn until_certified<O: StronglyConvex>(
     // The bound with its rounding term is computed only where the measurement is small enough to decide something.
     let mut threshold = f64::INFINITY;
     let outcome = loop {
-        let check = walk.iterations >= next_check;
-        if let Some(measured) = walk.measured
+        let check = solve.at.iterations >= next_check;
+        if let Some(Measured { norm: measured, .. }) = solve.measured
             && (check || measured <= threshold)
         {
-            let rounding = walk.rounding(measured);
-            let error = walk.error_with(measured, rounding);
+            let rounding = solve.rounding(measured);
+            let error = solve.error_with(measured, rounding);
             if error <= target {
                 break Outcome::Done;
             }
-            if measured <= rounding && walk.error_with(0.0, rounding) > target {
+            if measured <= rounding && solve.error_with(0.0, rounding) > target {
                 break Outcome::RoundingFloor;
             }
-            threshold = walk.threshold(target).max(rounding);
+            threshold = solve.threshold(target).max(rounding);
             proven_limit.get_or_insert_with(|| {
                 let attainable = target
                     .value()
-                    .max(rounding / walk.curvature.strong_convexity());
-                proven_iterations(walk.method, walk.curvature, error, attainable)
-                    .saturating_add(walk.iterations)
+                    .max(rounding / solve.at.curvature.strong_convexity());
+                proven_iterations(solve.method, solve.at.curvature, error, attainable)
+                    .saturating_add(solve.at.iterations)
             });
         } else if target == ErrorBound::UNKNOWN {
             break Outcome::Done;
         }
-        if walk.iterations >= max_iterations {
+        if solve.at.iterations >= max_iterations {
             break Outcome::IterationLimit;
         }
-        if proven_limit.is_some_and(|limit| walk.iterations >= limit) {
+        if proven_limit.is_some_and(|limit| solve.at.iterations >= limit) {
             break Outcome::Stalled;
         }
-        let before = check.then(|| walk.position());
-        walk.step()?;
-        if watch(&walk, &mut observer).is_break() {
-            break if walk.error() <= target {
+        let before = check.then(|| solve.position());
+        solve.step()?;
+        if watch(&solve, &mut observer).is_break() {
+            break if solve.error() <= target {
                 Outcome::Done
             } else {
                 Outcome::Stopped
@@ -229,100 +207,101 @@ fn until_certified<O: StronglyConvex>(
         }
         if check {
             next_check = next_check.saturating_mul(2);
-            if before == Some(walk.position()) && walk.error() > target {
+            if before == Some(solve.position()) && solve.error() > target {
                 break Outcome::Stalled;
             }
         }
     };
-    let error = walk.error();
-    walk.move_to_centre();
-    Ok(solved(&walk, error, outcome))
+    Ok(solved(&solve, solve.error(), outcome))
 }
 
 /// Makes Newton steps until the gradient, or a sharper bound of the objective, certifies `target`, or until they no longer help.
 fn newton_steps<O: StronglyConvex>(
-    mut walk: Walk<'_, O>,
-    newton: Newton,
+    mut solve: Iteration<'_, O>,
+    looseness: f64,
     target: ErrorBound,
     max_iterations: Option<u64>,
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Solved, SolveError> {
-    walk.wanted_norm = walk.threshold(target);
+    let threshold = solve.threshold(target);
+    solve.search_mut(|search| search.wanted_norm = threshold);
     let max_iterations = max_iterations.unwrap_or(u64::MAX);
     let outcome = loop {
-        let measured = walk.measured.unwrap_or(f64::INFINITY);
-        let rounding = walk.rounding(measured);
-        if walk.error_with(measured, rounding) <= target {
+        let norm = solve
+            .measured
+            .map_or(f64::INFINITY, |measured| measured.norm);
+        let rounding = solve.rounding(norm);
+        if solve.error_with(norm, rounding) <= target {
             break Outcome::Done;
         }
-        let at_floor = measured <= rounding && walk.error_with(0.0, rounding) > target;
+        let at_floor = norm <= rounding && solve.error_with(0.0, rounding) > target;
         // What the last bound said of smaller gradients, it may well say of this one.
-        let near = walk.search.expected_sharpness(newton) * measured <= walk.threshold(target);
-        if near || at_floor || walk.search.is_idle() {
-            walk.sharpen_bound(target);
-            if walk.error() <= target {
+        let near = solve.search().expected_sharpness(looseness) * norm <= threshold;
+        if near || at_floor || solve.search().is_idle() {
+            solve.sharpen_bound(target);
+            if solve.error() <= target {
                 break Outcome::Done;
             }
         }
-        match (walk.search.is_over(), at_floor) {
+        match (solve.search().is_over(), at_floor) {
             (true, true) => break Outcome::RoundingFloor,
             (true, false) => break Outcome::Stalled,
             (false, _) => {}
         }
-        if walk.iterations >= max_iterations {
+        if solve.at.iterations >= max_iterations {
             break Outcome::IterationLimit;
         }
         if observer.is_none() {
-            walk.steps_at_once = max_iterations - walk.iterations;
+            let left = max_iterations - solve.at.iterations;
+            solve.search_mut(|search| search.steps_at_once = left);
         }
-        walk.step()?;
-        if watch(&walk, &mut observer).is_break() {
-            break if walk.error() <= target {
+        solve.step()?;
+        if watch(&solve, &mut observer).is_break() {
+            break if solve.error() <= target {
                 Outcome::Done
             } else {
                 Outcome::Stopped
             };
         }
     };
-    Ok(solved(&walk, walk.error(), outcome))
+    Ok(solved(&solve, solve.error(), outcome))
 }
 
 /// Makes exactly so many iterations.
 fn fixed<O: StronglyConvex>(
-    mut walk: Walk<'_, O>,
+    mut solve: Iteration<'_, O>,
     iterations: u64,
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Solved, SolveError> {
-    let outcome = match make_iterations(&mut walk, iterations, true, &mut observer)? {
+    let outcome = match make_iterations(&mut solve, iterations, true, &mut observer)? {
         ControlFlow::Continue(()) => Outcome::Done,
         ControlFlow::Break(()) => Outcome::Stopped,
     };
-    Ok(solved(&walk, walk.error(), outcome))
+    Ok(solved(&solve, solve.error(), outcome))
 }
 
 /// Makes as many iterations as the rate of convergence demands.
 fn a_priori<O: StronglyConvex>(
-    mut walk: Walk<'_, O>,
-    method: Method,
+    mut solve: Iteration<'_, O>,
     target: ErrorBound,
     initial: ErrorBound,
     max_iterations: Option<u64>,
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Solved, SolveError> {
-    let curvature = walk.curvature;
+    let (method, curvature) = (solve.method, solve.at.curvature);
     let max_iterations = max_iterations.unwrap_or(u64::MAX);
-    let rounding_after = |walk: &Walk<'_, O>, iterations: u64| {
+    let rounding_after = |solve: &Iteration<'_, O>, iterations: u64| {
         let before = rate_bound(method, curvature, iterations.saturating_sub(1), initial);
         accumulated_rounding(
             curvature,
             iterations,
             before,
-            walk.norms(),
-            |x, gradient| walk.gradient_rounding(x, gradient),
+            solve.norms(),
+            |x, gradient| solve.gradient_rounding(x, gradient),
         )
     };
     // Asking the rate for less than rounding leaves would only waste iterations.
-    let mut wanted = target.value().max(rounding_after(&walk, 1));
+    let mut wanted = target.value().max(rounding_after(&solve, 1));
     let (error, outcome) = loop {
         let needed = rate_iterations(
             method,
@@ -330,19 +309,20 @@ fn a_priori<O: StronglyConvex>(
             initial,
             ErrorBound::from_computed(wanted),
         );
-        let stopped = make_iterations(&mut walk, needed.min(max_iterations), false, &mut observer)?;
+        let stopped =
+            make_iterations(&mut solve, needed.min(max_iterations), false, &mut observer)?;
         if stopped.is_break() {
             // Perhaps at an extrapolated point, which has no rate.
-            break (walk.error(), Outcome::Stopped);
+            break (solve.error(), Outcome::Stopped);
         }
         // Both hold, so the smaller one does.
-        let rounding = rounding_after(&walk, walk.iterations);
-        let rate = rate_bound(method, curvature, walk.iterations, initial).value();
+        let rounding = rounding_after(&solve, solve.at.iterations);
+        let rate = rate_bound(method, curvature, solve.at.iterations, initial).value();
         let a_priori = ErrorBound::from_computed(rate + rounding);
-        let error = if a_priori < walk.error() {
+        let error = if a_priori < solve.error() {
             a_priori
         } else {
-            walk.error()
+            solve.error()
         };
         if error <= target {
             break (error, Outcome::Done);
@@ -357,7 +337,7 @@ fn a_priori<O: StronglyConvex>(
         }
         wanted = left;
     };
-    Ok(solved(&walk, error, outcome))
+    Ok(solved(&solve, error, outcome))
 }
 
 /// How often it is looked whether iterations still change anything.
@@ -368,25 +348,26 @@ const CHECK_EVERY: u64 = 64;
 /// An iteration that changes nothing, not a single bit, is followed by iterations that change nothing either. With `may_rest` they are
 /// counted without being made, unless somebody watches them.
 fn make_iterations<O: StronglyConvex>(
-    walk: &mut Walk<'_, O>,
+    solve: &mut Iteration<'_, O>,
     iterations: u64,
     may_rest: bool,
     observer: &mut Option<&mut Observer<'_>>,
 ) -> Result<ControlFlow<()>, SolveError> {
     let may_rest = may_rest && observer.is_none();
-    while walk.iterations < iterations {
-        let check =
-            may_rest && walk.newton.is_none() && walk.iterations % CHECK_EVERY == CHECK_EVERY - 1;
-        let before = check.then(|| walk.position());
-        if walk.iterations + 1 == iterations {
-            walk.last_step()?;
+    while solve.at.iterations < iterations {
+        let check = may_rest
+            && solve.newton.is_none()
+            && solve.at.iterations % CHECK_EVERY == CHECK_EVERY - 1;
+        let before = check.then(|| solve.position());
+        if solve.at.iterations + 1 == iterations {
+            solve.last_step()?;
         } else {
-            walk.step()?;
-            if walk.search.is_over() || (check && before == Some(walk.position())) {
-                walk.iterations = walk.iterations.max(iterations - 1);
+            solve.step()?;
+            if solve.search().is_over() || (check && before == Some(solve.position())) {
+                solve.at.iterations = solve.at.iterations.max(iterations - 1);
             }
         }
-        if watch(walk, observer).is_break() && walk.iterations < iterations {
+        if watch(solve, observer).is_break() && solve.at.iterations < iterations {
             return Ok(ControlFlow::Break(()));
         }
     }
@@ -394,31 +375,31 @@ fn make_iterations<O: StronglyConvex>(
 }
 
 fn watch<O: StronglyConvex>(
-    walk: &Walk<'_, O>,
+    solve: &Iteration<'_, O>,
     observer: &mut Option<&mut Observer<'_>>,
 ) -> ControlFlow<()> {
     observer
         .as_mut()
         .map_or(ControlFlow::Continue(()), |observe| {
             observe(&Progress {
-                iterations: walk.iterations,
-                gradients: walk.gradients,
-                error: walk.error(),
-                point: &walk.state.point,
+                iterations: solve.at.iterations,
+                gradients: solve.at.gradients,
+                error: solve.error(),
+                point: &solve.state.point,
             })
         })
 }
 
 const fn solved<O: StronglyConvex>(
-    walk: &Walk<'_, O>,
+    solve: &Iteration<'_, O>,
     error: ErrorBound,
     outcome: Outcome,
 ) -> Solved {
     Solved {
         error,
         outcome,
-        iterations: walk.iterations,
-        gradients: walk.gradients,
-        work: walk.gradients as f64 + walk.work,
+        iterations: solve.at.iterations,
+        gradients: solve.at.gradients,
+        work: solve.at.gradients as f64 + solve.at.other_work,
     }
 }

@@ -1,10 +1,11 @@
 //! Where a solve stands: warm start, workspace, answer and resume token in one value.
 
-use crate::ball::Guard;
 use crate::buffer::Buffer;
 use crate::checkpoint::{Numbers, Vectors};
-use crate::method::{Method, Momentum};
-use crate::objective::{Curvature, Newton, StronglyConvex};
+use crate::error::SolveError;
+use crate::memory::Memory;
+use crate::norm::norm;
+use crate::objective::{Curvature, StronglyConvex};
 
 /// Where a solve stands.
 ///
@@ -12,42 +13,26 @@ use crate::objective::{Curvature, Newton, StronglyConvex};
 /// allocates nothing, and all that is needed to go on later as if the solve had not stopped
 /// ([`Solver::refine`](crate::Solver::refine)). Clone it to save it, states share nothing; or save less of it, as a
 /// [`Checkpoint`](crate::Checkpoint).
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "crate::saved::Saved"))]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "crate::saved::Unchecked"))]
 pub struct State {
     /// The answer: the point that was, or will be, certified.
     pub(crate) point: Buffer,
-    /// The other point an accelerated iteration remembers, see [`Layout`].
-    pub(crate) companion: Buffer,
-    /// `$\nabla\Phi$` at `point` where the layout says so; empty if it was forgotten.
-    pub(crate) gradient: Buffer,
-    pub(crate) momentum: Momentum,
-    /// How the heavy ball does.
-    pub(crate) guard: Guard,
-    /// The method that left this state.
-    pub(crate) method: Method,
-    /// The objective it belongs to.
-    pub(crate) owner: Option<Owner>,
-    pub(crate) layout: Layout,
     /// The dual variables of Newton steps; empty until there are any.
-    pub(crate) dual: Vec<f64>,
-    pub(crate) workspace: Workspace,
+    pub(crate) dual: Buffer,
+    /// The objective whose iteration is in `memory`; `None` where the point is a start.
+    pub(crate) owner: Option<Owner>,
+    /// What the iteration remembers; without an owner, nothing but memory to use again.
+    pub(crate) memory: Memory,
 }
 
-/// How many cache lines `companion` and `gradient` are shifted.
-pub(crate) const SHIFTS: [usize; 2] = [4, 8];
-
-/// Room for a Newton step, which means nothing between two steps.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Workspace {
-    pub(crate) step: Vec<f64>,
-    pub(crate) dual_step: Vec<f64>,
-}
-
-impl PartialEq for Workspace {
-    fn eq(&self, _: &Self) -> bool {
-        true
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        self.point == other.point
+            && self.dual == other.dual
+            && self.owner == other.owner
+            && (self.owner.is_none() || self.memory == other.memory)
     }
 }
 
@@ -55,7 +40,7 @@ impl PartialEq for Workspace {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Owner {
-    /// Whether the objective vouches for being told apart by the rest.
+    /// The objective's own hash, if it has one.
     fingerprint: Option<u64>,
     curvature: Curvature,
 }
@@ -73,44 +58,6 @@ impl Owner {
     }
 }
 
-/// What the vectors of a [`State`] hold.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) enum Layout {
-    /// `point` is a start; the rest is meaningless.
-    Start,
-    /// `point` is `$x^k$` and `companion` is `$x^{k-1}$`; `gradient` is that of `point` if its norm is known.
-    Iterate { gradient_norm: Option<f64> },
-    /// `point` is `$z^{k+1}$` and `companion` is `$x^k$`; `gradient` is that of `point` if its norm is known.
-    Extrapolated { gradient_norm: Option<f64> },
-    /// `point` is `$y^k$` and `companion` is `$w^k$` of the heavy ball; `gradient` is that of `point` if its norm is known.
-    Rolling { gradient_norm: Option<f64> },
-    /// `point` is `$x^k = T(z^k)$` and `companion` is `$x^{k-1}$`.
-    Projected,
-}
-
-impl Layout {
-    /// The norm of `gradient`, if that is the gradient of `point`.
-    pub(crate) const fn gradient_norm(self) -> Option<f64> {
-        match self {
-            Self::Iterate { gradient_norm }
-            | Self::Extrapolated { gradient_norm }
-            | Self::Rolling { gradient_norm } => gradient_norm,
-            Self::Start | Self::Projected => None,
-        }
-    }
-
-    /// The same vectors with another gradient.
-    pub(crate) const fn with_gradient_norm(self, gradient_norm: Option<f64>) -> Self {
-        match self {
-            Self::Iterate { .. } => Self::Iterate { gradient_norm },
-            Self::Extrapolated { .. } => Self::Extrapolated { gradient_norm },
-            Self::Rolling { .. } => Self::Rolling { gradient_norm },
-            Self::Start | Self::Projected => self,
-        }
-    }
-}
-
 impl Default for State {
     /// A state without entries, to be filled by a [`Checkpoint`](crate::Checkpoint).
     fn default() -> Self {
@@ -121,19 +68,12 @@ impl Default for State {
 impl State {
     /// Starts from `start`.
     #[must_use]
-    pub fn new(start: Vec<f64>) -> Self {
-        let len = start.len();
+    pub const fn new(start: Vec<f64>) -> Self {
         Self {
             point: Buffer::new(start),
-            companion: Buffer::filled(len, 0.0, SHIFTS[0]),
-            gradient: Buffer::filled(len, 0.0, SHIFTS[1]),
-            momentum: Momentum::default(),
-            guard: Guard::default(),
-            method: Method::default(),
+            dual: Buffer::new(Vec::new()),
             owner: None,
-            layout: Layout::Start,
-            dual: Vec::new(),
-            workspace: Workspace::default(),
+            memory: Memory::Empty,
         }
     }
 
@@ -146,42 +86,49 @@ impl State {
         }
     }
 
+    /// The answer of the last solve, or the start of the next.
+    #[must_use]
+    pub fn point(&self) -> &[f64] {
+        &self.point
+    }
+
+    /// The answer, without the memory of the iteration.
+    #[must_use]
+    pub fn into_point(self) -> Vec<f64> {
+        self.point.into_vec()
+    }
+
+    /// Starts anew from the point that `start` writes over the last answer.
+    pub fn restart(&mut self, start: impl FnOnce(&mut [f64])) {
+        start(&mut self.point);
+        self.dual.resize(0);
+        self.owner = None;
+    }
+
     /// Starts anew from a point and dual variables that are zero until they are overwritten.
     pub(crate) fn start_anew(&mut self, dim: usize, num_duals: usize) -> (&mut [f64], &mut [f64]) {
         self.point.assign_zeros(dim);
-        self.dual.clear();
-        self.dual.resize(num_duals, 0.0);
-        self.layout = Layout::Start;
+        self.dual.assign_zeros(num_duals);
+        self.owner = None;
         (&mut self.point, &mut self.dual)
     }
 
-    /// All but the gradient.
-    pub(crate) fn without_gradient(&self) -> Self {
-        Self {
-            point: self.point.clone(),
-            companion: self.companion.clone(),
-            gradient: Buffer::default(),
-            layout: self.layout.with_gradient_norm(None),
-            dual: self.dual.clone(),
-            workspace: Workspace::default(),
-            ..*self
+    /// Checks that the point has `dim` entries, all of them finite.
+    pub(crate) fn check_point(&self, dim: usize) -> Result<(), SolveError> {
+        let found = self.point.len();
+        if found != dim {
+            return Err(SolveError::WrongLength {
+                expected: dim,
+                found,
+            });
         }
-    }
-
-    /// Takes over all of `other`, in the memory that is there if it suffices.
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.point.assign(&other.point);
-        self.companion.assign(&other.companion);
-        if !other.gradient.is_empty() {
-            self.gradient.assign(&other.gradient);
+        // the norm tells sooner
+        if !norm(&self.point).is_finite()
+            && let Some(index) = self.point.iter().position(|x| !x.is_finite())
+        {
+            return Err(SolveError::NonFiniteStart { index });
         }
-        self.dual.clear();
-        self.dual.extend_from_slice(&other.dual);
-        self.momentum = other.momentum;
-        self.guard = other.guard;
-        self.method = other.method;
-        self.owner = other.owner;
-        self.layout = other.layout;
+        Ok(())
     }
 
     /// What another solve can begin from.
@@ -192,55 +139,26 @@ impl State {
         }
     }
 
-    /// The answer of the last solve, or the start of the next.
-    #[must_use]
-    pub fn point(&self) -> &[f64] {
-        &self.point
-    }
-
-    /// Starts anew from the point `start` writes; it finds the last answer there.
-    pub fn restart(&mut self, start: impl FnOnce(&mut [f64])) {
-        start(&mut self.point);
-        self.dual.clear();
-        self.layout = Layout::Start;
-    }
-
-    /// Frees a third of the memory. Going on later costs one more gradient, and makes the same iterates.
-    pub fn forget_gradient(&mut self) {
-        self.gradient = Buffer::default();
-        self.workspace = Workspace::default();
-        self.layout = self.layout.with_gradient_norm(None);
-    }
-
-    /// Makes room for what the last solve did not need.
-    pub(crate) fn make_room(&mut self, newton: Option<Newton>) {
-        if self.companion.len() != self.point.len() {
-            self.companion = Buffer::filled(self.point.len(), f64::NAN, SHIFTS[0]);
-        }
-        if self.gradient.len() != self.point.len() {
-            self.gradient = Buffer::filled(self.point.len(), f64::NAN, SHIFTS[1]);
-        }
-        if let Some(Newton { num_duals, .. }) = newton {
-            self.dual.resize(num_duals, 0.0);
-            self.workspace.dual_step.resize(num_duals, 0.0);
-            self.workspace.step.resize(self.point.len(), 0.0);
+    /// A copy that continues as this state does, for one more gradient.
+    pub(crate) fn without_gradient(&self) -> Self {
+        Self {
+            point: self.point.clone(),
+            dual: self.dual.clone(),
+            owner: self.owner,
+            memory: match self.owner {
+                Some(_) => self.memory.without_gradient(),
+                None => Memory::Empty,
+            },
         }
     }
 
-    /// The answer, without the memory of the iteration.
-    #[must_use]
-    pub fn into_point(self) -> Vec<f64> {
-        self.point.into_vec()
-    }
-
-    /// Forgets the iteration but not the point.
-    pub(crate) fn begin(&mut self) {
-        self.companion.copy_from_slice(&self.point);
-        self.gradient.fill(f64::NAN); // an entry that the objective forgets to write is noticed
-        self.momentum = Momentum::default();
-        self.guard = Guard::default();
-        self.layout = Layout::Iterate {
-            gradient_norm: None,
-        };
+    /// Takes over all of `other`, in the memory that is there if it suffices.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.point.assign(&other.point);
+        self.dual.assign(&other.dual);
+        self.owner = other.owner;
+        if other.owner.is_some() {
+            self.memory.copy_from(&other.memory, other.point.len());
+        }
     }
 }

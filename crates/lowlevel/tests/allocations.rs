@@ -1,10 +1,10 @@
-//! A prepared solve allocates nothing. No test harness: its threads allocate too.
+//! A solve in a state that has solved before allocates nothing. No test harness: its threads allocate too.
 
 use std::alloc::System;
 use std::process::ExitCode;
 
 use lowlevel::testing::NesterovQuadratic;
-use lowlevel::{Certificate, Domain, ErrorBound, Method, Solver, State, Stop};
+use lowlevel::{Certificate, Checkpoint, Domain, ErrorBound, Method, Solver, State, Stop};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -34,6 +34,20 @@ fn main() -> ExitCode {
         for domain in [Domain::Whole, Domain::NON_NEGATIVE] {
             for stop in stops {
                 let solver = Solver { method, domain };
+                // the first solve of a method makes its memory
+                state.restart(|x| x.fill(1.0));
+                let _ = solver.refine(&objective, stop, &mut state, &mut ());
+                let checkpoints = [Checkpoint::full(&state), Checkpoint::compact(&state)];
+                for checkpoint in &checkpoints {
+                    let region = Region::new(ALLOCATOR);
+                    checkpoint.resume_into(&mut state);
+                    checkpoint.start_into(&mut state);
+                    let parts = checkpoints.iter().map(|part| (0.5, part));
+                    assert!(Checkpoint::blend_into(parts, &mut state));
+                    checkpoint.resume_into(&mut state);
+                    let change = region.change();
+                    assert_eq!(change.allocations + change.reallocations, 0, "{method:?}");
+                }
                 state.restart(|x| x.fill(1.0));
                 let region = Region::new(ALLOCATOR);
                 let solved = solver.refine(&objective, stop, &mut state, &mut ());

@@ -2,8 +2,8 @@
 
 use lowlevel::testing::NesterovQuadratic;
 use lowlevel::{
-    Curvature, Domain, ErrorBound, FnObjective, Method, Outcome, Solved, Solver, State, Stop,
-    StronglyConvex, Update,
+    Checkpoint, Curvature, Domain, ErrorBound, FnObjective, Method, Outcome, Solved, Solver, State,
+    Stop, StronglyConvex, Update,
 };
 use proptest::prelude::*;
 
@@ -128,7 +128,7 @@ fn a_stopped_solve_goes_on_where_it_was() {
     let mut parts = State::new(vec![0.0; 40]);
     for target in [1.0, 1e-2, 1e-3, 1e-5, 1e-8] {
         let _ = solver.refine(&objective, to(target), &mut parts, &mut ());
-        parts.forget_gradient();
+        Checkpoint::full(&parts).resume_into(&mut parts);
     }
     assert_eq!(whole.point(), parts.point());
 }

@@ -284,7 +284,7 @@ fn an_observer_sees_every_iteration_and_can_stop() {
             let mut seen = Vec::new();
             let mut state = State::new(vec![10.0; 10]);
             let solved = solver
-                .minimize_observed(
+                .refine_observed(
                     &quadratic(),
                     Stop::accuracy(bound(1e-9)),
                     &mut state,
@@ -316,7 +316,11 @@ fn a_failing_solve_of_many_leaves_the_others_alone() {
     let mut states = vec![State::new(vec![1.0; 10]); 3];
     states[1] = State::new(vec![f64::NAN; 10]);
     let stop = Stop::accuracy(bound(1e-6));
-    let results = Solver::default().minimize_all(&objectives, stop, &mut states);
+    let solver = Solver::default();
+    let solves = objectives.iter().zip(&mut states);
+    let results: Vec<_> = solves
+        .map(|(objective, state)| solver.minimize(objective, stop, state, &mut ()))
+        .collect();
     assert_eq!(results[1], Err(SolveError::NonFiniteStart { index: 0 }));
     assert_eq!(results[0], results[2]);
     assert_eq!(results[0].unwrap().outcome, Outcome::Done);

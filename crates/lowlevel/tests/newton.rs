@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use lowlevel::{
-    Certificate, Checkpoint, Curvature, Domain, ErrorBound, Method, Newton, NewtonPoint, NewtonRun,
-    Outcome, SolveError, Solver, State, Stop, StronglyConvex, UNIT_ROUNDOFF, norm,
+    Certificate, Checkpoint, Curvature, Domain, ErrorBound, Method, NewtonPoint, NewtonRun,
+    NewtonSteps, Outcome, SolveError, Solver, State, Stop, StronglyConvex, UNIT_ROUNDOFF, norm,
 };
 use proptest::prelude::*;
 
@@ -92,15 +92,32 @@ impl StronglyConvex for Robust {
         8.0 * UNIT_ROUNDOFF * (x_norm + norm(&self.data) + self.data.len() as f64)
     }
 
-    fn newton(&self) -> Option<Newton> {
-        (self.steps != Steps::None).then_some(Newton {
-            num_duals: 1,
-            cost: 2.0,
-            looseness: 1e6,
-        })
+    fn newton(&self) -> Option<&dyn NewtonSteps<()>> {
+        match self.steps {
+            Steps::None => None,
+            _ => Some(self),
+        }
+    }
+}
+
+impl NewtonSteps<()> for Robust {
+    fn num_duals(&self) -> usize {
+        1
     }
 
-    fn newton_step(
+    fn step_cost(&self) -> f64 {
+        2.0
+    }
+
+    fn looseness(&self) -> f64 {
+        1e6
+    }
+
+    fn value_at(&self, x: &[f64], (): &mut ()) -> f64 {
+        self.value(x, &mut ())
+    }
+
+    fn step(
         &self,
         at: &NewtonPoint<'_>,
         step: &mut [f64],
@@ -122,7 +139,7 @@ impl StronglyConvex for Robust {
         0.5
     }
 
-    fn newton_run(&self, run: &mut NewtonRun<'_>, (): &mut ()) -> f64 {
+    fn run(&self, run: &mut NewtonRun<'_>, (): &mut ()) -> f64 {
         let (mut x, mut gradient) = (run.x.to_vec(), vec![0.0; run.x.len()]);
         let mut claimed = 1e3;
         while self.runs != Runs::None && run.goes_on() {

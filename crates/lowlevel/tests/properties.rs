@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 
 use lowlevel::testing::{NesterovQuadratic, gradient_deviation};
 use lowlevel::{
-    Certificate, Domain, ErrorBound, Method, Outcome, Progress, Solver, State, Step, Stop,
-    StronglyConvex,
+    Certificate, Checkpoint, Domain, ErrorBound, Method, Outcome, Progress, Solver, State, Step,
+    Stop, StronglyConvex,
 };
 use proptest::prelude::*;
 use quadratic::Quadratic;
@@ -245,8 +245,8 @@ fn a_forgotten_gradient_costs_one_gradient() {
             solver.refine(&quadratic, stop, state, &mut ()).unwrap()
         };
         let _ = go_on(20, &mut state);
-        let mut lighter = state.clone();
-        lighter.forget_gradient();
+        let mut lighter = State::default();
+        Checkpoint::full(&state).resume_into(&mut lighter);
         // a quadratic without a fingerprint is asked for its gradient again anyway
         let (kept, forgot) = (go_on(30, &mut state), go_on(30, &mut lighter));
         assert_eq!(lighter.point(), state.point(), "{method:?}");
@@ -270,7 +270,7 @@ fn iterations_at_rest_are_only_counted() {
             let stop = Stop::Iterations(iterations);
             let solved = if is_watched {
                 let mut watch = |_: &Progress<'_>| ControlFlow::Continue(());
-                solver.minimize_observed(&quadratic, stop, &mut state, &mut (), &mut watch)
+                solver.refine_observed(&quadratic, stop, &mut state, &mut (), &mut watch)
             } else {
                 solver.minimize(&quadratic, stop, &mut state, &mut ())
             };

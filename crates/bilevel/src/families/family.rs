@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use imaging::{Convolution, Denoising, FourierSampling, Grid, Mask, SmoothedTv, Variational};
 use imaging::{DenoisingScratch, FourierSamplingScratch, LinearOperator, VariationalScratch};
-use lowlevel::{Curvature, ErrorBound, Newton, NewtonPoint, NewtonRun, StronglyConvex, Update};
+use lowlevel::{
+    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, StronglyConvex, Update,
+};
 
 use super::{FourierWeights, TvDeblurring, TvDenoising, TvInpainting};
 use crate::error::ModelFailure;
@@ -170,24 +172,67 @@ impl StronglyConvex for FamilyObjective<'_> {
         })
     }
 
-    fn newton(&self) -> Option<Newton> {
-        for_each_family!(Objective, &self.0, objective => objective.newton())
+    fn newton(&self) -> Option<&dyn NewtonSteps<FamilyScratch>> {
+        let is_offered =
+            for_each_family!(Objective, &self.0, objective => objective.newton().is_some());
+        if is_offered { Some(self) } else { None }
+    }
+}
+
+/// Evaluates an expression with the Newton steps of an objective and its scratch space.
+macro_rules! with_newton {
+    ($objective:expr, $scratch:expr, ($inner:ident, $memory:ident) => $result:expr) => {
+        match (&$objective.0, &mut $scratch.0) {
+            (Objective::Denoising($inner), Scratch::Denoising($memory)) => $result,
+            (Objective::Sampling($inner), Scratch::Sampling($memory)) => $result,
+            _ => panic!("the family has no Newton steps, or the scratch belongs to another"),
+        }
+    };
+}
+
+impl NewtonSteps<FamilyScratch> for FamilyObjective<'_> {
+    fn num_duals(&self) -> usize {
+        match &self.0 {
+            Objective::Denoising(objective) => objective.num_duals(),
+            Objective::Sampling(objective) => objective.num_duals(),
+            Objective::Deblurring(_) | Objective::Inpainting(_) => 0,
+        }
     }
 
-    fn newton_step(
+    fn step_cost(&self) -> f64 {
+        match &self.0 {
+            Objective::Denoising(objective) => objective.step_cost(),
+            Objective::Sampling(objective) => objective.step_cost(),
+            Objective::Deblurring(_) | Objective::Inpainting(_) => f64::INFINITY,
+        }
+    }
+
+    fn looseness(&self) -> f64 {
+        match &self.0 {
+            Objective::Denoising(objective) => objective.looseness(),
+            Objective::Sampling(objective) => objective.looseness(),
+            Objective::Deblurring(_) | Objective::Inpainting(_) => 1.0,
+        }
+    }
+
+    fn value_at(&self, x: &[f64], scratch: &mut FamilyScratch) -> f64 {
+        self.value(x, scratch)
+    }
+
+    fn step(
         &self,
         at: &NewtonPoint<'_>,
         step: &mut [f64],
         dual_step: &mut [f64],
         scratch: &mut FamilyScratch,
     ) -> f64 {
-        with_scratch!(self, scratch, (objective, memory) => {
-            objective.newton_step(at, step, dual_step, memory)
+        with_newton!(self, scratch, (objective, memory) => {
+            objective.step(at, step, dual_step, memory)
         })
     }
 
-    fn newton_run(&self, run: &mut NewtonRun<'_>, scratch: &mut FamilyScratch) -> f64 {
-        with_scratch!(self, scratch, (objective, memory) => objective.newton_run(run, memory))
+    fn run(&self, run: &mut NewtonRun<'_>, scratch: &mut FamilyScratch) -> f64 {
+        with_newton!(self, scratch, (objective, memory) => objective.run(run, memory))
     }
 
     fn sharper_bound(
@@ -195,6 +240,6 @@ impl StronglyConvex for FamilyObjective<'_> {
         at: &NewtonPoint<'_>,
         scratch: &mut FamilyScratch,
     ) -> Option<(ErrorBound, f64)> {
-        with_scratch!(self, scratch, (objective, memory) => objective.sharper_bound(at, memory))
+        with_newton!(self, scratch, (objective, memory) => objective.sharper_bound(at, memory))
     }
 }

@@ -1,11 +1,13 @@
 //! Denoising by smoothed total variation.
 
-use lowlevel::{Curvature, ErrorBound, Newton, NewtonPoint, NewtonRun, StronglyConvex, Update};
+use lowlevel::{
+    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, StronglyConvex, Update,
+};
 
 use super::image::{ImageGradient, RowFluxes};
 use super::line::LineGradient;
 use super::line_gap::LineGap;
-use super::line_newton::{LineNewton, LineRun, NewtonScratch};
+use super::line_newton::{LineNewton, LineNewtonScratch, LineRun};
 use super::simd::{Samples, dispatch};
 use super::{Rounding, TvParameters, check_grid, curvature};
 use crate::difference::Differences;
@@ -64,9 +66,19 @@ pub struct DenoisingScratch(Fluxes);
 enum Fluxes {
     Line {
         fluxes: Vec<f64>,
-        newton: NewtonScratch,
+        newton: LineNewtonScratch,
     },
     Image(RowFluxes),
+}
+
+impl DenoisingScratch {
+    /// The fluxes and the working memory of Newton steps of a line.
+    fn line(&mut self) -> (&mut [f64], &mut LineNewtonScratch) {
+        match &mut self.0 {
+            Fluxes::Line { fluxes, newton } => (fluxes, newton),
+            Fluxes::Image(_) => panic!("the scratch belongs to a grid of another shape"),
+        }
+    }
 }
 
 impl<'a> Denoising<'a> {
@@ -150,7 +162,7 @@ impl StronglyConvex for Denoising<'_> {
         DenoisingScratch(match self.grid.shape() {
             Shape::Line { num_samples } => Fluxes::Line {
                 fluxes: vec![0.0; num_samples + 1],
-                newton: NewtonScratch::new(num_samples),
+                newton: LineNewtonScratch::new(num_samples),
             },
             Shape::Image { cols, .. } => Fluxes::Image(RowFluxes::new(cols)),
         })
@@ -200,27 +212,36 @@ impl StronglyConvex for Denoising<'_> {
         self.gradient_at(Samples::Moving { point, update }, gradient, scratch)
     }
 
-    fn newton(&self) -> Option<Newton> {
+    fn newton(&self) -> Option<&dyn NewtonSteps<DenoisingScratch>> {
         match self.grid.shape() {
-            Shape::Line { num_samples } => Some(Newton {
-                num_duals: num_samples,
-                cost: 1.0 + RUN_STEP_COST,
-                looseness: 1.0, // the gradient's bound is sharp
-            }),
+            Shape::Line { .. } => Some(self),
             Shape::Image { .. } => None,
         }
     }
+}
 
-    fn newton_step(
+/// The steps of lines; [`newton`](StronglyConvex::newton) offers none for images.
+impl NewtonSteps<DenoisingScratch> for Denoising<'_> {
+    fn num_duals(&self) -> usize {
+        self.grid.num_samples()
+    }
+
+    fn step_cost(&self) -> f64 {
+        1.0 + RUN_STEP_COST
+    }
+
+    fn value_at(&self, x: &[f64], scratch: &mut DenoisingScratch) -> f64 {
+        self.value(x, scratch)
+    }
+
+    fn step(
         &self,
         at: &NewtonPoint<'_>,
         step: &mut [f64],
         dual_step: &mut [f64],
         scratch: &mut DenoisingScratch,
     ) -> f64 {
-        let Fluxes::Line { newton, .. } = &mut scratch.0 else {
-            panic!("images have no Newton steps");
-        };
+        let (_, newton) = scratch.line();
         dispatch(LineNewton {
             parameters: self.parameters,
             at,
@@ -231,10 +252,8 @@ impl StronglyConvex for Denoising<'_> {
         STEP_COST
     }
 
-    fn newton_run(&self, run: &mut NewtonRun<'_>, scratch: &mut DenoisingScratch) -> f64 {
-        let Fluxes::Line { newton, .. } = &mut scratch.0 else {
-            return 0.0;
-        };
+    fn run(&self, run: &mut NewtonRun<'_>, scratch: &mut DenoisingScratch) -> f64 {
+        let (_, newton) = scratch.line();
         dispatch(LineRun {
             parameters: self.parameters,
             data: self.data.values,
@@ -250,9 +269,7 @@ impl StronglyConvex for Denoising<'_> {
         at: &NewtonPoint<'_>,
         scratch: &mut DenoisingScratch,
     ) -> Option<(ErrorBound, f64)> {
-        let Fluxes::Line { fluxes, .. } = &mut scratch.0 else {
-            return None;
-        };
+        let (fluxes, _) = scratch.line();
         let bound = dispatch(LineGap {
             parameters: self.parameters,
             data: self.data.values,

@@ -37,7 +37,7 @@ use super::simd::InverseRoot;
 
 /// Working memory of the steps. All but the last is a line in lanes, see [`Partition`].
 #[derive(Clone, Debug)]
-pub(super) struct NewtonScratch {
+pub(super) struct LineNewtonScratch {
     partition: Partition,
     /// `$x$`, after a row of what is on the left of the first,
     point: Vec<Row>,
@@ -58,7 +58,7 @@ pub(super) struct NewtonScratch {
     eliminated: Vec<EliminatedPair>,
 }
 
-impl NewtonScratch {
+impl LineNewtonScratch {
     pub(super) fn new(num_samples: usize) -> Self {
         let partition = Partition::new(num_samples);
         let rows = vec![[0.0; LANES]; partition.num_rows()];
@@ -86,7 +86,7 @@ pub(super) struct LineNewton<'a> {
     pub(super) at: &'a NewtonPoint<'a>,
     pub(super) step: &'a mut [f64],
     pub(super) dual_step: &'a mut [f64],
-    pub(super) scratch: &'a mut NewtonScratch,
+    pub(super) scratch: &'a mut LineNewtonScratch,
 }
 
 impl WithSimd for LineNewton<'_> {
@@ -126,7 +126,7 @@ pub(super) struct LineRun<'a, 'b> {
     pub(super) parameters: TvParameters,
     pub(super) data: &'a [f64],
     pub(super) run: &'a mut NewtonRun<'b>,
-    pub(super) scratch: &'a mut NewtonScratch,
+    pub(super) scratch: &'a mut LineNewtonScratch,
 }
 
 impl WithSimd for LineRun<'_, '_> {
@@ -176,7 +176,7 @@ impl LineRun<'_, '_> {
     }
 }
 
-impl NewtonScratch {
+impl LineNewtonScratch {
     #[inline(always)]
     fn clip_dual(&mut self) {
         for p in self.dual.as_flattened_mut() {

@@ -35,7 +35,7 @@ pub(super) struct PrimalDual<'a> {
 
 /// Working memory of a step. Complex vectors are unscaled transforms.
 #[derive(Clone, Debug)]
-pub(super) struct NewtonScratch {
+pub(super) struct SamplingNewtonScratch {
     differences: Vec<Difference>,
     mean_weights: Vec<f64>,
     solution: Vec<Complex<f64>>,
@@ -55,7 +55,7 @@ struct Difference {
     weight: [f64; 3],
 }
 
-impl NewtonScratch {
+impl SamplingNewtonScratch {
     pub(super) fn new(num_samples: usize) -> Self {
         let vector = vec![Complex::ZERO; num_samples];
         Self {
@@ -88,7 +88,7 @@ impl PrimalDual<'_> {
         step: &mut [f64],
         dual_step: &mut [f64],
         circulant: &mut CirculantLess,
-        own: &mut NewtonScratch,
+        own: &mut SamplingNewtonScratch,
         fourier: &mut FourierScratch,
     ) -> f64 {
         // Plain loops: the compiler vectorises them for the dispatched machine.
@@ -105,7 +105,7 @@ impl PrimalDual<'_> {
         step: &mut [f64],
         dual_step: &mut [f64],
         circulant: &mut CirculantLess,
-        own: &mut NewtonScratch,
+        own: &mut SamplingNewtonScratch,
         fourier: &mut FourierScratch,
     ) -> f64 {
         self.linearise(at, own);
@@ -131,7 +131,7 @@ impl PrimalDual<'_> {
 
     /// Fills in the differences.
     #[inline(always)]
-    fn linearise(&self, at: &NewtonPoint<'_>, own: &mut NewtonScratch) {
+    fn linearise(&self, at: &NewtonPoint<'_>, own: &mut SamplingNewtonScratch) {
         let TvParameters { alpha, nu, .. } = self.parameters;
         let (samples, _) = at.x.as_chunks::<2>();
         let (duals, _) = at.dual.as_chunks::<2>();
@@ -151,7 +151,7 @@ impl PrimalDual<'_> {
     fn precondition(
         &self,
         circulant: &mut CirculantLess,
-        own: &NewtonScratch,
+        own: &SamplingNewtonScratch,
         fourier: &mut FourierScratch,
     ) {
         let smallest = circulant.find_lightest(&own.mean_weights);
@@ -181,7 +181,7 @@ impl PrimalDual<'_> {
         &self,
         tolerance: f64,
         circulant: &mut CirculantLess,
-        own: &mut NewtonScratch,
+        own: &mut SamplingNewtonScratch,
         fourier: &mut FourierScratch,
     ) -> usize {
         let target = tolerance * tolerance * count(self.weights.len());

@@ -139,7 +139,7 @@ fn walk<O: StronglyConvex>(
         ..Solver::default()
     };
     let mut state = State::new(start.to_vec());
-    let _ = solver.minimize_observed(
+    let _ = solver.refine_observed(
         objective,
         Stop::Iterations(iterations),
         &mut state,

@@ -1,7 +1,7 @@
 use std::f64::consts::TAU;
 
 use approx::assert_relative_eq;
-use lowlevel::{StronglyConvex, norm};
+use lowlevel::{NewtonSteps, StronglyConvex, norm};
 
 use super::*;
 use crate::operator::LinearOperator;
@@ -81,7 +81,7 @@ impl Case {
 
     /// `$M v$`, by the code under test.
     fn product(&self, v: &[f64]) -> Vec<f64> {
-        let mut own = NewtonScratch::new(self.s.len());
+        let mut own = SamplingNewtonScratch::new(self.s.len());
         let gradient = self.gradient();
         let at = NewtonPoint {
             x: &self.x,
@@ -165,7 +165,7 @@ impl Case {
         };
         let mut step = vec![f64::NAN; self.x.len()];
         let mut dual_step = step.clone();
-        let cost = objective.newton_step(&at, &mut step, &mut dual_step, &mut objective.scratch());
+        let cost = objective.step(&at, &mut step, &mut dual_step, &mut objective.scratch());
         assert!(cost > 1.0);
         (gradient, step, dual_step)
     }

@@ -30,7 +30,14 @@
 //! twice as many each time that the ball has not made the gradient smaller than ever by `$e$`. So it converges: either the ball makes the gradient smaller
 //! by `$e$` again and again, or the stretches of FISTA grow without limit, and each of them contracts with FISTA's rate.
 
-use crate::objective::Curvature;
+use std::mem::take;
+
+use crate::buffer::Buffer;
+use crate::error::SolveError;
+use crate::evaluator::{Evaluator, Gradient};
+use crate::method::fista::Acceleration;
+use crate::objective::{Curvature, StronglyConvex};
+use crate::update::Update;
 
 /// `$\gamma$` for large `$K$`.
 const DAMPING: f64 = 0.1;
@@ -39,12 +46,117 @@ const RAMP: (f64, f64) = (8.0, 0.5);
 /// The ball has so many times `$K$` iterations, and some more, to make the gradient smaller by `$e$`.
 const PATIENCE: (f64, f64) = (2.0, 10.0);
 
-/// Of an iteration, as [`Update::HeavyBall`](crate::Update::HeavyBall) has them.
+/// The memory of [`Method::HeavyBall`](crate::Method::HeavyBall).
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct HeavyBall {
+    pub(crate) gradient: Gradient,
+    pub(crate) guard: Guard,
+    pub(crate) turn: Turn,
+}
+
+/// Whose turn it is to iterate.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) enum Turn {
+    /// The ball's, with `$w^k$`; the point is `$y^k$`.
+    Ball {
+        /// `$w^k$`.
+        impulse: Buffer,
+    },
+    /// FISTA's.
+    Fista(Acceleration),
+}
+
+impl HeavyBall {
+    pub(crate) fn step<O: StronglyConvex>(
+        &mut self,
+        point: &mut Buffer,
+        at: &mut Evaluator<'_, O>,
+    ) -> Result<f64, SolveError> {
+        let curvature = at.curvature;
+        if let Some(norm) = self.gradient.norm {
+            self.guard.begin(norm);
+        }
+        let (norm, is_over) = match &mut self.turn {
+            Turn::Ball { impulse } => {
+                let Coefficients { decay, ahead, back } = self.guard.coefficients(curvature);
+                let update = Update::HeavyBall {
+                    decay,
+                    ahead,
+                    back,
+                    impulse,
+                };
+                let norm = at.advance(update, point, &mut self.gradient)?;
+                (norm, self.guard.observe_ball(curvature, norm))
+            }
+            Turn::Fista(acceleration) => {
+                let norm = acceleration.step(point, &mut self.gradient, at)?;
+                (norm, self.guard.observe_fista(curvature, norm))
+            }
+        };
+        if is_over {
+            self.turn = match take(&mut self.turn) {
+                Turn::Ball { impulse } => Turn::Fista(Acceleration::at_rest(impulse, point)),
+                Turn::Fista(Acceleration { previous, .. }) => Turn::ball_at_rest(previous, point),
+            };
+        }
+        Ok(norm)
+    }
+}
+
+impl Turn {
+    /// The ball's turn, at rest, in the memory of `impulse`.
+    pub(crate) fn ball_at_rest(mut impulse: Buffer, point: &[f64]) -> Self {
+        impulse.assign_zeros(point.len());
+        Self::Ball { impulse }
+    }
+
+    /// The vector that the iteration remembers besides the point.
+    pub(crate) const fn vector(&self) -> &Buffer {
+        match self {
+            Self::Ball { impulse } => impulse,
+            Self::Fista(acceleration) => &acceleration.previous,
+        }
+    }
+
+    /// The same, to be used otherwise.
+    pub(crate) fn into_vector(self) -> Buffer {
+        match self {
+            Self::Ball { impulse } => impulse,
+            Self::Fista(acceleration) => acceleration.previous,
+        }
+    }
+
+    /// Takes over `other`, in the memory that is there.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        let mut vector = take(self).into_vector();
+        vector.assign(other.vector());
+        *self = match other {
+            Self::Ball { .. } => Self::Ball { impulse: vector },
+            Self::Fista(acceleration) => Self::Fista(Acceleration {
+                previous: vector,
+                momentum: acceleration.momentum,
+                is_extrapolated: acceleration.is_extrapolated,
+            }),
+        };
+    }
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self::Ball {
+            impulse: Buffer::default(),
+        }
+    }
+}
+
+/// The coefficients of one iteration of the ball, see [`Update::HeavyBall`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Coefficients {
-    pub(crate) decay: f64,
-    pub(crate) ahead: f64,
-    pub(crate) back: f64,
+struct Coefficients {
+    decay: f64,
+    ahead: f64,
+    back: f64,
 }
 
 /// `$\tau$`, `$\beta$` and `$\gamma$`.
@@ -56,7 +168,7 @@ struct Ball {
 }
 
 impl Ball {
-    /// For `$K$` = `root`.
+    /// The coefficients for `$K$` = `root`.
     fn new(lipschitz: f64, root: f64) -> Self {
         // nothing oscillates where all modes are equal
         let extrapolation = DAMPING * (1.0 - root.recip());
@@ -69,54 +181,52 @@ impl Ball {
         }
     }
 
-    /// In the iteration after `made` others.
-    fn at(made: u64, curvature: Curvature) -> Self {
-        let made = as_f64(made);
+    /// The coefficients after so many iterations.
+    fn at(iterations: u64, curvature: Curvature) -> Self {
+        let made = as_f64(iterations);
         let root = root(curvature).min(1.0 + made).min(RAMP.0 + RAMP.1 * made);
         Self::new(curvature.lipschitz(), root)
     }
 }
 
-/// Which of the two iterates, and how well it does.
+/// How well the ball does, and how long FISTA takes over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Guard {
-    pub(crate) is_rolling: bool,
-    /// Iterations of this stretch,
-    made: u64,
-    /// and of it, since the ball last made the gradient smaller by `$e$`,
-    vain: u64,
-    /// and the gradient then; zero before the first stretch.
-    mark: f64,
-    /// The smallest gradient at the end of a stretch or a mark.
-    level: f64,
-    /// FISTA makes so many times `$K$` iterations.
-    window: f64,
+    /// Iterations of the current turn.
+    iterations: u64,
+    /// Iterations since the ball last made the gradient smaller by a factor `$e$`.
+    since_progress: u64,
+    /// The norm of the gradient at that time; zero before the first turn.
+    reference_norm: f64,
+    /// The smallest norm at the end of a turn, or at progress of the ball.
+    best_norm: f64,
+    /// The length of FISTA's next turn, in units of `$K$` iterations.
+    fista_factor: f64,
 }
 
 impl Default for Guard {
     fn default() -> Self {
         Self {
-            is_rolling: true,
-            made: 0,
-            vain: 0,
-            mark: 0.0,
-            level: 0.0,
-            window: 1.0,
+            iterations: 0,
+            since_progress: 0,
+            reference_norm: 0.0,
+            best_norm: 0.0,
+            fista_factor: 1.0,
         }
     }
 }
 
 impl Guard {
-    /// Of the ball's next iteration.
-    pub(crate) fn coefficients(&self, curvature: Curvature) -> Coefficients {
+    /// The coefficients of the ball's next iteration.
+    fn coefficients(&self, curvature: Curvature) -> Coefficients {
         let Ball {
             step,
             momentum,
             extrapolation,
-        } = Ball::at(self.made, curvature);
+        } = Ball::at(self.iterations, curvature);
         // the velocity is the same, whatever it was measured in before
-        let before = Ball::at(self.made.saturating_sub(1), curvature);
+        let before = Ball::at(self.iterations.saturating_sub(1), curvature);
         Coefficients {
             decay: momentum * before.step / step,
             ahead: (1.0 + extrapolation) * step,
@@ -125,44 +235,44 @@ impl Guard {
     }
 
     /// Takes note of the gradient before the first iteration.
-    pub(crate) fn begin(&mut self, norm: f64) {
-        if !(self.mark > 0.0) {
-            (self.mark, self.level) = (norm, norm);
+    fn begin(&mut self, norm: f64) {
+        if !(self.reference_norm > 0.0) {
+            (self.reference_norm, self.best_norm) = (norm, norm);
         }
     }
 
-    /// Takes note of the gradient after an iteration, and says whether the other one takes over, at rest.
-    pub(crate) fn observe(&mut self, curvature: Curvature, norm: f64) -> bool {
-        self.made += 1;
-        let root = root(curvature);
-        if !self.is_rolling {
-            let is_over = as_f64(self.made) >= self.window * root;
-            if is_over {
-                self.change(norm);
-            }
-            return is_over;
+    /// Takes note of the gradient after an iteration of FISTA, and returns whether its turn is over.
+    fn observe_fista(&mut self, curvature: Curvature, norm: f64) -> bool {
+        self.iterations += 1;
+        let is_over = as_f64(self.iterations) >= self.fista_factor * root(curvature);
+        if is_over {
+            self.fista_factor *= 2.0;
+            self.best_norm = self.best_norm.min(norm);
+            self.begin_turn(norm);
         }
-        self.vain += 1;
-        if norm <= self.mark / std::f64::consts::E {
-            (self.mark, self.vain) = (norm, 0);
-            if norm <= self.level / std::f64::consts::E {
-                (self.level, self.window) = (norm, 1.0);
-            }
-        }
-        let is_lost = !(as_f64(self.vain) <= PATIENCE.0 * root + PATIENCE.1);
-        if is_lost {
-            self.change(norm);
-        }
-        is_lost
+        is_over
     }
 
-    fn change(&mut self, norm: f64) {
-        if !self.is_rolling {
-            self.window *= 2.0;
-            self.level = self.level.min(norm);
+    /// Takes note of the gradient after an iteration of the ball, and returns whether its turn is over.
+    fn observe_ball(&mut self, curvature: Curvature, norm: f64) -> bool {
+        self.iterations += 1;
+        self.since_progress += 1;
+        if norm <= self.reference_norm / std::f64::consts::E {
+            (self.reference_norm, self.since_progress) = (norm, 0);
+            if norm <= self.best_norm / std::f64::consts::E {
+                (self.best_norm, self.fista_factor) = (norm, 1.0);
+            }
         }
-        self.is_rolling = !self.is_rolling;
-        (self.made, self.vain, self.mark) = (0, 0, norm);
+        let patience = PATIENCE.0 * root(curvature) + PATIENCE.1;
+        let is_over = !(as_f64(self.since_progress) <= patience);
+        if is_over {
+            self.begin_turn(norm);
+        }
+        is_over
+    }
+
+    const fn begin_turn(&mut self, norm: f64) {
+        (self.iterations, self.since_progress, self.reference_norm) = (0, 0, norm);
     }
 }
 
@@ -240,7 +350,7 @@ mod tests {
         let (mut x, mut velocity) = (1.0, 0.0);
         let (mut y, mut w) = (1.0, 0.0);
         for made in 0..40 {
-            guard.made = made;
+            guard.iterations = made;
             let gradient = f64::from(u8::try_from(made * 7 % 5).unwrap()) - 1.7;
             let ball = Ball::at(made, curvature);
             velocity = ball.momentum * velocity - ball.step * gradient;
@@ -260,11 +370,17 @@ mod tests {
         let curvature = Curvature::new(1.0, 100.0).unwrap();
         let mut guard = Guard::default();
         guard.begin(1.0);
-        let mut stretches = Vec::new();
+        let (mut is_ball, mut stretches) = (true, Vec::new());
         for norm in [1.0; 200] {
-            let (rolls, made) = (guard.is_rolling, guard.made + 1);
-            if guard.observe(curvature, norm) {
-                stretches.push((rolls, made));
+            let iterations = guard.iterations + 1;
+            let is_over = if is_ball {
+                guard.observe_ball(curvature, norm)
+            } else {
+                guard.observe_fista(curvature, norm)
+            };
+            if is_over {
+                stretches.push((is_ball, iterations));
+                is_ball = !is_ball;
             }
         }
         let expected = [(true, 31), (false, 10), (true, 31), (false, 20), (true, 31)];
@@ -279,14 +395,14 @@ mod tests {
         let mut norm = 1.0;
         for _ in 0..500 {
             norm *= (-1.0 / 29.0_f64).exp();
-            assert!(!guard.observe(curvature, norm));
+            assert!(!guard.observe_ball(curvature, norm));
         }
         // After that, a vain stretch does not count as the second one.
-        guard.window = 8.0;
-        assert!(!guard.observe(curvature, norm / 10.0));
-        assert_relative_eq!(guard.window, 1.0);
+        guard.fista_factor = 8.0;
+        assert!(!guard.observe_ball(curvature, norm / 10.0));
+        assert_relative_eq!(guard.fista_factor, 1.0);
         // One that is not a number is in vain.
-        let turns = (0..40).filter(|_| guard.observe(curvature, f64::NAN));
+        let turns = (0..40).filter(|_| guard.observe_ball(curvature, f64::NAN));
         assert_eq!(turns.count(), 1);
     }
 }

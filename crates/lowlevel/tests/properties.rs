@@ -188,8 +188,10 @@ proptest! {
             let c = solver.refine(&case.quadratic, tight, &mut whole, &mut ()).unwrap();
             prop_assert!(a.outcome == Outcome::Done && b.outcome == Outcome::Done);
             if case.non_negative && a.error <= bound(1e-5) {
-                // Over a set an answer is certified anew, by one iteration.
-                prop_assert_eq!(b.iterations, 1);
+                // Over a set an answer is certified anew: by one iteration of gradient descent; the momentum of
+                // FISTA may carry the next iterate away first.
+                let is_descent = matches!(method, Method::GradientDescent { .. });
+                prop_assert!(b.iterations == 1 || (!is_descent && b.iterations > 1));
             } else {
                 prop_assert_eq!(&split, &whole);
                 prop_assert_eq!(a.iterations + b.iterations, c.iterations);

@@ -20,7 +20,7 @@ mod parameters;
 
 use bilevel::{Learned, Scale};
 
-use crate::report::number::{between, counted, length, number, percent};
+use ::page::number::{between, counted, length, number, percent};
 
 pub(crate) use examples::{Mean, gains, psnrs};
 pub(crate) use parameters::is_sampling;

@@ -30,7 +30,6 @@ mod picture;
 mod scores;
 mod signal;
 
-pub use ::page::number;
 use ::page::{folded, mark, section, sentence};
 use bilevel::{Learned, Scale, Score};
 use imaging::Grid;

@@ -4,7 +4,7 @@ use bilevel::Learned;
 use dfo_ls::{Limit, Termination};
 
 use super::{Finding, uncertainty};
-use crate::report::number::{counted, length, number, percent, whole};
+use ::page::number::{counted, length, number, percent, whole};
 
 /// A smaller share of the objective is not worth going on for.
 const WORTH: f64 = 1e-3;

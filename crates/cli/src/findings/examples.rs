@@ -3,7 +3,7 @@
 use bilevel::{Learned, Score};
 
 use super::Finding;
-use crate::report::number::{counted, decibel, length};
+use ::page::number::{counted, decibel, length};
 
 /// A difference that an eye could notice.
 const NOTICEABLE: f64 = 0.5;

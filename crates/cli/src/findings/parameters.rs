@@ -3,7 +3,7 @@
 use bilevel::{Bound, FlatDirection, Learned, LearnedParameter, Map};
 
 use super::Finding;
-use crate::report::number::{counted, length, number, percent, whole};
+use ::page::number::{counted, length, number, percent, whole};
 
 /// A change by a smaller share does not matter.
 const NEGLIGIBLE: f64 = 1e-3;

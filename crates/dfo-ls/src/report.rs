@@ -196,7 +196,7 @@ pub enum Termination {
     NoiseReached,
     /// Restarts found nothing better.
     RestartsExhausted,
-    /// Progress became slow.
+    /// Progress became slow, as [`Options::slow`] defines it: the usual end where the last digits are not worth their evaluations.
     Slow,
     /// A limit of the budget was reached.
     Exhausted(Limit),
@@ -229,6 +229,7 @@ impl Termination {
                 | Self::TargetReached
                 | Self::NoiseReached
                 | Self::RestartsExhausted
+                | Self::Slow
         )
     }
 }

@@ -19,7 +19,7 @@ from ._options import Preset, as_json, completed, duration
 from ._result import Evaluated, Iteration, Result
 
 _FORMAT = "dfo_ls.Engine"
-_VERSION = 1
+_VERSION = 2
 
 
 class Regularizer(Protocol):

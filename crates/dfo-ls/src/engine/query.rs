@@ -30,6 +30,11 @@ pub(super) struct Query<R> {
     failure: Option<String>,
 }
 
+/// An accuracy is missed if the bound is this much larger than asked for. Not tuned.
+const MISSED: f64 = 1.1;
+/// Points whose accuracies differ by no more than this factor are taken to be at the same floor. Not tuned.
+const SIMILAR_FLOOR: f64 = 2.0;
+
 impl<R: Clone> Run<'_, R> {
     /// A new point. `u` is moved into the feasible set.
     pub(super) fn new_point(
@@ -96,11 +101,24 @@ impl<R: Clone> Run<'_, R> {
 
     /// The point that the answers make: it counts for the best point, and may reach the target.
     pub(super) fn finish(&mut self, query: Query<R>) -> Answer<R> {
-        let point = self.point(query)?;
+        let mut point = self.point(query)?;
+        point.at_floor = self.is_at_known_floor(&point);
         self.ledger.last_resume.clone_from(&point.resume);
         self.ledger.note_best(&point);
         self.ledger.end_at_target(self.options.target);
         Ok(point)
+    }
+
+    /// Whether a point has missed the accuracy that it was asked for, and another has shown that the oracle cannot do much better:
+    /// asking again would be useless.
+    fn is_at_known_floor(&self, point: &Point<R>) -> bool {
+        let missed = !(point.accuracy.value() <= MISSED * point.asked.value());
+        let is_floor = |other: &Point<R>| {
+            let is_known = other.number >= self.ledger.next_number;
+            let similar = point.accuracy.value() <= SIMILAR_FLOOR * other.accuracy.value();
+            other.at_floor && !is_known && similar
+        };
+        missed && self.points.iter().any(is_floor)
     }
 
     /// Lets a point count for the best point before the others that were asked for with it are answered.

@@ -135,7 +135,7 @@ impl<R> Point<R> {
     /// Notes whether more accuracy was asked for than before, without success.
     pub(super) fn note_floor(&mut self, before: Accuracy) {
         let improved = self.accuracy.value() < AT_FLOOR * before.value();
-        self.at_floor = self.asked <= before && !improved;
+        self.at_floor |= self.asked <= before && !improved;
     }
 }
 

@@ -120,9 +120,14 @@ impl<R> Rule<R> for Dynamic {
             .min((middle - now.region.eta2).abs());
         let needed = MARGIN * to_class.max(2.0 * self.eta1_prime) * predicted;
         let incumbent_is_worse = !(half_width(old) <= half_width(new));
-        if !incumbent.at_floor && (incumbent_is_worse || trial.at_floor) {
+        // as accurate as numbers are: below that, intervals of objectives do not get narrower
+        let square = incumbent.square().max(trial.square());
+        let rounding = ROUNDING * square.max(0.0).sqrt();
+        let at_rounding = |point: &Point<R>| point.accuracy.value() <= rounding;
+        let is_final = |point: &Point<R>| point.at_floor || at_rounding(point);
+        if !is_final(incumbent) && (incumbent_is_worse || is_final(trial)) {
             Verdict::SharpenIncumbent(sharper(incumbent, needed))
-        } else if !trial.at_floor && half_width(new) > NEGLIGIBLE * half_width(old) {
+        } else if !is_final(trial) && half_width(new) > NEGLIGIBLE * half_width(old) {
             Verdict::SharpenTrial(sharper(trial, needed))
         } else if at_rounding(incumbent) && at_rounding(trial) {
             Verdict::Decided {
@@ -169,8 +174,4 @@ fn sharper<R>(point: &Point<R>, needed: f64) -> Accuracy {
         wanted
     };
     Accuracy::new(asked).unwrap_or(Accuracy::EXACT)
-}
-
-fn at_rounding<R>(point: &Point<R>) -> bool {
-    point.accuracy.value() <= ROUNDING * point.square().max(0.0).sqrt()
 }

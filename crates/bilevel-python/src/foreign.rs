@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bilevel::{Layout, Loss, Residuals, Scale, Spec};
+use bilevel::{ResidualLayout, Loss, Residuals, Scale, Spec};
 use dfo_ls::{Accuracy, Engine, EvalError, Evaluated, Job, L1, Problem};
 use lowlevel::ErrorBound;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -34,7 +34,7 @@ struct Settings {
 #[pyclass(module = "bilevel._bilevel")]
 pub(crate) struct ForeignRun {
     truths: Vec<Vec<f64>>,
-    layout: Layout,
+    layout: ResidualLayout,
     /// `None` once the run has been finished,
     engine: Option<Engine<Token>>,
     /// and then this is what was learned.
@@ -75,7 +75,7 @@ impl ForeignRun {
             residuals: settings.residuals,
         };
         let lengths = truths.iter().map(Vec::len).collect();
-        let layout = Layout::new(loss, lengths, settings.start.len());
+        let layout = ResidualLayout::new(loss, lengths, settings.start.len());
         let problem = Problem::new(settings.start).with_bounds(settings.lower, settings.upper);
         let mut problem = problem.map_err(invalid)?;
         if settings.l1 > 0.0 {

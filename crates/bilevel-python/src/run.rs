@@ -121,7 +121,7 @@ impl Run {
         }
         let engine = self.engine.take().ok_or_else(ended)?;
         let (problem, pool) = (&self.problem, &self.pool);
-        let learned = py.detach(|| pool.install(move || problem.learned(engine.into_report())));
+        let learned = py.detach(|| pool.install(move || problem.finish(engine).0));
         let learned = serde_json::to_string(&learned).map_err(invalid)?;
         Ok(self.learned.insert(learned).clone())
     }

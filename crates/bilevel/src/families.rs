@@ -1,5 +1,9 @@
 //! The families of the paper, and deblurring and inpainting.
 
+use imaging::{Grid, Measurement};
+
+use crate::error::ModelFailure;
+
 mod deblurring;
 mod denoising;
 mod family;
@@ -7,9 +11,23 @@ mod inpainting;
 mod sampling;
 mod tv;
 
-pub use deblurring::TvDeblurring;
+pub use deblurring::{BlurredData, TvDeblurring};
 pub use denoising::TvDenoising;
-pub use family::{Family, FamilyObjective, FamilyScratch};
+pub use family::{Family, FamilyData, FamilyObjective, FamilyScratch};
 pub use inpainting::TvInpainting;
 pub use sampling::FourierWeights;
 pub use tv::{Choice, TvChoices};
+
+/// A measured image, checked, and where its unknown lies.
+#[derive(Clone, Debug)]
+pub struct ImageData {
+    grid: Grid,
+    values: Measurement,
+}
+
+impl ImageData {
+    fn new(grid: Grid, data: &[f64]) -> Result<Self, ModelFailure> {
+        let values = Measurement::new(data)?;
+        Ok(Self { grid, values })
+    }
+}

@@ -42,13 +42,13 @@
 //! - The families: [`TvDenoising`], [`TvDeblurring`], [`TvInpainting`], [`FourierWeights`], and your own through the trait
 //!   [`LowerLevel`]. Of `$(\alpha, \nu, \xi)$`, [`TvChoices`] says which are learned. [`Family`] is any of them, and [`Spec`] describes
 //!   a learning problem in settings that can be saved.
-//! - What is minimised: the [`Loss`] ([`Layout`] has its residuals, for reconstructions made elsewhere), and penalties: [`ConditionNumber`], [`RootL1`], your own through the trait [`Penalty`], or a
+//! - What is minimised: the [`Loss`] ([`ResidualLayout`] has its residuals, for reconstructions made elsewhere), and penalties: [`ConditionNumber`], [`RootL1`], your own through the trait [`Penalty`], or a
 //!   non-smooth [`regularizer`](Setup::regularizer).
 //! - How: [`Setup`] and the options of the solver, [`learning_options`]. The paper's variants with a fixed number of iterations are
 //!   [`Effort::Iterations`].
 //! - [`LearningProblem`] joins all that. It is an oracle for [`dfo_ls`], so that whatever that crate can do (ask and tell, save and
 //!   resume, budgets) works here.
-//! - What comes back: [`Learned`], with [`Score`]s on training pairs and on pairs held out. [`reconstruct`] applies it to new data, [`judge`]
+//! - What comes back: [`Learned`], with [`Score`]s on training pairs and on pairs held out. [`reconstruct`] applies it to new data, [`score`]
 //!   to a pair.
 //!
 //! # Conventions
@@ -67,9 +67,11 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod checkpoint;
 mod error;
 mod families;
-mod kept;
+mod influence;
+mod learn;
 mod learned;
 mod loss;
 mod lower;
@@ -80,18 +82,21 @@ mod problem;
 mod score;
 mod spec;
 pub mod testing;
+mod workspace;
 
+pub use checkpoint::{CheckpointPolicy, Reconstructions};
 pub use error::{ModelFailure, ProblemError, ReconstructionError};
+pub use families::{BlurredData, Family, FamilyData, FamilyObjective, FamilyScratch, ImageData};
 pub use families::{Choice, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting};
-pub use families::{Family, FamilyObjective, FamilyScratch};
-pub use kept::{Keep, Reconstructions};
-pub use learned::{Bound, FlatDirection, Learned, LearnedParameter, Work, learning_options};
-pub use loss::{Layout, Loss, Residuals, Scale};
+pub use influence::{INFLUENCE_STEP, NEGLIGIBLE_INFLUENCE};
+pub use learn::learning_options;
+pub use learned::{Bound, FlatDirection, Learned, LearnedParameter, Work};
+pub use loss::{Loss, ResidualLayout, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, Watch, reconstruct, reconstruct_observed};
 pub use parameter::{Map, Parameter};
-pub use penalty::{ConditionNumber, Penalty, Place, RootL1};
+pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};
 pub use problem::{Effort, FirstGuess, ImageRange, LearningProblem, Pair, Setup};
-pub use score::{Judged, Quality, Score, judge};
+pub use score::{Quality, Score, Scored, ScoredImages, score};
 pub use spec::{
     FamilyInput, FamilyKind, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec,
     SpecError, Values,

@@ -3,6 +3,8 @@
 use dfo_ls::Accuracy;
 use lowlevel::ErrorBound;
 
+use crate::checkpoint::fits;
+
 /// What the objective is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loss {
@@ -45,9 +47,8 @@ const MEMORY: usize = 512 << 20;
 impl Residuals {
     /// The solver keeps the residuals of about `$5d$` points.
     pub(crate) fn resolve(self, num_entries: usize, num_params: usize) -> Self {
-        let points = 5 * num_params + 8;
         match self {
-            Self::Auto if num_entries.saturating_mul(8 * points) <= MEMORY => Self::Pixel,
+            Self::Auto if fits(num_entries, 8, 5 * num_params + 8, MEMORY) => Self::Pixel,
             Self::Auto => Self::Image,
             chosen => chosen,
         }
@@ -58,7 +59,7 @@ impl Residuals {
 ///
 /// For those who make reconstructions elsewhere: a [`LearningProblem`](crate::LearningProblem) has one of its own.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct ResidualLayout {
     /// `$1/\sqrt n$` for a mean.
     factor: f64,
     per_pixel: bool,
@@ -67,7 +68,7 @@ pub struct Layout {
     num_entries: usize,
 }
 
-impl Layout {
+impl ResidualLayout {
     /// For images with so many entries each.
     #[must_use]
     pub fn new(loss: Loss, lengths: Vec<usize>, num_params: usize) -> Self {
@@ -158,9 +159,25 @@ impl Layout {
         Accuracy::new(self.factor * (error.value() + rounding)).unwrap_or(Accuracy::ANY)
     }
 
-    /// The mean square of the differences, from the part of the objective that they make.
-    pub(crate) fn mean_squared_error(&self, objective: f64, num_samples: usize) -> f64 {
-        objective / (self.factor * self.factor) / num_samples as f64
+    /// Cuts a residual vector into the residuals of each image, and the rest.
+    ///
+    /// # Panics
+    /// When the vector is too short.
+    #[must_use]
+    pub fn split<'a>(&self, mut residuals: &'a mut [f64]) -> (Vec<&'a mut [f64]>, &'a mut [f64]) {
+        let images = (0..self.lengths.len()).map(|image| {
+            let (own, others) = std::mem::take(&mut residuals).split_at_mut(self.len_of(image));
+            residuals = others;
+            own
+        });
+        (images.collect(), residuals)
+    }
+
+    /// `$\sum_i \|\tilde x_i - x_i\|^2$`, from a residual vector.
+    #[must_use]
+    pub fn squared_distance(&self, residuals: &[f64]) -> f64 {
+        let squares: f64 = residuals.iter().take(self.len()).map(|r| r * r).sum();
+        squares / (self.factor * self.factor)
     }
 }
 
@@ -168,8 +185,8 @@ impl Layout {
 mod tests {
     use super::*;
 
-    fn layout(scale: Scale, residuals: Residuals) -> Layout {
-        Layout::new(Loss { scale, residuals }, vec![4, 12, 9], 3)
+    fn layout(scale: Scale, residuals: Residuals) -> ResidualLayout {
+        ResidualLayout::new(Loss { scale, residuals }, vec![4, 12, 9], 3)
     }
 
     /// The errors that images are allowed make just the error that residuals are allowed.
@@ -199,7 +216,7 @@ mod tests {
     #[test]
     fn rounding_counts() {
         for residuals in [Residuals::Image, Residuals::Pixel] {
-            let layout = Layout::new(
+            let layout = ResidualLayout::new(
                 Loss {
                     scale: Scale::Mean,
                     residuals,

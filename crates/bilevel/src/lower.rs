@@ -24,11 +24,16 @@ use crate::spec::FamilyKind;
 /// struct RidgeObjective<'a> { data: &'a [f64], weight: f64 }
 ///
 /// impl LowerLevel for Ridge {
+///     type Data = Vec<f64>;
+///     type Scratch = ();
 ///     type Objective<'a> = RidgeObjective<'a>;
 ///     fn parameters(&self) -> Vec<Parameter> {
 ///         vec![Parameter::log10("lambda", 0.0, -6.0, 6.0)]
 ///     }
-///     fn objective<'a>(&'a self, values: &[f64], _: Grid, data: &'a [f64]) -> Result<RidgeObjective<'a>, ModelFailure> {
+///     fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, ModelFailure> {
+///         Ok(data.to_vec())
+///     }
+///     fn objective<'a>(&'a self, values: &[f64], data: &'a Vec<f64>) -> Result<RidgeObjective<'a>, ModelFailure> {
 ///         Ok(RidgeObjective { data, weight: values[0] })
 ///     }
 /// }
@@ -61,29 +66,40 @@ use crate::spec::FamilyKind;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LowerLevel: Sync {
+    /// The data of a pair, checked and ready for any values of the parameters.
+    type Data: Send + Sync;
+
+    /// Working memory of the objectives. It must fit all objectives on the same grid.
+    type Scratch: Send;
+
     /// `$\Phi_\theta(\cdot\,; y)$`.
-    type Objective<'a>: StronglyConvex
+    type Objective<'a>: StronglyConvex<Scratch = Self::Scratch>
     where
         Self: 'a;
 
-    /// What is learned.
+    /// The learned parameters.
     fn parameters(&self) -> Vec<Parameter>;
 
-    /// The problem for `data`, whose unknown lies on `grid`, where the parameters have these values, in the order of
-    /// [`parameters`](Self::parameters).
+    /// Checks `data`, whose unknown lies on `grid`, and does once what all parameters have in common.
     ///
     /// # Errors
-    /// When the data do not fit, or a value is out of range. While learning, such a point is avoided.
+    /// When the data do not fit.
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<Self::Data, ModelFailure>;
+
+    /// The problem for these data where the parameters have these values, in the order of [`parameters`](Self::parameters).
+    /// It is made for every reconstruction, and should not read all data.
+    ///
+    /// # Errors
+    /// When a value is out of range. While learning, such a point is avoided.
     fn objective<'a>(
         &'a self,
         values: &[f64],
-        grid: Grid,
-        data: &'a [f64],
+        data: &'a Self::Data,
     ) -> Result<Self::Objective<'a>, ModelFailure>;
 
     /// Overwrites `x` with a first guess of the unknown. The default is zero.
-    fn first_guess(&self, grid: Grid, data: &[f64], x: &mut [f64]) {
-        let _ = (grid, data);
+    fn first_guess(&self, data: &Self::Data, x: &mut [f64]) {
+        let _ = data;
         x.fill(0.0);
     }
 
@@ -94,6 +110,8 @@ pub trait LowerLevel: Sync {
 }
 
 impl<M: LowerLevel> LowerLevel for &M {
+    type Data = M::Data;
+    type Scratch = M::Scratch;
     type Objective<'a>
         = M::Objective<'a>
     where
@@ -103,17 +121,20 @@ impl<M: LowerLevel> LowerLevel for &M {
         (**self).parameters()
     }
 
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<M::Data, ModelFailure> {
+        (**self).prepare(grid, data)
+    }
+
     fn objective<'a>(
         &'a self,
         values: &[f64],
-        grid: Grid,
-        data: &'a [f64],
+        data: &'a M::Data,
     ) -> Result<Self::Objective<'a>, ModelFailure> {
-        (**self).objective(values, grid, data)
+        (**self).objective(values, data)
     }
 
-    fn first_guess(&self, grid: Grid, data: &[f64], x: &mut [f64]) {
-        (**self).first_guess(grid, data, x);
+    fn first_guess(&self, data: &M::Data, x: &mut [f64]) {
+        (**self).first_guess(data, x);
     }
 
     fn kind(&self) -> Option<FamilyKind> {
@@ -193,10 +214,13 @@ fn run<M: LowerLevel>(
     if expected != found {
         return Err(ReconstructionError::NumValues { expected, found });
     }
-    let objective = (model.objective(values, grid, data)).map_err(ReconstructionError::Model)?;
+    let data = model
+        .prepare(grid, data)
+        .map_err(ReconstructionError::Model)?;
+    let objective = (model.objective(values, &data)).map_err(ReconstructionError::Model)?;
     let mut scratch = objective.scratch();
     let mut x = vec![0.0; grid.len()];
-    model.first_guess(grid, data, &mut x);
+    model.first_guess(&data, &mut x);
     let mut state = State::new(x);
     let solved = match watch {
         None => solver.minimize(&objective, stop, &mut state, &mut scratch)?,

@@ -2,101 +2,124 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use dfo_ls::{Accuracy, EvalError, Evaluated, Job, ObjectiveInterval, ResidualOracle, Start};
+use dfo_ls::{
+    Accuracy, EvalError, Evaluated, Job, ObjectiveInterval, Request, ResidualOracle, Start,
+};
 use lowlevel::{Checkpoint, State, Stop, StronglyConvex};
 
-use crate::kept::{Keep, Reconstructions};
+use crate::checkpoint::Reconstructions;
 use crate::lower::LowerLevel;
-use crate::penalty::Place;
+use crate::penalty::PenaltyContext;
 use crate::problem::{FirstGuess, LearningProblem};
+use crate::workspace::Workspace;
 
 /// Reconstructions that are made for information only give up after so many iterations.
 const MAX_ITERATIONS: u64 = 20_000;
 
-/// One reconstruction of one pair.
+/// One reconstruction of one pair, whose residuals have been written.
 struct Part {
-    kept: Checkpoint,
-    /// Its own entries of the residual vector,
-    residuals: Vec<f64>,
-    /// and how far they may be from those of the exact reconstruction.
+    checkpoint: Checkpoint,
+    /// How far the residuals may be from those of the exact reconstruction.
     accuracy: Accuracy,
     work: f64,
     condition_number: f64,
 }
 
+/// One evaluation that is asked for.
+struct Question<'a> {
+    request: Request<'a, Reconstructions>,
+    values: Vec<f64>,
+    /// The residuals of penalties.
+    terms: &'a mut [f64],
+}
+
 impl<M: LowerLevel> LearningProblem<M> {
-    /// Reconstructs one pair. A model that panics has failed.
+    /// Reconstructs one pair and writes its residuals. A model that panics has failed.
     fn solve(
         &self,
         values: &[f64],
         stop: Stop,
         start: &Start<Reconstructions>,
         index: usize,
+        residuals: &mut [f64],
     ) -> Result<Part, String> {
-        let solve = || self.solve_unguarded(values, stop, start, index);
+        let solve = || -> Result<Part, String> {
+            let pair = &self.pairs[index];
+            let objective = (self.model)
+                .objective(values, &self.data[index])
+                .map_err(|error| error.to_string())?;
+            let mut workspace = self.workspaces.take(pair.grid);
+            let Workspace { state, scratch, .. } = &mut workspace;
+            let scratch = scratch.get_or_insert_with(|| objective.scratch());
+            self.begin(start, index, state);
+            let solved = (self.setup.solver())
+                .refine(&objective, stop, state, scratch)
+                .map_err(|error| error.to_string())?;
+            // residuals are those of the point that was certified, whatever is kept of it
+            let part = Part {
+                accuracy: (self.layout).write(state.point(), &pair.truth, solved.error, residuals),
+                checkpoint: self.checkpoints.save(state),
+                work: solved.work,
+                condition_number: objective.curvature().condition_number(),
+            };
+            self.workspaces.put_back(workspace);
+            Ok(part)
+        };
         catch_unwind(AssertUnwindSafe(solve))
             .unwrap_or_else(|_| Err("the model panicked".to_owned()))
     }
 
-    fn solve_unguarded(
-        &self,
-        values: &[f64],
-        stop: Stop,
-        start: &Start<Reconstructions>,
-        index: usize,
-    ) -> Result<Part, String> {
-        let pair = &self.pairs[index];
-        let objective = (self.model)
-            .objective(values, pair.grid, &pair.data)
-            .map_err(|error| error.to_string())?;
-        let mut scratch = objective.scratch();
-        let mut state = State::default();
+    /// Fills `state` with the start of a training pair's reconstruction.
+    pub(crate) fn begin(&self, start: &Start<Reconstructions>, index: usize, state: &mut State) {
         let is_known = match start {
-            Start::Refine(known) => (known.kept().get(index))
-                .map(|known| known.resume_into(&mut state))
+            Start::Refine(known) => (known.checkpoints().get(index))
+                .map(|known| known.resume_into(state))
                 .is_some(),
-            Start::Near(known) => (known.kept().get(index))
-                .map(|known| known.start_into(&mut state))
+            Start::Near(known) => (known.checkpoints().get(index))
+                .map(|known| known.start_into(state))
                 .is_some(),
-            Start::Blend(shares) => shares
-                .iter()
-                .map(|share| Some((share.weight, share.resume.kept().get(index)?)))
-                .collect::<Option<Vec<_>>>()
-                .is_some_and(|parts| Checkpoint::blend_into(parts.into_iter(), &mut state)),
+            Start::Blend(shares) => {
+                let known = |resume: &Reconstructions| index < resume.checkpoints().len();
+                let parts =
+                    (shares.iter()).map(|share| (share.weight, &share.resume.checkpoints()[index]));
+                shares.iter().all(|share| known(&share.resume))
+                    && Checkpoint::blend_into(parts, state)
+            }
             _ => false,
         };
         if !is_known {
-            state = State::new(self.first_guess(index));
+            self.begin_cold(&self.data[index], self.pairs[index].truth.len(), state);
         }
-        let solved = (self.setup.solver())
-            .refine(&objective, stop, &mut state, &mut scratch)
-            .map_err(|error| error.to_string())?;
-        // residuals are those of the point that was certified, whatever is kept of it
-        let mut residuals = vec![0.0; self.layout.len_of(index)];
-        let accuracy =
-            (self.layout).write(state.point(), &pair.truth, solved.error, &mut residuals);
-        Ok(Part {
-            kept: match self.keep {
-                Keep::Rounded => Checkpoint::compact(&state),
-                Keep::Auto | Keep::Whole => Checkpoint::full(&state),
-            },
-            residuals,
-            accuracy,
-            work: solved.work,
-            condition_number: objective.curvature().condition_number(),
-        })
+    }
+
+    /// Fills `state` with the first guess of a reconstruction with `len` entries.
+    pub(crate) fn begin_cold(&self, data: &M::Data, len: usize, state: &mut State) {
+        if state.point().len() != len {
+            *state = State::new(vec![0.0; len]);
+        }
+        state.restart(|x| match self.setup.first_guess {
+            FirstGuess::Model => self.model.first_guess(data, x),
+            FirstGuess::Zero => x.fill(0.0),
+        });
     }
 
     /// Where the objective at `theta` lies, as accurately as `target` if that takes a reasonable number of iterations.
-    pub(crate) fn interval_at(&self, theta: &[f64], target: Accuracy) -> Option<ObjectiveInterval> {
+    pub(crate) fn interval_at(
+        &self,
+        theta: &[f64],
+        target: Accuracy,
+        start: &Start<Reconstructions>,
+    ) -> Option<ObjectiveInterval> {
         let values = self.values(theta);
-        let parts = for_each(self.pairs.len(), |index| {
+        let mut residuals = vec![0.0; self.num_residuals()];
+        let (images, terms) = self.layout.split(&mut residuals);
+        let tasks: Vec<_> = images.into_iter().enumerate().collect();
+        let parts = for_each(tasks, |(index, residuals)| {
             let stop = Stop::accuracy(self.layout.share(target, index));
             let stop = stop.with_max_iterations(MAX_ITERATIONS);
-            self.solve(&values, stop, &Start::Cold, index)
+            self.solve(&values, stop, start, index, residuals)
         });
-        let mut residuals = vec![0.0; self.num_residuals()];
-        let evaluated = self.assemble(0, theta, parts, &mut residuals).ok()?;
+        let evaluated = self.assemble(0, theta, &values, parts, terms).ok()?;
         let square = residuals.iter().map(|r| r * r).sum();
         let regularizer = (self.setup.regularizer.as_ref()).map_or(0.0, |h| h.value(theta));
         let interval = evaluated.achieved.objective_interval(square);
@@ -106,22 +129,14 @@ impl<M: LowerLevel> LearningProblem<M> {
         })
     }
 
-    fn first_guess(&self, index: usize) -> Vec<f64> {
-        let pair = &self.pairs[index];
-        let mut x = vec![0.0; pair.truth.len()];
-        if self.setup.first_guess == FirstGuess::Model {
-            self.model.first_guess(pair.grid, &pair.data, &mut x);
-        }
-        x
-    }
-
-    /// Residuals and accuracy from the reconstructions of all pairs.
+    /// The answer to one evaluation from the reconstructions of all pairs; writes the terms of penalties.
     fn assemble(
         &self,
         number: u64,
         theta: &[f64],
+        values: &[f64],
         parts: Vec<Result<Part, String>>,
-        residuals: &mut [f64],
+        terms: &mut [f64],
     ) -> Result<Evaluated<Reconstructions>, EvalError> {
         #[expect(
             clippy::cast_possible_truncation,
@@ -134,31 +149,25 @@ impl<M: LowerLevel> LearningProblem<M> {
             .map(|part| part.work)
             .sum::<f64>()
             .ceil() as u64;
-        let parts = parts
-            .into_iter()
-            .collect::<Result<Vec<Part>, String>>()
-            .map_err(|reason| EvalError::Reject { reason, work })?;
-        let mut rest = &mut *residuals;
-        for part in &parts {
-            let (own, others) = rest.split_at_mut(part.residuals.len());
-            own.copy_from_slice(&part.residuals);
-            rest = others;
-        }
+        let reject = |reason| EvalError::Reject { reason, work };
+        let parts = (parts.into_iter().collect::<Result<Vec<Part>, String>>()).map_err(reject)?;
         let achieved = Accuracy::of_parts(parts.iter().map(|part| part.accuracy));
-        let at = Place {
+        let context = PenaltyContext {
             theta,
-            values: &self.values(theta),
+            values,
             condition_number: (parts.iter())
-                .map(|p| p.condition_number)
+                .map(|part| part.condition_number)
                 .fold(0.0, f64::max),
         };
-        self.penalty_terms(&at, rest)
-            .map_err(|reason| EvalError::Reject { reason, work })?;
-        let kept = parts.into_iter().map(|part| part.kept).collect();
+        let penalties = || self.penalty_terms(&context, terms);
+        catch_unwind(AssertUnwindSafe(penalties))
+            .unwrap_or_else(|_| Err("a penalty panicked".to_owned()))
+            .map_err(reject)?;
+        let checkpoints = parts.into_iter().map(|part| part.checkpoint).collect();
         Ok(Evaluated {
             achieved,
             work,
-            resume: Reconstructions::new(number, kept),
+            resume: Reconstructions::new(number, checkpoints),
         })
     }
 }
@@ -173,21 +182,41 @@ impl<M: LowerLevel> ResidualOracle for LearningProblem<M> {
     /// Every image of every job is a task of its own; results do not depend on how many run at once.
     fn evaluate(&mut self, jobs: &mut [Job<Reconstructions>]) {
         let problem = &*self;
-        let num_pairs = problem.pairs.len();
-        let tasks: Vec<(&Job<Reconstructions>, Vec<f64>)> = (jobs.iter())
-            .map(|job| (job, problem.values(job.theta())))
+        let mut questions = Vec::with_capacity(jobs.len());
+        let mut tasks = Vec::with_capacity(jobs.len() * problem.pairs.len());
+        for job in &mut *jobs {
+            let (request, residuals) = job.begin();
+            let (images, terms) = problem.layout.split(residuals);
+            let images = images.into_iter().enumerate();
+            tasks.extend(images.map(|(pair, residuals)| (questions.len(), pair, residuals)));
+            questions.push(Question {
+                values: problem.values(request.theta),
+                request,
+                terms,
+            });
+        }
+        let mut parts = for_each(tasks, |(question, pair, residuals)| {
+            let Question {
+                request, values, ..
+            } = &questions[question];
+            let stop = problem.stop(request.target, pair);
+            problem.solve(values, stop, &request.start, pair, residuals)
+        })
+        .into_iter();
+        let answers: Vec<_> = (problem.next_number..)
+            .zip(questions)
+            .map(|(number, question)| {
+                let parts = parts.by_ref().take(problem.pairs.len()).collect();
+                let Question {
+                    request,
+                    values,
+                    terms,
+                } = question;
+                problem.assemble(number, request.theta, &values, parts, terms)
+            })
             .collect();
-        let solve = |task: usize| {
-            let (job, values) = &tasks[task / num_pairs];
-            let pair = task % num_pairs;
-            let stop = problem.stop(job.target(), pair);
-            problem.solve(values, stop, job.start(), pair)
-        };
-        let mut parts = for_each(tasks.len() * num_pairs, solve).into_iter();
-        let first = problem.next_number;
-        for (number, job) in (first..).zip(&mut *jobs) {
-            let parts = parts.by_ref().take(num_pairs).collect();
-            job.run(|request, residuals| problem.assemble(number, request.theta, parts, residuals));
+        for (job, answer) in jobs.iter_mut().zip(answers) {
+            job.finish(answer);
         }
         self.next_number += jobs.len() as u64;
     }
@@ -195,21 +224,20 @@ impl<M: LowerLevel> ResidualOracle for LearningProblem<M> {
 
 /// The results of all tasks, in their order.
 #[cfg(feature = "rayon")]
-pub(crate) fn for_each<T: Send>(
-    num_tasks: usize,
-    run: impl Fn(usize) -> T + Send + Sync,
+pub(crate) fn for_each<I: Send, T: Send>(
+    tasks: Vec<I>,
+    run: impl Fn(I) -> T + Send + Sync,
 ) -> Vec<T> {
     use rayon::prelude::*;
     // one may take a thousand times as long as another: hand them out one by one
-    let tasks = (0..num_tasks).into_par_iter().with_max_len(1);
-    tasks.map(run).collect()
+    tasks.into_par_iter().with_max_len(1).map(run).collect()
 }
 
 /// The results of all tasks, in their order.
 #[cfg(not(feature = "rayon"))]
-pub(crate) fn for_each<T: Send>(
-    num_tasks: usize,
-    run: impl Fn(usize) -> T + Send + Sync,
+pub(crate) fn for_each<I: Send, T: Send>(
+    tasks: Vec<I>,
+    run: impl Fn(I) -> T + Send + Sync,
 ) -> Vec<T> {
-    (0..num_tasks).map(run).collect()
+    tasks.into_iter().map(run).collect()
 }

@@ -3,7 +3,7 @@
 /// A penalty on the parameters, as residuals: the sum of squares of its terms is added to the objective.
 ///
 /// ```
-/// use bilevel::{Penalty, Place};
+/// use bilevel::{Penalty, PenaltyContext};
 ///
 /// /// Prefers theta near a value found before.
 /// struct Near { theta: Vec<f64>, weight: f64 }
@@ -12,7 +12,7 @@
 ///     fn num_terms(&self) -> usize {
 ///         self.theta.len()
 ///     }
-///     fn terms(&self, at: &Place<'_>, terms: &mut [f64]) {
+///     fn terms(&self, at: &PenaltyContext<'_>, terms: &mut [f64]) {
 ///         for ((term, a), b) in terms.iter_mut().zip(at.theta).zip(&self.theta) {
 ///             *term = self.weight.sqrt() * (a - b);
 ///         }
@@ -24,13 +24,13 @@ pub trait Penalty: Send + Sync {
     fn num_terms(&self) -> usize;
 
     /// Overwrites `terms`. A term that is not finite makes the point one to avoid.
-    fn terms(&self, at: &Place<'_>, terms: &mut [f64]);
+    fn terms(&self, at: &PenaltyContext<'_>, terms: &mut [f64]);
 }
 
 /// Where a penalty is evaluated.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Place<'a> {
+pub struct PenaltyContext<'a> {
     /// The parameters as the solver sees them.
     pub theta: &'a [f64],
     /// Their values.
@@ -51,7 +51,7 @@ impl Penalty for ConditionNumber {
         1
     }
 
-    fn terms(&self, at: &Place<'_>, terms: &mut [f64]) {
+    fn terms(&self, at: &PenaltyContext<'_>, terms: &mut [f64]) {
         terms[0] = self.weight.sqrt() * at.condition_number;
     }
 }
@@ -71,7 +71,7 @@ impl Penalty for RootL1 {
         1
     }
 
-    fn terms(&self, at: &Place<'_>, terms: &mut [f64]) {
+    fn terms(&self, at: &PenaltyContext<'_>, terms: &mut [f64]) {
         let norm: f64 = at.theta.iter().map(|theta| theta.abs()).sum();
         terms[0] = (self.weight * norm).sqrt();
     }
@@ -84,7 +84,7 @@ mod tests {
     /// Worked out by hand.
     #[test]
     fn penalties_are_the_papers() {
-        let at = Place {
+        let at = PenaltyContext {
             theta: &[0.5, -0.25],
             values: &[1.0, 3.0],
             condition_number: 50.0,

@@ -3,16 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, Problem};
+use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, Problem, State};
 use imaging::{Field, Grid};
 use lowlevel::{Domain, Method, Solver, Stop, StronglyConvex};
 
+use crate::checkpoint::{CheckpointPolicy, Reconstructions};
 use crate::error::ProblemError;
-use crate::kept::Keep;
-use crate::loss::{Layout, Loss};
+use crate::loss::{Loss, ResidualLayout};
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
-use crate::penalty::{Penalty, Place};
+use crate::penalty::{Penalty, PenaltyContext};
+use crate::workspace::Workspaces;
 
 /// A training example: data, and what should be reconstructed from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +41,8 @@ pub struct Setup {
     pub effort: Effort,
     /// and where the very first one begins; later ones begin at an earlier one.
     pub first_guess: FirstGuess,
-    /// What is kept of them until then.
-    pub keep: Keep,
+    /// How they are kept until then.
+    pub checkpoints: CheckpointPolicy,
     /// The values that samples of reconstructions may have.
     pub image_range: ImageRange,
     /// Pairs that are not learned from, to judge what was learned.
@@ -140,7 +141,7 @@ impl fmt::Debug for Setup {
             .field("method", &self.method)
             .field("effort", &self.effort)
             .field("first_guess", &self.first_guess)
-            .field("keep", &self.keep)
+            .field("checkpoints", &self.checkpoints)
             .field("image_range", &self.image_range)
             .field("num_validation", &self.validation.len())
             .finish()
@@ -148,18 +149,32 @@ impl fmt::Debug for Setup {
 }
 
 /// A learning problem, which is an oracle for [`dfo_ls`].
-#[derive(Debug)]
-pub struct LearningProblem<M> {
+pub struct LearningProblem<M: LowerLevel> {
     pub(crate) model: M,
     pub(crate) pairs: Vec<Pair>,
+    /// The data of each pair, prepared.
+    pub(crate) data: Vec<M::Data>,
+    /// The same of the pairs held out.
+    pub(crate) validation: Vec<M::Data>,
     pub(crate) setup: Setup,
     pub(crate) parameters: Vec<Parameter>,
-    pub(crate) layout: Layout,
+    pub(crate) layout: ResidualLayout,
     /// Not `Auto`.
-    pub(crate) keep: Keep,
+    pub(crate) checkpoints: CheckpointPolicy,
+    pub(crate) workspaces: Workspaces<M::Scratch>,
     num_terms: usize,
     /// The number of the next evaluation.
     pub(crate) next_number: u64,
+}
+
+impl<M: LowerLevel + fmt::Debug> fmt::Debug for LearningProblem<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LearningProblem")
+            .field("model", &self.model)
+            .field("num_pairs", &self.pairs.len())
+            .field("setup", &self.setup)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: LowerLevel> LearningProblem<M> {
@@ -181,24 +196,28 @@ impl<M: LowerLevel> LearningProblem<M> {
             .iter()
             .map(|p| p.value(p.start.clamp(p.lower, p.upper)))
             .collect();
-        for (index, pair) in pairs.iter().enumerate() {
-            check_pair(&model, &start, setup.image_range, index, pair)?;
-        }
-        for (index, pair) in setup.validation.iter().enumerate() {
-            check_pair(&model, &start, setup.image_range, index, pair)
-                .map_err(|source| ProblemError::Validation(Box::new(source)))?;
-        }
+        let prepared = |pairs: &[Pair]| -> Result<Vec<M::Data>, ProblemError> {
+            (pairs.iter().enumerate())
+                .map(|(index, pair)| prepare(&model, &start, setup.image_range, index, pair))
+                .collect()
+        };
+        let data = prepared(&pairs)?;
+        let validation = prepared(&setup.validation)
+            .map_err(|source| ProblemError::Validation(Box::new(source)))?;
         let lengths: Vec<usize> = pairs.iter().map(|pair| pair.truth.len()).collect();
-        let keep = (setup.keep).resolve(lengths.iter().sum(), parameters.len());
-        let layout = Layout::new(setup.loss, lengths, parameters.len());
+        let checkpoints = (setup.checkpoints).resolve(lengths.iter().sum(), parameters.len());
+        let layout = ResidualLayout::new(setup.loss, lengths, parameters.len());
         let num_terms = setup.penalties.iter().map(|p| p.num_terms()).sum();
         Ok(Self {
             model,
             pairs,
+            data,
+            validation,
             setup,
             parameters,
             layout,
-            keep,
+            checkpoints,
+            workspaces: Workspaces::new(),
             num_terms,
             next_number: 0,
         })
@@ -240,17 +259,16 @@ impl<M: LowerLevel> LearningProblem<M> {
     }
 
     /// The problem as the solver sees it: start, bounds and regulariser.
-    ///
-    /// # Errors
-    /// Never, for parameters that were checked.
-    pub fn problem(&self) -> Result<Problem, ProblemError> {
+    #[must_use]
+    pub fn problem(&self) -> Problem {
         let each = |of: fn(&Parameter) -> f64| self.parameters.iter().map(of).collect::<Vec<_>>();
-        let mut problem =
-            Problem::new(each(|p| p.start)).with_bounds(each(|p| p.lower), each(|p| p.upper))?;
+        let mut problem = Problem::new(each(|p| p.start))
+            .with_bounds(each(|p| p.lower), each(|p| p.upper))
+            .expect("bounds were checked");
         if let Some(regularizer) = &self.setup.regularizer {
             problem = problem.with_regularizer(Shared(Arc::clone(regularizer)));
         }
-        Ok(problem)
+        problem
     }
 
     /// The options as this problem needs them: with a fixed number of iterations, no accuracy is asked for.
@@ -267,9 +285,25 @@ impl<M: LowerLevel> LearningProblem<M> {
     ///
     /// # Errors
     /// When the solver does not accept an option.
-    pub fn engine(&self, options: Options) -> Result<Engine<crate::Reconstructions>, ProblemError> {
+    pub fn engine(&self, options: Options) -> Result<Engine<Reconstructions>, ProblemError> {
         let options = self.options(options);
-        Ok(Engine::new(self.problem()?, self.num_residuals(), options)?)
+        Ok(Engine::new(self.problem(), self.num_residuals(), options)?)
+    }
+
+    /// An engine that goes on from a saved state, whose reconstructions have been [attached](Reconstructions::attach). Later
+    /// evaluations have numbers that no earlier one has.
+    ///
+    /// # Errors
+    /// When the state is not complete or not that of such a problem.
+    pub fn resume(
+        &mut self,
+        state: State<Reconstructions>,
+    ) -> Result<Engine<Reconstructions>, ProblemError> {
+        let tokens = state.tokens().into_iter().map(|token| token.number() + 1);
+        let known = tokens.max().unwrap_or(0);
+        let made = state.evaluations().len() as u64;
+        self.next_number = self.next_number.max(known).max(made);
+        Ok(Engine::from_state(self.problem(), state)?)
     }
 
     /// How many residuals: of images or pixels, and of penalties.
@@ -278,33 +312,10 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.layout.len() + self.num_terms
     }
 
-    /// Numbers the evaluations from here on, so that they differ from those of an earlier run that is continued.
-    pub const fn number_from(&mut self, number: u64) {
-        self.next_number = number;
-    }
-
-    /// The mean square of the differences between reconstructions and truth, from the objective at `theta`: what is left of it
-    /// without penalties. `None` where the model or a penalty cannot be computed, or nothing is left.
+    /// How the residual vector is laid out.
     #[must_use]
-    pub fn mean_squared_error(&self, theta: &[f64], objective: f64) -> Option<f64> {
-        let values = self.values(theta);
-        let mut condition_number = 0.0_f64;
-        for pair in &self.pairs {
-            let objective = (self.model.objective(&values, pair.grid, &pair.data)).ok()?;
-            condition_number = condition_number.max(objective.curvature().condition_number());
-        }
-        let at = Place {
-            theta,
-            values: &values,
-            condition_number,
-        };
-        let mut terms = vec![0.0; self.num_terms];
-        self.penalty_terms(&at, &mut terms).ok()?;
-        let penalty: f64 = terms.iter().map(|term| term * term).sum();
-        let regularizer = (self.setup.regularizer.as_ref()).map_or(0.0, |h| h.value(theta));
-        let num_samples = self.pairs.iter().map(|pair| pair.grid.num_samples()).sum();
-        let mse = (self.layout).mean_squared_error(objective - penalty - regularizer, num_samples);
-        (mse >= 0.0).then_some(mse)
+    pub const fn layout(&self) -> &ResidualLayout {
+        &self.layout
     }
 
     /// When the reconstruction of a pair ends.
@@ -321,13 +332,13 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// Overwrites `terms` with those of all penalties.
     pub(crate) fn penalty_terms(
         &self,
-        at: &Place<'_>,
+        context: &PenaltyContext<'_>,
         mut terms: &mut [f64],
     ) -> Result<(), String> {
         for penalty in &self.setup.penalties {
             let (own, rest) = terms.split_at_mut(penalty.num_terms());
             terms = rest;
-            penalty.terms(at, own);
+            penalty.terms(context, own);
             if let Some(term) = own.iter().find(|term| !term.is_finite()) {
                 return Err(format!("a penalty is {term}"));
             }
@@ -364,13 +375,14 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), ProblemError> {
     Ok(())
 }
 
-fn check_pair<M: LowerLevel>(
+/// Checks a pair, and prepares its data.
+fn prepare<M: LowerLevel>(
     model: &M,
-    values: &[f64],
+    start: &[f64],
     image_range: ImageRange,
     index: usize,
     pair: &Pair,
-) -> Result<(), ProblemError> {
+) -> Result<M::Data, ProblemError> {
     if image_range != ImageRange::ALL && pair.grid.field() == Field::Complex {
         return Err(ProblemError::ComplexImageRange { index });
     }
@@ -387,9 +399,10 @@ fn check_pair<M: LowerLevel>(
             return Err(ProblemError::NonFinite { index, what, entry });
         }
     }
-    let objective = (model.objective(values, pair.grid, &pair.data))
-        .map_err(|source| ProblemError::Model { index, source })?;
-    let found = objective.dim();
+    let refuse = |source| ProblemError::Model { index, source };
+    let data = model.prepare(pair.grid, &pair.data).map_err(refuse)?;
+    // values that no reconstruction could begin with are refused now; this reads no data
+    let found = model.objective(start, &data).map_err(refuse)?.dim();
     if found != expected {
         return Err(ProblemError::Dimension {
             index,
@@ -397,5 +410,5 @@ fn check_pair<M: LowerLevel>(
             found,
         });
     }
-    Ok(())
+    Ok(data)
 }

@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::families::{
     Choice, Family, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting,
 };
-use crate::learned::learning_options;
+use crate::learn::learning_options;
 use crate::loss::{Loss, Residuals, Scale};
 use crate::penalty::{ConditionNumber, Penalty, RootL1};
 use crate::problem::{Effort, ImageRange, Pair, Setup};

@@ -4,7 +4,7 @@ mod evaluate;
 mod families;
 
 use bilevel::{
-    Keep, Learned, LearningProblem, LowerLevel, Pair, Setup, TvDenoising, learning_options,
+    CheckpointPolicy, Learned, LearningProblem, LowerLevel, Pair, Setup, TvDenoising, learning_options,
 };
 use dfo_ls::{Accuracy, AccuracyControl, ResidualOracle};
 use evaluate::evaluate;
@@ -12,9 +12,9 @@ use families::{Visitor, for_each_family};
 use imaging::Grid;
 use lowlevel::Checkpoint;
 
-fn problem<M: LowerLevel>(model: M, pairs: &[Pair], keep: Keep) -> LearningProblem<M> {
+fn problem<M: LowerLevel>(model: M, pairs: &[Pair], keep: CheckpointPolicy) -> LearningProblem<M> {
     let setup = Setup {
-        keep,
+        checkpoints: keep,
         ..Setup::default()
     };
     LearningProblem::new(model, pairs.to_vec(), setup).expect("a valid problem")
@@ -31,8 +31,8 @@ struct Certain;
 
 impl Visitor for Certain {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
-        let whole = learn(&mut problem(&model, &pairs, Keep::Whole));
-        let mut problem = problem(&model, &pairs, Keep::Rounded);
+        let whole = learn(&mut problem(&model, &pairs, CheckpointPolicy::Full));
+        let mut problem = problem(&model, &pairs, CheckpointPolicy::Compact);
         let rounded = learn(&mut problem);
         let change = (rounded.objective / whole.objective - 1.0).abs();
         assert!(change < 1e-3, "{name}: {change:e}");
@@ -62,8 +62,8 @@ struct Small;
 
 impl Visitor for Small {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
-        let whole = learn(&mut problem(&model, &pairs, Keep::Whole));
-        let auto = learn(&mut problem(&model, &pairs, Keep::Auto));
+        let whole = learn(&mut problem(&model, &pairs, CheckpointPolicy::Full));
+        let auto = learn(&mut problem(&model, &pairs, CheckpointPolicy::Auto));
         assert_eq!(format!("{auto:?}"), format!("{whole:?}"), "{name}");
     }
 }
@@ -74,7 +74,7 @@ fn small_problems_are_kept_whole() {
 }
 
 /// What is kept of each pair after one evaluation: whether it is rounded.
-fn are_rounded(pairs: &[Pair], keep: Keep) -> Vec<bool> {
+fn are_rounded(pairs: &[Pair], keep: CheckpointPolicy) -> Vec<bool> {
     let mut problem = problem(TvDenoising::default(), pairs, keep);
     let mut options = learning_options();
     options.accuracy = AccuracyControl::Fixed(Accuracy::new(1e45).expect("positive"));
@@ -84,7 +84,7 @@ fn are_rounded(pairs: &[Pair], keep: Keep) -> Vec<bool> {
     let tokens = engine.state().tokens();
     let token = tokens.first().expect("the start was evaluated");
     let rounded = |kept: &Checkpoint| matches!(kept, Checkpoint::Compact(_));
-    token.kept().iter().map(rounded).collect()
+    token.checkpoints().iter().map(rounded).collect()
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn numbers_beyond_single_precision_are_kept_whole() {
         data: vec![scale, 0.5 * scale, 0.0, -scale],
     };
     let pairs = [pair(1.0), pair(1e40), pair(1e3)];
-    assert_eq!(are_rounded(&pairs, Keep::Auto), [false; 3]);
-    assert_eq!(are_rounded(&pairs, Keep::Whole), [false; 3]);
-    assert_eq!(are_rounded(&pairs, Keep::Rounded), [true, false, true]);
+    assert_eq!(are_rounded(&pairs, CheckpointPolicy::Auto), [false; 3]);
+    assert_eq!(are_rounded(&pairs, CheckpointPolicy::Full), [false; 3]);
+    assert_eq!(are_rounded(&pairs, CheckpointPolicy::Compact), [true, false, true]);
 }

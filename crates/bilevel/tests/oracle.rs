@@ -4,7 +4,7 @@ mod evaluate;
 mod families;
 
 use bilevel::{
-    ConditionNumber, Effort, Keep, LearningProblem, Loss, LowerLevel, Map, Pair, Penalty,
+    ConditionNumber, Effort, CheckpointPolicy, LearningProblem, Loss, LowerLevel, Map, Pair, Penalty,
     Residuals, RootL1, Scale, Setup,
 };
 use dfo_ls::{Options, Report, ResidualOracle};
@@ -137,12 +137,12 @@ fn residuals_and_scale_are_only_a_matter_of_form() {
 }
 
 /// Refining goes on where the point stands: the same answer for less work than from the beginning.
-struct Refine(Keep);
+struct Refine(CheckpointPolicy);
 
 impl Visitor for Refine {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
         let setup = Setup {
-            keep: self.0,
+            checkpoints: self.0,
             ..Setup::default()
         };
         let mut problem = LearningProblem::new(model, pairs, setup).expect("a valid problem");
@@ -175,8 +175,8 @@ impl Visitor for Refine {
 
 #[test]
 fn refining_never_loosens() {
-    for_each_family(&Refine(Keep::Whole));
-    for_each_family(&Refine(Keep::Rounded));
+    for_each_family(&Refine(CheckpointPolicy::Full));
+    for_each_family(&Refine(CheckpointPolicy::Compact));
 }
 
 /// The same numbers on one thread and on several, to the last bit.

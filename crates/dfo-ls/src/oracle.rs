@@ -301,23 +301,34 @@ impl<R> Job<R> {
 }
 
 impl<R: Clone> Job<R> {
-    /// Answers with what `evaluate` writes into the residuals. A panic inside counts as a rejected point that cost no work (its
-    /// message is still printed by the panic hook).
-    pub fn run(
-        &mut self,
-        evaluate: impl FnOnce(Request<'_, R>, &mut [f64]) -> Result<Evaluated<R>, EvalError>,
-    ) {
+    /// The request, and the residuals to be overwritten, for those who evaluate parts of them in parallel. Nothing is answered
+    /// before [`finish`](Self::finish).
+    pub fn begin(&mut self) -> (Request<'_, R>, &mut [f64]) {
+        self.residuals.clear();
+        self.residuals.resize(self.num_residuals, 0.0);
         let request = Request {
             theta: &self.theta,
             target: self.target,
             start: self.start.clone(),
             sample: self.sample,
         };
-        self.residuals.clear();
-        self.residuals.resize(self.num_residuals, 0.0);
-        let residuals = &mut self.residuals[..];
+        (request, &mut self.residuals)
+    }
+
+    /// Answers with the residuals that were written since [`begin`](Self::begin), or with a failure.
+    pub fn finish(&mut self, answer: Result<Evaluated<R>, EvalError>) {
+        self.reply = Some(answer);
+    }
+
+    /// Answers with what `evaluate` writes into the residuals. A panic inside counts as a rejected point that cost no work (its
+    /// message is still printed by the panic hook).
+    pub fn run(
+        &mut self,
+        evaluate: impl FnOnce(Request<'_, R>, &mut [f64]) -> Result<Evaluated<R>, EvalError>,
+    ) {
+        let (request, residuals) = self.begin();
         let reply = catch_unwind(AssertUnwindSafe(|| evaluate(request, residuals)));
-        self.reply = Some(reply.unwrap_or_else(|panic| {
+        self.finish(reply.unwrap_or_else(|panic| {
             let message = panic
                 .downcast_ref::<&str>()
                 .map(ToString::to_string)

@@ -1,9 +1,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use imaging::{Convolution, Differences, Grid, ModelError, SmoothedTv, Variational, Weights};
+use imaging::{
+    Convolution, Differences, Grid, LinearOperator, ModelError, SmoothedTv, Variational,
+    VariationalScratch, Weights,
+};
 
-use super::TvChoices;
+use super::{ImageData, TvChoices};
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -53,31 +56,46 @@ impl TvDeblurring {
     }
 }
 
+/// A blurred image, checked, and its blur.
+#[derive(Clone, Debug)]
+pub struct BlurredData {
+    blur: Arc<Convolution>,
+    image: ImageData,
+}
+
 impl LowerLevel for TvDeblurring {
-    type Objective<'a> = Variational<'a, Arc<Convolution>, SmoothedTv>;
+    type Data = BlurredData;
+    type Scratch = VariationalScratch<<Convolution as LinearOperator>::Scratch>;
+    type Objective<'a> = Variational<'a, &'a Convolution, SmoothedTv>;
 
     fn parameters(&self) -> Vec<Parameter> {
         self.choices.parameters()
     }
 
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<BlurredData, ModelFailure> {
+        Ok(BlurredData {
+            blur: self.blur(grid)?,
+            image: ImageData::new(grid, data)?,
+        })
+    }
+
     fn objective<'a>(
         &'a self,
         values: &[f64],
-        grid: Grid,
-        data: &'a [f64],
+        data: &'a BlurredData,
     ) -> Result<Self::Objective<'a>, ModelFailure> {
         Ok(Variational::tv(
-            self.blur(grid)?,
-            data,
+            &*data.blur,
+            &data.image.values,
             Weights::Uniform,
-            Differences::of_paper(grid),
+            Differences::of_paper(data.image.grid),
             self.choices.at(values),
         )?)
     }
 
     /// The data.
-    fn first_guess(&self, _: Grid, data: &[f64], x: &mut [f64]) {
-        x.copy_from_slice(data);
+    fn first_guess(&self, data: &BlurredData, x: &mut [f64]) {
+        x.copy_from_slice(data.image.values.values());
     }
 
     fn kind(&self) -> Option<FamilyKind> {

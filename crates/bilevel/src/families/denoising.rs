@@ -1,6 +1,6 @@
-use imaging::{Denoising, Grid};
+use imaging::{Denoising, DenoisingScratch, Grid};
 
-use super::TvChoices;
+use super::{ImageData, TvChoices};
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -14,24 +14,30 @@ pub struct TvDenoising {
 }
 
 impl LowerLevel for TvDenoising {
+    type Data = ImageData;
+    type Scratch = DenoisingScratch;
     type Objective<'a> = Denoising<'a>;
 
     fn parameters(&self) -> Vec<Parameter> {
         self.choices.parameters()
     }
 
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, ModelFailure> {
+        ImageData::new(grid, data)
+    }
+
     fn objective<'a>(
         &'a self,
         values: &[f64],
-        grid: Grid,
-        data: &'a [f64],
+        data: &'a ImageData,
     ) -> Result<Denoising<'a>, ModelFailure> {
-        Ok(Denoising::new(grid, data, self.choices.at(values))?)
+        let parameters = self.choices.at(values);
+        Ok(Denoising::new(data.grid, &data.values, parameters)?)
     }
 
     /// The data.
-    fn first_guess(&self, _: Grid, data: &[f64], x: &mut [f64]) {
-        x.copy_from_slice(data);
+    fn first_guess(&self, data: &ImageData, x: &mut [f64]) {
+        x.copy_from_slice(data.values.values());
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -1,14 +1,13 @@
 //! A closed choice of the crate's families, for programs that learn which one is wanted while they run.
 
-use std::sync::Arc;
-
-use imaging::{Convolution, Denoising, FourierSampling, Grid, Mask, SmoothedTv, Variational};
-use imaging::{DenoisingScratch, FourierSamplingScratch, LinearOperator, VariationalScratch};
+use imaging::{Convolution, Denoising, FourierMeasurement, FourierSampling, Grid, Mask};
+use imaging::{DenoisingScratch, FourierSamplingScratch, LinearOperator};
+use imaging::{SmoothedTv, Variational, VariationalScratch};
 use lowlevel::{
     Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, StronglyConvex, Update,
 };
 
-use super::{FourierWeights, TvDeblurring, TvDenoising, TvInpainting};
+use super::{BlurredData, FourierWeights, ImageData, TvDeblurring, TvDenoising, TvInpainting};
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -30,6 +29,18 @@ pub enum Family {
     Sampling(FourierWeights),
 }
 
+/// The prepared data of a [`Family`].
+#[derive(Clone, Debug)]
+pub struct FamilyData(Data);
+
+#[derive(Clone, Debug)]
+enum Data {
+    Denoising(ImageData),
+    Deblurring(BlurredData),
+    Inpainting(ImageData),
+    Sampling(FourierMeasurement),
+}
+
 /// The reconstruction problem of a [`Family`].
 #[derive(Clone, Debug)]
 pub struct FamilyObjective<'a>(Objective<'a>);
@@ -37,7 +48,7 @@ pub struct FamilyObjective<'a>(Objective<'a>);
 #[derive(Clone, Debug)]
 enum Objective<'a> {
     Denoising(Denoising<'a>),
-    Deblurring(Variational<'a, Arc<Convolution>, SmoothedTv>),
+    Deblurring(Variational<'a, &'a Convolution, SmoothedTv>),
     Inpainting(Variational<'a, &'a Mask, SmoothedTv>),
     Sampling(FourierSampling<'a>),
 }
@@ -49,7 +60,7 @@ pub struct FamilyScratch(Scratch);
 #[derive(Clone, Debug)]
 enum Scratch {
     Denoising(DenoisingScratch),
-    Deblurring(VariationalScratch<<Arc<Convolution> as LinearOperator>::Scratch>),
+    Deblurring(VariationalScratch<<Convolution as LinearOperator>::Scratch>),
     Inpainting(VariationalScratch<<Mask as LinearOperator>::Scratch>),
     Sampling(FourierSamplingScratch),
 }
@@ -80,32 +91,53 @@ macro_rules! with_scratch {
 }
 
 impl LowerLevel for Family {
+    type Data = FamilyData;
+    type Scratch = FamilyScratch;
     type Objective<'a> = FamilyObjective<'a>;
 
     fn parameters(&self) -> Vec<Parameter> {
         for_each_family!(Self, self, family => family.parameters())
     }
 
-    fn objective<'a>(
-        &'a self,
-        values: &[f64],
-        grid: Grid,
-        data: &'a [f64],
-    ) -> Result<FamilyObjective<'a>, ModelFailure> {
-        Ok(FamilyObjective(match self {
-            Self::Denoising(family) => Objective::Denoising(family.objective(values, grid, data)?),
-            Self::Deblurring(family) => {
-                Objective::Deblurring(family.objective(values, grid, data)?)
-            }
-            Self::Inpainting(family) => {
-                Objective::Inpainting(family.objective(values, grid, data)?)
-            }
-            Self::Sampling(family) => Objective::Sampling(family.objective(values, grid, data)?),
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FamilyData, ModelFailure> {
+        Ok(FamilyData(match self {
+            Self::Denoising(family) => Data::Denoising(family.prepare(grid, data)?),
+            Self::Deblurring(family) => Data::Deblurring(family.prepare(grid, data)?),
+            Self::Inpainting(family) => Data::Inpainting(family.prepare(grid, data)?),
+            Self::Sampling(family) => Data::Sampling(family.prepare(grid, data)?),
         }))
     }
 
-    fn first_guess(&self, grid: Grid, data: &[f64], x: &mut [f64]) {
-        for_each_family!(Self, self, family => family.first_guess(grid, data, x));
+    fn objective<'a>(
+        &'a self,
+        values: &[f64],
+        data: &'a FamilyData,
+    ) -> Result<FamilyObjective<'a>, ModelFailure> {
+        Ok(FamilyObjective(match (self, &data.0) {
+            (Self::Denoising(family), Data::Denoising(data)) => {
+                Objective::Denoising(family.objective(values, data)?)
+            }
+            (Self::Deblurring(family), Data::Deblurring(data)) => {
+                Objective::Deblurring(family.objective(values, data)?)
+            }
+            (Self::Inpainting(family), Data::Inpainting(data)) => {
+                Objective::Inpainting(family.objective(values, data)?)
+            }
+            (Self::Sampling(family), Data::Sampling(data)) => {
+                Objective::Sampling(family.objective(values, data)?)
+            }
+            _ => return Err("the data were prepared by another family".into()),
+        }))
+    }
+
+    fn first_guess(&self, data: &FamilyData, x: &mut [f64]) {
+        match (self, &data.0) {
+            (Self::Denoising(family), Data::Denoising(data)) => family.first_guess(data, x),
+            (Self::Deblurring(family), Data::Deblurring(data)) => family.first_guess(data, x),
+            (Self::Inpainting(family), Data::Inpainting(data)) => family.first_guess(data, x),
+            // sampling begins at zero
+            _ => x.fill(0.0),
+        }
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -1,8 +1,9 @@
 use imaging::{
-    Differences, Grid, LinearOperator, Mask, ModelError, SmoothedTv, Variational, Weights,
+    Differences, Grid, LinearOperator, Mask, ModelError, SmoothedTv, Variational,
+    VariationalScratch, Weights,
 };
 
-use super::TvChoices;
+use super::{ImageData, TvChoices};
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -21,36 +22,41 @@ pub struct TvInpainting {
 }
 
 impl LowerLevel for TvInpainting {
+    type Data = ImageData;
+    type Scratch = VariationalScratch<<Mask as LinearOperator>::Scratch>;
     type Objective<'a> = Variational<'a, &'a Mask, SmoothedTv>;
 
     fn parameters(&self) -> Vec<Parameter> {
         self.choices.parameters()
     }
 
-    fn objective<'a>(
-        &'a self,
-        values: &[f64],
-        grid: Grid,
-        data: &'a [f64],
-    ) -> Result<Self::Objective<'a>, ModelFailure> {
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, ModelFailure> {
         if grid != self.mask.domain() {
             return Err(Box::new(ModelError::WrongGrid {
                 name: "the grid of an image",
                 needed: "that of the mask",
             }));
         }
+        ImageData::new(grid, data)
+    }
+
+    fn objective<'a>(
+        &'a self,
+        values: &[f64],
+        data: &'a ImageData,
+    ) -> Result<Self::Objective<'a>, ModelFailure> {
         Ok(Variational::tv(
             &self.mask,
-            data,
+            &data.values,
             Weights::Uniform,
-            Differences::of_paper(grid),
+            Differences::of_paper(data.grid),
             self.choices.at(values),
         )?)
     }
 
     /// The data.
-    fn first_guess(&self, _: Grid, data: &[f64], x: &mut [f64]) {
-        x.copy_from_slice(data);
+    fn first_guess(&self, data: &ImageData, x: &mut [f64]) {
+        x.copy_from_slice(data.values.values());
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -1,4 +1,7 @@
-use imaging::{Fourier, FourierSampling, Grid, LinearOperator, ModelError, TvParameters};
+use imaging::{
+    Fourier, FourierMeasurement, FourierSampling, FourierSamplingScratch, Grid, LinearOperator,
+    ModelError, TvParameters,
+};
 
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
@@ -55,6 +58,8 @@ impl FourierWeights {
 }
 
 impl LowerLevel for FourierWeights {
+    type Data = FourierMeasurement;
+    type Scratch = FourierSamplingScratch;
     type Objective<'a> = FourierSampling<'a>;
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -69,19 +74,23 @@ impl LowerLevel for FourierWeights {
             .collect()
     }
 
-    fn objective<'a>(
-        &'a self,
-        values: &[f64],
-        grid: Grid,
-        data: &'a [f64],
-    ) -> Result<FourierSampling<'a>, ModelFailure> {
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FourierMeasurement, ModelFailure> {
         if grid != self.fourier.domain() {
             return Err(Box::new(ModelError::WrongGrid {
                 name: "the grid of a signal",
                 needed: "a complex line with one sample per frequency",
             }));
         }
-        Ok(FourierSampling::new(&self.fourier, data, values, self.tv)?)
+        Ok(FourierMeasurement::new(&self.fourier, data)?)
+    }
+
+    fn objective<'a>(
+        &'a self,
+        values: &[f64],
+        data: &'a FourierMeasurement,
+    ) -> Result<FourierSampling<'a>, ModelFailure> {
+        let made = FourierSampling::of_measurement(&self.fourier, data, values, self.tv);
+        Ok(made?)
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -37,17 +37,22 @@ impl Ridge {
 }
 
 impl LowerLevel for Ridge {
+    type Data = Vec<f64>;
+    type Scratch = ();
     type Objective<'a> = RidgeObjective<'a>;
 
     fn parameters(&self) -> Vec<Parameter> {
         self.parameters.clone()
     }
 
+    fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, ModelFailure> {
+        Ok(data.to_vec())
+    }
+
     fn objective<'a>(
         &'a self,
         values: &[f64],
-        _: Grid,
-        data: &'a [f64],
+        data: &'a Vec<f64>,
     ) -> Result<RidgeObjective<'a>, ModelFailure> {
         let weight = values.iter().product();
         let surplus = self.surplus;
@@ -61,7 +66,7 @@ impl LowerLevel for Ridge {
         }
     }
 
-    fn first_guess(&self, _: Grid, data: &[f64], x: &mut [f64]) {
+    fn first_guess(&self, data: &Vec<f64>, x: &mut [f64]) {
         x.copy_from_slice(data);
     }
 }

@@ -50,8 +50,9 @@ pub(super) fn exact<M: LowerLevel>(
             let square: f64 = made.x.iter().zip(truth).map(square).sum();
             let psnr = -10.0 * (square / grid.num_samples() as f64).log10();
             let error = made.solved.error.value();
-            let objective = (model.objective(&values, *grid, data))
-                .map_err(|error| anyhow::anyhow!("{error}"))?;
+            let refuse = |error| anyhow::anyhow!("{error}");
+            let data = model.prepare(*grid, data).map_err(refuse)?;
+            let objective = model.objective(&values, &data).map_err(refuse)?;
             let condition_number = objective.curvature().condition_number();
             Ok((
                 square,

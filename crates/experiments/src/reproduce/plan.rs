@@ -135,9 +135,9 @@ fn time<M: LowerLevel>(model: &M, pair: &bilevel::Pair, method: LowerMethod) -> 
     let values: Vec<f64> = (model.parameters().iter())
         .map(|parameter| parameter.value(parameter.start))
         .collect();
-    let objective = model
-        .objective(&values, pair.grid, &pair.data)
-        .map_err(|error| anyhow::anyhow!("{error}"))?;
+    let refuse = |error| anyhow::anyhow!("{error}");
+    let data = model.prepare(pair.grid, &pair.data).map_err(refuse)?;
+    let objective = model.objective(&values, &data).map_err(refuse)?;
     let solver = Solver {
         method,
         ..Solver::default()

@@ -2,10 +2,11 @@
 
 use anyhow::{Context, Result, bail};
 use bilevel::{
-    Choice, ConditionNumber, FourierWeights, LowerLevel, ModelFailure, Parameter, RootL1,
+    Choice, ConditionNumber, FourierWeights, ImageData, LowerLevel, ModelFailure, Parameter,
+    RootL1,
     TvChoices, TvDenoising,
 };
-use imaging::{Denoising, Grid, TvParameters};
+use imaging::{Denoising, DenoisingScratch, Grid, TvParameters};
 
 use super::setting::{Penalty, Setting, TvParameter};
 
@@ -34,6 +35,8 @@ impl Reordered {
 }
 
 impl LowerLevel for Reordered {
+    type Data = ImageData;
+    type Scratch = DenoisingScratch;
     type Objective<'a> = Denoising<'a>;
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -43,21 +46,24 @@ impl LowerLevel for Reordered {
             .collect()
     }
 
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, ModelFailure> {
+        self.model.prepare(grid, data)
+    }
+
     fn objective<'a>(
         &'a self,
         values: &[f64],
-        grid: Grid,
-        data: &'a [f64],
+        data: &'a ImageData,
     ) -> Result<Denoising<'a>, ModelFailure> {
         let mut ordered = vec![0.0; values.len()];
         for (&place, value) in self.places.iter().zip(values) {
             ordered[place] = *value;
         }
-        self.model.objective(&ordered, grid, data)
+        self.model.objective(&ordered, data)
     }
 
-    fn first_guess(&self, grid: Grid, data: &[f64], x: &mut [f64]) {
-        self.model.first_guess(grid, data, x);
+    fn first_guess(&self, data: &ImageData, x: &mut [f64]) {
+        self.model.first_guess(data, x);
     }
 }
 

@@ -1,0 +1,101 @@
+//! The front door: learning from beginning to end.
+
+use std::ops::ControlFlow;
+
+use dfo_ls::{
+    AccuracyControl, Engine, Iteration, Options, Report, SlowProgress, Start, WarmStart, drive,
+};
+
+use crate::checkpoint::Reconstructions;
+use crate::error::ProblemError;
+use crate::learned::{Bound, Learned, LearnedParameter, Work};
+use crate::lower::LowerLevel;
+use crate::problem::LearningProblem;
+use crate::score::{Scored, ScoredImages};
+
+/// Options of the solver that suit learning: the defaults, but learning ends when steps are as small as `$10^{-5}$` of the parameters'
+/// ranges, or when for `$2d$` steps the objective has fallen by less than a millionth per step, and reconstructions begin at a combination
+/// of earlier ones.
+#[must_use]
+pub fn learning_options() -> Options {
+    let mut options = Options::default();
+    options.trust_region.final_radius = 1e-5;
+    let mut slow = SlowProgress::default();
+    slow.rate = 1e-6;
+    slow.patience = 2;
+    options.slow = Some(slow);
+    if let AccuracyControl::Dynamic(rules) = &mut options.accuracy {
+        rules.warm_start = WarmStart::Extrapolated;
+    }
+    options
+}
+
+impl<M: LowerLevel> LearningProblem<M> {
+    /// Learns the parameters.
+    ///
+    /// # Errors
+    /// When the solver does not accept an option. Whatever happens later is in the answer.
+    pub fn learn(&mut self, options: Options) -> Result<Learned, ProblemError> {
+        self.learn_observed(options, |_| ControlFlow::Continue(()))
+    }
+
+    /// The same; every iteration of the solver is shown to `observe`, which may end the run.
+    ///
+    /// # Errors
+    /// When the solver does not accept an option.
+    pub fn learn_observed(
+        &mut self,
+        options: Options,
+        observe: impl FnMut(&Iteration) -> ControlFlow<()>,
+    ) -> Result<Learned, ProblemError> {
+        let mut engine = self.engine(options)?;
+        drive(&mut engine, self, observe);
+        Ok(self.finish(engine).0)
+    }
+
+    /// Ends the run of an engine: what was learned, and the reconstructions of all pairs with the learned parameters.
+    #[must_use]
+    pub fn finish(&self, engine: Engine<Reconstructions>) -> (Learned, ScoredImages) {
+        let (report, best) = engine.into_parts();
+        self.learned(report, best)
+    }
+
+    /// What the report of a solver says about this problem. The reconstructions at its best point, if they are there, are where
+    /// those of training pairs continue.
+    #[must_use]
+    pub fn learned(
+        &self,
+        report: Report,
+        best: Option<Reconstructions>,
+    ) -> (Learned, ScoredImages) {
+        let near = best.clone().map_or(Start::Cold, Start::Near);
+        let influences = self.influences(&report, &near);
+        let parameters = (self.parameters.iter().zip(&report.theta).enumerate())
+            .map(|(j, (parameter, &theta))| LearnedParameter {
+                value: parameter.value(theta),
+                theta,
+                at: Bound::reached(parameter, theta),
+                influence: influences[j].filter(|influence| influence.is_finite()),
+                parameter: parameter.clone(),
+            })
+            .collect();
+        let images = self.score_all(&self.values(&report.theta), best);
+        let scores = |images: &[Scored]| images.iter().map(|image| image.score).collect();
+        let learned = Learned {
+            family: self.model.kind(),
+            objective: report.objective,
+            interval: report.interval,
+            termination: report.termination,
+            num_points: report.num_points,
+            work: Work::of(&report.evaluations),
+            parameters,
+            flat: (report.jacobian.as_ref())
+                .map_or_else(Vec::new, |j| self.flat_directions(j, report.objective)),
+            training: scores(&images.training),
+            validation: scores(&images.validation),
+            iterations: report.iterations,
+            evaluations: report.evaluations,
+        };
+        (learned, images)
+    }
+}

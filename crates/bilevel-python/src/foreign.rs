@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bilevel::{ResidualLayout, Loss, Residuals, Scale, Spec};
+use bilevel::{Loss, ResidualLayout, Residuals, Scale, Spec};
 use dfo_ls::{Accuracy, Engine, EvalError, Evaluated, Job, L1, Problem};
 use lowlevel::ErrorBound;
 use numpy::{PyArray1, PyReadonlyArray1};

@@ -1,7 +1,9 @@
 //! A run of the solver with a family of the crate, one batch of evaluations at a time.
 
+use std::ops::ControlFlow;
+
 use bilevel::{Family, LearningProblem, Reconstructions, Spec};
-use dfo_ls::{Engine, EvalRecord, ResidualOracle};
+use dfo_ls::{Engine, drive_with};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -29,16 +31,12 @@ pub(crate) fn progress<R: Clone>(
     engine: &Engine<R>,
     values: impl FnOnce(&[f64]) -> Vec<f64>,
 ) -> Progress {
-    let evaluations = engine.state().evaluations();
-    let points = evaluations.iter().map(|evaluation| evaluation.point);
-    let num_points = points.max().map_or(0, |last| last.saturating_add(1));
-    let work = evaluations.iter().map(|e: &EvalRecord| e.work).sum();
     let best = engine.best().map(|best| {
         let (lower, upper) = (best.interval.lower, best.interval.upper);
         let theta = best.theta;
         (theta.to_vec(), values(theta), best.objective, lower, upper)
     });
-    (num_points, work, best)
+    (engine.num_points(), engine.work(), best)
 }
 
 pub(crate) fn ended() -> PyErr {
@@ -98,11 +96,7 @@ impl Run {
         let engine = engine.as_mut().ok_or_else(ended)?;
         Ok(py.detach(|| {
             pool.install(|| {
-                let jobs = engine.ask();
-                if !jobs.is_empty() {
-                    problem.evaluate(jobs);
-                    engine.tell();
-                }
+                let _ = drive_with(engine, problem, usize::MAX, |_, _| ControlFlow::Break(()));
                 engine.termination().is_none()
             })
         }))

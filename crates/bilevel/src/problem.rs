@@ -241,6 +241,12 @@ impl<M: LowerLevel> LearningProblem<M> {
         &self.pairs
     }
 
+    /// The pairs that it learns from, and those that are held out.
+    #[must_use]
+    pub fn into_pairs(self) -> (Vec<Pair>, Vec<Pair>) {
+        (self.pairs, self.setup.validation)
+    }
+
     /// The values of the parameters at `theta`.
     ///
     /// # Panics

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bilevel::{
     Effort, FirstGuess, FourierWeights, LearningProblem, Loss, LowerLevel, Map, Pair, Parameter,
-    Penalty, PenaltyContext, ProblemError, Quality, Reconstructions, Residuals, Scale, Setup, TvChoices,
-    TvInpainting, learning_options, reconstruct, score,
+    Penalty, PenaltyContext, ProblemError, Quality, Reconstructions, Residuals, Scale, Score,
+    Setup, TvChoices, TvInpainting, learning_options, reconstruct, score,
 };
 use dfo_ls::{
     Accuracy, AccuracyControl, L1, Options, Purpose, Report, ResidualOracle, Termination,
@@ -257,7 +257,12 @@ fn reconstructions_have_numbers_of_their_own() {
     let new: Vec<u64> = (new.map(Reconstructions::number))
         .filter(|number| !numbers.contains(number))
         .collect();
-    assert!(!new.is_empty() && new.iter().all(|number| *number > numbers[numbers.len() - 1]));
+    assert!(
+        !new.is_empty()
+            && new
+                .iter()
+                .all(|number| *number > numbers[numbers.len() - 1])
+    );
 }
 
 /// Of few parameters, the influence bounds what the objective does on either side, wherever in its interval it is here.
@@ -370,7 +375,10 @@ fn influences_on_a_zero_objective_are_unknown() {
     }
     let mut report = engine.into_report();
     report.objective = 0.0;
-    assert_eq!(problem.learned(report, None).0.parameters[0].influence, None);
+    assert_eq!(
+        problem.learned(report, None).0.parameters[0].influence,
+        None
+    );
 }
 
 #[test]
@@ -381,19 +389,21 @@ fn scores_are_those_of_their_pairs() {
     };
     let mut problem = problem(Ridge::simple(), setup);
     let learned = problem.learn(learning_options()).expect("valid options");
-    assert_eq!(learned.validation, learned.training[1..]);
+    // the same pair, reconstructed from the solver's best point and from the beginning
+    let (held_out, trained) = (learned.validation[0], learned.training[1]);
+    assert_eq!(held_out.before, trained.before);
+    let rms = |score: Score| score.after.expect("an image").mse.sqrt();
+    let errors = held_out.error.expect("known") + trained.error.expect("known");
+    assert!((rms(held_out) - rms(trained)).abs() <= errors);
     assert_ne!(learned.training[0], learned.training[1]);
 
     let setup = Setup {
         method: Method::GRADIENT_DESCENT,
         ..Setup::default()
     };
-    let descent = LearningProblem::new(Ridge::simple(), pairs(), setup).expect("valid");
+    let mut descent = LearningProblem::new(Ridge::simple(), pairs(), setup).expect("valid");
+    let report = evaluate(&mut descent, &[0.0], 1e-6);
     let scored = |method| score(descent.model(), &[1.0], &pairs()[0], by(method)).score;
-    let report = Report {
-        theta: vec![0.0],
-        ..report
-    };
     let (learned, _) = descent.learned(report, None);
     assert_eq!(learned.training[0], scored(Method::GRADIENT_DESCENT));
     assert_ne!(learned.training[0], scored(Method::FISTA));

@@ -4,7 +4,8 @@ mod evaluate;
 mod families;
 
 use bilevel::{
-    CheckpointPolicy, Learned, LearningProblem, LowerLevel, Pair, Setup, TvDenoising, learning_options,
+    CheckpointPolicy, Learned, LearningProblem, LowerLevel, Pair, Setup, TvDenoising,
+    learning_options,
 };
 use dfo_ls::{Accuracy, AccuracyControl, ResidualOracle};
 use evaluate::evaluate;
@@ -97,5 +98,8 @@ fn numbers_beyond_single_precision_are_kept_whole() {
     let pairs = [pair(1.0), pair(1e40), pair(1e3)];
     assert_eq!(are_rounded(&pairs, CheckpointPolicy::Auto), [false; 3]);
     assert_eq!(are_rounded(&pairs, CheckpointPolicy::Full), [false; 3]);
-    assert_eq!(are_rounded(&pairs, CheckpointPolicy::Compact), [true, false, true]);
+    assert_eq!(
+        are_rounded(&pairs, CheckpointPolicy::Compact),
+        [true, false, true]
+    );
 }

@@ -5,9 +5,9 @@ mod families;
 use std::sync::Arc;
 
 use bilevel::{
-    Bound, Choice, FourierWeights, ImageData, Learned, LearningProblem, LowerLevel, ModelFailure, Pair,
-    Parameter, Penalty, PenaltyContext, ProblemError, Setup, TvChoices, TvDenoising, learning_options,
-    reconstruct,
+    Bound, Choice, FourierWeights, ImageData, Learned, LearningProblem, LowerLevel, ModelFailure,
+    Pair, Parameter, Penalty, PenaltyContext, ProblemError, Setup, TvChoices, TvDenoising,
+    learning_options, reconstruct, score,
 };
 use dfo_ls::{L1, Options, Termination};
 use families::{Visitor, for_each_family};

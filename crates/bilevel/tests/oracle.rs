@@ -4,8 +4,8 @@ mod evaluate;
 mod families;
 
 use bilevel::{
-    ConditionNumber, Effort, CheckpointPolicy, LearningProblem, Loss, LowerLevel, Map, Pair, Penalty,
-    Residuals, RootL1, Scale, Setup,
+    CheckpointPolicy, ConditionNumber, Effort, LearningProblem, Loss, LowerLevel, Map, Pair,
+    Penalty, Residuals, RootL1, Scale, Setup,
 };
 use dfo_ls::{Options, Report, ResidualOracle};
 use evaluate::evaluate;

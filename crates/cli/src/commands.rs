@@ -118,7 +118,7 @@ fn work(
     config: &Config,
     shared: &Shared,
 ) -> Result<(), CliError> {
-    let dir = store.dir().to_path_buf();
+    let (dir, settings) = (store.dir().to_path_buf(), store.settings().to_owned());
     let Task {
         family,
         training,
@@ -146,18 +146,20 @@ fn work(
     };
     let outcome = session::resume(store, saved, task, evaluations, &interrupt, &mut watch);
     progress.clear();
-    let learned = match outcome? {
-        Outcome::Finished(learned) => learned,
-        Outcome::WasFinished(learned) => {
+    let made = match outcome? {
+        Outcome::Finished(finished) => {
+            let names = [training.names, validation.names];
+            page::of_finished(&dir, &settings, config, *finished, names)?
+        }
+        Outcome::WasFinished(_) => {
             if !shared.quiet && evaluations.is_some() {
                 say("bilevel: the run has converged: more evaluations would change nothing");
             }
-            learned
+            page::make(&dir)?
         }
         Outcome::Left => return Ok(()),
     };
-    let made = page::make(&dir)?;
-    progress.finish(&learned, &dir);
+    progress.finish(&made.learned, &dir);
     if !shared.json && !shared.quiet {
         tell(&made, &dir);
     }

@@ -23,7 +23,6 @@ use bilevel::{Learned, Scale};
 use ::page::number::{between, counted, length, number, percent};
 
 pub(crate) use examples::{Mean, gains, psnrs};
-pub(crate) use parameters::is_sampling;
 
 /// Something to know about a result.
 #[derive(Clone, Debug, PartialEq, Eq)]

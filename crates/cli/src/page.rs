@@ -2,16 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use bilevel::{Family, Learned, Pair, judge};
-use lowlevel::Solver;
+use bilevel::{Learned, Pair, Scored, score};
 use rayon::prelude::*;
 
 use crate::apply::read_result;
-use crate::config::{Settings, Values};
+use crate::config::{Config, Settings, Values};
 use crate::error::CliError;
 use crate::findings::{Finding, findings};
 use crate::report::{Example, Input, html};
-use crate::session::{self, history};
+use crate::session::{self, Finished, history};
 use crate::store::{self, Store};
 use crate::task::{self, Examples};
 
@@ -28,68 +27,114 @@ pub struct Made {
     pub findings: Vec<Finding>,
 }
 
-/// Writes `report.html` into the directory of a run that has finished.
+/// Writes the page of a run that has just finished, from values that are there.
+///
+/// # Errors
+/// When the page cannot be written.
+pub(crate) fn of_finished(
+    run: &Path,
+    settings: &str,
+    config: &Config,
+    finished: Finished,
+    names: [Vec<String>; 2],
+) -> Result<Made, CliError> {
+    let Finished {
+        learned,
+        images,
+        training,
+        validation,
+        seconds,
+    } = finished;
+    let shown = |names: Vec<String>, pairs: Vec<Pair>, images: Vec<Scored>| {
+        let examples = names.into_iter().zip(pairs).zip(images);
+        let example = |((name, pair), scored)| example(name, pair, scored);
+        examples.map(example).collect()
+    };
+    let [training_names, validation_names] = names;
+    let examples = [
+        shown(training_names, training, images.training),
+        shown(validation_names, validation, images.validation),
+    ];
+    write(run, settings, config, learned, &examples, Some(seconds))
+}
+
+/// Writes `report.html` into the directory of a run that has finished, from its files.
 ///
 /// # Errors
 /// When the run has not finished, its files or its images cannot be read, or the page cannot be written.
 pub fn make(run: &Path) -> Result<Made, CliError> {
     let settings = Store::read_settings(run)?;
-    let learned: Learned = read_result(run)?;
+    let mut learned: Learned = read_result(run)?;
     let config = Settings::from_toml(&settings, &run.join("bilevel.toml"), None)?.resolve()?;
+    // results of earlier versions do not know their family
+    learned.family = Some(config.task);
     let task = task::load(&config)?;
     let values = learned.values();
     let solver = config.spec().setup(Vec::new()).solver();
-    let shown = |examples: &Examples| -> Vec<Example> {
-        let (names, pairs) = (&examples.names, &examples.pairs);
-        let show =
-            |(name, pair): (&String, &Pair)| example(&task.family, &values, solver, name, pair);
-        names.par_iter().zip(pairs).map(show).collect()
+    let shown = |Examples { names, pairs }: Examples| -> Vec<Example> {
+        let show = |(name, pair): (String, Pair)| {
+            let scored = score(&task.family, &values, &pair, solver);
+            example(name, pair, scored)
+        };
+        names.into_par_iter().zip(pairs).map(show).collect()
     };
-    let name = run.canonicalize().unwrap_or_else(|_| run.to_path_buf());
-    let name = name
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let saved = Store::read(run)?;
     if let Some(saved) = &saved {
         session::check(run, saved, &settings, task.fingerprint)?;
     }
     let history = saved.and_then(|saved| history::parse(&saved.history).ok());
     let seconds = history.and_then(|history| history.evaluation_seconds.last().copied());
+    let examples = [shown(task.training), shown(task.validation)];
+    write(run, &settings, &config, learned, &examples, seconds)
+}
+
+fn write(
+    run: &Path,
+    settings: &str,
+    config: &Config,
+    learned: Learned,
+    [training, validation]: &[Vec<Example>; 2],
+    seconds: Option<f64>,
+) -> Result<Made, CliError> {
+    let name = run.canonicalize().unwrap_or_else(|_| run.to_path_buf());
+    let name = name
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let findings = findings(&learned, config.objective.scale);
     let page = html(&Input {
         title: &format!("{}: {name}", config.task),
-        settings: &settings,
+        settings,
         scale: config.objective.scale,
+        findings: &findings,
         learned: &learned,
-        training: &shown(&task.training),
-        validation: &shown(&task.validation),
+        training,
+        validation,
         seconds,
     });
     let path = run.join("report.html");
     store::write_text(&path, &page)?;
     Ok(Made {
         path,
-        findings: findings(&learned, config.objective.scale),
+        findings,
         learned,
-        fixed: config.model.fixed,
+        fixed: config.model.fixed.clone(),
     })
 }
 
 /// One pair, reconstructed.
-fn example(
-    family: &Family,
-    values: &[f64],
-    solver: Solver<'_>,
-    name: &str,
-    pair: &Pair,
-) -> Example {
-    let judged = judge(family, values, pair, solver);
+fn example(name: String, pair: Pair, scored: Scored) -> Example {
+    let Scored {
+        reconstruction,
+        score,
+        ..
+    } = scored;
     Example {
-        name: name.to_owned(),
+        name,
         grid: pair.grid,
-        truth: pair.truth.clone(),
-        data: (judged.score.before).map(|_| pair.data.clone()),
-        reconstruction: judged.reconstruction.map_or_else(Vec::new, |made| made.x),
-        error: judged.score.error.unwrap_or(f64::INFINITY),
-        score: judged.score,
+        truth: pair.truth,
+        data: score.before.map(|_| pair.data),
+        reconstruction: reconstruction.map_or_else(Vec::new, |made| made.x),
+        error: score.error.unwrap_or(f64::INFINITY),
+        score,
     }
 }

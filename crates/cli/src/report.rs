@@ -2,6 +2,7 @@
 //!
 //! ```
 //! use bilevel::{LearningProblem, Pair, Scale, Setup, TvDenoising};
+//! use bilevel_cli::findings::findings;
 //! use bilevel_cli::report::{self, Input};
 //! use imaging::{Grid, Seed, noise, phantom};
 //!
@@ -13,6 +14,7 @@
 //!     title: "One box",
 //!     settings: "",
 //!     scale: Scale::Mean,
+//!     findings: &findings(&learned, Scale::Mean),
 //!     learned: &learned,
 //!     training: &[],
 //!     validation: &[],
@@ -35,7 +37,7 @@ use bilevel::{Learned, Scale, Score};
 use imaging::Grid;
 use maud::{Markup, html};
 
-use crate::findings::{Kind, findings};
+use crate::findings::{Finding, Kind};
 
 /// Content of the page.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +48,8 @@ pub struct Input<'a> {
     pub settings: &'a str,
     /// Scale of the objective.
     pub scale: Scale,
+    /// Findings about the result.
+    pub findings: &'a [Finding],
     /// Result of the run.
     pub learned: &'a Learned,
     /// Reconstructed training images.
@@ -99,7 +103,7 @@ fn meaning(input: &Input<'_>) -> Markup {
     };
     html! {
         ul.findings {
-            @for finding in findings(input.learned, input.scale) {
+            @for finding in input.findings {
                 @let (class, sign) = sign(finding.kind);
                 li class=(class) { (mark(sign, class)) span { (sentence(&finding.text)) } }
             }

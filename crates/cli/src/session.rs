@@ -14,8 +14,8 @@ mod moment;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use bilevel::{Family, Learned, LearningProblem, Reconstructions};
-use dfo_ls::{Budget, Engine, Job, Limit, Options, ResidualOracle, Termination};
+use bilevel::{Family, Learned, LearningProblem, Pair, Reconstructions, ScoredImages};
+use dfo_ls::{Budget, Engine, Limit, Options, State, Termination, drive_with};
 
 pub use error::SessionError;
 use interrupt::Place;
@@ -43,12 +43,27 @@ pub struct Task {
     pub fingerprint: u64,
 }
 
+/// A run that has finished in this session, with all that its page shows.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The learned parameters.
+    pub learned: Learned,
+    /// All pairs, reconstructed with them.
+    pub images: ScoredImages,
+    /// The training pairs.
+    pub training: Vec<Pair>,
+    /// The pairs held out.
+    pub validation: Vec<Pair>,
+    /// Seconds spent on learning.
+    pub seconds: f64,
+}
+
 /// How a session ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub enum Outcome {
     /// The run has finished now.
-    Finished(Box<Learned>),
+    Finished(Box<Finished>),
     /// The run had finished before, and there was nothing left to do.
     WasFinished(Box<Learned>),
     /// The watcher said so; the run can go on.
@@ -90,104 +105,81 @@ pub fn resume(
         options,
         fingerprint,
     } = task;
-    let (engine, ledger) = match &saved {
-        Some(saved) => load::load(&store, saved, &problem, fingerprint)?,
+    let (mut engine, ledger) = match &saved {
+        Some(saved) => load::load(&store, saved, &mut problem, fingerprint)?,
         None => (problem.engine(options)?, Ledger::new(&store, fingerprint)),
     };
     drop(saved);
-    problem.number_from(engine.state().evaluations().len() as u64);
-    let mut run = Run {
+    let mut record = Record {
         before: ledger.seconds(),
         begin,
         store,
-        problem,
-        engine,
         ledger,
         interrupt,
     };
-    let was_finished = run.engine.termination().is_some();
+    let was_finished = engine.termination().is_some();
     if let Some(more) = more {
         let mut budget = Budget::default();
-        budget.max_points = Some(run.num_points().saturating_add(more));
-        run.engine.extend(budget);
+        budget.max_points = Some(engine.num_points().saturating_add(more));
+        engine.extend(budget);
     }
     // what is continued is saved already, but not for how long
-    if more.is_some() || run.ledger.is_new() {
-        run.save()?;
+    if more.is_some() || record.ledger.is_new() {
+        record.save(engine.state())?;
     }
-    *run.interrupt.hold() = Some(Place {
-        dir: run.store.dir().to_path_buf(),
-        evaluations: run.ledger.num_evaluations(),
+    *record.interrupt.hold() = Some(Place {
+        dir: record.store.dir().to_path_buf(),
+        evaluations: record.ledger.num_evaluations(),
     });
     if was_finished
-        && run.engine.termination().is_some()
-        && let Some(learned) = run.known_result()
+        && engine.termination().is_some()
+        && let Some(learned) = record.known_result(&engine)
     {
         return Ok(Outcome::WasFinished(Box::new(learned)));
     }
-    if run.work(watch)?.is_break() {
-        return Ok(Outcome::Left);
+    let at_once = AT_ONCE.div_ceil(problem.pairs().len());
+    let mut seen = engine.state().iterations().len();
+    let mut moments = moment::Source::default();
+    let left = drive_with(&mut engine, &mut problem, at_once, |engine, problem| {
+        let seconds = record.seconds();
+        let max_time = engine.options().budget.max_time;
+        if max_time.is_some_and(|limit| seconds >= limit.as_secs_f64()) {
+            engine.stop(Termination::Exhausted(Limit::Time));
+        }
+        if let Err(error) = record.save(engine.state()) {
+            return ControlFlow::Break(Err(error));
+        }
+        let moment = moments.moment(problem, engine, seen, record.seconds());
+        seen = engine.state().iterations().len();
+        match watch(&moment) {
+            ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            ControlFlow::Break(()) => ControlFlow::Break(Ok(Outcome::Left)),
+        }
+    });
+    match left {
+        ControlFlow::Break(left) => left,
+        ControlFlow::Continue(()) => record.finish(problem, engine),
     }
-    run.finish()
 }
 
-/// A run under way.
-struct Run<'a> {
+/// The files of a run under way, and its time.
+struct Record<'a> {
     /// Seconds spent in earlier sessions.
     before: f64,
     begin: Instant,
     store: Store,
-    problem: LearningProblem<Family>,
-    engine: Engine<Reconstructions>,
     ledger: Ledger,
     interrupt: &'a Interrupt,
 }
 
-impl Run<'_> {
-    /// Evaluates and saves until the run has ended.
-    fn work(&mut self, watch: &mut Watch<'_>) -> Result<ControlFlow<()>, SessionError> {
-        let chunk = AT_ONCE.div_ceil(self.problem.pairs().len()).max(1);
-        let mut moments = moment::Source::default();
-        loop {
-            let jobs = self.engine.ask();
-            if jobs.is_empty() {
-                return Ok(ControlFlow::Continue(()));
-            }
-            // Jobs do not know of each other: how many are answered at once changes nothing.
-            let some = chunk.min(jobs.len());
-            self.problem.evaluate(&mut jobs[..some]);
-            if !jobs.iter().any(Job::is_answered) {
-                let reason = "no evaluation was made".to_owned();
-                self.engine.stop(Termination::OracleFailed { reason });
-            }
-            let seen = self.engine.state().iterations().len();
-            self.engine.tell();
-            let max_time = self.engine.options().budget.max_time;
-            if max_time.is_some_and(|limit| self.seconds() >= limit.as_secs_f64()) {
-                self.engine.stop(Termination::Exhausted(Limit::Time));
-            }
-            self.save()?;
-            let seconds = self.seconds();
-            let moment = moments.moment(&self.problem, &mut self.engine, seen, seconds);
-            if watch(&moment).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-    }
-
-    /// Different points so far.
-    fn num_points(&self) -> u64 {
-        moment::num_points(self.engine.state().evaluations())
-    }
-
+impl Record<'_> {
     /// Seconds spent on the run.
     fn seconds(&self) -> f64 {
         self.before + self.begin.elapsed().as_secs_f64()
     }
 
-    fn save(&mut self) -> Result<(), SessionError> {
+    fn save(&mut self, state: &State<Reconstructions>) -> Result<(), SessionError> {
         let seconds = self.seconds();
-        let state = self.engine.state();
         // whoever is interrupted waits for this
         let mut saved = self.interrupt.hold();
         let committed = self.ledger.save(&mut self.store, state, seconds);
@@ -203,22 +195,22 @@ impl Run<'_> {
     }
 
     /// What an earlier session has learned, if it is still what the run says.
-    fn known_result(&self) -> Option<Learned> {
+    fn known_result(&self, engine: &Engine<Reconstructions>) -> Option<Learned> {
         let text = std::fs::read_to_string(self.store.dir().join(RESULT)).ok()?;
         let learned: Learned = serde_json::from_str(&text).ok()?;
-        let same = learned.evaluations == self.engine.state().evaluations()
-            && Some(&learned.termination) == self.engine.termination();
+        let same = learned.evaluations == engine.state().evaluations()
+            && Some(&learned.termination) == engine.termination();
         same.then_some(learned)
     }
 
     /// Writes what was learned.
-    fn finish(self) -> Result<Outcome, SessionError> {
-        let Self {
-            store,
-            problem,
-            engine,
-            ..
-        } = self;
+    fn finish(
+        self,
+        problem: LearningProblem<Family>,
+        engine: Engine<Reconstructions>,
+    ) -> Result<Outcome, SessionError> {
+        let seconds = self.ledger.seconds();
+        let store = self.store;
         let dir = store.dir().to_path_buf();
         if engine.best().is_none() {
             let reasons = engine.state().evaluations().iter().rev();
@@ -230,7 +222,7 @@ impl Run<'_> {
             return Err(SessionError::NothingEvaluated { dir, reason });
         }
         let evaluations = engine.state().evaluations().len() as u64;
-        let learned = problem.learned(engine.into_report());
+        let (learned, images) = problem.finish(engine);
         let not_saved = |source| SessionError::NotSaved {
             dir: dir.clone(),
             evaluations,
@@ -240,6 +232,13 @@ impl Run<'_> {
         text.push('\n');
         store.write_text(RESULT, &text).map_err(not_saved)?;
         store.close().map_err(not_saved)?;
-        Ok(Outcome::Finished(Box::new(learned)))
+        let (training, validation) = problem.into_pairs();
+        Ok(Outcome::Finished(Box::new(Finished {
+            learned,
+            images,
+            training,
+            validation,
+            seconds,
+        })))
     }
 }

@@ -1,18 +1,17 @@
 //! What the parameters are, and which of them matter.
 
-use bilevel::{Bound, FlatDirection, Learned, LearnedParameter, Map};
+use bilevel::{
+    Bound, FamilyKind, FlatDirection, INFLUENCE_STEP, Learned, LearnedParameter, Map,
+    NEGLIGIBLE_INFLUENCE,
+};
 
 use super::Finding;
 use ::page::number::{counted, length, number, percent, whole};
 
-/// A change by a smaller share does not matter.
-const NEGLIGIBLE: f64 = 1e-3;
 /// A smaller entry of a direction is left out.
 const SMALL_ENTRY: f64 = 0.15;
 /// A parameter of which flat directions contain this share is flat by itself.
 const ALONE: f64 = 0.95;
-/// What counts as a step, as a share of a parameter's range.
-const STEP: f64 = 0.1;
 /// How far the solver's model is trusted, likewise.
 const SMALL_STEP: f64 = 0.01;
 /// With more parameters, the table has to do.
@@ -20,20 +19,10 @@ const MAX_LISTED: usize = 8;
 /// The flattest directions say enough.
 const MAX_DIRECTIONS: usize = 3;
 
-/// Whether the parameters are weights of frequencies: `s0`, `s1`, and so on.
-pub(crate) fn is_sampling(parameters: &[LearnedParameter]) -> bool {
-    let mut all = parameters.iter().enumerate();
-    parameters.len() > 1
-        && all.all(|(j, p)| {
-            p.parameter.map == Map::Odds
-                && p.parameter.name.strip_prefix('s') == Some(&j.to_string())
-        })
-}
-
 /// All about parameters.
 pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
     let parameters = &learned.parameters;
-    if is_sampling(parameters) {
+    if learned.family == Some(FamilyKind::Sampling) {
         return sampling(parameters);
     }
     let mut all = Vec::new();
@@ -85,7 +74,9 @@ fn bounds(p: &LearnedParameter) -> [String; 2] {
 fn position(p: &LearnedParameter, converged: bool) -> Option<Finding> {
     let name = &p.parameter.name;
     let is_fixed = !(p.parameter.lower < p.parameter.upper);
-    let matters = p.influence.map(|influence| !(influence < NEGLIGIBLE));
+    let matters = p
+        .influence
+        .map(|influence| !(influence < NEGLIGIBLE_INFLUENCE));
     let [lower, upper] = bounds(p);
     let at = match p.at {
         _ if is_fixed => return None,
@@ -120,20 +111,20 @@ fn position(p: &LearnedParameter, converged: bool) -> Option<Finding> {
 
 /// What a change that a person can imagine does to the objective.
 fn insensitive(p: &LearnedParameter) -> String {
-    let step = STEP * (p.parameter.upper - p.parameter.lower);
+    let step = INFLUENCE_STEP * (p.parameter.upper - p.parameter.lower);
     let change = match p.parameter.map {
         Map::Log10 => format!("by a factor of {}", number(10_f64.powf(step))),
         _ => "by a tenth of its range".to_owned(),
     };
     format!(
         "changing it {change} changes the objective by less than {}",
-        percent(NEGLIGIBLE)
+        percent(NEGLIGIBLE_INFLUENCE)
     )
 }
 
 /// Several parameters that matter, but of which only a combination does.
 fn trade(learned: &Learned, flat: &FlatDirection) -> Option<Finding> {
-    let matters = |p: &LearnedParameter| !(p.influence.is_some_and(|i| i < NEGLIGIBLE));
+    let matters = |p: &LearnedParameter| !(p.influence.is_some_and(|i| i < NEGLIGIBLE_INFLUENCE));
     // where flat directions together contain a parameter's own, it needs no other to be flat
     let is_alone = |j: usize| {
         let entries = learned.flat.iter().filter_map(|flat| flat.direction.get(j));

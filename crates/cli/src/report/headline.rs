@@ -2,11 +2,11 @@
 
 use ::page::number::{between, counted, decibel, duration, length, number, percent, whole};
 use ::page::{folded, table};
-use bilevel::{Bound, Learned, LearnedParameter, Map, Scale, Score};
+use bilevel::{Bound, FamilyKind, Learned, LearnedParameter, Map, Scale, Score};
 use maud::{Markup, html};
 
 use super::Input;
-use crate::findings::{Mean, gains, is_sampling, psnrs};
+use crate::findings::{Mean, gains, psnrs};
 
 /// A longer table of parameters is folded.
 const MAX_UNFOLDED: usize = 12;
@@ -20,7 +20,7 @@ pub(super) fn html(input: &Input<'_>) -> Markup {
             (objective(learned, input.scale))
             (quality("Training images", &learned.training))
             (quality("Held-out images", &learned.validation))
-            @if is_sampling(&learned.parameters) { (frequencies(&learned.parameters)) }
+            @if learned.family == Some(FamilyKind::Sampling) { (frequencies(&learned.parameters)) }
             (card(
                 "Evaluations",
                 &whole(length(&learned.evaluations)),

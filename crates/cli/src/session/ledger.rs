@@ -132,7 +132,7 @@ impl Ledger {
         for token in state.tokens() {
             let blob = states_blob(token.number());
             if live.insert(blob) && !self.blobs.contains(&blob) {
-                new.push((blob, encode_kept(token.kept())));
+                new.push((blob, encode_checkpoints(token.checkpoints())));
             }
         }
         let evaluations = &state.evaluations()[self.num_evaluations..];
@@ -161,14 +161,14 @@ impl Ledger {
 }
 
 /// Reconstructions, of which the length is known beforehand.
-fn encode_kept(kept: &[Checkpoint]) -> Vec<u8> {
+fn encode_checkpoints(checkpoints: &[Checkpoint]) -> Vec<u8> {
     // two vectors each or a rounded one, and a little
-    let lengths = kept.iter().map(|kept| match kept {
-        Checkpoint::Full(_) => 16 * kept.dim() + 256,
-        Checkpoint::Compact(_) => 4 * kept.dim() + 32,
+    let lengths = checkpoints.iter().map(|checkpoint| match checkpoint {
+        Checkpoint::Full(_) => 16 * checkpoint.dim() + 256,
+        Checkpoint::Compact(_) => 4 * checkpoint.dim() + 32,
     });
     let room = Vec::with_capacity(lengths.sum());
-    postcard::to_extend(kept, room).expect(PLAIN)
+    postcard::to_extend(checkpoints, room).expect(PLAIN)
 }
 
 /// Why encoding does not fail.

@@ -17,7 +17,7 @@ use crate::store::{Saved, Store, checksum};
 pub(super) fn load(
     store: &Store,
     saved: &Saved,
-    problem: &LearningProblem<Family>,
+    problem: &mut LearningProblem<Family>,
     fingerprint: u64,
 ) -> Result<(Engine<Reconstructions>, Ledger), SessionError> {
     let dir = || store.dir().to_path_buf();
@@ -50,7 +50,8 @@ pub(super) fn load(
     if !whole || state.num_residuals() != problem.num_residuals() {
         return Err(damaged("its files belong to different moments".to_owned()));
     }
-    let engine = Engine::from_state(problem.problem()?, state)
+    let engine = problem
+        .resume(state)
         .map_err(|error| damaged(error.to_string()))?;
     let ledger = Ledger::loaded(header, &saved.blobs, counts.0, counts.1);
     Ok((engine, ledger))
@@ -107,35 +108,37 @@ fn attach(
             return;
         }
         let number = token.number();
-        let kept = match known.get(&number) {
-            Some(kept) => Arc::clone(kept),
-            None => match read_kept(store, problem, number) {
-                Ok(kept) => Arc::clone(known.entry(number).or_insert(kept)),
+        let checkpoints = match known.get(&number) {
+            Some(checkpoints) => Arc::clone(checkpoints),
+            None => match read_checkpoints(store, problem, number) {
+                Ok(checkpoints) => Arc::clone(known.entry(number).or_insert(checkpoints)),
                 Err(error) => {
                     failure = Some(error);
                     return;
                 }
             },
         };
-        token.attach(kept);
+        token.attach(checkpoints);
     });
     failure.map_or(Ok(()), Err)
 }
 
-fn read_kept(
+fn read_checkpoints(
     store: &Store,
     problem: &LearningProblem<Family>,
     number: u64,
 ) -> Result<Arc<Vec<Checkpoint>>, SessionError> {
     let bytes = store.blob(states_blob(number))?;
-    let kept: Option<Vec<Checkpoint>> = postcard::from_bytes(&bytes).ok();
-    let fits = |kept: &Vec<Checkpoint>| {
-        let lengths = kept.iter().map(|kept| kept.dim());
+    let checkpoints: Option<Vec<Checkpoint>> = postcard::from_bytes(&bytes).ok();
+    let fits = |checkpoints: &Vec<Checkpoint>| {
+        let lengths = checkpoints.iter().map(|checkpoints| checkpoints.dim());
         lengths.eq(problem.pairs().iter().map(|pair| pair.truth.len()))
     };
-    let kept = kept.filter(fits).ok_or_else(|| SessionError::Damaged {
-        dir: store.dir().to_path_buf(),
-        problem: format!("the reconstructions of evaluation {number} do not fit the images"),
-    })?;
-    Ok(Arc::new(kept))
+    let checkpoints = checkpoints
+        .filter(fits)
+        .ok_or_else(|| SessionError::Damaged {
+            dir: store.dir().to_path_buf(),
+            problem: format!("the reconstructions of evaluation {number} do not fit the images"),
+        })?;
+    Ok(Arc::new(checkpoints))
 }

@@ -1,7 +1,7 @@
 //! What there is to show of a run under way.
 
 use bilevel::{Family, LearningProblem, Parameter, Reconstructions};
-use dfo_ls::{Accuracy, Engine, EvalRecord, Iteration, ObjectiveInterval};
+use dfo_ls::{Accuracy, Engine, Iteration, ObjectiveInterval};
 
 /// A run under way, as it was just saved.
 #[derive(Clone, Debug)]
@@ -47,8 +47,6 @@ pub struct Best {
 #[derive(Debug, Default)]
 pub(super) struct Source {
     best: Option<Best>,
-    work: u64,
-    num_evaluations: usize,
 }
 
 impl Source {
@@ -56,27 +54,21 @@ impl Source {
     pub(super) fn moment<'a>(
         &'a mut self,
         problem: &'a LearningProblem<Family>,
-        engine: &'a mut Engine<Reconstructions>,
+        engine: &'a Engine<Reconstructions>,
         seen: usize,
         seconds: f64,
     ) -> Moment<'a> {
-        let targets = engine.ask().iter().map(|job| job.target());
+        let targets = engine.pending().iter().map(|job| job.target());
         let target = targets.min_by(|a, b| a.value().total_cmp(&b.value()));
-        let engine = &*engine;
         self.update_best(problem, engine);
-        let evaluations = engine.state().evaluations();
-        let new = &evaluations[self.num_evaluations.min(evaluations.len())..];
-        let spent = new.iter().map(|evaluation| evaluation.work);
-        self.work = spent.fold(self.work, u64::saturating_add);
-        self.num_evaluations = evaluations.len();
         Moment {
             parameters: problem.parameters(),
-            num_points: num_points(evaluations),
+            num_points: engine.num_points(),
             max_points: engine.options().budget.max_points,
-            num_evaluations: evaluations.len() as u64,
+            num_evaluations: engine.state().evaluations().len() as u64,
             best: self.best.as_ref(),
             target,
-            work: self.work,
+            work: engine.work(),
             seconds,
             iterations: &engine.state().iterations()[seen..],
         }
@@ -87,6 +79,7 @@ impl Source {
             theta,
             objective,
             interval,
+            residuals,
             ..
         }) = engine.best()
         else {
@@ -100,18 +93,14 @@ impl Source {
         if self.best.as_ref().is_some_and(same) {
             return;
         }
+        let pairs = problem.pairs().iter();
+        let num_samples: usize = pairs.map(|pair| pair.grid.num_samples()).sum();
         self.best = Some(Best {
             theta: theta.to_vec(),
             values: problem.values(theta),
             objective,
             interval,
-            mse: problem.mean_squared_error(theta, objective),
+            mse: Some(problem.layout().squared_distance(residuals) / num_samples as f64),
         });
     }
-}
-
-/// Different points among evaluations: they are numbered in the order of their first evaluation.
-pub(super) fn num_points(evaluations: &[EvalRecord]) -> u64 {
-    let numbers = evaluations.iter().map(|evaluation| evaluation.point);
-    numbers.max().map_or(0, |last| last.saturating_add(1))
 }

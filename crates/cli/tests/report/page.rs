@@ -1,6 +1,7 @@
 //! Pages: what is on them, and that nothing breaks them.
 
 use bilevel::{Learned, LearningProblem, Pair, Scale, Setup, TvDenoising};
+use bilevel_cli::findings::findings;
 use bilevel_cli::report::{Example, Input, html};
 use imaging::{Grid, Seed, noise, phantom};
 use serde_json::{Value, json};
@@ -31,6 +32,7 @@ fn page(learned: &Learned, training: &[Example], validation: &[Example]) -> Stri
         title: "A <run> & \"more\"",
         settings: "[data]\ntruth = \"a<b\"\n",
         scale: Scale::Mean,
+        findings: &findings(learned, Scale::Mean),
         learned,
         training,
         validation,

@@ -101,7 +101,7 @@ pub(crate) fn whole(dir: &Path, task: Task) -> Learned {
         ControlFlow::Continue(())
     });
     match outcome.expect("a sound problem") {
-        Outcome::Finished(learned) => *learned,
+        Outcome::Finished(finished) => finished.learned,
         other => panic!("{other:?}"),
     }
 }
@@ -123,12 +123,20 @@ pub(crate) fn in_pieces(dir: &Path, mut task: impl FnMut() -> Task) -> Learned {
     for _ in 0..2000 {
         let outcome = go_on(dir, task(), None, &mut |_| ControlFlow::Break(()));
         match outcome.expect("a sound run") {
-            Outcome::Finished(learned) => return *learned,
+            Outcome::Finished(finished) => return finished.learned,
             Outcome::Left => {}
             Outcome::WasFinished(_) => panic!("it has not finished"),
         }
     }
     panic!("it does not end")
+}
+
+/// What a session that ended the run has learned.
+pub(crate) fn finished(outcome: Result<Outcome, SessionError>) -> Learned {
+    match outcome.expect("a sound run") {
+        Outcome::Finished(finished) => finished.learned,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The history of a run without its seconds.

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use bilevel::{LowerLevel, Pair, Parameter};
+use bilevel::{LowerLevel, ModelFailure, Pair, Parameter};
 use dfo_ls::{Accuracy, EvalError, Evaluated, Job, Purpose, ResidualOracle, Start};
 use lowlevel::{ErrorBound, Method, Solver, State, Stop, StronglyConvex, norm};
 use rayon::prelude::*;
@@ -85,9 +85,9 @@ impl<M: LowerLevel> Faithful<M> {
         stop: Stop,
         pair: &Pair,
     ) -> Result<Part, String> {
-        let objective = (self.model)
-            .objective(values, pair.grid, &pair.data)
-            .map_err(|error| error.to_string())?;
+        let refuse = |error: ModelFailure| error.to_string();
+        let data = (self.model.prepare(pair.grid, &pair.data)).map_err(refuse)?;
+        let objective = self.model.objective(values, &data).map_err(refuse)?;
         let condition_number = objective.curvature().condition_number();
         if self.rules.iterations.is_none() && !(condition_number <= self.rules.max_condition_number)
         {

@@ -3,8 +3,7 @@
 use anyhow::{Context, Result, bail};
 use bilevel::{
     Choice, ConditionNumber, FourierWeights, ImageData, LowerLevel, ModelFailure, Parameter,
-    RootL1,
-    TvChoices, TvDenoising,
+    RootL1, TvChoices, TvDenoising,
 };
 use imaging::{Denoising, DenoisingScratch, Grid, TvParameters};
 

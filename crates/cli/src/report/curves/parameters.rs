@@ -1,12 +1,11 @@
 //! Parameters while they were learned, and learned weights of frequencies.
 
 use ::page::number::number;
-use bilevel::{Bound, Learned, LearnedParameter, Map, Parameter};
+use bilevel::{Bound, FamilyKind, Learned, LearnedParameter, Map, Parameter};
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
 use super::axes::{evaluation_axis, ranged};
 use super::{BLUE, Curve, GREY, ORANGE, count, places};
-use crate::findings::is_sampling;
 
 /// With more parameters, they share a panel.
 const MAX_PANELS: usize = 6;
@@ -17,7 +16,7 @@ pub(super) fn all(learned: &Learned) -> Vec<Curve> {
     if learned.evaluations.is_empty() {
         return Vec::new();
     }
-    if is_sampling(parameters) {
+    if learned.family == Some(FamilyKind::Sampling) {
         let mut curves = vec![weights(parameters)];
         curves.extend(num_sampled(learned));
         return curves;

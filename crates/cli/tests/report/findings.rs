@@ -241,7 +241,7 @@ fn frequencies_are_counted() {
             .enumerate()
             .map(|(j, t)| weight(j, *t))
             .collect();
-        json!({"parameters": all})
+        json!({"family": "sampling", "parameters": all})
     };
     check(
         of(&[0.5, 0.001, 0.99, 0.001]),

@@ -160,7 +160,7 @@ fn frequencies_have_stems() {
     let parameters: Vec<Value> = (0..5)
         .map(|j| weight(j, 0.001 + 0.2 * (j % 2) as f64))
         .collect();
-    let learned = with(json!({"parameters": parameters}));
+    let learned = with(json!({"family": "sampling", "parameters": parameters}));
     let page = page(&learned, &[], &[]);
     for part in [
         "weight θ",

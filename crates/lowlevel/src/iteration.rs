@@ -181,6 +181,14 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         }
     }
 
+    /// Whether Newton steps no longer help.
+    pub(crate) const fn is_over(&self) -> bool {
+        match &self.state.memory {
+            Memory::Newton(memory) => memory.search.is_over(),
+            _ => false,
+        }
+    }
+
     /// Changes what the Newton steps of this solve aim at.
     pub(crate) fn search_mut(&mut self, change: impl FnOnce(&mut Search)) {
         if let Memory::Newton(memory) = &mut self.state.memory {

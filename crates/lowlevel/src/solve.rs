@@ -243,7 +243,7 @@ fn newton_steps<O: StronglyConvex>(
                 break Outcome::Done;
             }
         }
-        match (solve.search().is_over(), at_floor) {
+        match (solve.is_over(), at_floor) {
             (true, true) => break Outcome::RoundingFloor,
             (true, false) => break Outcome::Stalled,
             (false, _) => {}
@@ -363,7 +363,7 @@ fn make_iterations<O: StronglyConvex>(
             solve.last_step()?;
         } else {
             solve.step()?;
-            if solve.search().is_over() || (check && before == Some(solve.position())) {
+            if solve.is_over() || (check && before == Some(solve.position())) {
                 solve.at.iterations = solve.at.iterations.max(iterations - 1);
             }
         }

@@ -36,7 +36,7 @@ use crate::buffer::Buffer;
 use crate::error::SolveError;
 use crate::evaluator::{Evaluator, Gradient};
 use crate::method::fista::Acceleration;
-use crate::objective::{Curvature, StronglyConvex};
+use crate::objective::StronglyConvex;
 use crate::update::Update;
 
 /// `$\gamma$` for large `$K$`.
@@ -74,13 +74,14 @@ impl HeavyBall {
         point: &mut Buffer,
         at: &mut Evaluator<'_, O>,
     ) -> Result<f64, SolveError> {
-        let curvature = at.curvature;
+        let lipschitz = at.curvature.lipschitz();
+        let root = at.curvature.condition_number().sqrt();
         if let Some(norm) = self.gradient.norm {
             self.guard.begin(norm);
         }
         let (norm, is_over) = match &mut self.turn {
             Turn::Ball { impulse } => {
-                let Coefficients { decay, ahead, back } = self.guard.coefficients(curvature);
+                let Coefficients { decay, ahead, back } = self.guard.coefficients(lipschitz, root);
                 let update = Update::HeavyBall {
                     decay,
                     ahead,
@@ -88,11 +89,11 @@ impl HeavyBall {
                     impulse,
                 };
                 let norm = at.advance(update, point, &mut self.gradient)?;
-                (norm, self.guard.observe_ball(curvature, norm))
+                (norm, self.guard.observe_ball(root, norm))
             }
             Turn::Fista(acceleration) => {
                 let norm = acceleration.step(point, &mut self.gradient, at)?;
-                (norm, self.guard.observe_fista(curvature, norm))
+                (norm, self.guard.observe_fista(root, norm))
             }
         };
         if is_over {
@@ -181,11 +182,11 @@ impl Ball {
         }
     }
 
-    /// The coefficients after so many iterations.
-    fn at(iterations: u64, curvature: Curvature) -> Self {
+    /// The coefficients after so many iterations, for `$L$` and `$K$` = `root`.
+    fn at(iterations: u64, lipschitz: f64, root: f64) -> Self {
         let made = as_f64(iterations);
-        let root = root(curvature).min(1.0 + made).min(RAMP.0 + RAMP.1 * made);
-        Self::new(curvature.lipschitz(), root)
+        let root = root.min(1.0 + made).min(RAMP.0 + RAMP.1 * made);
+        Self::new(lipschitz, root)
     }
 }
 
@@ -219,14 +220,14 @@ impl Default for Guard {
 
 impl Guard {
     /// The coefficients of the ball's next iteration.
-    fn coefficients(&self, curvature: Curvature) -> Coefficients {
+    fn coefficients(&self, lipschitz: f64, root: f64) -> Coefficients {
         let Ball {
             step,
             momentum,
             extrapolation,
-        } = Ball::at(self.iterations, curvature);
+        } = Ball::at(self.iterations, lipschitz, root);
         // the velocity is the same, whatever it was measured in before
-        let before = Ball::at(self.iterations.saturating_sub(1), curvature);
+        let before = Ball::at(self.iterations.saturating_sub(1), lipschitz, root);
         Coefficients {
             decay: momentum * before.step / step,
             ahead: (1.0 + extrapolation) * step,
@@ -242,9 +243,9 @@ impl Guard {
     }
 
     /// Takes note of the gradient after an iteration of FISTA, and returns whether its turn is over.
-    fn observe_fista(&mut self, curvature: Curvature, norm: f64) -> bool {
+    fn observe_fista(&mut self, root: f64, norm: f64) -> bool {
         self.iterations += 1;
-        let is_over = as_f64(self.iterations) >= self.fista_factor * root(curvature);
+        let is_over = as_f64(self.iterations) >= self.fista_factor * root;
         if is_over {
             self.fista_factor *= 2.0;
             self.best_norm = self.best_norm.min(norm);
@@ -254,7 +255,7 @@ impl Guard {
     }
 
     /// Takes note of the gradient after an iteration of the ball, and returns whether its turn is over.
-    fn observe_ball(&mut self, curvature: Curvature, norm: f64) -> bool {
+    fn observe_ball(&mut self, root: f64, norm: f64) -> bool {
         self.iterations += 1;
         self.since_progress += 1;
         if norm <= self.reference_norm / std::f64::consts::E {
@@ -263,7 +264,7 @@ impl Guard {
                 (self.best_norm, self.fista_factor) = (norm, 1.0);
             }
         }
-        let patience = PATIENCE.0 * root(curvature) + PATIENCE.1;
+        let patience = PATIENCE.0 * root + PATIENCE.1;
         let is_over = !(as_f64(self.since_progress) <= patience);
         if is_over {
             self.begin_turn(norm);
@@ -274,10 +275,6 @@ impl Guard {
     const fn begin_turn(&mut self, norm: f64) {
         (self.iterations, self.since_progress, self.reference_norm) = (0, 0, norm);
     }
-}
-
-fn root(curvature: Curvature) -> f64 {
-    curvature.condition_number().sqrt()
 }
 
 const fn as_f64(n: u64) -> f64 {
@@ -329,12 +326,12 @@ mod tests {
 
     #[test]
     fn momentum_grows_until_it_is_that_of_the_function() {
-        let curvature = Curvature::new(1.0, 400.0).unwrap();
-        let mut last = Ball::at(0, curvature);
+        let (lipschitz, root) = (400.0, 20.0);
+        let mut last = Ball::at(0, lipschitz, root);
         assert_relative_eq!(last.step, 1.0 / 400.0);
         assert!(last.momentum.abs() < 1e-15 && last.extrapolation.abs() < 1e-15);
         for made in 1..=30 {
-            let next = Ball::at(made, curvature);
+            let next = Ball::at(made, lipschitz, root);
             let is_full = next == Ball::new(400.0, 20.0);
             assert!(next.momentum > last.momentum || is_full, "{made}");
             assert_eq!(is_full, made >= 24);
@@ -345,17 +342,17 @@ mod tests {
     /// The iteration, with `$w$` in place of the velocity, while its coefficients change.
     #[test]
     fn the_impulse_is_the_velocity_in_other_units() {
-        let curvature = Curvature::new(1.0, 400.0).unwrap();
+        let (lipschitz, root) = (400.0, 20.0);
         let mut guard = Guard::default();
         let (mut x, mut velocity) = (1.0, 0.0);
         let (mut y, mut w) = (1.0, 0.0);
         for made in 0..40 {
             guard.iterations = made;
             let gradient = f64::from(u8::try_from(made * 7 % 5).unwrap()) - 1.7;
-            let ball = Ball::at(made, curvature);
+            let ball = Ball::at(made, lipschitz, root);
             velocity = ball.momentum * velocity - ball.step * gradient;
             x += velocity;
-            let Coefficients { decay, ahead, back } = guard.coefficients(curvature);
+            let Coefficients { decay, ahead, back } = guard.coefficients(lipschitz, root);
             let next = decay * w - gradient;
             y += ahead * next - back * w;
             w = next;
@@ -367,16 +364,16 @@ mod tests {
     /// How long the two take turns where the gradient stays as it is.
     #[test]
     fn a_ball_in_vain_gives_way_to_fista_for_longer_and_longer() {
-        let curvature = Curvature::new(1.0, 100.0).unwrap();
+        let root = 10.0;
         let mut guard = Guard::default();
         guard.begin(1.0);
         let (mut is_ball, mut stretches) = (true, Vec::new());
         for norm in [1.0; 200] {
             let iterations = guard.iterations + 1;
             let is_over = if is_ball {
-                guard.observe_ball(curvature, norm)
+                guard.observe_ball(root, norm)
             } else {
-                guard.observe_fista(curvature, norm)
+                guard.observe_fista(root, norm)
             };
             if is_over {
                 stretches.push((is_ball, iterations));
@@ -389,20 +386,20 @@ mod tests {
 
     #[test]
     fn a_ball_that_rolls_keeps_its_turn_and_is_forgiven() {
-        let curvature = Curvature::new(1.0, 100.0).unwrap();
+        let root = 10.0;
         let mut guard = Guard::default();
         guard.begin(1.0);
         let mut norm = 1.0;
         for _ in 0..500 {
             norm *= (-1.0 / 29.0_f64).exp();
-            assert!(!guard.observe_ball(curvature, norm));
+            assert!(!guard.observe_ball(root, norm));
         }
         // After that, a vain stretch does not count as the second one.
         guard.fista_factor = 8.0;
-        assert!(!guard.observe_ball(curvature, norm / 10.0));
+        assert!(!guard.observe_ball(root, norm / 10.0));
         assert_relative_eq!(guard.fista_factor, 1.0);
         // One that is not a number is in vain.
-        let turns = (0..40).filter(|_| guard.observe_ball(curvature, f64::NAN));
+        let turns = (0..40).filter(|_| guard.observe_ball(root, f64::NAN));
         assert_eq!(turns.count(), 1);
     }
 }

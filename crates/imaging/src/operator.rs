@@ -90,8 +90,7 @@ pub trait LinearOperator: Sync {
     ///
     /// The default covers sums over all samples.
     fn roundings(&self) -> f64 {
-        let terms = self.domain().len().max(self.codomain().len()) as f64;
-        terms
+        self.domain().len().max(self.codomain().len()) as f64
     }
 }
 

@@ -59,7 +59,7 @@ impl TryFrom<Unchecked> for State {
 /// A vector is saved with the number of cache lines before it.
 impl Serialize for Buffer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.lines(), Bytes(&**self)).serialize(serializer)
+        (self.lines(), Bytes(self)).serialize(serializer)
     }
 }
 

@@ -362,3 +362,35 @@ def test_a_spent_budget_says_whether_more_would_help() -> None:
         assert f"all {result.evaluations} evaluations are spent; the last {last} lowered f by {100 * gain:.3g} %: {advice}" in repr(result)
     assert few.termination == "exhausted" and few.evaluations == 9
     assert "NOT CONVERGED, the only evaluation is spent: there may" in repr(bilevel.learn(truth, data, evaluations=1))
+
+
+@pytest.mark.parametrize("limits", [(0.0, 1.0), (0.0, None), (0.3, 0.6)])
+def test_pixels_stay_within_their_range(limits: tuple[float, float | None], tmp_path: Path) -> None:
+    truth = bilevel.phantoms.box_functions(3, 32)
+    data = bilevel.add_noise(truth, 0.3)
+    result = bilevel.learn(truth, data, learn=("alpha",), evaluations=10, image_range=limits)
+    path = tmp_path / "result.json"
+    result.save(path)
+    lower, upper = limits[0], np.inf if limits[1] is None else limits[1]
+    for made in (result.apply(data), bilevel.load(path).apply(data)):
+        assert (made >= lower).all() and (made <= upper).all()
+    values = {"alpha": result.params["alpha"], **result.fixed}
+    x, error_bound, _ = bilevel.denoise(data[0], **values, accuracy=1e-6, image_range=limits)
+    assert error_bound <= 1e-6
+    assert np.linalg.norm(x - result.apply(data[0], accuracy=1e-6)) <= 2e-6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"image_range": 1.0}, "image_range must be"),
+        ({"image_range": (1.0, 0.0)}, "the smallest value is above the largest"),
+        ({"image_range": (0.0, np.inf)}, r"image_range\[1\] is inf"),
+        ({"image_range": (0.0, 1.0), "model": "sampling", "data": np.ones((2, 8), complex)}, "no range"),
+        ({"image_range": (0.0, 1.0), "model": lambda *_: None}, "image_range means nothing"),
+    ],
+)
+def test_bad_ranges_are_named(change: dict[str, Any], message: str) -> None:
+    arguments = {"truth": np.zeros((2, 8)), "data": np.ones((2, 8)), **change}
+    with pytest.raises((ValueError, TypeError), match=message):
+        bilevel.learn(**arguments)

@@ -133,3 +133,17 @@ def test_examples_are_typed() -> None:
     files = [str(path) for path in sorted((HERE / "examples").glob("*.py"))]
     checked = subprocess.run([sys.executable, "-m", "mypy", "--strict", *files], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize("learn", [("alpha",), ("alpha", "xi")])
+def test_files_of_version_1_can_be_applied(learn: tuple[str, ...], tmp_path: Path) -> None:
+    truth = bilevel.phantoms.box_functions(2, 16)
+    data = bilevel.add_noise(truth, 0.1)
+    result = bilevel.learn(truth, data, learn=learn, evaluations=6)
+    path = tmp_path / "result.json"
+    result.save(path)
+    saved = json.loads(path.read_text())
+    old = {name: {"learned": {}} if name in learn else {"fixed": result.fixed[name]} for name in ("alpha", "nu", "xi")}
+    saved["version"], saved["about"]["family"] = 1, {"model": "tv", **old}
+    path.write_text(json.dumps(saved))
+    assert np.array_equal(bilevel.load(path).apply(data), result.apply(data))

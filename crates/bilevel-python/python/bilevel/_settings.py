@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias, Union
 
 import numpy as np
@@ -201,7 +202,8 @@ def completed(task: str, model: dict[str, Any]) -> dict[str, Any]:
     for name, start in made["start"].items():
         lower, upper = made["lower"][name], made["upper"][name]
         if not lower <= start <= upper:
-            raise ValueError(f"start[{name!r}] is {start:g}, outside of the default bounds ({lower:g}, {upper:g}): give bounds")
+            given, low, high = (f"{Decimal(repr(value)).normalize():e}".replace("e+", "e") for value in (start, lower, upper))
+            raise ValueError(f"start[{name!r}] is {given}, outside of the default bounds ({low}, {high}): give bounds")
     return {"task": task, "model": made}
 
 

@@ -3,7 +3,10 @@
 use std::error::Error;
 
 use dfo_ls::SetupError;
+use imaging::ModelError;
 use thiserror::Error;
+
+use crate::families::FamilyKind;
 
 /// What a model may fail with: an error of its own.
 pub type ModelFailure = Box<dyn Error + Send + Sync>;
@@ -122,4 +125,51 @@ pub enum ReconstructionError {
     /// The solver could not start or go on.
     #[error(transparent)]
     Solve(#[from] lowlevel::SolveError),
+}
+
+/// A description that does not make sense.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// A parameter is not one of the family.
+    #[error("{task} has no parameter {name:?} that can be {used}: it has {known}")]
+    UnknownParameter {
+        /// The family.
+        task: FamilyKind,
+        /// The name.
+        name: String,
+        /// Learned or fixed.
+        used: &'static str,
+        /// The names that are possible.
+        known: String,
+    },
+    /// A parameter is both learned and fixed.
+    #[error("{name} is both learned and fixed")]
+    LearnedAndFixed {
+        /// The parameter.
+        name: String,
+    },
+    /// A start is not between its bounds.
+    #[error("{name} starts at {start:e}, which is not between its bounds {lower:e} and {upper:e}")]
+    StartOutside {
+        /// The parameter.
+        name: String,
+        /// Its start.
+        start: f64,
+        /// Its lower bound.
+        lower: f64,
+        /// Its upper bound.
+        upper: f64,
+    },
+    /// The family needs another input.
+    #[error("{task} needs {needed}")]
+    Input {
+        /// The family.
+        task: FamilyKind,
+        /// What it needs.
+        needed: &'static str,
+    },
+    /// The family cannot be made.
+    #[error(transparent)]
+    Model(#[from] ModelError),
 }

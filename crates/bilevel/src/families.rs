@@ -8,6 +8,7 @@ mod deblurring;
 mod denoising;
 mod family;
 mod inpainting;
+mod kind;
 mod sampling;
 mod tv;
 
@@ -15,6 +16,7 @@ pub use deblurring::{BlurredData, TvDeblurring};
 pub use denoising::TvDenoising;
 pub use family::{Family, FamilyData, FamilyObjective, FamilyScratch};
 pub use inpainting::TvInpainting;
+pub use kind::FamilyKind;
 pub use sampling::FourierWeights;
 pub use tv::{Choice, TvChoices};
 

@@ -2,9 +2,9 @@
 
 use dfo_ls::{EvalRecord, Iteration, ObjectiveInterval, Purpose, Termination};
 
+use crate::families::FamilyKind;
 use crate::parameter::Parameter;
 use crate::score::Score;
-use crate::spec::FamilyKind;
 
 /// Learned parameters, and everything known about them.
 #[derive(Clone, Debug, PartialEq)]

@@ -85,8 +85,10 @@ pub mod testing;
 mod workspace;
 
 pub use checkpoint::{CheckpointPolicy, Reconstructions};
-pub use error::{ModelFailure, ProblemError, ReconstructionError};
-pub use families::{BlurredData, Family, FamilyData, FamilyObjective, FamilyScratch, ImageData};
+pub use error::{ModelFailure, ProblemError, ReconstructionError, SpecError};
+pub use families::{
+    BlurredData, Family, FamilyData, FamilyKind, FamilyObjective, FamilyScratch, ImageData,
+};
 pub use families::{Choice, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting};
 pub use influence::{INFLUENCE_STEP, NEGLIGIBLE_INFLUENCE};
 pub use learn::learning_options;
@@ -98,6 +100,5 @@ pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};
 pub use problem::{Effort, FirstGuess, ImageRange, LearningProblem, Pair, Setup};
 pub use score::{Quality, Score, Scored, ScoredImages, score};
 pub use spec::{
-    FamilyInput, FamilyKind, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec,
-    SpecError, Values,
+    FamilyInput, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec, Values,
 };

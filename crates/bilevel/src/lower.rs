@@ -6,8 +6,8 @@ use imaging::Grid;
 use lowlevel::{Observer, Outcome, Solved, Solver, State, Stop, StronglyConvex};
 
 use crate::error::{ModelFailure, ReconstructionError};
+use crate::families::FamilyKind;
 use crate::parameter::Parameter;
-use crate::spec::FamilyKind;
 
 /// A family of reconstruction problems `$\theta \mapsto \Phi_\theta(\cdot\,; y)$`.
 ///

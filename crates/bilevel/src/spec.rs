@@ -1,16 +1,15 @@
 //! The description of a learning problem in settings, which can be saved: what programs read and people write.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use dfo_ls::{Directions, Options};
 use imaging::{Grid, Mask, ModelError, TvParameters};
 use lowlevel::Method;
-use thiserror::Error;
 
+use crate::error::SpecError;
 use crate::families::{
-    Choice, Family, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting,
+    Choice, Family, FamilyKind, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting,
 };
 use crate::learn::learning_options;
 use crate::loss::{Loss, Residuals, Scale};
@@ -19,79 +18,6 @@ use crate::problem::{Effort, ImageRange, Pair, Setup};
 
 /// Values of parameters by name.
 pub type Values = BTreeMap<String, f64>;
-
-/// The family of a learning problem, by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum FamilyKind {
-    /// Removal of noise: [`TvDenoising`].
-    #[default]
-    Denoise,
-    /// The choice of frequencies to measure: [`FourierWeights`].
-    Sampling,
-    /// Removal of a known blur: [`TvDeblurring`].
-    Deblur,
-    /// Filling in of missing pixels: [`TvInpainting`].
-    Inpaint,
-}
-
-impl FamilyKind {
-    /// All families.
-    pub const ALL: [Self; 4] = [Self::Denoise, Self::Sampling, Self::Deblur, Self::Inpaint];
-
-    /// The name in settings.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Denoise => "denoise",
-            Self::Sampling => "sampling",
-            Self::Deblur => "deblur",
-            Self::Inpaint => "inpaint",
-        }
-    }
-
-    /// The parameters that can be learned, in the order in which models have them. For sampling, `theta` stands for the
-    /// parameters of all frequencies.
-    #[must_use]
-    pub const fn learnable(self) -> &'static [&'static str] {
-        match self {
-            Self::Sampling => &["theta"],
-            _ => &["alpha", "nu", "xi"],
-        }
-    }
-
-    /// The parameters that can be fixed, with their default values: the paper's. The paper has none for `alpha` of pictures;
-    /// 0.1 is close to what it learns.
-    #[must_use]
-    pub const fn fixed(self) -> [(&'static str, f64); 3] {
-        let TvParameters { alpha, nu, xi } = match self {
-            Self::Sampling => FourierWeights::TV,
-            _ => TvParameters {
-                alpha: 0.1,
-                nu: 1e-3,
-                xi: 1e-3,
-            },
-        };
-        [("alpha", alpha), ("nu", nu), ("xi", xi)]
-    }
-
-    /// The default start, lower bound and upper bound of a learned parameter as values: the paper's.
-    #[must_use]
-    pub fn range(self, name: &str) -> [f64; 3] {
-        match (self, name) {
-            (Self::Sampling, _) => [0.5, FourierWeights::LOWER, FourierWeights::UPPER],
-            (_, "alpha") => [1.0, 1e-7, 1e7],
-            _ => [0.1, 1e-7, 1.0],
-        }
-    }
-}
-
-impl fmt::Display for FamilyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// A learning problem without its data.
 ///
@@ -263,53 +189,6 @@ pub enum FamilyInput {
     Mask(Mask),
     /// The number of frequencies of sampling.
     Frequencies(usize),
-}
-
-/// A description that does not make sense.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SpecError {
-    /// A parameter is not one of the family.
-    #[error("{task} has no parameter {name:?} that can be {used}: it has {known}")]
-    UnknownParameter {
-        /// The family.
-        task: FamilyKind,
-        /// The name.
-        name: String,
-        /// Learned or fixed.
-        used: &'static str,
-        /// The names that are possible.
-        known: String,
-    },
-    /// A parameter is both learned and fixed.
-    #[error("{name} is both learned and fixed")]
-    LearnedAndFixed {
-        /// The parameter.
-        name: String,
-    },
-    /// A start is not between its bounds.
-    #[error("{name} starts at {start:e}, which is not between its bounds {lower:e} and {upper:e}")]
-    StartOutside {
-        /// The parameter.
-        name: String,
-        /// Its start.
-        start: f64,
-        /// Its lower bound.
-        lower: f64,
-        /// Its upper bound.
-        upper: f64,
-    },
-    /// The family needs another input.
-    #[error("{task} needs {needed}")]
-    Input {
-        /// The family.
-        task: FamilyKind,
-        /// What it needs.
-        needed: &'static str,
-    },
-    /// The family cannot be made.
-    #[error(transparent)]
-    Model(#[from] ModelError),
 }
 
 impl Spec {

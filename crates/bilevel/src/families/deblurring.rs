@@ -6,11 +6,11 @@ use imaging::{
     VariationalScratch, Weights,
 };
 
+use super::FamilyKind;
 use super::{ImageData, TvChoices};
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
-use crate::spec::FamilyKind;
 
 /// Deblurring with a known kernel: `$\frac12\|h * x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 #[derive(Debug)]

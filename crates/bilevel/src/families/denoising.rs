@@ -1,10 +1,10 @@
 use imaging::{Denoising, DenoisingScratch, Grid};
 
+use super::FamilyKind;
 use super::{ImageData, TvChoices};
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
-use crate::spec::FamilyKind;
 
 /// Denoising of real signals and pictures: `$\frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

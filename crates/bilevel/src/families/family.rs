@@ -7,11 +7,11 @@ use lowlevel::{
     Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, StronglyConvex, Update,
 };
 
+use super::FamilyKind;
 use super::{BlurredData, FourierWeights, ImageData, TvDeblurring, TvDenoising, TvInpainting};
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
-use crate::spec::FamilyKind;
 
 /// Any family of this crate.
 ///

@@ -3,11 +3,11 @@ use imaging::{
     VariationalScratch, Weights,
 };
 
+use super::FamilyKind;
 use super::{ImageData, TvChoices};
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
-use crate::spec::FamilyKind;
 
 /// Inpainting: only the samples of a mask were measured,
 /// `$\frac12\|Mx - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.

@@ -3,10 +3,10 @@ use imaging::{
     ModelError, TvParameters,
 };
 
+use super::FamilyKind;
 use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::{Map, Parameter};
-use crate::spec::FamilyKind;
 
 /// Which frequencies to measure: one weight `$s_j = \theta_j/(1-\theta_j)$` for each frequency of a line, and
 /// `$\frac12\|Fx - y\|_S^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$` with fixed `$(\alpha, \nu, \xi)$`.

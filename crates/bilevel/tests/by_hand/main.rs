@@ -1,6 +1,8 @@
 //! Everything between the solver and the reconstructions, on a family whose answers are known in closed form.
 
+#[path = "../evaluate/mod.rs"]
 mod evaluate;
+mod misuse;
 mod ridge;
 
 use std::ops::ControlFlow;
@@ -427,67 +429,6 @@ fn scores_are_those_of_their_pairs() {
     };
     let score = score(&Ridge::simple(), &[0.1], &pair, by(Method::FISTA)).score;
     assert!(score.before.is_none() && score.after.is_some());
-}
-
-#[test]
-fn more_misuse_is_refused() {
-    let refuse = |model: Ridge| LearningProblem::new(model, pairs(), Setup::default()).err();
-    let surplus = Ridge {
-        surplus: 1,
-        ..Ridge::simple()
-    };
-    assert!(matches!(
-        refuse(surplus),
-        Some(ProblemError::Dimension {
-            index: 0,
-            expected: 3,
-            found: 4
-        })
-    ));
-    let twice = vec![Parameter::log10("a", 0.0, -1.0, 1.0); 2];
-    assert!(matches!(
-        refuse(Ridge::new(twice)),
-        Some(ProblemError::SameName { .. })
-    ));
-    let odds = Parameter {
-        map: Map::Odds,
-        ..Parameter::log10("a", 0.5, -0.5, 0.5)
-    };
-    assert!(matches!(
-        refuse(Ridge::new(vec![odds])),
-        Some(ProblemError::Parameter { .. })
-    ));
-    // a start beyond its bounds is moved there before the model sees it
-    let mut outside = Ridge::new(vec![Parameter::log10("a", 3.0, -4.0, -1.0)]);
-    outside.moody = Some((2, 0.5));
-    assert!(refuse(outside).is_none());
-
-    let mask = Mask::new(Grid::image(2, 3), vec![true; 6]).expect("one entry per pixel");
-    let choices = TvChoices::default();
-    let turned = Pair {
-        grid: Grid::image(3, 2),
-        truth: vec![0.5; 6],
-        data: vec![0.5; 6],
-    };
-    let inpainting = LearningProblem::new(
-        TvInpainting { choices, mask },
-        vec![turned],
-        Setup::default(),
-    );
-    assert!(matches!(
-        inpainting.err(),
-        Some(ProblemError::Model { index: 0, .. })
-    ));
-    let weights = FourierWeights::new(2, FourierWeights::TV, 0.5).expect("two samples");
-    let parameters = weights.clone().with_bounds(0.25, 0.75).parameters();
-    assert!((parameters[1].lower, parameters[1].upper) == (0.25, 0.75));
-    let real = Pair {
-        grid: Grid::line(4),
-        truth: vec![0.5; 4],
-        data: vec![0.5; 4],
-    };
-    let sampling = LearningProblem::new(weights, vec![real], Setup::default());
-    assert!(sampling.is_err());
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! The names of families, and the defaults of their parameters.
+
+use std::fmt;
+
+use imaging::TvParameters;
+
+use super::FourierWeights;
+
+/// The family of a learning problem, by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum FamilyKind {
+    /// Removal of noise: [`TvDenoising`](super::TvDenoising).
+    #[default]
+    Denoise,
+    /// The choice of frequencies to measure: [`FourierWeights`].
+    Sampling,
+    /// Removal of a known blur: [`TvDeblurring`](super::TvDeblurring).
+    Deblur,
+    /// Filling in of missing pixels: [`TvInpainting`](super::TvInpainting).
+    Inpaint,
+}
+
+impl FamilyKind {
+    /// All families.
+    pub const ALL: [Self; 4] = [Self::Denoise, Self::Sampling, Self::Deblur, Self::Inpaint];
+
+    /// The name in settings.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Denoise => "denoise",
+            Self::Sampling => "sampling",
+            Self::Deblur => "deblur",
+            Self::Inpaint => "inpaint",
+        }
+    }
+
+    /// The parameters that can be learned, in the order in which models have them. For sampling, `theta` stands for the
+    /// parameters of all frequencies.
+    #[must_use]
+    pub const fn learnable(self) -> &'static [&'static str] {
+        match self {
+            Self::Sampling => &["theta"],
+            _ => &["alpha", "nu", "xi"],
+        }
+    }
+
+    /// The parameters that can be fixed, with their default values: the paper's. The paper has none for `alpha` of pictures;
+    /// 0.1 is close to what it learns.
+    #[must_use]
+    pub const fn fixed(self) -> [(&'static str, f64); 3] {
+        let TvParameters { alpha, nu, xi } = match self {
+            Self::Sampling => FourierWeights::TV,
+            _ => TvParameters {
+                alpha: 0.1,
+                nu: 1e-3,
+                xi: 1e-3,
+            },
+        };
+        [("alpha", alpha), ("nu", nu), ("xi", xi)]
+    }
+
+    /// The default start, lower bound and upper bound of a learned parameter as values: the paper's.
+    #[must_use]
+    pub fn range(self, name: &str) -> [f64; 3] {
+        match (self, name) {
+            (Self::Sampling, _) => [0.5, FourierWeights::LOWER, FourierWeights::UPPER],
+            (_, "alpha") => [1.0, 1e-7, 1e7],
+            _ => [0.1, 1e-7, 1.0],
+        }
+    }
+}
+
+impl fmt::Display for FamilyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

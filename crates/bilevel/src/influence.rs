@@ -66,9 +66,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     ) -> Vec<Option<f64>> {
         let steps = self.steps();
         let influence = |j: usize| {
-            let column = jacobian.column(j);
-            let slope: f64 = column.iter().zip(residuals).map(|(a, b)| a * b).sum();
-            let square: f64 = column.iter().map(|a| a * a).sum();
+            let slope = jacobian.inner_product(j, residuals);
+            let square = jacobian.inner_product(j, jacobian.column(j));
             let h = steps[j];
             Some(share(2.0 * slope.abs() * h + square * h * h, objective))
         };

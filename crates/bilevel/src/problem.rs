@@ -264,13 +264,19 @@ impl<M: LowerLevel> LearningProblem<M> {
             .collect()
     }
 
-    /// The problem as the solver sees it: start, bounds and regulariser.
+    /// The problem as the solver sees it: start, bounds, regulariser, and the residuals of each image as a block. The terms of
+    /// penalties are the last block.
     #[must_use]
     pub fn problem(&self) -> Problem {
         let each = |of: fn(&Parameter) -> f64| self.parameters.iter().map(of).collect::<Vec<_>>();
+        let mut blocks: Vec<usize> = (0..self.pairs.len())
+            .map(|image| self.layout.len_of(image))
+            .collect();
+        blocks.extend(Some(self.num_terms).filter(|terms| *terms > 0));
         let mut problem = Problem::new(each(|p| p.start))
             .with_bounds(each(|p| p.lower), each(|p| p.upper))
-            .expect("bounds were checked");
+            .expect("bounds were checked")
+            .with_blocks(blocks);
         if let Some(regularizer) = &self.setup.regularizer {
             problem = problem.with_regularizer(Shared(Arc::clone(regularizer)));
         }

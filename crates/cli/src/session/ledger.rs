@@ -11,7 +11,7 @@ use super::history;
 use crate::store::{Store, StoreError, checksum};
 
 /// Raised whenever what is saved, or what a number in it means, changes.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 
 /// What a saved run begins with.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

@@ -5,98 +5,48 @@ use std::time::Duration;
 use super::{AccuracyControl, Algorithm, Model, NoiseLevel, Options, Samples, Scaling};
 use crate::SetupError;
 
+const POSITIVE: &str = "positive and finite";
+const SHARE: &str = "between 0 and 1";
+const ABOVE_ONE: &str = "above 1";
+
 impl Options {
     /// Checks every range.
     ///
     /// # Errors
     /// Names the option that is out of range.
     pub fn validate(&self, num_params: usize) -> Result<(), SetupError> {
-        let region = &self.trust_region;
-        let positive = "positive and finite";
-        check(
-            "trust_region.initial_radius",
-            region.initial_radius,
-            positive,
-            is_positive,
-        )?;
-        check(
-            "trust_region.final_radius",
-            region.final_radius,
-            positive,
-            is_positive,
-        )?;
-        check(
-            "trust_region.final_radius",
-            region.final_radius,
-            "less than the initial radius",
-            |r| r < region.initial_radius,
-        )?;
-        check(
-            "trust_region.max_radius",
-            region.max_radius,
-            "at least the initial radius and finite",
-            |r| r >= region.initial_radius && r.is_finite(),
-        )?;
-        check(
-            "trust_region.eta1",
-            region.eta1,
-            "between 0 and 1",
-            is_share,
-        )?;
-        check(
-            "trust_region.eta2",
-            region.eta2,
-            "between eta1 and 1",
-            |eta2| eta2 >= region.eta1 && eta2 < 1.0,
-        )?;
-        check(
-            "trust_region.gamma_dec",
-            region.gamma_dec,
-            "between 0 and 1",
-            is_share,
-        )?;
-        check(
-            "trust_region.gamma_inc",
-            region.gamma_inc,
-            "above 1",
-            is_above_one,
-        )?;
-        check(
-            "trust_region.gamma_inc_step",
-            region.gamma_inc_step,
-            "above 1",
-            is_above_one,
-        )?;
-        check(
-            "trust_region.alpha1",
-            region.alpha1,
-            "between 0 and 1",
-            is_share,
-        )?;
-        check(
-            "trust_region.alpha2",
-            region.alpha2,
-            "between 0 and 1",
-            is_share,
-        )?;
-        check(
-            "trust_region.safety",
-            region.safety,
-            "between 0 and 1",
-            is_share,
-        )?;
+        self.validate_trust_region()?;
         if let Algorithm::Paper(paper) = &self.algorithm {
-            check("algorithm.epsilon", paper.epsilon, positive, is_positive)?;
-            check(
-                "algorithm.poisedness",
-                paper.poisedness,
-                "above 1",
-                is_above_one,
-            )?;
+            let epsilon = paper.epsilon;
+            check("algorithm.epsilon", epsilon, POSITIVE, is_positive)?;
+            let poisedness = paper.poisedness;
+            check("algorithm.poisedness", poisedness, ABOVE_ONE, is_above_one)?;
         }
         self.validate_accuracy()?;
         self.validate_model(num_params)?;
         self.validate_limits()
+    }
+
+    #[rustfmt::skip]
+    fn validate_trust_region(&self) -> Result<(), SetupError> {
+        let r = &self.trust_region;
+        for (option, value, expected, allowed) in [
+            ("trust_region.initial_radius", r.initial_radius, POSITIVE, is_positive(r.initial_radius)),
+            ("trust_region.final_radius", r.final_radius, POSITIVE, is_positive(r.final_radius)),
+            ("trust_region.final_radius", r.final_radius, "less than the initial radius", r.final_radius < r.initial_radius),
+            ("trust_region.max_radius", r.max_radius, "at least the initial radius and finite", r.max_radius >= r.initial_radius && r.max_radius.is_finite()),
+            ("trust_region.eta1", r.eta1, SHARE, is_share(r.eta1)),
+            ("trust_region.eta2", r.eta2, "between eta1 and 1", r.eta2 >= r.eta1 && r.eta2 < 1.0),
+            ("trust_region.gamma_dec", r.gamma_dec, SHARE, is_share(r.gamma_dec)),
+            ("trust_region.gamma_inc", r.gamma_inc, ABOVE_ONE, is_above_one(r.gamma_inc)),
+            ("trust_region.gamma_inc_step", r.gamma_inc_step, ABOVE_ONE, is_above_one(r.gamma_inc_step)),
+            ("trust_region.alpha1", r.alpha1, SHARE, is_share(r.alpha1)),
+            ("trust_region.alpha2", r.alpha2, SHARE, is_share(r.alpha2)),
+            ("trust_region.safety", r.safety, SHARE, is_share(r.safety)),
+        ] {
+            check(option, value, expected, |_| allowed)?;
+        }
+        Ok(())
     }
 
     fn validate_accuracy(&self) -> Result<(), SetupError> {
@@ -113,7 +63,7 @@ impl Options {
                 check(
                     "accuracy.kappa_inc",
                     dynamic.kappa_inc,
-                    "positive and finite",
+                    POSITIVE,
                     is_positive,
                 )?;
                 check("accuracy.signal", dynamic.signal, "zero or positive", |s| {
@@ -122,7 +72,7 @@ impl Options {
                 check_option(
                     "accuracy.model_constant",
                     dynamic.model_constant,
-                    "positive and finite",
+                    POSITIVE,
                     is_positive,
                 )?;
                 check_option("accuracy.stale", dynamic.stale, "at least 1", |s| s >= 1.0)
@@ -185,7 +135,7 @@ impl Options {
                 });
             }
             for &unit in units {
-                check("scaling", unit, "positive and finite", is_positive)?;
+                check("scaling", unit, POSITIVE, is_positive)?;
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use num_complex::Complex;
 use crate::error::{ModelError, check_finite, check_len};
 use crate::fingerprint::NumberHash;
 use crate::grid::{Field, Shape};
-use crate::operator::{Fourier, LinearOperator, load};
+use crate::operator::{Fourier, LinearOperator, to_complex};
 
 /// The data of one measurement, checked once.
 ///
@@ -122,7 +122,7 @@ impl FourierMeasurement {
         let Data { norm, hash, .. } = Data::from(values).checked(fourier.codomain().len())?;
         let scale = fourier.transform().unitary_scale();
         let mut scaled = vec![Complex::ZERO; fourier.domain().num_samples()];
-        load(Field::Complex, values, &mut scaled);
+        to_complex(Field::Complex, values, &mut scaled);
         for sample in &mut scaled {
             *sample /= scale;
         }

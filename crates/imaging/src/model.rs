@@ -6,14 +6,15 @@ mod curvature_bound;
 mod denoising;
 mod image;
 mod image_row;
+mod inverse_root;
 mod line;
 mod line_gap;
 mod line_newton;
-mod motion;
 mod partition;
 mod sampling;
 mod sampling_newton;
 mod simd;
+mod update_kernel;
 mod variational;
 
 pub use denoising::{Denoising, DenoisingScratch};
@@ -53,6 +54,12 @@ impl TvParameters {
         check_weight("alpha", self.alpha)?;
         check_smoothing("nu", self.nu)?;
         check_not_negative("xi", self.xi)
+    }
+
+    /// `$(1 + \xi)x - y$`.
+    #[inline(always)]
+    fn misfit(self, x: f64, data: f64) -> f64 {
+        (1.0 + self.xi) * x - data
     }
 }
 

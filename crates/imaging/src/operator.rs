@@ -7,7 +7,7 @@ mod mask;
 
 pub use convolution::Convolution;
 pub use fourier::{Fourier, FourierScratch};
-pub(crate) use fourier::{Transform, load, store};
+pub(crate) use fourier::{Transform, from_complex, to_complex};
 pub use identity::Identity;
 pub use mask::Mask;
 

@@ -45,7 +45,7 @@ use super::TvParameters;
 use super::circulant::{CirculantLess, count};
 use super::simd::dispatch;
 use crate::grid::Field;
-use crate::operator::{FourierScratch, Transform, load};
+use crate::operator::{FourierScratch, Transform, to_complex};
 
 /// What the bound needs to know of the model.
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +163,7 @@ impl Search<'_, '_> {
         for (entry, weight) in self.own.spectrum.iter_mut().zip(self.model.weights) {
             *entry = num_samples * weight + xi;
         }
-        load(Field::Complex, at.gradient, &mut self.fourier.samples);
+        to_complex(Field::Complex, at.gradient, &mut self.fourier.samples);
         self.model.transform.forward(self.fourier);
         self.own.gradient.copy_from_slice(&self.fourier.samples);
     }

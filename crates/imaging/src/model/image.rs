@@ -8,8 +8,7 @@ use pulp::{Scalar128b, Simd, WithSimd};
 
 use super::TvParameters;
 use super::image_row::{Next, Step};
-use super::motion::{Accelerated, Descent, HeavyBall, Motion, Points, Rest};
-use super::simd::Samples;
+use super::update_kernel::{Accelerated, Descent, HeavyBall, NoUpdate, Samples, UpdateKernel};
 
 /// Overwrites `gradient` with `$(1 + \xi)x - y + \alpha\widehat\nabla^T(\widehat\nabla x/\sqrt{\|\widehat\nabla x\|^2 + \nu^2})$`; returns its
 /// squared norm.
@@ -84,39 +83,43 @@ impl ImageGradient<'_> {
             gradient,
             fluxes,
         };
-        match x {
-            Samples::Still(x) => sweep.run(simd, Rest, Points::Still(x), &mut []),
-            Samples::Moving { point, update } => match update {
-                Update::Descent { step } => {
-                    sweep.run(simd, Descent { step }, Points::Moving(point), &mut [])
-                }
-                Update::Accelerated {
+        let (point, update) = match x {
+            Samples::Still(x) => return sweep.run(simd, NoUpdate, Samples::Still(x), &mut []),
+            Samples::Moving { point, update } => (point, update),
+        };
+        match update {
+            Update::Descent { step } => sweep.run(simd, Descent { step }, moving(point), &mut []),
+            Update::Accelerated {
+                step,
+                extrapolation,
+                iterate,
+            } => {
+                let update = Accelerated {
                     step,
                     extrapolation,
-                    iterate,
-                } => {
-                    let motion = Accelerated {
-                        step,
-                        extrapolation,
-                    };
-                    sweep.run(simd, motion, Points::Moving(point), iterate)
-                }
-                Update::HeavyBall {
-                    decay,
-                    ahead,
-                    back,
-                    impulse,
-                } => {
-                    let motion = HeavyBall { decay, ahead, back };
-                    sweep.run(simd, motion, Points::Moving(point), impulse)
-                }
-                mut other => {
-                    other.apply(0..point.len(), point, sweep.gradient);
-                    sweep.run(simd, Rest, Points::Still(point), &mut [])
-                }
-            },
+                };
+                sweep.run(simd, update, moving(point), iterate)
+            }
+            Update::HeavyBall {
+                decay,
+                ahead,
+                back,
+                impulse,
+            } => {
+                let update = HeavyBall { decay, ahead, back };
+                sweep.run(simd, update, moving(point), impulse)
+            }
+            mut other => {
+                other.apply(0..point.len(), point, sweep.gradient);
+                sweep.run(simd, NoUpdate, Samples::Still(point), &mut [])
+            }
         }
     }
+}
+
+/// Samples that the sweep moves.
+const fn moving(point: &mut [f64]) -> Samples<'_, ()> {
+    Samples::Moving { point, update: () }
 }
 
 struct Sweep<'a> {
@@ -132,11 +135,11 @@ impl Sweep<'_> {
     /// Rows beyond the edges are stood in for: there are no fluxes between equal rows, and what is computed for rows that are
     /// not there goes where nobody looks.
     #[inline(always)]
-    fn run<S: Simd, M: Motion>(
+    fn run<S: Simd, M: UpdateKernel>(
         self,
         simd: S,
-        motion: M,
-        mut points: Points<'_>,
+        update: M,
+        mut points: Samples<'_, ()>,
         old: &mut [f64],
     ) -> f64 {
         let Self {
@@ -154,7 +157,7 @@ impl Sweep<'_> {
             below_last: [still, no_gradient, no_old],
             above_first,
         } = fluxes;
-        motion.settle(points.split(0).1, gradient, old, 0..cols);
+        update.apply_scalar(points.split(0).1, gradient, old, 0..cols);
         let mut sum = 0.0;
         for row in 0..=rows {
             let (this, up) = (row.min(rows - 1) * cols, row.saturating_sub(1) * cols);
@@ -176,7 +179,7 @@ impl Sweep<'_> {
             };
             let step = Step {
                 parameters,
-                motion,
+                update,
                 x: &x[this..end],
                 above: &x[up..],
                 data: &data[up..],
@@ -208,12 +211,12 @@ mod tests {
     use proptest::prelude::*;
     use pulp::Scalar;
 
-    /// What a step reads and writes, and the motion: 0 for none.
+    /// What a step reads and writes, and the update: 0 for none.
     #[derive(Clone, Debug)]
     struct Case {
         parameters: TvParameters,
         cols: usize,
-        motion: u8,
+        update: u8,
         data: Vec<f64>,
         point: Vec<f64>,
         gradient: Vec<f64>,
@@ -224,7 +227,7 @@ mod tests {
         let vector = |len| proptest::collection::vec(-1.0..1.0_f64, len);
         let sizes = (1_usize..7, prop_oneof![4 => 1_usize..30, 1 => 60_usize..70]);
         (sizes, 0_u8..4, 0.0..2.0_f64, -8.0..0.0_f64).prop_flat_map(
-            move |((rows, cols), motion, alpha, digits)| {
+            move |((rows, cols), update, alpha, digits)| {
                 let parameters = TvParameters {
                     alpha,
                     nu: 10_f64.powf(digits),
@@ -235,7 +238,7 @@ mod tests {
                     move |(data, point, gradient, old)| Case {
                         parameters,
                         cols,
-                        motion,
+                        update,
                         data,
                         point,
                         gradient,
@@ -247,8 +250,8 @@ mod tests {
     }
 
     impl Case {
-        fn update(motion: u8, old: &mut [f64]) -> Update<'_> {
-            match motion {
+        fn update(update: u8, old: &mut [f64]) -> Update<'_> {
+            match update {
                 1 => Update::Descent { step: 0.3 },
                 2 => Update::Accelerated {
                     step: 0.3,
@@ -267,11 +270,11 @@ mod tests {
         /// The bits of everything that is written, and of the squared norm.
         fn bits(mut self, run: impl FnOnce(ImageGradient<'_>) -> f64) -> Vec<u64> {
             let mut fluxes = RowFluxes::new(self.cols);
-            let x = match self.motion {
+            let x = match self.update {
                 0 => Samples::Still(&self.point),
-                motion => Samples::Moving {
+                kind => Samples::Moving {
                     point: &mut self.point,
-                    update: Self::update(motion, &mut self.old),
+                    update: Self::update(kind, &mut self.old),
                 },
             };
             let square = run(ImageGradient {
@@ -288,8 +291,8 @@ mod tests {
         /// The same by a loop over samples.
         fn twin_bits(mut self) -> Vec<u64> {
             let len = self.data.len();
-            if self.motion > 0 {
-                let mut update = Self::update(self.motion, &mut self.old);
+            if self.update > 0 {
+                let mut update = Self::update(self.update, &mut self.old);
                 update.apply(0..len, &mut self.point, &self.gradient);
             }
             let (x, cols) = (&self.point, self.cols);

@@ -1,16 +1,16 @@
-//! One step of the sweep of [`image`](super::image) down the rows: fluxes of one, gradient of the one above, motion of the one below.
+//! One step of the sweep of [`image`](super::image) down the rows: fluxes of one, gradient of the one above, update of the one below.
 
 use pulp::{Scalar, Simd, bytemuck};
 
 use super::TvParameters;
-use super::motion::Motion;
-use super::simd::{load, store};
+use super::simd::{load_lanes, store_lanes};
+use super::update_kernel::UpdateKernel;
 
 /// One step of the sweep; slices are at least as long as `x`.
 #[derive(Debug)]
 pub(super) struct Step<'a, M> {
     pub(super) parameters: TvParameters,
-    pub(super) motion: M,
+    pub(super) update: M,
     /// The row whose fluxes are computed.
     pub(super) x: &'a [f64],
     /// The row above it, whose gradient is computed.
@@ -36,7 +36,7 @@ pub(super) struct Next<'a> {
 /// Samples that are worked on at a time, and partial sums of squares.
 const BLOCK: usize = 8;
 
-impl<M: Motion> Step<'_, M> {
+impl<M: UpdateKernel> Step<'_, M> {
     /// Returns the squared norm of the gradient of the row above, added in the order of [`lowlevel::norm_squared`].
     #[inline(always)]
     pub(super) fn run<S: Simd>(mut self, simd: S) -> f64 {
@@ -94,29 +94,31 @@ impl<M: Motion> Step<'_, M> {
                 let at = lane * S::F64_LANES;
                 // What is stored comes last: rows may lie a multiple of 4096 bytes apart, and a load waits for an earlier
                 // store whose address ends alike.
-                let here = load::<S>(&x[block], at);
-                let upper = load::<S>(&above[block], at);
-                let dx = simd.sub_f64s(here, load::<S>(left, at));
+                let here = load_lanes::<S>(&x[block], at);
+                let upper = load_lanes::<S>(&above[block], at);
+                let dx = simd.sub_f64s(here, load_lanes::<S>(left, at));
                 let dy = simd.sub_f64s(here, upper);
                 let squares = simd.add_f64s(simd.mul_f64s(dx, dx), simd.mul_f64s(dy, dy));
                 let modulus = simd.sqrt_f64s(simd.add_f64s(squares, nu_squared));
                 let scale = simd.div_f64s(alpha, modulus);
-                let misfit =
-                    simd.sub_f64s(simd.mul_f64s(weight, upper), load::<S>(&data[block], at));
-                let flow = simd.sub_f64s(
-                    load::<S>(&from_left[block], at),
-                    load::<S>(&to_right[block], at),
+                let misfit = simd.sub_f64s(
+                    simd.mul_f64s(weight, upper),
+                    load_lanes::<S>(&data[block], at),
                 );
-                let from_above = load::<S>(&down[block], at);
+                let flow = simd.sub_f64s(
+                    load_lanes::<S>(&from_left[block], at),
+                    load_lanes::<S>(&to_right[block], at),
+                );
+                let from_above = load_lanes::<S>(&down[block], at);
                 let moved = if M::MOVES {
-                    let point = load::<S>(&next[block], at);
+                    let point = load_lanes::<S>(&next[block], at);
                     let old = if M::REMEMBERS {
-                        load::<S>(&next_old[block], at)
+                        load_lanes::<S>(&next_old[block], at)
                     } else {
                         point
                     };
-                    let gradient = load::<S>(&next_gradient[block], at);
-                    Some(self.motion.moved(simd, point, gradient, old))
+                    let gradient = load_lanes::<S>(&next_gradient[block], at);
+                    Some(self.update.apply(simd, point, gradient, old))
                 } else {
                     None
                 };
@@ -125,14 +127,14 @@ impl<M: Motion> Step<'_, M> {
                 let entry = simd.add_f64s(misfit, flow);
                 *sum = simd.add_f64s(*sum, simd.mul_f64s(entry, entry));
                 if let Some((point, old)) = moved {
-                    store::<S>(&mut next[block], at, point);
+                    store_lanes::<S>(&mut next[block], at, point);
                     if M::REMEMBERS {
-                        store::<S>(&mut next_old[block], at, old);
+                        store_lanes::<S>(&mut next_old[block], at, old);
                     }
                 }
-                store::<S>(&mut gradient[block], at, entry);
-                store::<S>(&mut across[block], at, simd.mul_f64s(dx, scale));
-                store::<S>(&mut down[block], at, to_below);
+                store_lanes::<S>(&mut gradient[block], at, entry);
+                store_lanes::<S>(&mut across[block], at, simd.mul_f64s(dx, scale));
+                store_lanes::<S>(&mut down[block], at, to_below);
             }
         }
         sums

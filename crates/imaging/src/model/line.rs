@@ -4,7 +4,8 @@ use lowlevel::norm_squared;
 use pulp::{Simd, WithSimd};
 
 use super::TvParameters;
-use super::simd::{InverseRoot, Samples};
+use super::inverse_root::InverseRoot;
+use super::update_kernel::Samples;
 
 /// Overwrites `gradient` with `$(1 + \xi)x_j - y_j + w_j - w_{j+1}$`, where `$w_j = \alpha d_j/\sqrt{d_j^2 + \nu^2}$`,
 /// `$d_j = x_j - x_{j-1}$`, `$x_{-1} = 0$` and `$w_N = 0$`; returns its squared norm.
@@ -33,7 +34,7 @@ impl WithSimd for LineGradient<'_> {
         } = self;
         let len = data.len();
         assert_eq!(fluxes.len(), len + 1, "the scratch belongs to another grid");
-        x.settle(0..len, gradient);
+        x.apply_update(gradient);
         let x = x.values();
         fluxes[0] = parameters.line_flux(x[0], 0.0);
         let middle = 1 + (len - 1) / 2;

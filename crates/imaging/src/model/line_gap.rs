@@ -28,7 +28,7 @@ use pulp::{Scalar, Simd, WithSimd};
 
 use super::TvParameters;
 use super::line_newton::clip;
-use super::simd::{load, store};
+use super::simd::{load_lanes, store_lanes};
 
 /// Squares of numbers below this may be lost.
 const TINY: f64 = 1e-150;
@@ -59,8 +59,8 @@ impl WithSimd for LineGap<'_> {
             self.term(
                 simd,
                 j,
-                load::<S>(self.x, j - 1),
-                load::<S>(self.dual, j + 1),
+                load_lanes::<S>(self.x, j - 1),
+                load_lanes::<S>(self.dual, j + 1),
             );
         }
         for j in 1 + count * lanes..len {
@@ -75,13 +75,16 @@ impl LineGap<'_> {
     #[inline(always)]
     fn term<S: Simd>(&mut self, simd: S, j: usize, left: S::f64s, next: S::f64s) {
         let alpha = simd.splat_f64s(self.parameters.alpha);
-        let (x, p) = (load::<S>(self.x, j), clip(simd, load::<S>(self.dual, j)));
+        let (x, p) = (
+            load_lanes::<S>(self.x, j),
+            clip(simd, load_lanes::<S>(self.dual, j)),
+        );
         let slack = self.parameters.slack(simd, p, simd.sub_f64s(x, left));
         let flux = simd.mul_f64s(alpha, p);
         let next = simd.mul_f64s(alpha, clip(simd, next));
-        let misfit = self.misfit(simd, x, load::<S>(self.data, j), flux, next);
+        let misfit = self.misfit(simd, x, load_lanes::<S>(self.data, j), flux, next);
         let term = simd.add_f64s(simd.mul_f64s(alpha, slack), misfit);
-        store::<S>(self.terms, j, term);
+        store_lanes::<S>(self.terms, j, term);
     }
 
     /// `$r^2/(2c)$` for the entry `$r = cx - y + \alpha p_j - \alpha p_{j+1}$`, rounded up but for a relative error.
@@ -130,7 +133,7 @@ impl TvParameters {
         let (nu, nu_squared) = (simd.splat_f64s(self.nu), simd.splat_f64s(self.nu * self.nu));
         let v = simd.mul_f64s(simd.sub_f64s(one, p), simd.add_f64s(one, p));
         let v = simd.sqrt_f64s(v);
-        let sigma = self.modulus(simd, simd.mul_f64s(d, d));
+        let sigma = simd.sqrt_f64s(simd.add_f64s(simd.mul_f64s(d, d), nu_squared));
         let (along, across) = (simd.mul_f64s(p, d), simd.mul_f64s(v, d));
         let smoothed = simd.mul_f64s(p, nu);
         let size = simd.add_f64s(simd.abs_f64s(smoothed), simd.abs_f64s(across));

@@ -30,10 +30,11 @@ use lowlevel::{NewtonPoint, NewtonRun, norm_squared};
 use pulp::{Simd, WithSimd};
 
 use super::TvParameters;
+use super::inverse_root::InverseRoot;
 use super::partition::{
-    EliminatedPair, Elimination, LANES, Partition, Row, load, separators, store, with_vectors,
+    EliminatedPair, Elimination, LANES, Partition, Row, load_row, separators, store_row,
+    with_vectors,
 };
-use super::simd::InverseRoot;
 
 /// Working memory of the steps. All but the last is a line in lanes, see [`Partition`].
 #[derive(Clone, Debug)]
@@ -260,13 +261,13 @@ impl LineNewtonScratch {
                 for i in 0..2 {
                     let weight = weight(
                         simd,
-                        load::<S>(&dual[i], v),
-                        load::<S>(&direction[i], v),
-                        load::<S>(&inverse[i], v),
+                        load_row::<S>(&dual[i], v),
+                        load_row::<S>(&direction[i], v),
+                        load_row::<S>(&inverse[i], v),
                     );
-                    store::<S>(&mut weights[i], v, weight);
+                    store_row::<S>(&mut weights[i], v, weight);
                     k[i] = simd.mul_f64s(alpha, weight);
-                    b[i] = load::<S>(&currents[i], v);
+                    b[i] = load_row::<S>(&currents[i], v);
                 }
                 eliminated.eliminate_first(simd, v, constant, k, b);
             }
@@ -293,12 +294,12 @@ impl LineNewtonScratch {
         let known = self.eliminated.iter().zip(weights).zip(direction);
         let mut right = [simd.splat_f64s(0.0); V];
         for (v, right) in right.iter_mut().enumerate() {
-            *right = load::<S>(end, v);
+            *right = load_row::<S>(end, v);
         }
         let pairs = solved.zip(known).enumerate().rev();
         for (i, ((step, next_dual), ((eliminated, weights), direction))) in pairs {
             for (v, right) in right.iter_mut().enumerate() {
-                let separator = load::<S>(separator, v);
+                let separator = load_row::<S>(separator, v);
                 let left = if i == 0 {
                     separator
                 } else {
@@ -306,11 +307,11 @@ impl LineNewtonScratch {
                 };
                 let first = eliminated.first(simd, v, left, *right);
                 for (i, left, own) in [(0, left, first), (1, first, *right)] {
-                    store::<S>(&mut step[i], v, own);
+                    store_row::<S>(&mut step[i], v, own);
                     let change = simd.sub_f64s(own, left);
-                    let turned = simd.mul_f64s(load::<S>(&weights[i], v), change);
-                    let turned = simd.add_f64s(load::<S>(&direction[i], v), turned);
-                    store::<S>(&mut next_dual[i], v, clip(simd, turned));
+                    let turned = simd.mul_f64s(load_row::<S>(&weights[i], v), change);
+                    let turned = simd.add_f64s(load_row::<S>(&direction[i], v), turned);
+                    store_row::<S>(&mut next_dual[i], v, clip(simd, turned));
                 }
                 *right = left;
             }

@@ -55,13 +55,13 @@ pub(super) use with_vectors;
 
 /// The vector `v` of a row.
 #[inline(always)]
-pub(super) fn load<S: Simd>(row: &Row, v: usize) -> S::f64s {
+pub(super) fn load_row<S: Simd>(row: &Row, v: usize) -> S::f64s {
     S::as_simd_f64s(row).0[v]
 }
 
 /// Overwrites the vector `v` of a row.
 #[inline(always)]
-pub(super) fn store<S: Simd>(row: &mut Row, v: usize, vector: S::f64s) {
+pub(super) fn store_row<S: Simd>(row: &mut Row, v: usize, vector: S::f64s) {
     S::as_mut_simd_f64s(row).0[v] = vector;
 }
 
@@ -114,11 +114,11 @@ impl Partition {
             for half in 0..LANES / BLOCK {
                 let mut square = [simd.splat_f64s(0.0); BLOCK];
                 for (i, side) in square.iter_mut().enumerate() {
-                    *side = simd::load::<S>(line, (half * BLOCK + i) * self.num_rows + row);
+                    *side = simd::load_lanes::<S>(line, (half * BLOCK + i) * self.num_rows + row);
                 }
                 let square = simd.deinterleave_shfl_f64s(square); // transposes
                 for (row, side) in block.iter_mut().zip(square) {
-                    store::<S>(row, half, side);
+                    store_row::<S>(row, half, side);
                 }
             }
         }
@@ -147,11 +147,11 @@ impl Partition {
             for half in 0..LANES / BLOCK {
                 let mut square = [simd.splat_f64s(0.0); BLOCK];
                 for (side, row) in square.iter_mut().zip(block) {
-                    *side = load::<S>(row, half);
+                    *side = load_row::<S>(row, half);
                 }
                 let square = simd.deinterleave_shfl_f64s(square); // transposes
                 for (i, &side) in square.iter().enumerate() {
-                    simd::store::<S>(line, (half * BLOCK + i) * self.num_rows + row, side);
+                    simd::store_lanes::<S>(line, (half * BLOCK + i) * self.num_rows + row, side);
                 }
             }
         }
@@ -187,17 +187,20 @@ impl Eliminated {
 
     #[inline(always)]
     fn remember<S: Simd>(&mut self, v: usize, own: S::f64s, left: S::f64s, right: S::f64s) {
-        store::<S>(&mut self.own, v, own);
-        store::<S>(&mut self.from_left, v, left);
-        store::<S>(&mut self.from_right, v, right);
+        store_row::<S>(&mut self.own, v, own);
+        store_row::<S>(&mut self.from_left, v, left);
+        store_row::<S>(&mut self.from_right, v, right);
     }
 
     /// `$\delta$`.
     #[inline(always)]
     fn solve<S: Simd>(&self, simd: S, v: usize, left: S::f64s, right: S::f64s) -> S::f64s {
-        let left = simd.mul_f64s(load::<S>(&self.from_left, v), left);
-        let known = simd.add_f64s(load::<S>(&self.own, v), left);
-        simd.add_f64s(known, simd.mul_f64s(load::<S>(&self.from_right, v), right))
+        let left = simd.mul_f64s(load_row::<S>(&self.from_left, v), left);
+        let known = simd.add_f64s(load_row::<S>(&self.own, v), left);
+        simd.add_f64s(
+            known,
+            simd.mul_f64s(load_row::<S>(&self.from_right, v), right),
+        )
     }
 }
 
@@ -300,12 +303,12 @@ impl<S: Simd> Elimination<S> {
     #[inline(always)]
     pub(super) fn next(&mut self, pair: &mut EliminatedPair, v: usize, is_begin: bool) {
         let (simd, constant) = (self.simd, self.constant);
-        let left_ground = simd.mul_f64s(constant, load::<S>(&pair.first.from_left, v));
-        let to_right = simd.mul_f64s(constant, load::<S>(&pair.first.from_right, v));
+        let left_ground = simd.mul_f64s(constant, load_row::<S>(&pair.first.from_left, v));
+        let to_right = simd.mul_f64s(constant, load_row::<S>(&pair.first.from_right, v));
         let ground = simd.add_f64s(constant, to_right);
-        let left_current = load::<S>(&pair.left.own, v);
-        let current = load::<S>(&pair.left.from_left, v);
-        let wire = load::<S>(&pair.left.from_right, v);
+        let left_current = load_row::<S>(&pair.left.own, v);
+        let current = load_row::<S>(&pair.left.from_left, v);
+        let wire = load_row::<S>(&pair.left.from_right, v);
         if is_begin {
             self.separator_ground = left_ground;
             self.separator_current = left_current;
@@ -341,11 +344,11 @@ pub(super) fn separators<S: Simd, const V: usize>(eliminations: &[Elimination<S>
     let [mut ground, mut wire, mut current] = [[0.0; LANES]; 3];
     let [mut more_ground, mut more_current] = [[0.0; LANES]; 2];
     for (v, elimination) in eliminations.iter().enumerate() {
-        store::<S>(&mut ground, v, elimination.ground);
-        store::<S>(&mut wire, v, elimination.wire);
-        store::<S>(&mut current, v, elimination.current);
-        store::<S>(&mut more_ground, v, elimination.separator_ground);
-        store::<S>(&mut more_current, v, elimination.separator_current);
+        store_row::<S>(&mut ground, v, elimination.ground);
+        store_row::<S>(&mut wire, v, elimination.wire);
+        store_row::<S>(&mut current, v, elimination.current);
+        store_row::<S>(&mut more_ground, v, elimination.separator_ground);
+        store_row::<S>(&mut more_current, v, elimination.separator_current);
     }
     for lane in 1..LANES {
         ground[lane - 1] += more_ground[lane];

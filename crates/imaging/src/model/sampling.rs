@@ -15,7 +15,7 @@ use crate::error::{ModelError, check_len};
 use crate::grid::Field;
 use crate::measurement::{FourierMeasurement, check_complex_line};
 use crate::operator::{Fourier, FourierScratch, LinearOperator, Weights};
-use crate::operator::{load, store};
+use crate::operator::{from_complex, to_complex};
 use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 
 /// The paper's model for undersampled magnetic resonance imaging of a complex line,
@@ -141,7 +141,7 @@ impl<'a> FourierSampling<'a> {
 
     /// Leaves `$\sqrt N(Fx - y)$` in the scratch space.
     fn misfit(&self, x: &[f64], scratch: &mut FourierScratch) {
-        load(Field::Complex, x, &mut scratch.samples);
+        to_complex(Field::Complex, x, &mut scratch.samples);
         self.fourier.transform().forward(scratch);
         for (sample, data) in scratch.samples.iter_mut().zip(&self.data.scaled) {
             *sample -= data;
@@ -176,7 +176,7 @@ impl StronglyConvex for FourierSampling<'_> {
             *sample *= weight;
         }
         self.fourier.transform().inverse(&mut scratch.fourier);
-        store(Field::Complex, &scratch.fourier.samples, 1.0, gradient);
+        from_complex(Field::Complex, &scratch.fourier.samples, 1.0, gradient);
         dispatch(AddComplexLineGradient {
             parameters: self.parameters,
             x,

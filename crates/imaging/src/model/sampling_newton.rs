@@ -22,7 +22,7 @@ use super::TvParameters;
 use super::circulant::{CirculantLess, count};
 use super::simd::dispatch;
 use crate::grid::Field;
-use crate::operator::{FourierScratch, Transform, load};
+use crate::operator::{FourierScratch, Transform, to_complex};
 
 /// What a step needs to know of the model.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ impl PrimalDual<'_> {
         self.precondition(circulant, own, fourier);
         let tolerance = (FORCING * at.gradient_norm)
             .max((FORCING_WANTED * at.wanted_norm).min(0.5 * at.gradient_norm));
-        load(Field::Complex, at.gradient, &mut fourier.samples);
+        to_complex(Field::Complex, at.gradient, &mut fourier.samples);
         self.transform.forward(fourier);
         for (residual, gradient) in own.residual.iter_mut().zip(&fourier.samples) {
             *residual = -gradient;

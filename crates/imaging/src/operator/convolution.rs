@@ -3,7 +3,7 @@ use num_complex::Complex;
 use crate::error::{ModelError, check_values};
 use crate::fingerprint::{self, NumberHash};
 use crate::grid::{Field, Grid, Shape};
-use crate::operator::fourier::{FourierScratch, Transform, load, store};
+use crate::operator::fourier::{FourierScratch, Transform, from_complex, to_complex};
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
 /// Circular convolution with a centred kernel, `$(Ax)_j = \sum_k h_k x_{j - k}$`: blur, computed by Fourier transforms.
@@ -92,13 +92,13 @@ impl Convolution {
         scratch: &mut FourierScratch,
         respond: impl Fn(Complex<f64>) -> Complex<f64>,
     ) {
-        load(self.grid.field(), x, &mut scratch.samples);
+        to_complex(self.grid.field(), x, &mut scratch.samples);
         self.transform.forward(scratch);
         for (sample, &response) in scratch.samples.iter_mut().zip(&self.response) {
             *sample *= respond(response);
         }
         self.transform.inverse(scratch);
-        store(self.grid.field(), &scratch.samples, 1.0, out);
+        from_complex(self.grid.field(), &scratch.samples, 1.0, out);
     }
 }
 

@@ -69,9 +69,9 @@ impl LinearOperator for Fourier {
     }
 
     fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut FourierScratch) {
-        load(self.domain.field(), x, &mut scratch.samples);
+        to_complex(self.domain.field(), x, &mut scratch.samples);
         self.transform.forward(scratch);
-        store(
+        from_complex(
             Field::Complex,
             &scratch.samples,
             self.transform.unitary_scale(),
@@ -80,9 +80,9 @@ impl LinearOperator for Fourier {
     }
 
     fn apply_adjoint(&self, y: &[f64], out: &mut [f64], scratch: &mut FourierScratch) {
-        load(Field::Complex, y, &mut scratch.samples);
+        to_complex(Field::Complex, y, &mut scratch.samples);
         self.transform.inverse(scratch);
-        store(
+        from_complex(
             self.domain.field(),
             &scratch.samples,
             self.transform.unitary_scale(),
@@ -115,7 +115,7 @@ impl LinearOperator for Fourier {
 }
 
 /// Copies real or interleaved samples into complex ones.
-pub(crate) fn load(field: Field, x: &[f64], samples: &mut [Complex<f64>]) {
+pub(crate) fn to_complex(field: Field, x: &[f64], samples: &mut [Complex<f64>]) {
     match field {
         Field::Real => {
             for (sample, &re) in samples.iter_mut().zip(x) {
@@ -132,7 +132,7 @@ pub(crate) fn load(field: Field, x: &[f64], samples: &mut [Complex<f64>]) {
 }
 
 /// Copies complex samples times `scale` into real or interleaved ones.
-pub(crate) fn store(field: Field, samples: &[Complex<f64>], scale: f64, out: &mut [f64]) {
+pub(crate) fn from_complex(field: Field, samples: &[Complex<f64>], scale: f64, out: &mut [f64]) {
     match field {
         Field::Real => {
             for (out, sample) in out.iter_mut().zip(samples) {

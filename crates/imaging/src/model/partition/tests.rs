@@ -33,8 +33,8 @@ impl Solve<'_> {
         let mut eliminations = [Elimination::new(simd, constant); V];
         for (i, pair) in pairs.iter_mut().enumerate() {
             for (v, elimination) in eliminations.iter_mut().enumerate() {
-                let [k, b] =
-                    [&weights, &right].map(|rows| [0, 1].map(|j| load::<S>(&rows[2 * i + j], v)));
+                let [k, b] = [&weights, &right]
+                    .map(|rows| [0, 1].map(|j| load_row::<S>(&rows[2 * i + j], v)));
                 pair.eliminate_first(simd, v, constant, k, b);
                 elimination.next(pair, v, i == 0);
             }
@@ -44,16 +44,16 @@ impl Solve<'_> {
         let mut solution = vec![[0.0; LANES]; num_rows];
         for (i, pair) in pairs.iter().enumerate().rev() {
             for v in 0..V {
-                let (separator, right) = (load::<S>(&separator, v), load::<S>(&at, v));
+                let (separator, right) = (load_row::<S>(&separator, v), load_row::<S>(&at, v));
                 let left = if i == 0 {
                     separator
                 } else {
                     pair.left(simd, v, separator, right)
                 };
-                store::<S>(&mut solution[2 * i + 1], v, right);
+                store_row::<S>(&mut solution[2 * i + 1], v, right);
                 let first = pair.first(simd, v, left, right);
-                store::<S>(&mut solution[2 * i], v, first);
-                store::<S>(&mut at, v, left);
+                store_row::<S>(&mut solution[2 * i], v, first);
+                store_row::<S>(&mut at, v, left);
             }
         }
         partition.to_line(simd, &solution, self.solution);

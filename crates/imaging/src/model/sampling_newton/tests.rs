@@ -92,7 +92,7 @@ impl Case {
         };
         self.model().linearise(&at, &mut own);
         let mut fourier = self.fourier.scratch();
-        load(Field::Complex, v, &mut fourier.samples);
+        to_complex(Field::Complex, v, &mut fourier.samples);
         self.fourier.transform().forward(&mut fourier);
         let transformed = fourier.samples.clone();
         let mut out = transformed.clone();

@@ -1,19 +1,20 @@
-//! How a kernel moves the point at which it takes the gradient: [`lowlevel::Update`] as functions of vectors, which go into one
-//! loop with the rest of the kernel.
+//! Update rules fused into gradient kernels: [`lowlevel::Update`] as functions of vectors, in one loop with the rest of a
+//! kernel.
 
 use std::ops::Range;
 
+use lowlevel::Update;
 use pulp::{Scalar, Simd};
 
-/// How samples move.
-pub(super) trait Motion: Copy {
-    /// Whether they do.
+/// An update rule fused into the gradient kernel.
+pub(super) trait UpdateKernel: Copy {
+    /// Whether samples are moved.
     const MOVES: bool;
-    /// Whether that depends on a second number per sample, which changes too.
+    /// Whether the rule depends on a second number per sample, which changes too.
     const REMEMBERS: bool;
 
-    /// Where the samples go, and the second numbers.
-    fn moved<S: Simd>(
+    /// The new samples and second numbers.
+    fn apply<S: Simd>(
         self,
         simd: S,
         point: S::f64s,
@@ -21,9 +22,9 @@ pub(super) trait Motion: Copy {
         old: S::f64s,
     ) -> (S::f64s, S::f64s);
 
-    /// Moves the samples `at`; `points` and `old` are empty where they are not needed.
+    /// Applies the rule to the samples `at`, one by one; `points` and `old` are empty where they are not needed.
     #[inline(always)]
-    fn settle(self, points: &mut [f64], gradient: &[f64], old: &mut [f64], at: Range<usize>) {
+    fn apply_scalar(self, points: &mut [f64], gradient: &[f64], old: &mut [f64], at: Range<usize>) {
         if !Self::MOVES {
             return;
         }
@@ -31,26 +32,26 @@ pub(super) trait Motion: Copy {
         if Self::REMEMBERS {
             let moving = points.iter_mut().zip(gradient).zip(&mut old[at]);
             for ((point, gradient), old) in moving {
-                (*point, *old) = self.moved(Scalar::new(), *point, *gradient, *old);
+                (*point, *old) = self.apply(Scalar::new(), *point, *gradient, *old);
             }
         } else {
             for (point, gradient) in points.iter_mut().zip(gradient) {
-                *point = self.moved(Scalar::new(), *point, *gradient, 0.0).0;
+                *point = self.apply(Scalar::new(), *point, *gradient, 0.0).0;
             }
         }
     }
 }
 
-/// No motion.
+/// Leaves samples where they are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rest;
+pub(super) struct NoUpdate;
 
-impl Motion for Rest {
+impl UpdateKernel for NoUpdate {
     const MOVES: bool = false;
     const REMEMBERS: bool = false;
 
     #[inline(always)]
-    fn moved<S: Simd>(
+    fn apply<S: Simd>(
         self,
         _simd: S,
         point: S::f64s,
@@ -67,12 +68,12 @@ pub(super) struct Descent {
     pub(super) step: f64,
 }
 
-impl Motion for Descent {
+impl UpdateKernel for Descent {
     const MOVES: bool = true;
     const REMEMBERS: bool = false;
 
     #[inline(always)]
-    fn moved<S: Simd>(
+    fn apply<S: Simd>(
         self,
         simd: S,
         point: S::f64s,
@@ -90,12 +91,12 @@ pub(super) struct Accelerated {
     pub(super) extrapolation: f64,
 }
 
-impl Motion for Accelerated {
+impl UpdateKernel for Accelerated {
     const MOVES: bool = true;
     const REMEMBERS: bool = true;
 
     #[inline(always)]
-    fn moved<S: Simd>(
+    fn apply<S: Simd>(
         self,
         simd: S,
         point: S::f64s,
@@ -118,22 +119,22 @@ pub(super) struct HeavyBall {
     pub(super) back: f64,
 }
 
-impl Motion for HeavyBall {
+impl UpdateKernel for HeavyBall {
     const MOVES: bool = true;
     const REMEMBERS: bool = true;
 
     #[inline(always)]
-    fn moved<S: Simd>(
+    fn apply<S: Simd>(
         self,
         simd: S,
         point: S::f64s,
         gradient: S::f64s,
         old: S::f64s,
     ) -> (S::f64s, S::f64s) {
-        let kept = simd.mul_f64s(simd.splat_f64s(self.decay), old);
-        let next = simd.sub_f64s(kept, gradient);
-        let rested = descended(simd, self.back, point, old);
-        (extrapolated(simd, rested, self.ahead, next), next)
+        let decayed = simd.mul_f64s(simd.splat_f64s(self.decay), old);
+        let next = simd.sub_f64s(decayed, gradient);
+        let moved_back = descended(simd, self.back, point, old);
+        (extrapolated(simd, moved_back, self.ahead, next), next)
     }
 }
 
@@ -149,21 +150,39 @@ fn extrapolated<S: Simd>(simd: S, point: S::f64s, by: f64, velocity: S::f64s) ->
     simd.add_f64s(point, simd.mul_f64s(simd.splat_f64s(by), velocity))
 }
 
-/// The samples of a kernel that may move them.
+/// The point at which a kernel takes the gradient: as it is, or moved just before it is needed.
 #[derive(Debug)]
-pub(super) enum Points<'a> {
+pub(super) enum Samples<'a, U = Update<'a>> {
     Still(&'a [f64]),
-    Moving(&'a mut [f64]),
+    Moving { point: &'a mut [f64], update: U },
 }
 
-impl Points<'_> {
+impl Samples<'_> {
+    /// Moves all samples; `gradient` is that of the point before.
+    #[inline(always)]
+    pub(super) fn apply_update(&mut self, gradient: &[f64]) {
+        if let Self::Moving { point, update } = self {
+            update.apply(0..point.len(), point, gradient);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) const fn values(&self) -> &[f64] {
+        match self {
+            Self::Still(x) => x,
+            Self::Moving { point, .. } => point,
+        }
+    }
+}
+
+impl<U> Samples<'_, U> {
     /// The samples before `at`, and those from there on if they may be moved.
     #[inline(always)]
     pub(super) fn split(&mut self, at: usize) -> (&[f64], &mut [f64]) {
         match self {
             Self::Still(x) => (x, &mut []),
-            Self::Moving(x) => {
-                let (before, after) = x.split_at_mut(at);
+            Self::Moving { point, .. } => {
+                let (before, after) = point.split_at_mut(at);
                 (before, after)
             }
         }

@@ -1,4 +1,6 @@
-//! The engine: asks for evaluations, is told the answers, and knows nothing of the oracle, threads, files or clocks.
+//! The engine: asks for evaluations, is told the answers, and knows nothing of the oracle, threads,
+//! files or clocks. Only the sums over residuals in `blocks.rs` may use threads, with the feature
+//! `rayon`; they give the same bits with and without.
 //!
 //! [`Engine::ask`] hands out jobs, [`Engine::tell`] takes their answers and computes until it needs the next ones. Between the two
 //! everything the engine knows is in its [`State`], which can be saved and loaded.
@@ -82,7 +84,8 @@ enum Phase<R> {
     Geometry(Vec<usize>),
     /// A point in a direction that the set does not have.
     Grow,
-    /// A step too short to be worth more than a last look.
+    /// The last point of the run: a step too short for a trial, which is evaluated once because it
+    /// may still be a little better.
     Last,
     /// What makes the paper's model fully linear: new places for points, given by their positions, and others (`None`) more
     /// accurately.
@@ -157,7 +160,8 @@ impl<R: Clone> Engine<R> {
         } else if self.state.points.is_empty() {
             self.begin(Vec::new());
         } else {
-            // what was wanted next was never asked for
+            // The budget was spent before the next evaluations were asked for: a new iteration
+            // finds them again.
             self.go(Next::Continue);
         }
     }
@@ -401,7 +405,8 @@ impl<R> State<R> {
 }
 
 impl<R> Phase<R> {
-    /// Points that were evaluated, but are not decided yet.
+    /// Points that were evaluated, but are neither in the set nor given up, because they, or the
+    /// incumbent, are still being sharpened.
     fn undecided(&self) -> Vec<&Point<R>> {
         match self {
             Self::Build(build) => build.rough().collect(),
@@ -410,6 +415,7 @@ impl<R> Phase<R> {
         }
     }
 
+    /// The same points as [`undecided`](Self::undecided), to be changed.
     fn undecided_mut(&mut self) -> Vec<&mut Point<R>> {
         match self {
             Self::Build(build) => build.rough_mut().collect(),
@@ -419,7 +425,7 @@ impl<R> Phase<R> {
     }
 }
 
-/// Whether sets are convex sets that are known by projections.
+/// Whether the feasible set is given by projections onto convex sets.
 const fn has_projections(feasible: &FeasibleSet) -> bool {
     matches!(feasible, FeasibleSet::Convex(_))
 }

@@ -2,6 +2,16 @@
 
 use crate::options::TrustRegion;
 
+/// The radius becomes the lower radius when it is at most this multiple of it: Powell's BOBYQA
+/// report (2009).
+const NEARLY_RHO: f64 = 1.5;
+/// The lower radius becomes the final radius at once when it is at most this multiple of it:
+/// Powell's BOBYQA report (2009).
+const LAST_REDUCTION: f64 = 16.0;
+/// The lower radius becomes the geometric mean of itself and the final radius when it is at most
+/// this multiple of the final radius: Powell's BOBYQA report (2009).
+const MEAN_REDUCTION: f64 = 250.0;
+
 /// The radius after a step of length `step` with the given ratio of achieved to predicted decrease. NaN counts as bad.
 pub(crate) fn after_step(delta: f64, rho: f64, step: f64, ratio: f64, rules: &TrustRegion) -> f64 {
     let step = step.min(delta);
@@ -14,16 +24,16 @@ pub(crate) fn after_step(delta: f64, rho: f64, step: f64, ratio: f64, rules: &Tr
     } else {
         (rules.gamma_dec * delta).min(step)
     };
-    if new <= 1.5 * rho { rho } else { new }
+    if new <= NEARLY_RHO * rho { rho } else { new }
 }
 
 /// The next lower radius, and the radius to begin it with.
 pub(crate) fn reduce(rho: f64, rules: &TrustRegion) -> (f64, f64) {
     let last = rules.final_radius;
     let ratio = rho / last;
-    let new = if ratio <= 16.0 {
+    let new = if ratio <= LAST_REDUCTION {
         last
-    } else if ratio <= 250.0 {
+    } else if ratio <= MEAN_REDUCTION {
         ratio.sqrt() * last
     } else {
         rules.alpha1 * rho
@@ -43,8 +53,14 @@ impl RatioInterval {
         0.5 * (self.lower + self.upper)
     }
 
-    /// Whether all of the interval leads to the same decision, or it is narrow enough for the theory:
-    /// `$|\tilde\rho - \rho| \le 2\eta_1'$`.
+    /// Whether all of the interval leads to the same decision, or it is narrow enough for the
+    /// theory.
+    ///
+    /// The paper's accuracy condition (`MIN_ACCURACY`) is
+    /// `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`. Both errors together are
+    /// then at most `$2\eta_1'$` of the prediction, so that
+    /// `$|\tilde\rho^k - \rho^k| \le 2\eta_1'$`. This is all that the theory uses, and what is
+    /// tested.
     pub(crate) fn decides(self, rules: &TrustRegion, eta1_prime: f64) -> bool {
         let proven = self.upper < rules.eta1
             || self.lower >= rules.eta2

@@ -252,7 +252,9 @@ impl<R> Interpolation<R> {
         } else {
             let slot = self.store(point);
             if accepted {
-                // no polynomial sees the step: start from here with what is left of the set
+                // No point can leave for the new one: there are no Lagrange polynomials, or all of
+                // them vanish at the step. The new point takes the incumbent's place, and the
+                // model is built anew from what is left of the set.
                 let position = self.center();
                 self.set[position] = slot;
                 self.center = slot;

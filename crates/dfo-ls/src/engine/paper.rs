@@ -1,9 +1,11 @@
-//! Algorithm 1 of the paper, as written: one radius, a criticality and an accuracy phase, and models that are certified to be
-//! fully linear.
+//! Algorithm 1 of the paper: one radius, a criticality and an accuracy phase, and models that are
+//! certified to be fully linear. It is implemented as written, apart from the exceptions that are
+//! listed at [`paper_step`](Run::paper_step).
 //!
-//! A model is fully linear in `$B(\theta^k, \Delta)$` if all points lie there, their Lagrange polynomials are at most `$\Lambda$` there, and
-//! their residuals are accurate to `$c\Delta^2$`. The incumbent's own polynomial does not count: its residuals are met by every model, and
-//! it is one minus the sum of the others. With bounds, the region is the part of the ball between them.
+//! A model is fully linear in `$B(\theta^k, \Delta)$` if all points lie there, their Lagrange
+//! polynomials are at most `$\Lambda$` there, and their residuals are accurate to `$c\Delta^2$`.
+//! The incumbent's own polynomial does not count: its residuals are met by every model, and it is
+//! one minus the sum of the others. With bounds, the region is the part of the ball between them.
 
 use super::practical::Trial;
 use super::{Answer, Next, Phase, Row, Run};
@@ -18,9 +20,11 @@ use crate::{Accuracy, Purpose};
 const MAX_IMPROVEMENTS: u32 = 5;
 /// The share of the wanted accuracy that is asked for, so that rounding does not spoil it.
 const MARGIN: f64 = 0.9;
-/// Points are placed this much inside the ball, so that rounding does not put one outside,
+/// New points are placed in a ball of this share of the radius, so that rounding does not put one
+/// outside the trust region.
 const INSIDE: f64 = 1.0 - 1e-4;
-/// and their polynomials this much below the limit, since they are looked at in the smaller ball.
+/// Points are moved until their polynomials are at most this share of the limit, because they are
+/// measured in the slightly smaller ball of [`INSIDE`].
 const BELOW_LIMIT: f64 = 1.0 - 1e-3;
 /// Replacements that are tried per point; each makes the volume of the set larger by more than the limit, so that few are needed.
 const MAX_REPLACEMENTS: usize = 10;
@@ -33,7 +37,22 @@ impl<R: Clone> Run<'_, R> {
         }
     }
 
-    /// The inner loop, up to the next evaluation.
+    /// Lines 3 to 9 of Algorithm 1, the repeat loop, and the first evaluation of line 10.
+    /// [`on_paper_trial`](Self::on_paper_trial) does the rest of line 10, and lines 11 and 12.
+    ///
+    /// A call is one pass through the loop, up to the next evaluation. Each `$i$` of the
+    /// criticality phase is one pass as well: it shrinks the radius once.
+    ///
+    /// The following is not in Algorithm 1:
+    ///
+    /// - The run stops when the radius has reached `final_radius`, or when a point that must become
+    ///   more accurate cannot.
+    /// - The radius shrinks if the step does not decrease the model.
+    /// - The radius shrinks if [`MAX_IMPROVEMENTS`] rounds did not make the model fully linear, or
+    ///   if nothing is left to improve.
+    /// - The radius shrinks if a new place for a point of the set cannot be evaluated.
+    /// - A trial point that cannot be evaluated counts as a rejected step.
+    /// - A set with too few points, or with dependent ones, is completed first.
     pub(super) fn paper_step(&mut self) -> Next<R> {
         let delta = self.trust.delta();
         if delta <= self.options.trust_region.final_radius {
@@ -45,8 +64,8 @@ impl<R: Clone> Run<'_, R> {
         // criticality phase
         let gradient = self.points.gradient_norm();
         if gradient <= self.paper_parameters().epsilon {
-            if !self.is_fully_linear(delta) {
-                return self.make_fully_linear(delta);
+            if !self.is_fully_linear() {
+                return self.make_fully_linear();
             }
             if delta > gradient {
                 self.shrink();
@@ -69,6 +88,7 @@ impl<R: Clone> Run<'_, R> {
                 Err(why) => Next::Stop(why),
             };
         }
+        // evaluation of the trial point
         let target = match self.rule().eta1_prime() {
             Some(eta) => {
                 let square = (incumbent.square() - step.decrease).max(0.0);
@@ -83,7 +103,7 @@ impl<R: Clone> Run<'_, R> {
             predicted: step.decrease,
             gradient,
             point: None,
-            incumbent: false,
+            sharpens_incumbent: false,
         };
         Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
@@ -94,8 +114,10 @@ impl<R: Clone> Run<'_, R> {
         self.trust.set_single(factor * self.trust.delta());
     }
 
-    /// The accuracy that a point must be asked for so that its objective is known to `$\eta_1'$` times the predicted decrease;
-    /// `None` if it is.
+    /// The paper's accuracy condition (`MIN_ACCURACY`) is
+    /// `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`.
+    /// Gives the accuracy that a point must be asked for so that its objective meets the condition;
+    /// `None` if it does already.
     fn too_inaccurate(&self, point: &Point<R>, predicted: f64) -> Option<Accuracy> {
         let error = self.rule().eta1_prime()? * predicted;
         let square = point.square().max(0.0);
@@ -112,7 +134,8 @@ impl<R: Clone> Run<'_, R> {
         Ok(self.again(point, wanted))
     }
 
-    /// The trial point is sharpened until it is accurate enough; then the ratio decides.
+    /// Lines 10 to 12 of Algorithm 1. The trial point is sharpened until it is accurate enough;
+    /// then the ratio decides on the step, the radius and the set.
     pub(super) fn on_paper_trial(
         &mut self,
         mut trial: Trial<R>,
@@ -122,6 +145,7 @@ impl<R: Clone> Run<'_, R> {
         if self.ledger.exhausted.is_some() {
             return Next::Continue;
         }
+        // accuracy of the trial point
         if let Some(point) = &trial.point
             && let Some(wanted) = self.too_inaccurate(point, trial.predicted)
         {
@@ -130,17 +154,21 @@ impl<R: Clone> Run<'_, R> {
                 Err(why) => Next::Stop(why),
             };
         }
+        // ratio
         let incumbent = self.points.incumbent().objective;
         let ratio = trial.point.as_ref().map_or(f64::NEG_INFINITY, |point| {
             (incumbent - point.objective) / trial.predicted
         });
-        let fully_linear = self.is_fully_linear(self.trust.delta());
+        let fully_linear = self.is_fully_linear();
         self.trust.improvements = 0;
-        let rules = &self.options.trust_region;
-        let accepted = ratio >= rules.eta2 || (ratio >= rules.eta1 && fully_linear);
-        if ratio >= rules.eta2 {
-            let grown = rules.gamma_inc * self.trust.delta();
-            self.trust.set_single(grown.min(rules.max_radius));
+        // acceptance
+        let trust_region = &self.options.trust_region;
+        let (eta1, eta2) = (trust_region.eta1, trust_region.eta2);
+        let accepted = ratio >= eta2 || (ratio >= eta1 && fully_linear);
+        // radius
+        if ratio >= eta2 {
+            let grown = trust_region.gamma_inc * self.trust.delta();
+            self.trust.set_single(grown.min(trust_region.max_radius));
         } else if fully_linear {
             self.shrink();
         }
@@ -149,6 +177,7 @@ impl<R: Clone> Run<'_, R> {
             (_, true) => StepKind::Accepted,
             (_, false) => StepKind::Rejected,
         };
+        // set: add the new point, or make the model fully linear
         if let Some(point) = trial.point.take() {
             trial.step = self.points.step_to(&point.u);
             if accepted {
@@ -158,13 +187,14 @@ impl<R: Clone> Run<'_, R> {
         let certified = self.rule().eta1_prime().is_some();
         self.record(kind, trial.row(Some(ratio), certified));
         if !accepted && !fully_linear {
-            return self.make_fully_linear(self.trust.delta());
+            return self.make_fully_linear();
         }
         Next::Continue
     }
 
-    /// Whether the model is certified in the ball of this radius.
-    pub(super) fn is_fully_linear(&self, radius: f64) -> bool {
+    /// Whether the model is certified to be fully linear in the trust region.
+    pub(super) fn is_fully_linear(&self) -> bool {
+        let radius = self.trust.delta();
         let limit = self.paper_parameters().poisedness;
         let target = self.rule().model_target(&self.now()).value();
         self.points.len() == self.dim() + 1
@@ -180,16 +210,16 @@ impl<R: Clone> Run<'_, R> {
         self.points.poisedness(&region, |t| t != center)
     }
 
-    /// Asks for what makes the model fully linear: better places for points that are far away or badly placed, and better
-    /// accuracy for the others.
-    fn make_fully_linear(&mut self, radius: f64) -> Next<R> {
+    /// Asks for what makes the model fully linear in the trust region: better places for points
+    /// that are far away or badly placed, and better accuracy for the others.
+    fn make_fully_linear(&mut self) -> Next<R> {
         if !self.points.refresh() {
             return self.complete_set();
         }
         let needed = self.rule().model_target(&self.now()).value();
         let target = Accuracy::new(MARGIN * needed).unwrap_or(Accuracy::EXACT);
         let (mut queries, mut moved) = (Vec::new(), Vec::new());
-        for (position, place) in self.better_places(radius).into_iter().enumerate() {
+        for (position, place) in self.better_places().into_iter().enumerate() {
             let point = self.points.get(position);
             if let Some(place) = place {
                 queries.push(self.new_point(place, target, Purpose::Geometry));
@@ -212,9 +242,11 @@ impl<R: Clone> Run<'_, R> {
         Next::Ask(Phase::Improve(moved), queries)
     }
 
-    /// For every point of the set a better place, if it needs one: points that are far away are moved into the ball, then the one
-    /// with the largest polynomial to where that is largest, until all are small enough.
-    fn better_places(&self, radius: f64) -> Vec<Option<Vec<f64>>> {
+    /// For every point of the set a better place, if it needs one. Points outside the trust region
+    /// are moved into it. Then the point with the largest polynomial is moved to where that is
+    /// largest, again and again until all polynomials are small enough.
+    fn better_places(&self) -> Vec<Option<Vec<f64>>> {
+        let radius = self.trust.delta();
         let limit = self.paper_parameters().poisedness;
         let center = self.points.center();
         let mut places: Vec<Vec<f64>> = self.points.iter().map(|p| p.u.clone()).collect();

@@ -15,33 +15,44 @@ use crate::model::pool::Point;
 use crate::options::{Model, NoiseLevel, TrustStep};
 use crate::report::{StepKind, Termination};
 
-/// A step that is being evaluated.
+/// A step whose trial point is being evaluated.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Trial<R> {
+    /// The step from the incumbent to the trial point. It is empty, which means not known yet,
+    /// until the point was evaluated.
     pub(super) step: Vec<f64>,
+    /// The decrease of the objective that the model predicts.
     pub(super) predicted: f64,
+    /// The norm of the model's gradient at the incumbent.
     pub(super) gradient: f64,
-    /// The point, once it was evaluated.
+    /// The trial point, once it was evaluated.
     pub(super) point: Option<Point<R>>,
-    /// Whether the incumbent is being sharpened, not the point.
-    pub(super) incumbent: bool,
+    /// Whether the outstanding evaluation sharpens the incumbent, and not the trial point.
+    #[cfg_attr(feature = "serde", serde(rename = "incumbent"))]
+    pub(super) sharpens_incumbent: bool,
 }
 
 /// A predicted decrease of less than so many units in the last place of the objective is hidden by rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-/// Points are far away, and moved, beyond this multiple of the radius
+/// After a bad step, points are moved if they are farther away than this multiple of the radius,
+/// and than [`FAR_IN_RHO`] allows: Powell's BOBYQA report (2009) and Cartis et al. (2019). Factors
+/// from 2 to 5 made no difference on the problems of Moré and Wild.
 const FAR_IN_DELTA: f64 = 2.0;
-/// and of the lower radius: Powell's BOBYQA report (2009) and Cartis et al. (2019). Factors from 2 to 5 and from 3 to
-/// 30 made no difference on the problems of Moré and Wild.
+/// Points are moved only if they are farther away than this multiple of the lower radius: Powell's
+/// BOBYQA report (2009) and Cartis et al. (2019). Factors from 3 to 30 made no difference on the
+/// problems of Moré and Wild.
 const FAR_IN_RHO: f64 = 10.0;
 /// A step that could not be evaluated counts as one of this share of the radius. Not tuned.
 const FAILED_LENGTH: f64 = 0.5;
-/// The share of `$\rho^2$` times the curvature that the prediction error may have: Powell's BOBYQA report (2009).
+/// Predictions are accurate enough for the lower radius if their errors `$e$` satisfy
+/// `$e \le 0.125\,\rho^2 \kappa$`, where `$\kappa$` is the smallest curvature of the model:
+/// Powell's BOBYQA report (2009).
 const CURVATURE_SHARE: f64 = 0.125;
 
 impl<R: Clone> Run<'_, R> {
-    /// One iteration, up to its first evaluation.
+    /// One iteration, up to its first new point. Where known points must be sharpened first, the
+    /// iteration begins again from the top with the answers.
     pub(super) fn iterate(&mut self) -> Next<R> {
         // Cartis et al., noise: nothing is left to gain.
         if self.all_within_noise() {
@@ -74,9 +85,10 @@ impl<R: Clone> Run<'_, R> {
             return sharper;
         }
         // Cartis et al., safety phase: a short step is not worth an evaluation.
-        let rules = &self.options.trust_region;
+        let trust_region = &self.options.trust_region;
+        let shortest = trust_region.safety * self.trust.rho();
         let least = ROUNDING * self.points.incumbent().objective;
-        let is_short = !(length >= rules.safety * self.trust.rho()) || !(step.decrease > least);
+        let is_short = !(length >= shortest) || !(step.decrease > least);
         if self.points.is_growing() {
             return self.grow(&step, is_short);
         }
@@ -101,7 +113,7 @@ impl<R: Clone> Run<'_, R> {
             predicted: step.decrease,
             gradient: step.gradient_norm / delta,
             point: None,
-            incumbent: false,
+            sharpens_incumbent: false,
         };
         Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
@@ -109,7 +121,7 @@ impl<R: Clone> Run<'_, R> {
     /// Algorithm 1, accuracy of the ratio: the trial point, or the incumbent, is evaluated until the step is decided.
     pub(super) fn on_trial(&mut self, mut trial: Trial<R>, mut answers: Vec<Answer<R>>) -> Next<R> {
         match answers.pop() {
-            Some(answer) if trial.incumbent => self.points.sharpen(answer),
+            Some(answer) if trial.sharpens_incumbent => self.points.sharpen(answer),
             answer => trial.take(answer),
         }
         let Some(point) = trial.point.take() else {
@@ -133,7 +145,7 @@ impl<R: Clone> Run<'_, R> {
             Verdict::SharpenIncumbent(target) => self.again(self.points.incumbent(), target),
             Verdict::SharpenTrial(target) => self.again(&point, target),
         };
-        trial.incumbent = matches!(verdict, Verdict::SharpenIncumbent(_));
+        trial.sharpens_incumbent = matches!(verdict, Verdict::SharpenIncumbent(_));
         trial.point = Some(point);
         Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
@@ -147,7 +159,7 @@ impl<R: Clone> Run<'_, R> {
         certified: bool,
     ) -> Next<R> {
         self.trust.blocked = false;
-        let rules = &self.options.trust_region;
+        let trust_region = &self.options.trust_region;
         let (delta, rho) = (self.trust.delta(), self.trust.rho());
         let length = norm(&trial.step).min(delta);
         let before = self.points.incumbent().objective;
@@ -155,7 +167,9 @@ impl<R: Clone> Run<'_, R> {
         self.trust.note_error((achieved - trial.predicted).abs());
         self.trust.note_length(length);
         let growing = self.points.is_growing();
-        self.trust.after_step(length, ratio, rules);
+        self.trust.after_step(length, ratio, trust_region);
+        // Acceptance and the point that leaves the set are judged with the new radius, which is the
+        // order of Cartis et al.
         let accepted = self.rule().accepts(&self.now(), &point, ratio);
         self.take_into_set(&trial.step, point, accepted, ratio > 0.0);
         self.points.refresh();
@@ -165,11 +179,12 @@ impl<R: Clone> Run<'_, R> {
             StepKind::Rejected
         };
         self.record(kind, trial.row(Some(ratio), certified));
-        if ratio > 0.0 && !growing && self.is_slow(before) {
+        if ratio > 0.0 && !growing && self.count_slow_step(before) {
             return self.finish_or_restart(Termination::Slow);
         }
-        let chases_noise = self.chases_noise(ratio);
-        if ratio >= rules.eta1 || growing {
+        // This must be counted before good steps return, because they set the count to zero.
+        let chases_noise = self.count_vain_step(ratio);
+        if ratio >= trust_region.eta1 || growing {
             return Next::Continue;
         }
         if chases_noise {
@@ -181,11 +196,14 @@ impl<R: Clone> Run<'_, R> {
     /// The trial point cannot be evaluated: an unsuccessful step.
     fn failed_trial(&mut self, trial: &Trial<R>) -> Next<R> {
         let (delta, rho) = (self.trust.delta(), self.trust.rho());
-        let rules = &self.options.trust_region;
+        let trust_region = &self.options.trust_region;
         let length = FAILED_LENGTH * delta;
-        self.trust.after_step(length, f64::NEG_INFINITY, rules);
+        self.trust
+            .after_step(length, f64::NEG_INFINITY, trust_region);
         self.trust.blocked = true;
         self.record(StepKind::Failed, trial.row(None, true));
+        // The whole old radius counts as the step's length here, so that the lower radius is
+        // reduced only if the failed step was tried within it; otherwise shorter steps come first.
         self.after_bad_step(delta, rho, f64::NEG_INFINITY)
     }
 
@@ -247,9 +265,10 @@ impl<R: Clone> Run<'_, R> {
         Next::Stop(Termination::RadiusReached)
     }
 
+    /// Reduces the lower radius, or ends the run or restarts it if that is the final one already.
     fn reduce_radius(&mut self) -> Next<R> {
-        let rules = &self.options.trust_region;
-        if self.trust.rho() <= rules.final_radius {
+        let trust_region = &self.options.trust_region;
+        if self.trust.rho() <= trust_region.final_radius {
             let why = if self.trust.blocked {
                 Termination::Blocked
             } else {
@@ -257,7 +276,7 @@ impl<R: Clone> Run<'_, R> {
             };
             return self.finish_or_restart(why);
         }
-        self.trust.reduce(rules);
+        self.trust.reduce(trust_region);
         Next::Continue
     }
 
@@ -292,9 +311,10 @@ impl<R: Clone> Run<'_, R> {
         self.points.take(step, point, delta, accepted, may_displace);
     }
 
-    /// Whether shorter steps must be looked at next: predictions are accurate enough for the lower radius. Powell's BOBYQA report
-    /// (2009): the errors of the last three predictions are compared with what the model's curvature, or its gradient at
-    /// a bound, can give within the lower radius.
+    /// Whether the lower radius may be reduced at once, without moving far points first, because
+    /// predictions are accurate enough for steps of its length. As in Powell's BOBYQA report
+    /// (2009), the errors of the last three predictions are compared with the decrease that the
+    /// model's curvature, or its gradient at a bound, can give within the lower radius.
     fn is_done_with_radius(&self, step: &ModelStep) -> bool {
         let Some(error) = self.trust.prediction_error() else {
             return false;
@@ -340,7 +360,8 @@ impl<R: Clone> Run<'_, R> {
 }
 
 impl<R> Trial<R> {
-    /// Takes an evaluation of the trial point. Where there is none, an earlier one must do.
+    /// Takes an evaluation of the trial point. If it failed, the point keeps the residuals of its
+    /// earlier evaluation, if there was one, and is taken to be as accurate as it can get.
     pub(super) fn take(&mut self, answer: Option<Answer<R>>) {
         match (answer, &mut self.point) {
             (Some(Ok(mut point)), before) => {

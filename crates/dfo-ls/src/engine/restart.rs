@@ -26,9 +26,11 @@ pub(super) struct RestartTracker {
 /// The radius of restarts goes through this many doublings of the initial radius, then begins again: noise that hides every
 /// difference at one radius is small compared with those at a larger one (measured: decision record 8).
 const RADII: i32 = 5;
-/// A run is taken to chase noise after this many unsuccessful steps,
+/// A run is taken to chase noise after this many unsuccessful steps in a row, and
+/// [`VAIN_PER_PARAM`] more for every parameter (measured: decision record 8).
 const VAIN: u32 = 20;
-/// and this many more for every parameter (measured: decision record 8).
+/// A run may have this many more unsuccessful steps in a row than [`VAIN`] for every parameter
+/// before it is taken to chase noise (measured: decision record 8).
 const VAIN_PER_PARAM: u32 = 2;
 
 impl<R: Clone> Run<'_, R> {
@@ -63,8 +65,8 @@ impl<R: Clone> Run<'_, R> {
             .unwrap_or(Next::Stop(why))
     }
 
-    /// Whether progress has been slow for too long, this iteration included.
-    pub(super) fn is_slow(&mut self, before: f64) -> bool {
+    /// Counts the step if progress was slow. Says whether that has now been so for too long.
+    pub(super) fn count_slow_step(&mut self, before: f64) -> bool {
         let Some(slow) = &self.options.slow else {
             return false;
         };
@@ -88,8 +90,9 @@ impl<R: Clone> Run<'_, R> {
         tracker.slow >= patience
     }
 
-    /// Whether so many steps were in vain that only noise is left at this radius.
-    pub(super) fn chases_noise(&mut self, ratio: f64) -> bool {
+    /// Counts the step if it was in vain; a good step sets the count to zero. Says whether so many
+    /// steps in a row were in vain that only noise is left at this radius.
+    pub(super) fn count_vain_step(&mut self, ratio: f64) -> bool {
         let Some(restarts) = &self.options.restarts else {
             return false;
         };

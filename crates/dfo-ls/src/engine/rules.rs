@@ -30,15 +30,16 @@ impl<'a, R> Situation<'a, R> {
 pub(super) enum Verdict {
     /// The ratio of achieved to predicted decrease, and whether its class is certain.
     Decided { ratio: f64, certified: bool },
-    /// Not accurate enough: evaluate the incumbent again,
+    /// Not accurate enough: the incumbent must be evaluated again with this accuracy.
     SharpenIncumbent(Accuracy),
-    /// or the trial point.
+    /// Not accurate enough: the trial point must be evaluated again with this accuracy.
     SharpenTrial(Accuracy),
     /// Not accurate enough, and nothing gets more accurate.
     Floor { wanted: Accuracy },
 }
 
-/// A rule of accuracy. What is the same for all but one rule is said here.
+/// A rule of accuracy. Methods with a default here are written again only by rules that differ from
+/// it.
 pub(super) trait Rule<R> {
     /// The accuracy that the start is asked for first.
     fn start_target(&self, now: &Situation<'_, R>) -> Accuracy;

@@ -13,9 +13,11 @@ pub(super) struct Trust {
     rho: f64,
     /// Errors of the last three predictions.
     errors: [f64; 3],
-    /// Iterations since the start or the last restart.
+    /// The number of model steps since the start or the last restart. Those after which only the
+    /// incumbent was sharpened are included.
     iteration: u64,
-    /// The last of them that moved farther than the lower radius, or reduced it.
+    /// The value of `iteration` when a step was last longer than the lower radius, or when that was
+    /// last reduced.
     last_success: u64,
     pub(super) slow: SlowTracker,
     pub(super) restarts: RestartTracker,
@@ -31,11 +33,14 @@ pub(super) struct Trust {
     pub(super) draws: u64,
 }
 
-/// The share of the radius to which a far point may shrink it,
+/// When a point of the set is far away, the radius shrinks to at most this share of itself:
+/// Powell's BOBYQA report (2009).
 const SHRINK: f64 = 0.1;
-/// the share of the point's distance,
+/// When a point of the set is far away, the radius shrinks to at most this share of the point's
+/// distance: Powell's BOBYQA report (2009).
 const SHRINK_TO_DISTANCE: f64 = 0.5;
-/// and the multiple of the lower radius that is left at least: all from Powell's BOBYQA report (2009).
+/// When a point of the set is far away, the radius is still at least this multiple of the lower
+/// radius: Powell's BOBYQA report (2009).
 const SHRINK_LEAST: f64 = 1.5;
 
 impl Trust {
@@ -64,6 +69,8 @@ impl Trust {
         self.rho
     }
 
+    /// Counts a model step. A step after which only the incumbent is sharpened is counted too, and
+    /// the one that is computed afterwards is counted again.
     pub(super) const fn begin_iteration(&mut self) {
         self.iteration += 1;
     }

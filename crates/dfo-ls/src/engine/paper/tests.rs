@@ -183,7 +183,7 @@ fn run(case: Case) -> Result<(u32, u32), TestCaseError> {
         let points = &mut engine.state.points;
         if iterating && points.refresh() && points.linear().is_some() {
             let delta = engine.state.trust.delta();
-            let said = engine.run().is_fully_linear(delta);
+            let said = engine.run().is_fully_linear();
             if improving {
                 // one round is enough, up to the margin that keeps points inside
                 made += 1;

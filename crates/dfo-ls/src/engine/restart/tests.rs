@@ -42,7 +42,7 @@ fn progress_is_slow_after_enough_slow_iterations() {
         for k in 1..=40 {
             let before = f64::exp(-rate * f64::from(k - 1));
             set_objective(&mut engine, f64::exp(-rate * f64::from(k)));
-            if engine.run().is_slow(before) {
+            if engine.run().count_slow_step(before) {
                 found = Some(k);
                 break;
             }
@@ -75,13 +75,13 @@ fn one_fast_iteration_starts_the_count_again() {
             objective *= 0.9;
         }
         set_objective(&mut engine, objective);
-        answers.push(engine.run().is_slow(before));
+        answers.push(engine.run().count_slow_step(before));
     }
     // rates over two iterations: slow in 1, 2, 3; fast in 4 and 5; slow from 6 on, four in a row at 9
     let expected: Vec<bool> = (0..14).map(|k| k >= 9).collect();
     assert_eq!(answers, expected);
     engine.state.options.slow = None;
-    assert!(!engine.run().is_slow(1.0));
+    assert!(!engine.run().count_slow_step(1.0));
 }
 
 /// Twenty steps in vain and two for every parameter, in a row.
@@ -97,7 +97,7 @@ fn noise_is_recognised_by_steps_in_vain() {
     engine.state.trust.restarts.vain = 0;
     let mut first = |ratios: &dyn Fn(u32) -> f64| {
         engine.state.trust.restarts.vain = 0;
-        (1..100).find(|&k| engine.run().chases_noise(ratios(k)))
+        (1..100).find(|&k| engine.run().count_vain_step(ratios(k)))
     };
     assert_eq!(first(&|_| 0.0999), Some(26));
     assert_eq!(first(&|_| f64::NEG_INFINITY), Some(26));
@@ -109,7 +109,7 @@ fn noise_is_recognised_by_steps_in_vain() {
         automatic: false,
         ..Restarts::default()
     });
-    assert!((0..100).all(|_| !engine.run().chases_noise(-1.0)));
+    assert!((0..100).all(|_| !engine.run().count_vain_step(-1.0)));
     engine.state.options.restarts = None;
-    assert!((0..100).all(|_| !engine.run().chases_noise(-1.0)));
+    assert!((0..100).all(|_| !engine.run().count_vain_step(-1.0)));
 }

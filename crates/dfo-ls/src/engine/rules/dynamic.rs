@@ -9,12 +9,15 @@ use crate::{Accuracy, ObjectiveInterval};
 
 /// The paper's constant of the model's accuracy `$c\Delta^2$`, for residuals of norm one.
 const MODEL_CONSTANT: f64 = 10.0;
-/// The share of the wanted accuracy that is asked for, so that rounding does not spoil it. With `$\kappa = 0.5$` the incumbent is
-/// sharpened to 0.45 of the predicted decrease, as in the measurements of the rule.
+/// The share of the wanted accuracy that is asked for, so that rounding does not spoil it. With
+/// `kappa_inc = 0.5` the incumbent is sharpened to 0.45 of the predicted decrease, as in the
+/// measurements of the rule.
 const MARGIN: f64 = 0.9;
-/// At least this much more accurate when a point is evaluated again: less is not worth a call. Not tuned.
+/// When a point is evaluated again, asked accuracy / present accuracy is at most 0.5: less progress
+/// is not worth a call. Not tuned.
 const SHARPEN_LEAST: f64 = 0.5;
-/// At most this much more accurate, because the next look may decide. Not tuned.
+/// When a point is evaluated again, asked accuracy / present accuracy is at least 0.05, because a
+/// rougher answer may decide already. Not tuned.
 const SHARPEN_MOST: f64 = 0.05;
 /// Each of two points gets this share of the allowed error.
 const SHARE: f64 = 0.5;
@@ -22,9 +25,11 @@ const SHARE: f64 = 0.5;
 const NEGLIGIBLE: f64 = 0.1;
 /// A bound is met if it is missed by no more than this. Not tuned.
 const ENOUGH: f64 = 1.1;
-/// A point of the first model is sharpened to this share of the model's accuracy at most, as in the measurements of the rule.
+/// For points of the first model, asked accuracy / model's accuracy `$c\Delta^2$` is at least 0.01,
+/// as in the measurements of the rule.
 const FIRST_LEAST: f64 = 0.01;
-/// At most this much more accurate when a point of the first model is evaluated again. Not tuned.
+/// When a point of the first model is evaluated again, asked accuracy / present accuracy is at
+/// least 0.1. Not tuned.
 const FIRST_MOST: f64 = 0.1;
 /// Residuals with errors of so many units in the last place are as accurate as numbers are.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
@@ -51,6 +56,8 @@ impl<R> Rule<R> for Dynamic {
         if first <= model { first } else { model }
     }
 
+    /// This is weaker than the paper's accuracy condition: the allowed share of the predicted
+    /// decrease is `kappa_inc`, not `eta1_prime`. `verdict` makes up for it.
     fn incumbent_target(&self, now: &Situation<'_, R>, predicted: f64) -> Option<Accuracy> {
         let incumbent = now.incumbent();
         let enough = half_width(incumbent.interval()) <= self.kappa_inc * predicted;
@@ -89,6 +96,11 @@ impl<R> Rule<R> for Dynamic {
     }
 
     /// The step is decided as soon as the interval of its ratio decides it.
+    ///
+    /// The paper's accuracy condition (`MIN_ACCURACY`) is
+    /// `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`. Where the interval does not
+    /// prove the decision earlier, both points are sharpened until their errors together are as
+    /// small as this condition makes them.
     fn verdict(&self, now: &Situation<'_, R>, trial: &Point<R>, predicted: f64) -> Verdict {
         let incumbent = now.incumbent();
         let as_computed = (incumbent.objective - trial.objective) / predicted;

@@ -22,7 +22,9 @@ impl ExperimentRules {
         Accuracy::new(value).unwrap_or(Accuracy::EXACT)
     }
 
-    /// The error of the objective that is allowed for a step.
+    /// The paper's accuracy condition (`MIN_ACCURACY`) is
+    /// `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`. Gives the error of the
+    /// objective that it allows for a step, but at least what rounding leaves.
     fn allowed<R>(&self, now: &Situation<'_, R>, predicted: f64) -> f64 {
         (self.eta1_prime * predicted).max(LEAST_ERROR * now.incumbent().objective)
     }

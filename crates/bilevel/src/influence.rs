@@ -46,6 +46,9 @@ impl<M: LowerLevel> LearningProblem<M> {
             for step in [-steps[j], steps[j]] {
                 let mut theta = report.theta.clone();
                 theta[j] = (theta[j] + step).clamp(bounds.lower, bounds.upper);
+                if theta[j].to_bits() == report.theta[j].to_bits() {
+                    continue; // at a bound
+                }
                 let there = self.interval_at(&theta, target, start)?;
                 let change = (there.upper - report.interval.lower)
                     .abs()

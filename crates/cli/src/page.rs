@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bilevel::{Learned, Pair, Scored, score};
+use bilevel::{Learned, Pair, Score, Scored, score};
 use rayon::prelude::*;
 
 use crate::apply::read_result;
@@ -71,12 +71,15 @@ pub fn make(run: &Path) -> Result<Made, CliError> {
     let task = task::load(&config)?;
     let values = learned.values();
     let solver = config.spec().setup(Vec::new()).solver();
-    let shown = |Examples { names, pairs }: Examples| -> Vec<Example> {
-        let show = |(name, pair): (String, Pair)| {
-            let scored = score(&task.family, &values, &pair, solver);
+    // the result knows the scores; only the pictures are made again
+    let shown = |Examples { names, pairs }: Examples, scores: &[Score]| -> Vec<Example> {
+        let show = |(index, (name, pair)): (usize, (String, Pair))| {
+            let mut scored = score(&task.family, &values, &pair, solver);
+            scored.score = scores.get(index).copied().unwrap_or(scored.score);
             example(name, pair, scored)
         };
-        names.into_par_iter().zip(pairs).map(show).collect()
+        let examples = names.into_par_iter().zip(pairs).enumerate();
+        examples.map(show).collect()
     };
     let saved = Store::read(run)?;
     if let Some(saved) = &saved {
@@ -84,7 +87,10 @@ pub fn make(run: &Path) -> Result<Made, CliError> {
     }
     let history = saved.and_then(|saved| history::parse(&saved.history).ok());
     let seconds = history.and_then(|history| history.evaluation_seconds.last().copied());
-    let examples = [shown(task.training), shown(task.validation)];
+    let examples = [
+        shown(task.training, &learned.training),
+        shown(task.validation, &learned.validation),
+    ];
     write(run, &settings, &config, learned, &examples, seconds)
 }
 

@@ -2,9 +2,9 @@
 
 use bilevel::Pair;
 
-/// Of all pairs and of whatever else belongs to them.
+/// Hashes all pairs, and the numbers of a kernel or mask that belong to them.
 #[must_use]
-pub fn of(pairs: &[Pair], more: &[f64]) -> u64 {
+pub fn of<'a>(pairs: impl IntoIterator<Item = &'a Pair>, more: &[f64]) -> u64 {
     let mut hash = numbers(FIRST, more);
     for pair in pairs {
         let (rows, cols) = pair.grid.rows_and_cols();

@@ -47,8 +47,9 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
     };
     let training = examples(images, 0)?;
     let validation = examples(others, num_training)?;
+    let all = training.pairs.iter().chain(&validation.pairs);
     Ok(Task {
-        fingerprint: fingerprint::of(&training.pairs, &numbers),
+        fingerprint: fingerprint::of(all, &numbers),
         family,
         training,
         validation,

@@ -54,7 +54,6 @@ impl<M: LowerLevel> LearningProblem<M> {
     }
 
     /// Ends the run of an engine: what was learned, and the reconstructions of all pairs with the learned parameters.
-    #[must_use]
     pub fn finish(&self, engine: Engine<Reconstructions>) -> (Learned, ScoredImages) {
         let (report, best) = engine.into_parts();
         self.learned(report, best)
@@ -62,7 +61,6 @@ impl<M: LowerLevel> LearningProblem<M> {
 
     /// What the report of a solver says about this problem. The reconstructions at its best point, if they are there, are where
     /// those of training pairs continue.
-    #[must_use]
     pub fn learned(
         &self,
         report: Report,

@@ -267,6 +267,10 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// The problem as the solver sees it: start, bounds, regulariser, and the residuals of each image as a block. The terms of
     /// penalties are the last block.
     #[must_use]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "bounds were checked when the problem was made"
+    )]
     pub fn problem(&self) -> Problem {
         let each = |of: fn(&Parameter) -> f64| self.parameters.iter().map(of).collect::<Vec<_>>();
         let mut blocks: Vec<usize> = (0..self.pairs.len())

@@ -79,6 +79,6 @@ fn limits_come_from_a_description() {
     };
     let family = spec.family(FamilyInput::None).expect("a family");
     let refused = LearningProblem::new(family, vec![pair], spec.setup(Vec::new()));
-    let error = refused.err().expect("crossed").to_string();
+    let error = refused.expect_err("crossed").to_string();
     assert!(error.contains("between 0 and -1"), "{error}");
 }

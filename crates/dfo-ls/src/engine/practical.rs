@@ -29,7 +29,6 @@ pub(super) struct Trial<R> {
     /// The trial point, once it was evaluated.
     pub(super) point: Option<Point<R>>,
     /// Whether the outstanding evaluation sharpens the incumbent, and not the trial point.
-    #[cfg_attr(feature = "serde", serde(rename = "incumbent"))]
     pub(super) sharpens_incumbent: bool,
 }
 

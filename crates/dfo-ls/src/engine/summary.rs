@@ -21,7 +21,6 @@ impl<R: Clone> Engine<R> {
     }
 
     /// The outcome so far, and the oracle's token for the best point. A run that has not ended counts as stopped.
-    #[must_use]
     pub fn into_parts(mut self) -> (Report, Option<R>) {
         self.stop(Termination::Stopped);
         let State {

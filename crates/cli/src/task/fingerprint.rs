@@ -1,12 +1,13 @@
-//! A hash of the data, which tells whether files have changed. It is saved with a run: never change it.
+//! A hash of the data, which tells whether files have changed. It is saved with a run: whoever changes it changes `FORMAT` of the
+//! session, too.
 
 use bilevel::Pair;
 
-/// Hashes all pairs, and the numbers of a kernel or mask that belong to them.
+/// Hashes training pairs, validation pairs, and the numbers of a kernel or mask that belong to them.
 #[must_use]
-pub fn of<'a>(pairs: impl IntoIterator<Item = &'a Pair>, more: &[f64]) -> u64 {
-    let mut hash = numbers(FIRST, more);
-    for pair in pairs {
+pub fn of(training: &[Pair], validation: &[Pair], more: &[f64]) -> u64 {
+    let mut hash = mix(numbers(FIRST, more), training.len() as u64);
+    for pair in training.iter().chain(validation) {
         let (rows, cols) = pair.grid.rows_and_cols();
         for extent in [pair.grid.num_axes(), rows, cols, pair.grid.num_parts()] {
             hash = mix(hash, extent as u64);

@@ -47,9 +47,8 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
     };
     let training = examples(images, 0)?;
     let validation = examples(others, num_training)?;
-    let all = training.pairs.iter().chain(&validation.pairs);
     Ok(Task {
-        fingerprint: fingerprint::of(all, &numbers),
+        fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &numbers),
         family,
         training,
         validation,

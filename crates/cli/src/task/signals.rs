@@ -57,9 +57,8 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
     let num_training = signals.len();
     let training = measure(signals, 0)?;
     let validation = measure(others, num_training)?;
-    let all = training.pairs.iter().chain(&validation.pairs);
     Ok(Task {
-        fingerprint: fingerprint::of(all, &[]),
+        fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &[]),
         family,
         training,
         validation,

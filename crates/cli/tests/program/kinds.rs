@@ -1,5 +1,6 @@
 //! Options of `learn`, and what they change.
 
+use bilevel_cli::picture::{self, Colour};
 use serde_json::Value;
 
 use crate::scene::Place;
@@ -132,5 +133,29 @@ fn printed_settings_give_the_same_run() {
         place.good(&format!("learn --config {file}/bilevel.toml -q --out third{index}"));
         let of = |run: &str| place.bytes(&format!("{run}/result.json"));
         assert!(of(&file) == of(&format!("third{index}")), "{args}");
+    }
+}
+
+/// Limits of pixel values hold when parameters are learned, and when they are applied.
+#[test]
+fn limits_of_pixel_values() {
+    let place = Place::new("limits");
+    place.photos("photos");
+    let small = "--images photos --evaluations 5 --learn alpha";
+    let free = learned(&place, small, "free");
+    let limited = learned(
+        &place,
+        &format!("{small} --image-min 0.4 --image-max 0.6"),
+        "limited",
+    );
+    assert_ne!(free["objective"], limited["objective"]);
+    place.picture("noisy.png", 16, 12, 5);
+    for (run, holds) in [("free", false), ("limited", true)] {
+        place.good(&format!("apply {run} noisy.png {run}.png"));
+        let path = place.path(&format!("{run}.png"));
+        let picture = picture::read(&path, Colour::Luminance).expect("a picture");
+        // rounding to eight bits
+        let within = |value: &f64| (0.4 - 0.002..=0.6 + 0.002).contains(value);
+        assert_eq!(picture.channels[0].iter().all(within), holds, "{run}");
     }
 }

@@ -88,7 +88,7 @@ pub(crate) fn budgeted(mut options: Options, max: u64) -> Options {
 /// A task; the problem's own images are what counts.
 pub(crate) fn task(problem: LearningProblem<Family>, options: Options) -> Task {
     Task {
-        fingerprint: fingerprint::of(problem.pairs(), &[]),
+        fingerprint: fingerprint::of(problem.pairs(), &[], &[]),
         problem,
         options,
     }

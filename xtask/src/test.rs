@@ -35,10 +35,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         made.map_err(|_| "it was not made".to_string())?
     })?;
     python::check(root)?;
-    for package in Tree::load(root)?.packages() {
-        for line in features::alone(&package) {
-            cargo_step(root, "feature", &line)?;
-        }
+    for line in features::alone(&Tree::load(root)?.packages()) {
+        cargo_step(root, "feature", &line)?;
     }
     Ok(())
 }

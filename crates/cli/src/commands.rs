@@ -151,11 +151,14 @@ fn work(
             let names = [training.names, validation.names];
             page::of_finished(&dir, &settings, config, *finished, names)?
         }
-        Outcome::WasFinished(_) => {
+        Outcome::WasFinished(learned) => {
             if !shared.quiet && evaluations.is_some() {
                 say("bilevel: the run has converged: more evaluations would change nothing");
             }
-            page::make(&dir)?
+            match page::known(&dir, config, *learned) {
+                Some(made) => made,
+                None => page::make(&dir)?,
+            }
         }
         Outcome::Left => return Ok(()),
     };

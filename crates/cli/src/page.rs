@@ -14,6 +14,9 @@ use crate::session::{self, Finished, history};
 use crate::store::{self, Store};
 use crate::task::{self, Examples};
 
+/// The file of a run that holds its page.
+const REPORT: &str = "report.html";
+
 /// A page that was written.
 #[derive(Debug)]
 pub struct Made {
@@ -56,6 +59,17 @@ pub(crate) fn of_finished(
         shown(validation_names, validation, images.validation),
     ];
     write(run, settings, config, learned, &examples, Some(seconds))
+}
+
+/// The page that the run has already, if it is there.
+pub(crate) fn known(run: &Path, config: &Config, learned: Learned) -> Option<Made> {
+    let path = run.join(REPORT);
+    path.is_file().then(|| Made {
+        path,
+        findings: findings(&learned, config.objective.scale),
+        learned,
+        fixed: config.model.fixed.clone(),
+    })
 }
 
 /// Writes `report.html` into the directory of a run that has finished, from its files.
@@ -117,7 +131,7 @@ fn write(
         validation,
         seconds,
     });
-    let path = run.join("report.html");
+    let path = run.join(REPORT);
     store::write_text(&path, &page)?;
     Ok(Made {
         path,

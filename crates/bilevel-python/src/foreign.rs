@@ -35,9 +35,9 @@ struct Settings {
 pub(crate) struct ForeignRun {
     truths: Vec<Vec<f64>>,
     layout: ResidualLayout,
-    /// `None` once the run has been finished,
+    /// The engine; `None` once the run has been finished.
     engine: Option<Engine<Token>>,
-    /// and then this is what was learned.
+    /// The result as JSON, once the run has been finished.
     learned: Option<String>,
 }
 

@@ -47,9 +47,9 @@ pub(crate) fn ended() -> PyErr {
 #[pyclass(module = "bilevel._bilevel")]
 pub(crate) struct Run {
     problem: LearningProblem<Family>,
-    /// `None` once the run has been finished,
+    /// The engine; `None` once the run has been finished.
     engine: Option<Engine<Reconstructions>>,
-    /// and then this is what was learned.
+    /// The result as JSON, once the run has been finished.
     learned: Option<String>,
     /// Its own, so that a process that was forked can make another.
     pool: ThreadPool,

@@ -30,9 +30,9 @@ pub struct Learned {
     pub parameters: Vec<LearnedParameter>,
     /// Directions in which the objective hardly changes.
     pub flat: Vec<FlatDirection>,
-    /// How well the training pairs are reconstructed,
+    /// How well the training pairs are reconstructed.
     pub training: Vec<Score>,
-    /// and the pairs held out, if there are any.
+    /// How well the validation pairs are reconstructed, if there are any.
     pub validation: Vec<Score>,
     /// Every iteration of the solver.
     pub iterations: Vec<Iteration>,
@@ -87,13 +87,13 @@ pub struct FlatDirection {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Work {
-    /// On the start and the points around it,
+    /// Work on the start and the points around it.
     pub initial: u64,
-    /// on steps of the solver,
+    /// Work on steps of the solver.
     pub trial: u64,
-    /// on points that improve its model,
+    /// Work on points that improve the solver's model.
     pub geometry: u64,
-    /// and on known points, to make them more accurate.
+    /// Work on known points, to make them more accurate.
     pub sharpen: u64,
 }
 

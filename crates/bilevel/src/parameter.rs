@@ -18,9 +18,9 @@ pub struct Parameter {
     pub map: Map,
     /// Where `$\theta$` begins.
     pub start: f64,
-    /// `$\theta$` is at least this,
+    /// The lower bound of `$\theta$`.
     pub lower: f64,
-    /// and at most this.
+    /// The upper bound of `$\theta$`.
     pub upper: f64,
 }
 

@@ -31,17 +31,17 @@ pub struct Pair {
 pub struct Setup {
     /// What is minimised.
     pub loss: Loss,
-    /// What is added to it, as squares of residuals,
+    /// Penalties that are added to the loss as squares of residuals.
     pub penalties: Vec<Box<dyn Penalty>>,
-    /// and as a function that need not be smooth, such as [`dfo_ls::L1`] of `$\theta$`.
+    /// A function that is added to the loss and need not be smooth, such as [`dfo_ls::L1`] of `$\theta$`.
     pub regularizer: Option<Arc<dyn dfo_ls::Regularizer>>,
-    /// How reconstructions are computed,
+    /// The method that computes reconstructions.
     pub method: Method,
-    /// how accurately,
+    /// How accurate reconstructions are.
     pub effort: Effort,
-    /// and where the very first one begins; later ones begin at an earlier one.
+    /// Where the very first reconstruction begins; later ones begin at an earlier one.
     pub first_guess: FirstGuess,
-    /// How they are kept until then.
+    /// How reconstructions are stored for later evaluations to begin from.
     pub checkpoints: CheckpointPolicy,
     /// The values that samples of reconstructions may have.
     pub image_range: ImageRange,

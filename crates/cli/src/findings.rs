@@ -84,9 +84,9 @@ pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     all
 }
 
-/// Known to this share, the objective is known well,
+/// An objective that is known to this share is known well.
 const WELL: f64 = 0.01;
-/// and to more than this, badly.
+/// An objective that is known only to more than this share is known badly.
 const BADLY: f64 = 0.1;
 
 /// What is certain about the objective.

@@ -32,15 +32,15 @@ pub(crate) struct ModelStep {
     pub(crate) curvature: f64,
     /// The norm of the model's gradient at the incumbent.
     pub(crate) gradient_norm: f64,
-    /// The model's gradient at the step,
+    /// The model's gradient at the step.
     pub(crate) end_gradient: Vec<f64>,
-    /// and the diagonal of its Hessian.
+    /// The diagonal of the model's Hessian at the step.
     pub(crate) diagonal: Vec<f64>,
 }
 
-/// At most this many corrections of a step of a quartic model,
+/// The largest number of corrections of a step of a quartic model.
 const MAX_CORRECTIONS: usize = 8;
-/// fewer if a correction gains less than this share.
+/// Corrections end when one gains less than this share.
 const WORTHWHILE: f64 = 1e-3;
 
 impl Model {

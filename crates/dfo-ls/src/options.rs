@@ -171,13 +171,13 @@ pub struct TrustRegion {
     pub eta2: f64,
     /// The radius shrinks by this factor.
     pub gamma_dec: f64,
-    /// The radius grows by this factor,
+    /// The factor by which the radius grows.
     pub gamma_inc: f64,
-    /// or to this multiple of the step, if that is more.
+    /// The multiple of the step's length to which the radius grows, if that is more.
     pub gamma_inc_step: f64,
-    /// The lower radius shrinks by this factor,
+    /// The factor by which the lower radius shrinks.
     pub alpha1: f64,
-    /// and the radius becomes this multiple of the former lower radius.
+    /// The multiple of the former lower radius that the radius becomes when the lower one shrinks.
     pub alpha2: f64,
     /// A step shorter than this multiple of the lower radius is not worth an evaluation.
     pub safety: f64,

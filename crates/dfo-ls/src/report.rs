@@ -281,31 +281,31 @@ pub struct Iteration {
     pub kind: StepKind,
     /// The incumbent after it.
     pub theta: Vec<f64>,
-    /// The incumbent's objective,
+    /// The incumbent's objective after the iteration.
     pub objective: f64,
-    /// where it certainly lies,
+    /// The interval that certainly contains the incumbent's exact objective.
     pub interval: ObjectiveInterval,
-    /// the radius after the iteration,
+    /// The radius after the iteration.
     pub delta: f64,
-    /// the lower radius after it,
+    /// The lower radius after the iteration.
     pub rho: f64,
-    /// the length of the step in scaled parameters,
+    /// The length of the step in scaled parameters.
     pub step: Option<f64>,
-    /// the decrease that the model predicted,
+    /// The decrease of the objective that the model predicted.
     pub predicted: Option<f64>,
-    /// the ratio of achieved to predicted decrease,
+    /// The ratio of achieved to predicted decrease.
     pub ratio: Option<f64>,
-    /// whether the decision about the step is certain in spite of inexact evaluations,
+    /// Whether the decision about the step is certain in spite of inexact evaluations.
     pub certified: bool,
-    /// the norm of the model's gradient in scaled parameters,
+    /// The norm of the model's gradient in scaled parameters.
     pub gradient: f64,
-    /// the largest absolute value of a Lagrange polynomial in the trust region, if asked for,
+    /// The largest absolute value of a Lagrange polynomial in the trust region, if asked for.
     pub poisedness: Option<f64>,
-    /// different points so far,
+    /// The number of different points evaluated so far.
     pub num_points: u64,
-    /// evaluations so far,
+    /// The number of evaluations so far.
     pub num_evaluations: u64,
-    /// and what they cost.
+    /// The cost of all evaluations so far, in the oracle's unit.
     pub work: u64,
 }
 

@@ -27,11 +27,11 @@ pub enum Choice {
     Fixed(f64),
     /// Its exponent `$\theta = \log_{10}$` of its value is learned.
     Learned {
-        /// Where the exponent begins,
+        /// The start of the exponent.
         start: f64,
-        /// the least,
+        /// The lower bound of the exponent.
         lower: f64,
-        /// and the largest.
+        /// The upper bound of the exponent.
         upper: f64,
     },
 }

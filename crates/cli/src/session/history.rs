@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 /// Everything a history says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    /// Every evaluation,
+    /// Every evaluation.
     pub evaluations: Vec<EvalRecord>,
-    /// and when it was saved, in seconds of work since the run began.
+    /// When each evaluation was saved, in seconds of work since the run began.
     pub evaluation_seconds: Vec<f64>,
-    /// Every iteration,
+    /// Every iteration.
     pub iterations: Vec<Iteration>,
-    /// and when it was saved.
+    /// When each iteration was saved, in seconds of work since the run began.
     pub iteration_seconds: Vec<f64>,
 }
 

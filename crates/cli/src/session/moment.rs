@@ -9,9 +9,9 @@ use dfo_ls::{Accuracy, Engine, Iteration, ObjectiveInterval};
 pub struct Moment<'a> {
     /// What is learned.
     pub parameters: &'a [Parameter],
-    /// Different points so far,
+    /// The number of different points so far.
     pub num_points: u64,
-    /// and at most.
+    /// The largest number of points, if there is a limit.
     pub max_points: Option<u64>,
     /// Evaluations so far, counting points that were sharpened.
     pub num_evaluations: u64,

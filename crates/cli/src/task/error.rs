@@ -17,9 +17,9 @@ pub enum DataError {
          lower --hold-out, or add images"
     )]
     HoldOut {
-        /// How many are held out,
+        /// The number of images held out.
         hold_out: usize,
-        /// of how many.
+        /// The number of all images.
         num_images: usize,
     },
     /// A mask does not fit a picture.

@@ -44,9 +44,9 @@ struct Wanted {
 
 /// A direction whose point fails or tells nothing is tried this often.
 const MAX_TRIES: u32 = 4;
-/// Residuals that change by less than this share of their norm tell nothing,
+/// Residuals that change by less than this share of their norm tell nothing.
 const INVISIBLE: f64 = 1e-9;
-/// and the parameter's unit is multiplied by this.
+/// The factor that enlarges the unit of a parameter whose step tells nothing.
 const ENLARGE: f64 = 1e3;
 /// A parameter with a unit of its own is suspect if it changes the residuals by less than this share of the strongest.
 const FAINT: f64 = 1e-2;

@@ -17,9 +17,11 @@ use crate::linalg::{axpy, dot};
 
 /// Bounds closer than this are moved away: a variable may start on a bound and still move, a little.
 const LEAST_ROOM: f64 = 1e-14;
-/// The gradient is zero if its square is below this,
+/// The gradient counts as zero only if its square, or its square times the room that is left, is at
+/// most this.
 const FLAT: f64 = 1e-18;
-/// and this share of what it was, or promises this share of the decrease so far.
+/// The gradient counts as zero only if its square is at most this share of the first one's, or times
+/// the room at most this share of the square of the decrease so far.
 const FLAT_SHARE: f64 = 1e-6;
 /// Steps along conjugate directions end when one gains no more than this share of all.
 const CONJUGATE_SHARE: f64 = 1e-6;

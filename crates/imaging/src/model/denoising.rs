@@ -52,9 +52,9 @@ pub struct Denoising<'a> {
 /// Time of a Newton step on a line, in iterations of FISTA: measured on 256 samples with vectors of four numbers, as the quotient
 /// of the smallest times of `NewtonSteps::step` and `advance`.
 const STEP_COST: f64 = 2.7;
-/// Time of a step in a run of steps beside its gradient, likewise: of `NewtonSteps::run` with five steps less one with one step,
+/// Time of a step in a run of steps beside its gradient, likewise: of `NewtonSteps::run` with five steps less one with one step.
 const RUN_STEP_COST: f64 = 1.3;
-/// and what a run takes beside its steps.
+/// Time of a run of steps beside its steps, likewise.
 const RUN_COST: f64 = 1.6;
 /// Time of the bound by duality, likewise.
 const BOUND_COST: f64 = 1.9;

@@ -40,16 +40,16 @@ use super::partition::{
 #[derive(Clone, Debug)]
 pub(super) struct LineNewtonScratch {
     partition: Partition,
-    /// `$x$`, after a row of what is on the left of the first,
+    /// `$x$`, after a row of what is on the left of the first.
     point: Vec<Row>,
     /// `$p$` and `$y$`.
     dual: Vec<Row>,
     data: Vec<Row>,
-    /// `$1/\sigma$`,
+    /// `$1/\sigma$`.
     inverse: Vec<Row>,
-    /// `$d/\sigma$`, before a row of what is on the right of the last,
+    /// `$d/\sigma$`, before a row of what is on the right of the last.
     direction: Vec<Row>,
-    /// `$-\nabla\Phi$`,
+    /// `$-\nabla\Phi$`.
     currents: Vec<Row>,
     /// `$k/\alpha$`.
     weights: Vec<Row>,

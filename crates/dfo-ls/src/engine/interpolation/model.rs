@@ -15,9 +15,9 @@ use crate::space::Space;
 const HISTORY_REACH: f64 = 10.0;
 /// The Jacobian is computed for this many residuals at a time.
 const CHUNK: usize = 1024;
-/// What is assumed of the ratio of errors to curvature before there was a quadratic model,
+/// The ratio of errors to curvature that is assumed before there was a quadratic model. Not tuned.
 const FIRST_NOISE: f64 = 1e-3;
-/// and its largest value: a point of so little weight does not matter. Neither was tuned.
+/// The largest ratio of errors to curvature: a point of even less weight does not matter. Not tuned.
 const MOST_NOISE: f64 = 1e3;
 
 impl<R> Interpolation<R> {

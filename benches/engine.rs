@@ -1,7 +1,8 @@
-//! What the solver itself costs between two evaluations: time of a run outside the residual function, per evaluation.
+//! What the solver itself costs between two evaluations: time of a run outside the residual
+//! function, per evaluation.
 //!
-//! Beside it, what every evaluation would cost at least if the model were made anew each time: the inverse of the displacements,
-//! the Jacobian of all residuals, and its normal matrix.
+//! Beside it, what every evaluation would cost at least if the model were made anew each time: the
+//! inverse of the displacements, the Jacobian of all residuals, and its normal matrix.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;

@@ -1,4 +1,5 @@
-//! Gradients of models with Fourier transforms, in time per gradient, each beside its composed twin.
+//! Gradients of models with Fourier transforms, in time per gradient, each beside its composed
+//! twin.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use imaging::{

@@ -7,7 +7,8 @@ use criterion::Bencher;
 use criterion::measurement::WallTime;
 use lowlevel::{StronglyConvex, Update};
 
-/// Times iterations of FISTA on `objective`; the time criterion prints is that of one iteration divided by `units`.
+/// Times iterations of FISTA on `objective`; the time criterion prints is that of one iteration
+/// divided by `units`.
 ///
 /// # Panics
 /// When `units` is 0.

@@ -1,4 +1,5 @@
-//! Gives the code that makes results a version: a hash of its sources. Results that other code made are made anew.
+//! Gives the code that makes results a version: a hash of its sources. Results that other code made
+//! are made anew.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -10,7 +10,8 @@ const HEADER: &str = "crates/bilevel/katex-header.html";
 /// What a reader does not need.
 const DOC: &str = "doc --workspace --no-deps --all-features --quiet --exclude benches --exclude experiments --exclude xtask";
 
-/// Documents the libraries of the workspace, but not their dependencies, and says which pages to open.
+/// Documents the libraries of the workspace, but not their dependencies, and says which pages to
+/// open.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut command = cargo::command(root, &cargo::words(DOC));
     command.env("CARGO_ENCODED_RUSTDOCFLAGS", flags(root)?);
@@ -22,7 +23,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// rustdoc runs in each package's directory, hence the absolute path, which may contain spaces, hence the encoding.
+/// rustdoc runs in each package's directory, hence the absolute path, which may contain spaces,
+/// hence the encoding.
 fn flags(root: &Path) -> Result<String, String> {
     let header = root.join(HEADER);
     let header = header

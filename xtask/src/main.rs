@@ -109,7 +109,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's directory: cargo says at run time where this package is now, the compiler only where it was.
+/// The workspace's directory: cargo says at run time where this package is now, the compiler only
+/// where it was.
 fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

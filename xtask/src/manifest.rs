@@ -1,4 +1,5 @@
-//! As much TOML as our manifests use, flattened: `a = { b = 1 }`, `a.b = 1` and `[a]` with `b = 1` read the same.
+//! As much TOML as our manifests use, flattened: `a = { b = 1 }`, `a.b = 1` and `[a]` with `b = 1`
+//! read the same.
 
 /// One value with its full path, e.g. `["dependencies", "serde", "optional"]`.
 #[derive(Clone, Debug, PartialEq, Eq)]

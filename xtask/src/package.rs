@@ -65,7 +65,8 @@ impl Package {
         dependencies
     }
 
-    /// The package that `dependency` means: renamed here, renamed in the workspace's table, or of that name.
+    /// The package that `dependency` means: renamed here, renamed in the workspace's table, or of
+    /// that name.
     pub(crate) fn target<'a>(
         &'a self,
         dependency: &'a Dependency,

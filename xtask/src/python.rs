@@ -1,4 +1,5 @@
-//! `cargo xtask python`: the Python packages, built as the tests of Rust are, and everything that checks them.
+//! `cargo xtask python`: the Python packages, built as the tests of Rust are, and everything that
+//! checks them.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,8 +9,8 @@ use std::process::Command;
 
 use crate::{cargo, step};
 
-/// Features, packages and tests as in the other steps: without the tests their dependencies would lack features, and half of the
-/// workspace would be compiled again.
+/// Features, packages and tests as in the other steps: without the tests their dependencies would
+/// lack features, and half of the workspace would be compiled again.
 const BUILD: &str = "build --workspace --all-features --lib --bins --tests";
 const REQUIREMENTS: &str = include_str!("../python-requirements.txt");
 const NOTEBOOKS: &str = "docs/notebooks";
@@ -38,7 +39,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     check(root)
 }
 
-/// Makes an environment under `target/`, unless it is there with the same requirements. Downloads, and needs no cargo.
+/// Makes an environment under `target/`, unless it is there with the same requirements. Downloads,
+/// and needs no cargo.
 pub(crate) fn environment(root: &Path) -> Result<(), String> {
     Site::find(root)?.make()
 }
@@ -97,7 +99,8 @@ impl Site {
         })
     }
 
-    /// The interpreter of the environment, with `args`; it sees our packages, and writes nothing into the sources.
+    /// The interpreter of the environment, with `args`; it sees our packages, and writes nothing
+    /// into the sources.
     fn python(&self, args: &[&str]) -> Command {
         let program = format!("bilevel{}", env::consts::EXE_SUFFIX);
         let mut command = Command::new(interpreter(&self.venv));
@@ -139,7 +142,8 @@ impl Site {
         fs::rename(&wanted, &stamp).map_err(|error| format!("{}: {error}", stamp.display()))
     }
 
-    /// The packages as an installation has them: Python sources, and beside them the module that cargo built.
+    /// The packages as an installation has them: Python sources, and beside them the module that
+    /// cargo built.
     fn assemble(&self) -> Result<(), String> {
         if self.packages.is_dir() {
             fs::remove_dir_all(&self.packages)

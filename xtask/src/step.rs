@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::time::Instant;
 
-/// Does `work`, and tells the user what it is, how long it took and, should it fail, how to `repeat` it.
+/// Does `work`, and tells the user what it is, how long it took and, should it fail, how to
+/// `repeat` it.
 pub(crate) fn run(
     name: &str,
     repeat: &str,

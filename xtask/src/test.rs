@@ -6,8 +6,8 @@ use std::thread;
 use crate::tree::Tree;
 use crate::{cargo, doc, features, python, step, tidy};
 
-/// Features and packages are the same everywhere, so that the steps share what they compile. Clippy compiles the
-/// benches too; `cargo test` leaves them out, but runs the doc tests.
+/// Features and packages are the same everywhere, so that the steps share what they compile. Clippy
+/// compiles the benches too; `cargo test` leaves them out, but runs the doc tests.
 const CLIPPY: &str = "clippy --workspace --all-targets --all-features -- -D warnings";
 const TEST: &str = "test --workspace --all-features";
 

@@ -110,7 +110,8 @@ impl ForeignRun {
         }))
     }
 
-    /// Tells the reconstructions that were asked for, and how far each is from the exact one at most.
+    /// Tells the reconstructions that were asked for, and how far each is from the exact one at
+    /// most.
     fn answer(
         &mut self,
         py: Python<'_>,

@@ -1,6 +1,7 @@
 //! The part of the Python package `bilevel` that is written in Rust.
 //!
-//! Arguments have been read in Python; what is left here are the calls. Settings cross as JSON, numbers as arrays.
+//! Arguments have been read in Python; what is left here are the calls. Settings cross as JSON,
+//! numbers as arrays.
 
 mod data;
 mod family;

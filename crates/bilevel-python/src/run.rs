@@ -24,7 +24,8 @@ pub(crate) fn completed(json: &str) -> PyResult<String> {
     serde_json::to_string(&spec).map_err(invalid)
 }
 
-/// What is seen of a run: different points, work, and the best point: theta, values, objective, and where it certainly lies.
+/// What is seen of a run: different points, work, and the best point: theta, values, objective, and
+/// where it certainly lies.
 pub(crate) type Progress = (u64, u64, Option<(Vec<f64>, Vec<f64>, f64, f64, f64)>);
 
 pub(crate) fn progress<R: Clone>(
@@ -108,7 +109,8 @@ impl Run {
         Ok(progress(engine, |theta| self.problem.values(theta)))
     }
 
-    /// Ends the run, and says what was learned, as JSON; the same when it is asked again, should an interruption have lost the answer.
+    /// Ends the run, and says what was learned, as JSON; the same when it is asked again, should an
+    /// interruption have lost the answer.
     fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
         if let Some(learned) = &self.learned {
             return Ok(learned.clone());

@@ -16,11 +16,13 @@ use crate::run::spec;
 /// How often Python is asked for signals.
 const SIGNALS: Duration = Duration::from_millis(50);
 
-/// The reconstruction, its certified error, iterations, and why the error is larger than it should be.
+/// The reconstruction, its certified error, iterations, and why the error is larger than it should
+/// be.
 type Solved<'py> = (Bound<'py, PyArray1<f64>>, f64, u64, Option<String>);
 
-/// Reconstructs one image. The data are borrowed, and the answer is handed over: nothing is copied. A signal that Python turns into an
-/// exception ends it, after `unwatched` iterations at the latest.
+/// Reconstructs one image. The data are borrowed, and the answer is handed over: nothing is copied.
+/// A signal that Python turns into an exception ends it, after `unwatched` iterations at the
+/// latest.
 #[pyfunction(name = "reconstruct")]
 #[expect(clippy::too_many_arguments, reason = "called by Python, with names")]
 pub(crate) fn reconstruct_image<'py>(

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use lowlevel::{Checkpoint, State};
 
-/// How reconstructions are kept at each point that the solver may come back to. Certified errors are true in any case.
+/// How reconstructions are kept at each point that the solver may come back to. Certified errors
+/// are true in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckpointPolicy {
     /// `Full`, unless that would need more than 1 GB.
     #[default]
     Auto,
-    /// With all that is needed to continue as if they had not stopped: 16 bytes per pixel and point.
+    /// With all that is needed to continue as if they had not stopped: 16 bytes per pixel and
+    /// point.
     Full,
     /// In single precision: 4 bytes per pixel and point. To continue costs some more iterations.
     Compact,
@@ -49,10 +51,12 @@ pub(crate) const fn fits(
     num_entries.saturating_mul(bytes * num_points) <= memory
 }
 
-/// The reconstructions of all images at one point: where refinement continues, and where a nearby point begins.
+/// The reconstructions of all images at one point: where refinement continues, and where a nearby
+/// point begins.
 ///
-/// They are large and never change. With the feature `serde` only their number is saved with the state of a solver: save the
-/// checkpoints apart, once, and [attach](Self::attach) them when the state has been loaded.
+/// They are large and never change. With the feature `serde` only their number is saved with the
+/// state of a solver: save the checkpoints apart, once, and [attach](Self::attach) them when the
+/// state has been loaded.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "u64", into = "u64"))]

@@ -24,7 +24,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.parameters.iter().map(range).collect()
     }
 
-    /// By what share the objective changes over a step in each parameter. Reconstructions begin at `start`.
+    /// By what share the objective changes over a step in each parameter. Reconstructions begin at
+    /// `start`.
     pub(crate) fn influences(
         &self,
         report: &Report,

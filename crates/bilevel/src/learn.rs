@@ -13,9 +13,10 @@ use crate::lower::LowerLevel;
 use crate::problem::LearningProblem;
 use crate::score::{Scored, ScoredImages};
 
-/// Options of the solver that suit learning: the defaults, but learning ends when steps are as small as `$10^{-5}$` of the parameters'
-/// ranges, or when for `$2d$` steps the objective has fallen by less than a millionth per step, and reconstructions begin at a combination
-/// of earlier ones.
+/// Options of the solver that suit learning: the defaults, but learning ends when steps are as
+/// small as `$10^{-5}$` of the parameters' ranges, or when for `$2d$` steps the objective has
+/// fallen by less than a millionth per step, and reconstructions begin at a combination of earlier
+/// ones.
 #[must_use]
 pub fn learning_options() -> Options {
     let mut options = Options::default();
@@ -53,14 +54,15 @@ impl<M: LowerLevel> LearningProblem<M> {
         Ok(self.finish(engine).0)
     }
 
-    /// Ends the run of an engine: what was learned, and the reconstructions of all pairs with the learned parameters.
+    /// Ends the run of an engine: what was learned, and the reconstructions of all pairs with the
+    /// learned parameters.
     pub fn finish(&self, engine: Engine<Reconstructions>) -> (Learned, ScoredImages) {
         let (report, best) = engine.into_parts();
         self.learned(report, best)
     }
 
-    /// What the report of a solver says about this problem. The reconstructions at its best point, if they are there, are where
-    /// those of training pairs continue.
+    /// What the report of a solver says about this problem. The reconstructions at its best point,
+    /// if they are there, are where those of training pairs continue.
     pub fn learned(
         &self,
         report: Report,

@@ -17,8 +17,8 @@ pub struct Learned {
     pub family: Option<FamilyKind>,
     /// The objective there, with the reconstructions as they were computed.
     pub objective: f64,
-    /// Where the objective with exact reconstructions certainly lies. (Not so with [`dfo_ls::Options::experiments`], which take accuracy as
-    /// asked for and not as achieved.)
+    /// Where the objective with exact reconstructions certainly lies. (Not so with
+    /// [`dfo_ls::Options::experiments`], which take accuracy as asked for and not as achieved.)
     pub interval: ObjectiveInterval,
     /// Why learning ended.
     pub termination: Termination,
@@ -51,9 +51,10 @@ pub struct LearnedParameter {
     pub theta: f64,
     /// Which bound it has reached, if any.
     pub at: Option<Bound>,
-    /// By what share the objective changes at most if `$\theta$` moves by a tenth of its range, up or down: certain, from
-    /// evaluations there (not part of the work or the history). With more than ten parameters it is what the solver's last model
-    /// says. `None` if it is not known, or the objective is zero.
+    /// By what share the objective changes at most if `$\theta$` moves by a tenth of its range, up
+    /// or down: certain, from evaluations there (not part of the work or the history). With more
+    /// than ten parameters it is what the solver's last model says. `None` if it is not known, or
+    /// the objective is zero.
     pub influence: Option<f64>,
     /// Its name, map and bounds.
     pub parameter: Parameter,
@@ -75,8 +76,9 @@ pub enum Bound {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct FlatDirection {
-    /// By what share the objective changes over a step of a tenth of the parameters' ranges, as the solver's last model has it.
-    /// The model is good near the learned parameters; farther away it is a guess.
+    /// By what share the objective changes over a step of a tenth of the parameters' ranges, as the
+    /// solver's last model has it. The model is good near the learned parameters; farther away it
+    /// is a guess.
     pub influence: f64,
     /// The direction, of length one, in units of the parameters' ranges and in their order.
     pub direction: Vec<f64>,

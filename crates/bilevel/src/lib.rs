@@ -1,14 +1,16 @@
 //! Learn the parameters of image reconstruction from examples.
 //!
-//! Given pairs of data `$y_i$` and what should be reconstructed from them, `$x_i$`, find the parameters `$\theta$` that minimise
+//! Given pairs of data `$y_i$` and what should be reconstructed from them, `$x_i$`, find the
+//! parameters `$\theta$` that minimise
 //!
 //! ```math
 //! f(\theta) = \frac1n \sum_{i=1}^n \|\hat x_i(\theta) - x_i\|^2 + J(\theta),
 //! \qquad \hat x_i(\theta) = \operatorname*{arg\,min}_x \Phi_\theta(x; y_i).
 //! ```
 //!
-//! No reconstruction is ever exact. Here each comes with a certified error, the solver asks for just the accuracy that its decisions
-//! need, and the answer comes with an interval that certainly contains `$f$`:
+//! No reconstruction is ever exact. Here each comes with a certified error, the solver asks for
+//! just the accuracy that its decisions need, and the answer comes with an interval that certainly
+//! contains `$f$`:
 //!
 //! ```
 //! use bilevel::{LearningProblem, Pair, Setup, TvDenoising, learning_options};
@@ -38,29 +40,34 @@
 //!
 //! # What is where
 //!
-//! - What is learned from: [`Pair`]s. What is learned: the [`Parameter`]s of a family of reconstruction problems.
-//! - The families: [`TvDenoising`], [`TvDeblurring`], [`TvInpainting`], [`FourierWeights`], and your own through the trait
-//!   [`LowerLevel`]. Of `$(\alpha, \nu, \xi)$`, [`TvChoices`] says which are learned. [`Family`] is any of them, and [`Spec`] describes
-//!   a learning problem in settings that can be saved.
-//! - What is minimised: the [`Loss`] ([`ResidualLayout`] has its residuals, for reconstructions made elsewhere), and penalties: [`ConditionNumber`], [`RootL1`], your own through the trait [`Penalty`], or a
-//!   non-smooth [`regularizer`](Setup::regularizer).
-//! - How: [`Setup`] and the options of the solver, [`learning_options`]. The paper's variants with a fixed number of iterations are
-//!   [`Effort::Iterations`].
-//! - [`LearningProblem`] joins all that. It is an oracle for [`dfo_ls`], so that whatever that crate can do (ask and tell, save and
-//!   resume, budgets) works here.
-//! - What comes back: [`Learned`], with [`Score`]s on training pairs and on pairs held out. [`reconstruct`] applies it to new data, [`score`]
-//!   to a pair.
+//! - What is learned from: [`Pair`]s. What is learned: the [`Parameter`]s of a family of
+//!   reconstruction problems.
+//! - The families: [`TvDenoising`], [`TvDeblurring`], [`TvInpainting`], [`FourierWeights`], and
+//!   your own through the trait [`LowerLevel`]. Of `$(\alpha, \nu, \xi)$`, [`TvChoices`] says which
+//!   are learned. [`Family`] is any of them, and [`Spec`] describes a learning problem in settings
+//!   that can be saved.
+//! - What is minimised: the [`Loss`] ([`ResidualLayout`] has its residuals, for reconstructions
+//!   made elsewhere), and penalties: [`ConditionNumber`], [`RootL1`], your own through the trait
+//!   [`Penalty`], or a non-smooth [`regularizer`](Setup::regularizer).
+//! - How: [`Setup`] and the options of the solver, [`learning_options`]. The paper's variants with
+//!   a fixed number of iterations are [`Effort::Iterations`].
+//! - [`LearningProblem`] joins all that. It is an oracle for [`dfo_ls`], so that whatever that
+//!   crate can do (ask and tell, save and resume, budgets) works here.
+//! - What comes back: [`Learned`], with [`Score`]s on training pairs and on pairs held out.
+//!   [`reconstruct`] applies it to new data, [`score`] to a pair.
 //!
 //! # Conventions
 //!
-//! Values of images are thought to be in `$[0, 1]$`; nothing depends on it but the [`Score`]s. Weights are learned as their decimal logarithm.
-//! Work is counted in gradients of `$\Phi_\theta$`. Images and points are solved in parallel; results do not depend on the number of
-//! threads. The method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel learning*, J. Math. Imaging Vis. 63
-//! (2021); where ours differs, `docs/decisions` says why.
+//! Values of images are thought to be in `$[0, 1]$`; nothing depends on it but the [`Score`]s.
+//! Weights are learned as their decimal logarithm. Work is counted in gradients of `$\Phi_\theta$`.
+//! Images and points are solved in parallel; results do not depend on the number of threads. The
+//! method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel
+//! learning*, J. Math. Imaging Vis. 63 (2021); where ours differs, `docs/decisions` says why.
 //!
 //! # Features
 //!
-//! `rayon` (default): several threads. `serde`: [`Learned`] and the states of runs can be saved and loaded.
+//! `rayon` (default): several threads. `serde`: [`Learned`] and the states of runs can be saved and
+//! loaded.
 
 /// The examples of the front page are tested here.
 #[cfg(doctest)]

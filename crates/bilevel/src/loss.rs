@@ -1,4 +1,5 @@
-//! How far reconstructions are from the truth: residuals, and what errors of reconstructions do to them.
+//! How far reconstructions are from the truth: residuals, and what errors of reconstructions do to
+//! them.
 
 use dfo_ls::Accuracy;
 use lowlevel::ErrorBound;
@@ -36,8 +37,8 @@ pub enum Residuals {
     Auto,
     /// `$\|\hat x_i - x_i\|$`, one per image: the paper's.
     Image,
-    /// `$\hat x_i - x_i$`, one per pixel. They are smoother functions of the parameters than distances, and tell more: fewer
-    /// evaluations are needed.
+    /// `$\hat x_i - x_i$`, one per pixel. They are smoother functions of the parameters than
+    /// distances, and tell more: fewer evaluations are needed.
     Pixel,
 }
 
@@ -57,7 +58,8 @@ impl Residuals {
 
 /// How the residual vector is laid out: images one after the other, then the terms of penalties.
 ///
-/// For those who make reconstructions elsewhere: a [`LearningProblem`](crate::LearningProblem) has one of its own.
+/// For those who make reconstructions elsewhere: a [`LearningProblem`](crate::LearningProblem) has
+/// one of its own.
 #[derive(Clone, Debug)]
 pub struct ResidualLayout {
     /// `$1/\sqrt n$` for a mean.
@@ -101,8 +103,8 @@ impl ResidualLayout {
         self.len() == 0
     }
 
-    /// What the reconstruction of each image may be off, so that all residuals together are off by `target`: the squares are
-    /// shared out by size.
+    /// What the reconstruction of each image may be off, so that all residuals together are off by
+    /// `target`: the squares are shared out by size.
     ///
     /// # Panics
     /// When there is no such image.
@@ -127,10 +129,12 @@ impl ResidualLayout {
         }
     }
 
-    /// Writes the residuals of one image, and says how far they may be from those of the exact reconstruction.
+    /// Writes the residuals of one image, and says how far they may be from those of the exact
+    /// reconstruction.
     ///
-    /// Per image that is `$\bigl|\|\tilde x_i - x_i\| - \|\hat x_i - x_i\|\bigr| \le \|\tilde x_i - \hat x_i\|$`, and per pixel the
-    /// same without the first step, plus rounding.
+    /// Per image that is
+    /// `$\bigl|\|\tilde x_i - x_i\| - \|\hat x_i - x_i\|\bigr| \le \|\tilde x_i - \hat x_i\|$`, and
+    /// per pixel the same without the first step, plus rounding.
     ///
     /// # Panics
     /// When there is no room for a residual.

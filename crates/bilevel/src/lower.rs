@@ -11,8 +11,9 @@ use crate::parameter::Parameter;
 
 /// A family of reconstruction problems `$\theta \mapsto \Phi_\theta(\cdot\,; y)$`.
 ///
-/// The families of this crate are [`TvDenoising`](crate::TvDenoising), [`TvDeblurring`](crate::TvDeblurring),
-/// [`TvInpainting`](crate::TvInpainting) and [`FourierWeights`](crate::FourierWeights). One of your own:
+/// The families of this crate are [`TvDenoising`](crate::TvDenoising),
+/// [`TvDeblurring`](crate::TvDeblurring), [`TvInpainting`](crate::TvInpainting) and
+/// [`FourierWeights`](crate::FourierWeights). One of your own:
 ///
 /// ```
 /// use bilevel::{LearningProblem, LowerLevel, ModelFailure, Pair, Parameter, Setup};
@@ -80,14 +81,16 @@ pub trait LowerLevel: Sync {
     /// The learned parameters.
     fn parameters(&self) -> Vec<Parameter>;
 
-    /// Checks `data`, whose unknown lies on `grid`, and does once what all parameters have in common.
+    /// Checks `data`, whose unknown lies on `grid`, and does once what all parameters have in
+    /// common.
     ///
     /// # Errors
     /// When the data do not fit.
     fn prepare(&self, grid: Grid, data: &[f64]) -> Result<Self::Data, ModelFailure>;
 
-    /// The problem for these data where the parameters have these values, in the order of [`parameters`](Self::parameters).
-    /// It is made for every reconstruction, and should not read all data.
+    /// The problem for these data where the parameters have these values, in the order of
+    /// [`parameters`](Self::parameters). It is made for every reconstruction, and should not read
+    /// all data.
     ///
     /// # Errors
     /// When a value is out of range. While learning, such a point is avoided.
@@ -153,10 +156,12 @@ pub struct Reconstruction {
     pub solved: Solved,
 }
 
-/// Reconstructs the unknown on `grid` from `data` with given values of the parameters: learned ones, for example.
+/// Reconstructs the unknown on `grid` from `data` with given values of the parameters: learned
+/// ones, for example.
 ///
 /// # Errors
-/// When there is not one value for each parameter, the model does not accept values or data, or the solver fails.
+/// When there is not one value for each parameter, the model does not accept values or data, or the
+/// solver fails.
 pub fn reconstruct<M: LowerLevel>(
     model: &M,
     values: &[f64],
@@ -170,8 +175,8 @@ pub fn reconstruct<M: LowerLevel>(
 
 /// Whoever watches a reconstruction, and from when on.
 pub struct Watch<'a> {
-    /// The number of iterations that are made unseen, as fast as without an observer: a solver that is watched makes single
-    /// steps only.
+    /// The number of iterations that are made unseen, as fast as without an observer: a solver that
+    /// is watched makes single steps only.
     pub after: u64,
     /// Sees every further iteration, and may end the reconstruction.
     pub observer: &'a mut Observer<'a>,

@@ -1,4 +1,5 @@
-//! Requested accuracy of residuals down to an error bound for each image, and reconstructions with their bounds back up.
+//! Requested accuracy of residuals down to an error bound for each image, and reconstructions with
+//! their bounds back up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -103,7 +104,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         });
     }
 
-    /// Where the objective at `theta` lies, as accurately as `target` if that takes a reasonable number of iterations.
+    /// Where the objective at `theta` lies, as accurately as `target` if that takes a reasonable
+    /// number of iterations.
     pub(crate) fn interval_at(
         &self,
         theta: &[f64],
@@ -129,7 +131,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         })
     }
 
-    /// The answer to one evaluation from the reconstructions of all pairs; writes the terms of penalties.
+    /// The answer to one evaluation from the reconstructions of all pairs; writes the terms of
+    /// penalties.
     fn assemble(
         &self,
         number: u64,
@@ -179,7 +182,8 @@ impl<M: LowerLevel> ResidualOracle for LearningProblem<M> {
         Self::num_residuals(self)
     }
 
-    /// Every image of every job is a task of its own; results do not depend on how many run at once.
+    /// Every image of every job is a task of its own; results do not depend on how many run at
+    /// once.
     fn evaluate(&mut self, jobs: &mut [Job<Reconstructions>]) {
         let problem = &*self;
         let mut questions = Vec::with_capacity(jobs.len());

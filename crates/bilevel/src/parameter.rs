@@ -1,4 +1,5 @@
-//! Parameters that are learned: their names, their bounds, and how the solver's `$\theta$` becomes their value.
+//! Parameters that are learned: their names, their bounds, and how the solver's `$\theta$` becomes
+//! their value.
 
 use crate::error::ProblemError;
 

@@ -1,6 +1,7 @@
 //! What is added to the objective beside the distance from the truth.
 
-/// A penalty on the parameters, as residuals: the sum of squares of its terms is added to the objective.
+/// A penalty on the parameters, as residuals: the sum of squares of its terms is added to the
+/// objective.
 ///
 /// ```
 /// use bilevel::{Penalty, PenaltyContext};
@@ -56,10 +57,12 @@ impl Penalty for ConditionNumber {
     }
 }
 
-/// `$\beta \|\theta\|_1$` as the square of a residual, `$\sqrt{\beta\|\theta\|_1}$`: the paper's way to few sampled frequencies.
+/// `$\beta \|\theta\|_1$` as the square of a residual, `$\sqrt{\beta\|\theta\|_1}$`: the paper's
+/// way to few sampled frequencies.
 ///
-/// For parameters that are not negative this is as smooth as the solver needs it, away from zero. With others, use the
-/// non-smooth [`dfo_ls::L1`] as the [`regularizer`](crate::Setup::regularizer).
+/// For parameters that are not negative this is as smooth as the solver needs it, away from zero.
+/// With others, use the non-smooth [`dfo_ls::L1`] as the
+/// [`regularizer`](crate::Setup::regularizer).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RootL1 {
     /// `$\beta$`.

@@ -33,7 +33,8 @@ pub struct Setup {
     pub loss: Loss,
     /// Penalties that are added to the loss as squares of residuals.
     pub penalties: Vec<Box<dyn Penalty>>,
-    /// A function that is added to the loss and need not be smooth, such as [`dfo_ls::L1`] of `$\theta$`.
+    /// A function that is added to the loss and need not be smooth, such as [`dfo_ls::L1`] of
+    /// `$\theta$`.
     pub regularizer: Option<Arc<dyn dfo_ls::Regularizer>>,
     /// The method that computes reconstructions.
     pub method: Method,
@@ -55,7 +56,8 @@ pub struct Setup {
 pub enum Effort {
     /// As accurate as the solver asks for.
     Requested {
-        /// A reconstruction gives up after this many iterations; what it reached is reported to the solver.
+        /// A reconstruction gives up after this many iterations; what it reached is reported to the
+        /// solver.
         max_iterations: Option<u64>,
     },
     /// This many iterations each, whatever comes out: the paper's baselines.
@@ -70,7 +72,8 @@ impl Default for Effort {
     }
 }
 
-/// The interval in which all samples of a reconstruction lie: it is the minimiser of `$\Phi_\theta$` among such images.
+/// The interval in which all samples of a reconstruction lie: it is the minimiser of
+/// `$\Phi_\theta$` among such images.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImageRange {
     /// The smallest value, or minus infinity.
@@ -181,7 +184,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// Checks everything that can be checked before the first reconstruction.
     ///
     /// # Errors
-    /// When there is nothing to learn from or nothing to learn, a pair does not fit the model, or bounds are crossed.
+    /// When there is nothing to learn from or nothing to learn, a pair does not fit the model, or
+    /// bounds are crossed.
     pub fn new(model: M, pairs: Vec<Pair>, setup: Setup) -> Result<Self, ProblemError> {
         let parameters = model.parameters();
         check_parameters(&parameters)?;
@@ -264,8 +268,8 @@ impl<M: LowerLevel> LearningProblem<M> {
             .collect()
     }
 
-    /// The problem as the solver sees it: start, bounds, regulariser, and the residuals of each image as a block. The terms of
-    /// penalties are the last block.
+    /// The problem as the solver sees it: start, bounds, regulariser, and the residuals of each
+    /// image as a block. The terms of penalties are the last block.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
@@ -287,7 +291,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         problem
     }
 
-    /// The options as this problem needs them: with a fixed number of iterations, no accuracy is asked for.
+    /// The options as this problem needs them: with a fixed number of iterations, no accuracy is
+    /// asked for.
     #[must_use]
     pub fn options(&self, options: Options) -> Options {
         let mut options = options;
@@ -297,7 +302,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         options
     }
 
-    /// An engine that has not asked yet, for those who drive it themselves: to save it, or to evaluate elsewhere.
+    /// An engine that has not asked yet, for those who drive it themselves: to save it, or to
+    /// evaluate elsewhere.
     ///
     /// # Errors
     /// When the solver does not accept an option.
@@ -306,8 +312,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         Ok(Engine::new(self.problem(), self.num_residuals(), options)?)
     }
 
-    /// An engine that goes on from a saved state, whose reconstructions have been [attached](Reconstructions::attach). Later
-    /// evaluations have numbers that no earlier one has.
+    /// An engine that goes on from a saved state, whose reconstructions have been
+    /// [attached](Reconstructions::attach). Later evaluations have numbers that no earlier one has.
     ///
     /// # Errors
     /// When the state is not complete or not that of such a problem.

@@ -127,8 +127,9 @@ pub fn score<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, solver: Solv
 }
 
 impl<M: LowerLevel> LearningProblem<M> {
-    /// Reconstructs all pairs with these values of the parameters. Training pairs continue from `known` reconstructions with the
-    /// same values. Where the model panics, there is no reconstruction.
+    /// Reconstructs all pairs with these values of the parameters. Training pairs continue from
+    /// `known` reconstructions with the same values. Where the model panics, there is no
+    /// reconstruction.
     pub(crate) fn score_all(&self, values: &[f64], known: Option<Reconstructions>) -> ScoredImages {
         let start = known.map_or(Start::Cold, Start::Refine);
         ScoredImages {

@@ -1,4 +1,5 @@
-//! The description of a learning problem in settings, which can be saved: what programs read and people write.
+//! The description of a learning problem in settings, which can be saved: what programs read and
+//! people write.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,8 +22,8 @@ pub type Values = BTreeMap<String, f64>;
 
 /// A learning problem without its data.
 ///
-/// The program, the Python package and the directories of runs share this description. From it come a [`Family`], a [`Setup`]
-/// and the [options](Self::options) of the solver.
+/// The program, the Python package and the directories of runs share this description. From it come
+/// a [`Family`], a [`Setup`] and the [options](Self::options) of the solver.
 ///
 /// ```
 /// use bilevel::{FamilyInput, FamilyKind, LearningProblem, Pair, Spec};
@@ -113,16 +114,19 @@ pub struct SolverSpec {
     pub evaluations: u64,
     /// The method of reconstructions.
     pub method: MethodName,
-    /// The number of iterations of each reconstruction, in place of the accuracy that the solver asks for.
+    /// The number of iterations of each reconstruction, in place of the accuracy that the solver
+    /// asks for.
     pub iterations: Option<u64>,
     /// The number of iterations after which a reconstruction gives up.
     pub max_iterations: Option<u64>,
     /// The run ends when steps are this small, as a share of the range between bounds.
     pub final_radius: f64,
-    /// The seed of the first directions. Zero: along the parameters, one after the other, and nothing is random.
+    /// The seed of the first directions. Zero: along the parameters, one after the other, and
+    /// nothing is random.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_zero"))]
     pub seed: u64,
-    /// The number of threads, for the program that makes them; `None`: one for each processor. Results do not depend on it.
+    /// The number of threads, for the program that makes them; `None`: one for each processor.
+    /// Results do not depend on it.
     pub threads: Option<usize>,
 }
 
@@ -211,8 +215,8 @@ impl Spec {
     /// The family, made from settings and `input`. Missing values have their defaults.
     ///
     /// # Errors
-    /// When a parameter is not one of the family or is used twice, a start is not between its bounds, or the family needs
-    /// another input.
+    /// When a parameter is not one of the family or is used twice, a start is not between its
+    /// bounds, or the family needs another input.
     pub fn family(&self, input: FamilyInput) -> Result<Family, SpecError> {
         let model = self.model.completed(self.task);
         model.check(self.task)?;
@@ -294,8 +298,8 @@ impl Spec {
 }
 
 impl ModelSpec {
-    /// The same, in the order of the family's parameters, with defaults for all values that are missing. A start that is
-    /// missing is moved between its bounds.
+    /// The same, in the order of the family's parameters, with defaults for all values that are
+    /// missing. A start that is missing is moved between its bounds.
     #[must_use]
     pub fn completed(&self, task: FamilyKind) -> Self {
         let mut model = self.clone();

@@ -1,6 +1,7 @@
 //! The paper's learning problems on the authors' data, for tests and measurements.
 //!
-//! Objectives are sums over images, as in the authors' program. Seed 0 gives the authors' data; others give data made the same way.
+//! Objectives are sums over images, as in the authors' program. Seed 0 gives the authors' data;
+//! others give data made the same way.
 
 use imaging::Grid;
 use imaging::testing::paper_data::{self, Example};
@@ -49,8 +50,8 @@ pub fn one_parameter(
     LearningProblem::new(TvDenoising { choices }, pairs, setup)
 }
 
-/// Learns `$\alpha$`, `$\nu$` and `$\xi$`, or some of them, of twenty signals, with the penalty `$\beta = 10^{-6}$` on the condition
-/// number.
+/// Learns `$\alpha$`, `$\nu$` and `$\xi$`, or some of them, of twenty signals, with the penalty
+/// `$\beta = 10^{-6}$` on the condition number.
 ///
 /// # Errors
 /// When the setup is invalid.
@@ -64,7 +65,8 @@ pub fn three_parameters(
     LearningProblem::new(TvDenoising { choices }, pairs, setup)
 }
 
-/// Learns the weights of 64 frequencies of ten signals, with the penalty `$\beta = 0.1$` on their sum.
+/// Learns the weights of 64 frequencies of ten signals, with the penalty `$\beta = 0.1$` on their
+/// sum.
 ///
 /// # Errors
 /// When the setup is invalid.

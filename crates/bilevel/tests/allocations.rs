@@ -1,4 +1,5 @@
-//! Evaluations in a row allocate nothing but what is kept of them. No test harness: its threads allocate too.
+//! Evaluations in a row allocate nothing but what is kept of them. No test harness: its threads
+//! allocate too.
 
 use std::alloc::System;
 use std::process::ExitCode;
@@ -37,7 +38,8 @@ fn check() {
     let region = Region::new(ALLOCATOR);
     problem.evaluate(job);
     let bytes = region.change().bytes_allocated;
-    // residuals and two vectors of each reconstruction, and little more: no scratch, no gradient, no copy of residuals
+    // residuals and two vectors of each reconstruction, and little more: no scratch, no gradient,
+    // no copy of residuals
     let image = 8 * rows * cols * count;
     assert!(bytes >= 3 * image, "the counter counts: {bytes}");
     assert!(

@@ -68,7 +68,8 @@ fn scores_agree_with_the_objective() {
     assert!((mse * 256.0 / learned.objective - 1.0).abs() < 0.02);
 }
 
-/// The influence of a parameter is what the objective does a tenth of its range away, on the worse side.
+/// The influence of a parameter is what the objective does a tenth of its range away, on the worse
+/// side.
 #[test]
 fn influences_are_true() {
     let learned = learn(Setup::default());
@@ -172,7 +173,8 @@ fn flat_directions_are_found() {
     assert!(learned.parameters.iter().all(|p| p.influence > Some(1e-2)));
 }
 
-/// A penalty of the user's own, and the non-smooth regulariser, pull parameters where they want them.
+/// A penalty of the user's own, and the non-smooth regulariser, pull parameters where they want
+/// them.
 #[test]
 fn penalties_pull() {
     struct Near(f64);
@@ -350,7 +352,8 @@ fn misuse_is_refused_before_anything_is_computed() {
     assert!(FourierWeights::new(0, FourierWeights::TV, 0.5).is_err());
 }
 
-/// A model that fails, panics or lies about its size in a part of the box: the solver goes elsewhere.
+/// A model that fails, panics or lies about its size in a part of the box: the solver goes
+/// elsewhere.
 #[test]
 fn hostile_models_are_survived() {
     struct Moody(TvDenoising);

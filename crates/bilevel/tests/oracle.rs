@@ -26,7 +26,8 @@ fn setup(scale: Scale, residuals: Residuals, method: Method) -> Setup {
     }
 }
 
-/// One evaluation at a point given by numbers between 0 and 1. Weights are between 0.01 and 0.1, so that gradient descent ends.
+/// One evaluation at a point given by numbers between 0 and 1. Weights are between 0.01 and 0.1, so
+/// that gradient descent ends.
 fn evaluate_at<M: LowerLevel>(
     problem: &mut LearningProblem<M>,
     shares: &[f64],

@@ -1,7 +1,8 @@
-//! The paper's problems, on the authors' own data: evaluations against their archived runs, learning against the true optima.
+//! The paper's problems, on the authors' own data: evaluations against their archived runs,
+//! learning against the true optima.
 //!
-//! Source of the numbers: `FACTS.md`, sections 11 and 14, and `reference/`, of the reference archive; objectives are sums over
-//! images, as in the archived runs.
+//! Source of the numbers: `FACTS.md`, sections 11 and 14, and `reference/`, of the reference
+//! archive; objectives are sums over images, as in the archived runs.
 
 mod evaluate;
 
@@ -31,7 +32,8 @@ fn exact_gap<M: LowerLevel>(
     report.objective / optimum - 1.0
 }
 
-/// The first evaluation of every archived kind of run: the lower-level methods, their starts and the objective are the authors'.
+/// The first evaluation of every archived kind of run: the lower-level methods, their starts and
+/// the objective are the authors'.
 #[test]
 fn first_evaluations_are_the_archived_ones() {
     let first = |effort: Effort, method: Method| {
@@ -109,7 +111,8 @@ fn three_parameters_are_learned() {
     }
 }
 
-/// 32 frequencies, the same as in five of the archived runs, for at most half of the published work.
+/// 32 frequencies, the same as in five of the archived runs, for at most half of the published
+/// work.
 #[test]
 fn sampling_patterns_are_learned() {
     let mut problem = sampling(0, 0.5, sum(Residuals::Auto)).expect("a valid problem");

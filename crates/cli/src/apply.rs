@@ -61,8 +61,8 @@ pub struct Applied {
     pub input: PathBuf,
     /// What was written.
     pub output: PathBuf,
-    /// Certified root mean square distance from the exact reconstruction, before rounding to the levels of the file; of several
-    /// channels or rows the largest.
+    /// Certified root mean square distance from the exact reconstruction, before rounding to the
+    /// levels of the file; of several channels or rows the largest.
     pub error: f64,
     /// Whether that is as accurate as asked for.
     pub reached: bool,
@@ -81,12 +81,12 @@ pub struct Failure {
 
 /// Reconstructs a file, or the pictures of a folder, with the parameters that a run has learned.
 ///
-/// Colours are kept, also if only luminance was learned from. In a folder, a bad file does not stop the others. If `input` is a
-/// file and `output` a folder, the name is kept.
+/// Colours are kept, also if only luminance was learned from. In a folder, a bad file does not stop
+/// the others. If `input` is a file and `output` a folder, the name is kept.
 ///
 /// # Errors
-/// When the run has not finished, or a file cannot be read, reconstructed or written. [`CliError::SomeFailed`] says what was done
-/// all the same.
+/// When the run has not finished, or a file cannot be read, reconstructed or written.
+/// [`CliError::SomeFailed`] says what was done all the same.
 pub fn apply(
     run: &Path,
     input: &Path,

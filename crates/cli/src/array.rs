@@ -47,12 +47,14 @@ impl Values {
     }
 }
 
-/// Reads an array of any shape. Integers and truth values become real numbers, single precision becomes double.
+/// Reads an array of any shape. Integers and truth values become real numbers, single precision
+/// becomes double.
 ///
 /// Either byte order, C or Fortran order. Integers beyond 2^53 are rounded.
 ///
 /// # Errors
-/// When the file cannot be read, is not a `.npy` file, is damaged, has other elements, or holds NaN or infinity.
+/// When the file cannot be read, is not a `.npy` file, is damaged, has other elements, or holds NaN
+/// or infinity.
 pub fn read(path: &Path) -> Result<Array, FileError> {
     let bytes = file::read(path, MAX_BYTES)?;
     let array = decode(path, &bytes)?;
@@ -162,7 +164,8 @@ fn numbers(header: &Header, data: &[u8]) -> Vec<f64> {
     }
 }
 
-/// The numbers, `per_entry` for each entry, rearranged from Fortran order, in which the first index runs fastest.
+/// The numbers, `per_entry` for each entry, rearranged from Fortran order, in which the first index
+/// runs fastest.
 fn c_order(numbers: &[f64], shape: &[usize], per_entry: usize) -> Vec<f64> {
     let len = numbers.len() / per_entry;
     let mut ordered = Vec::with_capacity(numbers.len());

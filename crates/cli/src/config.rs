@@ -16,8 +16,8 @@ pub use error::ConfigError;
 pub use settings::Settings;
 pub use table::Setting;
 
-/// Everything that decides what a run computes: the resolved form of [`Settings`], which is made from
-/// the [table of settings](table).
+/// Everything that decides what a run computes: the resolved form of [`Settings`], which is made
+/// from the [table of settings](table).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Config {
     /// The task.
@@ -37,7 +37,8 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataConfig {
-    /// A folder of pictures, or a `.npy` file with a signal in each row; `None` for built-in images.
+    /// A folder of pictures, or a `.npy` file with a signal in each row; `None` for built-in
+    /// images.
     pub images: Option<PathBuf>,
     /// Measured pictures or frequencies, instead of added noise.
     pub noisy: Option<PathBuf>,
@@ -91,8 +92,8 @@ impl Config {
         Settings::of(self)?.resolve()
     }
 
-    /// The settings as a TOML file with a comment on each. A resolved configuration can be read back
-    /// as it was.
+    /// The settings as a TOML file with a comment on each. A resolved configuration can be read
+    /// back as it was.
     ///
     /// # Panics
     /// When the configuration is not resolved, and a path or a number has no form in TOML.

@@ -120,8 +120,8 @@ impl From<SessionError> for CliError {
 }
 
 impl CliError {
-    /// The number with which the program ends: 2 for wrong usage or settings, 3 for input data, 4 for the directory of a run,
-    /// 1 for the rest.
+    /// The number with which the program ends: 2 for wrong usage or settings, 3 for input data, 4
+    /// for the directory of a run, 1 for the rest.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -43,7 +43,8 @@ pub enum FileError {
     /// The folder is something else.
     #[error("{} is not a folder: name the one that holds the pictures", .0.display())]
     NotAFolder(PathBuf),
-    /// The folder holds no picture, but this many other files; hidden ones and folders do not count.
+    /// The folder holds no picture, but this many other files; hidden ones and folders do not
+    /// count.
     #[error("no pictures in {}: {}; pictures end in {}", .0.display(), found(*.1), .2)]
     NoPictures(PathBuf, usize, &'static str),
     /// The folder holds no array.
@@ -125,8 +126,8 @@ pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FileError> {
 
 /// Writes next to `path`, then renames: readers see the old content or the new one, never a part.
 ///
-/// The content has reached the disk before the new name is given; the folder must exist. A file that is marked read-only
-/// is not replaced.
+/// The content has reached the disk before the new name is given; the folder must exist. A file
+/// that is marked read-only is not replaced.
 ///
 /// # Errors
 /// When something cannot be written; nothing is left behind then.

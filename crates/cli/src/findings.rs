@@ -73,8 +73,8 @@ impl Finding {
     }
 }
 
-/// What the result means: how learning ended, what is known for certain, what the parameters do, and whether other images
-/// profit too.
+/// What the result means: how learning ended, what is known for certain, what the parameters do,
+/// and whether other images profit too.
 #[must_use]
 pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     let mut all = vec![ending::finding(learned), objective(learned, scale)];

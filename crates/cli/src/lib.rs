@@ -1,11 +1,17 @@
-//! The program `bilevel`: learns parameters of image reconstruction from examples, and applies them.
+//! The program `bilevel`: learns parameters of image reconstruction from examples, and applies
+//! them.
 //!
-//! - [`args`]: the command line; [`config`]: settings, from flags and TOML files; [`error`]: why the program fails.
-//! - [`task`]: from settings to data and a model; [`mod@apply`]: learned parameters on other pictures.
-//! - [`commands`]: what each command does; [`page`], [`report`] and [`findings`]: what was learned, as a page and in words.
-//! - [`store`] and [`session`]: the directory of a run, and learning that is saved in it after every evaluation.
+//! - [`args`]: the command line; [`config`]: settings, from flags and TOML files; [`error`]: why
+//!   the program fails.
+//! - [`task`]: from settings to data and a model; [`mod@apply`]: learned parameters on other
+//!   pictures.
+//! - [`commands`]: what each command does; [`page`], [`report`] and [`findings`]: what was learned,
+//!   as a page and in words.
+//! - [`store`] and [`session`]: the directory of a run, and learning that is saved in it after
+//!   every evaluation.
 //! - [`progress`] and [`summary`]: what users see while it runs, and when it has ended.
-//! - [`picture`]: PNG, JPEG, TIFF and PNM files as planes of numbers, folders of them, and pairs of truth and noisy.
+//! - [`picture`]: PNG, JPEG, TIFF and PNM files as planes of numbers, folders of them, and pairs of
+//!   truth and noisy.
 //! - [`mod@array`]: NumPy's `.npy` files, real or complex.
 //! - [`mod@file`]: what goes wrong with a file, and writing one without leaving half of it behind.
 //!

@@ -75,7 +75,8 @@ pub(crate) fn known(run: &Path, config: &Config, learned: Learned) -> Option<Mad
 /// Writes `report.html` into the directory of a run that has finished, from its files.
 ///
 /// # Errors
-/// When the run has not finished, its files or its images cannot be read, or the page cannot be written.
+/// When the run has not finished, its files or its images cannot be read, or the page cannot be
+/// written.
 pub fn make(run: &Path) -> Result<Made, CliError> {
     let settings = Store::read_settings(run)?;
     let mut learned: Learned = read_result(run)?;

@@ -1,8 +1,9 @@
 //! Pictures as planes of numbers: files, folders, pairs of truth and noisy.
 //!
-//! Black is 0 and white is 1: 8-bit samples are divided by 255, 16-bit ones by 65535, and floating point ones are taken as
-//! they are, in `[0, 1]` or not. Nothing else is done to them: gamma, colour profiles and the orientation that cameras note
-//! are not looked at. Transparency is dropped, and of a TIFF with several pages the first is read.
+//! Black is 0 and white is 1: 8-bit samples are divided by 255, 16-bit ones by 65535, and floating
+//! point ones are taken as they are, in `[0, 1]` or not. Nothing else is done to them: gamma,
+//! colour profiles and the orientation that cameras note are not looked at. Transparency is
+//! dropped, and of a TIFF with several pages the first is read.
 
 mod decode;
 mod encode;
@@ -61,8 +62,8 @@ pub struct Pair<T> {
 }
 
 impl Picture {
-    /// The middle: `size` rows from `h/2 - size/2` on, in integer division, columns likewise; the whole extent of an axis
-    /// that is not longer than `size`.
+    /// The middle: `size` rows from `h/2 - size/2` on, in integer division, columns likewise; the
+    /// whole extent of an axis that is not longer than `size`.
     ///
     /// # Panics
     /// When `size` is zero.

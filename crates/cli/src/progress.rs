@@ -1,4 +1,5 @@
-//! What a user sees while a run is under way: a bar on a terminal, a line now and then elsewhere, or JSON for programs.
+//! What a user sees while a run is under way: a bar on a terminal, a line now and then elsewhere,
+//! or JSON for programs.
 
 mod text;
 
@@ -117,7 +118,8 @@ impl Progress {
         }));
     }
 
-    /// How long the rest of the budget will take, if it goes on as it did lately; a run may end earlier.
+    /// How long the rest of the budget will take, if it goes on as it did lately; a run may end
+    /// earlier.
     fn seconds_left(&self, moment: &Moment<'_>) -> Option<f64> {
         let (first, last) = (self.recent.front()?, self.recent.back()?);
         let left = moment.max_points?.saturating_sub(moment.num_points);

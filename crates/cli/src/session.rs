@@ -1,8 +1,10 @@
-//! Learning that is saved after every evaluation, so that a run killed at any moment goes on as if it had not been.
+//! Learning that is saved after every evaluation, so that a run killed at any moment goes on as if
+//! it had not been.
 //!
-//! What changes with every evaluation is small and written anew; residual vectors and reconstructions are large, never change, and
-//! are written once each. A run continued any number of times gives the same numbers, bit for bit, as one that was never stopped;
-//! only its seconds differ.
+//! What changes with every evaluation is small and written anew; residual vectors and
+//! reconstructions are large, never change, and are written once each. A run continued any number
+//! of times gives the same numbers, bit for bit, as one that was never stopped; only its seconds
+//! differ.
 
 mod error;
 pub mod history;
@@ -76,7 +78,8 @@ pub type Watch<'a> = dyn FnMut(&Moment<'_>) -> ControlFlow<()> + 'a;
 /// Learns in a new run.
 ///
 /// # Errors
-/// When the solver does not accept an option, the run cannot be saved, or nothing could be evaluated.
+/// When the solver does not accept an option, the run cannot be saved, or nothing could be
+/// evaluated.
 pub fn begin(
     store: Store,
     task: Task,
@@ -86,11 +89,12 @@ pub fn begin(
     resume(store, None, task, None, interrupt, watch)
 }
 
-/// Goes on with a run as [`Store::open`] gives it. With `more`, that many more points may be tried from here on, and all other limits
-/// of its budget are lifted.
+/// Goes on with a run as [`Store::open`] gives it. With `more`, that many more points may be tried
+/// from here on, and all other limits of its budget are lifted.
 ///
 /// # Errors
-/// When the run was made with other images, settings or another version, is damaged or cannot be saved, or nothing could be evaluated.
+/// When the run was made with other images, settings or another version, is damaged or cannot be
+/// saved, or nothing could be evaluated.
 pub fn resume(
     store: Store,
     saved: Option<Saved>,

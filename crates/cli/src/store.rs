@@ -1,8 +1,8 @@
 //! The directory of a run: a long computation that may be killed at any moment.
 //!
-//! A run is saved after every evaluation. Writing the whole state each time would be simpler, but the
-//! reconstructions of one evaluation can take 40 MB: each is written once, as a blob of its own, and
-//! deleted when the solver no longer needs it.
+//! A run is saved after every evaluation. Writing the whole state each time would be simpler, but
+//! the reconstructions of one evaluation can take 40 MB: each is written once, as a blob of its
+//! own, and deleted when the solver no longer needs it.
 //!
 //! ```text
 //! bilevel.toml       the settings, written once
@@ -13,12 +13,12 @@
 //! *.tmp              the next content of a file; left by a kill, removed when the run is opened again
 //! ```
 //!
-//! [`Store::commit`] writes blobs, then lines, then `engine.bin` through a renamed temporary file. That rename is the
-//! commit: before it, the run is where it was, and whatever has been written besides is swept away later; after it,
-//! the run is where the commit says.
+//! [`Store::commit`] writes blobs, then lines, then `engine.bin` through a renamed temporary file.
+//! That rename is the commit: before it, the run is where it was, and whatever has been written
+//! besides is swept away later; after it, the run is where the commit says.
 //!
-//! A run survives a kill of its process at any moment. Only [`Store::close`] waits for the disk, so a power failure may
-//! damage a run that is under way; checksums in every file tell.
+//! A run survives a kill of its process at any moment. Only [`Store::close`] waits for the disk, so
+//! a power failure may damage a run that is under way; checksums in every file tell.
 
 mod claim;
 mod commit;
@@ -101,11 +101,12 @@ impl Store {
         })
     }
 
-    /// Takes up a run where its last commit has left it, and sweeps away what was written after that. Gives no [`Saved`]
-    /// if there was no commit.
+    /// Takes up a run where its last commit has left it, and sweeps away what was written after
+    /// that. Gives no [`Saved`] if there was no commit.
     ///
     /// # Errors
-    /// When there is no run, another process works on it, or a file is damaged; then nothing is changed.
+    /// When there is no run, another process works on it, or a file is damaged; then nothing is
+    /// changed.
     pub fn open(dir: &Path) -> Result<(Self, Option<Saved>), StoreError> {
         Self::open_on(Disk::default(), dir)
     }
@@ -134,8 +135,8 @@ impl Store {
         Ok((store, saved))
     }
 
-    /// What the last commit has saved, for readers: takes no lock, changes nothing, and may be called while another
-    /// process works on the run. The blobs may be gone by then.
+    /// What the last commit has saved, for readers: takes no lock, changes nothing, and may be
+    /// called while another process works on the run. The blobs may be gone by then.
     ///
     /// # Errors
     /// When there is no run, or a file is damaged.
@@ -183,14 +184,16 @@ impl Store {
         Ok(frame.payload)
     }
 
-    /// Saves the next moment of the run: writes `new_blobs`, appends `new_lines`, replaces the payload and deletes
-    /// the blobs that are not in `live`. Does all of it or, after an error, nothing; then it can be tried again.
+    /// Saves the next moment of the run: writes `new_blobs`, appends `new_lines`, replaces the
+    /// payload and deletes the blobs that are not in `live`. Does all of it or, after an error,
+    /// nothing; then it can be tried again.
     ///
     /// # Errors
     /// When something cannot be written.
     ///
     /// # Panics
-    /// When a line contains a line break, a new blob has the number of another one, or a live blob does not exist.
+    /// When a line contains a line break, a new blob has the number of another one, or a live blob
+    /// does not exist.
     pub fn commit(
         &mut self,
         new_blobs: &[(u64, &[u8])],
@@ -263,7 +266,8 @@ impl Store {
         write().map_err(cannot("write", path))
     }
 
-    /// Frees what a failed commit has written. What cannot be freed disturbs nobody, and goes with the next commit.
+    /// Frees what a failed commit has written. What cannot be freed disturbs nobody, and goes with
+    /// the next commit.
     fn undo(&self, new_blobs: &[(u64, &[u8])]) {
         for (number, _) in new_blobs {
             let _ = self.disk.remove(&self.layout.blob(*number));
@@ -317,7 +321,8 @@ impl Store {
         Ok(())
     }
 
-    /// Writes another file of the run, such as a result: killed at any moment, the old content is there or the new one.
+    /// Writes another file of the run, such as a result: killed at any moment, the old content is
+    /// there or the new one.
     ///
     /// # Errors
     /// When it cannot be written.

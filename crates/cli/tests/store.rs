@@ -213,8 +213,8 @@ fn own_files_are_not_texts() {
         .write_text("engine.bin", "");
 }
 
-/// One commit of a random sequence: numbers and sizes of blobs, lines, payload, which blobs stay, and whether the run is
-/// opened again afterwards.
+/// One commit of a random sequence: numbers and sizes of blobs, lines, payload, which blobs stay,
+/// and whether the run is opened again afterwards.
 type Random = (Vec<(u64, usize)>, Vec<String>, Vec<u8>, u8, bool);
 
 fn random() -> impl Strategy<Value = Random> {

@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 
 type Callable = Arc<Py<PyAny>>;
 
-/// What a problem is made of beside its start. The callables take and give contiguous arrays of doubles of the right length.
+/// What a problem is made of beside its start. The callables take and give contiguous arrays of
+/// doubles of the right length.
 #[derive(Clone)]
 pub(crate) struct Code {
     pub(crate) bounds: Option<(Vec<f64>, Vec<f64>)>,

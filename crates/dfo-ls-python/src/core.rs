@@ -1,4 +1,5 @@
-//! The engine as Python sees it. Arguments have been checked there: this side trusts shapes, and translates.
+//! The engine as Python sees it. Arguments have been checked there: this side trusts shapes, and
+//! translates.
 
 use dfo_ls::{
     Accuracy, Budget, Engine, EvalError, Evaluated, Known, Limit, SetupError, Start, State,
@@ -127,7 +128,8 @@ impl Core {
             Accuracy::new(achieved).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let residuals = residuals.as_slice()?;
         let job = self.engine.ask().get_mut(index).ok_or_else(no_such_job)?;
-        // JSON has no NaN: answers that are useless are refused here, and not kept until the engine does
+        // JSON has no NaN: answers that are useless are refused here, and not kept until the engine
+        // does
         if let Some(i) = residuals.iter().position(|r| !r.is_finite()) {
             let reason = format!("residual {i} is {}", residuals[i]);
             job.fail(EvalError::Reject { reason, work });

@@ -1,4 +1,5 @@
-//! The part of `dfo_ls` that is written in Rust: an engine whose tokens are numbers of Python objects.
+//! The part of `dfo_ls` that is written in Rust: an engine whose tokens are numbers of Python
+//! objects.
 
 mod code;
 mod core;

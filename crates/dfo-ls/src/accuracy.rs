@@ -86,7 +86,8 @@ impl Accuracy {
         }
     }
 
-    /// Combines bounds on the errors of parts of the vector: `$\delta = \sqrt{\sum_i \varepsilon_i^2}$`.
+    /// Combines bounds on the errors of parts of the vector:
+    /// `$\delta = \sqrt{\sum_i \varepsilon_i^2}$`.
     #[must_use]
     pub fn of_parts(parts: impl IntoIterator<Item = Self>) -> Self {
         let squares: f64 = parts.into_iter().map(|part| part.0 * part.0).sum();
@@ -99,15 +100,16 @@ impl Accuracy {
         self.0
     }
 
-    /// `$|\tilde f - f| \le 2\sqrt{\tilde f}\,\delta + \delta^2$` for the computed objective `$\tilde f$` (the paper's lemma on
-    /// inexact evaluations).
+    /// `$|\tilde f - f| \le 2\sqrt{\tilde f}\,\delta + \delta^2$` for the computed objective
+    /// `$\tilde f$` (the paper's lemma on inexact evaluations).
     #[must_use]
     pub fn objective_error(self, objective: f64) -> f64 {
         2.0 * objective.sqrt() * self.0 + self.0 * self.0
     }
 
-    /// The accuracy with which the objective is known to within `error`: `$\delta = \sqrt{\tilde f + \delta_f} - \sqrt{\tilde f}$`,
-    /// computed without cancellation and rounded down. Zero where `error` or `objective` is not a number.
+    /// The accuracy with which the objective is known to within `error`:
+    /// `$\delta = \sqrt{\tilde f + \delta_f} - \sqrt{\tilde f}$`, computed without cancellation and
+    /// rounded down. Zero where `error` or `objective` is not a number.
     #[must_use]
     pub fn for_objective_error(objective: f64, error: f64) -> Self {
         let delta = error / ((objective + error).sqrt() + objective.sqrt()) * (1.0 - SAFETY);
@@ -118,7 +120,8 @@ impl Accuracy {
         }
     }
 
-    /// `$(\sqrt{\tilde f} - \delta)_+^2 \le f \le (\sqrt{\tilde f} + \delta)^2$`, the sharpest statement of the same fact.
+    /// `$(\sqrt{\tilde f} - \delta)_+^2 \le f \le (\sqrt{\tilde f} + \delta)^2$`, the sharpest
+    /// statement of the same fact.
     #[must_use]
     pub fn objective_interval(self, objective: f64) -> ObjectiveInterval {
         let root = objective.sqrt();

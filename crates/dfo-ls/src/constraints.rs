@@ -1,4 +1,5 @@
-//! Where parameters may lie, and what is added to the objective: the parts of a problem beside its residuals.
+//! Where parameters may lie, and what is added to the objective: the parts of a problem beside its
+//! residuals.
 
 use std::fmt;
 
@@ -48,8 +49,8 @@ impl Problem {
         }
     }
 
-    /// With `$l \le \theta \le u$`, in place of bounds given before, and in addition to other sets. Infinite bounds are none;
-    /// equal bounds fix a parameter.
+    /// With `$l \le \theta \le u$`, in place of bounds given before, and in addition to other sets.
+    /// Infinite bounds are none; equal bounds fix a parameter.
     ///
     /// # Errors
     /// When a bound is NaN, bounds are crossed, or the lengths differ.
@@ -66,7 +67,8 @@ impl Problem {
         Ok(self)
     }
 
-    /// With `$\theta$` in `set`, and in those given before, bounds included: they must have a point in common.
+    /// With `$\theta$` in `set`, and in those given before, bounds included: they must have a point
+    /// in common.
     #[must_use]
     pub fn within(mut self, set: impl Projection + 'static) -> Self {
         let mut sets: Vec<Box<dyn Projection>> = vec![Box::new(set)];
@@ -166,7 +168,8 @@ impl Bounds {
     }
 }
 
-/// A closed convex set, known by its Euclidean projection. Closures `Fn(&mut [f64])` are projections.
+/// A closed convex set, known by its Euclidean projection. Closures `Fn(&mut [f64])` are
+/// projections.
 pub trait Projection: Send + Sync {
     /// Replaces `theta` by the nearest point of the set.
     fn project(&self, theta: &mut [f64]);

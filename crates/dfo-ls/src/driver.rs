@@ -10,7 +10,8 @@ use crate::{Engine, Job, Options, ResidualOracle, SetupError};
 /// Minimises `$\|r(\theta)\|^2$`.
 ///
 /// # Errors
-/// When the problem or an option is invalid; nothing was evaluated then. Whatever happens later is in the [`Report`].
+/// When the problem or an option is invalid; nothing was evaluated then. Whatever happens later is
+/// in the [`Report`].
 pub fn minimize<O: ResidualOracle>(
     oracle: &mut O,
     problem: Problem,
@@ -19,8 +20,8 @@ pub fn minimize<O: ResidualOracle>(
     minimize_observed(oracle, problem, options, |_| ControlFlow::Continue(()))
 }
 
-/// Minimises `$\|r(\theta)\|^2$`, and shows every iteration to `observe`, which may end the run. The first is shown when the points
-/// around the start have been evaluated.
+/// Minimises `$\|r(\theta)\|^2$`, and shows every iteration to `observe`, which may end the run.
+/// The first is shown when the points around the start have been evaluated.
 ///
 /// # Errors
 /// When the problem or an option is invalid; nothing was evaluated then.
@@ -35,7 +36,8 @@ pub fn minimize_observed<O: ResidualOracle>(
     Ok(engine.into_report())
 }
 
-/// Runs an engine to its end, for example one that was loaded, and shows every iteration to `observe`, which may stop the run.
+/// Runs an engine to its end, for example one that was loaded, and shows every iteration to
+/// `observe`, which may stop the run.
 ///
 /// `budget.max_time` counts from this call.
 pub fn drive<O: ResidualOracle>(
@@ -54,12 +56,12 @@ pub fn drive<O: ResidualOracle>(
     });
 }
 
-/// Runs an engine: asks, lets the oracle answer at most `at_once` jobs, tells, calls `after_tell`, and begins again until the run
-/// has ended.
+/// Runs an engine: asks, lets the oracle answer at most `at_once` jobs, tells, calls `after_tell`,
+/// and begins again until the run has ended.
 ///
-/// `after_tell` sees the engine after every [`tell`](Engine::tell). It may save the state, show progress or
-/// [stop](Engine::stop) the run. What it breaks with is handed to the caller at once; the run is not stopped by that, and can be
-/// driven further.
+/// `after_tell` sees the engine after every [`tell`](Engine::tell). It may save the state, show
+/// progress or [stop](Engine::stop) the run. What it breaks with is handed to the caller at once;
+/// the run is not stopped by that, and can be driven further.
 ///
 /// ```
 /// use dfo_ls::{Engine, FnOracle, Options, Problem, drive_with};

@@ -2,12 +2,14 @@
 //! files or clocks. Only the sums over residuals in `blocks.rs` may use threads, with the feature
 //! `rayon`; they give the same bits with and without.
 //!
-//! [`Engine::ask`] hands out jobs, [`Engine::tell`] takes their answers and computes until it needs the next ones. Between the two
-//! everything the engine knows is in its [`State`], which can be saved and loaded.
+//! [`Engine::ask`] hands out jobs, [`Engine::tell`] takes their answers and computes until it needs
+//! the next ones. Between the two everything the engine knows is in its [`State`], which can be
+//! saved and loaded.
 //!
-//! A state has four parts, each with its own file: the [`Interpolation`] set, the [`Trust`] region, the [`Outstanding`]
-//! evaluations and the [`Ledger`]. The algorithms ([`practical`], [`paper`]) work on a [`Run`], which has all of these but the
-//! outstanding evaluations. Each of their steps returns what comes [`Next`], and [`Engine::go`] alone asks, continues or stops.
+//! A state has four parts, each with its own file: the [`Interpolation`] set, the [`Trust`] region,
+//! the [`Outstanding`] evaluations and the [`Ledger`]. The algorithms ([`practical`], [`paper`])
+//! work on a [`Run`], which has all of these but the outstanding evaluations. Each of their steps
+//! returns what comes [`Next`], and [`Engine::go`] alone asks, continues or stops.
 
 mod geometry;
 mod growth;
@@ -52,8 +54,9 @@ pub struct Engine<R> {
 
 /// Everything an engine knows, except for projections and regulariser, which are code.
 ///
-/// With the feature `serde` it can be saved after any [`tell`](Engine::tell). Loaded, it continues the run bit for bit, provided
-/// that the format keeps numbers exactly (`serde_json` does with its feature `float_roundtrip`).
+/// With the feature `serde` it can be saved after any [`tell`](Engine::tell). Loaded, it continues
+/// the run bit for bit, provided that the format keeps numbers exactly (`serde_json` does with its
+/// feature `float_roundtrip`).
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State<R> {
@@ -87,8 +90,8 @@ enum Phase<R> {
     /// The last point of the run: a step too short for a trial, which is evaluated once because it
     /// may still be a little better.
     Last,
-    /// What makes the paper's model fully linear: new places for points, given by their positions, and others (`None`) more
-    /// accurately.
+    /// What makes the paper's model fully linear: new places for points, given by their positions,
+    /// and others (`None`) more accurately.
     Improve(Vec<Option<usize>>),
 }
 
@@ -117,7 +120,8 @@ struct Run<'a, R> {
 }
 
 impl<R: Clone> Engine<R> {
-    /// The evaluations that are wanted now; empty when the run has ended. They are independent of each other.
+    /// The evaluations that are wanted now; empty when the run has ended. They are independent of
+    /// each other.
     pub fn ask(&mut self) -> &mut [Job<R>] {
         if self.termination().is_some() {
             return &mut [];
@@ -125,8 +129,9 @@ impl<R: Clone> Engine<R> {
         self.state.outstanding.jobs_mut()
     }
 
-    /// Takes the answers, and gives the iterations that they completed. Jobs left unanswered are asked again; until they are
-    /// answered too, the others count for the [best](Self::best) point only.
+    /// Takes the answers, and gives the iterations that they completed. Jobs left unanswered are
+    /// asked again; until they are answered too, the others count for the [best](Self::best) point
+    /// only.
     pub fn tell(&mut self) -> &[Iteration] {
         if self.termination().is_none() {
             self.collect();
@@ -144,8 +149,8 @@ impl<R: Clone> Engine<R> {
         }
     }
 
-    /// Goes on with a run that was stopped, or whose budget is spent, with another budget for all of it. Runs that ended for other
-    /// reasons stay ended.
+    /// Goes on with a run that was stopped, or whose budget is spent, with another budget for all
+    /// of it. Runs that ended for other reasons stay ended.
     pub fn extend(&mut self, budget: Budget) {
         let derived = self.state.options.budget.max_points;
         self.state.options.budget = Budget {
@@ -204,8 +209,9 @@ impl<R: Clone> Engine<R> {
         (self.state.trust.delta(), self.state.trust.rho())
     }
 
-    /// The points of the interpolation set, numbered as in [`EvalRecord::point`](crate::EvalRecord::point); known evaluations have
-    /// numbers beyond all of these.
+    /// The points of the interpolation set, numbered as in
+    /// [`EvalRecord::point`](crate::EvalRecord::point); known evaluations have numbers beyond all
+    /// of these.
     #[must_use]
     pub fn set_points(&self) -> Vec<u64> {
         self.state.points.numbers()
@@ -254,8 +260,8 @@ impl<R: Clone> Engine<R> {
         }
     }
 
-    /// Lets points whose answers are complete count for the best point while others are outstanding. When the run has ended,
-    /// points of which some samples are missing count too.
+    /// Lets points whose answers are complete count for the best point while others are
+    /// outstanding. When the run has ended, points of which some samples are missing count too.
     fn note_answered(&mut self) {
         let ended = self.termination().is_some();
         for query in self.state.outstanding.answered(ended) {
@@ -349,7 +355,8 @@ impl<R: Clone> Run<'_, R> {
         }
     }
 
-    /// The steps from the incumbent of at most this length that stay feasible, in multiples of `unit`.
+    /// The steps from the incumbent of at most this length that stay feasible, in multiples of
+    /// `unit`.
     fn region(&self, radius: f64, unit: f64) -> Region<'_> {
         Region::new(
             self.space,

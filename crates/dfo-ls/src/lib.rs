@@ -4,13 +4,15 @@
 //! f(\theta) = \|r(\theta)\|_2^2 + h(\theta), \qquad \theta \in C \subseteq \mathbb{R}^d,
 //! ```
 //!
-//! where the residuals `$r(\theta) \in \mathbb{R}^m$` come from a simulation: no derivatives, every evaluation expensive, and rarely
-//! exact. The solver says how accurate each evaluation has to be, and asks for no more. The set `$C$` (bounds, or convex sets) and the
-//! convex function `$h$` are optional.
+//! where the residuals `$r(\theta) \in \mathbb{R}^m$` come from a simulation: no derivatives, every
+//! evaluation expensive, and rarely exact. The solver says how accurate each evaluation has to be,
+//! and asks for no more. The set `$C$` (bounds, or convex sets) and the convex function `$h$` are
+//! optional.
 //!
 //! # Fit a curve
 //!
-//! An amplitude near 500 and a rate near 1e-6, a start that is off by a factor of two to three, and nothing about units:
+//! An amplitude near 500 and a rate near 1e-6, a start that is off by a factor of two to three, and
+//! nothing about units:
 //!
 //! ```
 //! use dfo_ls::{FnOracle, Options, Problem, minimize};
@@ -37,8 +39,9 @@
 //!
 //! # A simulator with an error
 //!
-//! The temperature of a rod is the fixed point of an iteration, never reached, but approached with a known error. The state of the
-//! iteration goes to the solver as a token, with which it can ask to go on.
+//! The temperature of a rod is the fixed point of an iteration, never reached, but approached with
+//! a known error. The state of the iteration goes to the solver as a token, with which it can ask
+//! to go on.
 //!
 //! ```
 //! use dfo_ls::{Accuracy, AccuracyControl, EvalError, Evaluated, InexactFn, Options, Problem};
@@ -93,7 +96,8 @@
 //!
 //! # Constraints
 //!
-//! Bounds are never violated. A convex set is given by its projection; several sets, and bounds beside them, mean the intersection. The regulariser [`L1`] makes parameters exactly zero.
+//! Bounds are never violated. A convex set is given by its projection; several sets, and bounds
+//! beside them, mean the intersection. The regulariser [`L1`] makes parameters exactly zero.
 //!
 //! ```
 //! use dfo_ls::{FnOracle, L1, Options, Problem, minimize};
@@ -126,7 +130,8 @@
 //!
 //! # Your own loop
 //!
-//! The [`Engine`] asks and is told. It never calls you: run its jobs on threads, on a cluster, tomorrow.
+//! The [`Engine`] asks and is told. It never calls you: run its jobs on threads, on a cluster,
+//! tomorrow.
 //!
 //! ```
 //! use dfo_ls::{Batch, Engine, EvalError, Evaluated, Options, Problem, Request};
@@ -162,8 +167,9 @@
 //!
 //! # Save and resume
 //!
-//! With the feature `serde`, all that an engine knows can be saved after any [`tell`](Engine::tell), and continued bit for bit. Only
-//! projections and the regulariser, which are code, are given again, with the problem. A run that was stopped or whose budget is spent
+//! With the feature `serde`, all that an engine knows can be saved after any
+//! [`tell`](Engine::tell), and continued bit for bit. Only projections and the regulariser, which
+//! are code, are given again, with the problem. A run that was stopped or whose budget is spent
 //! goes on after [`Engine::extend`].
 //!
 //! ```
@@ -199,7 +205,8 @@
 //!
 //! # Which options
 //!
-//! Make a value, then set fields: `let mut options = Options::default(); options.target = Some(1e-6);`
+//! Make a value, then set fields:
+//! `let mut options = Options::default(); options.target = Some(1e-6);`
 //!
 //! | residuals | [`Options`] |
 //! |---|---|
@@ -215,47 +222,59 @@
 //!
 //! # Conventions
 //!
-//! **Units of parameters.** Inside, each parameter is measured in a unit of its own: the width of its box, or else the size of its start
-//! ([`Scaling`] has the details). Radii and lengths of steps, in options and in the history, are in these units: an `initial_radius` of
-//! 0.1 is a tenth of the box. Sets and regularisers are defined by distances, so with them all parameters share one unit.
+//! **Units of parameters.** Inside, each parameter is measured in a unit of its own: the width of
+//! its box, or else the size of its start ([`Scaling`] has the details). Radii and lengths of
+//! steps, in options and in the history, are in these units: an `initial_radius` of 0.1 is a tenth
+//! of the box. Sets and regularisers are defined by distances, so with them all parameters share
+//! one unit.
 //!
-//! **Accuracy** is the Euclidean norm of the error of the whole residual vector, never squared, never an error of `$f$`; [`Accuracy`]
-//! converts. What is asked for is a wish: a worse answer is used as it is, a better one is welcome. A claim is believed. Where more than
-//! the oracle can give would be needed for a decision, the run ends with [`Termination::AccuracyFloor`]: the usual end if
-//! `trust_region.final_radius` asks for more than the simulator's rounding allows.
+//! **Accuracy** is the Euclidean norm of the error of the whole residual vector, never squared,
+//! never an error of `$f$`; [`Accuracy`] converts. What is asked for is a wish: a worse answer is
+//! used as it is, a better one is welcome. A claim is believed. Where more than the oracle can give
+//! would be needed for a decision, the run ends with [`Termination::AccuracyFloor`]: the usual end
+//! if `trust_region.final_radius` asks for more than the simulator's rounding allows.
 //!
-//! **Work** has the oracle's own unit (iterations, seconds, money), is only added up, and counts what failed. A continued evaluation
-//! counts what it added.
+//! **Work** has the oracle's own unit (iterations, seconds, money), is only added up, and counts
+//! what failed. A continued evaluation counts what it added.
 //!
-//! **Points and evaluations.** A point is one `$\theta$`. Every answer to a job is an evaluation: a point has several if it is averaged
-//! over samples or made more accurate later. Budgets: [`Budget`]; if there is none, `$100(d+1)$` points.
+//! **Points and evaluations.** A point is one `$\theta$`. Every answer to a job is an evaluation: a
+//! point has several if it is averaged over samples or made more accurate later. Budgets:
+//! [`Budget`]; if there is none, `$100(d+1)$` points.
 //!
-//! **Failures.** Residuals that are NaN or infinite, [`EvalError::Reject`], the wrong number of residuals and, in [`Job::run`], a panic
-//! cost one point: the solver takes shorter steps, and other ones. It does not learn where evaluations fail, and may end there
-//! ([`Termination::Blocked`]): known limits belong into bounds. [`EvalError::Abort`] ends the run. A run that began always has a [`Report`], with the
-//! best point and everything that was evaluated; an `Err` means that nothing was.
+//! **Failures.** Residuals that are NaN or infinite, [`EvalError::Reject`], the wrong number of
+//! residuals and, in [`Job::run`], a panic cost one point: the solver takes shorter steps, and
+//! other ones. It does not learn where evaluations fail, and may end there
+//! ([`Termination::Blocked`]): known limits belong into bounds. [`EvalError::Abort`] ends the run.
+//! A run that began always has a [`Report`], with the best point and everything that was evaluated;
+//! an `Err` means that nothing was.
 //!
-//! **Feasibility.** No point outside the bounds or outside a set is ever evaluated. With several sets, Dykstra's method finds the
-//! nearest point of their intersection, up to rounding unless they hardly meet.
+//! **Feasibility.** No point outside the bounds or outside a set is ever evaluated. With several
+//! sets, Dykstra's method finds the nearest point of their intersection, up to rounding unless they
+//! hardly meet.
 //!
-//! **Determinism.** The same answers lead to the same questions, bit for bit, in whatever order and on however many threads a batch is
-//! answered. Random directions come from a seed. Only [`drive`] and [`minimize`] have a clock, and look at it only for `budget.max_time`.
+//! **Determinism.** The same answers lead to the same questions, bit for bit, in whatever order and
+//! on however many threads a batch is answered. Random directions come from a seed. Only [`drive`]
+//! and [`minimize`] have a clock, and look at it only for `budget.max_time`.
 //!
 //! # What is where
 //!
-//! - The problem: [`Problem`] with its start, [`FeasibleSet`] ([`Bounds`], [`Projection`]), [`Regularizer`] ([`L1`]) and [`Known`]
-//!   evaluations.
-//! - Who computes residuals: [`ResidualOracle`], or a closure in [`FnOracle`] or [`InexactFn`]. What it gets: [`Job`], [`Request`],
-//!   [`Start`], [`Purpose`]. What it gives: [`Evaluated`] with its [`Accuracy`], or [`EvalError`].
-//! - How to solve: [`Options`], with a field for each group. What is wrong with them: [`SetupError`].
-//! - Who drives: [`minimize`], [`minimize_observed`], [`drive`], [`drive_with`], or you with an [`Engine`] and its [`State`].
-//! - What comes back: [`Report`] with [`ObjectiveInterval`], [`Jacobian`], [`Termination`], and the history in [`Iteration`] and
-//!   [`EvalRecord`].
+//! - The problem: [`Problem`] with its start, [`FeasibleSet`] ([`Bounds`], [`Projection`]),
+//!   [`Regularizer`] ([`L1`]) and [`Known`] evaluations.
+//! - Who computes residuals: [`ResidualOracle`], or a closure in [`FnOracle`] or [`InexactFn`].
+//!   What it gets: [`Job`], [`Request`], [`Start`], [`Purpose`]. What it gives: [`Evaluated`] with
+//!   its [`Accuracy`], or [`EvalError`].
+//! - How to solve: [`Options`], with a field for each group. What is wrong with them:
+//!   [`SetupError`].
+//! - Who drives: [`minimize`], [`minimize_observed`], [`drive`], [`drive_with`], or you with an
+//!   [`Engine`] and its [`State`].
+//! - What comes back: [`Report`] with [`ObjectiveInterval`], [`Jacobian`], [`Termination`], and the
+//!   history in [`Iteration`] and [`EvalRecord`].
 //! - Problems to try it on: [`testing`].
 //!
-//! The method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel learning*, J. Math. Imaging
-//! Vis. 63 (2021), and C. Cartis, J. Fiala, B. Marteau and L. Roberts, *Improving the flexibility and robustness of model-based
-//! derivative-free optimization solvers*, ACM Trans. Math. Softw. 45 (2019). The default model of residuals is quadratic.
+//! The method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for
+//! bilevel learning*, J. Math. Imaging Vis. 63 (2021), and C. Cartis, J. Fiala, B. Marteau and L.
+//! Roberts, *Improving the flexibility and robustness of model-based derivative-free optimization
+//! solvers*, ACM Trans. Math. Softw. 45 (2019). The default model of residuals is quadratic.
 
 mod accuracy;
 mod blocks;

@@ -1,5 +1,6 @@
-//! Dense linear algebra. The one place that knows faer: large matrices go there, on one thread, so that results do not
-//! depend on the number of threads; small ones take plain loops, which are faster and the same on every machine.
+//! Dense linear algebra. The one place that knows faer: large matrices go there, on one thread, so
+//! that results do not depend on the number of threads; small ones take plain loops, which are
+//! faster and the same on every machine.
 
 mod matrix;
 #[cfg(test)]
@@ -73,16 +74,17 @@ pub(crate) struct Cholesky {
     lower: Matrix,
 }
 
-/// The factorisation of a symmetric matrix, of which the lower triangle is read; `None` if it is not numerically positive
-/// definite.
+/// The factorisation of a symmetric matrix, of which the lower triangle is read; `None` if it is
+/// not numerically positive definite.
 pub(crate) fn cholesky(a: &Matrix) -> Option<Cholesky> {
     let mut factor = Cholesky::default();
     factor.factorize(a, 0.0).then_some(factor)
 }
 
 impl Cholesky {
-    /// Factorises `$A + \sigma I$`. False, and no factorisation, unless each pivot is well above what rounding leaves of the
-    /// diagonal entry: `$L_{jj}^2 > n\varepsilon (A_{jj} + \sigma)$`, which does not depend on the scale of the variables.
+    /// Factorises `$A + \sigma I$`. False, and no factorisation, unless each pivot is well above
+    /// what rounding leaves of the diagonal entry: `$L_{jj}^2 > n\varepsilon (A_{jj} + \sigma)$`,
+    /// which does not depend on the scale of the variables.
     pub(crate) fn factorize(&mut self, a: &Matrix, shift: f64) -> bool {
         let n = a.rows();
         assert_eq!(n, a.cols());
@@ -150,8 +152,9 @@ impl Cholesky {
     }
 }
 
-/// The inverse of a square matrix by elimination with partial pivoting. The rows are first brought to one scale. `None` if a
-/// pivot is no larger than what rounding leaves of its column, or if an entry is not finite.
+/// The inverse of a square matrix by elimination with partial pivoting. The rows are first brought
+/// to one scale. `None` if a pivot is no larger than what rounding leaves of its column, or if an
+/// entry is not finite.
 pub(crate) fn inverse(a: &Matrix) -> Option<Matrix> {
     let n = a.rows();
     assert_eq!(n, a.cols());
@@ -199,8 +202,9 @@ pub(crate) fn inverse(a: &Matrix) -> Option<Matrix> {
     all_finite(out.as_slice()).then_some(out)
 }
 
-/// The inverse of a symmetric matrix, definite or not, by Bunch and Kaufman's factorisation `$LBL^T$`, exactly symmetric.
-/// Rows and columns are first brought to one scale. `None` if what comes out is as large as rounding can make it.
+/// The inverse of a symmetric matrix, definite or not, by Bunch and Kaufman's factorisation
+/// `$LBL^T$`, exactly symmetric. Rows and columns are first brought to one scale. `None` if what
+/// comes out is as large as rounding can make it.
 pub(crate) fn inverse_symmetric(a: &Matrix) -> Option<Matrix> {
     let n = a.rows();
     assert_eq!(n, a.cols());
@@ -291,8 +295,8 @@ pub(crate) fn symmetric_eigen(a: &Matrix) -> Option<(Vec<f64>, Matrix)> {
     Some((values, vectors))
 }
 
-/// `$A = U \operatorname{diag}(s) V^T$` with `$s$` decreasing; `$U$` square if `full`, otherwise as narrow as possible.
-/// `None` if there is nothing, or an entry is not finite.
+/// `$A = U \operatorname{diag}(s) V^T$` with `$s$` decreasing; `$U$` square if `full`, otherwise as
+/// narrow as possible. `None` if there is nothing, or an entry is not finite.
 struct Svd {
     left: Matrix,
     values: Vec<f64>,
@@ -338,8 +342,8 @@ fn rank(values: &[f64], relative_tolerance: f64) -> usize {
     values.iter().take_while(|value| **value > least).count()
 }
 
-/// The pseudo-inverse and the rank, singular values up to `relative_tolerance` times the largest counting as zero. Zero of
-/// rank 0 if an entry is not finite.
+/// The pseudo-inverse and the rank, singular values up to `relative_tolerance` times the largest
+/// counting as zero. Zero of rank 0 if an entry is not finite.
 pub(crate) fn pseudo_inverse(a: &Matrix, relative_tolerance: f64) -> (Matrix, usize) {
     let Some(svd) = singular_values(a, false) else {
         return (Matrix::zeros(a.cols(), a.rows()), 0);
@@ -350,7 +354,8 @@ pub(crate) fn pseudo_inverse(a: &Matrix, relative_tolerance: f64) -> (Matrix, us
     (product_transposed(&right, &left), rank)
 }
 
-/// An orthonormal basis of what is orthogonal to the columns of `a`: `d x k` gives `d x (d - rank)`.
+/// An orthonormal basis of what is orthogonal to the columns of `a`: `d x k` gives
+/// `d x (d - rank)`.
 pub(crate) fn orthogonal_complement(a: &Matrix, relative_tolerance: f64) -> Matrix {
     let d = a.rows();
     if a.cols() == 0 || d == 0 {

@@ -107,7 +107,8 @@ fn cauchy(model: &Composite, region: &Region<'_>, gradient: &[f64]) -> Vec<f64> 
     best.1
 }
 
-/// Improves the better of two steps, of the second-order model and on the path of steepest descent, for the full quartic.
+/// Improves the better of two steps, of the second-order model and on the path of steepest descent,
+/// for the full quartic.
 fn correct(
     model: &Composite,
     region: &Region<'_>,

@@ -1,7 +1,7 @@
 //! Every choice with its default, and the check of their ranges.
 //!
-//! Lengths (radii) are in scaled parameters: a box becomes the unit cube, a parameter without bounds is measured in units of its
-//! start (see [`Scaling`]).
+//! Lengths (radii) are in scaled parameters: a box becomes the unit cube, a parameter without
+//! bounds is measured in units of its start (see [`Scaling`]).
 
 mod validate;
 
@@ -11,8 +11,8 @@ use crate::Accuracy;
 
 /// How to solve.
 ///
-/// The defaults suit smooth residuals, exact or with a known error. For residuals with random noise start from
-/// [`Options::noisy`].
+/// The defaults suit smooth residuals, exact or with a known error. For residuals with random noise
+/// start from [`Options::noisy`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -40,16 +40,17 @@ pub struct Options {
     pub target: Option<f64>,
     /// What may be spent.
     pub budget: Budget,
-    /// At most how many points that improve geometry are asked for at once. More than one wins time when evaluations run in
-    /// parallel, and costs some that a single one would have made superfluous.
+    /// At most how many points that improve geometry are asked for at once. More than one wins time
+    /// when evaluations run in parallel, and costs some that a single one would have made
+    /// superfluous.
     pub batch: Batch,
     /// What is computed for the record only.
     pub diagnostics: Diagnostics,
 }
 
 impl Options {
-    /// For residuals with random noise: linear models fitted to some more points than they need, radii that shrink slowly, and
-    /// restarts.
+    /// For residuals with random noise: linear models fitted to some more points than they need,
+    /// radii that shrink slowly, and restarts.
     #[must_use]
     pub fn noisy() -> Self {
         Self {
@@ -78,8 +79,9 @@ impl Options {
         }
     }
 
-    /// The behaviour of the paper's experiments: the practical algorithm with linear models, truncated steps, and its accuracy
-    /// rules as they were implemented. For reproduction; [`Options::default`] does better.
+    /// The behaviour of the paper's experiments: the practical algorithm with linear models,
+    /// truncated steps, and its accuracy rules as they were implemented. For reproduction;
+    /// [`Options::default`] does better.
     #[must_use]
     pub fn experiments() -> Self {
         Self {
@@ -103,20 +105,23 @@ pub enum Algorithm {
     /// Two radii, a safety phase, and geometry improved one point at a time.
     #[default]
     Practical,
-    /// The paper's Algorithm 1 as written: one radius, criticality and accuracy phases, certified geometry.
+    /// The paper's Algorithm 1 as written: one radius, criticality and accuracy phases, certified
+    /// geometry.
     Paper(PaperParameters),
 }
 
-/// What Algorithm 1 needs beside [`TrustRegion`], of which it uses `initial_radius`, `final_radius`, `max_radius`, `eta1`, `eta2`,
-/// `gamma_dec` and `gamma_inc`.
+/// What Algorithm 1 needs beside [`TrustRegion`], of which it uses `initial_radius`,
+/// `final_radius`, `max_radius`, `eta1`, `eta2`, `gamma_dec` and `gamma_inc`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct PaperParameters {
-    /// The criticality phase begins where `$\|g^k\| \le \epsilon$` (for the objective in scaled parameters).
+    /// The criticality phase begins where `$\|g^k\| \le \epsilon$` (for the objective in scaled
+    /// parameters).
     pub epsilon: f64,
-    /// A set is well poised if its Lagrange polynomials are at most this in the trust region; above 1.
+    /// A set is well poised if its Lagrange polynomials are at most this in the trust region;
+    /// above 1.
     pub poisedness: f64,
 }
 
@@ -134,8 +139,8 @@ impl Default for PaperParameters {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Model {
-    /// `Composite` for up to 64 parameters, `Linear` beyond, where building quadratic models costs more time than most
-    /// evaluations.
+    /// `Composite` for up to 64 parameters, `Linear` beyond, where building quadratic models costs
+    /// more time than most evaluations.
     #[default]
     Automatic,
     /// Residuals linear in `$\theta$`, through `$d + 1$` points: the paper's model.
@@ -145,8 +150,8 @@ pub enum Model {
         /// How many points beside the incumbent, in multiples of `$d$`, at least 1.
         points_per_param: f64,
     },
-    /// Residuals quadratic in `$\theta$`, with the least curvature that explains past evaluations: fewest evaluations on smooth
-    /// problems.
+    /// Residuals quadratic in `$\theta$`, with the least curvature that explains past evaluations:
+    /// fewest evaluations on smooth problems.
     Composite {
         /// At most how many points beside the incumbent, in multiples of `$d$`, at least 1.
         points_per_param: f64,
@@ -212,9 +217,11 @@ pub enum TrustStep {
     /// Exactly, up to rounding.
     #[default]
     Exact,
-    /// As in the paper's experiments: conjugate gradients that are stopped early, then rotations on the sphere. For reproduction.
+    /// As in the paper's experiments: conjugate gradients that are stopped early, then rotations on
+    /// the sphere. For reproduction.
     ///
-    /// Only the practical algorithm has it, for models of linear residuals. With projections or a regulariser steps are exact.
+    /// Only the practical algorithm has it, for models of linear residuals. With projections or a
+    /// regulariser steps are exact.
     Truncated,
 }
 
@@ -243,19 +250,20 @@ impl Default for AccuracyControl {
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Dynamic {
-    /// `$\eta_1'$`: the ratio of achieved to predicted decrease is known to within `$2\eta_1'$`, unless its class is proven
-    /// earlier. Below `$\min(\eta_1, 1 - \eta_2)/2$`.
+    /// `$\eta_1'$`: the ratio of achieved to predicted decrease is known to within `$2\eta_1'$`,
+    /// unless its class is proven earlier. Below `$\min(\eta_1, 1 - \eta_2)/2$`.
     pub eta1_prime: f64,
-    /// The incumbent is sharpened before a trial if its objective is uncertain by more than this share of the predicted decrease.
+    /// The incumbent is sharpened before a trial if its objective is uncertain by more than this
+    /// share of the predicted decrease.
     pub kappa_inc: f64,
-    /// Points of the model are asked for with accuracy `$c\,\Delta^2$`, `$\Delta$` scaled; `None`: ten times the norm of
-    /// the incumbent's residuals.
+    /// Points of the model are asked for with accuracy `$c\,\Delta^2$`, `$\Delta$` scaled; `None`:
+    /// ten times the norm of the incumbent's residuals.
     pub model_constant: Option<f64>,
-    /// Points are sharpened until their residuals differ from the incumbent's by this multiple of their error, so that the model
-    /// learns something from them.
+    /// Points are sharpened until their residuals differ from the incumbent's by this multiple of
+    /// their error, so that the model learns something from them.
     pub signal: f64,
-    /// Points of the model less accurate than this multiple of the accuracy asked for are sharpened as the radius shrinks;
-    /// `None`: never, and the guarantee of accurate models is given up.
+    /// Points of the model less accurate than this multiple of the accuracy asked for are sharpened
+    /// as the radius shrinks; `None`: never, and the guarantee of accurate models is given up.
     pub stale: Option<f64>,
     /// Where evaluations of new points begin.
     pub warm_start: WarmStart,
@@ -274,8 +282,9 @@ impl Default for Dynamic {
     }
 }
 
-/// The accuracy rules of the paper's experiments, with their known shortcuts: the accuracy of a trial point is judged with the
-/// largest objective in the set, accuracy is taken as asked and not as achieved, and old inaccurate points stay in the model.
+/// The accuracy rules of the paper's experiments, with their known shortcuts: the accuracy of a
+/// trial point is judged with the largest objective in the set, accuracy is taken as asked and not
+/// as achieved, and old inaccurate points stay in the model.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -314,8 +323,9 @@ pub enum WarmStart {
     Last,
     /// From the nearest point of the interpolation set.
     Nearest,
-    /// From a combination of the nearest points of the interpolation set ([`Start::Blend`](crate::Start::Blend)), for results that
-    /// depend smoothly on few parameters. Until there are two points, from the nearest; with more than ten parameters, from the point
+    /// From a combination of the nearest points of the interpolation set
+    /// ([`Start::Blend`](crate::Start::Blend)), for results that depend smoothly on few parameters.
+    /// Until there are two points, from the nearest; with more than ten parameters, from the point
     /// evaluated last.
     Extrapolated,
 }
@@ -352,11 +362,13 @@ pub enum Directions {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Scaling {
-    /// The width of the box where there are two bounds. Otherwise the start tells: parameters within a factor of 30 of the largest,
-    /// and those that are zero, share its magnitude (1 if all are zero); smaller ones have their own, made larger if the first
-    /// evaluations hardly see it. With projections or a regulariser, one unit for all.
+    /// The width of the box where there are two bounds. Otherwise the start tells: parameters
+    /// within a factor of 30 of the largest, and those that are zero, share its magnitude (1 if all
+    /// are zero); smaller ones have their own, made larger if the first evaluations hardly see it.
+    /// With projections or a regulariser, one unit for all.
     ///
-    /// A parameter that is large but must be known finely, as the position of a narrow peak, needs bounds or a given unit.
+    /// A parameter that is large but must be known finely, as the position of a narrow peak, needs
+    /// bounds or a given unit.
     #[default]
     Automatic,
     /// These, one for each parameter.
@@ -369,14 +381,15 @@ pub enum Scaling {
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Noise {
-    /// How strong, if that is known: then a run ends, or restarts, when all points are equal up to noise.
+    /// How strong, if that is known: then a run ends, or restarts, when all points are equal up to
+    /// noise.
     pub level: Option<NoiseLevel>,
     /// How often each point is evaluated; residuals are averaged.
     pub samples: Samples,
 }
 
-/// The standard deviation of the objective. Independent noise of standard deviation `$\sigma$` in every residual gives the objective
-/// about `$2\sigma\sqrt f$`.
+/// The standard deviation of the objective. Independent noise of standard deviation `$\sigma$` in
+/// every residual gives the objective about `$2\sigma\sqrt f$`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -397,15 +410,16 @@ pub enum Samples {
     One,
     /// This often.
     Fixed(u32),
-    /// Once at the initial radius, and `$(\Delta^0 / \Delta)^2$` times at the radius `$\Delta$`, so that the noise shrinks like the
-    /// differences between points; at most this often.
+    /// Once at the initial radius, and `$(\Delta^0 / \Delta)^2$` times at the radius `$\Delta$`, so
+    /// that the noise shrinks like the differences between points; at most this often.
     Growing {
         /// The limit.
         max: u32,
     },
 }
 
-/// Starting again around the best point: the lower radius is reset and the points nearest to the incumbent are moved apart.
+/// Starting again around the best point: the lower radius is reset and the points nearest to the
+/// incumbent are moved apart.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -429,7 +443,8 @@ impl Default for Restarts {
     }
 }
 
-/// When progress counts as slow: `$\log f$` falls by less than `rate` per successful iteration, averaged over `history` of them.
+/// When progress counts as slow: `$\log f$` falls by less than `rate` per successful iteration,
+/// averaged over `history` of them.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -463,10 +478,12 @@ pub struct Budget {
     pub max_points: Option<u64>,
     /// At most this many evaluations, counting every sample and every time a point is sharpened.
     pub max_evaluations: Option<u64>,
-    /// At most this much work, in the oracle's unit. The evaluation that crosses the limit is the last.
+    /// At most this much work, in the oracle's unit. The evaluation that crosses the limit is the
+    /// last.
     pub max_work: Option<u64>,
-    /// At most this long, looked at between batches of evaluations (the first has as many as there are parameters). Measured by
-    /// [`minimize`](crate::minimize) and [`drive`](crate::drive), not by the engine, which has no clock.
+    /// At most this long, looked at between batches of evaluations (the first has as many as there
+    /// are parameters). Measured by [`minimize`](crate::minimize) and [`drive`](crate::drive), not
+    /// by the engine, which has no clock.
     pub max_time: Option<Duration>,
 }
 

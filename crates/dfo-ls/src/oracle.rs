@@ -1,5 +1,5 @@
-//! Evaluations: what is asked ([`Job`], [`Request`]), what is answered ([`Evaluated`], [`EvalError`]), and who answers
-//! ([`ResidualOracle`]).
+//! Evaluations: what is asked ([`Job`], [`Request`]), what is answered ([`Evaluated`],
+//! [`EvalError`]), and who answers ([`ResidualOracle`]).
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,11 +10,11 @@ use crate::Accuracy;
 
 /// Computes residuals as accurately as asked.
 ///
-/// Implement it for a simulator that can trade accuracy for work, or that can evaluate many points at once. For plain functions
-/// there are [`FnOracle`] and [`InexactFn`].
+/// Implement it for a simulator that can trade accuracy for work, or that can evaluate many points
+/// at once. For plain functions there are [`FnOracle`] and [`InexactFn`].
 pub trait ResidualOracle {
-    /// What lets an evaluation be continued later: `()` if nothing, an `Arc` if it is large. It belongs to one point and is
-    /// dropped with it.
+    /// What lets an evaluation be continued later: `()` if nothing, an `Arc` if it is large. It
+    /// belongs to one point and is dropped with it.
     type Resume: Clone;
 
     /// The length of the residual vector.
@@ -33,8 +33,9 @@ pub enum Start<R> {
     Cold,
     /// From what is known at a nearby point.
     Near(R),
-    /// From a combination of what is known at nearby points, best first: to first order in the parameters, what is to be expected here.
-    /// Where results cannot be combined, [`into_resume`](Self::into_resume) takes the best.
+    /// From a combination of what is known at nearby points, best first: to first order in the
+    /// parameters, what is to be expected here. Where results cannot be combined,
+    /// [`into_resume`](Self::into_resume) takes the best.
     Blend(Vec<Share<R>>),
     /// From where the evaluation of this very point stopped.
     Refine(R),
@@ -71,7 +72,8 @@ pub enum Purpose {
 pub struct Request<'a, R> {
     /// Where.
     pub theta: &'a [f64],
-    /// How accurately: `$\|\tilde r - r(\theta)\|_2$` at most this. A better answer is welcome, a worse one is no error.
+    /// How accurately: `$\|\tilde r - r(\theta)\|_2$` at most this. A better answer is welcome, a
+    /// worse one is no error.
     pub target: Accuracy,
     /// Where to begin.
     pub start: Start<R>,
@@ -174,8 +176,8 @@ impl EvalError {
     }
 }
 
-/// One evaluation that the engine asks for. It is answered once, by [`run`](Self::run), [`answer`](Self::answer) or
-/// [`fail`](Self::fail); left unanswered, it is asked again.
+/// One evaluation that the engine asks for. It is answered once, by [`run`](Self::run),
+/// [`answer`](Self::answer) or [`fail`](Self::fail); left unanswered, it is asked again.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Job<R> {
@@ -261,7 +263,8 @@ impl<R> Job<R> {
         self.reply.is_some()
     }
 
-    /// Answers with residuals computed elsewhere. Residuals of the wrong number count as a rejected point.
+    /// Answers with residuals computed elsewhere. Residuals of the wrong number count as a rejected
+    /// point.
     pub fn answer(&mut self, residuals: &[f64], evaluated: Evaluated<R>) {
         if residuals.len() == self.num_residuals {
             self.residuals = residuals.to_vec();
@@ -277,7 +280,8 @@ impl<R> Job<R> {
         }
     }
 
-    /// Answers with the mean of `samples` evaluations (at least one), which counts like as many samples of the point.
+    /// Answers with the mean of `samples` evaluations (at least one), which counts like as many
+    /// samples of the point.
     pub fn answer_mean(&mut self, residuals: &[f64], samples: u32, evaluated: Evaluated<R>) {
         self.answer(residuals, evaluated);
         self.averaged = samples.max(1);
@@ -301,8 +305,8 @@ impl<R> Job<R> {
 }
 
 impl<R: Clone> Job<R> {
-    /// The request, and the residuals to be overwritten, for those who evaluate parts of them in parallel. Nothing is answered
-    /// before [`finish`](Self::finish).
+    /// The request, and the residuals to be overwritten, for those who evaluate parts of them in
+    /// parallel. Nothing is answered before [`finish`](Self::finish).
     pub fn begin(&mut self) -> (Request<'_, R>, &mut [f64]) {
         self.residuals.clear();
         self.residuals.resize(self.num_residuals, 0.0);
@@ -315,13 +319,14 @@ impl<R: Clone> Job<R> {
         (request, &mut self.residuals)
     }
 
-    /// Answers with the residuals that were written since [`begin`](Self::begin), or with a failure.
+    /// Answers with the residuals that were written since [`begin`](Self::begin), or with a
+    /// failure.
     pub fn finish(&mut self, answer: Result<Evaluated<R>, EvalError>) {
         self.reply = Some(answer);
     }
 
-    /// Answers with what `evaluate` writes into the residuals. A panic inside counts as a rejected point that cost no work (its
-    /// message is still printed by the panic hook).
+    /// Answers with what `evaluate` writes into the residuals. A panic inside counts as a rejected
+    /// point that cost no work (its message is still printed by the panic hook).
     pub fn run(
         &mut self,
         evaluate: impl FnOnce(Request<'_, R>, &mut [f64]) -> Result<Evaluated<R>, EvalError>,
@@ -341,7 +346,8 @@ impl<R: Clone> Job<R> {
     }
 }
 
-/// Exact residuals from a closure `|theta, residuals|` that overwrites `residuals`. One evaluation is one unit of work.
+/// Exact residuals from a closure `|theta, residuals|` that overwrites `residuals`. One evaluation
+/// is one unit of work.
 ///
 /// A point at which it writes NaN or infinity, or at which it panics, is avoided.
 #[derive(Clone, Debug)]
@@ -377,7 +383,8 @@ impl<F: FnMut(&[f64], &mut [f64])> ResidualOracle for FnOracle<F> {
     }
 }
 
-/// Residuals from a closure `|request, residuals|` that overwrites `residuals`, says how accurate they are, and may fail.
+/// Residuals from a closure `|request, residuals|` that overwrites `residuals`, says how accurate
+/// they are, and may fail.
 #[derive(Clone, Debug)]
 pub struct InexactFn<F, R> {
     num_residuals: usize,

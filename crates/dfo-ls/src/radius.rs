@@ -12,7 +12,8 @@ const LAST_REDUCTION: f64 = 16.0;
 /// this multiple of the final radius: Powell's BOBYQA report (2009).
 const MEAN_REDUCTION: f64 = 250.0;
 
-/// The radius after a step of length `step` with the given ratio of achieved to predicted decrease. NaN counts as bad.
+/// The radius after a step of length `step` with the given ratio of achieved to predicted decrease.
+/// NaN counts as bad.
 pub(crate) fn after_step(delta: f64, rho: f64, step: f64, ratio: f64, rules: &TrustRegion) -> f64 {
     let step = step.min(delta);
     let new = if ratio >= rules.eta2 {

@@ -86,8 +86,8 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// A good step rather than the best where there is no regulariser and no projection, as [`minimize_truncated`] finds it;
-    /// otherwise as [`Self::minimize`].
+    /// A good step rather than the best where there is no regulariser and no projection, as
+    /// [`minimize_truncated`] finds it; otherwise as [`Self::minimize`].
     pub(crate) fn minimize_early(&self, quadratic: &Quadratic<'_>) -> Step {
         if !self.is_plain() {
             return self.minimize(quadratic);
@@ -127,7 +127,8 @@ impl<'a> Region<'a> {
         self.steepest(gradient, 1.0)
     }
 
-    /// Minimises `$g^\top v$` in a share of the radius: as `share` grows, the path of steepest descent.
+    /// Minimises `$g^\top v$` in a share of the radius: as `share` grows, the path of steepest
+    /// descent.
     pub(crate) fn steepest(&self, gradient: &[f64], share: f64) -> Vec<f64> {
         let radius = share * self.radius;
         if matches!(self.feasible, FeasibleSet::Convex(_)) {

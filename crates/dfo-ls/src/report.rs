@@ -1,4 +1,5 @@
-//! What comes back: the best point, how good it is for certain, why the run ended, and its full history.
+//! What comes back: the best point, how good it is for certain, why the run ended, and its full
+//! history.
 
 use crate::accuracy::ObjectiveInterval;
 use crate::blocks::Blocks;
@@ -22,7 +23,8 @@ pub struct Report {
     pub interval: ObjectiveInterval,
     /// Why the run ended.
     pub termination: Termination,
-    /// The Jacobian of the residuals by parameters at `theta`, as the last model has it. `None` if there was no complete model.
+    /// The Jacobian of the residuals by parameters at `theta`, as the last model has it. `None` if
+    /// there was no complete model.
     pub jacobian: Option<Jacobian>,
     /// Every iteration.
     pub iterations: Vec<Iteration>,
@@ -56,11 +58,13 @@ impl Report {
     }
 
     /// The covariance of the parameters in a fit to data with independent errors of equal variance:
-    /// `$\hat\sigma^2 (J^\top J)^{-1}$`, `$\hat\sigma^2 = \|r\|^2 / (m - d)$`, rows and columns in the order of the parameters.
+    /// `$\hat\sigma^2 (J^\top J)^{-1}$`, `$\hat\sigma^2 = \|r\|^2 / (m - d)$`, rows and columns in
+    /// the order of the parameters.
     ///
-    /// `None` unless there are more residuals than parameters and the Jacobian has full rank. Fixed parameters have zeros; one that
-    /// ended on a bound counts as free. The Jacobian is that of the last model, over the last radius: if the simulator itself is
-    /// noisy, it says nothing at that radius, and neither does this.
+    /// `None` unless there are more residuals than parameters and the Jacobian has full rank. Fixed
+    /// parameters have zeros; one that ended on a bound counts as free. The Jacobian is that of the
+    /// last model, over the last radius: if the simulator itself is noisy, it says nothing at that
+    /// radius, and neither does this.
     #[must_use]
     pub fn covariance(&self) -> Option<Vec<Vec<f64>>> {
         self.jacobian
@@ -79,7 +83,8 @@ pub struct Jacobian {
     blocks: Blocks,
 }
 
-/// A direction of the parameters, of length one, and how strongly the residuals react to a step along it.
+/// A direction of the parameters, of length one, and how strongly the residuals react to a step
+/// along it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
     /// The norm of the change of the residuals, to first order.
@@ -88,7 +93,8 @@ pub struct Direction {
     pub direction: Vec<f64>,
 }
 
-/// A variance this many times that of a parameter alone means that only a combination of parameters is determined.
+/// A variance this many times that of a parameter alone means that only a combination of parameters
+/// is determined.
 const DEPENDENT: f64 = 1e11;
 
 impl Jacobian {
@@ -124,9 +130,10 @@ impl Jacobian {
         self.columns.len()
     }
 
-    /// How strongly the residuals react to each direction of the parameters: the singular values of the Jacobian and their
-    /// directions, the weakest first. `units` says what counts as a step of length one in each parameter; entries of the
-    /// directions are multiples of these. Empty if the decomposition fails.
+    /// How strongly the residuals react to each direction of the parameters: the singular values of
+    /// the Jacobian and their directions, the weakest first. `units` says what counts as a step of
+    /// length one in each parameter; entries of the directions are multiples of these. Empty if the
+    /// decomposition fails.
     ///
     /// # Panics
     /// When there is not one unit for each parameter.
@@ -148,7 +155,8 @@ impl Jacobian {
             .collect()
     }
 
-    /// `$\hat\sigma^2 (J^\top J)^{-1}$`. Columns are scaled to norm one first: parameters may have very different units.
+    /// `$\hat\sigma^2 (J^\top J)^{-1}$`. Columns are scaled to norm one first: parameters may have
+    /// very different units.
     fn covariance(&self, residuals: &[f64]) -> Option<Vec<Vec<f64>>> {
         let norms: Vec<f64> = self.columns.iter().map(|c| self.blocks.norm(c)).collect();
         let free: Vec<usize> = (0..norms.len())
@@ -196,12 +204,13 @@ pub enum Termination {
     NoiseReached,
     /// Restarts found nothing better.
     RestartsExhausted,
-    /// Progress became slow, as [`Options::slow`] defines it: the usual end where the last digits are not worth their evaluations.
+    /// Progress became slow, as [`Options::slow`] defines it: the usual end where the last digits
+    /// are not worth their evaluations.
     Slow,
     /// A limit of the budget was reached.
     Exhausted(Limit),
-    /// Steps to better points could not be evaluated until the radius was at its final value. Bounds that keep out what cannot be
-    /// evaluated help.
+    /// Steps to better points could not be evaluated until the radius was at its final value.
+    /// Bounds that keep out what cannot be evaluated help.
     Blocked,
     /// A decision needs more accuracy than the oracle gives.
     AccuracyFloor {
@@ -262,7 +271,8 @@ pub enum StepKind {
     Rejected,
     /// A step could not be evaluated.
     Failed,
-    /// The step was too short to be worth an evaluation; geometry was improved or the radius reduced instead.
+    /// The step was too short to be worth an evaluation; geometry was improved or the radius
+    /// reduced instead.
     Short,
     /// The paper's criticality phase: the model was certified on a smaller region.
     Criticality,

@@ -1,4 +1,5 @@
-//! Scaled parameters: the solver works with `$u$`, the user with `$\theta_j = \theta^0_j + s_j u_j$`.
+//! Scaled parameters: the solver works with `$u$`, the user with
+//! `$\theta_j = \theta^0_j + s_j u_j$`.
 
 use crate::constraints::FeasibleSet;
 use crate::linalg::{max_abs, norm};
@@ -177,8 +178,9 @@ pub(crate) fn project(sets: &[Box<dyn crate::Projection>], theta: &mut [f64]) {
     prox_of_sum(terms, 1.0, theta);
 }
 
-/// Starts within this factor of the largest share its unit: a ball in which all parameters move alike serves them better than
-/// one that follows accidents of the start. Beyond, they are taken for parameters of another kind.
+/// Starts within this factor of the largest share its unit: a ball in which all parameters move
+/// alike serves them better than one that follows accidents of the start. Beyond, they are taken
+/// for parameters of another kind.
 const SAME_KIND: f64 = 30.0;
 
 fn unit_from_start(start: f64, largest: f64) -> f64 {

@@ -1,10 +1,12 @@
 //! Minimising the model in the trust region.
 //!
-//! Three regions, each with its own method: the ball ([`ball`]), ball and box ([`boxed`], [`linear`]), and ball and anything
-//! convex that can be projected on ([`projected`], on top of [`prox`]). Steps are measured from the centre, which is feasible: zero always is.
+//! Three regions, each with its own method: the ball ([`ball`]), ball and box ([`boxed`],
+//! [`linear`]), and ball and anything convex that can be projected on ([`projected`], on top of
+//! [`prox`]). Steps are measured from the centre, which is feasible: zero always is.
 //!
-//! Ball and box problems are first scaled by powers of two, so that the step is of order one and so is the larger of the
-//! linear and the quadratic term. Nothing is rounded by that, and nothing overflows after it.
+//! Ball and box problems are first scaled by powers of two, so that the step is of order one and so
+//! is the larger of the linear and the quadratic term. Nothing is rounded by that, and nothing
+//! overflows after it.
 
 mod ball;
 mod boxed;
@@ -27,7 +29,8 @@ pub(crate) struct Quadratic<'a> {
     pub(crate) hessian: &'a Matrix,
 }
 
-/// Ball and box around the centre: `$\|s\| \le \Delta$`, `$l \le s \le u$` with `$l \le 0 \le u$`. Bounds may be infinite.
+/// Ball and box around the centre: `$\|s\| \le \Delta$`, `$l \le s \le u$` with `$l \le 0 \le u$`.
+/// Bounds may be infinite.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region<'a> {
     pub(crate) radius: f64,
@@ -41,8 +44,8 @@ pub(crate) struct Step {
     pub(crate) step: Vec<f64>,
     /// `$-q(s)$`, zero or positive.
     pub(crate) decrease: f64,
-    /// About the smallest eigenvalue of `$H$` on the free variables, if `$H$` is positive definite there and the step is
-    /// inside the ball. Otherwise zero.
+    /// About the smallest eigenvalue of `$H$` on the free variables, if `$H$` is positive definite
+    /// there and the step is inside the ball. Otherwise zero.
     pub(crate) curvature: f64,
 }
 
@@ -99,9 +102,9 @@ impl Region<'_> {
 /// Beyond this ratio of curvature to slope (as an exponent of two), squares would underflow.
 const STEEPEST_RATIO: i32 = 300;
 
-/// The minimiser of the quadratic over ball and box: global if `$H$` is positive semidefinite or no bound is inside the
-/// ball, otherwise with at least the decrease of the best point on the projected gradient path. The zero step if the input is
-/// not a number or nothing decreases.
+/// The minimiser of the quadratic over ball and box: global if `$H$` is positive semidefinite or no
+/// bound is inside the ball, otherwise with at least the decrease of the best point on the
+/// projected gradient path. The zero step if the input is not a number or nothing decreases.
 pub(crate) fn minimize_quadratic(quadratic: &Quadratic<'_>, region: &Region<'_>) -> Step {
     let n = quadratic.gradient.len();
     assert_eq!((quadratic.hessian.rows(), quadratic.hessian.cols()), (n, n));

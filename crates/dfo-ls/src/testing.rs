@@ -8,13 +8,15 @@ mod problems;
 
 use problems::{PROBLEMS, Problem};
 
-/// One of the 53 problems on which Moré and Wild compare derivative-free solvers: minimise `$f(\theta) = \|r(\theta)\|^2$`.
+/// One of the 53 problems on which Moré and Wild compare derivative-free solvers: minimise
+/// `$f(\theta) = \|r(\theta)\|^2$`.
 ///
-/// They combine 22 functions with sizes and with two starts, the standard one and, "far", ten times as far from the origin
-/// (J. J. Moré and S. M. Wild, *Benchmarking Derivative-Free Optimization Algorithms*, SIAM J. Optim. 20, 2009, Section 4).
-/// Where there is a number under MGH, the function is defined in J. J. Moré, B. S. Garbow and K. E. Hillstrom, *Testing
-/// Unconstrained Optimization Software*, ACM Trans. Math. Softw. 7, 1981; the others are from the collection CUTEr. The
-/// formulas stand with the functions in the source of this module.
+/// They combine 22 functions with sizes and with two starts, the standard one and, "far", ten times
+/// as far from the origin (J. J. Moré and S. M. Wild, *Benchmarking Derivative-Free Optimization
+/// Algorithms*, SIAM J. Optim. 20, 2009, Section 4). Where there is a number under MGH, the
+/// function is defined in J. J. Moré, B. S. Garbow and K. E. Hillstrom, *Testing Unconstrained
+/// Optimization Software*, ACM Trans. Math. Softw. 7, 1981; the others are from the collection
+/// CUTEr. The formulas stand with the functions in the source of this module.
 ///
 /// | [`name`](Self::name) | MGH | [`number`](Self::number), far in brackets | parameters × residuals | least `$f$`, and where else solvers end |
 /// |---|---|---|---|---|
@@ -127,8 +129,8 @@ impl MoreWild {
 
     /// Where a solver begins.
     ///
-    /// Moré and Wild's starts, which differ from MGH's in `watson` (0.5 instead of 0) and `osborne1` (the third number is 1
-    /// instead of -1).
+    /// Moré and Wild's starts, which differ from MGH's in `watson` (0.5 instead of 0) and
+    /// `osborne1` (the third number is 1 instead of -1).
     #[must_use]
     pub fn start(self) -> Vec<f64> {
         let problem = self.problem();
@@ -144,7 +146,8 @@ impl MoreWild {
     /// Far from the start a residual may overflow or be undefined, and is then infinite or NaN.
     ///
     /// # Panics
-    /// When `theta` has not [`num_params`](Self::num_params) numbers, or `out` not [`num_residuals`](Self::num_residuals).
+    /// When `theta` has not [`num_params`](Self::num_params) numbers, or `out` not
+    /// [`num_residuals`](Self::num_residuals).
     pub fn residuals(&self, theta: &[f64], out: &mut [f64]) {
         let problem = self.problem();
         let name = problem.function.name();
@@ -153,11 +156,14 @@ impl MoreWild {
         problem.function.residuals(theta, out);
     }
 
-    /// The least `$\|r\|^2$` that a solver is on record to have reached from this start: `$f_L$` in the test above.
+    /// The least `$\|r\|^2$` that a solver is on record to have reached from this start: `$f_L$` in
+    /// the test above.
     ///
-    /// It is a record, not a theorem: the least value of all runs, with and without noise in the residuals, in a comparison of
-    /// DFO-LS, POUNDERS and other solvers (`tests/golden/more_wild.json` says what is known of it). It is what to compare
-    /// solvers with, as it can be reached from here. It need not be the least value of the function, and is not in
+    /// It is a record, not a theorem: the least value of all runs, with and without noise in the
+    /// residuals, in a comparison of DFO-LS, POUNDERS and other solvers
+    /// (`tests/golden/more_wild.json` says what is known of it). It is what to compare solvers
+    /// with, as it can be reached from here. It need not be the least value of the function, and is
+    /// not in
     ///
     /// - 12, `freudenstein_roth`: 48.9843, the local minimum;
     /// - 17, `meyer`: 226.226, still in the valley that leads to 87.9459;

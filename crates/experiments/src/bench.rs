@@ -1,7 +1,7 @@
 //! Everything about speed: ours, that of others, and how cost grows.
 //!
-//! Every time is the fastest of several. Others work on the same data in the same run, on one thread like ours, except the authors'
-//! program, whose archived times are quoted.
+//! Every time is the fastest of several. Others work on the same data in the same run, on one
+//! thread like ours, except the authors' program, whose archived times are quoted.
 
 mod chart;
 mod clock;
@@ -99,7 +99,8 @@ impl Context {
 /// Runs what was asked for, prints a line for every number, and writes `results.json` and figures.
 ///
 /// # Errors
-/// When an argument is not valid, something cannot be computed, or a file cannot be written. What was measured before is written.
+/// When an argument is not valid, something cannot be computed, or a file cannot be written. What
+/// was measured before is written.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     if let Some(side) = arguments.memory_child {
         return memory::child(side, out);
@@ -232,7 +233,8 @@ const fn count(number: usize) -> f64 {
     number as f64
 }
 
-/// The workspace's directory: cargo says at run time where this package is now, the compiler only where it was.
+/// The workspace's directory: cargo says at run time where this package is now, the compiler only
+/// where it was.
 fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

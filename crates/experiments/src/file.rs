@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use plot::Figure;
 
-/// Writes next to `path`, then renames: readers see the old content or the new one. Makes missing directories.
+/// Writes next to `path`, then renames: readers see the old content or the new one. Makes missing
+/// directories.
 ///
 /// # Errors
 /// When something cannot be written; the message names it.

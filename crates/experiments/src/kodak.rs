@@ -1,4 +1,5 @@
-//! The photographs of the paper: where they are, whether they are the right ones, and how to get them.
+//! The photographs of the paper: where they are, whether they are the right ones, and how to get
+//! them.
 
 mod download;
 pub mod photograph;
@@ -23,7 +24,8 @@ const MIRRORS: [&str; 3] = [
     "http://www.cs.albany.edu/~xypan/img/Kodak",
 ];
 
-/// SHA-256 of `kodim01.png` to `kodim25.png`, from <http://www.cs.albany.edu/~xypan/research/snr/Kodak.html>.
+/// SHA-256 of `kodim01.png` to `kodim25.png`, from
+/// <http://www.cs.albany.edu/~xypan/research/snr/Kodak.html>.
 const SUMS: [&str; 25] = [
     "a56e27cbf5f843c048b6af1d6e090760e9c92fadba88b7dee0205918a37523bd",
     "4f4b74a79237e311d72cad958237b5f7088d8bce1c82305ebefe1a70e3022dfd",
@@ -58,7 +60,8 @@ pub struct Arguments {
     /// Where the photographs go
     #[arg(long, value_name = "DIR", default_value = FOLDER)]
     out: PathBuf,
-    /// The address of a folder with the photographs; may be given several times [default: two known ones]
+    /// The address of a folder with the photographs; may be given several times [default: two known
+    /// ones]
     #[arg(long = "mirror", value_name = "URL")]
     mirrors: Vec<String>,
 }
@@ -75,7 +78,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     fetch(&arguments.out, &mirrors, &SUMS, Tool::find, out)
 }
 
-/// The folder with the photographs: the one given, or `data/kodak` in the working directory, or none if there is no such folder.
+/// The folder with the photographs: the one given, or `data/kodak` in the working directory, or
+/// none if there is no such folder.
 ///
 /// # Errors
 /// When the folder does not have all 25, or has others under their names; the message names them.
@@ -184,7 +188,8 @@ fn fetch(
     for (number, name, sum) in &wanted {
         let mut reasons = Vec::new();
         let mut source = None;
-        // A mirror that cannot be reached is not asked again: it would take minutes to find out 25 times.
+        // A mirror that cannot be reached is not asked again: it would take minutes to find out 25
+        // times.
         mirrors.retain(|mirror| {
             if source.is_some() {
                 return true;

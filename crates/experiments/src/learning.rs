@@ -1,6 +1,7 @@
 //! Learning on the paper's problems: how close to the true optimum, for how much work.
 //!
-//! Objectives are sums over images, as in the archived runs. The objective at what was learned is computed again, all but exactly.
+//! Objectives are sums over images, as in the archived runs. The objective at what was learned is
+//! computed again, all but exactly.
 
 pub(crate) mod problems;
 pub(crate) mod reference;

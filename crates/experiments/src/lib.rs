@@ -1,4 +1,5 @@
-//! Runs that measure the library, and the tables and figures made of them. The program `experiments` is a thin layer over this.
+//! Runs that measure the library, and the tables and figures made of them. The program
+//! `experiments` is a thin layer over this.
 
 pub mod bench;
 pub mod file;

@@ -1,8 +1,9 @@
-//! The benchmark of Moré and Wild: 53 problems, solved with exact residuals, with random noise, and with an oracle whose accuracy
-//! has a price; compared with archived runs of other solvers.
+//! The benchmark of Moré and Wild: 53 problems, solved with exact residuals, with random noise, and
+//! with an oracle whose accuracy has a price; compared with archived runs of other solvers.
 //!
-//! A problem is solved to `tau` at the first evaluated point whose exact objective is at most `f_L + tau (f(theta_0) - f_L)`, `f_L` the
-//! best value on record. The point counts whether or not the solver could know how good it is.
+//! A problem is solved to `tau` at the first evaluated point whose exact objective is at most
+//! `f_L + tau (f(theta_0) - f_L)`, `f_L` the best value on record. The point counts whether or not
+//! the solver could know how good it is.
 
 mod dynamic;
 mod model;
@@ -40,8 +41,8 @@ pub struct Arguments {
     /// Numbers of problems, as in 3,17 [default: all]
     #[arg(long, value_delimiter = ',')]
     problems: Vec<usize>,
-    /// Residual model: linear, composite or regression, the last two with a number of points per parameter, as in composite:2
-    /// [default: the solver's own]
+    /// Residual model: linear, composite or regression, the last two with a number of points per
+    /// parameter, as in composite:2 [default: the solver's own]
     #[arg(long)]
     model: Option<ModelChoice>,
     /// Seed of the random noise
@@ -90,7 +91,8 @@ impl Variant {
 /// Runs, prints tables to `out`, writes `results.json` and figures.
 ///
 /// # Errors
-/// When an argument is out of range, a file cannot be read or written, or the solver refuses its options.
+/// When an argument is out of range, a file cannot be read or written, or the solver refuses its
+/// options.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let problems = arguments.chosen_problems()?;
     let archive = arguments.archive(out)?;
@@ -222,7 +224,8 @@ impl Arguments {
     }
 }
 
-/// The workspace's directory: cargo says at run time where this package is now, the compiler only where it was.
+/// The workspace's directory: cargo says at run time where this package is now, the compiler only
+/// where it was.
 fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

@@ -1,10 +1,15 @@
-//! Every figure of the paper, from runs on the authors' own data, with a verdict for every claim: `cargo xtask reproduce`.
+//! Every figure of the paper, from runs on the authors' own data, with a verdict for every claim:
+//! `cargo xtask reproduce`.
 //!
 //! Data flow one way:
-//! - [`setting`] says what is run on which [`data`]; [`plan`] in which order; [`selection`] what was asked for.
-//! - [`run`] makes a run, by our algorithm or by the authors' (`faithful`), into a [`record`], which the [`cache`] keeps.
-//! - [`figures`] and [`claims`] are made of all records, the [`results`], and compared with the [`archive`] of the authors' runs.
-//! - [`page`] and [`summary`] show figures and claims to people and programs. [`command`] does all of it.
+//! - [`setting`] says what is run on which [`data`]; [`plan`] in which order; [`selection`] what
+//!   was asked for.
+//! - [`run`] makes a run, by our algorithm or by the authors' (`faithful`), into a [`record`],
+//!   which the [`cache`] keeps.
+//! - [`figures`] and [`claims`] are made of all records, the [`results`], and compared with the
+//!   [`archive`] of the authors' runs.
+//! - [`page`] and [`summary`] show figures and claims to people and programs. [`command`] does all
+//!   of it.
 
 pub mod archive;
 pub mod cache;

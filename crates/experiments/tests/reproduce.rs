@@ -38,7 +38,8 @@ fn claim<'a>(summary: &'a Value, id: &str) -> &'a Value {
     found.next().unwrap_or_else(|| panic!("no claim {id}"))
 }
 
-/// Every figure, every claim that survives reduced budgets, and the second time nothing is computed again.
+/// Every figure, every claim that survives reduced budgets, and the second time nothing is computed
+/// again.
 #[test]
 fn the_quick_size_end_to_end() {
     let scratch = Scratch::new("quick");

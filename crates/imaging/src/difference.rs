@@ -56,14 +56,15 @@ impl Differences {
         }
     }
 
-    /// `$\|\partial\|^2 \le 4$` per axis, with equality in the limit of long axes (and for even periodic ones).
+    /// `$\|\partial\|^2 \le 4$` per axis, with equality in the limit of long axes (and for even
+    /// periodic ones).
     #[must_use]
     pub const fn norm_squared(grid: Grid) -> f64 {
         if grid.num_axes() == 1 { 4.0 } else { 8.0 }
     }
 
-    /// The two samples whose difference (first minus second) belongs to position `at` of an axis with `len` samples;
-    /// `None` stands for zero.
+    /// The two samples whose difference (first minus second) belongs to position `at` of an axis
+    /// with `len` samples; `None` stands for zero.
     pub(crate) fn ends(self, at: usize, len: usize) -> (Option<usize>, Option<usize>) {
         let across_border = |wrapped: usize| match self.boundary {
             Boundary::Zero => None,

@@ -106,7 +106,8 @@ pub(crate) fn check_not_negative(name: &'static str, value: f64) -> Result<(), M
     }
 }
 
-/// Checks the weight of a regulariser. Larger ones could outweigh rounding where squared differences overflow.
+/// Checks the weight of a regulariser. Larger ones could outweigh rounding where squared
+/// differences overflow.
 pub(crate) fn check_weight(name: &'static str, value: f64) -> Result<(), ModelError> {
     if (0.0..=1e100).contains(&value) {
         Ok(())

@@ -41,7 +41,8 @@ pub(crate) fn of_grid(grid: Grid) -> u64 {
     of_hashes([rows, cols, grid.num_axes(), grid.num_parts()].map(|n| n as u64))
 }
 
-/// Multiplying by an odd number and folding high bits into low ones: no two values of `bits` give the same hash.
+/// Multiplying by an odd number and folding high bits into low ones: no two values of `bits` give
+/// the same hash.
 const fn mix(hash: u64, bits: u64) -> u64 {
     let mixed = (hash ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 32)

@@ -2,7 +2,8 @@
 
 /// The samples of a signal or picture: how many, along which axes, real or complex.
 ///
-/// A picture is stored row by row; a complex sample as its real part followed by its imaginary part.
+/// A picture is stored row by row; a complex sample as its real part followed by its imaginary
+/// part.
 ///
 /// ```
 /// use imaging::Grid;

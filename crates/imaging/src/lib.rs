@@ -7,7 +7,8 @@
 //! \qquad \operatorname{TV}_\nu(x) = \sum_j \sqrt{\|\widehat\nabla x(j)\|^2 + \nu^2},
 //! ```
 //!
-//! which is `$\mu$`-strongly convex with `$L$`-Lipschitz gradient, so that [`lowlevel`] finds it to a certified distance:
+//! which is `$\mu$`-strongly convex with `$L$`-Lipschitz gradient, so that [`lowlevel`] finds it to
+//! a certified distance:
 //!
 //! ```
 //! use imaging::{Denoising, Grid, Seed, TvParameters, noise, phantom, quality};
@@ -30,22 +31,27 @@
 //!
 //! # What is where
 //!
-//! - Samples on a [`Grid`]: signals and pictures, real or complex. [`Differences`] between neighbours.
-//! - [`LinearOperator`]s: [`Identity`], unitary [`Fourier`] transform, [`Mask`], [`Convolution`]; diagonal [`Weights`] `$S$`.
+//! - Samples on a [`Grid`]: signals and pictures, real or complex. [`Differences`] between
+//!   neighbours.
+//! - [`LinearOperator`]s: [`Identity`], unitary [`Fourier`] transform, [`Mask`], [`Convolution`];
+//!   diagonal [`Weights`] `$S$`.
 //! - [`Regularizer`]s: [`SmoothedTv`].
-//! - Models, which are [`lowlevel::StronglyConvex`]: [`Denoising`] and [`FourierSampling`] are fast, [`Variational`] composes any
-//!   operator with any regulariser. All take [`TvParameters`] `$(\alpha, \nu, \xi)$`.
-//! - Data of a model: a slice, or a [`Measurement`] that is checked once for many models ([`FourierMeasurement`] for
-//!   [`FourierSampling`]).
-//! - Data to try it on: [`phantom`] and [`noise`], from a [`Seed`]; how good is the result: [`quality`].
+//! - Models, which are [`lowlevel::StronglyConvex`]: [`Denoising`] and [`FourierSampling`] are
+//!   fast, [`Variational`] composes any operator with any regulariser. All take [`TvParameters`]
+//!   `$(\alpha, \nu, \xi)$`.
+//! - Data of a model: a slice, or a [`Measurement`] that is checked once for many models
+//!   ([`FourierMeasurement`] for [`FourierSampling`]).
+//! - Data to try it on: [`phantom`] and [`noise`], from a [`Seed`]; how good is the result:
+//!   [`quality`].
 //!
 //! # Conventions
 //!
-//! Pictures are stored row by row, complex numbers interleaved. The Fourier transform is unitary, frequency zero first.
-//! `$\alpha$` multiplies the total variation of a data term with factor `$\frac12$`; other packages scale differently.
-//! The boundary conventions of the paper's experiments are [`Differences::LINE_OF_PAPER`] and [`Differences::IMAGE_OF_PAPER`].
-//! The models are those of M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel learning*,
-//! J. Math. Imaging Vis. 63 (2021).
+//! Pictures are stored row by row, complex numbers interleaved. The Fourier transform is unitary,
+//! frequency zero first. `$\alpha$` multiplies the total variation of a data term with factor
+//! `$\frac12$`; other packages scale differently. The boundary conventions of the paper's
+//! experiments are [`Differences::LINE_OF_PAPER`] and [`Differences::IMAGE_OF_PAPER`]. The models
+//! are those of M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel
+//! learning*, J. Math. Imaging Vis. 63 (2021).
 
 mod difference;
 mod error;

@@ -102,7 +102,8 @@ impl<'a> From<&'a Measurement> for Data<'a> {
 
 /// The measured frequencies of a signal, checked and scaled once.
 ///
-/// It is to [`FourierSampling`](crate::FourierSampling) what [`Measurement`] is to the other models.
+/// It is to [`FourierSampling`](crate::FourierSampling) what [`Measurement`] is to the other
+/// models.
 #[derive(Clone, Debug)]
 pub struct FourierMeasurement {
     /// `$N^{1/2} y$`: the transforms inside the kernels are unscaled.

@@ -27,9 +27,11 @@ use crate::error::{ModelError, check_not_negative, check_smoothing, check_weight
 use crate::grid::Grid;
 use crate::operator::Spectrum;
 
-/// The parameters of a reconstruction by smoothed total variation: `$\alpha \operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
+/// The parameters of a reconstruction by smoothed total variation:
+/// `$\alpha \operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 ///
-/// Values from the paper's experiments to start from, for signals and images with values in `$[0, 1]$`:
+/// Values from the paper's experiments to start from, for signals and images with values in
+/// `$[0, 1]$`:
 ///
 /// | task | `alpha` | `nu` | `xi` |
 /// |---|---|---|---|
@@ -37,8 +39,8 @@ use crate::operator::Spectrum;
 /// | photographs with noise 0.1, all learned | 0.07 | 3e-3 to 1e-2 | 1e-3 to 4e-3 |
 /// | box functions from noisy frequencies, set by hand | 0.01 | 0.01 | 1e-4 |
 ///
-/// The number of iterations grows like `$\sqrt{\alpha/(\nu\mu)}$`, where `$\mu$` is `$1 + \xi$` for denoising and little more than
-/// `$\xi$` where data are missing.
+/// The number of iterations grows like `$\sqrt{\alpha/(\nu\mu)}$`, where `$\mu$` is `$1 + \xi$` for
+/// denoising and little more than `$\xi$` where data are missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TvParameters {
     /// `$\alpha \ge 0$`: how much variation costs.
@@ -63,8 +65,9 @@ impl TvParameters {
     }
 }
 
-/// The paper's equation for the constants: `$L = \|A^*SA\| + \alpha L_R + \xi$` and `$\mu = \lambda_{\min}(A^*SA) + \xi$`, where
-/// `$L_R$`, the Lipschitz constant of the regulariser's gradient, is `$\|\partial\|^2/\nu$` for the total variation.
+/// The paper's equation for the constants: `$L = \|A^*SA\| + \alpha L_R + \xi$` and
+/// `$\mu = \lambda_{\min}(A^*SA) + \xi$`, where `$L_R$`, the Lipschitz constant of the
+/// regulariser's gradient, is `$\|\partial\|^2/\nu$` for the total variation.
 fn curvature(
     data: Spectrum,
     alpha: f64,
@@ -79,10 +82,12 @@ fn curvature(
     Ok(Curvature::new(data.min + xi, data.max + smoothness + xi)?)
 }
 
-/// What enters the rounding error of the gradient of `$\frac12\|Ax-y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$`.
+/// What enters the rounding error of the gradient of
+/// `$\frac12\|Ax-y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$`.
 ///
-/// The data term `$A^*S(Ax-y)$` applies an operator twice, each time off by `roundings` units relative to `$\|A\|$`, and
-/// makes a few elementwise operations; the regulariser's share is its own; adding the three rounds twice more.
+/// The data term `$A^*S(Ax-y)$` applies an operator twice, each time off by `roundings` units
+/// relative to `$\|A\|$`, and makes a few elementwise operations; the regulariser's share is its
+/// own; adding the three rounds twice more.
 #[derive(Clone, Copy, Debug)]
 struct Rounding {
     operator_norm: f64,

@@ -29,10 +29,11 @@ pub enum NoiseError {
     OddLength(usize),
 }
 
-/// Real data with noise, `$y = x + \sigma\omega$` with `$\omega$` standard Gaussian, independent in every entry.
+/// Real data with noise, `$y = x + \sigma\omega$` with `$\omega$` standard Gaussian, independent in
+/// every entry.
 ///
-/// `index` is the number of the image in its set: with one seed, different indexes have independent noise. Nothing is
-/// clipped. Denoising data of section 2.2 of the paper.
+/// `index` is the number of the image in its set: with one seed, different indexes have independent
+/// noise. Nothing is clipped. Denoising data of section 2.2 of the paper.
 ///
 /// # Errors
 /// If `sigma` is negative or not finite, or an entry of `x` is not finite.
@@ -41,10 +42,12 @@ pub fn gaussian(x: &[f64], sigma: f64, seed: Seed, index: usize) -> Result<Vec<f
     Ok(add_noise(x, sigma, seed.stream(Purpose::Noise, index)))
 }
 
-/// Complex data with noise, `$y = z + \tfrac{\sigma}{\sqrt 2}(a + \mathrm{i}b)$` with `$a$`, `$b$` standard Gaussian.
+/// Complex data with noise, `$y = z + \tfrac{\sigma}{\sqrt 2}(a + \mathrm{i}b)$` with `$a$`, `$b$`
+/// standard Gaussian.
 ///
-/// `z` holds real and imaginary parts in turn; `sigma` is the standard deviation of a complex entry,
-/// `$\mathbb{E}|y_j - z_j|^2 = \sigma^2$`. Sampling data of section 2.2 of the paper; the rest is as in [`gaussian`].
+/// `z` holds real and imaginary parts in turn; `sigma` is the standard deviation of a complex
+/// entry, `$\mathbb{E}|y_j - z_j|^2 = \sigma^2$`. Sampling data of section 2.2 of the paper; the
+/// rest is as in [`gaussian`].
 ///
 /// # Errors
 /// If `z` has odd length or an entry that is not finite, or `sigma` is negative or not finite.

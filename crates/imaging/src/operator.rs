@@ -18,9 +18,11 @@ use crate::grid::Grid;
 
 /// A linear operator with its adjoint, with respect to the real inner product of the stored `f64`.
 ///
-/// For complex samples that is the real part of the complex inner product, so that the adjoint of a complex matrix is its
-/// conjugate transpose. Check your own with [`testing::adjoint_deviation`](crate::testing::adjoint_deviation) and
-/// [`testing::spectrum_violation`](crate::testing::spectrum_violation): the certificate rests on both.
+/// For complex samples that is the real part of the complex inner product, so that the adjoint of a
+/// complex matrix is its conjugate transpose. Check your own with
+/// [`testing::adjoint_deviation`](crate::testing::adjoint_deviation) and
+/// [`testing::spectrum_violation`](crate::testing::spectrum_violation): the certificate rests on
+/// both.
 ///
 /// ```
 /// use imaging::testing::{adjoint_deviation, spectrum_violation};
@@ -77,7 +79,8 @@ pub trait LinearOperator: Sync {
     /// Overwrites `out` with `$A^*y$`. Must not allocate.
     fn apply_adjoint(&self, y: &[f64], out: &mut [f64], scratch: &mut Self::Scratch);
 
-    /// Bounds on the eigenvalues of `$A^* S A$`, where `$S$` is the diagonal of `weights`. The tighter, the faster the solve.
+    /// Bounds on the eigenvalues of `$A^* S A$`, where `$S$` is the diagonal of `weights`. The
+    /// tighter, the faster the solve.
     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum;
 
     /// A hash of all that makes this operator, if there is one, see
@@ -138,7 +141,8 @@ macro_rules! forward {
 forward!(&A);
 forward!(Arc<A> where A: Send);
 
-/// The diagonal `$S$` of the weighted data term `$\frac12\|Ax - y\|_S^2$`: one weight per sample of the data.
+/// The diagonal `$S$` of the weighted data term `$\frac12\|Ax - y\|_S^2$`: one weight per sample of
+/// the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Weights<'a> {
     /// All weights are 1.

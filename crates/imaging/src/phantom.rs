@@ -1,4 +1,5 @@
-//! Images to learn from when there are no photographs: random box functions, the Shepp-Logan phantom, dead leaves.
+//! Images to learn from when there are no photographs: random box functions, the Shepp-Logan
+//! phantom, dead leaves.
 //!
 //! ```
 //! use imaging::{Seed, phantom};
@@ -10,8 +11,8 @@
 //! # Ok::<(), imaging::phantom::PhantomError>(())
 //! ```
 //!
-//! Images are stored row by row. All random images are made with the four operations and the square root only, so they
-//! are the same, bit by bit, on every platform.
+//! Images are stored row by row. All random images are made with the four operations and the square
+//! root only, so they are the same, bit by bit, on every platform.
 
 use crate::seed::{Purpose, Seed};
 use rand::{Rng, RngExt};
@@ -34,11 +35,12 @@ pub enum PhantomError {
     },
 }
 
-/// A random one-dimensional image that is 1 on an interval and 0 elsewhere (section 2.2 of the paper).
+/// A random one-dimensional image that is 1 on an interval and 0 elsewhere (section 2.2 of the
+/// paper).
 ///
-/// With `$g$` the equispaced grid of `num_pixels` points on `$[-2,2]$`, end points included, `$x_j = 1$` where
-/// `$|g_j - c| < r$`; the centre `$c$` is uniform in `$(-1,1)$`, the radius `$r$` in `$(0.5,1)$`. `index` is the number
-/// of the image in its set.
+/// With `$g$` the equispaced grid of `num_pixels` points on `$[-2,2]$`, end points included,
+/// `$x_j = 1$` where `$|g_j - c| < r$`; the centre `$c$` is uniform in `$(-1,1)$`, the radius `$r$`
+/// in `$(0.5,1)$`. `index` is the number of the image in its set.
 ///
 /// # Errors
 /// If `num_pixels` is less than 2.
@@ -91,8 +93,8 @@ const SHEPP_LOGAN: [Ellipse; 10] = [
 
 /// The Shepp-Logan head phantom with Toft's contrast, values in `$[0,1]$`.
 ///
-/// The square `$[-1,1]^2$` is stretched over the image and each pixel has the value at its centre; the first row is the
-/// top of the head. Ten ellipses, boundaries included, are added:
+/// The square `$[-1,1]^2$` is stretched over the image and each pixel has the value at its centre;
+/// the first row is the top of the head. Ten ellipses, boundaries included, are added:
 ///
 /// | level | half axes | centre | rotation |
 /// |---|---|---|---|
@@ -107,9 +109,10 @@ const SHEPP_LOGAN: [Ellipse; 10] = [
 /// | 0.1 | 0.023, 0.023 | 0, −0.606 | 0° |
 /// | 0.1 | 0.023, 0.046 | 0.06, −0.605 | 0° |
 ///
-/// Ellipses: L. A. Shepp and B. F. Logan, *The Fourier reconstruction of a head section*, IEEE Trans. Nucl. Sci. 21
-/// (1974). Levels: P. Toft, *The Radon transform: theory and implementation*, PhD thesis, Technical University of
-/// Denmark (1996), who raised the contrast so that the small ellipses can be seen.
+/// Ellipses: L. A. Shepp and B. F. Logan, *The Fourier reconstruction of a head section*, IEEE
+/// Trans. Nucl. Sci. 21 (1974). Levels: P. Toft, *The Radon transform: theory and implementation*,
+/// PhD thesis, Technical University of Denmark (1996), who raised the contrast so that the small
+/// ellipses can be seen.
 ///
 /// # Errors
 /// If there are no pixels, or more than can be counted.
@@ -143,18 +146,20 @@ const MIN_RADIUS: f64 = 2.0;
 
 /// A random image of discs that hide one another: a stand-in for photographs, values in `$[0,1]$`.
 ///
-/// The dead leaves model, whose statistics resemble those of photographs (Lee, Mumford and Huang, *Occlusion models for
-/// natural images*, Int. J. Comput. Vis. 41, 2001). Leaves are discs with
-/// - a radius of density `$\propto r^{-3}$` between 2 pixels and half the shorter side (at least 4 pixels): no scale is
-///   preferred;
-/// - a uniform grey level in the middle and a linear shading that stays in `$[0,1]$` across the whole leaf;
+/// The dead leaves model, whose statistics resemble those of photographs (Lee, Mumford and Huang,
+/// *Occlusion models for natural images*, Int. J. Comput. Vis. 41, 2001). Leaves are discs with
+/// - a radius of density `$\propto r^{-3}$` between 2 pixels and half the shorter side (at least 4
+///   pixels): no scale is preferred;
+/// - a uniform grey level in the middle and a linear shading that stays in `$[0,1]$` across the
+///   whole leaf;
 /// - a uniform centre, also outside of the image, as far as the largest leaf can reach.
 ///
-/// They are laid from the front to the back, each filling only pixels that nothing covers yet, until no pixel is left;
-/// this is an exact sample of infinitely many leaves. Edges are not smoothed. `index` is the number of the image in its
-/// set.
+/// They are laid from the front to the back, each filling only pixels that nothing covers yet,
+/// until no pixel is left; this is an exact sample of infinitely many leaves. Edges are not
+/// smoothed. `index` is the number of the image in its set.
 ///
-/// Measured on 25 images of 256×256 each, seed 0, and on the central parts of the 25 Kodak photographs, in grey:
+/// Measured on 25 images of 256×256 each, seed 0, and on the central parts of the 25 Kodak
+/// photographs, in grey:
 ///
 /// | | leaves | photographs |
 /// |---|---|---|
@@ -163,8 +168,9 @@ const MIN_RADIUS: f64 = 2.0;
 /// | exponent of the power spectrum, 4 to 64 cycles per image | −2.29 | −2.22 |
 /// | standard deviation of an image, mean | 0.30 | 0.17 |
 ///
-/// The spectrum is two-dimensional, under a Hann window, averaged over images and directions (an exponent of −2 is
-/// scale invariance). So leaves have the right shape but more contrast than photographs.
+/// The spectrum is two-dimensional, under a Hann window, averaged over images and directions (an
+/// exponent of −2 is scale invariance). So leaves have the right shape but more contrast than
+/// photographs.
 ///
 /// # Errors
 /// If there are no pixels, or more than can be counted.
@@ -207,8 +213,8 @@ struct Leaf {
 }
 
 impl Leaf {
-    /// Centres are uniform over all places from which the largest leaf can reach the image, so that leaves of every
-    /// size are equally dense in all its parts.
+    /// Centres are uniform over all places from which the largest leaf can reach the image, so that
+    /// leaves of every size are equally dense in all its parts.
     fn draw(rng: &mut impl Rng, rows: usize, cols: usize, max_radius: f64) -> Self {
         // Inverse of the distribution function of the density r^-3: 1/r^2 is uniform.
         let inverse_square = |r: f64| 1.0 / (r * r);

@@ -70,7 +70,8 @@ pub enum QualityError {
 /// Mean squared error `$\frac1N\sum_j (x_j - t_j)^2$`.
 ///
 /// # Errors
-/// If the images differ in length, are empty, or have pixels that are not finite or too large to be squared.
+/// If the images differ in length, are empty, or have pixels that are not finite or too large to be
+/// squared.
 pub fn mse(x: &[f64], truth: &[f64]) -> Result<f64, QualityError> {
     check_pixels(x, truth)?;
     let sum: f64 = x.iter().zip(truth).map(|(a, b)| (a - b) * (a - b)).sum();
@@ -79,8 +80,9 @@ pub fn mse(x: &[f64], truth: &[f64]) -> Result<f64, QualityError> {
 
 /// Peak signal-to-noise ratio in decibels, `$10\log_{10}(p^2/\mathrm{MSE})$` with `$p$` the `peak`.
 ///
-/// `peak` is the largest value a pixel can take: 1 for images in `$[0,1]$`, 255 for 8-bit images. The result is
-/// `+infinity` if the images are identical (or so close that the squared difference is zero in double precision).
+/// `peak` is the largest value a pixel can take: 1 for images in `$[0,1]$`, 255 for 8-bit images.
+/// The result is `+infinity` if the images are identical (or so close that the squared difference
+/// is zero in double precision).
 ///
 /// # Errors
 /// As [`mse`], and if `peak` is not positive and finite.
@@ -90,8 +92,9 @@ pub fn psnr(x: &[f64], truth: &[f64], peak: f64) -> Result<f64, QualityError> {
     Ok(20.0 * peak.log10() - 10.0 * mse.log10())
 }
 
-/// Structural similarity, the mean of the SSIM map of Wang, Bovik, Sheikh & Simoncelli, *Image quality assessment:
-/// from error visibility to structural similarity*, IEEE Trans. Image Process. 13 (2004), eq. (13):
+/// Structural similarity, the mean of the SSIM map of Wang, Bovik, Sheikh & Simoncelli, *Image
+/// quality assessment: from error visibility to structural similarity*, IEEE Trans. Image Process.
+/// 13 (2004), eq. (13):
 ///
 /// ```math
 /// \mathrm{SSIM} = \frac{(2\mu_x\mu_t + C_1)(2\sigma_{xt} + C_2)}
@@ -99,15 +102,17 @@ pub fn psnr(x: &[f64], truth: &[f64], peak: f64) -> Result<f64, QualityError> {
 /// \qquad C_1 = (0.01\,p)^2, \quad C_2 = (0.03\,p)^2 .
 /// ```
 ///
-/// Means, variances and the covariance are weighted by an 11×11 Gaussian window of standard deviation 1.5 with sum one
-/// (population covariance, no `$N/(N-1)$`). **Borders:** the map exists only where the whole window lies inside the
-/// image, and the mean is over these `(rows - 10) * (cols - 10)` positions; nothing is padded. There is no
-/// downsampling. Images are stored row by row; `peak` is as in [`psnr`]. The result is at most 1, and is 1 for
-/// identical images.
+/// Means, variances and the covariance are weighted by an 11×11 Gaussian window of standard
+/// deviation 1.5 with sum one (population covariance, no `$N/(N-1)$`). **Borders:** the map exists
+/// only where the whole window lies inside the image, and the mean is over these
+/// `(rows - 10) * (cols - 10)` positions; nothing is padded. There is no downsampling. Images are
+/// stored row by row; `peak` is as in [`psnr`]. The result is at most 1, and is 1 for identical
+/// images.
 ///
 /// # Errors
-/// If the images differ in length, are empty, are not `rows * cols`, are smaller than the window, or have pixels that
-/// are not finite or too large to be squared; if `peak` is not positive and finite.
+/// If the images differ in length, are empty, are not `rows * cols`, are smaller than the window,
+/// or have pixels that are not finite or too large to be squared; if `peak` is not positive and
+/// finite.
 pub fn ssim(
     x: &[f64],
     truth: &[f64],
@@ -124,7 +129,8 @@ pub fn ssim(
     if rows < WINDOW || cols < WINDOW {
         return Err(QualityError::SmallerThanWindow { rows, cols });
     }
-    // SSIM does not change if images and peak are scaled together: with peak 1 the constants cannot underflow.
+    // SSIM does not change if images and peak are scaled together: with peak 1 the constants cannot
+    // underflow.
     let x: Vec<f64> = x.iter().map(|v| v / peak).collect();
     let truth: Vec<f64> = truth.iter().map(|v| v / peak).collect();
     // The formula needs only the sum of the two variances: four filters instead of five.

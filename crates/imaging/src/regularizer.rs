@@ -25,10 +25,11 @@ pub trait Regularizer: Sync {
         None
     }
 
-    /// Bounds the rounding error, relative to `weight`, that `add_gradient` makes where `$\|x\|$` is as given.
+    /// Bounds the rounding error, relative to `weight`, that `add_gradient` makes where `$\|x\|$`
+    /// is as given.
     ///
-    /// In units of the unit roundoff `$u = 2^{-53}$`. The default covers gradients that are sums of up to `dim` terms no larger
-    /// than `$L|x|$`.
+    /// In units of the unit roundoff `$u = 2^{-53}$`. The default covers gradients that are sums of
+    /// up to `dim` terms no larger than `$L|x|$`.
     fn gradient_rounding(&self, x_norm: f64) -> f64 {
         let terms = self.dim() as f64;
         (terms + 8.0) * self.lipschitz() * x_norm

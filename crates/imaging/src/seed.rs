@@ -5,9 +5,9 @@ use rand_chacha::rand_core::SeedableRng;
 
 /// Names a family of independent random streams.
 ///
-/// Item `index` of a family has a `ChaCha8` stream of its own: it is the same whatever the number of items, the order
-/// in which they are made and the number of threads. Streams of different use never share random numbers either, so
-/// one seed may serve for an image and for the noise on it.
+/// Item `index` of a family has a `ChaCha8` stream of its own: it is the same whatever the number
+/// of items, the order in which they are made and the number of threads. Streams of different use
+/// never share random numbers either, so one seed may serve for an image and for the noise on it.
 ///
 /// ```
 /// use imaging::{Seed, phantom};
@@ -21,7 +21,8 @@ use rand_chacha::rand_core::SeedableRng;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seed(u64);
 
-/// What a stream is used for. The tag is part of the key, hence part of the users' data: never change one.
+/// What a stream is used for. The tag is part of the key, hence part of the users' data: never
+/// change one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     BoxFunction,
@@ -48,7 +49,8 @@ impl Seed {
         Self(seed)
     }
 
-    /// The stream of one item. The key is the seed (little-endian), the tag, then zeros; the stream number is `index`.
+    /// The stream of one item. The key is the seed (little-endian), the tag, then zeros; the stream
+    /// number is `index`.
     pub(crate) fn stream(self, purpose: Purpose, index: usize) -> ChaCha8Rng {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.0.to_le_bytes());

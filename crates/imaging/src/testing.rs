@@ -4,7 +4,8 @@ pub mod paper_data;
 
 use crate::operator::{LinearOperator, Weights};
 
-/// `$|\langle Ax, y\rangle - \langle x, A^*y\rangle|$` relative to `$\|Ax\|\|y\| + \|x\|\|A^*y\|$`: rounding error if the adjoint is right.
+/// `$|\langle Ax, y\rangle - \langle x, A^*y\rangle|$` relative to `$\|Ax\|\|y\| + \|x\|\|A^*y\|$`:
+/// rounding error if the adjoint is right.
 ///
 /// ```
 /// use imaging::{Fourier, Grid, testing::adjoint_deviation};
@@ -32,11 +33,13 @@ pub fn adjoint_deviation<A: LinearOperator>(operator: &A, x: &[f64], y: &[f64]) 
     (dot(&forward, y) - dot(x, &adjoint)).abs() / size.max(f64::MIN_POSITIVE)
 }
 
-/// How far eigenvalues of `$A^*SA$` lie outside the claimed [`gram_spectrum`](LinearOperator::gram_spectrum), relative to its largest
-/// value: zero or rounding error if the claim is right.
+/// How far eigenvalues of `$A^*SA$` lie outside the claimed
+/// [`gram_spectrum`](LinearOperator::gram_spectrum), relative to its largest value: zero or
+/// rounding error if the claim is right.
 ///
-/// Looks for the smallest and the largest eigenvalue by 200 power iterations from `x`, which should have parts in all directions,
-/// such as random numbers. It can show that a claim is wrong, not that it is right.
+/// Looks for the smallest and the largest eigenvalue by 200 power iterations from `x`, which should
+/// have parts in all directions, such as random numbers. It can show that a claim is wrong, not
+/// that it is right.
 ///
 /// # Panics
 /// When `x` or the weights do not fit the operator.
@@ -47,7 +50,8 @@ pub fn spectrum_violation<A: LinearOperator>(operator: &A, weights: Weights<'_>,
     let parts = operator.codomain().num_parts();
     let (mut data, mut image) = (vec![0.0; operator.codomain().len()], vec![0.0; x.len()]);
     let mut worst = 0.0_f64;
-    // Power iterations with the matrix find its largest eigenvalue, with its distance from the largest the smallest.
+    // Power iterations with the matrix find its largest eigenvalue, with its distance from the
+    // largest the smallest.
     for shift in [0.0, claim.max] {
         let mut direction = x.to_vec();
         for _ in 0..200 {

@@ -1,4 +1,5 @@
-//! A reconstruction in a state that was used before allocates nothing. No test harness: its threads allocate too.
+//! A reconstruction in a state that was used before allocates nothing. No test harness: its threads
+//! allocate too.
 
 use std::alloc::System;
 

@@ -1,4 +1,5 @@
-//! The published experiments, from their archived parameters: pins discretisation, boundary, normalisation and data.
+//! The published experiments, from their archived parameters: pins discretisation, boundary,
+//! normalisation and data.
 //!
 //! Needs the archive beside the project; says so and passes where it is absent.
 
@@ -57,7 +58,8 @@ fn number(value: &Value, key: &str) -> f64 {
 
 /// Compares with the archive's own recomputation at the final parameters of each variant.
 ///
-/// That one is certified to `|x - x*| <= 1e-9` per image, which is up to 7e-9 relative in the sum; ours is far better.
+/// That one is certified to `|x - x*| <= 1e-9` per image, which is up to 7e-9 relative in the sum;
+/// ours is far better.
 fn check(name: &str, variant: &str, run: &Value, sum: f64) {
     let archived = number(run, "independent_true_f_at_final_theta");
     let deviation = (sum - archived).abs() / archived;
@@ -135,8 +137,8 @@ fn sampling_sums_at_the_archived_parameters() {
             .iter()
             .map(|y| FourierSampling::new(&fourier, y, &weights, parameters).expect("the data fit"))
             .collect();
-        // 40 times sqrt(L/mu), which leaves nothing but rounding: weights of 99 beside a mu of 1e-3 limit what the gradient
-        // can certify to 2e-8, too little for this comparison.
+        // 40 times sqrt(L/mu), which leaves nothing but rounding: weights of 99 beside a mu of 1e-3
+        // limit what the gradient can certify to 2e-8, too little for this comparison.
         let (states, _) = solve(&objectives, Method::FISTA, Stop::Iterations(12_000));
         let fit: f64 = states
             .iter()
@@ -152,9 +154,11 @@ fn sampling_sums_at_the_archived_parameters() {
     assert_eq!(compared, 6);
 }
 
-/// The first evaluation of the 2D experiment on its photographs: per-image iteration counts of the authors' FISTA, and f.
+/// The first evaluation of the 2D experiment on its photographs: per-image iteration counts of the
+/// authors' FISTA, and f.
 ///
-/// Golden numbers: the authors' program, run on the same photographs; f agrees with the published figure.
+/// Golden numbers: the authors' program, run on the same photographs; f agrees with the published
+/// figure.
 #[test]
 fn first_evaluation_on_photographs() {
     const ITERATIONS: [u64; 25] = [

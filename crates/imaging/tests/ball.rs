@@ -19,7 +19,8 @@ fn gradients(objective: &Denoising<'_>, start: &[f64], method: Method, target: f
     (solved.outcome == Outcome::Done).then_some(solved.gradients)
 }
 
-/// Seldom slower than FISTA, never by more than a tenth and a few gradients, and mostly much faster.
+/// Seldom slower than FISTA, never by more than a tenth and a few gradients, and mostly much
+/// faster.
 #[test]
 fn no_parameters_make_it_slow() {
     let truth = phantom::dead_leaves(SIDE, SIDE, Seed::new(3), 0).expect("not empty");

@@ -1,5 +1,6 @@
-//! A certified error is never below the true error: more than 10,000 random problems against an independent solver with 32
-//! digits, over the whole parameter box of the paper and its corners, where `alpha/nu` is 1e14.
+//! A certified error is never below the true error: more than 10,000 random problems against an
+//! independent solver with 32 digits, over the whole parameter box of the paper and its corners,
+//! where `alpha/nu` is 1e14.
 
 mod reference;
 
@@ -11,7 +12,8 @@ use lowlevel::{Certificate, ErrorBound, Method, Solver, State, Stop, StronglyCon
 use proptest::prelude::*;
 use reference::{Dd, Dense, operators};
 
-/// Indices of the first `f64` of the samples whose difference belongs to a sample, per axis, and their signs.
+/// Indices of the first `f64` of the samples whose difference belongs to a sample, per axis, and
+/// their signs.
 fn groups(grid: Grid, differences: Differences) -> Vec<Vec<Vec<(usize, f64)>>> {
     let (rows, cols) = grid.rows_and_cols();
     let parts = grid.num_parts();
@@ -279,7 +281,8 @@ proptest! {
     }
 }
 
-/// Checks the certified error and the rounding bound of a model whose data term is not the identity.
+/// Checks the certified error and the rounding bound of a model whose data term is not the
+/// identity.
 fn check_operator<O: StronglyConvex>(
     objective: &O,
     dense: impl Fn(f64) -> Dense,
@@ -292,8 +295,8 @@ fn check_operator<O: StronglyConvex>(
     Ok(())
 }
 
-/// Each share of the rounding bound is needed: a single wrong digit of the regulariser's gradient is as large as the data's
-/// whole gradient where `alpha` is 1e7.
+/// Each share of the rounding bound is needed: a single wrong digit of the regulariser's gradient
+/// is as large as the data's whole gradient where `alpha` is 1e7.
 fn check_rounding<O: StronglyConvex>(
     objective: &O,
     dense: &Dense,
@@ -331,7 +334,8 @@ proptest! {
     }
 }
 
-/// The check can fail: of the bounds on long lines, where rounding errors add up, a third are less than twice the error.
+/// The check can fail: of the bounds on long lines, where rounding errors add up, a third are less
+/// than twice the error.
 #[test]
 fn bounds_are_sharp_on_long_lines() {
     let mut sharp = 0;

@@ -1,4 +1,5 @@
-//! The sharper bound of reconstructions from Fourier samples: true everywhere, and tight where it is made for.
+//! The sharper bound of reconstructions from Fourier samples: true everywhere, and tight where it
+//! is made for.
 
 use approx::assert_relative_eq;
 use imaging::{Fourier, FourierSampling, Grid, LinearOperator, TvParameters};
@@ -48,7 +49,8 @@ fn sharper_bound(objective: &FourierSampling<'_>, x: &[f64]) -> f64 {
     bound.value()
 }
 
-/// Newton's method with full steps, halved where they climb; the minimiser as well as rounding allows, and a bound on its error.
+/// Newton's method with full steps, halved where they climb; the minimiser as well as rounding
+/// allows, and a bound on its error.
 fn solve(objective: &FourierSampling<'_>) -> (Vec<f64>, f64) {
     let mut scratch = objective.scratch();
     let (mut x, mut dual) = (vec![0.0; objective.dim()], vec![0.0; objective.dim()]);
@@ -213,8 +215,9 @@ fn is_tight_where_few_frequencies_are_sampled() {
 
 #[test]
 fn two_samples_by_hand() {
-    // At the constant c the only difference inside is zero, so w = alpha/nu = 1, and removing the cyclic one leaves the
-    // eigenvalues s_0 + xi and s_1 + xi + 2 w. The gradient of a nearly flat pair points along (1, -1).
+    // At the constant c the only difference inside is zero, so w = alpha/nu = 1, and removing the
+    // cyclic one leaves the eigenvalues s_0 + xi and s_1 + xi + 2 w. The gradient of a nearly flat
+    // pair points along (1, -1).
     let fourier = Fourier::new(Grid::line(2).complex()).expect("not empty");
     let parameters = TvParameters {
         alpha: 0.5,
@@ -230,7 +233,8 @@ fn two_samples_by_hand() {
     let gradient = gradient_of(&objective, &x);
     assert_relative_eq!(gradient[0], 3.01e-6, max_relative = 1e-6);
     assert_relative_eq!(gradient[2], -2.01e-6, max_relative = 1e-6);
-    // g = 0.5 (1, 1) + 2.51 (1, -1), of squared lengths 2: with lambda = 0.7525 and lambda' = 31/32 lambda
+    // g = 0.5 (1, 1) + 2.51 (1, -1), of squared lengths 2: with lambda = 0.7525 and lambda' = 31/32
+    // lambda
     let lambda = 0.5 * 3.01 / 2.0;
     let energy = 2.0 * 0.5_f64.powi(2) / (3.01 - lambda) + 2.0 * 2.51_f64.powi(2) / (2.01 - lambda);
     let expected = 1e-6 * (energy / (4.0 * lambda * 31.0 / 32.0)).sqrt();

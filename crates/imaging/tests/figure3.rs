@@ -1,8 +1,9 @@
-//! Figure 3 (c, d) of the paper: true error, gradient bound and linear bound on a 1D denoising problem.
+//! Figure 3 (c, d) of the paper: true error, gradient bound and linear bound on a 1D denoising
+//! problem.
 //!
-//! Golden numbers: squared distances of the authors' published figure, recomputed independently from its definition
-//! (NumPy's legacy seed 0, one box function of 100 pixels with noise 0.1, alpha = 0.3, nu = xi = 1e-3, start at the data,
-//! minimiser from 10,000 iterations of FISTA).
+//! Golden numbers: squared distances of the authors' published figure, recomputed independently
+//! from its definition (NumPy's legacy seed 0, one box function of 100 pixels with noise 0.1,
+//! alpha = 0.3, nu = xi = 1e-3, start at the data, minimiser from 10,000 iterations of FISTA).
 
 use approx::assert_relative_eq;
 use imaging::testing::paper_data::LegacyRandom;
@@ -48,7 +49,8 @@ fn denoising_a_line_of_100_pixels() {
     assert_relative_eq!(curvature.strong_convexity(), 1.001, max_relative = 1e-12);
     assert_relative_eq!(square_distance(&data, &truth), 1.0403, max_relative = 1e-4);
 
-    // The authors' minimiser is certified to 2.9e-26 by its gradient alone; ours carries its rounding error in addition.
+    // The authors' minimiser is certified to 2.9e-26 by its gradient alone; ours carries its
+    // rounding error in addition.
     let (minimizer, bound) = run(&objective, &data, Method::FISTA, 10_000);
     assert!(bound < 1e-24, "{bound:e}");
     let initial = square_distance(&data, &minimizer);

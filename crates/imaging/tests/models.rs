@@ -36,7 +36,8 @@ fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// The fused model does what its composed twin does, up to rounding: gradient, its norm, value, constants, and a step.
+/// The fused model does what its composed twin does, up to rounding: gradient, its norm, value,
+/// constants, and a step.
 fn check_twins<F: StronglyConvex, C: StronglyConvex>(
     fused: &F,
     composed: &C,
@@ -166,7 +167,8 @@ proptest! {
     }
 }
 
-/// The paper's constants: `L = 1 + 4 alpha/nu + xi` in 1D, 8 in 2D, and for sampling `max s` and `min s` instead of 1.
+/// The paper's constants: `L = 1 + 4 alpha/nu + xi` in 1D, 8 in 2D, and for sampling `max s` and
+/// `min s` instead of 1.
 #[test]
 fn constants_are_those_of_the_paper() {
     let parameters = TvParameters {
@@ -186,7 +188,8 @@ fn constants_are_those_of_the_paper() {
     assert!((sampling.curvature().strong_convexity() - 0.251).abs() < 1e-15);
 }
 
-/// Squares of differences overflow before the gradient does: what is left is the misfit, which is so much larger.
+/// Squares of differences overflow before the gradient does: what is left is the misfit, which is
+/// so much larger.
 #[test]
 fn huge_samples_have_a_finite_gradient() {
     for grid in [Grid::line(9), Grid::image(3, 3)] {

@@ -104,7 +104,8 @@ fn lines_have_newton_steps_and_images_have_none() {
     assert!(image.newton().is_none());
 }
 
-/// With `p = d/sigma` the step is that of Newton's method: the derivative of the gradient along it cancels the gradient.
+/// With `p = d/sigma` the step is that of Newton's method: the derivative of the gradient along it
+/// cancels the gradient.
 #[test]
 fn the_step_of_the_exact_dual_is_newtons() {
     for len in [1, 2, 7, 8, 33, 100, 256] {
@@ -145,7 +146,8 @@ fn the_step_of_the_exact_dual_is_newtons() {
     }
 }
 
-/// The gradient included, for lines of all lengths: with segments that are full, in part, or not at all on the line.
+/// The gradient included, for lines of all lengths: with segments that are full, in part, or not at
+/// all on the line.
 #[test]
 fn a_run_makes_the_same_steps() {
     for len in (2..=70).chain([100, 200, 255, 256, 257]) {
@@ -172,7 +174,8 @@ fn a_run_makes_the_same_steps() {
                 assert!((a - b).abs() <= 1e-11 * size, "{len}: {a} {b}");
             }
         }
-        // The gradients that it asked about are those of the steps: a norm in between is accepted or not.
+        // The gradients that it asked about are those of the steps: a norm in between is accepted
+        // or not.
         for (factor, made) in [(1.01, 1), (0.99, 0)] {
             let mut one = Iterate::new(&objective, &data);
             one.advance(&objective);

@@ -299,8 +299,9 @@ fn the_constants_4_and_8_are_sharp() {
                     boundary,
                 };
                 assert!((Differences::norm_squared(grid) - constant).abs() < 1e-15);
-                // With a huge nu the gradient of nu TV_nu is the linear map D^T D: the Rayleigh quotient of the most
-                // oscillating vector, tapered at the border, comes close to the norm.
+                // With a huge nu the gradient of nu TV_nu is the linear map D^T D: the Rayleigh
+                // quotient of the most oscillating vector, tapered at the border, comes close to
+                // the norm.
                 let nu = 1e9;
                 let tv = SmoothedTv::new(grid, differences, nu).unwrap();
                 assert!((tv.lipschitz() * nu - constant).abs() < 1e-9);

@@ -40,7 +40,8 @@ fn golden(source: &str, quantity: &str) -> f64 {
     golden[source][quantity].as_f64().expect("number")
 }
 
-/// SSIM as its article states it: for every window, weighted means, then weighted squared deviations from them.
+/// SSIM as its article states it: for every window, weighted means, then weighted squared
+/// deviations from them.
 fn ssim_naive(x: &[f64], truth: &[f64], rows: usize, cols: usize, peak: f64) -> f64 {
     let weight = |i: usize, j: usize| {
         let square = (i as f64 - 5.0).powi(2) + (j as f64 - 5.0).powi(2);
@@ -71,7 +72,8 @@ fn ssim_naive(x: &[f64], truth: &[f64], rows: usize, cols: usize, peak: f64) -> 
 #[test]
 fn published_values_are_reproduced() {
     let (x, truth) = camera_pair();
-    // The sources compare to 3 and 4 decimals; their numbers are in fact closer: 5.2e-6 and 5.1e-7 from scikit-image's.
+    // The sources compare to 3 and 4 decimals; their numbers are in fact closer: 5.2e-6 and 5.1e-7
+    // from scikit-image's.
     let value = ssim(&x, &truth, SIDE, SIDE, 255.0).unwrap();
     assert_abs_diff_eq!(value, golden("published", "ssim"), epsilon = 1e-5);
     let value = psnr(&x, &truth, 255.0).unwrap();
@@ -81,8 +83,8 @@ fn published_values_are_reproduced() {
 #[test]
 fn values_agree_with_scikit_image() {
     let (x, truth) = camera_pair();
-    // Variances are differences of numbers up to 255^2 = 6.5e4, their rounding errors about 1e-11 against a constant of
-    // 58.5: a few 1e-13 in the map.
+    // Variances are differences of numbers up to 255^2 = 6.5e4, their rounding errors about 1e-11
+    // against a constant of 58.5: a few 1e-13 in the map.
     let value = ssim(&x, &truth, SIDE, SIDE, 255.0).unwrap();
     assert_abs_diff_eq!(value, golden("computed", "ssim"), epsilon = 1e-12);
     let crop = |image: &[f64]| -> Vec<f64> {

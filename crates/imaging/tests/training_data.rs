@@ -69,7 +69,8 @@ fn other_streams_are_those_of_the_golden_file() {
         };
         let expected = case["first"].as_array().unwrap();
         assert_eq!(expected.len(), 6);
-        // Reading a decimal number may cost one unit in the last place; another stream differs in the first digit.
+        // Reading a decimal number may cost one unit in the last place; another stream differs in
+        // the first digit.
         for (value, expected) in values.iter().zip(expected) {
             assert_abs_diff_eq!(*value, expected.as_f64().unwrap(), epsilon = 4e-15);
         }
@@ -106,7 +107,8 @@ fn noise_is_standard_gaussian_and_independent_between_indexes() {
     let noise: Vec<Vec<f64>> = (0..4)
         .map(|i| gaussian(&zeros, 1.0, Seed::new(11), i).unwrap())
         .collect();
-    // Standard deviations of these four averages: 1, sqrt 2, sqrt 15, sqrt 96, each over sqrt(LEN). We allow five.
+    // Standard deviations of these four averages: 1, sqrt 2, sqrt 15, sqrt 96, each over sqrt(LEN).
+    // We allow five.
     let tolerance = 5.0 / (LEN as f64).sqrt();
     for (i, a) in noise.iter().enumerate() {
         assert_abs_diff_eq!(mean(a), 0.0, epsilon = tolerance);
@@ -171,8 +173,9 @@ fn box_functions_have_uniform_centre_and_radius() {
     assert_abs_diff_eq!(moment(&radii, 2) - 0.5625, 1.0 / 48.0, epsilon = 0.01);
 }
 
-/// Power spectrum of a square image under a Hann window, averaged over directions: the entry `k` is the mean over
-/// frequencies of length `k - 1/2` to `k + 1/2`. A direct transform, first of the rows, then of the columns.
+/// Power spectrum of a square image under a Hann window, averaged over directions: the entry `k` is
+/// the mean over frequencies of length `k - 1/2` to `k + 1/2`. A direct transform, first of the
+/// rows, then of the columns.
 fn radial_spectrum(image: &[f64], side: usize, max_frequency: usize) -> Vec<f64> {
     let angle = |k: usize| TAU * (k % side) as f64 / side as f64;
     let hann: Vec<f64> = (0..side).map(|j| 0.5 - 0.5 * angle(j).cos()).collect();
@@ -245,7 +248,8 @@ fn dead_leaves_look_like_photographs() {
     let points: Vec<(f64, f64)> = (4..=64)
         .map(|k| ((k as f64).ln(), spectrum[k].ln()))
         .collect();
-    // -2.29, the documented number. Photographs have -2.22, scale invariance is -2, lone sharp edges -3, noise 0.
+    // -2.29, the documented number. Photographs have -2.22, scale invariance is -2, lone sharp
+    // edges -3, noise 0.
     assert_abs_diff_eq!(slope(&points), -2.29, epsilon = 0.01);
 }
 
@@ -261,7 +265,8 @@ fn dead_leaves_are_alike_in_the_middle_and_at_the_border() {
             }
         }
     }
-    // Leaves laid with centres inside of the image only would be larger at the border, the ratio 13 % off.
+    // Leaves laid with centres inside of the image only would be larger at the border, the ratio 13
+    // % off.
     let border = squares[0] + squares[1] + squares[side - 3] + squares[side - 2];
     let middle: f64 = squares[side / 2 - 3..side / 2 + 1].iter().sum();
     assert_abs_diff_eq!(border / middle, 1.0, epsilon = 0.03);

@@ -1,8 +1,9 @@
 //! Vectors of a state that begin at different places of a page.
 //!
-//! Large vectors begin where a page does, or so the allocator has it. An iteration goes through several of them at once, and entries at the
-//! same place of their pages compete for the same few places of the processor's cache: on images of 256x256, an iteration of FISTA takes 1.40 ns per pixel, and
-//! 1.22 if the vectors begin four and eight cache lines into their pages.
+//! Large vectors begin where a page does, or so the allocator has it. An iteration goes through
+//! several of them at once, and entries at the same place of their pages compete for the same few
+//! places of the processor's cache: on images of 256x256, an iteration of FISTA takes 1.40 ns per
+//! pixel, and 1.22 if the vectors begin four and eight cache lines into their pages.
 
 use std::ops::{Deref, DerefMut};
 use std::slice;

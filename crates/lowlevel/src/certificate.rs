@@ -1,29 +1,34 @@
 //! How far from the minimiser: the error bounds, and where each comes from.
 //!
-//! Let `$x^*$` minimise a `$\mu$`-strongly convex `$\Phi$` with `$L$`-Lipschitz gradient over a closed convex set
-//! `$C$` with projection `$P$`, and let `$T(z) = P(z - \tau\nabla\Phi(z))$` with `$0 < \tau \le 2/(L+\mu)$`.
+//! Let `$x^*$` minimise a `$\mu$`-strongly convex `$\Phi$` with `$L$`-Lipschitz gradient over a
+//! closed convex set `$C$` with projection `$P$`, and let `$T(z) = P(z - \tau\nabla\Phi(z))$` with
+//! `$0 < \tau \le 2/(L+\mu)$`.
 //!
-//! **A posteriori.** The map `$z \mapsto z - \tau\nabla\Phi(z)$` contracts distances by `$1 - \tau\mu$` and `$P$` does
-//! not expand them, so `$T$` contracts by `$1 - \tau\mu$`; its fixed point is `$x^*$`. Hence
-//! `$\|z - x^*\| \le \|z - T(z)\| + \|T(z) - T(x^*)\| \le \|z - T(z)\| + (1 - \tau\mu)\|z - x^*\|$`, and with
-//! `$G(z) = (z - T(z))/\tau$`
+//! **A posteriori.** The map `$z \mapsto z - \tau\nabla\Phi(z)$` contracts distances by
+//! `$1 - \tau\mu$` and `$P$` does not expand them, so `$T$` contracts by `$1 - \tau\mu$`; its fixed
+//! point is `$x^*$`. Hence
+//! `$\|z - x^*\| \le \|z - T(z)\| + \|T(z) - T(x^*)\| \le \|z - T(z)\| + (1 - \tau\mu)\|z - x^*\|$`,
+//! and with `$G(z) = (z - T(z))/\tau$`
 //!
 //! ```math
 //! \|z - x^*\| \le \frac{\|G(z)\|}{\mu}, \qquad \|T(z) - x^*\| \le (1 - \tau\mu)\,\frac{\|G(z)\|}{\mu}.
 //! ```
 //!
-//! Over the whole space `$G = \nabla\Phi$` and the first is the paper's `$\|\nabla\Phi(x)\|/\mu$`; over a set we return
-//! `$T(z)$`, which lies in the set, with the second. Neither needs `$z$` to lie in the set.
+//! Over the whole space `$G = \nabla\Phi$` and the first is the paper's `$\|\nabla\Phi(x)\|/\mu$`;
+//! over a set we return `$T(z)$`, which lies in the set, with the second. Neither needs `$z$` to
+//! lie in the set.
 //!
 //! **Rounding.** A computed gradient is `$\nabla\Phi(z) + e$` with `$\|e\|$` at most
-//! [`gradient_rounding`](crate::StronglyConvex::gradient_rounding), so over the whole space the bound becomes
-//! `$(\|g\| + \|e\|)/\mu$`. Over a set the computed `$z - \tau g$` carries in addition one rounding of each operation,
-//! `$\|e'\| \le u(\|z\| + 2\tau\|g\|) + \tau\|e\|$`, and the same argument gives
-//! `$((1 - \tau\mu)\|G\| + \|e'\|/\tau)/\mu$`. A projection that clips or scales each entry adds a few `$u\|z\|$`, which we
-//! include; one that is less accurate than that voids the bound. Numbers too small for `f64` are lost altogether, for which
-//! `$d$` times the smallest normal number is added to `$\|e\|$`.
+//! [`gradient_rounding`](crate::StronglyConvex::gradient_rounding), so over the whole space the
+//! bound becomes `$(\|g\| + \|e\|)/\mu$`. Over a set the computed `$z - \tau g$` carries in
+//! addition one rounding of each operation, `$\|e'\| \le u(\|z\| + 2\tau\|g\|) + \tau\|e\|$`, and
+//! the same argument gives `$((1 - \tau\mu)\|G\| + \|e'\|/\tau)/\mu$`. A projection that clips or
+//! scales each entry adds a few `$u\|z\|$`, which we include; one that is less accurate than that
+//! voids the bound. Numbers too small for `f64` are lost altogether, for which `$d$` times the
+//! smallest normal number is added to `$\|e\|$`.
 //!
-//! **A priori.** After `$k$` iterations from `$x^0$` with `$\|x^0 - x^*\| \le R$`, see [`rate_bound`].
+//! **A priori.** After `$k$` iterations from `$x^0$` with `$\|x^0 - x^*\| \le R$`, see
+//! [`rate_bound`].
 
 use std::fmt;
 
@@ -34,8 +39,8 @@ use crate::objective::Curvature;
 
 /// A bound on a distance to the minimiser: `$\|x - x^*\|_2 \le \varepsilon$`. Never squared.
 ///
-/// It is the Euclidean distance over all entries: for an image of `$N$` pixels, the error per pixel is `$\varepsilon/\sqrt N$` in the
-/// root mean square.
+/// It is the Euclidean distance over all entries: for an image of `$N$` pixels, the error per pixel
+/// is `$\varepsilon/\sqrt N$` in the root mean square.
 ///
 /// ```
 /// use lowlevel::ErrorBound;
@@ -104,11 +109,12 @@ impl fmt::LowerExp for ErrorBound {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Certificate {
-    /// A posteriori, from the gradient: `$\|x - x^*\| \le \|\nabla\Phi(x)\|/\mu$`, or its counterpart over a set.
-    /// Usually much tighter, and needs to know nothing.
+    /// A posteriori, from the gradient: `$\|x - x^*\| \le \|\nabla\Phi(x)\|/\mu$`, or its
+    /// counterpart over a set. Usually much tighter, and needs to know nothing.
     #[default]
     Gradient,
-    /// A priori, from the rate of the method and a bound on the distance of the start: see [`rate_bound`].
+    /// A priori, from the rate of the method and a bound on the distance of the start: see
+    /// [`rate_bound`].
     Rate {
         /// A bound on `$\|x^0 - x^*\|$`.
         initial: ErrorBound,
@@ -217,15 +223,17 @@ pub(crate) fn rate_iterations(
 
 /// Iterations after which, in exact arithmetic, the a-posteriori bound must have met `target`.
 ///
-/// `$\|G(z)\| \le 2L\|z - x^*\|$`, and an extrapolated point is at most three times as far as the farther of the two iterates
-/// it comes from. A running momentum starts with an energy that is larger than that of a fresh start by up to `$L/\mu$`.
+/// `$\|G(z)\| \le 2L\|z - x^*\|$`, and an extrapolated point is at most three times as far as the
+/// farther of the two iterates it comes from. A running momentum starts with an energy that is
+/// larger than that of a fresh start by up to `$L/\mu$`.
 pub(crate) fn proven_iterations(
     method: Method,
     curvature: Curvature,
     initial: ErrorBound,
     target: f64,
 ) -> u64 {
-    // Guarded by FISTA, the heavy ball may need as many stretches of it as the gradient has halvings.
+    // Guarded by FISTA, the heavy ball may need as many stretches of it as the gradient has
+    // halvings.
     let (method, stretches) = match method {
         Method::HeavyBall => (Method::FISTA, 64),
         method => (method, 1),
@@ -238,8 +246,9 @@ pub(crate) fn proven_iterations(
     })
 }
 
-/// The a-posteriori bound for one way of iterating: `(scale * measured + rounding) / mu`, where `measured` is the
-/// computed `$\|\nabla\Phi\|$` (whole space, `scale` 1) or `$\|G\|$` (set, `scale` `$1 - \tau\mu$`).
+/// The a-posteriori bound for one way of iterating: `(scale * measured + rounding) / mu`, where
+/// `measured` is the computed `$\|\nabla\Phi\|$` (whole space, `scale` 1) or `$\|G\|$` (set,
+/// `scale` `$1 - \tau\mu$`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GradientBound {
     strong_convexity: f64,
@@ -281,10 +290,12 @@ impl GradientBound {
 
 /// Rounding errors that `iterations` iterations leave in `$x^k$`, for the a-priori bounds.
 ///
-/// Iteration `$j$` adds `$u\|x^j\| + \|e^j\|/L$`. Gradient descent contracts by at least `$1 - \mu/L$` per iteration, so all of
-/// them together add at most `$L/\mu$` times the largest near the end; the energy in which FISTA contracts by `$1 - \sqrt{q}$` sees
-/// each enlarged by `$1/\sqrt{q}$`, and comes to the same up to a constant, for which we allow 4. Early iterations are larger, since
-/// they are farther from `$x^*$`, but contracted more: what is left of each is at most the rate one iteration earlier.
+/// Iteration `$j$` adds `$u\|x^j\| + \|e^j\|/L$`. Gradient descent contracts by at least
+/// `$1 - \mu/L$` per iteration, so all of them together add at most `$L/\mu$` times the largest
+/// near the end; the energy in which FISTA contracts by `$1 - \sqrt{q}$` sees each enlarged by
+/// `$1/\sqrt{q}$`, and comes to the same up to a constant, for which we allow 4. Early iterations
+/// are larger, since they are farther from `$x^*$`, but contracted more: what is left of each is at
+/// most the rate one iteration earlier.
 pub(crate) fn accumulated_rounding(
     curvature: Curvature,
     iterations: u64,

@@ -1,4 +1,5 @@
-//! What is saved of a state while others are worked on: all of it, or a start in a fourth of the memory.
+//! What is saved of a state while others are worked on: all of it, or a start in a fourth of the
+//! memory.
 
 use crate::state::State;
 
@@ -50,7 +51,8 @@ impl Checkpoint {
         Self::Full(state.without_gradient())
     }
 
-    /// Saves the point rounded to single precision, or all of `state` if a number is too large for that.
+    /// Saves the point rounded to single precision, or all of `state` if a number is too large for
+    /// that.
     #[must_use]
     pub fn compact(state: &State) -> Self {
         match (singles(&state.point), singles(&state.dual)) {
@@ -65,7 +67,8 @@ impl Checkpoint {
         self.vectors().point.len()
     }
 
-    /// Makes `state` continue with the same objective: where the solve stopped, or anew from a rounded point.
+    /// Makes `state` continue with the same objective: where the solve stopped, or anew from a
+    /// rounded point.
     pub fn resume_into(&self, state: &mut State) {
         match self {
             Self::Full(saved) => state.copy_from(saved),
@@ -81,8 +84,9 @@ impl Checkpoint {
         dual.copy_to(new_dual);
     }
 
-    /// Makes `state` start at a combination of points, for an objective that is near theirs; the weights should
-    /// add up to 1. Returns false, and leaves `state` as it is, if there are none or their lengths differ.
+    /// Makes `state` start at a combination of points, for an objective that is near theirs; the
+    /// weights should add up to 1. Returns false, and leaves `state` as it is, if there are none or
+    /// their lengths differ.
     #[must_use]
     pub fn blend_into<'a>(
         parts: impl Iterator<Item = (f64, &'a Self)> + Clone,
@@ -163,7 +167,8 @@ impl Numbers<'_> {
     }
 }
 
-/// Makes `state` start at a combination; false if there is nothing to combine, or points of different lengths.
+/// Makes `state` start at a combination; false if there is nothing to combine, or points of
+/// different lengths.
 pub(crate) fn blend<'a>(
     parts: impl Iterator<Item = (f64, Vectors<'a>)> + Clone,
     state: &mut State,

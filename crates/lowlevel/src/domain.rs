@@ -6,7 +6,8 @@ use crate::error::SolveError;
 
 /// The set over which a function is minimised.
 ///
-/// Any closed convex set whose projection you can write down, such as vectors with a given sum of entries:
+/// Any closed convex set whose projection you can write down, such as vectors with a given sum of
+/// entries:
 ///
 /// ```
 /// use lowlevel::{Domain, ErrorBound, Solver, State, Stop, testing::NesterovQuadratic};
@@ -38,10 +39,12 @@ pub enum Domain<'a> {
         /// The largest value of an entry, or infinity.
         upper: f64,
     },
-    /// A closed convex set, given by its Euclidean projection, which replaces its argument by the nearest point.
+    /// A closed convex set, given by its Euclidean projection, which replaces its argument by the
+    /// nearest point.
     ///
-    /// A projection that is not one (of a set that is not convex, say) voids the certificate; so does one with a rounding error of
-    /// more than a few units in the last place of its argument's norm.
+    /// A projection that is not one (of a set that is not convex, say) voids the certificate; so
+    /// does one with a rounding error of more than a few units in the last place of its argument's
+    /// norm.
     Convex(&'a (dyn Fn(&mut [f64]) + Sync)),
 }
 

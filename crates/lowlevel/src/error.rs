@@ -17,7 +17,8 @@ pub enum CurvatureError {
         /// The constant that was given.
         found: f64,
     },
-    /// The Lipschitz constant of the gradient is infinite, NaN or below the strong convexity constant.
+    /// The Lipschitz constant of the gradient is infinite, NaN or below the strong convexity
+    /// constant.
     #[error(
         "lipschitz is {lipschitz}, but must be finite and at least strong_convexity = {strong_convexity}"
     )]

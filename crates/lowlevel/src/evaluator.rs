@@ -62,7 +62,8 @@ impl Gradient {
 /// What an iteration measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
-    /// What certifies the point: `$\|\nabla\Phi\|$` there, or over a set the `$\|G\|$` that led there.
+    /// What certifies the point: `$\|\nabla\Phi\|$` there, or over a set the `$\|G\|$` that led
+    /// there.
     pub(crate) norm: f64,
     /// The norm of the last gradient; over the whole space the same.
     pub(crate) gradient_norm: f64,

@@ -29,8 +29,9 @@ pub(crate) struct Iteration<'a, O: StronglyConvex> {
 }
 
 impl<'a, O: StronglyConvex> Iteration<'a, O> {
-    /// Checks the start, and continues the iteration in `state` if that belongs to the objective and fits the
-    /// method; otherwise begins anew at its point. Over the whole space, makes the gradient there known.
+    /// Checks the start, and continues the iteration in `state` if that belongs to the objective
+    /// and fits the method; otherwise begins anew at its point. Over the whole space, makes the
+    /// gradient there known.
     pub(crate) fn new(
         solver: &Solver<'a>,
         objective: &'a O,
@@ -90,9 +91,9 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         Ok(iteration)
     }
 
-    /// Makes sure that the gradient in the memory is that of this objective: known and certain, or evaluated. Where it
-    /// turns out to be another one, the iteration starts at rest. (Over a set nothing is taken over that would
-    /// have to be certain.)
+    /// Makes sure that the gradient in the memory is that of this objective: known and certain, or
+    /// evaluated. Where it turns out to be another one, the iteration starts at rest. (Over a set
+    /// nothing is taken over that would have to be certain.)
     fn confirm_gradient(&mut self, is_certain: bool) -> Result<(), SolveError> {
         let State { point, memory, .. } = &mut *self.state;
         let Some(gradient) = memory.gradient_mut() else {
@@ -120,7 +121,8 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         self.forget_on_error(made)
     }
 
-    /// The last iteration of a fixed number: like [`step`](Self::step), but FISTA ends at `$x^k$`, not at `$z^{k+1}$`.
+    /// The last iteration of a fixed number: like [`step`](Self::step), but FISTA ends at `$x^k$`,
+    /// not at `$z^{k+1}$`.
     pub(crate) fn last_step(&mut self) -> Result<(), SolveError> {
         let made = self.iterate(true);
         self.forget_on_error(made)
@@ -228,7 +230,8 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         self.bound.threshold(target)
     }
 
-    /// Bounds the rounding error in a measured `norm`, see the [`certificate`](crate::certificate) module.
+    /// Bounds the rounding error in a measured `norm`, see the [`certificate`](crate::certificate)
+    /// module.
     pub(crate) fn rounding(&self, norm_measured: f64) -> f64 {
         let point_norm = norm(&self.state.point);
         match &self.state.memory {

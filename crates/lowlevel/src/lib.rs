@@ -1,12 +1,14 @@
 //! Minimise a smooth strongly convex function to a *certified* distance from its minimiser.
 //!
-//! For a `$\mu$`-strongly convex `$\Phi : \mathbb{R}^d \to \mathbb{R}$` with `$L$`-Lipschitz gradient, find `$x$` with
+//! For a `$\mu$`-strongly convex `$\Phi : \mathbb{R}^d \to \mathbb{R}$` with `$L$`-Lipschitz
+//! gradient, find `$x$` with
 //!
 //! ```math
 //! \|x - x^*\|_2 \le \varepsilon, \qquad x^* = \operatorname*{arg\,min}_{x \in C} \Phi(x),
 //! ```
 //!
-//! over the whole space or a convex set `$C$`, and know it: the error comes back with the answer, rounding included.
+//! over the whole space or a convex set `$C$`, and know it: the error comes back with the answer,
+//! rounding included.
 //!
 //! ```
 //! use lowlevel::{ErrorBound, Outcome, Solver, State, Stop, testing::NesterovQuadratic};
@@ -31,28 +33,33 @@
 //!
 //! # What is where
 //!
-//! - The function: [`StronglyConvex`], its [`Curvature`] `$(\mu, L)$`, [`FnObjective`] for closures, [`NewtonSteps`] if it
-//!   offers them.
-//! - How to minimise: [`Solver`] with a [`Method`] (by default the fastest known for the function) and a [`Domain`].
-//! - When to stop: [`Stop`], a target [`ErrorBound`] with its [`Certificate`], or a number of iterations.
-//! - Where it stands: [`State`] is warm start, memory, answer and resume token in one. A [`Checkpoint`] is all of it, or a start in a fourth of the
-//!   memory.
-//! - What came out: [`Solved`], with the [`Outcome`]. A missed target is reported there; [`Solved::reached`] turns it
-//!   into an error.
+//! - The function: [`StronglyConvex`], its [`Curvature`] `$(\mu, L)$`, [`FnObjective`] for
+//!   closures, [`NewtonSteps`] if it offers them.
+//! - How to minimise: [`Solver`] with a [`Method`] (by default the fastest known for the function)
+//!   and a [`Domain`].
+//! - When to stop: [`Stop`], a target [`ErrorBound`] with its [`Certificate`], or a number of
+//!   iterations.
+//! - Where it stands: [`State`] is warm start, memory, answer and resume token in one. A
+//!   [`Checkpoint`] is all of it, or a start in a fourth of the memory.
+//! - What came out: [`Solved`], with the [`Outcome`]. A missed target is reported there;
+//!   [`Solved::reached`] turns it into an error.
 //!
 //! # What a certificate rests on
 //!
-//! Its objective: the constants `$\mu$` and `$L$`, and a bound on the rounding error of its gradient
-//! ([`gradient_rounding`](StronglyConvex::gradient_rounding)). The models of the crate `imaging` prove theirs. For a function of
-//! your own there is a default that holds for gradients of few terms; a fit to data needs
-//! [`with_rounding`](FnObjective::with_rounding). Check your gradient with [`testing::gradient_deviation`].
+//! Its objective: the constants `$\mu$` and `$L$`, and a bound on the rounding error of its
+//! gradient ([`gradient_rounding`](StronglyConvex::gradient_rounding)). The models of the crate
+//! `imaging` prove theirs. For a function of your own there is a default that holds for gradients
+//! of few terms; a fit to data needs [`with_rounding`](FnObjective::with_rounding). Check your
+//! gradient with [`testing::gradient_deviation`].
 //!
 //! # Conventions
 //!
-//! Errors are Euclidean distances, never squared. Iterations, gradients and all work in gradients ([`Solved::work`]) are counted apart: FISTA evaluates one gradient
-//! per iteration, or two the way the paper's experiments did ([`Certify`]). Over the whole space one more certifies the start.
-//! Where the error bounds come from is derived in [`certificate`]. The methods are those of M. J. Ehrhardt and L. Roberts,
-//! *Inexact derivative-free optimization for bilevel learning*, J. Math. Imaging Vis. 63 (2021).
+//! Errors are Euclidean distances, never squared. Iterations, gradients and all work in gradients
+//! ([`Solved::work`]) are counted apart: FISTA evaluates one gradient per iteration, or two the way
+//! the paper's experiments did ([`Certify`]). Over the whole space one more certifies the start.
+//! Where the error bounds come from is derived in [`certificate`]. The methods are those of M. J.
+//! Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel learning*, J. Math.
+//! Imaging Vis. 63 (2021).
 //!
 //! # Features
 //!

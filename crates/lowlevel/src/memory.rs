@@ -154,7 +154,8 @@ impl Memory {
         }
     }
 
-    /// Takes over `other`, for points of length `dim`, in the memory that is there if it is of the same kind.
+    /// Takes over `other`, for points of length `dim`, in the memory that is there if it is of the
+    /// same kind.
     pub(crate) fn copy_from(&mut self, other: &Self, dim: usize) {
         match (&mut *self, other) {
             (Self::Descent(own), Self::Descent(other)) => own.step = other.step,

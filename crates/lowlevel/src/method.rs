@@ -1,4 +1,5 @@
-//! The iterations: gradient descent and FISTA as in the paper, and faster ones. Each has a file of its own.
+//! The iterations: gradient descent and FISTA as in the paper, and faster ones. Each has a file of
+//! its own.
 
 pub(crate) mod descent;
 pub(crate) mod fista;
@@ -13,14 +14,16 @@ use crate::objective::{Curvature, StronglyConvex};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Method {
-    /// The fastest that is known for the objective: [`Newton`](Self::Newton) where it offers Newton steps and they pay,
-    /// [`HeavyBall`](Self::HeavyBall) elsewhere, and FISTA over a set.
+    /// The fastest that is known for the objective: [`Newton`](Self::Newton) where it offers Newton
+    /// steps and they pay, [`HeavyBall`](Self::HeavyBall) elsewhere, and FISTA over a set.
     #[default]
     Auto,
-    /// Newton-like steps of the objective with a line search, over the whole space: see [`NewtonSteps`](crate::NewtonSteps).
+    /// Newton-like steps of the objective with a line search, over the whole space: see
+    /// [`NewtonSteps`](crate::NewtonSteps).
     Newton,
-    /// A damped heavy ball, guarded by FISTA, over the whole space: 1.4 to 1.8 times fewer gradients than FISTA where the gradient must
-    /// become several times smaller. It has no proven rate better than FISTA's.
+    /// A damped heavy ball, guarded by FISTA, over the whole space: 1.4 to 1.8 times fewer
+    /// gradients than FISTA where the gradient must become several times smaller. It has no proven
+    /// rate better than FISTA's.
     HeavyBall,
     /// Gradient descent, `$x^{k+1} = x^k - \tau \nabla\Phi(x^k)$`.
     GradientDescent {
@@ -60,11 +63,12 @@ pub enum Step {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Certify {
-    /// At the extrapolated point `$z^k$`, where the iteration needs it anyway; `$z^k$` is the answer.
-    /// One gradient per iteration.
+    /// At the extrapolated point `$z^k$`, where the iteration needs it anyway; `$z^k$` is the
+    /// answer. One gradient per iteration.
     #[default]
     Extrapolated,
-    /// At the iterate `$x^k$`, which is the answer, as in the published experiments. Two gradients per iteration.
+    /// At the iterate `$x^k$`, which is the answer, as in the published experiments. Two gradients
+    /// per iteration.
     Iterate,
 }
 
@@ -77,8 +81,8 @@ impl Method {
     pub const FISTA: Self = Self::Fista {
         certify: Certify::Extrapolated,
     };
-    /// FISTA as the authors of the paper ran and counted it: two gradients per iteration (one over a set, which certifies by
-    /// itself).
+    /// FISTA as the authors of the paper ran and counted it: two gradients per iteration (one over
+    /// a set, which certifies by itself).
     pub const FISTA_TWO_GRADIENTS: Self = Self::Fista {
         certify: Certify::Iterate,
     };

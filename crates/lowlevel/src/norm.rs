@@ -6,10 +6,11 @@ pub const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
 /// Partial sums kept apart: enough to fill the widest vector registers.
 const LANES: usize = 8;
 
-/// Sum of squares, added in an order that does not depend on the machine. May overflow or underflow.
+/// Sum of squares, added in an order that does not depend on the machine. May overflow or
+/// underflow.
 ///
-/// For kernels, which return it from [`advance`](crate::StronglyConvex::advance); inlined, so that it is compiled for the vector
-/// instructions of its caller.
+/// For kernels, which return it from [`advance`](crate::StronglyConvex::advance); inlined, so that
+/// it is compiled for the vector instructions of its caller.
 #[inline(always)]
 #[must_use]
 pub fn norm_squared(x: &[f64]) -> f64 {
@@ -46,7 +47,8 @@ pub fn norm(x: &[f64]) -> f64 {
     norm_from_squared(norm_squared(x), x)
 }
 
-/// Euclidean norm of `x` from its sum of squares; adds again, scaled, where squaring left the range of `f64`.
+/// Euclidean norm of `x` from its sum of squares; adds again, scaled, where squaring left the range
+/// of `f64`.
 pub(crate) fn norm_from_squared(squared: f64, x: &[f64]) -> f64 {
     /// Below this, squares of relevant entries may have been flushed to zero.
     const TINY: f64 = 1e-280;

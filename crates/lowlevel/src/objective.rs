@@ -107,7 +107,8 @@ impl Curvature {
 /// assert!(gradient_deviation(&Robust { data: vec![1.0, -2.0] }, &[0.5, 0.3], 1e-5) < 1e-9);
 /// ```
 pub trait StronglyConvex: Sync {
-    /// Whatever `gradient` and `value` need besides their arguments, made once and reused; `()` if nothing.
+    /// Whatever `gradient` and `value` need besides their arguments, made once and reused; `()` if
+    /// nothing.
     type Scratch: Send;
 
     /// Number of entries of the argument.
@@ -125,19 +126,24 @@ pub trait StronglyConvex: Sync {
     /// `$\Phi(x)$`, for plots and tests: the solvers never need it.
     fn value(&self, x: &[f64], scratch: &mut Self::Scratch) -> f64;
 
-    /// Bounds the rounding error of `gradient` where `$\|x\|$` and the computed `$\|\nabla\Phi(x)\|$` are as given.
+    /// Bounds the rounding error of `gradient` where `$\|x\|$` and the computed
+    /// `$\|\nabla\Phi(x)\|$` are as given.
     ///
-    /// Certified errors include this, so that they hold where the computed gradient is mostly noise. The default is
-    /// `$(d + 8)\,u\,(L\|x\| + 2\|\nabla\Phi(x)\|)$` with the unit roundoff `$u = 2^{-53}$`. It holds if each entry is a sum of
-    /// up to `$d$` terms and the absolute values of the terms, added up entry by entry, make a vector no longer than
-    /// `$L\|x\| + 2\|\nabla\Phi(x)\|$`. Override it where terms are larger and cancel, or where a smaller bound can be proved.
+    /// Certified errors include this, so that they hold where the computed gradient is mostly
+    /// noise. The default is `$(d + 8)\,u\,(L\|x\| + 2\|\nabla\Phi(x)\|)$` with the unit roundoff
+    /// `$u = 2^{-53}$`. It holds if each entry is a sum of up to `$d$` terms and the absolute
+    /// values of the terms, added up entry by entry, make a vector no longer than
+    /// `$L\|x\| + 2\|\nabla\Phi(x)\|$`. Override it where terms are larger and cancel, or where a
+    /// smaller bound can be proved.
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
         default_rounding(self.dim(), self.curvature(), x_norm, gradient_norm)
     }
 
-    /// Tells objectives apart, so that [`Solver::refine`](crate::Solver::refine) notices a state that belongs to another one.
+    /// Tells objectives apart, so that [`Solver::refine`](crate::Solver::refine) notices a state
+    /// that belongs to another one.
     ///
-    /// A hash of everything the gradient depends on. Without one, `refine` evaluates a gradient again to find out.
+    /// A hash of everything the gradient depends on. Without one, `refine` evaluates a gradient
+    /// again to find out.
     fn fingerprint(&self) -> Option<u64> {
         None
     }
@@ -153,9 +159,11 @@ pub trait StronglyConvex: Sync {
         norm_squared(gradient)
     }
 
-    /// Moves `point` by `update`, overwrites `gradient` with the gradient there, and returns its squared norm.
+    /// Moves `point` by `update`, overwrites `gradient` with the gradient there, and returns its
+    /// squared norm.
     ///
-    /// One call is one iteration of a solver. A hot function overrides it to read and write memory once.
+    /// One call is one iteration of a solver. A hot function overrides it to read and write memory
+    /// once.
     fn advance(
         &self,
         mut update: Update<'_>,
@@ -175,8 +183,9 @@ pub trait StronglyConvex: Sync {
 
 /// A function given by two closures, for those who need no type of their own.
 ///
-/// A fit, for example: `$\Phi(x) = \frac12\|Ax - b\|^2 + \frac{\xi}{2}\|x\|^2$` for `$N$` measurements of a line. Its gradient adds
-/// up many terms that cancel, which [`with_rounding`](Self::with_rounding) accounts for: a sum of `$N$` terms is off by at most
+/// A fit, for example: `$\Phi(x) = \frac12\|Ax - b\|^2 + \frac{\xi}{2}\|x\|^2$` for `$N$`
+/// measurements of a line. Its gradient adds up many terms that cancel, which
+/// [`with_rounding`](Self::with_rounding) accounts for: a sum of `$N$` terms is off by at most
 /// `$N u$` times the sum of their absolute values, here at most `$\|A\|_F(\|A\|_F\|x\| + \|b\|)$`.
 ///
 /// ```
@@ -233,9 +242,9 @@ where
 
     /// States that the rounding error of `gradient` is at most `absolute + relative * |x|`.
     ///
-    /// Needed where an entry adds up more than `dim` terms, or terms that are larger than the default of
-    /// [`gradient_rounding`](StronglyConvex::gradient_rounding) allows for and cancel: in every fit to data. Without it the
-    /// certified error may be too small by what rounding does.
+    /// Needed where an entry adds up more than `dim` terms, or terms that are larger than the
+    /// default of [`gradient_rounding`](StronglyConvex::gradient_rounding) allows for and cancel:
+    /// in every fit to data. Without it the certified error may be too small by what rounding does.
     ///
     /// # Panics
     /// When one of the two is negative or NaN.

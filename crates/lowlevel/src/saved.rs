@@ -1,5 +1,5 @@
-//! How a [`State`] is saved: its vectors as bytes, eight or four to a number and the lowest first, so that
-//! megabytes are copied and not formatted.
+//! How a [`State`] is saved: its vectors as bytes, eight or four to a number and the lowest first,
+//! so that megabytes are copied and not formatted.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -26,11 +26,13 @@ pub struct Solver<'a> {
 impl<'a> Solver<'a> {
     /// Minimises `objective` from the point in `state`, where the answer is then found.
     ///
-    /// `scratch` comes from [`StronglyConvex::scratch`] of this or an equally shaped objective. Allocates nothing.
+    /// `scratch` comes from [`StronglyConvex::scratch`] of this or an equally shaped objective.
+    /// Allocates nothing.
     ///
     /// # Errors
-    /// When the start does not fit or is not finite, a gradient or a projection is not finite, or an a-priori certificate lacks its
-    /// bound on the initial distance. After a gradient that is not finite, `state` holds the point where that happened.
+    /// When the start does not fit or is not finite, a gradient or a projection is not finite, or
+    /// an a-priori certificate lacks its bound on the initial distance. After a gradient that is
+    /// not finite, `state` holds the point where that happened.
     ///
     /// # Panics
     /// When `scratch` is of another shape than the objective needs.
@@ -45,13 +47,16 @@ impl<'a> Solver<'a> {
         self.refine(objective, stop, state, scratch)
     }
 
-    /// Goes on where the last solve of `objective` left `state`: the same iterates as if it had not stopped.
+    /// Goes on where the last solve of `objective` left `state`: the same iterates as if it had not
+    /// stopped.
     ///
     /// Over the whole space no gradient is evaluated twice if the objective has a
-    /// [`fingerprint`](StronglyConvex::fingerprint), as all models of the crate `imaging` have; one without, such as a closure,
-    /// is asked for the last gradient again, to be sure that `state` is its own. Over a set, at least one iteration certifies
-    /// the answer anew. Momentum starts anew where `state` is fresh, comes from another method or objective, or where an a-priori
-    /// certificate is asked for. So any `state` of the right length will do, as a warm start at least.
+    /// [`fingerprint`](StronglyConvex::fingerprint), as all models of the crate `imaging` have; one
+    /// without, such as a closure, is asked for the last gradient again, to be sure that `state` is
+    /// its own. Over a set, at least one iteration certifies the answer anew. Momentum starts anew
+    /// where `state` is fresh, comes from another method or objective, or where an a-priori
+    /// certificate is asked for. So any `state` of the right length will do, as a warm start at
+    /// least.
     ///
     /// # Errors
     /// As `minimize`.
@@ -151,7 +156,8 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Iterations before it is first looked into whether iterating still helps; then again each time they have doubled.
+/// Iterations before it is first looked into whether iterating still helps; then again each time
+/// they have doubled.
 const FIRST_CHECK: u64 = 64;
 
 /// Iterates until the gradient certifies `target`, or until that is seen to be impossible.
@@ -164,7 +170,8 @@ fn until_certified<O: StronglyConvex>(
     let max_iterations = max_iterations.unwrap_or(u64::MAX);
     let mut proven_limit = None;
     let mut next_check = FIRST_CHECK;
-    // The bound with its rounding term is computed only where the measurement is small enough to decide something.
+    // The bound with its rounding term is computed only where the measurement is small enough to
+    // decide something.
     let mut threshold = f64::INFINITY;
     let outcome = loop {
         let check = solve.at.iterations >= next_check;
@@ -215,7 +222,8 @@ fn until_certified<O: StronglyConvex>(
     Ok(solved(&solve, solve.error(), outcome))
 }
 
-/// Makes Newton steps until the gradient, or a sharper bound of the objective, certifies `target`, or until they no longer help.
+/// Makes Newton steps until the gradient, or a sharper bound of the objective, certifies `target`,
+/// or until they no longer help.
 fn newton_steps<O: StronglyConvex>(
     mut solve: Iteration<'_, O>,
     looseness: f64,
@@ -343,10 +351,12 @@ fn a_priori<O: StronglyConvex>(
 /// How often it is looked whether iterations still change anything.
 const CHECK_EVERY: u64 = 64;
 
-/// Goes on until so many iterations have been made, and ends at the iterate; breaks where the observer does.
+/// Goes on until so many iterations have been made, and ends at the iterate; breaks where the
+/// observer does.
 ///
-/// An iteration that changes nothing, not a single bit, is followed by iterations that change nothing either. With `may_rest` they are
-/// counted without being made, unless somebody watches them.
+/// An iteration that changes nothing, not a single bit, is followed by iterations that change
+/// nothing either. With `may_rest` they are counted without being made, unless somebody watches
+/// them.
 fn make_iterations<O: StronglyConvex>(
     solve: &mut Iteration<'_, O>,
     iterations: u64,

@@ -9,10 +9,10 @@ use crate::objective::{Curvature, StronglyConvex};
 
 /// Where a solve stands.
 ///
-/// On entry it holds the start, on exit the answer. It also holds all memory that an iteration needs, so that a solve
-/// allocates nothing, and all that is needed to go on later as if the solve had not stopped
-/// ([`Solver::refine`](crate::Solver::refine)). Clone it to save it, states share nothing; or save less of it, as a
-/// [`Checkpoint`](crate::Checkpoint).
+/// On entry it holds the start, on exit the answer. It also holds all memory that an iteration
+/// needs, so that a solve allocates nothing, and all that is needed to go on later as if the solve
+/// had not stopped ([`Solver::refine`](crate::Solver::refine)). Clone it to save it, states share
+/// nothing; or save less of it, as a [`Checkpoint`](crate::Checkpoint).
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "crate::saved::Unchecked"))]

@@ -19,8 +19,9 @@ pub enum Stop {
         /// Gives up after so many iterations of this call; the answer then says what was achieved.
         max_iterations: Option<u64>,
     },
-    /// After exactly so many further iterations, at the iterate `$x^k$`; the error reached is reported. None leaves the point
-    /// where it is. Once an iteration changes nothing, later ones are only counted.
+    /// After exactly so many further iterations, at the iterate `$x^k$`; the error reached is
+    /// reported. None leaves the point where it is. Once an iteration changes nothing, later ones
+    /// are only counted.
     Iterations(u64),
 }
 
@@ -35,7 +36,8 @@ impl Stop {
         }
     }
 
-    /// The same, but gives up after so many iterations; a fixed number of iterations stays as it is.
+    /// The same, but gives up after so many iterations; a fixed number of iterations stays as it
+    /// is.
     #[must_use]
     pub const fn with_max_iterations(self, limit: u64) -> Self {
         match self {
@@ -66,7 +68,8 @@ pub struct Solved {
     pub iterations: u64,
     /// Gradients evaluated by this call.
     pub gradients: u64,
-    /// All work of this call in gradients: those, and Newton steps, values and sharper bounds by what they cost beside one.
+    /// All work of this call in gradients: those, and Newton steps, values and sharper bounds by
+    /// what they cost beside one.
     pub work: f64,
 }
 
@@ -78,11 +81,13 @@ pub enum Outcome {
     Done,
     /// `max_iterations` were made before the target was met.
     IterationLimit,
-    /// The target was not met, and cannot be: what is left of the gradient is rounding error, and that alone is too much.
+    /// The target was not met, and cannot be: what is left of the gradient is rounding error, and
+    /// that alone is too much.
     RoundingFloor,
-    /// The target was not met, and iterating no longer helps: an iteration changed nothing, or the number of iterations has
-    /// passed for which theory guarantees the target. Either neighbouring floating-point numbers already differ by more than the
-    /// target allows, or the objective's constants are wrong.
+    /// The target was not met, and iterating no longer helps: an iteration changed nothing, or the
+    /// number of iterations has passed for which theory guarantees the target. Either neighbouring
+    /// floating-point numbers already differ by more than the target allows, or the objective's
+    /// constants are wrong.
     Stalled,
     /// The observer stopped it.
     Stopped,

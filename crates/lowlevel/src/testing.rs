@@ -1,4 +1,5 @@
-//! Functions whose minimiser is known, and a check for gradients: for tests of solvers and of your own objectives.
+//! Functions whose minimiser is known, and a check for gradients: for tests of solvers and of your
+//! own objectives.
 
 use crate::objective::{Curvature, StronglyConvex};
 
@@ -8,8 +9,9 @@ use crate::objective::{Curvature, StronglyConvex};
 /// \Phi(x) = \frac{\tilde\mu (Q - 1)}{8} \bigl(x^T A x - 2 x_1\bigr) + \frac{\tilde\mu}{2} \|x\|^2,
 /// ```
 ///
-/// of Nesterov, *Introductory Lectures on Convex Optimization*, Section 2.1.4, and Figure 3 of the paper. Its `$\mu$` and
-/// `$L$` are the extreme eigenvalues of its Hessian, and its minimiser has a closed form.
+/// of Nesterov, *Introductory Lectures on Convex Optimization*, Section 2.1.4, and Figure 3 of the
+/// paper. Its `$\mu$` and `$L$` are the extreme eigenvalues of its Hessian, and its minimiser has a
+/// closed form.
 ///
 /// ```
 /// use lowlevel::{StronglyConvex, testing::NesterovQuadratic};
@@ -51,7 +53,8 @@ impl NesterovQuadratic {
         }
     }
 
-    /// `$x^*_j = \sinh((d + 1 - j)\varphi) / \sinh((d + 1)\varphi)$` with `$2\cosh\varphi = 2 + 4/(Q - 1)$`.
+    /// `$x^*_j = \sinh((d + 1 - j)\varphi) / \sinh((d + 1)\varphi)$` with
+    /// `$2\cosh\varphi = 2 + 4/(Q - 1)$`.
     #[must_use]
     pub fn minimizer(&self) -> Vec<f64> {
         let phi = (1.0 + self.shift / (2.0 * self.coupling)).acosh();
@@ -101,10 +104,11 @@ impl StronglyConvex for NesterovQuadratic {
     }
 }
 
-/// The largest deviation of `gradient` from central differences of `value`, over all entries, relative to the larger of
-/// the largest entry of the gradient and `1`.
+/// The largest deviation of `gradient` from central differences of `value`, over all entries,
+/// relative to the larger of the largest entry of the gradient and `1`.
 ///
-/// `spacing` should be about the cube root of the unit roundoff times the scale on which `$\Phi$` varies.
+/// `spacing` should be about the cube root of the unit roundoff times the scale on which `$\Phi$`
+/// varies.
 ///
 /// # Panics
 /// When `x` has another length than `objective` expects.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-/// How one iteration moves the point at which the gradient is known; a kernel need only [`apply`](Self::apply) it.
+/// How one iteration moves the point at which the gradient is known; a kernel need only
+/// [`apply`](Self::apply) it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Update<'a> {
@@ -11,7 +12,8 @@ pub enum Update<'a> {
         /// `$\tau$`.
         step: f64,
     },
-    /// `$x^+ = z - \tau \nabla\Phi(z)$`, then `$z \leftarrow x^+ + \beta (x^+ - x)$` and `$x \leftarrow x^+$`.
+    /// `$x^+ = z - \tau \nabla\Phi(z)$`, then `$z \leftarrow x^+ + \beta (x^+ - x)$` and
+    /// `$x \leftarrow x^+$`.
     Accelerated {
         /// `$\tau$`.
         step: f64,
@@ -34,7 +36,8 @@ pub enum Update<'a> {
 }
 
 impl Update<'_> {
-    /// Moves the entries `at` of `point`, where the gradient is `gradient`; a fused kernel calls this row by row.
+    /// Moves the entries `at` of `point`, where the gradient is `gradient`; a fused kernel calls
+    /// this row by row.
     ///
     /// # Panics
     /// When `at` is outside one of the slices.

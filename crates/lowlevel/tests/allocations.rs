@@ -1,4 +1,5 @@
-//! A solve in a state that has solved before allocates nothing. No test harness: its threads allocate too.
+//! A solve in a state that has solved before allocates nothing. No test harness: its threads
+//! allocate too.
 
 use std::alloc::System;
 use std::process::ExitCode;

@@ -26,8 +26,9 @@ fn solve<O: StronglyConvex>(
     (solved.expect("it can be solved"), state.into_point())
 }
 
-/// The function of Lessard, Recht & Packard, *Analysis and design of optimization algorithms via integral quadratic constraints*
-/// (2016), Section 4.6: piecewise quadratic with `$\mu = 1$`, `$L = 25$`, on which the heavy ball runs in circles.
+/// The function of Lessard, Recht & Packard, *Analysis and design of optimization algorithms via
+/// integral quadratic constraints* (2016), Section 4.6: piecewise quadratic with `$\mu = 1$`,
+/// `$L = 25$`, on which the heavy ball runs in circles.
 fn circles() -> impl StronglyConvex<Scratch = ()> {
     let slope = |x: f64| match x {
         x if x < 1.0 => 25.0 * x,
@@ -79,7 +80,8 @@ fn quadratics_need_far_fewer_gradients() {
     }
 }
 
-/// `$\sum_j \sqrt{(x_j - x_{j-1})^2 + \nu^2} + \frac12\|x - y\|^2$` of differences: far from quadratic.
+/// `$\sum_j \sqrt{(x_j - x_{j-1})^2 + \nu^2} + \frac12\|x - y\|^2$` of differences: far from
+/// quadratic.
 fn robust(nu: f64, data: Vec<f64>) -> impl StronglyConvex<Scratch = ()> {
     let dim = data.len();
     let curvature = Curvature::new(1.0, 1.0 + 4.0 / nu).expect("positive");
@@ -101,7 +103,8 @@ fn robust(nu: f64, data: Vec<f64>) -> impl StronglyConvex<Scratch = ()> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// On lines, where the ball does worst (and objectives have Newton steps), it is never far behind FISTA, and finds the same answer.
+    /// On lines, where the ball does worst (and objectives have Newton steps), it is never far
+    /// behind FISTA, and finds the same answer.
     #[test]
     fn is_hardly_ever_slower_than_fista(
         data in prop::collection::vec(-2.0..2.0_f64, 30),

@@ -1,4 +1,5 @@
-//! Certified errors against errors known exactly, rounding included: separable quadratics, far starts, any scale.
+//! Certified errors against errors known exactly, rounding included: separable quadratics, far
+//! starts, any scale.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +22,8 @@ fn bound(value: f64) -> ErrorBound {
     ErrorBound::new(value).expect("a bound")
 }
 
-/// `$\sum_i \frac12 q_i x_i^2 - b_i x_i$`, whose minimiser `$b_i/q_i$` need not be a floating-point number.
+/// `$\sum_i \frac12 q_i x_i^2 - b_i x_i$`, whose minimiser `$b_i/q_i$` need not be a floating-point
+/// number.
 #[derive(Debug)]
 struct Separable {
     terms: Vec<(f64, f64)>,
@@ -177,7 +179,8 @@ fn a_target_just_above_the_rounding_floor_is_met() {
     }
 }
 
-/// Where no iteration changes anything, the solve ends long before the iterations for which theory asks.
+/// Where no iteration changes anything, the solve ends long before the iterations for which theory
+/// asks.
 #[test]
 fn a_walk_that_stands_still_ends() {
     let flat = FnObjective::new(
@@ -271,7 +274,8 @@ fn gradients_are_counted_as_they_are_called() {
     }
 }
 
-/// A state that belongs to another objective or set is a warm start, not a lie, even where the constants are the same.
+/// A state that belongs to another objective or set is a warm start, not a lie, even where the
+/// constants are the same.
 #[test]
 fn refining_another_problem_starts_anew() {
     let of = |q: f64, b: f64| Separable {
@@ -405,8 +409,8 @@ fn a_start_outside_the_set_is_moved_into_it() {
 /// Over a set the gradient is not small at the minimiser, and neither is its rounding error.
 #[test]
 fn a_large_gradient_at_the_minimiser_counts() {
-    // Over {x_0 + x_1 = 0} the optimality condition 3 (t - c_0) = 5 (-t - c_1) gives t = (3 c_0 - 5 c_1)/8, where 5e10 and
-    // 3e10 cancel; subtracting them is exact.
+    // Over {x_0 + x_1 = 0} the optimality condition 3 (t - c_0) = 5 (-t - c_1) gives t = (3 c_0 - 5
+    // c_1)/8, where 5e10 and 3e10 cancel; subtracting them is exact.
     let c = [5e10 + 0.7, 3e10 + 0.1];
     let t = (3.0 * (c[0] - 5e10) - 5.0 * (c[1] - 3e10)) / 8.0;
     let minimizer = [t, -t];

@@ -1,7 +1,9 @@
-//! Figure 3 (a, b) of the paper: true error, gradient bound and linear bound on Nesterov's quadratic.
+//! Figure 3 (a, b) of the paper: true error, gradient bound and linear bound on Nesterov's
+//! quadratic.
 //!
-//! Golden numbers: the authors' published figure, recomputed independently from its definition (Nesterov's quadratic in
-//! R^10 with mu~ = 1, Q = 100, start 10 (1, ..., 1), 200 iterations). They are squared distances, to the digits shown.
+//! Golden numbers: the authors' published figure, recomputed independently from its definition
+//! (Nesterov's quadratic in R^10 with mu~ = 1, Q = 100, start 10 (1, ..., 1), 200 iterations). They
+//! are squared distances, to the digits shown.
 
 use approx::assert_relative_eq;
 use lowlevel::testing::NesterovQuadratic;

@@ -1,4 +1,5 @@
-//! Bad input and hostile objectives: a typed error or an honest shortfall, never a happy end on NaN, never no end.
+//! Bad input and hostile objectives: a typed error or an honest shortfall, never a happy end on
+//! NaN, never no end.
 
 use std::ops::ControlFlow;
 

@@ -10,7 +10,8 @@ use proptest::prelude::*;
 
 const NU: f64 = 1e-3;
 
-/// `$\sum_j \sqrt{(x_j - y_j)^2 + \nu^2} + x_j^2/2$`, on which Newton's method without a line search diverges.
+/// `$\sum_j \sqrt{(x_j - y_j)^2 + \nu^2} + x_j^2/2$`, on which Newton's method without a line
+/// search diverges.
 struct Robust {
     data: Vec<f64>,
     steps: Steps,

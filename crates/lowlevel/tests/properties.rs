@@ -1,5 +1,5 @@
-//! What must hold for every strongly convex function: certified errors are never violated, targets are met when they are
-//! said to be met, and going on is the same as not having stopped.
+//! What must hold for every strongly convex function: certified errors are never violated, targets
+//! are met when they are said to be met, and going on is the same as not having stopped.
 
 mod quadratic;
 
@@ -188,8 +188,8 @@ proptest! {
             let c = solver.refine(&case.quadratic, tight, &mut whole, &mut ()).unwrap();
             prop_assert!(a.outcome == Outcome::Done && b.outcome == Outcome::Done);
             if case.non_negative && a.error <= bound(1e-5) {
-                // Over a set an answer is certified anew: by one iteration of gradient descent; the momentum of
-                // FISTA may carry the next iterate away first.
+                // Over a set an answer is certified anew: by one iteration of gradient descent; the
+                // momentum of FISTA may carry the next iterate away first.
                 let is_descent = matches!(method, Method::GradientDescent { .. });
                 prop_assert!(b.iterations == 1 || (!is_descent && b.iterations > 1));
             } else {
@@ -257,7 +257,8 @@ fn a_forgotten_gradient_costs_one_gradient() {
     }
 }
 
-/// Iterations that change nothing are counted without being made, and leave the answer that making them would leave.
+/// Iterations that change nothing are counted without being made, and leave the answer that making
+/// them would leave.
 #[test]
 fn iterations_at_rest_are_only_counted() {
     let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);

@@ -1,6 +1,7 @@
 //! Pieces of self-contained HTML pages, and numbers written for people.
 //!
-//! Markup is written with [`maud`], which escapes text. A page needs no script, no network and no other file.
+//! Markup is written with [`maud`], which escapes text. A page needs no script, no network and no
+//! other file.
 //!
 //! ```
 //! use maud::html;
@@ -55,7 +56,8 @@ pub fn folded(summary: &str, is_open: bool, body: &Markup) -> Markup {
     html! { details open[is_open] { summary { (summary) } (body) } }
 }
 
-/// Returns a table that scrolls sideways on a narrow page. The first cell of each row is its heading.
+/// Returns a table that scrolls sideways on a narrow page. The first cell of each row is its
+/// heading.
 #[must_use]
 pub fn table(class: &str, head: &[&str], rows: &[Vec<Markup>], foot: &[Vec<Markup>]) -> Markup {
     let lines = |rows: &[Vec<Markup>]| {

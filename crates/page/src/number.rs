@@ -1,8 +1,8 @@
 //! Numbers written for people, on pages and in terminals.
 //!
-//! A number has few significant digits and an exponent only where zeros would hide them: 0.0702, 12.5, 3217, 1.23e-4. More than
-//! four digits before the point come in groups of three. A narrow no-break space separates groups, and numbers from their units.
-//! NaN is "unknown".
+//! A number has few significant digits and an exponent only where zeros would hide them: 0.0702,
+//! 12.5, 3217, 1.23e-4. More than four digits before the point come in groups of three. A narrow
+//! no-break space separates groups, and numbers from their units. NaN is "unknown".
 
 /// Narrow no-break space.
 const THIN: char = '\u{202f}';
@@ -13,7 +13,8 @@ pub fn number(value: f64) -> String {
     significant(value, 3)
 }
 
-/// Writes a number with so many significant digits, without zeros at the end. Whole numbers below a million are not rounded.
+/// Writes a number with so many significant digits, without zeros at the end. Whole numbers below a
+/// million are not rounded.
 #[must_use]
 pub fn significant(value: f64, digits: usize) -> String {
     if value.is_nan() {
@@ -132,8 +133,8 @@ pub fn duration(seconds: f64) -> String {
     format!("{large:.0}{THIN}{large_name} {small:.0}{THIN}{name}")
 }
 
-/// Writes the ends of an interval, the lower one rounded down and the upper one up. There are three to six digits: as few as leave
-/// the interval at most twice as long.
+/// Writes the ends of an interval, the lower one rounded down and the upper one up. There are three
+/// to six digits: as few as leave the interval at most twice as long.
 #[must_use]
 pub fn between(lower: f64, upper: f64) -> [String; 2] {
     let magnitude = lower.abs().max(upper.abs()).log10().floor();

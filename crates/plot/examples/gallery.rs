@@ -1,4 +1,5 @@
-//! Everything the crate can draw: `cargo run -p bilevel-plot --example gallery -- DIRECTORY` writes it as an HTML page and as PNG.
+//! Everything the crate can draw: `cargo run -p bilevel-plot --example gallery -- DIRECTORY` writes
+//! it as an HTML page and as PNG.
 
 use std::error::Error;
 use std::f64::consts::PI;

@@ -79,7 +79,8 @@ impl Axis {
         self
     }
 
-    /// How numbers are written; by default, plain from 0.001 to 10000, and on a linear axis up to a million.
+    /// How numbers are written; by default, plain from 0.001 to 10000, and on a linear axis up to a
+    /// million.
     #[must_use]
     pub const fn numbers(mut self, numbers: Numbers) -> Self {
         self.numbers = Some(numbers);
@@ -93,7 +94,8 @@ impl Axis {
         self
     }
 
-    /// The axis with its range fixed, from `data` if nobody said otherwise. `on_zero`: there are marks that begin at zero.
+    /// The axis with its range fixed, from `data` if nobody said otherwise. `on_zero`: there are
+    /// marks that begin at zero.
     pub(crate) fn fitted(&self, data: impl Iterator<Item = f64>, on_zero: bool) -> Fitted {
         let [from, to] = self.range.unwrap_or_else(|| match self.scale {
             Scale::Linear => enclose(data, on_zero),
@@ -163,8 +165,8 @@ pub(crate) struct Fitted {
 }
 
 impl Fitted {
-    /// 0 at the beginning of the axis, 1 at its end. What is infinitely far away lies just outside, so that a line to there leaves the
-    /// panel where that point is, not at the one before.
+    /// 0 at the beginning of the axis, 1 at its end. What is infinitely far away lies just outside,
+    /// so that a line to there leaves the panel where that point is, not at the one before.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let at = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),

@@ -1,5 +1,5 @@
-//! What remains of lines and areas inside a rectangle. Done here, so that an SVG needs no clip paths, whose ids would be shared by all
-//! figures of a page.
+//! What remains of lines and areas inside a rectangle. Done here, so that an SVG needs no clip
+//! paths, whose ids would be shared by all figures of a page.
 
 use crate::canvas::Area;
 
@@ -26,7 +26,8 @@ pub(crate) fn line(points: &[Point], area: Area) -> Vec<Vec<Point>> {
     parts
 }
 
-/// Between which shares of the way from one point to the other the line is inside (Liang and Barsky).
+/// Between which shares of the way from one point to the other the line is inside (Liang and
+/// Barsky).
 fn inside(from: Point, to: Point, area: Area) -> Option<[f64; 2]> {
     let [mut enter, mut leave] = [0.0_f64, 1.0_f64];
     for edge in edges(area) {

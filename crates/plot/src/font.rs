@@ -66,7 +66,8 @@ pub(crate) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// Returns the outlines of `text`: size 1, base line through the origin, y upwards. `None` if nothing is to be seen.
+/// Returns the outlines of `text`: size 1, base line through the origin, y upwards. `None` if
+/// nothing is to be seen.
 pub(crate) fn outline(text: &str) -> Option<Path> {
     let font = font();
     let outlines = font.outline_glyphs();

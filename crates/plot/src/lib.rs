@@ -1,4 +1,5 @@
-//! Small figures as SVG and PNG: lines, steps, dots, squares, bands, bars, stems and grey pictures, in panels with linear or logarithmic axes.
+//! Small figures as SVG and PNG: lines, steps, dots, squares, bands, bars, stems and grey pictures,
+//! in panels with linear or logarithmic axes.
 //!
 //! ```
 //! use plot::{Axis, Colour, Dash, Figure, Panel, Series};
@@ -34,12 +35,14 @@
 //!
 //! # Conventions
 //!
-//! Lengths are CSS pixels; a PNG has two of its pixels for each. An SVG may stand alone or in an HTML page, next to others: it has
-//! no ids, its own white ground, no fonts to load, and shrinks to the width of the page. The same figure is always the same text.
-//! The PNG is set in a font of this crate, so that it looks the same everywhere.
+//! Lengths are CSS pixels; a PNG has two of its pixels for each. An SVG may stand alone or in an
+//! HTML page, next to others: it has no ids, its own white ground, no fonts to load, and shrinks to
+//! the width of the page. The same figure is always the same text. The PNG is set in a font of this
+//! crate, so that it looks the same everywhere.
 //!
-//! Whatever lies outside of the axes is cut off there, infinite values too. On a logarithmic axis zero and negative numbers lie
-//! below everything. NaN interrupts a line or a band, and is left out elsewhere.
+//! Whatever lies outside of the axes is cut off there, infinite values too. On a logarithmic axis
+//! zero and negative numbers lie below everything. NaN interrupts a line or a band, and is left out
+//! elsewhere.
 
 mod axis;
 mod canvas;

@@ -46,8 +46,8 @@ impl Panel {
         }))
     }
 
-    /// A picture of `width` times `height` grey values, row by row, 0 black and 1 white, as large as the panel allows. Values beyond
-    /// are cut to this range, NaN is black.
+    /// A picture of `width` times `height` grey values, row by row, 0 black and 1 white, as large
+    /// as the panel allows. Values beyond are cut to this range, NaN is black.
     ///
     /// # Panics
     /// When `grey` has another length, or a side is not between 1 and 10000.

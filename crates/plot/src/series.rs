@@ -100,8 +100,8 @@ impl Series {
         self
     }
 
-    /// The width of a line or a stem, or the size of a dot or square. Of bars it is the width as a difference of x; by default, most of
-    /// the smallest distance between two of them.
+    /// The width of a line or a stem, or the size of a dot or square. Of bars it is the width as a
+    /// difference of x; by default, most of the smallest distance between two of them.
     #[must_use]
     pub const fn width(mut self, width: f64) -> Self {
         self.width = Some(width);

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use crate::canvas::{Anchor, Colour, Drawing, Shape};
 use crate::font;
 
-/// A file, or an element of an HTML page. No ids, which figures on one page would share; a ground of its own, for dark pages; as wide as
-/// it wants to be or as the page is.
+/// A file, or an element of an HTML page. No ids, which figures on one page would share; a ground
+/// of its own, for dark pages; as wide as it wants to be or as the page is.
 pub(crate) fn text(drawing: &Drawing, title: Option<&str>) -> String {
     let (width, height) = (drawing.width, drawing.height);
     let name = title.map_or_else(String::new, |title| {

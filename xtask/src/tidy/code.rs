@@ -73,7 +73,8 @@ fn block_comment(text: &[u8]) -> usize {
     at
 }
 
-/// Start and end of the content of the string whose quote is at `at`; hashes before it make it a raw one.
+/// Start and end of the content of the string whose quote is at `at`; hashes before it make it a
+/// raw one.
 fn string(bytes: &[u8], at: usize) -> (usize, usize) {
     let start = at + 1;
     let before = &bytes[..at];

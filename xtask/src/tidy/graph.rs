@@ -1,4 +1,5 @@
-//! Which crate may depend on which of ours. A new edge is a decision: change the table together with its record.
+//! Which crate may depend on which of ours. A new edge is a decision: change the table together
+//! with its record.
 
 use super::Problem;
 use crate::tree::Tree;

@@ -1,4 +1,5 @@
-//! What stands where: known files at the top level, and no crate that compiles a file of another one.
+//! What stands where: known files at the top level, and no crate that compiles a file of another
+//! one.
 
 use std::path::{Component, Path, PathBuf};
 

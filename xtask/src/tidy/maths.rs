@@ -1,4 +1,5 @@
-//! Every published library with maths in it carries the same header that draws it: docs.rs sees only the package.
+//! Every published library with maths in it carries the same header that draws it: docs.rs sees
+//! only the package.
 
 use super::Problem;
 use crate::tree::Tree;

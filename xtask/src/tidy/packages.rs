@@ -1,4 +1,5 @@
-//! What every published crate carries: its own version, a description, a licence, a readme and a change log.
+//! What every published crate carries: its own version, a description, a licence, a readme and a
+//! change log.
 
 use super::Problem;
 use crate::tree::Tree;

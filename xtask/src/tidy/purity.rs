@@ -75,7 +75,8 @@ fn reaches(used: &str, path: &str) -> bool {
     begins(used, path) || begins(path, used.trim_end_matches("::*"))
 }
 
-/// The full paths at the start of `code`, e.g. `std::a` and `std::b::c` for `std::{a, b::{self as x, c}}`.
+/// The full paths at the start of `code`, e.g. `std::a` and `std::b::c` for
+/// `std::{a, b::{self as x, c}}`.
 fn use_tree(prefix: &str, code: &str) -> Vec<String> {
     let code = code.trim_start();
     if let Some(group) = code.strip_prefix('{') {

@@ -12,7 +12,8 @@ use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
-/// Deblurring with a known kernel: `$\frac12\|h * x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
+/// Deblurring with a known kernel:
+/// `$\frac12\|h * x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 #[derive(Debug)]
 pub struct TvDeblurring {
     choices: TvChoices,

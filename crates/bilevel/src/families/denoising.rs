@@ -6,7 +6,8 @@ use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
-/// Denoising of real signals and pictures: `$\frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
+/// Denoising of real signals and pictures:
+/// `$\frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TvDenoising {
     /// What is learned.

@@ -1,4 +1,5 @@
-//! A closed choice of the crate's families, for programs that learn which one is wanted while they run.
+//! A closed choice of the crate's families, for programs that learn which one is wanted while they
+//! run.
 
 use imaging::{Convolution, Denoising, FourierMeasurement, FourierSampling, Grid, Mask};
 use imaging::{DenoisingScratch, FourierSamplingScratch, LinearOperator};
@@ -15,8 +16,8 @@ use crate::parameter::Parameter;
 
 /// Any family of this crate.
 ///
-/// It is a [`LowerLevel`] itself, so that code that works with it needs no type parameter. [`Spec::family`](crate::Spec::family)
-/// makes one from settings.
+/// It is a [`LowerLevel`] itself, so that code that works with it needs no type parameter.
+/// [`Spec::family`](crate::Spec::family) makes one from settings.
 #[derive(Debug)]
 pub enum Family {
     /// Real signals and pictures with noise.

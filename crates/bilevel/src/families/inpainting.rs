@@ -12,7 +12,8 @@ use crate::parameter::Parameter;
 /// Inpainting: only the samples of a mask were measured,
 /// `$\frac12\|Mx - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 ///
-/// In the data, put zero (or any number) where nothing was measured, not NaN. All images have the size of the mask.
+/// In the data, put zero (or any number) where nothing was measured, not NaN. All images have the
+/// size of the mask.
 #[derive(Clone, Debug)]
 pub struct TvInpainting {
     /// What is learned.

@@ -37,8 +37,8 @@ impl FamilyKind {
         }
     }
 
-    /// The parameters that can be learned, in the order in which models have them. For sampling, `theta` stands for the
-    /// parameters of all frequencies.
+    /// The parameters that can be learned, in the order in which models have them. For sampling,
+    /// `theta` stands for the parameters of all frequencies.
     #[must_use]
     pub const fn learnable(self) -> &'static [&'static str] {
         match self {
@@ -47,8 +47,8 @@ impl FamilyKind {
         }
     }
 
-    /// The parameters that can be fixed, with their default values: the paper's. The paper has none for `alpha` of pictures;
-    /// 0.1 is close to what it learns.
+    /// The parameters that can be fixed, with their default values: the paper's. The paper has none
+    /// for `alpha` of pictures; 0.1 is close to what it learns.
     #[must_use]
     pub const fn fixed(self) -> [(&'static str, f64); 3] {
         let TvParameters { alpha, nu, xi } = match self {
@@ -62,7 +62,8 @@ impl FamilyKind {
         [("alpha", alpha), ("nu", nu), ("xi", xi)]
     }
 
-    /// The default start, lower bound and upper bound of a learned parameter as values: the paper's.
+    /// The default start, lower bound and upper bound of a learned parameter as values: the
+    /// paper's.
     #[must_use]
     pub fn range(self, name: &str) -> [f64; 3] {
         match (self, name) {

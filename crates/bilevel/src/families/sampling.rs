@@ -8,8 +8,9 @@ use crate::error::ModelFailure;
 use crate::lower::LowerLevel;
 use crate::parameter::{Map, Parameter};
 
-/// Which frequencies to measure: one weight `$s_j = \theta_j/(1-\theta_j)$` for each frequency of a line, and
-/// `$\frac12\|Fx - y\|_S^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$` with fixed `$(\alpha, \nu, \xi)$`.
+/// Which frequencies to measure: one weight `$s_j = \theta_j/(1-\theta_j)$` for each frequency of a
+/// line, and `$\frac12\|Fx - y\|_S^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$` with
+/// fixed `$(\alpha, \nu, \xi)$`.
 ///
 /// Unknown and data are complex, frequency zero first; the parameters are called `s0`, `s1`, ...
 #[derive(Clone, Debug)]
@@ -33,7 +34,8 @@ impl FourierWeights {
     /// The upper bound of each `$\theta$`.
     pub const UPPER: f64 = 0.99;
 
-    /// For signals of `num_samples` samples; every `$\theta_j$` begins at `start`, which is 0.5 in the paper.
+    /// For signals of `num_samples` samples; every `$\theta_j$` begins at `start`, which is 0.5 in
+    /// the paper.
     ///
     /// # Errors
     /// When there are no samples.

@@ -1,4 +1,5 @@
-//! Everything between the solver and the reconstructions, on a family whose answers are known in closed form.
+//! Everything between the solver and the reconstructions, on a family whose answers are known in
+//! closed form.
 
 #[path = "../evaluate/mod.rs"]
 mod evaluate;
@@ -116,8 +117,8 @@ fn residuals_are_distances_and_then_penalties() {
     }
 }
 
-/// Refining makes the iterations that a longer solve makes, and costs one more gradient for each image; a new point begins near a
-/// known one.
+/// Refining makes the iterations that a longer solve makes, and costs one more gradient for each
+/// image; a new point begins near a known one.
 #[test]
 fn reconstructions_go_on_and_begin_nearby() {
     // the start is the best point, and stays
@@ -267,7 +268,8 @@ fn reconstructions_have_numbers_of_their_own() {
     );
 }
 
-/// Of few parameters, the influence bounds what the objective does on either side, wherever in its interval it is here.
+/// Of few parameters, the influence bounds what the objective does on either side, wherever in its
+/// interval it is here.
 #[test]
 fn influences_of_few_parameters_are_certain() {
     let weight = 0.02;
@@ -337,7 +339,8 @@ fn after_some_steps(problem: &mut LearningProblem<Ridge>) -> Report {
     engine.into_report()
 }
 
-/// The product of two parameters with different ranges: the flat direction, and the work of each phase.
+/// The product of two parameters with different ranges: the flat direction, and the work of each
+/// phase.
 #[test]
 fn a_product_has_a_flat_direction() {
     let model = Ridge::new(vec![

@@ -4,8 +4,8 @@ use bilevel::{LowerLevel, ModelFailure, Parameter};
 use imaging::Grid;
 use lowlevel::{Curvature, StronglyConvex};
 
-/// `$\frac12\|x - y\|^2 + \frac{ab}{2}\|x\|^2$`, so that `$\hat x = y/(1 + ab)$`. Its condition number is said to be ten times the
-/// number of samples.
+/// `$\frac12\|x - y\|^2 + \frac{ab}{2}\|x\|^2$`, so that `$\hat x = y/(1 + ab)$`. Its condition
+/// number is said to be ten times the number of samples.
 #[derive(Clone)]
 pub(crate) struct Ridge {
     pub(crate) parameters: Vec<Parameter>,

@@ -1,7 +1,7 @@
 //! The start of a `.npy` file: what its elements are, and how many.
 //!
-//! After six magic bytes, two of version and the length of the text comes a Python dictionary with the keys `descr`,
-//! `fortran_order` and `shape`, padded with spaces.
+//! After six magic bytes, two of version and the length of the text comes a Python dictionary with
+//! the keys `descr`, `fortran_order` and `shape`, padded with spaces.
 
 use std::path::Path;
 
@@ -117,7 +117,8 @@ fn field<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     bytes.get(8..8 + N)?.try_into().ok()
 }
 
-/// The product of all extents, which can be represented in any order of multiplication: zeros do not hide others.
+/// The product of all extents, which can be represented in any order of multiplication: zeros do
+/// not hide others.
 fn num_entries(shape: &[usize]) -> Option<usize> {
     let mut others = shape.iter().filter(|extent| **extent > 0);
     let product = others.try_fold(1_usize, |product, extent| product.checked_mul(*extent))?;
@@ -324,7 +325,8 @@ mod tests {
         assert_eq!(text(b"\x93NUMPY"), None);
     }
 
-    /// The first bytes of a file that NumPy wrote for 10 x 256 numbers, and a text that is too long for the first version.
+    /// The first bytes of a file that NumPy wrote for 10 x 256 numbers, and a text that is too long
+    /// for the first version.
     #[test]
     fn headers_are_those_of_numpy() {
         let expected = [

@@ -44,8 +44,8 @@ impl Settings {
         Self::from_toml(&text, path, asked)
     }
 
-    /// Reads the text of a file of settings; `path` is for messages. The file need not name the task
-    /// that is `asked` for, but must not name another one.
+    /// Reads the text of a file of settings; `path` is for messages. The file need not name the
+    /// task that is `asked` for, but must not name another one.
     ///
     /// # Errors
     /// When the text is not TOML, has an unknown key or a value of another type, or the task is

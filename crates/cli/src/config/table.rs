@@ -1,7 +1,7 @@
 //! The table of settings: one row for each setting of `bilevel learn`.
 //!
-//! Flags, files of settings, checks, messages, printed settings and `--help` are all made from these
-//! rows. A new setting is a row here and a field of [`Config`](super::Config).
+//! Flags, files of settings, checks, messages, printed settings and `--help` are all made from
+//! these rows. A new setting is a row here and a field of [`Config`](super::Config).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -99,7 +99,8 @@ pub(crate) mod fault {
     use std::cell::Cell;
     use std::io;
 
-    /// Lets `after` steps pass, then `count` fail; a write that is the first to fail keeps `kept` halves of its bytes.
+    /// Lets `after` steps pass, then `count` fail; a write that is the first to fail keeps `kept`
+    /// halves of its bytes.
     #[derive(Debug, Default)]
     pub(crate) struct Fault {
         pub(crate) after: Cell<u64>,

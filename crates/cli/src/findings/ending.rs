@@ -9,7 +9,8 @@ use ::page::number::{counted, length, number, percent, whole};
 /// A smaller share of the objective is not worth going on for.
 const WORTH: f64 = 1e-3;
 
-/// An objective known to this share is not known better because of rounding, not for want of iterations.
+/// An objective known to this share is not known better because of rounding, not for want of
+/// iterations.
 const ROUNDING: f64 = 1e-6;
 
 /// An objective that is known to no better than this share decides nothing.

@@ -21,12 +21,12 @@ const WANTED: &str = "an 8-bit or 16-bit, grey or RGB, PNG file";
 
 /// Reads a PNG, JPEG, TIFF or PNM file, whatever its name. Transparency is dropped.
 ///
-/// Grey or RGB with 8 or 16 bits, and TIFF files of floating point numbers. Other depths are stretched to these: 1-bit PNG
-/// files to 8 bits, PNM files of 1000 levels to 16.
+/// Grey or RGB with 8 or 16 bits, and TIFF files of floating point numbers. Other depths are
+/// stretched to these: 1-bit PNG files to 8 bits, PNM files of 1000 levels to 16.
 ///
 /// # Errors
-/// When the file cannot be read, is no such picture, is damaged or cut short, has more than 2^27 pixels, or holds a number
-/// that is not finite.
+/// When the file cannot be read, is no such picture, is damaged or cut short, has more than 2^27
+/// pixels, or holds a number that is not finite.
 pub fn read(path: &Path, colour: Colour) -> Result<Picture, FileError> {
     let bytes = file::read(path, MAX_BYTES)?;
     let picture = decode(path, &bytes, colour)?;
@@ -166,7 +166,8 @@ fn check_size(path: &Path, (width, height): (u32, u32)) -> Result<[usize; 2], Fi
     Ok([width as usize, height as usize])
 }
 
-/// Whether the end marker comes after the picture data. The decoder paints missing data grey without a word.
+/// Whether the end marker comes after the picture data. The decoder paints missing data grey
+/// without a word.
 fn has_jpeg_end(bytes: &[u8]) -> bool {
     let mut at = 2;
     while let Some(&[first, second]) = bytes.get(at..at + 2) {
@@ -185,7 +186,8 @@ fn has_jpeg_end(bytes: &[u8]) -> bool {
     false
 }
 
-/// What the decoder says, in our terms. It reads from memory: its input and output errors are ends that come too early.
+/// What the decoder says, in our terms. It reads from memory: its input and output errors are ends
+/// that come too early.
 fn explain(path: &Path, error: ImageError) -> FileError {
     match error {
         ImageError::Limits(_) => too_large(path, MEMORY),

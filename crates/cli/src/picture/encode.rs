@@ -15,10 +15,12 @@ use crate::file::{self, FileError};
 /// What can be written.
 const EXTENSIONS: &str = ".png, .tif or .tiff";
 
-/// A PNG file: grey of one plane, RGB of three. Values are clamped to `[0, 1]` and rounded to the nearest level; NaN is black.
+/// A PNG file: grey of one plane, RGB of three. Values are clamped to `[0, 1]` and rounded to the
+/// nearest level; NaN is black.
 ///
 /// # Panics
-/// When the planes are not one or three of `width * height` values, or PNG cannot have the size: 1 to 2^31 - 1.
+/// When the planes are not one or three of `width * height` values, or PNG cannot have the size: 1
+/// to 2^31 - 1.
 #[must_use]
 pub fn encode_png(width: usize, height: usize, planes: &[&[f64]], depth: Depth) -> Vec<u8> {
     let size = check(width, height, planes);
@@ -47,11 +49,12 @@ pub fn encode_png(width: usize, height: usize, planes: &[&[f64]], depth: Depth) 
     bytes
 }
 
-/// Writes a picture, whole or not at all: grey of one plane, RGB of three. The extension of `path` is the format.
+/// Writes a picture, whole or not at all: grey of one plane, RGB of three. The extension of `path`
+/// is the format.
 ///
 /// - `.png`: as [`encode_png`].
-/// - `.tif`, `.tiff`: grey as 32-bit floating point numbers, neither clamped nor rounded to levels; RGB with 16 bits, clamped
-///   and rounded. `depth` has no say.
+/// - `.tif`, `.tiff`: grey as 32-bit floating point numbers, neither clamped nor rounded to levels;
+///   RGB with 16 bits, clamped and rounded. `depth` has no say.
 ///
 /// # Errors
 /// When a value is not finite, the extension is another, or the file cannot be written.

@@ -14,7 +14,8 @@ const EXTENSIONS: [&str; 8] = ["png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm"
 /// The same for messages.
 const EXTENSIONS_TEXT: &str = ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm or .pnm";
 
-/// The pictures in `folder`, in the byte order of their names. Hidden files and folders are left out.
+/// The pictures in `folder`, in the byte order of their names. Hidden files and folders are left
+/// out.
 ///
 /// # Errors
 /// When there is no such folder, it cannot be read, or it holds no picture.
@@ -53,7 +54,8 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(pictures)
 }
 
-/// The pictures of two folders, paired by their names without extensions, in the order of the truths.
+/// The pictures of two folders, paired by their names without extensions, in the order of the
+/// truths.
 ///
 /// # Errors
 /// When a folder cannot be listed, or a picture has no partner or more than one.

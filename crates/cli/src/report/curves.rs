@@ -83,7 +83,8 @@ fn spent(learned: &Learned) -> Vec<f64> {
     all.collect()
 }
 
-/// The incumbent's objective with its certain interval, over what was spent; every evaluation as a dot.
+/// The incumbent's objective with its certain interval, over what was spent; every evaluation as a
+/// dot.
 fn objective(learned: &Learned) -> Option<Curve> {
     let iterations = &learned.iterations;
     let last = iterations.last()?;

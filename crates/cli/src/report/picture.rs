@@ -11,7 +11,8 @@ use super::Example;
 use super::scores::psnr_cell;
 use crate::picture::Picture;
 
-/// Longest side shown; of a larger picture the middle is shown: reduced, it would have less noise than there is.
+/// Longest side shown; of a larger picture the middle is shown: reduced, it would have less noise
+/// than there is.
 const MAX_SIDE: usize = 256;
 /// A picture with shorter sides is shown with visible pixels.
 const SMALL: usize = 200;

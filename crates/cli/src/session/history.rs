@@ -1,10 +1,12 @@
-//! The lines of a run's history: every evaluation and every iteration as JSON, with the seconds that had passed.
+//! The lines of a run's history: every evaluation and every iteration as JSON, with the seconds
+//! that had passed.
 //!
 //! ```text
 //! {"evaluation":{"point":0,"theta":[0.0],...},"seconds":0.31}
 //! {"iteration":{"number":0,"kind":"Initial",...},"seconds":1.25}
 //! ```
-//! JSON has no infinity. A line that could not be read back as it was carries its numbers once more, as `exact`.
+//! JSON has no infinity. A line that could not be read back as it was carries its numbers once
+//! more, as `exact`.
 
 use std::fmt::Write as _;
 
@@ -25,7 +27,8 @@ pub struct History {
     pub iteration_seconds: Vec<f64>,
 }
 
-/// One line. One of the first two is there, as a value of its own so that a broken one does not hide `exact`.
+/// One line. One of the first two is there, as a value of its own so that a broken one does not
+/// hide `exact`.
 #[derive(Deserialize)]
 struct Line {
     evaluation: Option<serde_json::Value>,

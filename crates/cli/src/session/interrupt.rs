@@ -28,8 +28,8 @@ impl Interrupt {
         Self::default()
     }
 
-    /// From now on Ctrl-C, termination and hang-up end the program with exit code 130, as soon as a save under way is done. An
-    /// evaluation under way is given up; it will be computed again.
+    /// From now on Ctrl-C, termination and hang-up end the program with exit code 130, as soon as a
+    /// save under way is done. An evaluation under way is given up; it will be computed again.
     ///
     /// # Errors
     /// When there is a handler already, or the system refuses.

@@ -20,7 +20,8 @@ pub(super) fn lock(disk: &Disk, layout: &Layout) -> Result<File, StoreError> {
     }
 }
 
-/// Refuses a directory that holds more than a killed `Store::create` leaves; `start` is its `engine.bin`.
+/// Refuses a directory that holds more than a killed `Store::create` leaves; `start` is its
+/// `engine.bin`.
 pub(super) fn require_room(layout: &Layout, start: &[u8]) -> Result<(), StoreError> {
     let dir = layout.dir.clone();
     if layout.is_run() {

@@ -7,8 +7,8 @@
 //! 8 + 8     lengths of the fields and of the payload
 //! ...       fields (64-bit numbers), payload
 //! ```
-//! Numbers are little-endian. The first three entries stay where they are in all versions, so that a flipped bit is
-//! never taken for another version.
+//! Numbers are little-endian. The first three entries stay where they are in all versions, so that
+//! a flipped bit is never taken for another version.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -117,7 +117,8 @@ fn check_history(dir: &Path, done: usize) {
     assert_eq!(found, text);
 }
 
-/// Opens a run on a healthy disk: it must be where `done` commits have left it, and nothing else may lie there.
+/// Opens a run on a healthy disk: it must be where `done` commits have left it, and nothing else
+/// may lie there.
 fn open(dir: &Path, done: usize) -> Store {
     let (store, saved) = Store::open(dir).unwrap();
     assert_eq!(saved, expected(done));

@@ -1,9 +1,10 @@
-//! A hash of the data, which tells whether files have changed. It is saved with a run: whoever changes it changes `FORMAT` of the
-//! session, too.
+//! A hash of the data, which tells whether files have changed. It is saved with a run: whoever
+//! changes it changes `FORMAT` of the session, too.
 
 use bilevel::Pair;
 
-/// Hashes training pairs, validation pairs, and the numbers of a kernel or mask that belong to them.
+/// Hashes training pairs, validation pairs, and the numbers of a kernel or mask that belong to
+/// them.
 #[must_use]
 pub fn of(training: &[Pair], validation: &[Pair], more: &[f64]) -> u64 {
     let mut hash = mix(numbers(FIRST, more), training.len() as u64);
@@ -26,7 +27,8 @@ fn numbers(hash: u64, numbers: &[f64]) -> u64 {
     (numbers.iter()).fold(hash, |hash, number| mix(hash, number.to_bits()))
 }
 
-/// Multiplying by an odd number and folding high bits into low ones: no two values of `bits` give the same hash.
+/// Multiplying by an odd number and folding high bits into low ones: no two values of `bits` give
+/// the same hash.
 const fn mix(hash: u64, bits: u64) -> u64 {
     let mixed = (hash ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 32)

@@ -158,7 +158,8 @@ fn cut_files_are_damaged_or_complete() {
                 Err(_) => refused += 1,
             }
         }
-        // Only what comes after the pixels may be missing: the last chunks of PNG, the resolution of TIFF.
+        // Only what comes after the pixels may be missing: the last chunks of PNG, the resolution
+        // of TIFF.
         assert!(refused + 80 >= whole.len(), "{format:?} {refused}");
         let path = folder.file("half.png", &whole[..whole.len() / 2]);
         let error = check_refused(&path, &["damaged"]);

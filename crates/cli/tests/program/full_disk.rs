@@ -9,7 +9,8 @@ use crate::scene::{Ended, Place};
 
 const LEARN: &str = "learn denoise --size 24 --count 2 --evaluations 8 --quiet --out";
 
-/// Runs the program where files may have this many blocks of 512 bytes; whether the system kills it then is up to `trap`.
+/// Runs the program where files may have this many blocks of 512 bytes; whether the system kills it
+/// then is up to `trap`.
 fn limited(place: &Place, blocks: u32, trap: &str, args: &str) -> Ended {
     let script = format!("{trap} ulimit -f {blocks}; exec \"$0\" {args}");
     let output = Command::new("sh")

@@ -10,12 +10,13 @@ use std::borrow::Cow;
 
 /// Points that cannot be evaluated are asked for this often in a row. Not tuned.
 pub(super) const MAX_FAILURES: u32 = 3;
-/// A far point is moved to this share of its distance, but into the trust region and not below the lower radius: Powell's BOBYQA
-/// report (2009).
+/// A far point is moved to this share of its distance, but into the trust region and not below the
+/// lower radius: Powell's BOBYQA report (2009).
 const MOVE_TO: f64 = 0.1;
 
 impl<R: Clone> Run<'_, R> {
-    /// What moves the points that are farther than `threshold`; `None` if there are none. With `shrink`, the radius shrinks too.
+    /// What moves the points that are farther than `threshold`; `None` if there are none. With
+    /// `shrink`, the radius shrinks too.
     pub(super) fn improve_geometry(&mut self, threshold: f64, shrink: bool) -> Option<Next<R>> {
         if self.trust.geometry_failures >= MAX_FAILURES {
             self.trust.geometry_failures = 0;
@@ -34,7 +35,8 @@ impl<R: Clone> Run<'_, R> {
         self.move_points(&positions, radius.max(self.trust.rho()))
     }
 
-    /// What replaces the points at `positions`, each where its polynomial is largest; `None` if no place is better.
+    /// What replaces the points at `positions`, each where its polynomial is largest; `None` if no
+    /// place is better.
     pub(super) fn move_points(&mut self, positions: &[usize], radius: f64) -> Option<Next<R>> {
         if !self.points.refresh() {
             return None;

@@ -1,5 +1,5 @@
-//! Interpolation sets with too few points: new directions until the set spans all that the feasible set allows
-//! (Cartis et al. 2019, "growing").
+//! Interpolation sets with too few points: new directions until the set spans all that the feasible
+//! set allows (Cartis et al. 2019, "growing").
 
 use super::geometry::MAX_FAILURES;
 use super::{Answer, Next, Phase, Run};

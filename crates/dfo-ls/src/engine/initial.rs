@@ -48,11 +48,13 @@ const MAX_TRIES: u32 = 4;
 const INVISIBLE: f64 = 1e-9;
 /// The factor that enlarges the unit of a parameter whose step tells nothing.
 const ENLARGE: f64 = 1e3;
-/// A parameter with a unit of its own is suspect if it changes the residuals by less than this share of the strongest.
+/// A parameter with a unit of its own is suspect if it changes the residuals by less than this
+/// share of the strongest.
 const FAINT: f64 = 1e-2;
 /// A start that is known is not farther away than this.
 const SAME_PLACE: f64 = 1e-12;
-/// The start is accurate enough up to this multiple of what the model asks for. Neither this nor the constants above were tuned.
+/// The start is accurate enough up to this multiple of what the model asks for. Neither this nor
+/// the constants above were tuned.
 const START_ENOUGH: f64 = 2.0;
 /// A step forward with this share of its length inside the bounds is taken without a look backward.
 const ENOUGH_ROOM: f64 = 0.99;
@@ -328,7 +330,8 @@ impl<R: Clone> Run<'_, R> {
         }
     }
 
-    /// The parameter whose unit is so small that the residuals hardly see a step, and a factor that helps.
+    /// The parameter whose unit is so small that the residuals hardly see a step, and a factor that
+    /// helps.
     fn too_small(&self, wanted: &Wanted, point: &Point<R>, strongest: f64) -> Option<(usize, f64)> {
         let j = wanted.coordinate?;
         let automatic = self.options.scaling == Scaling::Automatic && !self.space.is_boxed(j);

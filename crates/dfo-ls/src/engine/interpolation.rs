@@ -1,7 +1,8 @@
-//! The interpolation set: evaluated points, those among them that the model meets, and all that is computed from them.
+//! The interpolation set: evaluated points, those among them that the model meets, and all that is
+//! computed from them.
 //!
-//! Points of the set are known by their position in it. This file alone decides when what was computed from the points is no
-//! longer valid.
+//! Points of the set are known by their position in it. This file alone decides when what was
+//! computed from the points is no longer valid.
 
 mod model;
 
@@ -32,9 +33,11 @@ pub(super) struct Interpolation<R> {
     curvature: Option<f64>,
 }
 
-/// A direction counts as new if this share of it is orthogonal to the others. Eight of sixteen digits; not tuned.
+/// A direction counts as new if this share of it is orthogonal to the others. Eight of sixteen
+/// digits; not tuned.
 const NEW_DIRECTION: f64 = 1e-8;
-/// A Lagrange polynomial smaller than this at a point cannot tell the point from rounding. Not tuned.
+/// A Lagrange polynomial smaller than this at a point cannot tell the point from rounding. Not
+/// tuned.
 pub(super) const VANISHES: f64 = 1e-12;
 
 impl<R> Interpolation<R> {
@@ -185,8 +188,8 @@ impl<R> Interpolation<R> {
         self.pool.insert(point);
     }
 
-    /// Takes stored points into the set that begins with the start, if their directions are new and they are about `delta` away;
-    /// gives the directions.
+    /// Takes stored points into the set that begins with the start, if their directions are new and
+    /// they are about `delta` away; gives the directions.
     pub(super) fn adopt_stored(&mut self, delta: f64) -> Span {
         // the same score that DFO-LS gives to entries of its evaluation database
         const WORTHWHILE: f64 = 1e-3;
@@ -263,8 +266,9 @@ impl<R> Interpolation<R> {
         }
     }
 
-    /// The position that a new point at `step` should take: Powell's choice, the polynomial that is largest there, with
-    /// preference for points far outside the trust region (BOBYQA report, 2009; the power is that of Cartis et al., 2019).
+    /// The position that a new point at `step` should take: Powell's choice, the polynomial that is
+    /// largest there, with preference for points far outside the trust region (BOBYQA report, 2009;
+    /// the power is that of Cartis et al., 2019).
     fn choose_leaving(&self, step: &[f64], delta: f64, may_take_center: bool) -> Option<usize> {
         let linear = self.linear.as_ref()?;
         let center = self.center();
@@ -387,7 +391,8 @@ impl<R> Interpolation<R> {
         span
     }
 
-    /// Drops the tokens of points that have left the set: they still shape the model, but are never evaluated again.
+    /// Drops the tokens of points that have left the set: they still shape the model, but are never
+    /// evaluated again.
     pub(super) fn forget_tokens(&mut self) {
         let left: Vec<usize> = (self.pool.live())
             .filter(|slot| !self.set.contains(slot))

@@ -1,4 +1,5 @@
-//! The books of a run: iterations, evaluations, the best point, what was spent, and how the run ended.
+//! The books of a run: iterations, evaluations, the best point, what was spent, and how the run
+//! ended.
 
 use crate::linalg::norm;
 use crate::model::pool::Point;

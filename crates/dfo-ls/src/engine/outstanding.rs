@@ -100,8 +100,8 @@ impl<R> Outstanding<R> {
 }
 
 impl<R: Clone> Outstanding<R> {
-    /// Asks for points. If the budget does not allow for all, only the first are asked for, and the ledger knows that it is
-    /// exhausted.
+    /// Asks for points. If the budget does not allow for all, only the first are asked for, and the
+    /// ledger knows that it is exhausted.
     pub(super) fn ask(
         &mut self,
         phase: Phase<R>,

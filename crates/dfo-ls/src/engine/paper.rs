@@ -26,7 +26,8 @@ const INSIDE: f64 = 1.0 - 1e-4;
 /// Points are moved until their polynomials are at most this share of the limit, because they are
 /// measured in the slightly smaller ball of [`INSIDE`].
 const BELOW_LIMIT: f64 = 1.0 - 1e-3;
-/// Replacements that are tried per point; each makes the volume of the set larger by more than the limit, so that few are needed.
+/// Replacements that are tried per point; each makes the volume of the set larger by more than the
+/// limit, so that few are needed.
 const MAX_REPLACEMENTS: usize = 10;
 
 impl<R: Clone> Run<'_, R> {
@@ -203,7 +204,8 @@ impl<R: Clone> Run<'_, R> {
             && (self.poisedness_of_others(radius)).is_some_and(|poisedness| poisedness <= limit)
     }
 
-    /// `$\Lambda$`: the largest absolute value of a Lagrange polynomial in the ball, without the incumbent's.
+    /// `$\Lambda$`: the largest absolute value of a Lagrange polynomial in the ball, without the
+    /// incumbent's.
     pub(super) fn poisedness_of_others(&self, radius: f64) -> Option<f64> {
         let center = self.points.center();
         let region = self.region(radius, 1.0);

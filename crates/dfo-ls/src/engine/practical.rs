@@ -1,9 +1,10 @@
-//! The default algorithm: Algorithm 1 of Ehrhardt and Roberts (2021) in the practical form of Cartis, Fiala, Marteau and Roberts
-//! (2019), with two radii and a safety phase.
+//! The default algorithm: Algorithm 1 of Ehrhardt and Roberts (2021) in the practical form of
+//! Cartis, Fiala, Marteau and Roberts (2019), with two radii and a safety phase.
 //!
-//! [`iterate`](Run::iterate) is one iteration up to its first evaluation, [`on_trial`](Run::on_trial) and
-//! [`conclude`](Run::conclude) are what follows when the trial point was evaluated, and [`safety`](Run::safety) is what
-//! is done instead when the step is too short. The rules for the radii are in `radius.rs` and `trust.rs`, those for accuracy in
+//! [`iterate`](Run::iterate) is one iteration up to its first evaluation,
+//! [`on_trial`](Run::on_trial) and [`conclude`](Run::conclude) are what follows when the trial
+//! point was evaluated, and [`safety`](Run::safety) is what is done instead when the step is too
+//! short. The rules for the radii are in `radius.rs` and `trust.rs`, those for accuracy in
 //! [`rules`](super::rules).
 
 use super::rules::Verdict;
@@ -32,7 +33,8 @@ pub(super) struct Trial<R> {
     pub(super) sharpens_incumbent: bool,
 }
 
-/// A predicted decrease of less than so many units in the last place of the objective is hidden by rounding.
+/// A predicted decrease of less than so many units in the last place of the objective is hidden by
+/// rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// After a bad step, points are moved if they are farther away than this multiple of the radius,
 /// and than [`FAR_IN_RHO`] allows: Powell's BOBYQA report (2009) and Cartis et al. (2019). Factors
@@ -117,7 +119,8 @@ impl<R: Clone> Run<'_, R> {
         Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
 
-    /// Algorithm 1, accuracy of the ratio: the trial point, or the incumbent, is evaluated until the step is decided.
+    /// Algorithm 1, accuracy of the ratio: the trial point, or the incumbent, is evaluated until
+    /// the step is decided.
     pub(super) fn on_trial(&mut self, mut trial: Trial<R>, mut answers: Vec<Answer<R>>) -> Next<R> {
         match answers.pop() {
             Some(answer) if trial.sharpens_incumbent => self.points.sharpen(answer),
@@ -149,7 +152,8 @@ impl<R: Clone> Run<'_, R> {
         Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
 
-    /// Algorithm 1, acceptance, and Cartis et al.: the radius, the set and the incumbent follow from the ratio.
+    /// Algorithm 1, acceptance, and Cartis et al.: the radius, the set and the incumbent follow
+    /// from the ratio.
     fn conclude(
         &mut self,
         trial: &Trial<R>,
@@ -218,8 +222,9 @@ impl<R: Clone> Run<'_, R> {
         self.reduce_radius()
     }
 
-    /// Cartis et al., safety phase: without an evaluation of the step, far points are moved, or the lower radius is reduced. At the
-    /// final radius the step is evaluated after all, as the last point of the run.
+    /// Cartis et al., safety phase: without an evaluation of the step, far points are moved, or the
+    /// lower radius is reduced. At the final radius the step is evaluated after all, as the last
+    /// point of the run.
     fn safety(&mut self, step: &ModelStep, length: f64) -> Next<R> {
         let rho = self.trust.rho();
         let row = Row {

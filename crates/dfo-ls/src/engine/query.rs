@@ -32,7 +32,8 @@ pub(super) struct Query<R> {
 
 /// An accuracy is missed if the bound is this much larger than asked for. Not tuned.
 const MISSED: f64 = 1.1;
-/// Points whose accuracies differ by no more than this factor are taken to be at the same floor. Not tuned.
+/// Points whose accuracies differ by no more than this factor are taken to be at the same floor.
+/// Not tuned.
 const SIMILAR_FLOOR: f64 = 2.0;
 
 impl<R: Clone> Run<'_, R> {
@@ -109,8 +110,8 @@ impl<R: Clone> Run<'_, R> {
         Ok(point)
     }
 
-    /// Whether a point has missed the accuracy that it was asked for, and another has shown that the oracle cannot do much better:
-    /// asking again would be useless.
+    /// Whether a point has missed the accuracy that it was asked for, and another has shown that
+    /// the oracle cannot do much better: asking again would be useless.
     fn is_at_known_floor(&self, point: &Point<R>) -> bool {
         let missed = !(point.accuracy.value() <= MISSED * point.asked.value());
         let is_floor = |other: &Point<R>| {
@@ -121,7 +122,8 @@ impl<R: Clone> Run<'_, R> {
         missed && self.points.iter().any(is_floor)
     }
 
-    /// Lets a point count for the best point before the others that were asked for with it are answered.
+    /// Lets a point count for the best point before the others that were asked for with it are
+    /// answered.
     pub(super) fn note_best_of(&mut self, query: Query<R>) {
         if let Ok(point) = self.point(query) {
             self.ledger.note_best(&point);

@@ -23,8 +23,9 @@ pub(super) struct RestartTracker {
     pub(super) vain: u32,
 }
 
-/// The radius of restarts goes through this many doublings of the initial radius, then begins again: noise that hides every
-/// difference at one radius is small compared with those at a larger one (measured: decision record 8).
+/// The radius of restarts goes through this many doublings of the initial radius, then begins
+/// again: noise that hides every difference at one radius is small compared with those at a larger
+/// one (measured: decision record 8).
 const RADII: i32 = 5;
 /// A run is taken to chase noise after this many unsuccessful steps in a row, and
 /// [`VAIN_PER_PARAM`] more for every parameter (measured: decision record 8).

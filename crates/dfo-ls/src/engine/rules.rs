@@ -1,4 +1,5 @@
-//! How accurate evaluations are asked to be, and what may be concluded from them: one rule for each [`AccuracyControl`].
+//! How accurate evaluations are asked to be, and what may be concluded from them: one rule for each
+//! [`AccuracyControl`].
 //!
 //! Conversions between errors of residuals and of the objective are those of [`Accuracy`].
 
@@ -55,17 +56,20 @@ pub(super) trait Rule<R> {
         self.trial_target(now, predicted)
     }
 
-    /// The accuracy that the incumbent needs before a step with this predicted decrease; `None` if it has it, or cannot get it.
+    /// The accuracy that the incumbent needs before a step with this predicted decrease; `None` if
+    /// it has it, or cannot get it.
     fn incumbent_target(&self, _now: &Situation<'_, R>, _predicted: f64) -> Option<Accuracy> {
         None
     }
 
-    /// Whether the incumbent is sharpened before it is known whether the step is long enough to be tried.
+    /// Whether the incumbent is sharpened before it is known whether the step is long enough to be
+    /// tried.
     fn sharpens_before_length(&self) -> bool {
         false
     }
 
-    /// The accuracy that a new point of the first model needs to say something about the residuals; `None` if it does.
+    /// The accuracy that a new point of the first model needs to say something about the residuals;
+    /// `None` if it does.
     fn informative_target(&self, _now: &Situation<'_, R>, _point: &Point<R>) -> Option<Accuracy> {
         None
     }
@@ -92,7 +96,8 @@ pub(super) trait Rule<R> {
         ratio >= now.region.eta1 || self.is_better(now, point)
     }
 
-    /// Whether a trial point with some decrease may take the incumbent's place in the set without being accepted.
+    /// Whether a trial point with some decrease may take the incumbent's place in the set without
+    /// being accepted.
     fn may_displace_incumbent(&self, now: &Situation<'_, R>, point: &Point<R>) -> bool {
         self.is_better(now, point)
     }

@@ -1,4 +1,5 @@
-//! A state in parts: the small one that changes with every evaluation, and those that are made once and never change.
+//! A state in parts: the small one that changes with every evaluation, and those that are made once
+//! and never change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use crate::oracle::Start;
 use crate::report::{EvalRecord, Iteration};
 use crate::residuals::Residuals;
 
-/// A run that is saved after every evaluation writes the lean state anew each time, but every residual vector, token, iteration and
-/// evaluation only once:
+/// A run that is saved after every evaluation writes the lean state anew each time, but every
+/// residual vector, token, iteration and evaluation only once:
 ///
 /// ```
 /// # #[cfg(feature = "serde")]
@@ -45,8 +46,8 @@ use crate::residuals::Residuals;
 /// # fn main() {}
 /// ```
 impl<R> State<R> {
-    /// A copy without residual vectors, iterations and evaluations, none of which are copied on the way. It must be
-    /// [completed](Self::complete) before it is used.
+    /// A copy without residual vectors, iterations and evaluations, none of which are copied on the
+    /// way. It must be [completed](Self::complete) before it is used.
     #[must_use]
     pub fn lean(&self) -> Self
     where
@@ -66,7 +67,8 @@ impl<R> State<R> {
         lean
     }
 
-    /// The residual vectors in use, each once, with the number of the evaluation that made it. A vector never changes.
+    /// The residual vectors in use, each once, with the number of the evaluation that made it. A
+    /// vector never changes.
     #[must_use]
     pub fn vectors(&self) -> Vec<(u64, &[f64])> {
         let points = self.points().map(|point| &point.residuals);
@@ -97,10 +99,12 @@ impl<R> State<R> {
         &self.ledger.evaluations
     }
 
-    /// Gives a [lean](Self::lean) state back what it lacks. Of longer histories the beginning is taken.
+    /// Gives a [lean](Self::lean) state back what it lacks. Of longer histories the beginning is
+    /// taken.
     ///
     /// # Errors
-    /// When `vector` does not know a number or its vector has another length, or a history is too short.
+    /// When `vector` does not know a number or its vector has another length, or a history is too
+    /// short.
     pub fn complete(
         &mut self,
         mut vector: impl FnMut(u64) -> Option<Vec<f64>>,

@@ -87,11 +87,12 @@ impl<R: Clone> Engine<R> {
         Ok(engine)
     }
 
-    /// Continues a saved run of `problem`, of which only projections and regulariser are used: the rest is in the state.
+    /// Continues a saved run of `problem`, of which only projections and regulariser are used: the
+    /// rest is in the state.
     ///
     /// # Errors
-    /// When the state belongs to a problem with another number of parameters, other bounds or other blocks, projections or the
-    /// regulariser are missing, or a lean state was not completed.
+    /// When the state belongs to a problem with another number of parameters, other bounds or other
+    /// blocks, projections or the regulariser are missing, or a lean state was not completed.
     pub fn from_state(problem: Problem, state: State<R>) -> Result<Self, SetupError> {
         let differs = |what: &'static str| Err(SetupError::StateMismatch { what });
         let code = Code::new(problem.feasible, problem.regularizer);

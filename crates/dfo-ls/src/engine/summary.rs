@@ -6,7 +6,8 @@ use crate::report::{Report, Termination};
 use crate::residuals::Residuals;
 
 impl<R: Clone> Engine<R> {
-    /// The outcome so far, with the answers that were given already. A run that has not ended counts as stopped in it, and goes on.
+    /// The outcome so far, with the answers that were given already. A run that has not ended
+    /// counts as stopped in it, and goes on.
     pub fn report(&self) -> Report {
         let copy = Self {
             code: self.code.clone(),
@@ -20,7 +21,8 @@ impl<R: Clone> Engine<R> {
         self.into_parts().0
     }
 
-    /// The outcome so far, and the oracle's token for the best point. A run that has not ended counts as stopped.
+    /// The outcome so far, and the oracle's token for the best point. A run that has not ended
+    /// counts as stopped.
     pub fn into_parts(mut self) -> (Report, Option<R>) {
         self.stop(Termination::Stopped);
         let State {

@@ -6,7 +6,8 @@ use crate::model::Model;
 use crate::{Accuracy, Evaluated, Scaling};
 use proptest::prelude::*;
 
-/// `$r_i(\theta) = a_i^\top \theta + b_i \sin(w_i^\top \theta + \phi_i) - y_i$`: smooth, with known derivatives.
+/// `$r_i(\theta) = a_i^\top \theta + b_i \sin(w_i^\top \theta + \phi_i) - y_i$`: smooth, with known
+/// derivatives.
 pub(super) struct Waves {
     linear: Matrix,
     waves: Matrix,
@@ -48,7 +49,8 @@ impl Waves {
         })
     }
 
-    /// A Lipschitz constant of the Jacobian in the Frobenius norm: row `$i$` changes by at most `$|b_i| \|w_i\|^2$` per length.
+    /// A Lipschitz constant of the Jacobian in the Frobenius norm: row `$i$` changes by at most
+    /// `$|b_i| \|w_i\|^2$` per length.
     pub(super) fn lipschitz(&self) -> f64 {
         let row = |i: usize| self.heights[i] * dot(self.waves.col(i), self.waves.col(i));
         norm(&(0..self.len()).map(row).collect::<Vec<_>>())
@@ -228,7 +230,8 @@ fn the_basis_stays_accurate_in_long_runs() {
     }
 }
 
-/// `$g = 2\Delta J^\top r$` and `$H = 2\Delta^2 J^\top J$`, with the Jacobian of linear residuals, which the model has exactly.
+/// `$g = 2\Delta J^\top r$` and `$H = 2\Delta^2 J^\top J$`, with the Jacobian of linear residuals,
+/// which the model has exactly.
 #[test]
 fn gauss_newton_models_have_gradient_and_hessian_of_the_squares() {
     let mut random = Random::new(8);

@@ -4,8 +4,8 @@ use super::restart::{RestartTracker, SlowTracker};
 use crate::options::TrustRegion;
 use crate::radius;
 
-/// The trust region. The radius `$\Delta$` is never below the lower radius `$\rho$`, at which it stays until steps of that length
-/// have nothing left to give.
+/// The trust region. The radius `$\Delta$` is never below the lower radius `$\rho$`, at which it
+/// stays until steps of that length have nothing left to give.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Trust {
@@ -88,8 +88,8 @@ impl Trust {
         self.errors[0] = error;
     }
 
-    /// The largest error of the last three predictions; `None` for two iterations after a step longer than the lower radius, of
-    /// which too little is known yet.
+    /// The largest error of the last three predictions; `None` for two iterations after a step
+    /// longer than the lower radius, of which too little is known yet.
     pub(super) fn prediction_error(&self) -> Option<f64> {
         let is_known = self.iteration > self.last_success + 2;
         is_known.then(|| self.errors.iter().fold(0.0_f64, |a, b| a.max(*b)))

@@ -5,10 +5,12 @@ use crate::linalg::{Matrix, cholesky, dot};
 use crate::options::WarmStart;
 use crate::oracle::{Share, Start};
 
-/// What a large weight costs beside missing the point: results are inexact, and a weight multiplies their errors.
+/// What a large weight costs beside missing the point: results are inexact, and a weight multiplies
+/// their errors.
 const RIDGE: f64 = 1e-3;
 
-/// With more parameters, the points of a set are too far apart for what lies between them to be linear.
+/// With more parameters, the points of a set are too far apart for what lies between them to be
+/// linear.
 const MAX_PARAMS: usize = 10;
 
 impl<R: Clone> Run<'_, R> {
@@ -53,10 +55,12 @@ impl<R: Clone> Run<'_, R> {
     }
 }
 
-/// Weights `$w$` with `$\sum_t w_t = 1$` that make `$|\sum_t w_t s_t|^2/h^2 + \lambda|w|^2$` least, where `$h^2$` is the mean of `$|s_t|^2$`: the
-/// combination of points that lies nearest to the origin of the displacements `$s_t$`, without large weights.
+/// Weights `$w$` with `$\sum_t w_t = 1$` that make `$|\sum_t w_t s_t|^2/h^2 + \lambda|w|^2$` least,
+/// where `$h^2$` is the mean of `$|s_t|^2$`: the combination of points that lies nearest to the
+/// origin of the displacements `$s_t$`, without large weights.
 ///
-/// Lagrange's conditions are `$Aw = c\mathbf{1}$` with `$A = (s_i^Ts_j/h^2 + \lambda\delta_{ij})$`. `None` where there is no point.
+/// Lagrange's conditions are `$Aw = c\mathbf{1}$` with `$A = (s_i^Ts_j/h^2 + \lambda\delta_{ij})$`.
+/// `None` where there is no point.
 fn affine_weights(displacements: &[&[f64]]) -> Option<Vec<f64>> {
     let n = displacements.len();
     let size: f64 = displacements.iter().map(|s| dot(s, s)).sum();
@@ -94,7 +98,8 @@ mod tests {
         assert!(weights.iter().any(|w| *w < 0.0));
     }
 
-    /// Two points: minimise `$(w_1 a + w_2 b)^2/h^2 + \lambda(w_1^2 + w_2^2)$`, `$w_1 + w_2 = 1$`, by hand.
+    /// Two points: minimise `$(w_1 a + w_2 b)^2/h^2 + \lambda(w_1^2 + w_2^2)$`, `$w_1 + w_2 = 1$`,
+    /// by hand.
     #[test]
     fn weights_of_two_points_on_a_line() {
         let (a, b) = (1.0, 3.0);

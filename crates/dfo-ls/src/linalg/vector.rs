@@ -1,4 +1,5 @@
-//! Kernels on slices. Eight running sums in a fixed order: they vectorise, and give the same bits on every machine.
+//! Kernels on slices. Eight running sums in a fixed order: they vectorise, and give the same bits
+//! on every machine.
 
 const LANES: usize = 8;
 

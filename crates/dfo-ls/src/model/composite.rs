@@ -1,17 +1,21 @@
-//! Residuals modelled as quadratics: the least curvature that explains the points, and the sum of their squares in full.
+//! Residuals modelled as quadratics: the least curvature that explains the points, and the sum of
+//! their squares in full.
 //!
-//! With `$u = s/\Delta$`, points `$z_t = (y_t - x_k)/\Delta$` in the rows of `$Z$` and `$K_{ts} = (z_t^\top z_s)^2/2$`, the quadratic
-//! interpolants of least Frobenius norm of all residuals are `$\tilde r(u) = r_k + \sum_t \beta_t(u)\,(r_t - r_k)$` with
+//! With `$u = s/\Delta$`, points `$z_t = (y_t - x_k)/\Delta$` in the rows of `$Z$` and
+//! `$K_{ts} = (z_t^\top z_s)^2/2$`, the quadratic interpolants of least Frobenius norm of all
+//! residuals are `$\tilde r(u) = r_k + \sum_t \beta_t(u)\,(r_t - r_k)$` with
 //!
 //! ```math
 //! \beta(u) = L^\top u + \tfrac12 A\,(Zu)^2, \qquad
 //! \begin{pmatrix} A & L^\top \\ L & * \end{pmatrix} = \begin{pmatrix} K + \Lambda & Z \\ Z^\top & 0 \end{pmatrix}^{-1}.
 //! ```
 //!
-//! (Square elementwise.) `$\Lambda$` is a small ridge for points beyond the `$d$` of the interpolation set, larger for points whose
-//! residuals are inexact. The model of the objective keeps all terms up to the fourth order:
-//! `$\|\tilde r(u)\|^2 = f_k + 2b^\top\beta + \beta^\top G \beta$` with `$B = L^\top + A\,\mathrm{diag}(Zu)\,Z$`, `$q = b + G\beta$`,
-//! gradient `$2B^\top q$` and Hessian `$2B^\top G B + 2 Z^\top \mathrm{diag}(A q)\,Z$`.
+//! (Square elementwise.) `$\Lambda$` is a small ridge for points beyond the `$d$` of the
+//! interpolation set, larger for points whose residuals are inexact. The model of the objective
+//! keeps all terms up to the fourth order:
+//! `$\|\tilde r(u)\|^2 = f_k + 2b^\top\beta + \beta^\top G \beta$` with
+//! `$B = L^\top + A\,\mathrm{diag}(Zu)\,Z$`, `$q = b + G\beta$`, gradient `$2B^\top q$` and Hessian
+//! `$2B^\top G B + 2 Z^\top \mathrm{diag}(A q)\,Z$`.
 
 use crate::linalg::{Matrix, axpy, dot, inverse_symmetric, product, product_transposed};
 
@@ -40,8 +44,9 @@ pub(crate) struct Taylor {
 }
 
 impl Composite {
-    /// `points`: columns `$z_t$`, the first `$d$` from the interpolation set. `noise`: for every point, the error of its
-    /// residuals in units of the residuals' curvature over the trust region.
+    /// `points`: columns `$z_t$`, the first `$d$` from the interpolation set. `noise`: for every
+    /// point, the error of its residuals in units of the residuals' curvature over the trust
+    /// region.
     pub(crate) fn new(
         points: Matrix,
         noise: &[f64],
@@ -188,7 +193,8 @@ impl Composite {
         Taylor { gradient, hessian }
     }
 
-    /// The norm of all the residuals' curvature, `$\sqrt{\sum_i \|H_i\|_F^2}$`, over the trust region.
+    /// The norm of all the residuals' curvature, `$\sqrt{\sum_i \|H_i\|_F^2}$`, over the trust
+    /// region.
     pub(crate) fn curvature(&self) -> f64 {
         // H_i = sum_t (A dR)_ti z_t z_t^T, so sum_i |H_i|^2 = sum_ts (z_t.z_s)^2 (A G A)_ts
         let inner = product_transposed(&self.points, &self.points);

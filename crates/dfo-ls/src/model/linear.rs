@@ -1,8 +1,10 @@
 //! Linear Lagrange polynomials of the interpolation set, and the Gauss-Newton matrix they give.
 //!
-//! With `$\ell_t(x_k + s) = c_t + g_t^\top s$`, residuals are modelled by `$\sum_t \ell_t(x_k + s)\,r_t$`, so the Jacobian is
-//! `$J = \sum_t r_t g_t^\top$`. Neither the gradients `$g_t$` nor `$J^\top J$` depend on which point is the incumbent. When a point
-//! is replaced they change by matrices of rank one and two, which costs `$O(d^2)$` instead of `$O(d^3)$`.
+//! With `$\ell_t(x_k + s) = c_t + g_t^\top s$`, residuals are modelled by
+//! `$\sum_t \ell_t(x_k + s)\,r_t$`, so the Jacobian is `$J = \sum_t r_t g_t^\top$`. Neither the
+//! gradients `$g_t$` nor `$J^\top J$` depend on which point is the incumbent. When a point is
+//! replaced they change by matrices of rank one and two, which costs `$O(d^2)$` instead of
+//! `$O(d^3)$`.
 
 use super::pool::Pool;
 use crate::linalg::{Matrix, axpy, dot, inverse, norm, product, pseudo_inverse};
@@ -35,7 +37,8 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    /// `points` in the order of the set, `center` the incumbent's position. `None` if they are numerically dependent.
+    /// `points` in the order of the set, `center` the incumbent's position. `None` if they are
+    /// numerically dependent.
     pub(crate) fn new(points: &[&[f64]], center: usize) -> Option<Self> {
         let d = points[center].len();
         let others: Vec<usize> = (0..points.len()).filter(|&t| t != center).collect();
@@ -171,8 +174,8 @@ impl Linear {
         out
     }
 
-    /// Replaces point `t` by `center + step`, whose residuals are in `slot` (still beside those of the old point). `false` if
-    /// everything must be computed anew.
+    /// Replaces point `t` by `center + step`, whose residuals are in `slot` (still beside those of
+    /// the old point). `false` if everything must be computed anew.
     pub(crate) fn replace<R>(
         &mut self,
         t: usize,

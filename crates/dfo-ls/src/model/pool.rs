@@ -1,11 +1,13 @@
 //! Evaluated points, and the inner products of their residuals.
 //!
-//! Models of the residuals are combinations of evaluated residuals, `$\tilde r(u) = r_k + \sum_t \beta_t(u)\,(r_t - r_k)$`, so
-//! all that a model of `$\|r\|^2$` needs is the matrix `$G_{ts} = (r_t - r_k)^\top(r_s - r_k)$` and `$b_t = (r_t - r_k)^\top r_k$`.
-//! They follow from products of differences to a fixed reference, each computed once, in one pass over the residuals when a
-//! point is added. When the incumbent has moved far from the reference compared with the distances that matter, differences of
-//! these products would lose digits: then the incumbent becomes the reference and all products are computed again.
-//! All products are sums over [`Blocks`].
+//! Models of the residuals are combinations of evaluated residuals,
+//! `$\tilde r(u) = r_k + \sum_t \beta_t(u)\,(r_t - r_k)$`, so all that a model of `$\|r\|^2$` needs
+//! is the matrix `$G_{ts} = (r_t - r_k)^\top(r_s - r_k)$` and `$b_t = (r_t - r_k)^\top r_k$`. They
+//! follow from products of differences to a fixed reference, each computed once, in one pass over
+//! the residuals when a point is added. When the incumbent has moved far from the reference
+//! compared with the distances that matter, differences of these products would lose digits: then
+//! the incumbent becomes the reference and all products are computed again. All products are sums
+//! over [`Blocks`].
 
 use std::ops::Range;
 
@@ -200,7 +202,8 @@ impl<R> Pool<R> {
         slots.iter().map(row).collect()
     }
 
-    /// For every slot `$t$` of `set`, `$\sum_s w_s\,(r_t - r_k)^\top(r_s - r_k)$` with weights that sum to one.
+    /// For every slot `$t$` of `set`, `$\sum_s w_s\,(r_t - r_k)^\top(r_s - r_k)$` with weights that
+    /// sum to one.
     pub(crate) fn combined_products(
         &self,
         center: usize,

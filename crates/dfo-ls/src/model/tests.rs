@@ -99,8 +99,9 @@ fn space(lower: &[f64], upper: &[f64]) -> (Space, FeasibleSet) {
     (space, feasible)
 }
 
-/// The decrease at the first minimiser on the projected gradient path in the ball of radius one: theory needs a share of it.
-/// A quartic may have a deeper valley farther on, which a local method need not find.
+/// The decrease at the first minimiser on the projected gradient path in the ball of radius one:
+/// theory needs a share of it. A quartic may have a deeper valley farther on, which a local method
+/// need not find.
 fn cauchy(model: &Model, gradient: &[f64], region: &Region<'_>) -> f64 {
     let mut least = 0.0_f64;
     for k in 0..600 {
@@ -120,7 +121,8 @@ fn cauchy(model: &Model, gradient: &[f64], region: &Region<'_>) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// At least the decrease along the projected gradient, inside ball and bounds, and what is predicted is the model's change.
+    /// At least the decrease along the projected gradient, inside ball and bounds, and what is
+    /// predicted is the model's change.
     #[test]
     fn steps_have_at_least_the_cauchy_decrease(
         seed in any::<u64>(), d in 1_usize..6, log_bend in -3.0..1.0_f64, quartic in any::<bool>(), bounded in any::<bool>(),
@@ -205,8 +207,8 @@ fn nothing_is_promised_where_nothing_decreases() {
     );
 }
 
-/// `$r(u) = u^2 + 3u - 1$`, known exactly from three points: the second-order step `$3/7$` leaves `$r^2 = 0.22$`, the
-/// corrections go on to the root.
+/// `$r(u) = u^2 + 3u - 1$`, known exactly from three points: the second-order step `$3/7$` leaves
+/// `$r^2 = 0.22$`, the corrections go on to the root.
 #[test]
 fn corrections_find_the_minimum_of_the_quartic() {
     let points = Matrix::from_fn(1, 2, |_, t| [1.0, -1.0][t]);

@@ -93,7 +93,8 @@ fn units_follow_the_bounds_or_the_start() {
     let lower = [-NONE, -NONE, 0.0, -NONE, 4.0, 6.0];
     let upper = [NONE, NONE, NONE, 1.0, 4.5, 6.0];
     let (space, feasible) = boxed(&start, &lower, &upper);
-    // 1/30 of the largest shares its unit, less does not; zero does; two bounds give their width; equal ones fix
+    // 1/30 of the largest shares its unit, less does not; zero does; two bounds give their width;
+    // equal ones fix
     assert_eq!(space.units(), [30.0, 30.0, 30.0, 0.99, 0.5]);
     assert_eq!(space.free(), [0, 1, 2, 3, 4]);
     assert_eq!(space.theta(&[0.0; 5]), [30.0, -1.0, 0.0, 0.99, 4.5, 6.0]);

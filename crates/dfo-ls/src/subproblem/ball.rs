@@ -1,14 +1,18 @@
-//! The trust-region problem: `$\min g^T s + \tfrac12 s^T H s$` over `$\|s\| \le \Delta$`, solved exactly.
+//! The trust-region problem: `$\min g^T s + \tfrac12 s^T H s$` over `$\|s\| \le \Delta$`, solved
+//! exactly.
 //!
-//! A step is optimal if and only if some `$\lambda \ge 0$` makes `$H + \lambda I$` positive semidefinite with
-//! `$(H + \lambda I)s = -g$` and `$\lambda(\Delta - \|s\|) = 0$`. The work depends on `$H$`:
+//! A step is optimal if and only if some `$\lambda \ge 0$` makes `$H + \lambda I$` positive
+//! semidefinite with `$(H + \lambda I)s = -g$` and `$\lambda(\Delta - \|s\|) = 0$`. The work
+//! depends on `$H$`:
 //!
-//! - Positive definite: one Cholesky factorisation gives the Newton step. If it is too long, Newton's method on
-//!   `$1/\Delta - 1/\|s(\lambda)\| = 0$` from `$\lambda = 0$` rises to the solution without overshooting, one factorisation
-//!   each time (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983).
-//! - Singular but not indefinite, up to rounding: the same from the smallest `$\lambda$` that rounding allows.
-//! - Indefinite: one eigendecomposition, in which `$\|s(\lambda)\|$` costs next to nothing. If no `$\lambda$` gives a long
-//!   enough step (the hard case), an eigenvector fills up what is missing.
+//! - Positive definite: one Cholesky factorisation gives the Newton step. If it is too long,
+//!   Newton's method on `$1/\Delta - 1/\|s(\lambda)\| = 0$` from `$\lambda = 0$` rises to the
+//!   solution without overshooting, one factorisation each time (Moré and Sorensen, SIAM J. Sci.
+//!   Stat. Comput. 4, 1983).
+//! - Singular but not indefinite, up to rounding: the same from the smallest `$\lambda$` that
+//!   rounding allows.
+//! - Indefinite: one eigendecomposition, in which `$\|s(\lambda)\|$` costs next to nothing. If no
+//!   `$\lambda$` gives a long enough step (the hard case), an eigenvector fills up what is missing.
 
 use crate::linalg::{Cholesky, Matrix, axpy, dot, max_abs, norm, symmetric_eigen};
 
@@ -45,7 +49,8 @@ impl Place {
 }
 
 impl Ball {
-    /// Writes the minimiser into `step`. All entries must be finite and not larger than about 1, `radius` of moderate size.
+    /// Writes the minimiser into `step`. All entries must be finite and not larger than about 1,
+    /// `radius` of moderate size.
     pub(super) fn minimize(
         &mut self,
         gradient: &[f64],
@@ -106,8 +111,9 @@ impl Ball {
         indefinite(gradient, hessian, radius, step)
     }
 
-    /// After a `minimize` that ended in `place`: the smallest eigenvalue of the matrix by a few inverse iterations if the
-    /// place is [`Place::Newton`], otherwise zero. Never too small, but for rounding.
+    /// After a `minimize` that ended in `place`: the smallest eigenvalue of the matrix by a few
+    /// inverse iterations if the place is [`Place::Newton`], otherwise zero. Never too small, but
+    /// for rounding.
     pub(super) fn curvature(&mut self, place: Place, n: usize) -> f64 {
         if place != Place::Newton || n == 0 {
             return 0.0;
@@ -155,8 +161,9 @@ fn along_gradient(gradient: &[f64], radius: f64, step: &mut [f64]) -> Place {
     }
 }
 
-/// With `$H = Q \operatorname{diag}(\lambda_i) Q^T$` and `$c = Q^T g$`, `$\|s\|^2 = \sum_i c_i^2/(\lambda_i + \lambda)^2$`.
-/// Solved for `$\mu = \lambda + \lambda_1$`, so that the small denominators are exact.
+/// With `$H = Q \operatorname{diag}(\lambda_i) Q^T$` and `$c = Q^T g$`,
+/// `$\|s\|^2 = \sum_i c_i^2/(\lambda_i + \lambda)^2$`. Solved for `$\mu = \lambda + \lambda_1$`, so
+/// that the small denominators are exact.
 fn indefinite(gradient: &[f64], hessian: &Matrix, radius: f64, step: &mut [f64]) -> Place {
     step.fill(0.0);
     let Some((values, vectors)) = symmetric_eigen(hessian) else {

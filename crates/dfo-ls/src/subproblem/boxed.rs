@@ -1,15 +1,18 @@
 //! A quadratic over ball and box, by an active set around the exact solution in the ball.
 //!
-//! Some variables are fixed at bounds. On the others the problem is one of the ball with what is left of the radius,
-//! `$\Delta^2 - \|s_{\text{fixed}}\|^2$`, and [`ball`](super::ball) solves it. Then
+//! Some variables are fixed at bounds. On the others the problem is one of the ball with what is
+//! left of the radius, `$\Delta^2 - \|s_{\text{fixed}}\|^2$`, and [`ball`](super::ball) solves it.
+//! Then
 //!
 //! - a solution inside the box is taken, and fixed variables are released whose multiplier
 //!   `$(g + Hs)_i + \lambda s_i$` has the wrong sign; if there are none, the step is optimal;
-//! - a solution outside is clipped, which keeps it in the ball since zero is in the box. If that is a descent, all clipped
-//!   variables are fixed at once; otherwise the step goes towards the solution up to the first bound and fixes that.
+//! - a solution outside is clipped, which keeps it in the ball since zero is in the box. If that is
+//!   a descent, all clipped variables are fixed at once; otherwise the step goes towards the
+//!   solution up to the first bound and fixes that.
 //!
-//! Each move decreases the quadratic, so no face of the box comes back. If in the end the best point on the projected
-//! gradient path is lower, which can only happen if `$H$` is indefinite, the search goes on from there.
+//! Each move decreases the quadratic, so no face of the box comes back. If in the end the best
+//! point on the projected gradient path is lower, which can only happen if `$H$` is indefinite, the
+//! search goes on from there.
 
 use super::ball::{Ball, Place};
 use super::{Quadratic, Region, Step};
@@ -229,7 +232,8 @@ impl Search<'_> {
         dot(q.gradient, &self.candidate) + 0.5 * dot(&self.product, &self.candidate)
     }
 
-    /// From the step towards a point outside the box, up to the first bound, which is fixed even if it is met at once.
+    /// From the step towards a point outside the box, up to the first bound, which is fixed even if
+    /// it is met at once.
     fn follow(&mut self, target: &[f64]) -> Move {
         let mut reach = 1.0_f64;
         let mut blocking = None;
@@ -268,7 +272,8 @@ impl Search<'_> {
         }
     }
 
-    /// Frees the variables at bounds that the multipliers push inwards, or only the one pushed most. False if there is none.
+    /// Frees the variables at bounds that the multipliers push inwards, or only the one pushed
+    /// most. False if there is none.
     fn release(&mut self, multiplier: f64, only_worst: bool) -> bool {
         let (g, h) = (self.quadratic.gradient, self.quadratic.hessian);
         let mut worst = (0.0, None);
@@ -284,7 +289,8 @@ impl Search<'_> {
                 force += a * b;
                 size += (a * b).abs();
             }
-            // at the lower bound a negative derivative pulls inwards, at the upper one a positive one does
+            // at the lower bound a negative derivative pulls inwards, at the upper one a positive
+            // one does
             let inwards = if s <= lower { -force } else { force };
             if inwards > ROUNDING * size {
                 any = true;
@@ -302,8 +308,9 @@ impl Search<'_> {
     }
 }
 
-/// The first minimiser along `$p(t) = \operatorname{clip}(-tg, l, u)$`, up to the sphere, and the quadratic there. Where one
-/// variable after the other stops at its bound, slope and curvature are updated rather than computed again.
+/// The first minimiser along `$p(t) = \operatorname{clip}(-tg, l, u)$`, up to the sphere, and the
+/// quadratic there. Where one variable after the other stops at its bound, slope and curvature are
+/// updated rather than computed again.
 fn projected_gradient(quadratic: &Quadratic<'_>, region: &Region<'_>) -> (Vec<f64>, f64) {
     let (g, h) = (quadratic.gradient, quadratic.hessian);
     let n = g.len();

@@ -1,13 +1,17 @@
-//! A linear function over ball and box: `$\min g^T s$` with `$\|s\| \le \Delta$` and `$l \le s \le u$`, solved exactly.
+//! A linear function over ball and box: `$\min g^T s$` with `$\|s\| \le \Delta$` and
+//! `$l \le s \le u$`, solved exactly.
 //!
-//! The minimiser is `$s(t) = \operatorname{clip}(-t g, l, u)$` for the `$t$` with `$\|s(t)\| = \Delta$`, or the corner of the
-//! box if that lies inside. Component `$i$` meets its bound `$b_i$` at `$t_i = |b_i|/|g_i|$`. Between neighbouring breakpoints
-//! `$\|s(t)\|^2 = \sum_{t_i \le t} b_i^2 + t^2 \sum_{t_i > t} g_i^2$`: sort, and look up the right piece.
+//! The minimiser is `$s(t) = \operatorname{clip}(-t g, l, u)$` for the `$t$` with
+//! `$\|s(t)\| = \Delta$`, or the corner of the box if that lies inside. Component `$i$` meets its
+//! bound `$b_i$` at `$t_i = |b_i|/|g_i|$`. Between neighbouring breakpoints
+//! `$\|s(t)\|^2 = \sum_{t_i \le t} b_i^2 + t^2 \sum_{t_i > t} g_i^2$`: sort, and look up the right
+//! piece.
 
 use super::Region;
 use crate::linalg::{all_finite, exponent, max_abs, power_of_two};
 
-/// Slopes this much smaller than the largest count as zero: they would need a `$t$` that is no number.
+/// Slopes this much smaller than the largest count as zero: they would need a `$t$` that is no
+/// number.
 const NEGLIGIBLE: f64 = 1e-290;
 
 /// A component that moves: where it meets which bound.
@@ -18,8 +22,8 @@ struct Mover {
     bound: f64,
 }
 
-/// The minimiser of `$g^T s$` over the region, zero if the input is not a number. Components along which `$g$` vanishes do
-/// not move.
+/// The minimiser of `$g^T s$` over the region, zero if the input is not a number. Components along
+/// which `$g$` vanishes do not move.
 pub(crate) fn minimize_linear(gradient: &[f64], region: &Region<'_>) -> Vec<f64> {
     let mut step = vec![0.0; gradient.len()];
     let largest = max_abs(gradient);

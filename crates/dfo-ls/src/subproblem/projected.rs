@@ -1,9 +1,10 @@
-//! The general convex case: `$\min q(s) + h(s)$` over `$\|s\| \le \Delta$` and convex sets that are known only through their
-//! projections, with a convex `$h$` that is known through its prox.
+//! The general convex case: `$\min q(s) + h(s)$` over `$\|s\| \le \Delta$` and convex sets that are
+//! known only through their projections, with a convex `$h$` that is known through its prox.
 //!
-//! Accelerated proximal gradients, `$s_+ = \operatorname{prox}_{t(h + \dots)}(y - t \nabla q(y))$` with
-//! `$t = 1/\|H\|_2$`. Momentum is dropped when it leads uphill; a step without momentum descends for any `$H$`. Where that
-//! is slow, because `$H$` is ill-conditioned, a Newton step now and then helps.
+//! Accelerated proximal gradients, `$s_+ = \operatorname{prox}_{t(h + \dots)}(y - t \nabla q(y))$`
+//! with `$t = 1/\|H\|_2$`. Momentum is dropped when it leads uphill; a step without momentum
+//! descends for any `$H$`. Where that is slow, because `$H$` is ill-conditioned, a Newton step now
+//! and then helps.
 
 use super::prox::{HARDLY, Sum, Terms};
 use super::{Quadratic, Region, Step, minimize_quadratic};
@@ -24,9 +25,10 @@ const LONGEST_LINEAR: i32 = 13;
 /// With a linear function, a step this short, relative to the radius, is the last.
 const SHORT_LINEAR: f64 = 1e-11;
 
-/// The minimiser of `$q + h$` over the ball and all terms, global if `$H$` is positive semidefinite; `value` is `$h$`, zero
-/// for sets alone, and its prox must be among the terms. The decrease is `$h(0) - q(s) - h(s)$`. The curvature is the smallest
-/// eigenvalue of `$H$` for a step inside the ball. The zero step if nothing decreases.
+/// The minimiser of `$q + h$` over the ball and all terms, global if `$H$` is positive
+/// semidefinite; `value` is `$h$`, zero for sets alone, and its prox must be among the terms. The
+/// decrease is `$h(0) - q(s) - h(s)$`. The curvature is the smallest eigenvalue of `$H$` for a step
+/// inside the ball. The zero step if nothing decreases.
 pub(crate) fn minimize_composite(
     quadratic: &Quadratic<'_>,
     value: &dyn Fn(&[f64]) -> f64,
@@ -151,7 +153,8 @@ impl Descent<'_> {
         axpy(-self.t, &self.bent, next);
     }
 
-    /// The change from one step to the next, without the cancellation that the difference of two values suffers.
+    /// The change from one step to the next, without the cancellation that the difference of two
+    /// values suffers.
     fn change(&mut self, from: &[f64], to: &[f64]) -> f64 {
         let middle: Vec<f64> = from.iter().zip(to).map(|(a, b)| 0.5 * (a + b)).collect();
         self.quadratic.hessian.mul_vec(&middle, &mut self.bent);
@@ -161,9 +164,10 @@ impl Descent<'_> {
         slope + ((self.value)(to) - (self.value)(from))
     }
 
-    /// One Newton step for `$s = \operatorname{prox}(s - t\nabla q(s))$`, and a gradient step after it; `None` unless that
-    /// is lower. The derivative `$M$` of the prox, by differences, tells what is free to move: `$I$` inside all sets, a
-    /// projection where some are active. Then `$(I - M(I - tH))d = \operatorname{prox}(\dots) - s$`.
+    /// One Newton step for `$s = \operatorname{prox}(s - t\nabla q(s))$`, and a gradient step after
+    /// it; `None` unless that is lower. The derivative `$M$` of the prox, by differences, tells
+    /// what is free to move: `$I$` inside all sets, a projection where some are active. Then
+    /// `$(I - M(I - tH))d = \operatorname{prox}(\dots) - s$`.
     fn newton(&mut self, step: &[f64]) -> Option<Vec<f64>> {
         let n = step.len();
         let mut start = vec![0.0; n];
@@ -222,9 +226,10 @@ fn unconstrained(quadratic: &Quadratic<'_>, radius: f64) -> Vec<Vec<f64>> {
     }
 }
 
-/// The minimiser of `$g^T s$` over the ball and all terms, which are sets here. Proximal point steps
-/// `$s \leftarrow P(s - tg)$` with growing `$t$`: exact to rounding after a few steps if the sets are polyhedral, and in any
-/// case within `$2\Delta^2/\sum t$`, about `$10^{-5} \Delta \|g\|$`.
+/// The minimiser of `$g^T s$` over the ball and all terms, which are sets here. Proximal point
+/// steps `$s \leftarrow P(s - tg)$` with growing `$t$`: exact to rounding after a few steps if the
+/// sets are polyhedral, and in any case within `$2\Delta^2/\sum t$`, about
+/// `$10^{-5} \Delta \|g\|$`.
 pub(crate) fn minimize_linear_over(gradient: &[f64], terms: Terms<'_>, radius: f64) -> Vec<f64> {
     let n = gradient.len();
     let mut best = vec![0.0; n];

@@ -1,18 +1,22 @@
-//! The prox of a sum of convex functions and sets, from the prox of each, alone or in a ball around zero.
+//! The prox of a sum of convex functions and sets, from the prox of each, alone or in a ball around
+//! zero.
 //!
-//! The prox of a sum, by Dykstra's method. With `$p_i = 0$` at first, and term after term, `$w = x + p_i$`,
-//! `$x \leftarrow \operatorname{prox}_{t f_i}(w)$`, `$p_i \leftarrow w - x$`. This is cyclic coordinate ascent on the dual
-//! problem, so it converges for any number of terms and from any corrections `$p_i$` with `$x = z - \sum_i p_i$`: a second
-//! prox nearby starts from those of the first.
+//! The prox of a sum, by Dykstra's method. With `$p_i = 0$` at first, and term after term,
+//! `$w = x + p_i$`, `$x \leftarrow \operatorname{prox}_{t f_i}(w)$`, `$p_i \leftarrow w - x$`. This
+//! is cyclic coordinate ascent on the dual problem, so it converges for any number of terms and
+//! from any corrections `$p_i$` with `$x = z - \sum_i p_i$`: a second prox nearby starts from those
+//! of the first.
 //!
 //! The ball could be one more set, but needs no iteration with the others, since
-//! `$\operatorname{prox}_{t f + B}(z) = \operatorname{prox}_{\beta t f}(\beta z)$` for the `$\beta \in (0, 1]$` that makes the
-//! norm `$\Delta$`; the norm grows with `$\beta$`. So the last operation on a point is always one of the user's.
+//! `$\operatorname{prox}_{t f + B}(z) = \operatorname{prox}_{\beta t f}(\beta z)$` for the
+//! `$\beta \in (0, 1]$` that makes the norm `$\Delta$`; the norm grows with `$\beta$`. So the last
+//! operation on a point is always one of the user's.
 
 use crate::linalg::{axpy, dot, norm};
 
-/// A convex function known through its prox: the point becomes `$\arg\min_y h(y) + \|y - \text{point}\|^2/(2t)$`. For a set,
-/// that is the projection, whatever `$t$` is.
+/// A convex function known through its prox: the point becomes
+/// `$\arg\min_y h(y) + \|y - \text{point}\|^2/(2t)$`. For a set, that is the projection, whatever
+/// `$t$` is.
 pub(crate) type Prox<'a> = &'a dyn Fn(f64, &mut [f64]);
 
 /// Several of them, and how far apart their values at one point may be because of rounding.
@@ -36,7 +40,8 @@ pub(crate) type BoxedProx<'a> = Box<dyn Fn(f64, &mut [f64]) + 'a>;
 
 /// Moves this small, relative to the points, end Dykstra's method.
 const STATIONARY: f64 = 1e-13;
-/// Sweeps through the terms in one prox, and in all of them together. A prox gets a few even when all are spent.
+/// Sweeps through the terms in one prox, and in all of them together. A prox gets a few even when
+/// all are spent.
 const MAX_SWEEPS: usize = 10_000;
 const ALL_SWEEPS: usize = 100_000;
 const FEW_SWEEPS: usize = 100;
@@ -123,8 +128,9 @@ impl<'a> Sum<'a> {
         }
     }
 
-    /// The prox of the sum of all terms and the ball: the same with a shorter point and a smaller `t`. Secants between a
-    /// scale that is too small and one that is too large, halving the weight of an end that stays.
+    /// The prox of the sum of all terms and the ball: the same with a shorter point and a smaller
+    /// `t`. Secants between a scale that is too small and one that is too large, halving the weight
+    /// of an end that stays.
     pub(super) fn prox_in_ball(&mut self, t: f64, radius: f64, point: &mut [f64]) {
         let target = point.to_vec();
         self.prox(t, point);
@@ -168,9 +174,11 @@ impl<'a> Sum<'a> {
     }
 }
 
-/// The prox of the sum of sets and functions, `$\arg\min_y \sum_i f_i(y) + \|y - \text{point}\|^2/(2t)$`, to about 13 digits.
-/// The point is in the last set exactly. Where sets meet at a very sharp angle, or a function has a kink next to the border of
-/// a set, Dykstra's method can be too slow; then the point is in all sets but not the nearest.
+/// The prox of the sum of sets and functions,
+/// `$\arg\min_y \sum_i f_i(y) + \|y - \text{point}\|^2/(2t)$`, to about 13 digits. The point is in
+/// the last set exactly. Where sets meet at a very sharp angle, or a function has a kink next to
+/// the border of a set, Dykstra's method can be too slow; then the point is in all sets but not the
+/// nearest.
 pub(crate) fn prox_of_sum(terms: Terms<'_>, weight_t: f64, point: &mut [f64]) {
     Sum::new(terms, point.len()).prox(weight_t, point);
 }

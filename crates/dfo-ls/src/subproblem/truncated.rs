@@ -1,11 +1,12 @@
-//! A step that is good rather than best, as in the paper's experiments: conjugate gradients until they leave the ball or gain
-//! little, then rotations on the sphere.
+//! A step that is good rather than best, as in the paper's experiments: conjugate gradients until
+//! they leave the ball or gain little, then rotations on the sphere.
 //!
-//! Where no bound is inside the ball, rotations look at the whole circle and are made even if they gain nothing, as in
-//! Powell's NEWUOA; otherwise they stop at bounds, as in his BOBYQA.
+//! Where no bound is inside the ball, rotations look at the whole circle and are made even if they
+//! gain nothing, as in Powell's NEWUOA; otherwise they stop at bounds, as in his BOBYQA.
 //!
-//! `$q = g + Hd$` is the gradient at the step `$d$`, `$F$` the variables that are free. A variable that meets a bound is fixed
-//! there for good. Thresholds are absolute in places, so steps depend on the units.
+//! `$q = g + Hd$` is the gradient at the step `$d$`, `$F$` the variables that are free. A variable
+//! that meets a bound is fixed there for good. Thresholds are absolute in places, so steps depend
+//! on the units.
 
 mod plane;
 mod rotation;
@@ -15,28 +16,31 @@ use plane::Plane;
 use super::{Quadratic, Region, Step};
 use crate::linalg::{axpy, dot};
 
-/// Bounds closer than this are moved away: a variable may start on a bound and still move, a little.
+/// Bounds closer than this are moved away: a variable may start on a bound and still move, a
+/// little.
 const LEAST_ROOM: f64 = 1e-14;
 /// The gradient counts as zero only if its square, or its square times the room that is left, is at
 /// most this.
 const FLAT: f64 = 1e-18;
-/// The gradient counts as zero only if its square is at most this share of the first one's, or times
-/// the room at most this share of the square of the decrease so far.
+/// The gradient counts as zero only if its square is at most this share of the first one's, or
+/// times the room at most this share of the square of the decrease so far.
 const FLAT_SHARE: f64 = 1e-6;
 /// Steps along conjugate directions end when one gains no more than this share of all.
 const CONJUGATE_SHARE: f64 = 1e-6;
 /// A multiple of the direction that counts as none.
 const NO_STEP: f64 = 1e-30;
-/// Rotations end when the slope along the sphere, or what one gains, is no more than this share of all.
+/// Rotations end when the slope along the sphere, or what one gains, is no more than this share of
+/// all.
 const ROTATION_SHARE: f64 = 1e-2;
-/// Nothing is gained on the sphere if the cosine of the angle between the step and steepest descent is at least this.
+/// Nothing is gained on the sphere if the cosine of the angle between the step and steepest descent
+/// is at least this.
 const ALIGNED: f64 = 0.99;
 
-/// A step of less than the full decrease. It may leave the box by `$10^{-14}$`. Zero if the input is not a number or nothing
-/// decreases.
+/// A step of less than the full decrease. It may leave the box by `$10^{-14}$`. Zero if the input
+/// is not a number or nothing decreases.
 ///
-/// The step's curvature is the smallest met along conjugate directions that ended at no bound, zero if the step
-/// ends on the sphere or there was none.
+/// The step's curvature is the smallest met along conjugate directions that ended at no bound, zero
+/// if the step ends on the sphere or there was none.
 pub(crate) fn minimize_truncated(quadratic: &Quadratic<'_>, region: &Region<'_>) -> Step {
     let n = quadratic.gradient.len();
     if !region.is_valid(n) || !quadratic.is_finite() {
@@ -90,7 +94,8 @@ struct Search<'a> {
     loops_left: usize,
 }
 
-/// How far a rotation may go, by the tangent of half its angle, and the variable and bound that end it.
+/// How far a rotation may go, by the tangent of half its angle, and the variable and bound that end
+/// it.
 struct Reach {
     tangent: f64,
     ends: Option<(usize, f64)>,
@@ -305,7 +310,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// How far the rotation towards `tangent` may go, or a free variable that is at a bound already.
+    /// How far the rotation towards `tangent` may go, or a free variable that is at a bound
+    /// already.
     fn reach(&self, tangent: &[f64]) -> Result<Reach, (usize, f64)> {
         let mut reach = Reach {
             tangent: 1.0,

@@ -10,13 +10,16 @@ pub(super) fn rosenbrock(theta: &[f64], out: &mut [f64]) {
     out.copy_from_slice(&[10.0 * (x2 - x1 * x1), 1.0 - x1]);
 }
 
-/// MGH 7, `$r = \bigl(10(\theta_3 - 10\vartheta),\ 10(\sqrt{\theta_1^2 + \theta_2^2} - 1),\ \theta_3\bigr)$` with the turn
+/// MGH 7,
+/// `$r = \bigl(10(\theta_3 - 10\vartheta),\ 10(\sqrt{\theta_1^2 + \theta_2^2} - 1),\ \theta_3\bigr)$`
+/// with the turn
 ///
 /// ```math
 /// \vartheta = \frac{1}{2\pi} \arctan\frac{\theta_2}{\theta_1} + \begin{cases} 0 & \theta_1 > 0, \\ 1/2 & \theta_1 < 0. \end{cases}
 /// ```
 ///
-/// At `$\theta_1 = 0$`, which the definition leaves open, `$\vartheta$` is its limit from the right, and `$1/4$` at the origin.
+/// At `$\theta_1 = 0$`, which the definition leaves open, `$\vartheta$` is its limit from the
+/// right, and `$1/4$` at the origin.
 pub(super) fn helical_valley(theta: &[f64], out: &mut [f64]) {
     let [x1, x2, x3] = parameters(theta);
     let turn = if x1 > 0.0 {
@@ -31,7 +34,8 @@ pub(super) fn helical_valley(theta: &[f64], out: &mut [f64]) {
     out.copy_from_slice(&[10.0 * (x3 - 10.0 * turn), 10.0 * (x1.hypot(x2) - 1.0), x3]);
 }
 
-/// MGH 13, `$r = \bigl(\theta_1 + 10\theta_2,\ \sqrt 5(\theta_3 - \theta_4),\ (\theta_2 - 2\theta_3)^2,\ \sqrt{10}(\theta_1 - \theta_4)^2\bigr)$`.
+/// MGH 13,
+/// `$r = \bigl(\theta_1 + 10\theta_2,\ \sqrt 5(\theta_3 - \theta_4),\ (\theta_2 - 2\theta_3)^2,\ \sqrt{10}(\theta_1 - \theta_4)^2\bigr)$`.
 ///
 /// The Jacobian is singular at the minimiser 0.
 pub(super) fn powell_singular(theta: &[f64], out: &mut [f64]) {
@@ -50,7 +54,8 @@ pub(super) fn powell_singular(theta: &[f64], out: &mut [f64]) {
 /// r = \bigl(-13 + \theta_1 + ((5 - \theta_2)\theta_2 - 2)\theta_2,\ -29 + \theta_1 + ((\theta_2 + 1)\theta_2 - 14)\theta_2\bigr).
 /// ```
 ///
-/// Zero at `$(5, 4)$`, and a local minimum 48.98 at `$\bigl((53 - 4\sqrt{22})/3, (2 - \sqrt{22})/3\bigr)$`.
+/// Zero at `$(5, 4)$`, and a local minimum 48.98 at
+/// `$\bigl((53 - 4\sqrt{22})/3, (2 - \sqrt{22})/3\bigr)$`.
 pub(super) fn freudenstein_roth(theta: &[f64], out: &mut [f64]) {
     let [x1, x2] = parameters(theta);
     out.copy_from_slice(&[
@@ -83,10 +88,11 @@ pub(super) fn watson(theta: &[f64], out: &mut [f64]) {
     boundary.copy_from_slice(&[theta[0], theta[1] - theta[0] * theta[0] - 1.0]);
 }
 
-/// MGH 35, `$r_i = \frac 1n \sum_j T_i(2\theta_j - 1) - \int_0^1 T_i(2t - 1)\,\mathrm dt$` with the Chebyshev polynomials `$T_i$`.
+/// MGH 35, `$r_i = \frac 1n \sum_j T_i(2\theta_j - 1) - \int_0^1 T_i(2t - 1)\,\mathrm dt$` with the
+/// Chebyshev polynomials `$T_i$`.
 ///
-/// The integral is 0 for odd `$i$` and `$-1/(i^2 - 1)$` for even `$i$`. Zero at the nodes of Chebyshev's quadrature, which
-/// are real for up to seven parameters and for nine.
+/// The integral is 0 for odd `$i$` and `$-1/(i^2 - 1)$` for even `$i$`. Zero at the nodes of
+/// Chebyshev's quadrature, which are real for up to seven parameters and for nine.
 pub(super) fn chebyquad(theta: &[f64], out: &mut [f64]) {
     out.fill(0.0);
     for theta in theta {
@@ -106,9 +112,11 @@ pub(super) fn chebyquad(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// MGH 27, `$r_i = \theta_i + \sum_j \theta_j - (n + 1)$` for `$i < n$` and `$r_n = \prod_j \theta_j - 1$`.
+/// MGH 27, `$r_i = \theta_i + \sum_j \theta_j - (n + 1)$` for `$i < n$` and
+/// `$r_n = \prod_j \theta_j - 1$`.
 ///
-/// Zero at `$(\alpha, \dots, \alpha, \alpha^{1-n})$` for the roots of `$n\alpha^n - (n + 1)\alpha^{n-1} + 1$`, one of them 1.
+/// Zero at `$(\alpha, \dots, \alpha, \alpha^{1-n})$` for the roots of
+/// `$n\alpha^n - (n + 1)\alpha^{n-1} + 1$`, one of them 1.
 pub(super) fn brown_almost_linear(theta: &[f64], out: &mut [f64]) {
     let excess = theta.iter().sum::<f64>() - (as_f64(theta.len()) + 1.0);
     for (r, theta) in out.iter_mut().zip(theta) {
@@ -134,7 +142,8 @@ pub(super) fn bdqrtic(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// CUTEr's CUBE, not in MGH: `$r_1 = \theta_1 - 1$` and `$r_i = 10(\theta_i - \theta_{i-1}^3)$`. Zero at `$(1, \dots, 1)$`.
+/// CUTEr's CUBE, not in MGH: `$r_1 = \theta_1 - 1$` and `$r_i = 10(\theta_i - \theta_{i-1}^3)$`.
+/// Zero at `$(1, \dots, 1)$`.
 pub(super) fn cube(theta: &[f64], out: &mut [f64]) {
     out[0] = theta[0] - 1.0;
     for (r, pair) in out[1..].iter_mut().zip(theta.windows(2)) {
@@ -155,8 +164,8 @@ pub(super) fn mancino(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// `$\theta_i = -8.710996 \cdot 10^{-4} \bigl((i - 50)^3 + \sum_j v_{ij} (\sin^5 \log v_{ij} + \cos^5 \log v_{ij})\bigr)$` with
-/// the `$v_{ij}$` of the origin.
+/// `$\theta_i = -8.710996 \cdot 10^{-4} \bigl((i - 50)^3 + \sum_j v_{ij} (\sin^5 \log v_{ij} + \cos^5 \log v_{ij})\bigr)$`
+/// with the `$v_{ij}$` of the origin.
 pub(super) fn mancino_start(num_params: usize) -> Vec<f64> {
     let indices = counting().take(num_params);
     indices
@@ -174,7 +183,8 @@ fn mancino_pull(i: f64, x: f64, num_params: usize) -> f64 {
     (i - 50.0).powi(3) + waves.sum::<f64>()
 }
 
-/// CUTEr's HEART8LS, not in MGH: the dipoles of the heart. With `$(a, b, c, d, t, u, v, w) = \theta$`,
+/// CUTEr's HEART8LS, not in MGH: the dipoles of the heart. With
+/// `$(a, b, c, d, t, u, v, w) = \theta$`,
 ///
 /// ```math
 /// \begin{aligned}

@@ -44,8 +44,8 @@ const OSBORNE2: [f64; 65] = [
     0.597, 0.625, 0.739, 0.710, 0.729, 0.720, 0.636, 0.581, 0.428, 0.292, 0.162, 0.098, 0.054,
 ];
 
-/// MGH 8, `$r_i = y_i - \Bigl(\theta_1 + \dfrac{u_i}{v_i\theta_2 + w_i\theta_3}\Bigr)$` with `$u_i = i$`, `$v_i = 16 - i$`,
-/// `$w_i = \min(u_i, v_i)$`.
+/// MGH 8, `$r_i = y_i - \Bigl(\theta_1 + \dfrac{u_i}{v_i\theta_2 + w_i\theta_3}\Bigr)$` with
+/// `$u_i = i$`, `$v_i = 16 - i$`, `$w_i = \min(u_i, v_i)$`.
 pub(super) fn bard(theta: &[f64], out: &mut [f64]) {
     let [x1, x2, x3] = parameters(theta);
     for ((u, y), r) in counting().zip(BARD).zip(out) {
@@ -70,9 +70,11 @@ pub(super) fn meyer(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// MGH 12, `$r_i = e^{-t_i\theta_1} - e^{-t_i\theta_2} - \theta_3(e^{-t_i} - e^{-10t_i})$` with `$t_i = i/10$`.
+/// MGH 12, `$r_i = e^{-t_i\theta_1} - e^{-t_i\theta_2} - \theta_3(e^{-t_i} - e^{-10t_i})$` with
+/// `$t_i = i/10$`.
 ///
-/// Zero at `$(1, 10, 1)$`, at `$(10, 1, -1)$` and wherever `$\theta_1 = \theta_2$`, `$\theta_3 = 0$`.
+/// Zero at `$(1, 10, 1)$`, at `$(10, 1, -1)$` and wherever `$\theta_1 = \theta_2$`,
+/// `$\theta_3 = 0$`.
 pub(super) fn box3d(theta: &[f64], out: &mut [f64]) {
     let [x1, x2, x3] = parameters(theta);
     for (i, r) in counting().zip(out) {
@@ -89,7 +91,9 @@ pub(super) fn jennrich_sampson(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// MGH 16, `$r_i = (\theta_1 + t_i\theta_2 - e^{t_i})^2 + (\theta_3 + \theta_4 \sin t_i - \cos t_i)^2$` with `$t_i = i/5$`.
+/// MGH 16,
+/// `$r_i = (\theta_1 + t_i\theta_2 - e^{t_i})^2 + (\theta_3 + \theta_4 \sin t_i - \cos t_i)^2$`
+/// with `$t_i = i/5$`.
 pub(super) fn brown_dennis(theta: &[f64], out: &mut [f64]) {
     let [x1, x2, x3, x4] = parameters(theta);
     for (i, r) in counting().zip(out) {
@@ -100,7 +104,8 @@ pub(super) fn brown_dennis(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// MGH 17, `$r_i = y_i - (\theta_1 + \theta_2 e^{-t_i\theta_4} + \theta_3 e^{-t_i\theta_5})$` with `$t_i = 10(i - 1)$`.
+/// MGH 17, `$r_i = y_i - (\theta_1 + \theta_2 e^{-t_i\theta_4} + \theta_3 e^{-t_i\theta_5})$` with
+/// `$t_i = 10(i - 1)$`.
 pub(super) fn osborne1(theta: &[f64], out: &mut [f64]) {
     let [x1, x2, x3, x4, x5] = parameters(theta);
     for ((i, y), r) in counting().zip(OSBORNE1).zip(out) {

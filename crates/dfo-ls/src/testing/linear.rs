@@ -1,8 +1,10 @@
-//! The three linear functions: the only problems whose minimum is known in closed form whatever their size.
+//! The three linear functions: the only problems whose minimum is known in closed form whatever
+//! their size.
 
 use super::{as_f64, counting};
 
-/// MGH 32, `$r_i = \theta_i - \frac{2}{m} \sum_j \theta_j - 1$`, without `$\theta_i$` for `$i > n$`.
+/// MGH 32, `$r_i = \theta_i - \frac{2}{m} \sum_j \theta_j - 1$`, without `$\theta_i$` for
+/// `$i > n$`.
 ///
 /// Minimum `$m - n$` at `$\theta = (-1, \dots, -1)$`.
 pub(super) fn full_rank(theta: &[f64], out: &mut [f64]) {
@@ -23,9 +25,11 @@ pub(super) fn rank_one(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// MGH 34, `$r_i = (i - 1) \sum_{j=2}^{n-1} j \theta_j - 1$` for `$1 < i < m$` and `$r_1 = r_m = -1$`.
+/// MGH 34, `$r_i = (i - 1) \sum_{j=2}^{n-1} j \theta_j - 1$` for `$1 < i < m$` and
+/// `$r_1 = r_m = -1$`.
 ///
-/// Minimum `$(m^2 + 3m - 6) / (2(2m - 3))$` wherever `$\sum_{j=2}^{n-1} j \theta_j = 3 / (2m - 3)$`.
+/// Minimum `$(m^2 + 3m - 6) / (2(2m - 3))$` wherever
+/// `$\sum_{j=2}^{n-1} j \theta_j = 3 / (2m - 3)$`.
 pub(super) fn rank_one_with_zeros(theta: &[f64], out: &mut [f64]) {
     let (inner_theta, inner_out) = (1..theta.len() - 1, 1..out.len() - 1);
     let terms = counting().skip(1).zip(&theta[inner_theta]);

@@ -43,7 +43,8 @@ impl Problem {
     }
 }
 
-/// In the order of Moré and Wild: function, number of parameters, number of residuals, best known value.
+/// In the order of Moré and Wild: function, number of parameters, number of residuals, best known
+/// value.
 pub(super) static PROBLEMS: [Problem; 53] = [
     Problem::near(Function::LinearFullRank, 9, 45, 35.99999999999996),
     Problem::far(Function::LinearFullRank, 9, 45, 35.99999999999996),

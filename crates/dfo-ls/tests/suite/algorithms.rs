@@ -33,7 +33,8 @@ fn the_paper_converges() {
     );
 }
 
-/// One radius: doubled after very good steps only, never more than halved at once, and steps are taken as the ratio says.
+/// One radius: doubled after very good steps only, never more than halved at once, and steps are
+/// taken as the ratio says.
 #[test]
 fn the_paper_keeps_its_rules() {
     let runs = [
@@ -123,7 +124,8 @@ fn the_experiments_converge() {
     );
 }
 
-/// The combinations of earlier points that evaluations begin with lie near the new point, the nearest first.
+/// The combinations of earlier points that evaluations begin with lie near the new point, the
+/// nearest first.
 #[test]
 fn evaluations_begin_at_combinations() {
     let mut options = Options::default();

@@ -307,7 +307,8 @@ fn poisedness_when_asked_for() {
     }
 }
 
-/// `$J = \operatorname{diag}(3, 4)$`: half a step of the second parameter does less than one of the first.
+/// `$J = \operatorname{diag}(3, 4)$`: half a step of the second parameter does less than one of the
+/// first.
 #[test]
 fn directions_are_singular_vectors() {
     let residuals = |theta: &[f64], r: &mut [f64]| {

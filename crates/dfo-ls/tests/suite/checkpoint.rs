@@ -41,7 +41,8 @@ fn bounded(mut options: Options) -> Options {
     options
 }
 
-/// Runs to the end; every `period` tells the engine is saved, in one piece or in parts, dropped and loaded.
+/// Runs to the end; every `period` tells the engine is saved, in one piece or in parts, dropped and
+/// loaded.
 fn run(
     problem: &dyn Fn() -> Problem,
     options: Options,

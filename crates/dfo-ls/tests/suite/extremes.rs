@@ -10,7 +10,8 @@ fn bounded() -> Options {
     options
 }
 
-/// Runs, and checks bounds, counts, and that the reported residuals are those of the reported point.
+/// Runs, and checks bounds, counts, and that the reported residuals are those of the reported
+/// point.
 fn check(problem: Problem, num_residuals: usize, residuals: impl Fn(&[f64], &mut [f64])) -> Report {
     check_with(problem, num_residuals, residuals, bounded())
 }

@@ -1,4 +1,5 @@
-//! Oracles that fail or answer nonsense: every run ends, keeps its best point, and its history adds up.
+//! Oracles that fail or answer nonsense: every run ends, keeps its best point, and its history adds
+//! up.
 
 use crate::history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
 use dfo_ls::{

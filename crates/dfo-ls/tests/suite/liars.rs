@@ -1,4 +1,5 @@
-//! Oracles that are wrong about their accuracy, or cannot give what is asked: every run ends and its history adds up.
+//! Oracles that are wrong about their accuracy, or cannot give what is asked: every run ends and
+//! its history adds up.
 
 use crate::history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
 use dfo_ls::{

@@ -186,7 +186,8 @@ fn with_floor(floor: f64, offset: f64) -> impl dfo_ls::ResidualOracle<Resume = (
     })
 }
 
-/// Once it is known how accurate the oracle can be, no point is asked again for what it has just failed to give.
+/// Once it is known how accurate the oracle can be, no point is asked again for what it has just
+/// failed to give.
 #[test]
 fn an_accuracy_that_was_missed_is_not_asked_for_again() {
     for floor in [1e-16, 1e-12, 1e-8] {

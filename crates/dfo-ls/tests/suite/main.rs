@@ -1,4 +1,5 @@
-//! What the solver promises, in one program: linking one for each file takes longer than running them.
+//! What the solver promises, in one program: linking one for each file takes longer than running
+//! them.
 
 mod algorithms;
 mod answers;

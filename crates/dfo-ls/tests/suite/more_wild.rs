@@ -1,4 +1,5 @@
-//! The 53 problems of Moré and Wild against recorded values, against the literature, and against a solver with derivatives.
+//! The 53 problems of Moré and Wild against recorded values, against the literature, and against a
+//! solver with derivatives.
 
 use std::f64::consts::E;
 
@@ -65,8 +66,8 @@ fn solve(mut matrix: Vec<Vec<f64>>, mut rhs: Vec<f64>) -> Vec<f64> {
     rhs
 }
 
-/// Where the method of Levenberg and Marquardt, damped by the largest diagonal so far, cannot descend any more, and
-/// `$f$` there.
+/// Where the method of Levenberg and Marquardt, damped by the largest diagonal so far, cannot
+/// descend any more, and `$f$` there.
 fn descend(problem: MoreWild) -> (Vec<f64>, f64) {
     let mut theta = problem.start();
     let mut best = objective(problem, &theta);
@@ -100,13 +101,14 @@ fn descend(problem: MoreWild) -> (Vec<f64>, f64) {
     (theta, best)
 }
 
-/// What decimal digits lose in `serde_json`, which reads them to within a unit in the last place, and `mancino`'s start in
-/// the logarithms, sines and cosines of different platforms.
+/// What decimal digits lose in `serde_json`, which reads them to within a unit in the last place,
+/// and `mancino`'s start in the logarithms, sines and cosines of different platforms.
 const AS_READ: f64 = 4.0 * f64::EPSILON;
 
-/// Differences seen are below 1e-15. Allowed are a few units in the last place of each elementary function, which the
-/// cancellation in residuals such as 0.1957 - 0.19 multiplies by ten to a hundred. One wrong digit anywhere in the tables of
-/// data changes the sum of squares by 3e-7 or more: all were tried.
+/// Differences seen are below 1e-15. Allowed are a few units in the last place of each elementary
+/// function, which the cancellation in residuals such as 0.1957 - 0.19 multiplies by ten to a
+/// hundred. One wrong digit anywhere in the tables of data changes the sum of squares by 3e-7 or
+/// more: all were tried.
 const ROUNDED: f64 = 1e-12;
 
 #[test]
@@ -136,8 +138,8 @@ fn all_agree_with_the_record() {
     }
 }
 
-/// First and last residual where they are easily had from the formulas: their signs and order, of which a sum of squares
-/// knows nothing.
+/// First and last residual where they are easily had from the formulas: their signs and order, of
+/// which a sum of squares knows nothing.
 #[test]
 fn residuals_have_the_sign_and_order_of_the_formulas() {
     let check = |number: usize, theta: &[f64], first: f64, last: f64| {
@@ -217,8 +219,8 @@ fn the_helix_turns_continuously_but_for_the_cut() {
     }
 }
 
-/// Checks `$f$` at a minimiser of the literature against the recorded best value, both up to `tolerance` of themselves, or
-/// up to `$10^{-18}$` of the value at the start where that is more.
+/// Checks `$f$` at a minimiser of the literature against the recorded best value, both up to
+/// `tolerance` of themselves, or up to `$10^{-18}$` of the value at the start where that is more.
 fn check_minimizer(numbers: &[usize], theta: &[f64], tolerance: f64) {
     for problem in numbers.iter().map(|number| problem(*number)) {
         let (found, best) = (objective(problem, theta), problem.best_known());
@@ -253,10 +255,12 @@ fn exact_minimizers_attain_the_best_value() {
     check_minimizer(&[43], &[1.0; 6], TIGHT);
 }
 
-/// Minimisers printed to ten digits: `$f$` is flat there, and right to better than the square root of that suggests.
+/// Minimisers printed to ten digits: `$f$` is flat there, and right to better than the square root
+/// of that suggests.
 #[test]
 fn certified_minimizers_attain_the_best_value() {
-    // NIST, Statistical Reference Datasets, nonlinear regression, certified values of MGH09 and MGH17.
+    // NIST, Statistical Reference Datasets, nonlinear regression, certified values of MGH09 and
+    // MGH17.
     let kowalik_osborne = [
         1.9280693458e-1,
         1.9128232873e-1,
@@ -273,7 +277,8 @@ fn certified_minimizers_attain_the_best_value() {
     ];
     check_minimizer(&[35], &osborne1, 1e-11);
 
-    // Abramowitz and Stegun, Table 25.5, on [-1, 1]: the mirror images are nodes, too. Ten digits leave f below 1e-18.
+    // Abramowitz and Stegun, Table 25.5, on [-1, 1]: the mirror images are nodes, too. Ten digits
+    // leave f below 1e-18.
     let nodes = |half: &[f64]| -> Vec<f64> {
         let mirrored = half.iter().flat_map(|node| [*node, -*node]);
         mirrored.map(|node| 0.5 + 0.5 * node).collect()
@@ -290,7 +295,8 @@ fn certified_minimizers_attain_the_best_value() {
     check_nodes(31, &nine);
 }
 
-/// The four problems of which the documentation says that their best recorded value is not the least.
+/// The four problems of which the documentation says that their best recorded value is not the
+/// least.
 #[test]
 fn some_best_values_are_not_the_least() {
     let check = |number: usize, theta: &[f64], least: f64| {
@@ -311,12 +317,12 @@ fn some_best_values_are_not_the_least() {
     check(44, &[1.0; 8], 0.0);
 }
 
-/// The values that MGH print, to six digits of which the last may be cut off instead of rounded, and the recorded ones,
-/// which other solvers reached: a descent along our formulas ends in both.
+/// The values that MGH print, to six digits of which the last may be cut off instead of rounded,
+/// and the recorded ones, which other solvers reached: a descent along our formulas ends in both.
 #[test]
 fn descent_from_the_start_ends_in_the_best_value() {
-    // Elsewhere than the recorded best: the local minimum, the one at infinity, the least value, the one that MGH print,
-    // and the least value.
+    // Elsewhere than the recorded best: the local minimum, the one at infinity, the least value,
+    // the one that MGH print, and the least value.
     let elsewhere = [
         (13, 48.9842),
         (15, 17.4286),

@@ -1,4 +1,5 @@
-//! What holds for every problem: feasibility, honest intervals, certified decisions, counts, symmetries, determinism.
+//! What holds for every problem: feasibility, honest intervals, certified decisions, counts,
+//! symmetries, determinism.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -46,8 +47,8 @@ impl Curved {
         })
     }
 
-    /// Errors of 0.9 times what is allowed, in a direction that depends on the point and on the accuracy; a better answer
-    /// costs more. Tokens count the work put into a point.
+    /// Errors of 0.9 times what is allowed, in a direction that depends on the point and on the
+    /// accuracy; a better answer costs more. Tokens count the work put into a point.
     fn inexact(&self) -> impl ResidualOracle<Resume = u64> {
         InexactFn::new(
             self.rows.len(),
@@ -228,7 +229,8 @@ proptest! {
         }
     }
 
-    /// The ratio of every certified step is right to `$2\eta_1'$`, or on the same side of both limits.
+    /// The ratio of every certified step is right to `$2\eta_1'$`, or on the same side of both
+    /// limits.
     #[test]
     fn decisions_are_certified(problem in curved(), start in numbers(5), paper in any::<bool>()) {
         let report = run(&mut problem.inexact(), &start[..problem.target.len()], preset(if paper { 2 } else { 0 }));

@@ -1,4 +1,5 @@
-//! Automatic scaling: curve fits without bounds, with parameters of very different size and starts off by factors.
+//! Automatic scaling: curve fits without bounds, with parameters of very different size and starts
+//! off by factors.
 
 use dfo_ls::{FnOracle, Options, Problem, Scaling, minimize};
 

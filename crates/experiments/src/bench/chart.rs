@@ -16,7 +16,8 @@ const COLOURS: [Colour; 4] = [
     Colour::hex(0x0088_4ea0),
 ];
 
-/// A strip for every row that has a ratio, the largest first, down one column and then the other; none if there are no ratios.
+/// A strip for every row that has a ratio, the largest first, down one column and then the other;
+/// none if there are no ratios.
 pub(super) fn ratios(rows: &[Row]) -> Option<Figure> {
     let mut bars: Vec<(&Row, f64)> = rows
         .iter()
@@ -40,7 +41,8 @@ pub(super) fn ratios(rows: &[Row]) -> Option<Figure> {
     Some(figure)
 }
 
-/// One bar from 1 to the ratio, with its name above; only the last of a column shows the numbers of the axis.
+/// One bar from 1 to the ratio, with its name above; only the last of a column shows the numbers of
+/// the axis.
 fn strip(row: &Row, ratio: f64, [from, to]: [f64; 2], is_last: bool) -> Panel {
     let peer = row.peer.as_ref().map_or("", |peer| peer.name.as_str());
     let mut axis = Axis::log("").range(from, to);

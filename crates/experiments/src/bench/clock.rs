@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Seconds of the fastest call of `work`, which is called at least three times, and again until `budget` is spent.
+/// Seconds of the fastest call of `work`, which is called at least three times, and again until
+/// `budget` is spent.
 pub(super) fn fastest(budget: Duration, mut work: impl FnMut()) -> f64 {
     let begin = Instant::now();
     let mut best = f64::INFINITY;

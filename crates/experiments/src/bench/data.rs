@@ -1,4 +1,5 @@
-//! What everybody works on, ours and the peers: made from seeds, so that nothing has to be downloaded.
+//! What everybody works on, ours and the peers: made from seeds, so that nothing has to be
+//! downloaded.
 
 use std::path::Path;
 

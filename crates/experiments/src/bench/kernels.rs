@@ -112,8 +112,8 @@ fn agree(norm: f64, peer: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Seconds of one iteration in a solve of `batch` of them, from the fastest of several. What a solve does before its first
-/// iteration is part of it.
+/// Seconds of one iteration in a solve of `batch` of them, from the fastest of several. What a
+/// solve does before its first iteration is part of it.
 fn per_iteration<O: StronglyConvex>(
     context: &Context,
     objective: &O,

@@ -1,4 +1,5 @@
-//! Learning, end to end: seconds, gradients, and how far from the true optimum, beside the time of the authors' program.
+//! Learning, end to end: seconds, gradients, and how far from the true optimum, beside the time of
+//! the authors' program.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -15,7 +16,8 @@ use super::{Context, data};
 use crate::kodak;
 use crate::learning::{objective, problems, reference};
 
-/// The authors' program. Its times are measured CPU seconds on this kind of machine, of its dynamic FISTA, as archived: it is not run again.
+/// The authors' program. Its times are measured CPU seconds on this kind of machine, of its dynamic
+/// FISTA, as archived: it is not run again.
 const AUTHORS: &str = "the authors' (archived)";
 /// Three parameters of 1D denoising, 100 evaluations.
 const AUTHORS_THREE: f64 = 15.7;

@@ -1,4 +1,5 @@
-//! `dfo-ls` against the Python package DFO-LS, with exact residuals: evaluations until solved, and the time between two of them.
+//! `dfo-ls` against the Python package DFO-LS, with exact residuals: evaluations until solved, and
+//! the time between two of them.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -48,7 +49,8 @@ fn tasks() -> [Task; 3] {
     ]
 }
 
-/// `$10 (\theta_{j+1} - \theta_j^2)$` and `$1 - \theta_j$`; for two parameters, Rosenbrock's function.
+/// `$10 (\theta_{j+1} - \theta_j^2)$` and `$1 - \theta_j$`; for two parameters, Rosenbrock's
+/// function.
 fn chained(theta: &[f64], out: &mut [f64]) {
     let (valleys, distances) = out.split_at_mut(theta.len() - 1);
     for ((pair, valley), distance) in theta.windows(2).zip(valleys).zip(distances) {
@@ -57,7 +59,8 @@ fn chained(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// `$\theta_0 e^{-\theta_1 t} + \theta_2$` where `$t = 0, 0.1, \dots$`, compared with `$2 e^{-1.5 t} + 0.5$`.
+/// `$\theta_0 e^{-\theta_1 t} + \theta_2$` where `$t = 0, 0.1, \dots$`, compared with
+/// `$2 e^{-1.5 t} + 0.5$`.
 fn exponentials(theta: &[f64], out: &mut [f64]) {
     for (k, r) in (0_u32..).zip(out) {
         let t = f64::from(k) / 10.0;

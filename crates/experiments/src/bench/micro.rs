@@ -1,4 +1,5 @@
-//! The micro-benchmarks of `benches/`, run by criterion; each beside its composed twin where there is one.
+//! The micro-benchmarks of `benches/`, run by criterion; each beside its composed twin where there
+//! is one.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -69,7 +70,8 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What was written after `begin` in `folder/*/*/new`: older ones may be of benchmarks that no longer exist.
+/// What was written after `begin` in `folder/*/*/new`: older ones may be of benchmarks that no
+/// longer exist.
 fn read(folder: &Path, begin: SystemTime) -> Result<Times> {
     let mut times = Times::new();
     for group in children(folder)? {

@@ -1,4 +1,5 @@
-//! Other people's programs, run in the same run: NumPy, SciPy, scikit-image and DFO-LS, in a virtual environment of our own.
+//! Other people's programs, run in the same run: NumPy, SciPy, scikit-image and DFO-LS, in a
+//! virtual environment of our own.
 
 use std::fs;
 use std::io::Write;
@@ -30,7 +31,8 @@ impl Peers {
     /// Nobody.
     pub(super) const NONE: Self = Self { found: None };
 
-    /// Makes the environment unless it is there. Without Python, or without a connection, there are no peers; `out` is told why.
+    /// Makes the environment unless it is there. Without Python, or without a connection, there are
+    /// no peers; `out` is told why.
     pub(super) fn find(venv: &Path, data: &Path, out: &mut dyn Write) -> Result<Self> {
         let found = Python::find(venv, data, out);
         match &found {
@@ -46,7 +48,8 @@ impl Peers {
         self.found.is_some()
     }
 
-    /// What a script of its own prints, where it can import what is in `packages`; nothing without Python.
+    /// What a script of its own prints, where it can import what is in `packages`; nothing without
+    /// Python.
     pub(super) fn script(
         &self,
         script: &Path,
@@ -65,7 +68,8 @@ impl Peers {
         })
     }
 
-    /// What the peers answer to `job`; null if there are none. A peer that fails is reported, and then there is none for this job.
+    /// What the peers answer to `job`; null if there are none. A peer that fails is reported, and
+    /// then there is none for this job.
     pub(super) fn ask(&self, job: &Value, out: &mut dyn Write) -> Result<Value> {
         let Some(python) = &self.found else {
             return Ok(Value::Null);

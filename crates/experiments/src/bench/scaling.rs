@@ -37,7 +37,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// Of a straight line through the points, by least squares, both axes logarithmic; NaN if there are not two sizes.
+    /// Of a straight line through the points, by least squares, both axes logarithmic; NaN if there
+    /// are not two sizes.
     pub(super) fn slope(&self) -> f64 {
         let points: Vec<[f64; 2]> = self.points.iter().map(|p| p.map(f64::ln)).collect();
         let mean = |of: usize| points.iter().map(|p| p[of]).sum::<f64>() / count(points.len());
@@ -228,7 +229,8 @@ mod tests {
         assert!(curve(vec![[2.0, 1.0]]).slope().is_nan());
     }
 
-    /// Least squares, not the ends: the middle point of (1, e^0), (e, e^2), (e^2, e^1) counts for the mean only.
+    /// Least squares, not the ends: the middle point of (1, e^0), (e, e^2), (e^2, e^1) counts for
+    /// the mean only.
     #[test]
     fn the_slope_is_that_of_least_squares() {
         let e = std::f64::consts::E;

@@ -1,4 +1,5 @@
-//! Whole solves to a certified error: our default method, FISTA, and what people use instead. One thread.
+//! Whole solves to a certified error: our default method, FISTA, and what people use instead. One
+//! thread.
 
 use std::io::Write;
 

@@ -16,7 +16,8 @@ use super::row::Row;
 use super::{Context, pool};
 
 const NUM_IMAGES: usize = 8;
-/// The first model of 64 parameters needs one point more, and all but the first are evaluated at once.
+/// The first model of 64 parameters needs one point more, and all but the first are evaluated at
+/// once.
 const NUM_POINTS: u64 = 65;
 
 pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {

@@ -111,8 +111,8 @@ impl Tool {
         command
     }
 
-    /// Whether the program failed because of what it was told, not because nobody answered: an HTTP error (22 and 8), a file that
-    /// cannot be read (37), or one that cannot be written (23 and 3).
+    /// Whether the program failed because of what it was told, not because nobody answered: an HTTP
+    /// error (22 and 8), a file that cannot be read (37), or one that cannot be written (23 and 3).
     const fn was_answered(self, code: Option<i32>) -> bool {
         match self {
             Self::Curl => matches!(code, Some(22 | 23 | 37)),

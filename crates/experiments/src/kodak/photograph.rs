@@ -4,7 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// Reads the middle `side` × `side` pixels of photograph `number`, from 1, in `folder`: the luminance, black 0 and white 1.
+/// Reads the middle `side` × `side` pixels of photograph `number`, from 1, in `folder`: the
+/// luminance, black 0 and white 1.
 ///
 /// # Errors
 /// When the file cannot be read or the photograph is too small.

@@ -1,4 +1,5 @@
-//! True optima: known ones for the authors' data, and the best of several starts with accurate reconstructions for other data.
+//! True optima: known ones for the authors' data, and the best of several starts with accurate
+//! reconstructions for other data.
 
 use anyhow::Result;
 use bilevel::{
@@ -8,7 +9,8 @@ use dfo_ls::{Accuracy, AccuracyControl, Options, minimize};
 
 use super::objective;
 
-/// Source of these four: section 14 of the reference archive's `FACTS.md`, lower level solved to 1e-12, several starts.
+/// Source of these four: section 14 of the reference archive's `FACTS.md`, lower level solved to
+/// 1e-12, several starts.
 const ONE: f64 = 1.371_488_833_78;
 const THREE: f64 = 2.826_874_151_57;
 const SAMPLING: f64 = 0.478_275_122_260;

@@ -59,11 +59,12 @@ pub(super) fn tasks(problem: MoreWild, options: &Options, seed: u64) -> Vec<Task
     tasks
 }
 
-/// Residuals with an error of known size. From nothing, an error of `a` costs `100 ln(s / a)` units of work, at least one, `s` the norm
-/// of the residuals at the start, at least 1; to go on from there costs the difference.
+/// Residuals with an error of known size. From nothing, an error of `a` costs `100 ln(s / a)` units
+/// of work, at least one, `s` the norm of the residuals at the start, at least 1; to go on from
+/// there costs the difference.
 ///
-/// The error is a vector in a random direction, as long as the accuracy or down to half of it; it depends on the point, the accuracy and
-/// the seed, and on nothing else.
+/// The error is a vector in a random direction, as long as the accuracy or down to half of it; it
+/// depends on the point, the accuracy and the seed, and on nothing else.
 #[derive(Debug)]
 pub(super) struct PricedOracle {
     problem: MoreWild,
@@ -90,7 +91,8 @@ impl PricedOracle {
         whole(UNITS * (self.scale / radius).ln()).max(1)
     }
 
-    /// The error that is aimed at: at most what was `asked`, and not more than was `paid` for before.
+    /// The error that is aimed at: at most what was `asked`, and not more than was `paid` for
+    /// before.
     fn radius(&self, asked: Accuracy, paid: Option<f64>) -> f64 {
         let asked = asked.value().clamp(BEST * self.scale, self.scale);
         paid.map_or(asked, |paid| asked.min(paid))
@@ -188,7 +190,8 @@ fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// Accuracy on demand against fixed ones, problem by problem (and seed by seed), judged by the work until solved to 1e-5.
+/// Accuracy on demand against fixed ones, problem by problem (and seed by seed), judged by the work
+/// until solved to 1e-5.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) matches: Vec<Match>,
@@ -221,12 +224,14 @@ impl Match {
             .and_then(|(_, work)| *work)
     }
 
-    /// Below 1 where accuracy on demand is cheaper; infinite where only a fixed one solves the problem, `None` where none does.
+    /// Below 1 where accuracy on demand is cheaper; infinite where only a fixed one solves the
+    /// problem, `None` where none does.
     pub(super) fn against_best(&self) -> Option<f64> {
         quotient(self.dynamic, self.best_fixed().map(|(_, work)| work))
     }
 
-    /// Above 1 where accuracy on demand is cheaper than 1e-10 throughout; infinite where only the former solves the problem.
+    /// Above 1 where accuracy on demand is cheaper than 1e-10 throughout; infinite where only the
+    /// former solves the problem.
     pub(super) fn careful_against(&self) -> Option<f64> {
         quotient(self.fixed_at(CAREFUL), self.dynamic)
     }

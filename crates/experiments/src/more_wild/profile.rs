@@ -34,8 +34,8 @@ fn profile(mut costs: Vec<f64>, total: usize, from: f64, to: f64) -> Vec<[f64; 2
     points
 }
 
-/// One panel for each tau: ours as the strongest line, the others dashed. The place among all `solvers` decides about the colour, so that
-/// it is the same in all figures.
+/// One panel for each tau: ours as the strongest line, the others dashed. The place among all
+/// `solvers` decides about the colour, so that it is the same in all figures.
 pub(super) fn of_evaluations(
     variant: Variant,
     ours: &Scores,

@@ -99,7 +99,8 @@ impl Scores {
         100.0 * ratio(solved, self.entries.len())
     }
 
-    /// Numbers of the problems that are not solved within the largest budget, and for how many seeds.
+    /// Numbers of the problems that are not solved within the largest budget, and for how many
+    /// seeds.
     pub(super) fn unsolved(&self, tau: usize) -> Vec<(usize, usize)> {
         let budget = BUDGETS[BUDGETS.len() - 1];
         let mut unsolved: Vec<(usize, usize)> = Vec::new();

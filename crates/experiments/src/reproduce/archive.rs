@@ -38,18 +38,20 @@ const NOISE_SWEEP: &str = include_str!("../../archive/noise_sweep.json");
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Archived {
-    /// Lower-level iterations of each evaluation, of all images together: those of the first 100 evaluations for the MRI, none
-    /// for photographs.
+    /// Lower-level iterations of each evaluation, of all images together: those of the first 100
+    /// evaluations for the MRI, none for photographs.
     pub lower_iterations: Vec<u64>,
     /// The objective of each of these evaluations.
     pub objectives: Vec<f64>,
-    /// The number of an evaluation, from 1, and lower-level iterations after it. Not of all evaluations for the MRI and photographs.
+    /// The number of an evaluation, from 1, and lower-level iterations after it. Not of all
+    /// evaluations for the MRI and photographs.
     pub cumulative: Vec<[f64; 2]>,
-    /// Lower-level iterations and the objective: with fixed iterations the least so far, otherwise the incumbent's at the
-    /// beginning of an iteration. For the MRI without points within 0.2 % (iterations) and 0.01 % (objective) of others.
+    /// Lower-level iterations and the objective: with fixed iterations the least so far, otherwise
+    /// the incumbent's at the beginning of an iteration. For the MRI without points within 0.2 %
+    /// (iterations) and 0.01 % (objective) of others.
     pub objective: Vec<[f64; 2]>,
-    /// Lower-level iterations and the value where the objective was least so far, by the name of the learned parameter. None
-    /// for the MRI.
+    /// Lower-level iterations and the value where the objective was least so far, by the name of
+    /// the learned parameter. None for the MRI.
     pub parameters: BTreeMap<String, Vec<[f64; 2]>>,
     /// The objective at the end as the run knew it,
     pub f: f64,
@@ -59,7 +61,8 @@ pub struct Archived {
     /// and the objective computed again, all but exactly: NaN for photographs.
     #[serde(default = "unknown")]
     pub f_exact: f64,
-    /// What was learned, in the order of the authors' program. For photographs the ends of the curves `parameters`.
+    /// What was learned, in the order of the authors' program. For photographs the ends of the
+    /// curves `parameters`.
     pub theta: Vec<f64>,
     /// `alpha`, `nu` and `xi`, fixed ones too.
     pub params: BTreeMap<String, f64>,
@@ -96,7 +99,8 @@ pub fn run(setting: &str, variant: Variant) -> Option<&'static Archived> {
     all.get(setting)?.runs.get(variant.name())
 }
 
-/// Figure 14 of the paper, from its largest noise to its least: sigma, the learned alpha, and sigma^2/alpha.
+/// Figure 14 of the paper, from its largest noise to its least: sigma, the learned alpha, and
+/// sigma^2/alpha.
 ///
 /// # Panics
 /// Never: a test reads the file.

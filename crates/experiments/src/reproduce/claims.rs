@@ -1,7 +1,9 @@
-//! What the paper says and what its archived runs show, each with a verdict from the runs made here.
+//! What the paper says and what its archived runs show, each with a verdict from the runs made
+//! here.
 //!
-//! A claim holds, does not hold, or is not checked, and then says why. Some statements of the paper are contradicted by its own
-//! archived runs: they are here too, but nobody should expect them to hold. Comparisons are written so that NaN fails them.
+//! A claim holds, does not hold, or is not checked, and then says why. Some statements of the paper
+//! are contradicted by its own archived runs: they are here too, but nobody should expect them to
+//! hold. Comparisons are written so that NaN fails them.
 
 mod agreement;
 mod bounds;

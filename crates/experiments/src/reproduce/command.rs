@@ -1,4 +1,5 @@
-//! `cargo xtask reproduce`: plans runs, makes those that were not made before, draws figures, judges claims, writes the page.
+//! `cargo xtask reproduce`: plans runs, makes those that were not made before, draws figures,
+//! judges claims, writes the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,7 +35,8 @@ pub struct Arguments {
     /// The slowest runs on photographs, too: FISTA 2,000, GD 1,000 and GD 10,000
     #[arg(long)]
     full: bool,
-    /// Only these figures (fig4) or experiments (data, denoise1, denoise3, kodak, mri), with commas between them
+    /// Only these figures (fig4) or experiments (data, denoise1, denoise3, kodak, mri), with commas
+    /// between them
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
     /// Where results go; finished runs are kept there, and not made again
@@ -57,7 +59,8 @@ pub struct Arguments {
 /// Reproduces what was asked for.
 ///
 /// # Errors
-/// When an argument is wrong or results cannot be written; when a run fails; at last, when a claim that should hold does not.
+/// When an argument is wrong or results cannot be written; when a run fails; at last, when a claim
+/// that should hold does not.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let begin = Instant::now();
     let size = arguments.size();
@@ -152,7 +155,8 @@ fn list(selection: &Selection, runs: &[RunId], size: Size, out: &mut dyn Write) 
     Ok(())
 }
 
-/// Whoever interrupts is told that nothing but the present run is lost: files are written whole or not at all.
+/// Whoever interrupts is told that nothing but the present run is lost: files are written whole or
+/// not at all.
 fn on_interrupt() -> Result<()> {
     ctrlc::set_handler(|| {
         let _ = writeln!(
@@ -182,7 +186,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Makes the runs that were not made before, the cheap ones first, and draws every figure as soon as its runs are there.
+    /// Makes the runs that were not made before, the cheap ones first, and draws every figure as
+    /// soon as its runs are there.
     fn make(&mut self, runs: &[RunId], out: &mut dyn Write) -> Result<()> {
         let mut missing = Vec::new();
         for id in runs {

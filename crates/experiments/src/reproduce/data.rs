@@ -1,4 +1,5 @@
-//! What is learned from: the authors' data, regenerated from their seed, or data made the same way from another.
+//! What is learned from: the authors' data, regenerated from their seed, or data made the same way
+//! from another.
 
 use std::path::PathBuf;
 
@@ -80,7 +81,8 @@ const fn grid(data: &Data) -> Grid {
     }
 }
 
-/// All truths first, then the noise of one image after the other; the real parts of complex noise before the imaginary ones.
+/// All truths first, then the noise of one image after the other; the real parts of complex noise
+/// before the imaginary ones.
 fn authors(data: &Data, photographs: Option<Vec<Vec<f64>>>) -> Result<Vec<Pair>> {
     let mut random = LegacyRandom::new(0);
     let num_pixels = u32::try_from(data.pixels)?;
@@ -122,7 +124,8 @@ fn random(data: &Data, photographs: Option<Vec<Vec<f64>>>, seed: Seed) -> Result
     })
 }
 
-/// Truths and what is measured of them; `add_noise` is given the number of the image and clean data, and whether these are complex.
+/// Truths and what is measured of them; `add_noise` is given the number of the image and clean
+/// data, and whether these are complex.
 fn pairs(
     data: &Data,
     truths: Vec<Vec<f64>>,

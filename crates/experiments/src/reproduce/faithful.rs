@@ -1,12 +1,15 @@
 //! The residual function of the authors' experiments, with its shortcuts, counted as they count.
 //!
-//! - One residual for each image, its distance from the truth; then penalties, of which those of weight zero are kept.
-//! - Each image has one array for its reconstruction, zero at first. Every evaluation begins there and overwrites it; momentum begins
-//!   anew.
-//! - An image is done when `$\|\nabla\Phi\|/\mu$` is at most the accuracy asked for, but never less than `$\sqrt{10^{-15}}$`.
+//! - One residual for each image, its distance from the truth; then penalties, of which those of
+//!   weight zero are kept.
+//! - Each image has one array for its reconstruction, zero at first. Every evaluation begins there
+//!   and overwrites it; momentum begins anew.
+//! - An image is done when `$\|\nabla\Phi\|/\mu$` is at most the accuracy asked for, but never less
+//!   than `$\sqrt{10^{-15}}$`.
 //! - One iteration is one update, though FISTA evaluates two gradients in it.
 //!
-//! One thing is ours: with dynamic accuracy, reconstructions that no machine would finish are not begun.
+//! One thing is ours: with dynamic accuracy, reconstructions that no machine would finish are not
+//! begun.
 
 use std::sync::Arc;
 

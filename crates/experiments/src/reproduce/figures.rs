@@ -1,4 +1,5 @@
-//! The paper's figures: from runs of the authors' algorithm in the paper's layout, and next to the authors' own curves and ours.
+//! The paper's figures: from runs of the authors' algorithm in the paper's layout, and next to the
+//! authors' own curves and ours.
 
 pub mod bounds;
 mod comparison;
@@ -211,7 +212,8 @@ pub const FIGURES: [Entry; 17] = [
 const DYNAMIC_GD: Variant = Variant::new(Method::Gd, Effort::Dynamic);
 const DYNAMIC_FISTA: Variant = Variant::new(Method::Fista, Effort::Dynamic);
 
-/// The runs that a figure needs, without those that are left out at this size; none for an unknown figure.
+/// The runs that a figure needs, without those that are left out at this size; none for an unknown
+/// figure.
 #[must_use]
 pub fn runs(id: &str, size: Size) -> Vec<RunId> {
     let Some(entry) = FIGURES.iter().find(|entry| entry.id == id) else {

@@ -4,8 +4,9 @@ use dfo_ls::{Iteration, Purpose, Report, StepKind};
 
 use super::record::{Evaluation, Iterate};
 
-/// For every iteration that was not spent on re-evaluating the incumbent: the incumbent and the work when its step is computed, that is
-/// after re-evaluations of the incumbent and before the trial point. At last, where the run ended.
+/// For every iteration that was not spent on re-evaluating the incumbent: the incumbent and the
+/// work when its step is computed, that is after re-evaluations of the incumbent and before the
+/// trial point. At last, where the run ended.
 pub(super) fn iterates(evaluations: &[Evaluation], report: &Report) -> Vec<Iterate> {
     let mut rows = Vec::new();
     let Some(first) = report.iterations.first() else {

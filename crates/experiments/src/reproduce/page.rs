@@ -1,4 +1,5 @@
-//! The report of all results: `report.html`, one file that needs no other, no script and no network.
+//! The report of all results: `report.html`, one file that needs no other, no script and no
+//! network.
 
 mod factors;
 mod runs;
@@ -23,7 +24,8 @@ pub struct Input<'a> {
     pub results: &'a Results,
     /// The claims and whether they hold.
     pub claims: &'a [Claim],
-    /// The figures of the paper and comparisons with archived runs. The first number in the name of a figure is its number in the paper.
+    /// The figures of the paper and comparisons with archived runs. The first number in the name of
+    /// a figure is its number in the paper.
     pub figures: &'a [Drawn],
     /// The command that makes the page again.
     pub command: &'a str,
@@ -39,7 +41,8 @@ const MORE_STYLE: &str = include_str!("page/style.css");
 /// A longer SVG is replaced by a PNG.
 const MAX_SVG: usize = 300_000;
 
-/// A section of the page: its name in links, its heading, what the claims in it are about, and its figures.
+/// A section of the page: its name in links, its heading, what the claims in it are about, and its
+/// figures.
 struct Part {
     anchor: &'static str,
     heading: &'static str,

@@ -84,7 +84,8 @@ pub fn plan(runs: &[RunId], settings: &[Setting], source: &Source) -> Result<Vec
 /// How long iterations take on this machine.
 #[derive(Default)]
 struct Clock {
-    /// Seconds of one iteration of one image, by kind, pixels and whether there are two gradients in it.
+    /// Seconds of one iteration of one image, by kind, pixels and whether there are two gradients
+    /// in it.
     measured: BTreeMap<(u8, usize, bool), f64>,
 }
 
@@ -163,8 +164,8 @@ mod tests {
         all(&Setting::all().unwrap(), size).len()
     }
 
-    /// Nine experiments with signals or frequencies and one with photographs have six variants, of which ours makes two again;
-    /// seven more noises have one and one.
+    /// Nine experiments with signals or frequencies and one with photographs have six variants, of
+    /// which ours makes two again; seven more noises have one and one.
     #[test]
     fn all_variants_are_planned() {
         assert_eq!(count(Size::Full), 10 * 8 + 7 * 2);

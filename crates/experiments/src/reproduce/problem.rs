@@ -1,4 +1,5 @@
-//! Experiments as learning problems: their families of reconstructions, with parameters in the order of the authors' program.
+//! Experiments as learning problems: their families of reconstructions, with parameters in the
+//! order of the authors' program.
 
 use anyhow::{Context, Result, bail};
 use bilevel::{

@@ -1,4 +1,5 @@
-//! What a run did: every evaluation, every iteration, and how it ended. One JSON lines file for each run.
+//! What a run did: every evaluation, every iteration, and how it ended. One JSON lines file for
+//! each run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -162,8 +163,8 @@ pub struct Evaluation {
     /// The objective, a sum over images plus penalties. Infinite where it could not be computed.
     #[serde(with = "finite_or_null")]
     pub f: f64,
-    /// How far from the exact objective it may be, as the figures shade it: with fixed iterations from the gradients, otherwise
-    /// from the accuracy asked for (`faithful`) or achieved (`ours`).
+    /// How far from the exact objective it may be, as the figures shade it: with fixed iterations
+    /// from the gradients, otherwise from the accuracy asked for (`faithful`) or achieved (`ours`).
     #[serde(with = "finite_or_null")]
     pub f_error: f64,
     /// How far from the exact one the reconstruction of each image may be: as above.

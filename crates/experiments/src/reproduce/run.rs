@@ -229,7 +229,8 @@ mod tests {
         record
     }
 
-    /// Every point of the authors' curve is an iteration of ours, with the objective and the work when it begins.
+    /// Every point of the authors' curve is an iteration of ours, with the objective and the work
+    /// when it begins.
     #[test]
     fn the_authors_iterations_are_repeated() {
         for setting in ["denoise1_start0", "denoise1_start-2"] {
@@ -250,8 +251,8 @@ mod tests {
         }
     }
 
-    /// The same to the last bit, however often it is made; iterations are gradients without those that certify where
-    /// reconstructions begin.
+    /// The same to the last bit, however often it is made; iterations are gradients without those
+    /// that certify where reconstructions begin.
     #[test]
     fn runs_are_reproducible_and_iterations_are_counted() {
         let variant = Variant::new(Method::Gd, Effort::Dynamic);

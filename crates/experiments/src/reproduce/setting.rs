@@ -51,8 +51,9 @@ pub struct Setting {
     pub resume: ResumeFrom,
     /// Residuals that are always zero.
     pub zero_residuals: usize,
-    /// With dynamic accuracy, points where `$L/\mu$` is larger count as points that cannot be evaluated: a long step to the corner of the
-    /// bounds can lead to `$10^{15}$`, where FISTA would need years. Archived runs of which every point is known stay below.
+    /// With dynamic accuracy, points where `$L/\mu$` is larger count as points that cannot be
+    /// evaluated: a long step to the corner of the bounds can lead to `$10^{15}$`, where FISTA
+    /// would need years. Archived runs of which every point is known stay below.
     pub max_condition_number: f64,
     /// What is learned from.
     pub data: Data,
@@ -107,7 +108,8 @@ pub enum Kind {
     Frequencies,
 }
 
-/// `$\alpha$`, `$\nu$` or `$\xi$`: learned, from the start and within the bounds of its logarithm, or fixed.
+/// `$\alpha$`, `$\nu$` or `$\xi$`: learned, from the start and within the bounds of its logarithm,
+/// or fixed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TvParameter {

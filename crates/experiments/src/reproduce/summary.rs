@@ -72,7 +72,8 @@ fn run(record: &Record) -> Value {
     })
 }
 
-/// How many times fewer lower-level iterations than with high accuracy; `null` where a target is never reached.
+/// How many times fewer lower-level iterations than with high accuracy; `null` where a target is
+/// never reached.
 fn factors(row: &headline::Row) -> Value {
     let of =
         |all: Option<[headline::Speedup; 3]>| all.map(|all| all.map(headline::Speedup::factor));

@@ -1,5 +1,5 @@
-//! A circulant matrix less a few differences: nearly the Hessian of a smoothed total variation with few jumps, and cheap to
-//! invert.
+//! A circulant matrix less a few differences: nearly the Hessian of a smoothed total variation with
+//! few jumps, and cheap to invert.
 //!
 //! Let `$\delta_j = e_j - e_{j-1}$` be the cyclic differences, `$\omega = e^{2\pi i/N}$`, and
 //!
@@ -7,15 +7,17 @@
 //! P = F^*\Gamma F - \sum_{j \in J} c_j \delta_j\delta_j^T, \qquad c_j \ge 0.
 //! ```
 //!
-//! With `$V = \Gamma^{-1}$`, `$\sqrt C = \operatorname{diag}(\sqrt{c_j})$` and the columns `$\delta_j$` in `$U$`, the matrix `$P$` is positive definite
-//! exactly where `$\Gamma$` and the small matrix
+//! With `$V = \Gamma^{-1}$`, `$\sqrt C = \operatorname{diag}(\sqrt{c_j})$` and the columns
+//! `$\delta_j$` in `$U$`, the matrix `$P$` is positive definite exactly where `$\Gamma$` and the
+//! small matrix
 //!
 //! ```math
 //! E = I - \sqrt C\,U^T F^*VF\,U \sqrt C, \qquad (U^T F^*VF\,U)_{jl} = \frac1N \sum_k |1 - \omega^k|^2\, V_k\, \omega^{k(j-l)},
 //! ```
 //!
-//! are, by Schur's complement, and then `$P^{-1} = F^*VF + F^*VF\,U\sqrt C E^{-1}\sqrt C\,U^T F^*VF$`. One transform gives all entries of
-//! `$E$`, whatever the size of `$J$`.
+//! are, by Schur's complement, and then
+//! `$P^{-1} = F^*VF + F^*VF\,U\sqrt C E^{-1}\sqrt C\,U^T F^*VF$`. One transform gives all entries
+//! of `$E$`, whatever the size of `$J$`.
 
 use std::f64::consts::PI;
 
@@ -62,7 +64,8 @@ impl CirculantLess {
         }
     }
 
-    /// Finds the lightest of the differences 1, 2, .. and returns the weight that all others have at least.
+    /// Finds the lightest of the differences 1, 2, .. and returns the weight that all others have
+    /// at least.
     #[inline(always)]
     pub(super) fn find_lightest(&mut self, weights: &[f64]) -> f64 {
         let most = max_removed(weights.len()) + 1;
@@ -85,8 +88,8 @@ impl CirculantLess {
         }
     }
 
-    /// Removes from all differences at weight `level` what the lightest lack of it, and the cyclic one altogether; `weight`
-    /// maps what the lightest were found by to a weight.
+    /// Removes from all differences at weight `level` what the lightest lack of it, and the cyclic
+    /// one altogether; `weight` maps what the lightest were found by to a weight.
     #[inline(always)]
     pub(super) fn remove_lightest(&mut self, level: f64, weight: impl Fn(f64) -> f64) {
         self.removed.clear();
@@ -140,7 +143,8 @@ impl CirculantLess {
         cholesky(&mut self.factor, size)
     }
 
-    /// Overwrites `reduced` with `$L^{-1}\sqrt C\,U^T t$` for the Cholesky factor `$L$`, and returns its squared norm.
+    /// Overwrites `reduced` with `$L^{-1}\sqrt C\,U^T t$` for the Cholesky factor `$L$`, and
+    /// returns its squared norm.
     #[inline(always)]
     pub(super) fn reduce(&mut self, t: &[Complex<f64>]) -> f64 {
         let size = self.removed.len();
@@ -190,7 +194,8 @@ pub(super) const fn count(n: usize) -> f64 {
     n as f64
 }
 
-/// Overwrites the lower triangle of a Hermitian matrix by its Cholesky factor; false where a pivot is not positive.
+/// Overwrites the lower triangle of a Hermitian matrix by its Cholesky factor; false where a pivot
+/// is not positive.
 #[inline(always)]
 fn cholesky(matrix: &mut [Complex<f64>], size: usize) -> bool {
     for row in 0..size {

@@ -5,7 +5,8 @@ use pulp::{Simd, WithSimd};
 
 use super::TvParameters;
 
-/// Adds `$\xi x_j + w_j - w_{j+1}$` to `gradient`, where `$w_j = \alpha d_j/\sqrt{|d_j|^2 + \nu^2}$`, `$d_j = x_j - x_{j-1}$`, `$x_{-1} = 0$` and
+/// Adds `$\xi x_j + w_j - w_{j+1}$` to `gradient`, where
+/// `$w_j = \alpha d_j/\sqrt{|d_j|^2 + \nu^2}$`, `$d_j = x_j - x_{j-1}$`, `$x_{-1} = 0$` and
 /// `$w_N = 0$`. Samples are interleaved.
 #[derive(Debug)]
 pub(super) struct AddComplexLineGradient<'a> {

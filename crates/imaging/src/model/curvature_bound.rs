@@ -1,40 +1,57 @@
-//! A bound on the error of a reconstruction from Fourier samples that knows the curvature where it is needed.
+//! A bound on the error of a reconstruction from Fourier samples that knows the curvature where it
+//! is needed.
 //!
-//! Where most frequencies are hardly sampled, `$\mu = \min s + \xi$` is tiny, and `$\|\nabla\Phi(x)\|/\mu$` many times the error: around the
-//! minimiser the total variation is as curved as `$\alpha/\nu$` in all but a few differences, the jumps.
+//! Where most frequencies are hardly sampled, `$\mu = \min s + \xi$` is tiny, and
+//! `$\|\nabla\Phi(x)\|/\mu$` many times the error: around the minimiser the total variation is as
+//! curved as `$\alpha/\nu$` in all but a few differences, the jumps.
 //!
-//! **Curvature on the way through a ball.** Let `$\|h\| \le r$`. From `$x$` to `$x + h$` a difference `$d_j$` changes by some `$t_j$`, at most `$\sqrt2 r$` in modulus. The
-//! eigenvalues of the second derivative of `$\alpha\sqrt{|d|^2 + \nu^2}$` are at least `$\alpha\nu^2(|d|^2 + \nu^2)^{-3/2}$`, the derivative of `$\alpha\psi(|d|)$`, where
-//! `$\psi(m) = m/\sqrt{m^2 + \nu^2}$`. So on average along the way the curvature is at least `$\alpha(\psi(|d_j| + |t_j|) - \psi(|d_j|))/|t_j|$`, and at least the
-//! same with `$\sqrt2 r$` in the place of `$|t_j|$`, which we call `$w_j$`. (The least curvature on the way would be smaller by `$\nu^2/r^2$` where `$r \gg \nu$`.) Let
-//! `$J$` hold the few largest differences, let `$w$` be the smallest weight of the others, and give the cyclic difference
-//! `$\delta_0 = e_0 - e_{N-1}$` the weight `$w_0 = 0$`. Then
+//! **Curvature on the way through a ball.** Let `$\|h\| \le r$`. From `$x$` to `$x + h$` a
+//! difference `$d_j$` changes by some `$t_j$`, at most `$\sqrt2 r$` in modulus. The eigenvalues of
+//! the second derivative of `$\alpha\sqrt{|d|^2 + \nu^2}$` are at least
+//! `$\alpha\nu^2(|d|^2 + \nu^2)^{-3/2}$`, the derivative of `$\alpha\psi(|d|)$`, where
+//! `$\psi(m) = m/\sqrt{m^2 + \nu^2}$`. So on average along the way the curvature is at least
+//! `$\alpha(\psi(|d_j| + |t_j|) - \psi(|d_j|))/|t_j|$`, and at least the same with `$\sqrt2 r$` in
+//! the place of `$|t_j|$`, which we call `$w_j$`. (The least curvature on the way would be smaller
+//! by `$\nu^2/r^2$` where `$r \gg \nu$`.) Let `$J$` hold the few largest differences, let `$w$` be
+//! the smallest weight of the others, and give the cyclic difference `$\delta_0 = e_0 - e_{N-1}$`
+//! the weight `$w_0 = 0$`. Then
 //!
 //! ```math
 //! \int_0^1 \nabla^2\Phi(x + \tau h)\,d\tau \succeq H_r = F^*\Gamma F - \sum_{j \in J \cup \{0\}} (w - w_j)_+\,\delta_j\delta_j^T
 //! \quad\text{along } h, \qquad \gamma_k = s_k + \xi + w\,|1 - \omega^k|^2.
 //! ```
 //!
-//! **From curvature to error.** Let `$g = \nabla\Phi(x)$`, `$0 < \lambda < \lambda_{\min}(H_r)$` and `$a^2 = \langle g, (H_r - \lambda I)^{-1} g\rangle$`. A vector `$e$` with
+//! **From curvature to error.** Let `$g = \nabla\Phi(x)$`, `$0 < \lambda < \lambda_{\min}(H_r)$`
+//! and `$a^2 = \langle g, (H_r - \lambda I)^{-1} g\rangle$`. A vector `$e$` with
 //! `$\langle g, e\rangle \ge \langle e, H_r e\rangle$` satisfies
 //!
 //! ```math
 //! \|e\|^2 \le \|e\|^2 + \frac1\lambda\bigl(\langle g, e\rangle - \langle e, H_r e\rangle\bigr) \le \frac{a^2}{4\lambda} =: \varepsilon_r^2,
 //! ```
 //!
-//! the middle being concave in `$e$`. Now follow the segment from `$x$` to `$x^*$` as far as it stays in the ball of radius `$r$`, to `$x + h$`. The slope
-//! `$\langle\nabla\Phi, h\rangle$` grows along it, and at `$x^*$` it is zero, so `$0 \ge \langle\nabla\Phi(x + h), h\rangle \ge \langle g, h\rangle + \langle h, H_r h\rangle$`, and `$e = -h$` is such
-//! a vector. Hence **`$\varepsilon_r < r$` proves `$\|x - x^*\| \le \varepsilon_r$`**: the segment does not reach the boundary of the ball, so it ends inside, and
-//! `$h = x^* - x$`. Nothing need be known beforehand; where `$r$` is known to bound the error, `$\varepsilon_r$` does whatever its size. If `$g$` is an
-//! eigenvector of the smallest eigenvalue, `$\lambda = \lambda_{\min}/2$` gives `$\varepsilon_r = \|g\|/\lambda_{\min}$`; else it is smaller.
+//! the middle being concave in `$e$`. Now follow the segment from `$x$` to `$x^*$` as far as it
+//! stays in the ball of radius `$r$`, to `$x + h$`. The slope `$\langle\nabla\Phi, h\rangle$` grows
+//! along it, and at `$x^*$` it is zero, so
+//! `$0 \ge \langle\nabla\Phi(x + h), h\rangle \ge \langle g, h\rangle + \langle h, H_r h\rangle$`,
+//! and `$e = -h$` is such a vector. Hence **`$\varepsilon_r < r$` proves
+//! `$\|x - x^*\| \le \varepsilon_r$`**: the segment does not reach the boundary of the ball, so it
+//! ends inside, and `$h = x^* - x$`. Nothing need be known beforehand; where `$r$` is known to
+//! bound the error, `$\varepsilon_r$` does whatever its size. If `$g$` is an eigenvector of the
+//! smallest eigenvalue, `$\lambda = \lambda_{\min}/2$` gives
+//! `$\varepsilon_r = \|g\|/\lambda_{\min}$`; else it is smaller.
 //!
-//! **Rounding.** We factor `$H_r - \lambda I$` but use `$\lambda' = \lambda - \kappa$` in the bound: then `$H_r - \lambda' I \succeq \kappa I$`, and a gradient off by `$\eta$` adds at most
-//! `$\eta/\sqrt\kappa$` to `$a$`. An error of the transform of `$g$` counts as one of `$g$`. With `$\lambda \le \frac34\min\gamma$` all
-//! `$1/(\gamma_k - \lambda)$` have relative errors below `$64u$`, and with `$R$` the roundings of a transform the entries of the small matrix `$E$` of
-//! [`CirculantLess`] are off by at most `$4(R + 80)u$`, as `$w|1 - \omega^k|^2 \le \gamma_k \le 4(\gamma_k - \lambda)$`. Cholesky's factorisation of a
-//! matrix of order `$m$` and trace at most `$m$`, together with a triangular solve, is that of a matrix off by at most `$4(3m + 1)mu$` (Higham, *Accuracy and
-//! Stability of Numerical Algorithms*, Theorem 10.4, with the constant of complex arithmetic). If both together are at most `$\tau$`, the factorisation of
-//! `$E - 2\tau I$` is the exact one of a matrix between `$0$` and `$E - \tau I$`, so that it proves `$E \succeq \tau I$` and its solves are not too small.
+//! **Rounding.** We factor `$H_r - \lambda I$` but use `$\lambda' = \lambda - \kappa$` in the
+//! bound: then `$H_r - \lambda' I \succeq \kappa I$`, and a gradient off by `$\eta$` adds at most
+//! `$\eta/\sqrt\kappa$` to `$a$`. An error of the transform of `$g$` counts as one of `$g$`. With
+//! `$\lambda \le \frac34\min\gamma$` all `$1/(\gamma_k - \lambda)$` have relative errors below
+//! `$64u$`, and with `$R$` the roundings of a transform the entries of the small matrix `$E$` of
+//! [`CirculantLess`] are off by at most `$4(R + 80)u$`, as
+//! `$w|1 - \omega^k|^2 \le \gamma_k \le 4(\gamma_k - \lambda)$`. Cholesky's factorisation of a
+//! matrix of order `$m$` and trace at most `$m$`, together with a triangular solve, is that of a
+//! matrix off by at most `$4(3m + 1)mu$` (Higham, *Accuracy and Stability of Numerical Algorithms*,
+//! Theorem 10.4, with the constant of complex arithmetic). If both together are at most `$\tau$`,
+//! the factorisation of `$E - 2\tau I$` is the exact one of a matrix between `$0$` and
+//! `$E - \tau I$`, so that it proves `$E \succeq \tau I$` and its solves are not too small.
 
 use std::f64::consts::SQRT_2;
 
@@ -112,8 +129,9 @@ struct Search<'a, 's> {
 }
 
 impl LocalCurvature<'_> {
-    /// A bound on the distance from the minimiser, and what that cost in gradients. Gives up where the error wanted is out of
-    /// reach, with what the gradient proves; wanting none asks for the best.
+    /// A bound on the distance from the minimiser, and what that cost in gradients. Gives up where
+    /// the error wanted is out of reach, with what the gradient proves; wanting none asks for the
+    /// best.
     pub(super) fn bound(
         self,
         at: &NewtonPoint<'_>,
@@ -187,7 +205,8 @@ impl Search<'_, '_> {
         self.proved
     }
 
-    /// `$\varepsilon_r$` for the best of some shifts `$\lambda$`, and that shift; infinite where none will do.
+    /// `$\varepsilon_r$` for the best of some shifts `$\lambda$`, and that shift; infinite where
+    /// none will do.
     ///
     /// Halves the shift while that helps; with a `guess`, until it does.
     #[inline(always)]
@@ -247,7 +266,8 @@ impl Search<'_, '_> {
         size + gradient_error / (KAPPA * shift).sqrt()
     }
 
-    /// Computes `$V = (\Gamma - \lambda I)^{-1}$`, and returns `$\langle g, F^*VF g\rangle$` and the largest entry.
+    /// Computes `$V = (\Gamma - \lambda I)^{-1}$`, and returns `$\langle g, F^*VF g\rangle$` and
+    /// the largest entry.
     #[inline(always)]
     fn invert(&mut self, level: f64, shift: f64) -> (f64, f64) {
         let entries = self.own.spectrum.iter().zip(&self.circulant.laplacian);
@@ -262,8 +282,9 @@ impl Search<'_, '_> {
     }
 }
 
-/// `$\alpha(\psi(b) - \psi(a))/(b - a)$` for `$b = a + t$`, rounded down. Without cancellation it is `$\alpha\nu^2(a + b)/((aB + bA)AB)$` with
-/// `$A = \sqrt{a^2 + \nu^2}$` and `$B = \sqrt{b^2 + \nu^2}$`; for `$t = 0$` it is the derivative.
+/// `$\alpha(\psi(b) - \psi(a))/(b - a)$` for `$b = a + t$`, rounded down. Without cancellation it
+/// is `$\alpha\nu^2(a + b)/((aB + bA)AB)$` with `$A = \sqrt{a^2 + \nu^2}$` and
+/// `$B = \sqrt{b^2 + \nu^2}$`; for `$t = 0$` it is the derivative.
 #[inline(always)]
 fn mean_curvature(TvParameters { alpha, nu, .. }: TvParameters, a: f64, t: f64) -> f64 {
     let b = a + t;

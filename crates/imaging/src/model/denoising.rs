@@ -18,10 +18,12 @@ use crate::measurement::Data;
 use crate::operator::Spectrum;
 use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 
-/// The paper's denoising model, `$\Phi(x) = \frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`, for real
-/// signals and pictures, with the paper's differences ([`Differences::of_paper`]).
+/// The paper's denoising model,
+/// `$\Phi(x) = \frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`, for
+/// real signals and pictures, with the paper's differences ([`Differences::of_paper`]).
 ///
-/// The fast twin of [`Variational`](crate::Variational) with [`Identity`](crate::Identity), which serves every other convention.
+/// The fast twin of [`Variational`](crate::Variational) with [`Identity`](crate::Identity), which
+/// serves every other convention.
 ///
 /// ```
 /// use imaging::{Denoising, Grid, Seed, TvParameters, noise, phantom, quality};
@@ -49,10 +51,11 @@ pub struct Denoising<'a> {
     rounding: Rounding,
 }
 
-/// Time of a Newton step on a line, in iterations of FISTA: measured on 256 samples with vectors of four numbers, as the quotient
-/// of the smallest times of `NewtonSteps::step` and `advance`.
+/// Time of a Newton step on a line, in iterations of FISTA: measured on 256 samples with vectors of
+/// four numbers, as the quotient of the smallest times of `NewtonSteps::step` and `advance`.
 const STEP_COST: f64 = 2.7;
-/// Time of a step in a run of steps beside its gradient, likewise: of `NewtonSteps::run` with five steps less one with one step.
+/// Time of a step in a run of steps beside its gradient, likewise: of `NewtonSteps::run` with five
+/// steps less one with one step.
 const RUN_STEP_COST: f64 = 1.3;
 /// Time of a run of steps beside its steps, likewise.
 const RUN_COST: f64 = 1.6;
@@ -86,7 +89,8 @@ impl<'a> Denoising<'a> {
     /// Denoises `data`, a slice or a [`Measurement`](crate::Measurement), on a real `grid`.
     ///
     /// # Errors
-    /// When the grid is empty or complex, the data do not fit it or are not finite, or a parameter is out of range.
+    /// When the grid is empty or complex, the data do not fit it or are not finite, or a parameter
+    /// is out of range.
     pub fn new(
         grid: Grid,
         data: impl Into<Data<'a>>,

@@ -10,8 +10,9 @@ use super::TvParameters;
 use super::image_row::{Next, Step};
 use super::update_kernel::{Accelerated, Descent, HeavyBall, NoUpdate, Samples, UpdateKernel};
 
-/// Overwrites `gradient` with `$(1 + \xi)x - y + \alpha\widehat\nabla^T(\widehat\nabla x/\sqrt{\|\widehat\nabla x\|^2 + \nu^2})$`; returns its
-/// squared norm.
+/// Overwrites `gradient` with
+/// `$(1 + \xi)x - y + \alpha\widehat\nabla^T(\widehat\nabla x/\sqrt{\|\widehat\nabla x\|^2 + \nu^2})$`;
+/// returns its squared norm.
 #[derive(Debug)]
 pub(super) struct ImageGradient<'a> {
     pub(super) parameters: TvParameters,
@@ -22,14 +23,17 @@ pub(super) struct ImageGradient<'a> {
     pub(super) fluxes: &'a mut RowFluxes,
 }
 
-/// Fluxes of two rows, which stay in the fastest cache, and stand-ins for the rows beyond the edges.
+/// Fluxes of two rows, which stay in the fastest cache, and stand-ins for the rows beyond the
+/// edges.
 #[derive(Clone, Debug)]
 pub(super) struct RowFluxes {
-    /// Into each sample of the row above from its left neighbour; zero into the first sample and behind the last.
+    /// Into each sample of the row above from its left neighbour; zero into the first sample and
+    /// behind the last.
     above: Vec<f64>,
     /// The same for this row.
     across: Vec<f64>,
-    /// Into each sample of the row above from the one above it; once the sweep has passed, the same for this row.
+    /// Into each sample of the row above from the one above it; once the sweep has passed, the same
+    /// for this row.
     down: Vec<f64>,
     /// Moved instead of the row below the last: point, gradient, second number. All zero.
     below_last: [Vec<f64>; 3],
@@ -131,9 +135,9 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// In each step one row is moved, the fluxes of the row above it are computed, and the gradient of the row above that.
-    /// Rows beyond the edges are stood in for: there are no fluxes between equal rows, and what is computed for rows that are
-    /// not there goes where nobody looks.
+    /// In each step one row is moved, the fluxes of the row above it are computed, and the gradient
+    /// of the row above that. Rows beyond the edges are stood in for: there are no fluxes between
+    /// equal rows, and what is computed for rows that are not there goes where nobody looks.
     #[inline(always)]
     fn run<S: Simd, M: UpdateKernel>(
         self,

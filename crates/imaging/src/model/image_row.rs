@@ -1,4 +1,5 @@
-//! One step of the sweep of [`image`](super::image) down the rows: fluxes of one, gradient of the one above, update of the one below.
+//! One step of the sweep of [`image`](super::image) down the rows: fluxes of one, gradient of the
+//! one above, update of the one below.
 
 use pulp::{Scalar, Simd, bytemuck};
 
@@ -37,7 +38,8 @@ pub(super) struct Next<'a> {
 const BLOCK: usize = 8;
 
 impl<M: UpdateKernel> Step<'_, M> {
-    /// Returns the squared norm of the gradient of the row above, added in the order of [`lowlevel::norm_squared`].
+    /// Returns the squared norm of the gradient of the row above, added in the order of
+    /// [`lowlevel::norm_squared`].
     #[inline(always)]
     pub(super) fn run<S: Simd>(mut self, simd: S) -> f64 {
         let num_blocks = self.x.len() / BLOCK;
@@ -50,8 +52,8 @@ impl<M: UpdateKernel> Step<'_, M> {
         sum
     }
 
-    /// The step in `count` blocks of `N` columns from `first` on, each a few vectors. Adds the squares of the gradient in the
-    /// first vector of a block to the first of `sums`, and so on.
+    /// The step in `count` blocks of `N` columns from `first` on, each a few vectors. Adds the
+    /// squares of the gradient in the first vector of a block to the first of `sums`, and so on.
     #[inline(always)]
     fn columns<S: Simd, const N: usize>(
         &mut self,
@@ -92,8 +94,8 @@ impl<M: UpdateKernel> Step<'_, M> {
             };
             for (lane, sum) in sums.iter_mut().take(N / S::F64_LANES).enumerate() {
                 let at = lane * S::F64_LANES;
-                // What is stored comes last: rows may lie a multiple of 4096 bytes apart, and a load waits for an earlier
-                // store whose address ends alike.
+                // What is stored comes last: rows may lie a multiple of 4096 bytes apart, and a
+                // load waits for an earlier store whose address ends alike.
                 let here = load_lanes::<S>(&x[block], at);
                 let upper = load_lanes::<S>(&above[block], at);
                 let dx = simd.sub_f64s(here, load_lanes::<S>(left, at));

@@ -1,6 +1,8 @@
-//! An inverse square root without divisions, so that a loop can share the machine with one that divides.
+//! An inverse square root without divisions, so that a loop can share the machine with one that
+//! divides.
 
-/// `$\alpha/\sqrt s$` by additions and multiplications only, where divisions are what a loop waits for.
+/// `$\alpha/\sqrt s$` by additions and multiplications only, where divisions are what a loop waits
+/// for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InverseRoot {
     /// `$\alpha/(2 \cdot 85^3)$`.
@@ -16,11 +18,14 @@ impl InverseRoot {
 
     /// Within `$5.1 u$` for every normal `$s$`; one that overflowed counts as the largest number.
     ///
-    /// Halving the exponent gives `$1/\sqrt s$` within 3.5 %. Each of three steps takes a `$y$` near `$\sqrt{\tau/s}$`, where
-    /// `$t = sy^2$` is near `$\tau$`: to `$y(3 - t)$`, twice `$1/\sqrt s$` but for a relative error in `$[-0.0018, 0]$`; about the middle
-    /// `$\tau = 3.9937$` of that, by the first terms of a series, to `$y(t^2 - \frac{10}{3}\tau t + 5\tau^2) = 85/\sqrt s$` within
-    /// `$3 \cdot 10^{-9}$`; and to `$y(3 \cdot 85^2 - t) = 2 \cdot 85^3/\sqrt s$` within `$2 \cdot 10^{-17}$`. Rounding adds `$2u$` by the last `$t$`,
-    /// halved, and `$u$` each by the difference, the two products, and `scale`.
+    /// Halving the exponent gives `$1/\sqrt s$` within 3.5 %. Each of three steps takes a `$y$`
+    /// near `$\sqrt{\tau/s}$`, where `$t = sy^2$` is near `$\tau$`: to `$y(3 - t)$`, twice
+    /// `$1/\sqrt s$` but for a relative error in `$[-0.0018, 0]$`; about the middle
+    /// `$\tau = 3.9937$` of that, by the first terms of a series, to
+    /// `$y(t^2 - \frac{10}{3}\tau t + 5\tau^2) = 85/\sqrt s$` within `$3 \cdot 10^{-9}$`; and to
+    /// `$y(3 \cdot 85^2 - t) = 2 \cdot 85^3/\sqrt s$` within `$2 \cdot 10^{-17}$`. Rounding adds
+    /// `$2u$` by the last `$t$`, halved, and `$u$` each by the difference, the two products, and
+    /// `scale`.
     #[inline(always)]
     pub(super) fn at(self, s: f64) -> f64 {
         let s = if s < f64::MAX { s } else { f64::MAX };

@@ -1,4 +1,5 @@
-//! Fused update and gradient of 1D denoising, with the differences of [`Differences::LINE_OF_PAPER`](crate::Differences).
+//! Fused update and gradient of 1D denoising, with the differences of
+//! [`Differences::LINE_OF_PAPER`](crate::Differences).
 
 use lowlevel::norm_squared;
 use pulp::{Simd, WithSimd};
@@ -7,8 +8,9 @@ use super::TvParameters;
 use super::inverse_root::InverseRoot;
 use super::update_kernel::Samples;
 
-/// Overwrites `gradient` with `$(1 + \xi)x_j - y_j + w_j - w_{j+1}$`, where `$w_j = \alpha d_j/\sqrt{d_j^2 + \nu^2}$`,
-/// `$d_j = x_j - x_{j-1}$`, `$x_{-1} = 0$` and `$w_N = 0$`; returns its squared norm.
+/// Overwrites `gradient` with `$(1 + \xi)x_j - y_j + w_j - w_{j+1}$`, where
+/// `$w_j = \alpha d_j/\sqrt{d_j^2 + \nu^2}$`, `$d_j = x_j - x_{j-1}$`, `$x_{-1} = 0$` and
+/// `$w_N = 0$`; returns its squared norm.
 #[derive(Debug)]
 pub(super) struct LineGradient<'a> {
     pub(super) parameters: TvParameters,
@@ -57,8 +59,9 @@ impl WithSimd for LineGradient<'_> {
     }
 }
 
-/// The fluxes into the samples of two blocks from those to their left: of one by a square root and a division, of the other
-/// without, so that the two share the machine. Both blocks are as long as the first.
+/// The fluxes into the samples of two blocks from those to their left: of one by a square root and
+/// a division, of the other without, so that the two share the machine. Both blocks are as long as
+/// the first.
 #[inline(always)]
 fn flux_halves(
     parameters: TvParameters,

@@ -1,27 +1,31 @@
 //! How far from the minimiser, by duality: for 1D denoising, where rounding drowns the gradient.
 //!
-//! Write `$c = 1 + \xi$`, and `$D$` for the differences. Since `$\alpha\sqrt{d^2 + \nu^2} = \max_{|p| \le 1} \alpha(pd + \nu v)$` with
-//! `$v = \sqrt{1 - p^2}$`, every dual variable with `$|p_j| \le 1$` gives a function below `$\Phi$`,
+//! Write `$c = 1 + \xi$`, and `$D$` for the differences. Since
+//! `$\alpha\sqrt{d^2 + \nu^2} = \max_{|p| \le 1} \alpha(pd + \nu v)$` with `$v = \sqrt{1 - p^2}$`,
+//! every dual variable with `$|p_j| \le 1$` gives a function below `$\Phi$`,
 //!
 //! ```math
 //! \ell_p(x) = \tfrac{c}{2}\|x\|^2 - y^Tx + \tfrac12\|y\|^2 + \alpha p^TDx + \alpha\nu\sum_j v_j \le \Phi(x),
 //! ```
 //!
-//! whose minimum is `$\|cx - y + \alpha D^Tp\|^2/(2c)$` below its value at `$x$`. As `$\Phi$` is `$c$`-strongly convex and its minimum is
-//! above that of `$\ell_p$`,
+//! whose minimum is `$\|cx - y + \alpha D^Tp\|^2/(2c)$` below its value at `$x$`. As `$\Phi$` is
+//! `$c$`-strongly convex and its minimum is above that of `$\ell_p$`,
 //!
 //! ```math
 //! \tfrac{c}{2}\|x - x^*\|^2 \le \Phi(x) - \min \ell_p = \alpha\sum_j (\sigma_j - p_jd_j - \nu v_j) + \tfrac{1}{2c}\|cx - y + \alpha D^Tp\|^2.
 //! ```
 //!
 //! The terms of the sum cancel, but since `$\sigma^2 - (pd + \nu v)^2 = (p\nu - vd)^2$` each is
-//! `$(p\nu - vd)^2/(\sigma + pd + \nu v)$`, and where `$pd < 0$` also `$\sigma + pd = (\nu^2 + v^2d^2)/(\sigma - pd)$`: no term cancels any more.
-//! The gradient sees an error `$\delta$` of a difference enlarged to `$\alpha\delta/\nu$`; this bound does not, once `$p$` is accurate.
+//! `$(p\nu - vd)^2/(\sigma + pd + \nu v)$`, and where `$pd < 0$` also
+//! `$\sigma + pd = (\nu^2 + v^2d^2)/(\sigma - pd)$`: no term cancels any more. The gradient sees an
+//! error `$\delta$` of a difference enlarged to `$\alpha\delta/\nu$`; this bound does not, once
+//! `$p$` is accurate.
 //!
-//! **Rounding.** `$p$` and `$x$` are what they are; `$1 \pm p$`, `$d$` and all products are off by one `$u$`, so `$v$`, `$\sigma$` and the
-//! denominator by less than `$16u$`, all relative. The difference `$p\nu - vd$` is off by less than `$8u(|p|\nu + v|d|)$`, and an entry of
-//! `$cx - y + \alpha D^Tp$` by less than `$8u$` times the sum of the absolute values of its terms: both are added. The sums, of numbers
-//! that are not negative, are off by `$u$` per term, relative.
+//! **Rounding.** `$p$` and `$x$` are what they are; `$1 \pm p$`, `$d$` and all products are off by
+//! one `$u$`, so `$v$`, `$\sigma$` and the denominator by less than `$16u$`, all relative. The
+//! difference `$p\nu - vd$` is off by less than `$8u(|p|\nu + v|d|)$`, and an entry of
+//! `$cx - y + \alpha D^Tp$` by less than `$8u$` times the sum of the absolute values of its terms:
+//! both are added. The sums, of numbers that are not negative, are off by `$u$` per term, relative.
 
 use lowlevel::UNIT_ROUNDOFF;
 use pulp::{Scalar, Simd, WithSimd};
@@ -87,7 +91,8 @@ impl LineGap<'_> {
         store_lanes::<S>(self.terms, j, term);
     }
 
-    /// `$r^2/(2c)$` for the entry `$r = cx - y + \alpha p_j - \alpha p_{j+1}$`, rounded up but for a relative error.
+    /// `$r^2/(2c)$` for the entry `$r = cx - y + \alpha p_j - \alpha p_{j+1}$`, rounded up but for
+    /// a relative error.
     #[inline(always)]
     fn misfit<S: Simd>(
         &self,
@@ -149,7 +154,8 @@ impl TvParameters {
     }
 }
 
-/// The absolute value of a sum of terms that together are as large as `size`, and what rounding may have made of it.
+/// The absolute value of a sum of terms that together are as large as `size`, and what rounding may
+/// have made of it.
 #[inline(always)]
 fn raised<S: Simd>(simd: S, sum: S::f64s, size: S::f64s) -> S::f64s {
     simd.add_f64s(

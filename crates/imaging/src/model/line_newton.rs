@@ -1,28 +1,30 @@
 //! Newton steps for 1D denoising: the primal-dual method of Chan, Golub and Mulet.
 //!
-//! T. F. Chan, G. H. Golub and P. Mulet, *A nonlinear primal-dual method for total variation-based image restoration*,
-//! SIAM J. Sci. Comput. 20 (1999). With `$d = Dx$` and `$\sigma_j = \sqrt{d_j^2 + \nu^2}$`, the minimiser and the dual variable
-//! `$p = d/\sigma$` solve
+//! T. F. Chan, G. H. Golub and P. Mulet, *A nonlinear primal-dual method for total variation-based
+//! image restoration*, SIAM J. Sci. Comput. 20 (1999). With `$d = Dx$` and
+//! `$\sigma_j = \sqrt{d_j^2 + \nu^2}$`, the minimiser and the dual variable `$p = d/\sigma$` solve
 //!
 //! ```math
 //! (1 + \xi)x - y + \alpha D^T p = 0, \qquad \sigma_j p_j = d_j.
 //! ```
 //!
 //! Newton's method for both equations at once: the second gives
-//! `$p^+ = \frac{1}{\sigma}\bigl(d + (1 - p\,d/\sigma)\,D\delta\bigr)$`, and with that the first becomes
+//! `$p^+ = \frac{1}{\sigma}\bigl(d + (1 - p\,d/\sigma)\,D\delta\bigr)$`, and with that the first
+//! becomes
 //!
 //! ```math
 //! \bigl((1 + \xi)I + D^T K D\bigr)\,\delta = -\nabla\Phi(x), \qquad k_j = \frac{\alpha}{\sigma_j}\Bigl(1 - \frac{p_jd_j}{\sigma_j}\Bigr).
 //! ```
 //!
-//! Dual variables that begin as zeros make the first matrix that of lagged diffusivity, `$k = \alpha/\sigma$`. That is a good beginning: from
-//! the data, `$p = d/\sigma$`, whose matrix is the Hessian, takes up to 5 steps more, and larger weights one or two.
+//! Dual variables that begin as zeros make the first matrix that of lagged diffusivity,
+//! `$k = \alpha/\sigma$`. That is a good beginning: from the data, `$p = d/\sigma$`, whose matrix
+//! is the Hessian, takes up to 5 steps more, and larger weights one or two.
 //!
-//! A run of steps stays in lanes ([`Partition`]), from which it returns at its end: the gradient that a step leads to has all the
-//! differences that the next one begins with.
+//! A run of steps stays in lanes ([`Partition`]), from which it returns at its end: the gradient
+//! that a step leads to has all the differences that the next one begins with.
 //!
-//! As long as `$|p_j| \le 1$`, to which `$p^+$` is clipped, `$0 \le k_j \le 2\alpha/\nu$`: the matrix is between `$(1 + \xi)I$` and
-//! `$(1 + \xi + 8\alpha/\nu)I$`.
+//! As long as `$|p_j| \le 1$`, to which `$p^+$` is clipped, `$0 \le k_j \le 2\alpha/\nu$`: the
+//! matrix is between `$(1 + \xi)I$` and `$(1 + \xi + 8\alpha/\nu)I$`.
 
 use std::mem::swap;
 
@@ -185,8 +187,8 @@ impl LineNewtonScratch {
         }
     }
 
-    /// `$1/\sigma$` and `$d/\sigma$`. Of one half by a square root and a division, of the other without, so that the two share the
-    /// machine.
+    /// `$1/\sigma$` and `$d/\sigma$`. Of one half by a square root and a division, of the other
+    /// without, so that the two share the machine.
     #[inline(always)]
     fn differentiate(&mut self, TvParameters { nu, .. }: TvParameters) {
         let num_rows = self.partition.num_rows();

@@ -1,19 +1,24 @@
-//! Solves the tridiagonal systems of Newton's method on a line, many segments of the line at a time.
+//! Solves the tridiagonal systems of Newton's method on a line, many segments of the line at a
+//! time.
 //!
-//! The system is `$(cI + D^T K D)\,\delta = b$` with `$(D\delta)_j = \delta_j - \delta_{j-1}$`, `$\delta_{-1} = 0$`, `$c > 0$` and weights
-//! `$k_j \ge 0$`. It is that of an electrical network: samples are nodes, connected to their left neighbour by a wire of
-//! conductance `$k_j$` and to the ground by one of conductance `$c$`; currents `$b$` flow in, and the voltages are `$\delta$`.
+//! The system is `$(cI + D^T K D)\,\delta = b$` with `$(D\delta)_j = \delta_j - \delta_{j-1}$`,
+//! `$\delta_{-1} = 0$`, `$c > 0$` and weights `$k_j \ge 0$`. It is that of an electrical network:
+//! samples are nodes, connected to their left neighbour by a wire of conductance `$k_j$` and to the
+//! ground by one of conductance `$c$`; currents `$b$` flow in, and the voltages are `$\delta$`.
 //!
-//! A line is cut into [`LANES`] segments of equal length, each of which is a lane of a vector. The last node of each segment
-//! is its *separator*. All other nodes are eliminated, in all segments at once: every second node first, none of which waits for
-//! another, then those between them from left to right. Eliminating a node replaces the star around it by a triangle.
+//! A line is cut into [`LANES`] segments of equal length, each of which is a lane of a vector. The
+//! last node of each segment is its *separator*. All other nodes are eliminated, in all segments at
+//! once: every second node first, none of which waits for another, then those between them from
+//! left to right. Eliminating a node replaces the star around it by a triangle.
 //!
-//! *Every second node.* Node `$j$` is connected to the ground by `$c$`, to its neighbours by `$k_j$` and `$k_{j+1}$`. With
-//! `$s = c + k_j + k_{j+1}$`, its neighbours are connected by `$k_jk_{j+1}/s$`, the left one gets another `$ck_j/s$` to the ground and a
-//! current of `$b_jk_j/s$`, and the right one `$ck_{j+1}/s$` and `$b_jk_{j+1}/s$`.
+//! *Every second node.* Node `$j$` is connected to the ground by `$c$`, to its neighbours by
+//! `$k_j$` and `$k_{j+1}$`. With `$s = c + k_j + k_{j+1}$`, its neighbours are connected by
+//! `$k_jk_{j+1}/s$`, the left one gets another `$ck_j/s$` to the ground and a current of
+//! `$b_jk_j/s$`, and the right one `$ck_{j+1}/s$` and `$b_jk_{j+1}/s$`.
 //!
-//! *From left to right.* The node at hand is connected to the ground by `$g$`, to the separator on the left of its segment by `$e$`,
-//! and to its right neighbour, which has `$g'$` and `$b'$`, by `$k$`. With `$s = g + e + k$`
+//! *From left to right.* The node at hand is connected to the ground by `$g$`, to the separator on
+//! the left of its segment by `$e$`, and to its right neighbour, which has `$g'$` and `$b'$`, by
+//! `$k$`. With `$s = g + e + k$`
 //!
 //! ```math
 //! g' \leftarrow g' + \frac{kg}{s}, \qquad e' = \frac{ke}{s}, \qquad b' \leftarrow b' + \frac{kb}{s},
@@ -21,9 +26,10 @@
 //!
 //! and the separator gets another `$eg/s$` to the ground and a current of `$eb/s$`.
 //!
-//! What remains is a network of the same kind with the separators as nodes. Conductances are only ever added, multiplied and
-//! divided, so nothing cancels and they keep all their digits, whatever the condition of the matrix. Every entry is computed by
-//! the same operations whatever the width of a vector.
+//! What remains is a network of the same kind with the separators as nodes. Conductances are only
+//! ever added, multiplied and divided, so nothing cancels and they keep all their digits, whatever
+//! the condition of the matrix. Every entry is computed by the same operations whatever the width
+//! of a vector.
 
 use std::ops::Range;
 
@@ -95,7 +101,8 @@ impl Partition {
         self.num_samples..LANES * self.num_rows
     }
 
-    /// Whether all of the rows from `row` to `row + BLOCK` are on the line, and vectors as wide as they are many.
+    /// Whether all of the rows from `row` to `row + BLOCK` are on the line, and vectors as wide as
+    /// they are many.
     #[inline(always)]
     const fn is_square<S: Simd>(self, row: usize) -> bool {
         S::F64_LANES == BLOCK && (LANES - 1) * self.num_rows + row + BLOCK <= self.num_samples
@@ -169,8 +176,9 @@ impl Partition {
     }
 }
 
-/// What the elimination of a node leaves for the way back: its `$\delta$` is `$a + f z + m\,\delta'$`, where `$\delta'$` is its right
-/// neighbour's and `$z$` that of the separator on the left, or of the left neighbour for nodes that went first.
+/// What the elimination of a node leaves for the way back: its `$\delta$` is
+/// `$a + f z + m\,\delta'$`, where `$\delta'$` is its right neighbour's and `$z$` that of the
+/// separator on the left, or of the left neighbour for nodes that went first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Eliminated {
     own: Row,
@@ -208,7 +216,8 @@ impl Eliminated {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EliminatedPair {
     first: Eliminated,
-    /// Until it is its turn: the current that it gets, that of the node on the right, and the weight of the wire between the two.
+    /// Until it is its turn: the current that it gets, that of the node on the right, and the
+    /// weight of the wire between the two.
     left: Eliminated,
 }
 
@@ -265,7 +274,8 @@ impl EliminatedPair {
     }
 }
 
-/// The elimination under way in the segments of one vector: the nodes at hand, and what the separators on the left have got.
+/// The elimination under way in the segments of one vector: the nodes at hand, and what the
+/// separators on the left have got.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elimination<S: Simd> {
     simd: S,
@@ -298,8 +308,8 @@ impl<S: Simd> Elimination<S> {
         }
     }
 
-    /// Moves on to the right neighbour, over a node that went first. At the beginning the node at hand is the separator on the left,
-    /// which stays; else it is eliminated.
+    /// Moves on to the right neighbour, over a node that went first. At the beginning the node at
+    /// hand is the separator on the left, which stays; else it is eliminated.
     #[inline(always)]
     pub(super) fn next(&mut self, pair: &mut EliminatedPair, v: usize, is_begin: bool) {
         let (simd, constant) = (self.simd, self.constant);
@@ -338,7 +348,8 @@ impl<S: Simd> Elimination<S> {
     }
 }
 
-/// `$\delta$` at the separators, which are the nodes at hand: on the left of each segment, and at its end.
+/// `$\delta$` at the separators, which are the nodes at hand: on the left of each segment, and at
+/// its end.
 #[inline(always)]
 pub(super) fn separators<S: Simd, const V: usize>(eliminations: &[Elimination<S>; V]) -> [Row; 2] {
     let [mut ground, mut wire, mut current] = [[0.0; LANES]; 3];
@@ -360,7 +371,8 @@ pub(super) fn separators<S: Simd, const V: usize>(eliminations: &[Elimination<S>
     [left, end]
 }
 
-/// The same elimination for a line with one node per lane, from both ends at once; `wire` leads to the left.
+/// The same elimination for a line with one node per lane, from both ends at once; `wire` leads to
+/// the left.
 #[inline(always)]
 fn solve_chain(mut ground: Row, wire: Row, mut current: Row) -> Row {
     const MIDDLE: usize = LANES / 2;

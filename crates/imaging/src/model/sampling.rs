@@ -19,10 +19,11 @@ use crate::operator::{from_complex, to_complex};
 use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 
 /// The paper's model for undersampled magnetic resonance imaging of a complex line,
-/// `$\Phi(x) = \frac12\|Fx - y\|_S^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$` with the unitary transform `$F$` and
-/// `$S = \operatorname{diag}(s)$`.
+/// `$\Phi(x) = \frac12\|Fx - y\|_S^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$` with
+/// the unitary transform `$F$` and `$S = \operatorname{diag}(s)$`.
 ///
-/// The fast twin of [`Variational`](crate::Variational) with [`Fourier`], which serves pictures and other conventions.
+/// The fast twin of [`Variational`](crate::Variational) with [`Fourier`], which serves pictures and
+/// other conventions.
 ///
 /// ```
 /// use imaging::{Fourier, FourierSampling, Grid, LinearOperator, TvParameters};
@@ -66,8 +67,8 @@ pub struct FourierSamplingScratch {
     curvature: CurvatureScratch,
 }
 
-/// What a Newton step costs, in gradients: as much as one with four iterations of conjugate gradients, by the
-/// measured costs in `sampling_newton.rs`.
+/// What a Newton step costs, in gradients: as much as one with four iterations of conjugate
+/// gradients, by the measured costs in `sampling_newton.rs`.
 const STEP_COST: f64 = 16.0;
 /// How many times larger than the error the gradient's bound may well be.
 const LOOSENESS: f64 = 60.0;
@@ -76,8 +77,9 @@ impl<'a> FourierSampling<'a> {
     /// `weights` holds `$s$`, one weight per frequency in the order of the transform.
     ///
     /// # Errors
-    /// When the transform is not that of a complex line, data or weights do not fit or are not finite, a weight is
-    /// negative, a parameter is out of range, or both `xi` and the smallest weight are zero.
+    /// When the transform is not that of a complex line, data or weights do not fit or are not
+    /// finite, a weight is negative, a parameter is out of range, or both `xi` and the smallest
+    /// weight are zero.
     pub fn new(
         fourier: &'a Fourier,
         data: &[f64],

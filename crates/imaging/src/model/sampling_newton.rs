@@ -1,7 +1,9 @@
-//! Newton steps for reconstructions from Fourier samples: the primal-dual method of Chan, Golub & Mulet (1999).
+//! Newton steps for reconstructions from Fourier samples: the primal-dual method of Chan, Golub &
+//! Mulet (1999).
 //!
-//! With a dual variable `$p_j \in \mathbb{R}^2$`, `$|p_j| \le 1$`, for `$d_j/\sigma_j$`, the equations `$\nabla\Phi(x) = 0$` and `$\sigma_j p_j = d_j$` are linearised
-//! together, where complex numbers are vectors in the plane:
+//! With a dual variable `$p_j \in \mathbb{R}^2$`, `$|p_j| \le 1$`, for `$d_j/\sigma_j$`, the
+//! equations `$\nabla\Phi(x) = 0$` and `$\sigma_j p_j = d_j$` are linearised together, where
+//! complex numbers are vectors in the plane:
 //!
 //! ```math
 //! M\,\Delta x = -\nabla\Phi(x), \quad M = F^*SF + \xi I + D^T W D, \quad
@@ -9,10 +11,12 @@
 //! \Delta p_j = \frac{d_j + \Delta d_j}{\sigma_j} - \frac{d_j \cdot \Delta d_j}{\sigma_j^2}\,p_j - p_j.
 //! ```
 //!
-//! Where `$p = d/\sigma$`, `$M$` is the Hessian. The eigenvalues of `$W_j$` lie between `$\frac{\alpha}{\sigma_j}(1 - |d_j|/\sigma_j) > 0$` and `$2\alpha/\sigma_j$`.
+//! Where `$p = d/\sigma$`, `$M$` is the Hessian. The eigenvalues of `$W_j$` lie between
+//! `$\frac{\alpha}{\sigma_j}(1 - |d_j|/\sigma_j) > 0$` and `$2\alpha/\sigma_j$`.
 //!
-//! The system is solved by conjugate gradients in the frequencies, preconditioned by [`CirculantLess`]: differences at their
-//! mean weight, but for the few lightest, the jumps, which have their own. Each iteration makes two transforms for the product and two for the
+//! The system is solved by conjugate gradients in the frequencies, preconditioned by
+//! [`CirculantLess`]: differences at their mean weight, but for the few lightest, the jumps, which
+//! have their own. Each iteration makes two transforms for the product and two for the
 //! preconditioner.
 
 use lowlevel::NewtonPoint;
@@ -175,7 +179,8 @@ impl PrimalDual<'_> {
         }
     }
 
-    /// Solves `$M$ solution = residual` until the residual is small; returns the number of iterations.
+    /// Solves `$M$ solution = residual` until the residual is small; returns the number of
+    /// iterations.
     #[inline(always)]
     fn conjugate_gradients(
         &self,
@@ -294,7 +299,8 @@ impl Difference {
         Complex::new(diagonal * z.re + off * z.im, off * z.re + last * z.im)
     }
 
-    /// `$\Delta p_j$`, shortened such that `$p_j + \Delta p_j$` lies in the disc, where the dual variable is `dual`.
+    /// `$\Delta p_j$`, shortened such that `$p_j + \Delta p_j$` lies in the disc, where the dual
+    /// variable is `dual`.
     fn dual_step(&self, change: [f64; 2], dual: [f64; 2]) -> [f64; 2] {
         let along = (self.d[0] * change[0] + self.d[1] * change[1]) / (self.sigma * self.sigma);
         let entry = |i: usize| (self.d[i] + change[i]) / self.sigma - along * self.p[i];

@@ -1,9 +1,10 @@
 //! Run-time dispatch of kernels, and vectors in slices.
 //!
-//! [`pulp`] compiles a kernel for the instructions a machine may have and picks at run time. Gradients of images and
-//! Newton steps are written with vectors, gradients of lines as plain loops, which the compiler vectorises. Every
-//! entry is computed by the same operations whatever the width of a vector, and kernels add up sums in a fixed number of
-//! lanes, so results do not depend on the machine.
+//! [`pulp`] compiles a kernel for the instructions a machine may have and picks at run time.
+//! Gradients of images and Newton steps are written with vectors, gradients of lines as plain
+//! loops, which the compiler vectorises. Every entry is computed by the same operations whatever
+//! the width of a vector, and kernels add up sums in a fixed number of lanes, so results do not
+//! depend on the machine.
 
 use pulp::{Arch, Simd, WithSimd};
 

@@ -1,5 +1,5 @@
-//! Update rules fused into gradient kernels: [`lowlevel::Update`] as functions of vectors, in one loop with the rest of a
-//! kernel.
+//! Update rules fused into gradient kernels: [`lowlevel::Update`] as functions of vectors, in one
+//! loop with the rest of a kernel.
 
 use std::ops::Range;
 
@@ -22,7 +22,8 @@ pub(super) trait UpdateKernel: Copy {
         old: S::f64s,
     ) -> (S::f64s, S::f64s);
 
-    /// Applies the rule to the samples `at`, one by one; `points` and `old` are empty where they are not needed.
+    /// Applies the rule to the samples `at`, one by one; `points` and `old` are empty where they
+    /// are not needed.
     #[inline(always)]
     fn apply_scalar(self, points: &mut [f64], gradient: &[f64], old: &mut [f64], at: Range<usize>) {
         if !Self::MOVES {

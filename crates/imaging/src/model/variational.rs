@@ -10,11 +10,13 @@ use crate::measurement::Data;
 use crate::operator::{LinearOperator, Weights};
 use crate::regularizer::{Regularizer, SmoothedTv};
 
-/// `$\Phi(x) = \frac12\|Ax - y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$` for any operator `$A$`, diagonal `$S \ge 0$` and regulariser `$R$`.
+/// `$\Phi(x) = \frac12\|Ax - y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$` for any operator `$A$`,
+/// diagonal `$S \ge 0$` and regulariser `$R$`.
 ///
-/// Serves every operator, boundary and field; about half as fast per iteration as [`Denoising`](crate::Denoising) where both
-/// apply. Where the data do not determine the unknown (a mask, few frequencies, a strong blur), `$\mu$` is little more than `$\xi$`,
-/// and the number of iterations grows like `$\sqrt{L/\mu}$`. The operator may be lent (`&A`) or shared (`Arc<A>`).
+/// Serves every operator, boundary and field; about half as fast per iteration as
+/// [`Denoising`](crate::Denoising) where both apply. Where the data do not determine the unknown (a
+/// mask, few frequencies, a strong blur), `$\mu$` is little more than `$\xi$`, and the number of
+/// iterations grows like `$\sqrt{L/\mu}$`. The operator may be lent (`&A`) or shared (`Arc<A>`).
 ///
 /// Inpainting, for example, and then non-negative inpainting:
 ///
@@ -77,8 +79,8 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
     /// With any regulariser.
     ///
     /// # Errors
-    /// When a length does not fit, a number is not finite, a weight or parameter is negative, or the model is not strongly
-    /// convex: then `xi` must be positive.
+    /// When a length does not fit, a number is not finite, a weight or parameter is negative, or
+    /// the model is not strongly convex: then `xi` must be positive.
     pub fn new(
         operator: A,
         data: impl Into<Data<'a>>,

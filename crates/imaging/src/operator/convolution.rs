@@ -6,7 +6,8 @@ use crate::grid::{Field, Grid, Shape};
 use crate::operator::fourier::{FourierScratch, Transform, from_complex, to_complex};
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
-/// Circular convolution with a centred kernel, `$(Ax)_j = \sum_k h_k x_{j - k}$`: blur, computed by Fourier transforms.
+/// Circular convolution with a centred kernel, `$(Ax)_j = \sum_k h_k x_{j - k}$`: blur, computed by
+/// Fourier transforms.
 ///
 /// ```
 /// use imaging::{Convolution, Grid, LinearOperator};
@@ -29,12 +30,12 @@ pub struct Convolution {
 }
 
 impl Convolution {
-    /// The real `kernel` on `kernel_grid` has its origin in the middle: at `(rows / 2, cols / 2)`, rounded down. A kernel larger
-    /// than the grid wraps around.
+    /// The real `kernel` on `kernel_grid` has its origin in the middle: at `(rows / 2, cols / 2)`,
+    /// rounded down. A kernel larger than the grid wraps around.
     ///
     /// # Errors
-    /// When a grid is empty, the kernel's grid is complex or has another number of axes, or the kernel does not fit its
-    /// grid or is not finite.
+    /// When a grid is empty, the kernel's grid is complex or has another number of axes, or the
+    /// kernel does not fit its grid or is not finite.
     pub fn new(grid: Grid, kernel: &[f64], kernel_grid: Grid) -> Result<Self, ModelError> {
         let transform = Transform::new(grid)?;
         if kernel_grid.is_empty() {

@@ -9,10 +9,11 @@ use crate::fingerprint;
 use crate::grid::{Field, Grid};
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
-/// The unitary discrete Fourier transform in 1D or 2D, `$\widehat x_k = N^{-1/2} \sum_j x_j e^{-2\pi i jk/N}$`.
+/// The unitary discrete Fourier transform in 1D or 2D,
+/// `$\widehat x_k = N^{-1/2} \sum_j x_j e^{-2\pi i jk/N}$`.
 ///
-/// The data are complex, in the order of the transform: frequency zero first, not centred. The unknown is complex, or real,
-/// in which case the adjoint takes the real part.
+/// The data are complex, in the order of the transform: frequency zero first, not centred. The
+/// unknown is complex, or real, in which case the adjoint takes the real part.
 ///
 /// ```
 /// use imaging::{Fourier, Grid, LinearOperator};
@@ -29,7 +30,8 @@ pub struct Fourier {
 }
 
 impl Fourier {
-    /// Plans the transform of unknowns on `domain`. Costs more than a transform: make it once, and share it.
+    /// Plans the transform of unknowns on `domain`. Costs more than a transform: make it once, and
+    /// share it.
     ///
     /// # Errors
     /// When the grid is empty.
@@ -216,9 +218,9 @@ impl Transform {
         self.run(&self.inverse, scratch);
     }
 
-    /// A transform by powers of two is off by at most `$8 u \log_2 N$` (Higham, *Accuracy and Stability of Numerical
-    /// Algorithms*, Theorem 24.2, with accurate twiddle factors); we allow others, which may be computed by way of a longer
-    /// convolution, four times that.
+    /// A transform by powers of two is off by at most `$8 u \log_2 N$` (Higham, *Accuracy and
+    /// Stability of Numerical Algorithms*, Theorem 24.2, with accurate twiddle factors); we allow
+    /// others, which may be computed by way of a longer convolution, four times that.
     pub(crate) fn roundings(&self) -> f64 {
         let along = |len: usize| {
             let factors = f64::from(usize::BITS - (len - 1).leading_zeros());

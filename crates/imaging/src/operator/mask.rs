@@ -3,8 +3,8 @@ use crate::fingerprint;
 use crate::grid::Grid;
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
-/// Replaces all samples that were not measured by zero: inpainting. In the data, put zero (or any number) where nothing was
-/// measured, not NaN.
+/// Replaces all samples that were not measured by zero: inpainting. In the data, put zero (or any
+/// number) where nothing was measured, not NaN.
 ///
 /// ```
 /// use imaging::{Grid, LinearOperator, Mask};

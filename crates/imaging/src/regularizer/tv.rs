@@ -8,10 +8,12 @@ use crate::fingerprint;
 use crate::grid::{Field, Grid};
 use crate::regularizer::Regularizer;
 
-/// The smoothed total variation `$\operatorname{TV}_\nu(x) = \sum_j \sqrt{\|\widehat\nabla x(j)\|^2 + \nu^2}$`.
+/// The smoothed total variation
+/// `$\operatorname{TV}_\nu(x) = \sum_j \sqrt{\|\widehat\nabla x(j)\|^2 + \nu^2}$`.
 ///
-/// The sum runs over all samples; at each, `$\widehat\nabla x(j)$` holds the difference along every axis, and for complex
-/// samples `$\|\cdot\|$` takes the modulus. Its gradient `$\widehat\nabla^T (\widehat\nabla x / \sqrt{\|\widehat\nabla x\|^2
+/// The sum runs over all samples; at each, `$\widehat\nabla x(j)$` holds the difference along every
+/// axis, and for complex samples `$\|\cdot\|$` takes the modulus. Its gradient `$\widehat\nabla^T
+/// (\widehat\nabla x / \sqrt{\|\widehat\nabla x\|^2
 /// + \nu^2})$` has the Lipschitz constant `$\|\partial\|^2/\nu$`.
 ///
 /// ```
@@ -30,7 +32,8 @@ pub struct SmoothedTv {
 
 impl SmoothedTv {
     /// # Errors
-    /// When the grid is empty or `nu` is not positive, or so small or large that its square is not a normal number.
+    /// When the grid is empty or `nu` is not positive, or so small or large that its square is not
+    /// a normal number.
     pub fn new(grid: Grid, differences: Differences, nu: f64) -> Result<Self, ModelError> {
         if grid.is_empty() {
             return Err(ModelError::EmptyGrid);
@@ -43,8 +46,9 @@ impl SmoothedTv {
         })
     }
 
-    /// The differences of a sample, each as (index of the first `f64` of the sample that counts positively, of the one that
-    /// counts negatively), `None` for a zero beyond the border; only the first of them for a line.
+    /// The differences of a sample, each as (index of the first `f64` of the sample that counts
+    /// positively, of the one that counts negatively), `None` for a zero beyond the border; only
+    /// the first of them for a line.
     fn ends(&self, row: usize, col: usize) -> [(Option<usize>, Option<usize>); 2] {
         let (rows, cols) = self.grid.rows_and_cols();
         let parts = self.grid.num_parts();
@@ -126,8 +130,8 @@ impl Regularizer for SmoothedTv {
     }
 }
 
-/// Adds the gradient strip by strip: the fluxes of a strip first, then what they add to each of its neighbours, in loops that
-/// the compiler vectorises. `P` is the number of parts of a sample.
+/// Adds the gradient strip by strip: the fluxes of a strip first, then what they add to each of its
+/// neighbours, in loops that the compiler vectorises. `P` is the number of parts of a sample.
 struct AddGradient<'a, const P: usize> {
     tv: &'a SmoothedTv,
     weight: f64,
@@ -161,7 +165,8 @@ impl<const P: usize> WithSimd for AddGradient<'_, P> {
 }
 
 impl<const P: usize> AddGradient<'_, P> {
-    /// Adds what the differences of `count` samples from `col` contribute; they all look the same way.
+    /// Adds what the differences of `count` samples from `col` contribute; they all look the same
+    /// way.
     #[inline(always)]
     fn add_strip(&mut self, row: usize, col: usize, count: usize) {
         let len = P * count;
@@ -219,13 +224,16 @@ fn add(gradient: &mut [f64], (plus, minus): (Option<usize>, Option<usize>), flux
     }
 }
 
-/// Rounding error of the gradient of the smoothed total variation, in unit roundoffs, however small `nu` is.
+/// Rounding error of the gradient of the smoothed total variation, in unit roundoffs, however small
+/// `nu` is.
 ///
-/// A difference of two floating-point numbers has a relative error of one `$u$`, so the sum of squares under the root one of at
-/// most `$5u$`, of which the root halves; a root and a division add `$2u$`, the kernel that needs neither `$5.1u$`; the product with
-/// a difference `$2u$`. So each flux `$\widehat\nabla x/\sqrt{\cdot}$`, a vector no longer than 1, is off by at most `$10u$`: over all
-/// `$N$` samples `$10u\sqrt N$`, times `$\|\partial\| \le 2\sqrt a$` for `$a$` axes. Adding up to `$2a$` fluxes to an entry costs `$2a\,u$`
-/// times at most `$2a$`, plus what was there, which near a minimiser balances the fluxes. Together less than `$32\,a\sqrt N u$`.
+/// A difference of two floating-point numbers has a relative error of one `$u$`, so the sum of
+/// squares under the root one of at most `$5u$`, of which the root halves; a root and a division
+/// add `$2u$`, the kernel that needs neither `$5.1u$`; the product with a difference `$2u$`. So
+/// each flux `$\widehat\nabla x/\sqrt{\cdot}$`, a vector no longer than 1, is off by at most
+/// `$10u$`: over all `$N$` samples `$10u\sqrt N$`, times `$\|\partial\| \le 2\sqrt a$` for `$a$`
+/// axes. Adding up to `$2a$` fluxes to an entry costs `$2a\,u$` times at most `$2a$`, plus what was
+/// there, which near a minimiser balances the fluxes. Together less than `$32\,a\sqrt N u$`.
 pub(crate) fn tv_gradient_rounding(grid: Grid) -> f64 {
     let (axes, samples) = (grid.num_axes() as f64, grid.num_samples() as f64);
     32.0 * axes * samples.sqrt()

@@ -2,8 +2,9 @@
 
 use crate::{Fourier, Grid, LinearOperator};
 
-/// NumPy's legacy generator: MT19937 (Matsumoto & Nishimura 1998), doubles of 53 bits, and normal deviates by Marsaglia's
-/// polar method, which makes two at a time; the second is returned by the next call.
+/// NumPy's legacy generator: MT19937 (Matsumoto & Nishimura 1998), doubles of 53 bits, and normal
+/// deviates by Marsaglia's polar method, which makes two at a time; the second is returned by the
+/// next call.
 #[derive(Clone, Debug)]
 pub struct LegacyRandom {
     state: [u32; 624],
@@ -87,7 +88,8 @@ impl LegacyRandom {
 /// The truth and the data of one signal.
 pub type Example = (Vec<f64>, Vec<f64>);
 
-/// Returns box functions with noise 0.1: 10 signals in the experiment with one parameter, 20 in that with three.
+/// Returns box functions with noise 0.1: 10 signals in the experiment with one parameter, 20 in
+/// that with three.
 #[must_use]
 pub fn denoising(seed: u32, num_signals: usize) -> Vec<Example> {
     let mut random = LegacyRandom::new(seed);

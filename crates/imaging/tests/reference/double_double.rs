@@ -1,4 +1,5 @@
-//! Numbers of about 32 decimal digits: an unevaluated sum of two `f64` (Dekker 1971; Hida, Li & Bailey 2001).
+//! Numbers of about 32 decimal digits: an unevaluated sum of two `f64` (Dekker 1971; Hida, Li &
+//! Bailey 2001).
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 

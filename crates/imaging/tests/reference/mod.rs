@@ -1,7 +1,8 @@
-//! A slow, independent solver: dense primal-dual Newton (Chan, Golub & Mulet 1999) in double-double arithmetic.
+//! A slow, independent solver: dense primal-dual Newton (Chan, Golub & Mulet 1999) in double-double
+//! arithmetic.
 //!
-//! It knows nothing of the crate's operators and kernels. Its answer is certified by its own gradient, evaluated with 32
-//! digits, so that it can judge bounds where `alpha/nu` is 1e14.
+//! It knows nothing of the crate's operators and kernels. Its answer is certified by its own
+//! gradient, evaluated with 32 digits, so that it can judge bounds where `alpha/nu` is 1e14.
 
 mod double_double;
 pub(crate) mod operators;
@@ -150,7 +151,8 @@ impl Dense {
         value
     }
 
-    /// Halves a step until it decreases the value enough; the whole step where the value can no longer tell.
+    /// Halves a step until it decreases the value enough; the whole step where the value can no
+    /// longer tell.
     fn shorten(&self, x: &[Dd], gradient: &[Dd], mut step: Vec<Dd>) -> Vec<Dd> {
         let whole = step.clone();
         let here = self.value(x);
@@ -193,7 +195,8 @@ impl Dense {
         hessian
     }
 
-    /// `$w_j \leftarrow \frac{1}{\sigma_j}\bigl((I - w_j d_j^T/\sigma_j) D_j\delta + d_j\bigr)$`, shortened to length 1.
+    /// `$w_j \leftarrow \frac{1}{\sigma_j}\bigl((I - w_j d_j^T/\sigma_j) D_j\delta + d_j\bigr)$`,
+    /// shortened to length 1.
     fn update_dual(&self, differences: &[(Vec<Dd>, Dd)], step: &[Dd], dual: &mut [Vec<Dd>]) {
         for ((rows, (d, sigma)), w) in self.groups.iter().zip(differences).zip(dual) {
             let change: Vec<Dd> = rows

@@ -50,7 +50,8 @@ pub(crate) fn fourier(len: usize) -> Matrix {
     matrix
 }
 
-/// Circular convolution of `len` complex samples, interleaved, with a kernel whose origin is in the middle.
+/// Circular convolution of `len` complex samples, interleaved, with a kernel whose origin is in the
+/// middle.
 pub(crate) fn convolution(len: usize, kernel: &[f64]) -> Matrix {
     let mut matrix = vec![vec![Dd::default(); 2 * len]; 2 * len];
     for at in 0..len {

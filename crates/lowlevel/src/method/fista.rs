@@ -21,8 +21,8 @@ pub(crate) struct Fista {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Acceleration {
-    /// The iterate before the point: `$x^{k-1}$` where the point is the iterate `$x^k$`, and `$x^k$`
-    /// where it is the extrapolated point `$z^{k+1}$`.
+    /// The iterate before the point: `$x^{k-1}$` where the point is the iterate `$x^k$`, and
+    /// `$x^k$` where it is the extrapolated point `$z^{k+1}$`.
     pub(crate) previous: Buffer,
     pub(crate) momentum: Momentum,
     pub(crate) is_extrapolated: bool,
@@ -101,7 +101,8 @@ impl Acceleration {
         at.advance(update, point, gradient)
     }
 
-    /// Moves from `$x^k$` to `$z^{k+1}$`, if the point is not there yet; at rest they are the same point.
+    /// Moves from `$x^k$` to `$z^{k+1}$`, if the point is not there yet; at rest they are the same
+    /// point.
     fn extrapolate<O: StronglyConvex>(
         &mut self,
         point: &mut Buffer,
@@ -121,7 +122,8 @@ impl Acceleration {
         Ok(())
     }
 
-    /// Overwrites `previous` with `$z^{k+1} = x^k + \beta_{k+1}(x^k - x^{k-1})$`, where the point is `$x^k$`.
+    /// Overwrites `previous` with `$z^{k+1} = x^k + \beta_{k+1}(x^k - x^{k-1})$`, where the point
+    /// is `$x^k$`.
     pub(crate) fn extrapolate_previous(&mut self, point: &[f64], curvature: Curvature) {
         let extrapolation = self.momentum.next(curvature);
         extrapolate(&mut self.previous, point, extrapolation);
@@ -172,7 +174,8 @@ mod tests {
         Curvature::new(mu, lipschitz).unwrap()
     }
 
-    /// `t_k` of FISTA worked out by hand for q = 1/4: t_1 = 1, then a = 3/4, t_2 = (3/4 + sqrt(9/16 + 4))/2, ...
+    /// `t_k` of FISTA worked out by hand for q = 1/4: t_1 = 1, then a = 3/4, t_2 = (3/4 +
+    /// sqrt(9/16 + 4))/2, ...
     #[test]
     fn momentum_starts_at_rest_and_tends_to_its_fixed_point() {
         let curvature = curvature(1.0, 4.0);

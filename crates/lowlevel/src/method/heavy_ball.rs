@@ -6,29 +6,35 @@
 //! y^k = x^k + \gamma v^k, \qquad v^{k+1} = \beta v^k - \tau\nabla\Phi(y^k), \qquad x^{k+1} = x^k + v^{k+1}.
 //! ```
 //!
-//! With `$\gamma = 0$` this is Polyak's heavy ball, with `$\gamma = \beta$` Nesterov's method. On a quadratic, a mode of curvature
-//! `$\ell$` is multiplied in each iteration by the roots of `$z^2 - (1 + \beta - \tau\ell(1 + \gamma))z + \beta - \tau\ell\gamma$`.
-//! They are double at `$\ell = \mu$` and at `$\ell = L$`, and so smallest there, for
+//! With `$\gamma = 0$` this is Polyak's heavy ball, with `$\gamma = \beta$` Nesterov's method. On a
+//! quadratic, a mode of curvature `$\ell$` is multiplied in each iteration by the roots of
+//! `$z^2 - (1 + \beta - \tau\ell(1 + \gamma))z + \beta - \tau\ell\gamma$`. They are double at
+//! `$\ell = \mu$` and at `$\ell = L$`, and so smallest there, for
 //!
 //! ```math
 //! \tau = \frac{4}{(1 + \gamma)^2(\sqrt L + \sqrt\mu)^2}, \qquad
 //! 1 - \beta = \frac{4K}{(1 + \gamma)(K + 1)^2}, \qquad K = \sqrt{L/\mu},
 //! ```
 //!
-//! where they are `$1 - \frac{2}{(1+\gamma)(K+1)}$` and `$1 - \frac{2K}{(1+\gamma)(K+1)} \approx -\frac{1-\gamma}{1+\gamma}$`: no mode decays
-//! slower than the first of these. Polyak's ball gives all modes the same rate; functions that are not quadratic feed its fast modes
-//! as quickly as they decay, and it runs in circles. A `$\gamma$` of a tenth costs a tenth of the rate, and the fast modes
-//! are gone after a few iterations.
+//! where they are `$1 - \frac{2}{(1+\gamma)(K+1)}$` and
+//! `$1 - \frac{2K}{(1+\gamma)(K+1)} \approx -\frac{1-\gamma}{1+\gamma}$`: no mode decays slower
+//! than the first of these. Polyak's ball gives all modes the same rate; functions that are not
+//! quadratic feed its fast modes as quickly as they decay, and it runs in circles. A `$\gamma$` of
+//! a tenth costs a tenth of the rate, and the fast modes are gone after a few iterations.
 //!
-//! The first iterations are made as if `$K$` were smaller, so that a rough answer is found as early as by FISTA, whose momentum grows as well.
+//! The first iterations are made as if `$K$` were smaller, so that a rough answer is found as early
+//! as by FISTA, whose momentum grows as well.
 //!
-//! In an iteration, `$w = v/\tau$` takes the place of the velocity, which saves operations: `$w^{k+1} = \beta w^k - \nabla\Phi(y^k)$` and
+//! In an iteration, `$w = v/\tau$` takes the place of the velocity, which saves operations:
+//! `$w^{k+1} = \beta w^k - \nabla\Phi(y^k)$` and
 //! `$y^{k+1} = y^k + (1 + \gamma)\tau w^{k+1} - \gamma\tau w^k$`.
 //!
-//! On functions that are not quadratic nothing of that is proven. So the ball must make the gradient smaller by `$e$` in any
-//! `$2K + 10$` iterations (on quadratics, in the long run, it does by more than `$e^3$`). If not, FISTA takes over at rest, for `$K$` iterations, and for
-//! twice as many each time that the ball has not made the gradient smaller than ever by `$e$`. So it converges: either the ball makes the gradient smaller
-//! by `$e$` again and again, or the stretches of FISTA grow without limit, and each of them contracts with FISTA's rate.
+//! On functions that are not quadratic nothing of that is proven. So the ball must make the
+//! gradient smaller by `$e$` in any `$2K + 10$` iterations (on quadratics, in the long run, it does
+//! by more than `$e^3$`). If not, FISTA takes over at rest, for `$K$` iterations, and for twice as
+//! many each time that the ball has not made the gradient smaller than ever by `$e$`. So it
+//! converges: either the ball makes the gradient smaller by `$e$` again and again, or the stretches
+//! of FISTA grow without limit, and each of them contracts with FISTA's rate.
 
 use std::mem::take;
 
@@ -43,7 +49,8 @@ use crate::update::Update;
 const DAMPING: f64 = 0.1;
 /// The `$j$`-th iteration of a stretch is made as if `$K$` were at most `$\min(1 + j, 8 + j/2)$`.
 const RAMP: (f64, f64) = (8.0, 0.5);
-/// The ball has so many times `$K$` iterations, and some more, to make the gradient smaller by `$e$`.
+/// The ball has so many times `$K$` iterations, and some more, to make the gradient smaller by
+/// `$e$`.
 const PATIENCE: (f64, f64) = (2.0, 10.0);
 
 /// The memory of [`Method::HeavyBall`](crate::Method::HeavyBall).
@@ -242,7 +249,8 @@ impl Guard {
         }
     }
 
-    /// Takes note of the gradient after an iteration of FISTA, and returns whether its turn is over.
+    /// Takes note of the gradient after an iteration of FISTA, and returns whether its turn is
+    /// over.
     fn observe_fista(&mut self, root: f64, norm: f64) -> bool {
         self.iterations += 1;
         let is_over = as_f64(self.iterations) >= self.fista_factor * root;
@@ -254,7 +262,8 @@ impl Guard {
         is_over
     }
 
-    /// Takes note of the gradient after an iteration of the ball, and returns whether its turn is over.
+    /// Takes note of the gradient after an iteration of the ball, and returns whether its turn is
+    /// over.
     fn observe_ball(&mut self, root: f64, norm: f64) -> bool {
         self.iterations += 1;
         self.since_progress += 1;

@@ -1,13 +1,15 @@
 //! Newton-like steps of the objective, made to converge by a line search.
 //!
-//! A step `$s = -M^{-1}g$` leads downhill, since `$g^Ts < 0$`. Usually the whole step is taken: it is accepted where the gradient becomes
-//! clearly smaller than it ever was, which also works where values no longer differ. An objective may make such steps in a row by
-//! itself; the gradient at their end is evaluated again. Otherwise a step is halved until Armijo's condition
+//! A step `$s = -M^{-1}g$` leads downhill, since `$g^Ts < 0$`. Usually the whole step is taken: it
+//! is accepted where the gradient becomes clearly smaller than it ever was, which also works where
+//! values no longer differ. An objective may make such steps in a row by itself; the gradient at
+//! their end is evaluated again. Otherwise a step is halved until Armijo's condition
 //! `$\Phi(x + ts) \le \Phi(x) + 10^{-4}\,t\,g^Ts$` holds.
 //!
-//! That converges: the first kind of step makes the smallest gradient so far smaller by a factor, so a given accuracy needs finitely
-//! many of them; and a sequence of the second kind alone is a descent method with directions bounded away from being
-//! orthogonal to the gradient, of which all limit points are stationary, so that `$x^*$` is the limit.
+//! That converges: the first kind of step makes the smallest gradient so far smaller by a factor,
+//! so a given accuracy needs finitely many of them; and a sequence of the second kind alone is a
+//! descent method with directions bounded away from being orthogonal to the gradient, of which all
+//! limit points are stationary, so that `$x^*$` is the limit.
 
 use crate::buffer::Buffer;
 use crate::certificate::{ErrorBound, GradientBound};
@@ -66,7 +68,8 @@ pub(crate) struct Search {
     sharpness: Option<f64>,
     /// Steps in a row that were not seen to lead downhill.
     idle: u32,
-    /// Whether the last step was whole and made the gradient clearly smaller: then so may be the next ones.
+    /// Whether the last step was whole and made the gradient clearly smaller: then so may be the
+    /// next ones.
     runs: bool,
 }
 
@@ -127,8 +130,8 @@ impl Newton {
         self.search = Search::default();
     }
 
-    /// Makes one step, or up to `search.steps_at_once` whole ones in a row, and evaluates the gradient where that
-    /// leads. Returns how many.
+    /// Makes one step, or up to `search.steps_at_once` whole ones in a row, and evaluates the
+    /// gradient where that leads. Returns how many.
     pub(crate) fn step<O: StronglyConvex>(
         &mut self,
         newton: &dyn NewtonSteps<O::Scratch>,
@@ -155,7 +158,8 @@ impl Newton {
         Ok(1)
     }
 
-    /// Makes whole steps in a row, each seen to make the gradient clearly smaller. Returns how many.
+    /// Makes whole steps in a row, each seen to make the gradient clearly smaller. Returns how
+    /// many.
     fn run<O: StronglyConvex>(
         &mut self,
         newton: &dyn NewtonSteps<O::Scratch>,
@@ -219,8 +223,8 @@ impl Newton {
         Ok(())
     }
 
-    /// Takes a step of gradient descent, which always leads downhill, instead of one that does not; returns its
-    /// slope.
+    /// Takes a step of gradient descent, which always leads downhill, instead of one that does not;
+    /// returns its slope.
     fn replace_step<O: StronglyConvex>(&mut self, at: &Evaluator<'_, O>) -> f64 {
         let length = at.curvature.lipschitz().recip();
         for (step, gradient) in self.room.step.iter_mut().zip(&self.gradient.values) {
@@ -238,7 +242,8 @@ impl Newton {
         point: &mut Buffer,
         at: &mut Evaluator<'_, O>,
     ) -> Result<f64, SolveError> {
-        // Armijo's condition holds for shorter parts of any step that is no longer than |g|/mu, up to rounding.
+        // Armijo's condition holds for shorter parts of any step that is no longer than |g|/mu, up
+        // to rounding.
         let shortest = 0.25 / at.curvature.condition_number();
         let mut value_before = None;
         let (mut fraction, mut replaced) = (1.0, false);
@@ -264,8 +269,8 @@ impl Newton {
                 self.search.idle = 0;
                 return Ok(fraction);
             }
-            // Values may be too close to tell, or not be numbers. The slope where the step leads is not, and must
-            // have become flatter.
+            // Values may be too close to tell, or not be numbers. The slope where the step leads is
+            // not, and must have become flatter.
             let flatter =
                 inner(&self.gradient.values, &self.room.step).abs() <= FLATTER * slope.abs();
             if !(-fraction * slope > rounding) && (flatter || replaced) {

@@ -1,4 +1,5 @@
-//! Dense quadratics whose minimiser, over the whole space or the non-negative orthant, is known by construction.
+//! Dense quadratics whose minimiser, over the whole space or the non-negative orthant, is known by
+//! construction.
 
 use lowlevel::{Curvature, StronglyConvex};
 
@@ -12,9 +13,10 @@ pub(crate) struct Quadratic {
 }
 
 impl Quadratic {
-    /// `$V$` is the product of the reflections along `mirrors`; `minimizer` minimises over the whole space if
-    /// `multipliers` are zero, and over the non-negative orthant if `minimizer` and `multipliers` are non-negative and
-    /// complementary: the optimality conditions `$Qx^* - b = \lambda \ge 0$`, `$\lambda^T x^* = 0$` define `b`.
+    /// `$V$` is the product of the reflections along `mirrors`; `minimizer` minimises over the
+    /// whole space if `multipliers` are zero, and over the non-negative orthant if `minimizer` and
+    /// `multipliers` are non-negative and complementary: the optimality conditions
+    /// `$Qx^* - b = \lambda \ge 0$`, `$\lambda^T x^* = 0$` define `b`.
     pub(crate) fn new(
         eigenvalues: &[f64],
         mirrors: &[Vec<f64>],
@@ -59,7 +61,8 @@ impl Quadratic {
         quadratic
     }
 
-    /// How far the minimiser may be from `minimizer`, because `Q` and `b` were computed with rounding.
+    /// How far the minimiser may be from `minimizer`, because `Q` and `b` were computed with
+    /// rounding.
     pub(crate) fn construction_error(&self) -> f64 {
         let size = norm(&self.minimizer) + norm(&self.linear) / self.curvature.lipschitz();
         128.0 * f64::EPSILON * self.curvature.condition_number() * size

@@ -30,7 +30,8 @@ pub(super) fn evaluation_axis(learned: &Learned) -> Axis {
     Axis::linear("evaluation").range(0.0, 1.03 * count(all).max(2.0))
 }
 
-/// For what was spent when the first model was complete, and later: before that, there is nothing to see.
+/// For what was spent when the first model was complete, and later: before that, there is nothing
+/// to see.
 pub(super) fn work_axis(iterations: &[Iteration]) -> Axis {
     const LABEL: &str = "gradients";
     let works = iterations.iter().map(|iteration| count(iteration.work));

@@ -1,4 +1,5 @@
-//! Models through the points: Gauss-Newton and quadratic residuals, the Jacobian, and how well the points are placed.
+//! Models through the points: Gauss-Newton and quadratic residuals, the Jacobian, and how well the
+//! points are placed.
 
 use super::Interpolation;
 use crate::Accuracy;
@@ -10,19 +11,21 @@ use crate::region::Region;
 use crate::report::Jacobian;
 use crate::space::Space;
 
-/// Points farther than this many radii do not help a quadratic model. From 5 to 30, no difference was measured on the problems of
-/// Moré and Wild.
+/// Points farther than this many radii do not help a quadratic model. From 5 to 30, no difference
+/// was measured on the problems of Moré and Wild.
 const HISTORY_REACH: f64 = 10.0;
 /// The Jacobian is computed for this many residuals at a time.
 const CHUNK: usize = 1024;
 /// The ratio of errors to curvature that is assumed before there was a quadratic model. Not tuned.
 const FIRST_NOISE: f64 = 1e-3;
-/// The largest ratio of errors to curvature: a point of even less weight does not matter. Not tuned.
+/// The largest ratio of errors to curvature: a point of even less weight does not matter. Not
+/// tuned.
 const MOST_NOISE: f64 = 1e3;
 
 impl<R> Interpolation<R> {
-    /// The model of the objective in multiples of `delta`. With `most_points` (beside the incumbent), residuals are quadratic if
-    /// there are points for it; otherwise, and without, they are linear.
+    /// The model of the objective in multiples of `delta`. With `most_points` (beside the
+    /// incumbent), residuals are quadratic if there are points for it; otherwise, and without, they
+    /// are linear.
     pub(in crate::engine) fn model(&mut self, delta: f64, most_points: Option<usize>) -> Model {
         let composite = most_points.and_then(|most| self.composite(delta, most));
         if let Some(composite) = composite {
@@ -129,7 +132,8 @@ impl<R> Interpolation<R> {
         rows.iter().map(ratio).collect()
     }
 
-    /// The largest absolute value in a region that the polynomials of the positions that count attain.
+    /// The largest absolute value in a region that the polynomials of the positions that count
+    /// attain.
     pub(in crate::engine) fn poisedness(
         &self,
         region: &Region<'_>,
@@ -145,7 +149,8 @@ impl<R> Interpolation<R> {
         Some(counted.map(value).fold(0.0, f64::max))
     }
 
-    /// The Jacobian of the residuals by the user's parameters. Fixed parameters have a column of zeros.
+    /// The Jacobian of the residuals by the user's parameters. Fixed parameters have a column of
+    /// zeros.
     pub(in crate::engine) fn jacobian(&mut self, space: &Space) -> Option<Jacobian> {
         if self.is_empty() || !self.refresh() {
             return None;

@@ -31,7 +31,8 @@ fn answer(engine: &mut Engine<()>, waves: &Waves, random: &mut Random) {
     }
 }
 
-/// `tell`, up to the point where the answers are in the set and nothing else has happened: gives what comes next.
+/// `tell`, up to the point where the answers are in the set and nothing else has happened: gives
+/// what comes next.
 fn absorb(engine: &mut Engine<()>) -> Next<()> {
     engine.collect();
     let (phase, queries) = engine.state.outstanding.take().expect("all were answered");
@@ -52,11 +53,14 @@ fn steps(points: &Interpolation<()>) -> Vec<Vec<f64>> {
 
 /// What "fully linear" must mean.
 ///
-/// With `$e_t = \tilde r_t - \tilde r_k - J(x_k)(y_t - x_k)$`, and since `$\sum_t g_t = 0$` and `$\sum_t (y_t - x_k) g_t^\top = I$`, the model's
-/// Jacobian is `$\sum_t \tilde r_t g_t^\top = J(x_k) + \sum_{t \ne k} e_t g_t^\top$`. Taylor's theorem gives
-/// `$\|e_t\| \le \tfrac12 L_J \|y_t - x_k\|^2 + 2c\Delta^2 \le (\tfrac12 L_J + 2c)\Delta^2$`. For `$t \ne k$`, `$\ell_t(x_k + s) = g_t^\top s$`, which
-/// attains `$\|g_t\|\Delta$` in the ball, so `$\|g_t\| \le \Lambda/\Delta$`. Together
-/// `$\|\tilde J - J\|_F \le d\,\Lambda\,(\tfrac12 L_J + 2c)\,\Delta$`, and for the gradient `$2\tilde J^\top \tilde r_k$`
+/// With `$e_t = \tilde r_t - \tilde r_k - J(x_k)(y_t - x_k)$`, and since `$\sum_t g_t = 0$` and
+/// `$\sum_t (y_t - x_k) g_t^\top = I$`, the model's Jacobian is
+/// `$\sum_t \tilde r_t g_t^\top = J(x_k) + \sum_{t \ne k} e_t g_t^\top$`. Taylor's theorem gives
+/// `$\|e_t\| \le \tfrac12 L_J \|y_t - x_k\|^2 + 2c\Delta^2 \le (\tfrac12 L_J + 2c)\Delta^2$`. For
+/// `$t \ne k$`, `$\ell_t(x_k + s) = g_t^\top s$`, which attains `$\|g_t\|\Delta$` in the ball, so
+/// `$\|g_t\| \le \Lambda/\Delta$`. Together
+/// `$\|\tilde J - J\|_F \le d\,\Lambda\,(\tfrac12 L_J + 2c)\,\Delta$`, and for the gradient
+/// `$2\tilde J^\top \tilde r_k$`
 /// `$\|\tilde g - \nabla f\| \le 2\|\tilde J - J\|\,\|\tilde r_k\| + 2\|J\|\,c\Delta^2$`.
 fn check(
     engine: &Engine<()>,
@@ -78,7 +82,8 @@ fn check(
             accuracy <= constant * delta * delta * (1.0 + 1e-12),
             "accuracy {accuracy}"
         );
-        // the largest value in a ball without bounds; the bound below does not need that of the incumbent
+        // the largest value in a ball without bounds; the bound below does not need that of the
+        // incumbent
         let largest = norm(linear.gradient(t)) * delta;
         let fine = bounded || t == center || largest <= limit * (1.0 + 1e-9);
         prop_assert!(fine, "{largest} {limit}");

@@ -77,7 +77,8 @@ fn one_fast_iteration_starts_the_count_again() {
         set_objective(&mut engine, objective);
         answers.push(engine.run().count_slow_step(before));
     }
-    // rates over two iterations: slow in 1, 2, 3; fast in 4 and 5; slow from 6 on, four in a row at 9
+    // rates over two iterations: slow in 1, 2, 3; fast in 4 and 5; slow from 6 on, four in a row at
+    // 9
     let expected: Vec<bool> = (0..14).map(|k| k >= 9).collect();
     assert_eq!(answers, expected);
     engine.state.options.slow = None;

@@ -1,5 +1,5 @@
-//! Accuracy on demand, the default: certified intervals decide, and evaluations are as accurate as the decision needs
-//! (decision record 8, where its constants were measured).
+//! Accuracy on demand, the default: certified intervals decide, and evaluations are as accurate as
+//! the decision needs (decision record 8, where its constants were measured).
 
 use super::{Rule, Situation, Verdict, is_exact};
 use crate::model::pool::Point;
@@ -21,7 +21,8 @@ const SHARPEN_LEAST: f64 = 0.5;
 const SHARPEN_MOST: f64 = 0.05;
 /// Each of two points gets this share of the allowed error.
 const SHARE: f64 = 0.5;
-/// A point whose error is less than this share of the other's is not sharpened: it decides nothing. Not tuned.
+/// A point whose error is less than this share of the other's is not sharpened: it decides nothing.
+/// Not tuned.
 const NEGLIGIBLE: f64 = 0.1;
 /// A bound is met if it is missed by no more than this. Not tuned.
 const ENOUGH: f64 = 1.1;

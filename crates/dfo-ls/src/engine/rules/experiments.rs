@@ -1,5 +1,6 @@
-//! The rules of the paper's experiments, as they were implemented: accuracy is taken as asked, old points are never looked at
-//! again, and any decrease may cost the incumbent its place in the set. For reproduction.
+//! The rules of the paper's experiments, as they were implemented: accuracy is taken as asked, old
+//! points are never looked at again, and any decrease may cost the incumbent its place in the set.
+//! For reproduction.
 //!
 //! The paper bounds each residual; the bound on the vector is `$\sqrt m$` times as large.
 

@@ -4,7 +4,8 @@ use crate::linalg::tests::Random;
 use crate::linalg::{inverse, norm};
 use proptest::prelude::*;
 
-/// `$\pm e_i$` and `$e_i + e_j$`, all a little moved: the first `count` of them determine quadratics well.
+/// `$\pm e_i$` and `$e_i + e_j$`, all a little moved: the first `count` of them determine
+/// quadratics well.
 fn good_points(random: &mut Random, d: usize, count: usize) -> Matrix {
     let mut columns: Vec<Vec<f64>> = Vec::new();
     for sign in [1.0, -1.0] {
@@ -153,8 +154,9 @@ proptest! {
         prop_assert!((fixture.model.curvature() - sum.sqrt()).abs() < 1e-8 * (1.0 + sum.sqrt()));
     }
 
-    /// Against the dense problem: `$\min \|H\|_F^2$` so that `$g^\top z_t + z_t^\top H z_t/2 = r_t - r_k$`, in the unknowns
-    /// `$g$` and the entries of `$H$`, those off the diagonal times `$\sqrt 2$`.
+    /// Against the dense problem: `$\min \|H\|_F^2$` so that
+    /// `$g^\top z_t + z_t^\top H z_t/2 = r_t - r_k$`, in the unknowns `$g$` and the entries of
+    /// `$H$`, those off the diagonal times `$\sqrt 2$`.
     #[test]
     fn curvature_is_least(seed in any::<u64>(), d in 1_usize..5, extras in 1_usize..8) {
         let mut random = Random::new(seed);
@@ -189,8 +191,8 @@ proptest! {
         prop_assert!((fixture.model.curvature() - norm(&solution[d..n])).abs() < 1e-7);
     }
 
-    /// The conditions of the smoothing problem: `$r_t - \tilde r(z_t) = \nu_t^2 \lambda_t$` with `$H = \sum_t \lambda_t z_t z_t^\top$` and
-    /// `$\sum_t \lambda_t z_t = 0$`.
+    /// The conditions of the smoothing problem: `$r_t - \tilde r(z_t) = \nu_t^2 \lambda_t$` with
+    /// `$H = \sum_t \lambda_t z_t z_t^\top$` and `$\sum_t \lambda_t z_t = 0$`.
     #[test]
     fn noise_is_smoothed(seed in any::<u64>(), d in 1_usize..5, extras in 1_usize..8, noise in 0.05..0.5_f64) {
         let mut random = Random::new(seed);

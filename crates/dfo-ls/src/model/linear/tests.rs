@@ -152,7 +152,8 @@ proptest! {
         prop_assert!(cheap >= 40 && anew >= 2, "{cheap} {anew}");
     }
 
-    /// Fewer points: the Jacobian meets the residuals and vanishes where the set says nothing, so its norm is least.
+    /// Fewer points: the Jacobian meets the residuals and vanishes where the set says nothing, so
+    /// its norm is least.
     #[test]
     fn too_few_points_give_the_least_jacobian(seed in any::<u64>(), d in 2_usize..8, missing in 1_usize..7, m in 1_usize..6) {
         let mut random = Random::new(seed);

@@ -9,7 +9,8 @@ fn halves(m: usize) -> Blocks {
     Blocks::new(&[m / 2, m - m / 2], m).expect("lengths that add up")
 }
 
-/// All products and slopes against inner products of the residuals; errors relative to `size` squared.
+/// All products and slopes against inner products of the residuals; errors relative to `size`
+/// squared.
 fn check(pool: &Pool<()>, shadow: &[Option<Vec<f64>>], size: f64, tolerance: f64) {
     let live: Vec<usize> = (0..shadow.len()).filter(|&t| shadow[t].is_some()).collect();
     assert_eq!(pool.live().collect::<Vec<_>>(), live);

@@ -2,7 +2,8 @@ use super::*;
 use crate::linalg::tests::Random;
 use proptest::prelude::*;
 
-/// `$(H + \lambda I)s = -g$`, `$H + \lambda I \ge 0$`, `$\|s\| \le \Delta$`, `$\lambda(\Delta - \|s\|) = 0$`.
+/// `$(H + \lambda I)s = -g$`, `$H + \lambda I \ge 0$`, `$\|s\| \le \Delta$`,
+/// `$\lambda(\Delta - \|s\|) = 0$`.
 fn check(gradient: &[f64], hessian: &Matrix, radius: f64) {
     let n = gradient.len();
     let mut ball = Ball::default();

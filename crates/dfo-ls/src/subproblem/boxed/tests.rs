@@ -92,7 +92,8 @@ proptest! {
         let mut slopes = vec![0.0; n];
         problem.hessian.mul_vec(&found.step, &mut slopes);
         axpy(1.0, &problem.gradient, &mut slopes);
-        // convex: no feasible point is lower than the linear function says, minimised exactly by the other solver
+        // convex: no feasible point is lower than the linear function says, minimised exactly by
+        // the other solver
         let best = crate::subproblem::minimize_linear(&slopes, &problem.region());
         let gap = dot(&slopes, &found.step) - dot(&slopes, &best);
         prop_assert!(gap <= 1e-9 * problem.scale(), "gap {gap} decrease {}", found.decrease);
@@ -137,7 +138,8 @@ proptest! {
     }
 }
 
-/// Local minima are not excluded if the quadratic is indefinite, but most of the time the global one is found.
+/// Local minima are not excluded if the quadratic is indefinite, but most of the time the global
+/// one is found.
 #[test]
 fn indefinite_problems_are_mostly_solved() {
     let mut random = Random::new(3);

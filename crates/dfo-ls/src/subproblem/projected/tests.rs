@@ -56,7 +56,8 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 proptest! {
-    /// On ball and box, `clip(b z)` with the right `b`; Dykstra agrees with the root of one variable.
+    /// On ball and box, `clip(b z)` with the right `b`; Dykstra agrees with the root of one
+    /// variable.
     #[test]
     fn ball_and_box(seed in any::<u64>(), n in 1_usize..8, radius in 0.1..2.0_f64, far in 0.1..50.0_f64) {
         let mut random = Random::new(seed);

@@ -2,7 +2,8 @@
 
 use std::f64::consts::TAU;
 
-/// The quadratic on the circle through the step `$d$` and a tangent `$s$` of the same length: what it is made of.
+/// The quadratic on the circle through the step `$d$` and a tangent `$s$` of the same length: what
+/// it is made of.
 pub(super) struct Curve {
     /// `$q^\top d$`
     pub(super) along: f64,
@@ -42,8 +43,8 @@ impl Curve {
         }
     }
 
-    /// The best of equally spaced tangents of half the angle up to `reach`, improved by a parabola through its neighbours, and whether
-    /// it is the last. `None` if nothing is gained.
+    /// The best of equally spaced tangents of half the angle up to `reach`, improved by a parabola
+    /// through its neighbours, and whether it is the last. `None` if nothing is gained.
     pub(super) fn best_within(&self, reach: f64) -> Option<(Rotation, bool)> {
         #[expect(
             clippy::cast_possible_truncation,
@@ -71,8 +72,8 @@ impl Curve {
         (found.gain > 0.0).then_some((found, is_last))
     }
 
-    /// The best of equally spaced angles, improved by a parabola through its neighbours: which may well be worse, if the best is
-    /// where the rotation begins. `None` if all are the same.
+    /// The best of equally spaced angles, improved by a parabola through its neighbours: which may
+    /// well be worse, if the best is where the rotation begins. `None` if all are the same.
     pub(super) fn best_around(&self) -> Option<Rotation> {
         let at = |k: f64| {
             let (sine, cosine) = (TAU * k / f64::from(AROUND)).sin_cos();

@@ -63,7 +63,8 @@ fn a_small_gain_ends_the_search() {
     assert!(off > 1e-10 && off < 1e-5, "two of three directions: {off}");
 }
 
-/// The first direction leaves the ball; on the circle the best of twenty angles, improved by a parabola, is close.
+/// The first direction leaves the ball; on the circle the best of twenty angles, improved by a
+/// parabola, is close.
 #[test]
 fn on_the_circle() {
     let hessian = diagonal(&[4.0, 0.0]);
@@ -100,7 +101,8 @@ fn a_bound_on_the_way() {
     close(&[found.curvature], &[0.5], 0.0);
 }
 
-/// The first direction leaves the ball at (2, 1)/sqrt(5); the rotation towards (0.775, 0.632) ends at the bound.
+/// The first direction leaves the ball at (2, 1)/sqrt(5); the rotation towards (0.775, 0.632) ends
+/// at the bound.
 #[test]
 fn a_bound_on_the_sphere() {
     let hessian = diagonal(&[1.0, 0.0]);
@@ -112,7 +114,8 @@ fn a_bound_on_the_sphere() {
     close(&far.step, &[0.775, 0.632], 5e-3);
 }
 
-/// Where the whole circle is looked at, the parabola is taken even if it loses: neighbours at an angle of a fiftieth of the circle.
+/// Where the whole circle is looked at, the parabola is taken even if it loses: neighbours at an
+/// angle of a fiftieth of the circle.
 #[test]
 fn around_the_circle() {
     // found from the same formula, written for the angle: h (q(-h) - q(h)) / (2 (q(-h) + q(h)))

@@ -6,8 +6,8 @@ use crate::reproduce::archive::{self, Archived};
 use crate::reproduce::record::{Effort, Mode, Record, Variant};
 use crate::reproduce::results::Results;
 
-/// Evaluations that can be reproduced: even the authors' own program, run again, leaves the archived paths later. Section 11 of the
-/// reference archive's FACTS.md.
+/// Evaluations that can be reproduced: even the authors' own program, run again, leaves the
+/// archived paths later. Section 11 of the reference archive's FACTS.md.
 struct Expected {
     id: &'static str,
     setting: &'static str,
@@ -18,7 +18,8 @@ struct Expected {
     num_fixed: usize,
     /// and with dynamic accuracy.
     num_dynamic: usize,
-    /// What lower-level iterations of an evaluation may differ by, relatively: rounding may decide about a last one.
+    /// What lower-level iterations of an evaluation may differ by, relatively: rounding may decide
+    /// about a last one.
     iterations: f64,
     /// What objectives may differ by, relatively; infinite where only iterations are compared.
     objective: f64,
@@ -82,8 +83,9 @@ const TRACES: [Expected; 5] = [
     },
 ];
 
-/// An experiment, what it is about, its figure, and the factor that total work may differ by: reruns of the authors' own program
-/// scatter by a factor of 2 (section 12 of the reference archive's FACTS.md).
+/// An experiment, what it is about, its figure, and the factor that total work may differ by:
+/// reruns of the authors' own program scatter by a factor of 2 (section 12 of the reference
+/// archive's FACTS.md).
 const TOTALS: [(&str, Topic, u32, f64); 3] = [
     ("denoise3_beta1e-6", Topic::ThreeParameters, 8, 2.0),
     ("kodak_sigma1e-1", Topic::Photographs, 12, 2.0),

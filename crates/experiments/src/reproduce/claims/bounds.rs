@@ -33,8 +33,8 @@ struct Expected {
     tolerance: f64,
 }
 
-/// Rows 3a to 3d of the reference archive's FIGURES.md, and section 10 of its FACTS.md. Errors have two or three digits there.
-/// The last errors of FISTA are rounding errors: within a factor of 30.
+/// Rows 3a to 3d of the reference archive's FIGURES.md, and section 10 of its FACTS.md. Errors have
+/// two or three digits there. The last errors of FISTA are rounding errors: within a factor of 30.
 const PANELS: [Expected; 4] = [
     Expected {
         panel: 'a',

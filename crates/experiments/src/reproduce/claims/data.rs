@@ -7,20 +7,22 @@ use super::{Claim, Topic, Verdict, authors_data, authors_photographs, full_scale
 use crate::reproduce::data::Source;
 use crate::reproduce::results::Results;
 
-/// SHA-256 of truth and noisy data, signal after signal, as 64-bit little-endian numbers. From the authors' arrays
-/// `denoise1_*.npy` and `denoise3_*.npy` in the reference archive; the tests compute them again where those are present.
+/// SHA-256 of truth and noisy data, signal after signal, as 64-bit little-endian numbers. From the
+/// authors' arrays `denoise1_*.npy` and `denoise3_*.npy` in the reference archive; the tests
+/// compute them again where those are present.
 pub(super) const ONE_PARAMETER: &str =
     "b5a777ad149cd9e825ba8ffa3aead468d1c13702429858429c630032aad7f340";
 pub(super) const THREE_PARAMETERS: &str =
     "3a3d6e6fcead0b55011aa1491d332ccb71be25459ce15d6365a7cbc6b9d3a160";
 
-/// SHA-256 of truth and noisy data, rounded to nine decimals: another FFT than the authors' changes the last digits,
-/// and no number is closer than 1e-13 to where its ninth decimal changes. From
+/// SHA-256 of truth and noisy data, rounded to nine decimals: another FFT than the authors' changes
+/// the last digits, and no number is closer than 1e-13 to where its ninth decimal changes. From
 /// `mri_*.npy` in the reference archive; the tests compute it again where that is present.
 pub(super) const SAMPLING: &str =
     "6a33f6d85c3e8f74243bea50fb755996cc31164eceb12ecdb28975a61563d240";
 
-/// Sum of squares of the noise in the 25 photographs. Section 12 of the reference archive's FACTS.md.
+/// Sum of squares of the noise in the 25 photographs. Section 12 of the reference archive's
+/// FACTS.md.
 const PHOTOGRAPHS: f64 = 16_353.72;
 
 pub(super) fn claims(results: &Results) -> Vec<Claim> {

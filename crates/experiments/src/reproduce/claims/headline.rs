@@ -1,8 +1,9 @@
 //! How many times fewer lower-level iterations dynamic accuracy takes.
 //!
-//! A target is 10 %, 1 % or 0.1 % above the best objective that any variant of the experiment ended at (computed again exactly).
-//! Work is the number of lower-level iterations, of all images together, when the curve of the paper's figures is first at most
-//! the target. Section 12 of the reference archive's FACTS.md counts the same way.
+//! A target is 10 %, 1 % or 0.1 % above the best objective that any variant of the experiment ended
+//! at (computed again exactly). Work is the number of lower-level iterations, of all images
+//! together, when the curve of the paper's figures is first at most the target. Section 12 of the
+//! reference archive's FACTS.md counts the same way.
 
 use serde::Serialize;
 
@@ -67,7 +68,8 @@ pub struct Row {
     pub method: Method,
     /// The authors' algorithm, run here; `None` if it was not.
     pub faithful: Option<[Speedup; 3]>,
-    /// The archived runs, as far as they are known. Those of `beta = 1e-4` have factors only: of one iteration.
+    /// The archived runs, as far as they are known. Those of `beta = 1e-4` have factors only: of
+    /// one iteration.
     pub archived: Option<[Option<Speedup>; 3]>,
     /// Ours, against the authors' with high accuracy; `None` if it was not run.
     pub ours: Option<[Speedup; 3]>,
@@ -146,7 +148,8 @@ fn compare(
     })
 }
 
-/// Section 12 of the reference archive's FACTS.md: factors at 10 % and 1 % of archived runs that are not bundled.
+/// Section 12 of the reference archive's FACTS.md: factors at 10 % and 1 % of archived runs that
+/// are not bundled.
 const BETA_1E_4: [(Method, [f64; 2]); 2] =
     [(Method::Gd, [87.0, 105.0]), (Method::Fista, [102.0, 23.0])];
 

@@ -18,7 +18,8 @@ pub(super) fn work(objective: &[[f64; 2]], target: f64) -> Option<f64> {
     reached.map(|[work, _]| *work)
 }
 
-/// The least of the exact objectives where runs ended; digitised runs only have what the figures show.
+/// The least of the exact objectives where runs ended; digitised runs only have what the figures
+/// show.
 pub(super) fn best_archived<'a>(runs: impl IntoIterator<Item = &'a Archived>) -> f64 {
     let one = |run: &Archived| match run.f_exact.is_finite() {
         true => run.f_exact,

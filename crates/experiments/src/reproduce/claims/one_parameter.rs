@@ -208,7 +208,8 @@ fn optimum(results: &Results, efforts: &[Effort], mode: Mode) -> Verdict {
     ))
 }
 
-/// How many times fewer iterations the dynamic variant takes than that with high accuracy, to within 0.1 %.
+/// How many times fewer iterations the dynamic variant takes than that with high accuracy, to
+/// within 0.1 %.
 fn speed(results: &Results, start: &str, method: Method) -> Result<(f64, String), String> {
     let speed = speedup(results, start, method, Effort::High, 1e-3)?;
     let text = format!(

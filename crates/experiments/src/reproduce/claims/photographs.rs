@@ -14,7 +14,8 @@ const DYNAMIC_FISTA: Variant = Variant::new(Method::Fista, Effort::Dynamic);
 /// The true minimum, to 0.001. Section 14 of the reference archive's FACTS.md.
 const BEST: f64 = 3_186.193;
 
-/// Objective and iterations of dynamic FISTA's first evaluation. Section 12 of the reference archive's FACTS.md.
+/// Objective and iterations of dynamic FISTA's first evaluation. Section 12 of the reference
+/// archive's FACTS.md.
 const FIRST: (f64, u64) = (12_541.375_617, 2_096);
 
 pub(super) fn claims(results: &Results) -> Vec<Claim> {

@@ -22,7 +22,8 @@ fn holds(claims: &[Claim], id: &str) -> Option<bool> {
         .holds
 }
 
-/// Changes the runs that fit a pattern, of which there must be one: `mri.*_low.faithful`, where `*` stands for anything.
+/// Changes the runs that fit a pattern, of which there must be one: `mri.*_low.faithful`, where `*`
+/// stands for anything.
 fn change(results: &mut Results, pattern: &str, change: impl Fn(&mut Record)) {
     let fits = |name: &str| {
         let mut parts = pattern.split('.').zip(name.split('.'));
@@ -216,7 +217,8 @@ fn reduced_budgets_keep_what_they_can() {
     assert!(failed(&claims).is_empty());
 }
 
-/// Factors of section 12 of the reference archive's FACTS.md come out of the archived runs, here as if they had been made.
+/// Factors of section 12 of the reference archive's FACTS.md come out of the archived runs, here as
+/// if they had been made.
 #[test]
 fn archived_factors_are_known() {
     for row in headline::table(&results()) {

@@ -22,16 +22,18 @@ struct Region {
     nu: [f64; 2],
 }
 
-/// Reruns of the authors' own program end in this region. Section 12 of the reference archive's FACTS.md.
+/// Reruns of the authors' own program end in this region. Section 12 of the reference archive's
+/// FACTS.md.
 const SCATTER: Region = Region {
     f: [2.83, 3.02],
     alpha: [0.34, 0.43],
     nu: [0.0029, 0.0035],
 };
 
-/// The archived runs with beta = 1e-4 end at 5.004 to 5.047, alpha 0.275 to 0.282 and nu 0.0127 to 0.0132 (section 9.12 of the
-/// reference archive's FACTS.md), above the infimum 4.97968 (section 12). Reruns with beta = 1e-6 scatter three times as much as
-/// the archived runs do: this leaves the same room.
+/// The archived runs with beta = 1e-4 end at 5.004 to 5.047, alpha 0.275 to 0.282 and nu 0.0127 to
+/// 0.0132 (section 9.12 of the reference archive's FACTS.md), above the infimum 4.97968 (section
+/// 12). Reruns with beta = 1e-6 scatter three times as much as the archived runs do: this leaves
+/// the same room.
 const SCATTER_1E_4: Region = Region {
     f: [4.979, 5.15],
     alpha: [0.25, 0.31],

@@ -1,4 +1,5 @@
-//! Figure 3: how far reconstructions are from the exact ones, and how far at most according to two bounds.
+//! Figure 3: how far reconstructions are from the exact ones, and how far at most according to two
+//! bounds.
 
 use std::ops::ControlFlow;
 
@@ -33,8 +34,9 @@ pub struct Trajectory {
     pub strong_convexity: f64,
     /// `$L$`
     pub lipschitz: f64,
-    /// What the linear bound begins with: `$\|x^0 - x^*\|^2$` for the quadratic. For denoising it is `$\|x^0 - x\|^2$` with the
-    /// true signal `$x$`, as in the published figure, although its caption says otherwise.
+    /// What the linear bound begins with: `$\|x^0 - x^*\|^2$` for the quadratic. For denoising it
+    /// is `$\|x^0 - x\|^2$` with the true signal `$x$`, as in the published figure, although its
+    /// caption says otherwise.
     pub scale: f64,
     /// `$\|x^k - x^*\|^2$`
     pub error: Vec<f64>,
@@ -160,8 +162,8 @@ fn walk<O: StronglyConvex>(
     })
 }
 
-/// Squared, for `$k = 0, 1, \dots$`. With `$q = \mu/L$`: `$(1 - q)^{2k}$` times the scale for gradient descent,
-/// `$(1 - \sqrt q)^k (1 + \sqrt q)/q$` times the scale for FISTA.
+/// Squared, for `$k = 0, 1, \dots$`. With `$q = \mu/L$`: `$(1 - q)^{2k}$` times the scale for
+/// gradient descent, `$(1 - \sqrt q)^k (1 + \sqrt q)/q$` times the scale for FISTA.
 fn linear_bound(method: Method, curvature: Curvature, scale: f64) -> impl Iterator<Item = f64> {
     let q = curvature.strong_convexity() / curvature.lipschitz();
     let (first, factor) = match method {
@@ -274,7 +276,8 @@ mod tests {
         let is_above = |k: usize| gd.gradient_bound[k] > gd.linear_bound[k];
         assert!(is_above(1) && is_above(200) && !is_above(300) && !is_above(1999));
         let end = bounds.denoising_fista.end();
-        // The minimiser is known to about 2e-13 only, which moves the square of this distance of 2.3e-12 by a fifth.
+        // The minimiser is known to about 2e-13 only, which moves the square of this distance of
+        // 2.3e-12 by a fifth.
         check(end.error, 5.4e-24, 0.25);
         check(end.gradient_bound, 5.4e-24, 0.02);
         check(end.linear_bound, 2.4e-10, 2e-2);

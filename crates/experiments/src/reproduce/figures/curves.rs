@@ -2,8 +2,9 @@
 
 use super::super::record::{Effort, Evaluation, Record};
 
-/// The best evaluation so far, after every evaluation: the one of least objective, whatever its accuracy, the first of equals.
-/// With it, lower-level iterations until then. Evaluations before the first finite objective have none.
+/// The best evaluation so far, after every evaluation: the one of least objective, whatever its
+/// accuracy, the first of equals. With it, lower-level iterations until then. Evaluations before
+/// the first finite objective have none.
 #[must_use]
 pub fn best(record: &Record) -> Vec<(f64, &Evaluation)> {
     let mut best: Option<&Evaluation> = None;
@@ -18,8 +19,9 @@ pub fn best(record: &Record) -> Vec<(f64, &Evaluation)> {
     points
 }
 
-/// Lower-level iterations, objective, and how far off that may be. With fixed iterations, of the [best](best) after every evaluation;
-/// with dynamic accuracy, of the incumbent when an iteration begins, which is not always the best.
+/// Lower-level iterations, objective, and how far off that may be. With fixed iterations, of the
+/// [best](best) after every evaluation; with dynamic accuracy, of the incumbent when an iteration
+/// begins, which is not always the best.
 #[must_use]
 pub fn objective(record: &Record) -> Vec<[f64; 3]> {
     if record.id.variant.effort == Effort::Dynamic {
@@ -34,8 +36,8 @@ pub fn objective(record: &Record) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// Lower-level iterations and the value of a parameter of the total variation at the [best](best) evaluation, in every variant. Nothing if
-/// it was not learned.
+/// Lower-level iterations and the value of a parameter of the total variation at the [best](best)
+/// evaluation, in every variant. Nothing if it was not learned.
 #[must_use]
 pub fn parameter(record: &Record, name: &str) -> Vec<[f64; 2]> {
     let Some(index) = record.names.iter().position(|known| known == name) else {
@@ -57,8 +59,8 @@ pub fn cumulative(record: &Record) -> Vec<[f64; 2]> {
         .collect()
 }
 
-/// Where a run ends in the paper's figure of sampling patterns: the last incumbent of a dynamic variant, otherwise the
-/// [best](best) evaluation.
+/// Where a run ends in the paper's figure of sampling patterns: the last incumbent of a dynamic
+/// variant, otherwise the [best](best) evaluation.
 #[must_use]
 pub fn last(record: &Record) -> Option<&[f64]> {
     if record.id.variant.effort == Effort::Dynamic {
@@ -85,8 +87,9 @@ pub fn shade(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
     points.iter().map(edges).collect()
 }
 
-/// The same polyline, as far as one can see, with fewer points: without those inside of a horizontal stretch, and without those closer
-/// to the one before than a thousandth of their coordinates.
+/// The same polyline, as far as one can see, with fewer points: without those inside of a
+/// horizontal stretch, and without those closer to the one before than a thousandth of their
+/// coordinates.
 #[must_use]
 pub fn thinned<const N: usize>(points: &[[f64; N]]) -> Vec<[f64; N]> {
     const CLOSE: f64 = 1e-3;
@@ -127,8 +130,8 @@ mod tests {
     const LOW: Variant = Variant::new(Method::Gd, Effort::Low);
     const DYNAMIC: Variant = Variant::new(Method::Fista, Effort::Dynamic);
 
-    /// Objectives 5, 3, 4, 2, 2 with errors 0.5, 4, 0.1, 0.2, 0.3, at theta -1, -2, ..., for 10, 20, ... iterations; the
-    /// incumbents are those of evaluations 3 and 4, at work 60 and 100.
+    /// Objectives 5, 3, 4, 2, 2 with errors 0.5, 4, 0.1, 0.2, 0.3, at theta -1, -2, ..., for 10,
+    /// 20, ... iterations; the incumbents are those of evaluations 3 and 4, at work 60 and 100.
     fn record(variant: Variant) -> Record {
         let evaluations = [
             (5.0, 0.5, 10),

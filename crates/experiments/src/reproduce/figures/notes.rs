@@ -8,7 +8,8 @@ use super::{Scene, runs};
 /// More runs than this are counted, not named.
 const LONGEST: usize = 6;
 
-/// What is shown, then where the data come from, what was reduced, and which of the runs `shown` are missing.
+/// What is shown, then where the data come from, what was reduced, and which of the runs `shown`
+/// are missing.
 pub(super) fn caption(scene: &Scene<'_>, what: &str, shown: impl Fn(&RunId) -> bool) -> String {
     let mut notes = vec![what.to_owned(), data(scene)];
     notes.extend(reduced(scene));

@@ -7,7 +7,8 @@ use lowlevel::{Method, Solver, State, Stop, StronglyConvex};
 
 use super::super::setting::{Sampling, Setting};
 
-/// The values of all parameters of the total variation where the learned ones, in the order of `names`, are at `theta`.
+/// The values of all parameters of the total variation where the learned ones, in the order of
+/// `names`, are at `theta`.
 pub(super) fn values(setting: &Setting, names: &[String], theta: &[f64]) -> Result<TvParameters> {
     let value = |name: &str| {
         let learned = names.iter().zip(theta).find(|(known, _)| *known == name);
@@ -37,7 +38,8 @@ pub(super) fn denoised(
     solved(&objective, Method::FISTA_TWO_GRADIENTS, stop, start)
 }
 
-/// Reconstructs from Fourier coefficients, from zero; those whose `theta` is not above the lower bound are not used.
+/// Reconstructs from Fourier coefficients, from zero; those whose `theta` is not above the lower
+/// bound are not used.
 pub(super) fn from_frequencies(
     pair: &Pair,
     sampling: &Sampling,

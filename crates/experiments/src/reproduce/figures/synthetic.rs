@@ -7,8 +7,8 @@ use super::super::record::{Evaluation, Iterate, Mode, Outcome, Record, RunId, Va
 use super::super::results::{Results, Size};
 use super::super::setting::Setting;
 
-/// One learned parameter: evaluations `(f, f_error, lower_iterations)` at theta = -1, -2, ..., and iterates
-/// `(theta, f, f_error, evaluations, lower_iterations)`.
+/// One learned parameter: evaluations `(f, f_error, lower_iterations)` at theta = -1, -2, ..., and
+/// iterates `(theta, f, f_error, evaluations, lower_iterations)`.
 pub(super) fn record(
     setting: &str,
     variant: Variant,

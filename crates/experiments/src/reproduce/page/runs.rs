@@ -1,4 +1,5 @@
-//! The tables of all runs: the authors' algorithm, ours, and the archived run of each variant next to each other.
+//! The tables of all runs: the authors' algorithm, ours, and the archived run of each variant next
+//! to each other.
 
 use std::collections::BTreeMap;
 

@@ -239,7 +239,8 @@ fn steps_solve_their_system_and_lead_downhill() {
 
 #[test]
 fn one_sample_by_hand() {
-    // Without a dual variable M is a number: s + xi + alpha/sigma, where sigma^2 = 0.09 + 0.16 + 0.04.
+    // Without a dual variable M is a number: s + xi + alpha/sigma, where sigma^2 = 0.09 + 0.16 +
+    // 0.04.
     let mut case = Case::new(1, 1);
     case.x = vec![0.3, -0.4];
     case.dual = vec![0.0, 0.0];
@@ -259,7 +260,8 @@ fn one_sample_by_hand() {
 
 #[test]
 fn duals_follow_the_linearised_equation() {
-    // sigma p + p (d . dd) / sigma = d + dd - sigma dp, with all numbers by hand: sigma = 1, d = (0.6, 0), dd = (-0.5, 0.1).
+    // sigma p + p (d . dd) / sigma = d + dd - sigma dp, with all numbers by hand: sigma = 1, d =
+    // (0.6, 0), dd = (-0.5, 0.1).
     let difference = Difference::new(0.3, 0.8, [0.6, 0.0], [0.5, 0.2]);
     assert_relative_eq!(difference.sigma, 1.0, max_relative = 1e-15);
     let step = difference.dual_step([-0.5, 0.1], [0.5, 0.2]);

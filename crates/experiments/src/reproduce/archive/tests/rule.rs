@@ -197,8 +197,8 @@ fn curve(x: &[f64], y: impl Iterator<Item = f64>) -> Vec<[f64; 2]> {
     kept.map(|i| points[i]).collect()
 }
 
-/// The first and the last of points that are close to the first of them: whatever value is looked for is reached within 0.2 %
-/// of the iterations.
+/// The first and the last of points that are close to the first of them: whatever value is looked
+/// for is reached within 0.2 % of the iterations.
 fn thinned(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let is_far = |from: [f64; 2], to: [f64; 2]| {
         to[0] - from[0] > 0.002 * from[0] || (to[1] - from[1]).abs() > 1e-4 * from[1]

@@ -176,7 +176,8 @@ fn replayed(setting: &Setting, variant: Variant, archived: &Archived) -> Record 
     }
 }
 
-/// Objective and iterations of each evaluation; where the archive does not tell, only what matters for claims.
+/// Objective and iterations of each evaluation; where the archive does not tell, only what matters
+/// for claims.
 fn work(setting: &Setting, variant: Variant, archived: &Archived) -> Vec<(f64, u64)> {
     let known = archived.objectives.iter().copied();
     let mut all: Vec<(f64, u64)> = known

@@ -3,7 +3,8 @@
 use super::synthetic::{bounds, results};
 use super::{Convergence, Record, check, exact, holds, set, work};
 
-/// A claim, the runs whose numbers are changed (`*` stands for anything), and the change that makes the claim fail.
+/// A claim, the runs whose numbers are changed (`*` stands for anything), and the change that makes
+/// the claim fail.
 const WRONG: &str = "
 truth/ours                                  | denoise1_start0.gd_dynamic.ours         | lost
 truth/dynamic                               | mri.gd_dynamic.faithful                 | lost

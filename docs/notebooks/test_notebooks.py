@@ -19,7 +19,9 @@ def test_there_are_notebooks() -> None:
 def test_notebook(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    assert all(not cell.get("outputs") for cell in notebook.cells), "clear the outputs before committing"
+    assert all(not cell.get("outputs") for cell in notebook.cells), (
+        "clear the outputs before committing"
+    )
     client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     pictures = [

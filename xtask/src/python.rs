@@ -52,6 +52,13 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
     })?;
     let site = Site::find(root)?;
     step::run("packages", REPEAT, || site.assemble())?;
+    step::run("style", REPEAT, || {
+        for check in [&["format", "--check"][..], &["check"]] {
+            let ruff = site.python(&["-m", "ruff"]).args(check);
+            cargo::wait(ruff.args(["--quiet", "crates", "docs"]))?;
+        }
+        Ok(())
+    })?;
     step::run("types", REPEAT, || {
         let strict = ["-m", "mypy", "--strict", "--no-error-summary"];
         let packages = PACKAGES.iter().flat_map(|package| ["-p", package.name]);
@@ -112,6 +119,7 @@ impl Site {
             .env("MPLBACKEND", "Agg")
             .env("MPLCONFIGDIR", self.cache.join("matplotlib"))
             .env("MYPY_CACHE_DIR", self.cache.join("mypy"))
+            .env("RUFF_CACHE_DIR", self.cache.join("ruff"))
             .env(
                 "HYPOTHESIS_STORAGE_DIRECTORY",
                 self.cache.join("hypothesis"),

@@ -15,6 +15,8 @@ figure, axes = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained")
 pictures = {"truth": truth[-1], "data": data[-1], "denoised": denoised}
 for axis, (name, picture) in zip(axes, pictures.items()):
     axis.imshow(picture, cmap="gray", vmin=0, vmax=1)
-    axis.set_title(name if name == "truth" else f"{name}: {bilevel.psnr(picture, truth[-1]):.1f} dB")
+    axis.set_title(
+        name if name == "truth" else f"{name}: {bilevel.psnr(picture, truth[-1]):.1f} dB"
+    )
     axis.axis("off")
 figure.savefig("compare.png")

@@ -10,7 +10,9 @@ truth = np.cumsum(bilevel.phantoms.box_functions(4, 64), axis=1) / 32
 data = bilevel.add_noise(truth, 0.05)
 
 
-def model(theta: NDArray[np.float64], accuracy: NDArray[np.float64], state: Any) -> tuple[Any, Any, Any, int]:
+def model(
+    theta: NDArray[np.float64], accuracy: NDArray[np.float64], state: Any
+) -> tuple[Any, Any, Any, int]:
     """Minimises ½‖x − y‖² + ½·10^θ·‖Dx‖², which is strongly convex with 1: the gradient's norm bounds the error.
 
     What is asked for may be out of reach: then what was reached will do.
@@ -30,6 +32,8 @@ def model(theta: NDArray[np.float64], accuracy: NDArray[np.float64], state: Any)
         x = x - gradient / (1.0 + 4.0 * weight)
 
 
-result = bilevel.learn(truth, None, model=model, start={"theta": 0.0}, bounds={"theta": (-3.0, 3.0)})
+result = bilevel.learn(
+    truth, None, model=model, start={"theta": 0.0}, bounds={"theta": (-3.0, 3.0)}
+)
 print(result)
 assert result.converged

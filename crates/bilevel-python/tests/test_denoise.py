@@ -34,7 +34,9 @@ def gradient(x: Any, y: Any, alpha: float, nu: float, xi: float) -> Any:
         if x.ndim == 2:
             # the first difference along this axis is always zero
             first = adjoint.take([0], axis) - part.take([0], axis)
-            adjoint = np.concatenate([first, adjoint.take(range(1, adjoint.shape[axis]), axis)], axis)
+            adjoint = np.concatenate(
+                [first, adjoint.take(range(1, adjoint.shape[axis]), axis)], axis
+            )
         total = total + alpha * adjoint
     return total
 
@@ -86,7 +88,11 @@ def test_memory_and_type_do_not_matter(data: st.DataObject) -> None:
     y = data.draw(arrays.arrays(dtype, SHAPES, elements=numbers))
     before = y.copy()
     expected = bilevel.denoise(y.astype("f8"), **VALUES, accuracy=1e-3)
-    assert expected.x.shape == y.shape and expected.x.dtype == np.float64 and expected.x.flags.c_contiguous
+    assert (
+        expected.x.shape == y.shape
+        and expected.x.dtype == np.float64
+        and expected.x.flags.c_contiguous
+    )
     for form in [y, *forms(y)]:
         made = bilevel.denoise(form, **VALUES, accuracy=1e-3)
         assert made.x.tobytes() == expected.x.tobytes() and made[1:] == expected[1:]
@@ -128,7 +134,9 @@ def test_what_is_not_finite_is_found(data: st.DataObject) -> None:
         ({"alpha": 1e300}, ValueError, "alpha is 1e300,"),
     ],
 )
-def test_bad_arguments_are_named(change: dict[str, Any], kind: type[Exception], message: str) -> None:
+def test_bad_arguments_are_named(
+    change: dict[str, Any], kind: type[Exception], message: str
+) -> None:
     with pytest.raises(kind, match=message):
         bilevel.denoise(**{"y": np.zeros(4), **VALUES, "accuracy": 1e-3, **change})
 
@@ -139,7 +147,15 @@ def test_it_can_be_interrupted(use: str) -> None:
     hard = {"alpha": 1e10, "nu": 1e-2, "xi": 1e-3}
     bounds = {"alpha": (1e9, 1e10)}
     # the parameters are those of the start
-    run = bilevel.Run([y], [y], learn=("alpha",), start={"alpha": 1e10}, bounds=bounds, fixed={"nu": 1e-2, "xi": 1e-3}, accuracy=1)
+    run = bilevel.Run(
+        [y],
+        [y],
+        learn=("alpha",),
+        start={"alpha": 1e10},
+        bounds=bounds,
+        fixed={"nu": 1e-2, "xi": 1e-3},
+        accuracy=1,
+    )
     run.step()
     result = run.result()
     timer = threading.Timer(0.3, _thread.interrupt_main)
@@ -159,7 +175,9 @@ def test_it_can_be_interrupted(use: str) -> None:
 @pytest.mark.parametrize("shape", [(24,), (12, 10)])
 def test_to_be_watched_changes_nothing(method: str, shape: tuple[int, ...]) -> None:
     y = np.random.default_rng(1).random(shape)
-    settings = json.dumps({"task": "denoise", "model": {"fixed": VALUES}, "solver": {"method": method}})
+    settings = json.dumps(
+        {"task": "denoise", "model": {"fixed": VALUES}, "solver": {"method": method}}
+    )
 
     def made(unwatched: int, limit: int | None = None) -> Any:
         x, *rest = _bilevel.reconstruct(
@@ -225,7 +243,9 @@ def test_quality_is_what_it_says() -> None:
     truth = bilevel.phantoms.dead_leaves(1, (24, 20), seed=3)[0]
     noisy = bilevel.add_noise(truth, 0.1, seed=3)
     assert bilevel.mse(noisy, truth) == pytest.approx(((noisy - truth) ** 2).mean(), rel=1e-12)
-    assert bilevel.psnr(noisy, truth) == pytest.approx(-10 * np.log10(((noisy - truth) ** 2).mean()), rel=1e-12)
+    assert bilevel.psnr(noisy, truth) == pytest.approx(
+        -10 * np.log10(((noisy - truth) ** 2).mean()), rel=1e-12
+    )
     assert bilevel.psnr(truth, truth) == np.inf
     assert bilevel.ssim(noisy, truth) < bilevel.ssim(truth, truth) == 1.0
     with pytest.raises(ValueError, match=r"x has shape \(24,\), but truth has shape \(24, 20\)"):
@@ -234,7 +254,10 @@ def test_quality_is_what_it_says() -> None:
 
 def test_noise_is_independent_and_has_its_level() -> None:
     k = bilevel.add_noise(np.zeros((8, 4000), complex), 0.5, seed=7)
-    assert k.dtype == np.complex128 and abs(np.abs(k).std(ddof=0) ** 2 + np.abs(k).mean() ** 2 - 0.25) < 0.01
+    assert (
+        k.dtype == np.complex128
+        and abs(np.abs(k).std(ddof=0) ** 2 + np.abs(k).mean() ** 2 - 0.25) < 0.01
+    )
     assert abs(np.corrcoef(k.real)[np.triu_indices(8, 1)]).max() < 0.1
     listed = bilevel.add_noise([np.zeros(3), np.zeros(5)], 0.1)
     assert [part.shape for part in listed] == [(3,), (5,)]

@@ -25,11 +25,18 @@ def leaves(n: int = 3, shape: tuple[int, int] = (16, 12)) -> tuple[Any, Any]:
 @pytest.mark.parametrize("objective", ["mean", "sum"])
 @pytest.mark.parametrize("residuals", ["image", "pixel"])
 @pytest.mark.parametrize("penalty", [None, {"condition": 1e-6}])
-def test_the_objective_is_the_formula(objective: str, residuals: str, penalty: dict[str, float] | None) -> None:
+def test_the_objective_is_the_formula(
+    objective: str, residuals: str, penalty: dict[str, float] | None
+) -> None:
     truth, data = leaves()
-    result = bilevel.learn(truth, data, objective=objective, residuals=residuals, penalty=penalty, evaluations=30)
+    result = bilevel.learn(
+        truth, data, objective=objective, residuals=residuals, penalty=penalty, evaluations=30
+    )
     alpha, nu, xi = result.params.values()
-    f = sum(float(((bilevel.denoise(y, alpha, nu, xi, 1e-7).x - x) ** 2).sum()) for x, y in zip(truth, data))
+    f = sum(
+        float(((bilevel.denoise(y, alpha, nu, xi, 1e-7).x - x) ** 2).sum())
+        for x, y in zip(truth, data)
+    )
     f = f / len(truth) if objective == "mean" else f
     if penalty is not None:
         f += penalty["condition"] * ((1 + 8 * alpha / nu + xi) / (1 + xi)) ** 2
@@ -43,7 +50,9 @@ def test_the_objective_is_the_formula(objective: str, residuals: str, penalty: d
 def test_arrays_lists_and_mixed_sizes() -> None:
     truth, data = leaves()
     stacked = bilevel.learn(truth, data, evaluations=12)
-    listed = bilevel.learn(list(truth), [y.astype(np.float64, order="F") for y in data], evaluations=12)
+    listed = bilevel.learn(
+        list(truth), [y.astype(np.float64, order="F") for y in data], evaluations=12
+    )
     assert stacked.theta.tobytes() == listed.theta.tobytes() and stacked.f == listed.f
     mixed = [truth[0], truth[1][:7], truth[2][:, :5]]
     noisy = [data[0], data[1][:7], data[2][:, :5]]
@@ -58,7 +67,9 @@ def test_arrays_lists_and_mixed_sizes() -> None:
 def test_start_bounds_and_names() -> None:
     truth, data = leaves(2)
     bounds = {"alpha": (0.5, 2.0), "nu": (1e-3, 1e-1)}
-    result = bilevel.learn(truth, data, start={"alpha": 1.5}, bounds=bounds, fixed={"xi": 0.0}, evaluations=20)
+    result = bilevel.learn(
+        truth, data, start={"alpha": 1.5}, bounds=bounds, fixed={"xi": 0.0}, evaluations=20
+    )
     table = result.history
     assert table["alpha"].iloc[0] == pytest.approx(1.5)
     # the paper's start of nu is 0.1, which is a bound here
@@ -67,7 +78,15 @@ def test_start_bounds_and_names() -> None:
     assert result.params["alpha"] == pytest.approx(0.5)
     assert any("alpha has reached its lower bound" in warning for warning in result.warnings)
     assert "alpha has reached its lower bound" in repr(result)
-    same = bilevel.learn(truth, data, learn=("nu", "alpha"), start=(0.1, 1.5), bounds=[(1e-3, 1e-1), (0.5, 2.0)], fixed={"xi": 0}, evaluations=20)
+    same = bilevel.learn(
+        truth,
+        data,
+        learn=("nu", "alpha"),
+        start=(0.1, 1.5),
+        bounds=[(1e-3, 1e-1), (0.5, 2.0)],
+        fixed={"xi": 0},
+        evaluations=20,
+    )
     assert same.theta.tobytes() == result.theta.tobytes()
 
 
@@ -88,7 +107,13 @@ def test_a_number_of_iterations() -> None:
     # so few iterations leave an error that can be seen, and is bounded
     exact = ((result.apply(data, accuracy=1e-8) - truth) ** 2).sum() / 3
     assert 1e-4 < abs(exact - result.f) <= result.f_error < 10.0
-    assert result.f - result.f_error <= result.interval[0] <= exact <= result.interval[1] <= result.f + result.f_error
+    assert (
+        result.f - result.f_error
+        <= result.interval[0]
+        <= exact
+        <= result.interval[1]
+        <= result.f + result.f_error
+    )
     denoised = bilevel.denoise(data[0], **result.params, accuracy=1e-3, method="gd")
     assert denoised.x.tobytes() == result.apply(data[0], accuracy=1e-3).tobytes()
 
@@ -101,9 +126,12 @@ def test_methods_differ_in_work_only() -> None:
     assert abs(gd.f - auto.f) < 0.1 * auto.f
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted where Linux shows them")
+@pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="threads are counted where Linux shows them"
+)
 def test_threads_are_as_many_as_asked_for() -> None:
-    # in a process of its own, where no other threads come and go; an odd number cannot be twice that of processors
+    # in a process of its own, where no other threads come and go; an odd number cannot be twice
+    # that of processors
     script = """
 import os, bilevel
 truth = bilevel.phantoms.box_functions(2, 16)
@@ -111,7 +139,9 @@ before = len(os.listdir("/proc/self/task"))
 runs = [bilevel.Run(truth, truth, threads=threads) for threads in (3, 2)]
 print(len(os.listdir("/proc/self/task")) - before)
 """
-    counted = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    counted = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
     assert counted.stdout.strip() == "5"
 
 
@@ -144,10 +174,16 @@ def test_deblurring() -> None:
         return np.fft.ifft2(h * np.fft.fft2(x)).real
 
     data = bilevel.add_noise(np.stack([blur(x) for x in truth]), 0.02, seed=2)
-    result = bilevel.learn(truth, data, model="deblur", kernel=kernel, fixed={"xi": 1e-3}, evaluations=20)
+    result = bilevel.learn(
+        truth, data, model="deblur", kernel=kernel, fixed={"xi": 1e-3}, evaluations=20
+    )
     x = result.apply(data[0], accuracy=1e-8)
     values = {**result.params, **result.fixed}
-    slope = blur(blur(x) - data[0], response.conj()) + values["alpha"] * tv_gradient(x, values["nu"]) + values["xi"] * x
+    slope = (
+        blur(blur(x) - data[0], response.conj())
+        + values["alpha"] * tv_gradient(x, values["nu"])
+        + values["xi"] * x
+    )
     assert np.linalg.norm(slope) < 1e-6
     assert result.scores["psnr_after"].mean() > result.scores["psnr_before"].mean()
 
@@ -156,11 +192,16 @@ def test_inpainting() -> None:
     truth, data = leaves(2)
     mask = np.random.default_rng(1).random(truth.shape[1:]) < 0.6
     data = np.where(mask, data, np.nan)
-    result = bilevel.learn(truth, data, model="inpaint", mask=mask, fixed={"xi": 1e-3}, evaluations=20)
+    result = bilevel.learn(
+        truth, data, model="inpaint", mask=mask, fixed={"xi": 1e-3}, evaluations=20
+    )
     x = result.apply(data[0], accuracy=1e-8)
     values = {**result.params, **result.fixed}
     fit = np.where(mask, x - np.where(mask, data[0], 0.0), 0.0)
-    assert np.linalg.norm(fit + values["alpha"] * tv_gradient(x, values["nu"]) + values["xi"] * x) < 1e-5
+    assert (
+        np.linalg.norm(fit + values["alpha"] * tv_gradient(x, values["nu"]) + values["xi"] * x)
+        < 1e-5
+    )
     with pytest.raises(ValueError, match="data"):
         bilevel.learn(truth, np.where(mask, np.nan, data), model="inpaint", mask=mask)
 
@@ -178,11 +219,17 @@ def test_sampling_from_k_space(kind: str) -> None:
     assert list(result.params)[:2] == ["s0", "s1"] and len(result.theta) == 12
     weights = np.array(list(result.params.values()))
     assert np.allclose(weights, result.theta / (1 - result.theta))
-    assert np.allclose(result.history["s3"][result.history["f"] == result.f], weights[3], rtol=1e-12)
+    assert np.allclose(
+        result.history["s3"][result.history["f"] == result.f], weights[3], rtol=1e-12
+    )
     x = result.apply(data, accuracy=1e-8)
     assert x.dtype == np.complex128 and x.shape == data.shape
     fit = np.fft.ifft(weights * (np.fft.fft(x[0], norm="ortho") - data[0]), norm="ortho")
-    slope = fit + result.fixed["alpha"] * tv_gradient(x[0], result.fixed["nu"]) + result.fixed["xi"] * x[0]
+    slope = (
+        fit
+        + result.fixed["alpha"] * tv_gradient(x[0], result.fixed["nu"])
+        + result.fixed["xi"] * x[0]
+    )
     assert np.linalg.norm(slope) < 1e-6
     f = (np.abs(x - truth) ** 2).sum() / 2 + 0.05 * np.abs(result.theta).sum()
     assert abs(f - result.f) <= result.f_error + 1e-5 < 0.05 * f
@@ -196,7 +243,9 @@ class TestBitForBit:
     @staticmethod
     def program(folder: Path, *args: str) -> dict[str, Any]:
         run = folder / "run"
-        subprocess.run([PROGRAM, "-q", "learn", *args, "--out", str(run)], check=True, capture_output=True)
+        subprocess.run(
+            [PROGRAM, "-q", "learn", *args, "--out", str(run)], check=True, capture_output=True
+        )
         return dict(json.loads((run / "result.json").read_text()))
 
     @staticmethod
@@ -209,19 +258,40 @@ class TestBitForBit:
     @pytest.mark.parametrize("residuals", ["image", "pixel"])
     def test_denoising(self, tmp_path: Path, residuals: str) -> None:
         args = ["--count", "3", "--size", "16", "--seed", "4", "--noise", "0.1"]
-        more = ["--residuals", residuals, "--objective", "sum", "--penalty-condition", "1e-6", "--evaluations", "25"]
+        more = [
+            "--residuals",
+            residuals,
+            "--objective",
+            "sum",
+            "--penalty-condition",
+            "1e-6",
+            "--evaluations",
+            "25",
+        ]
         truth = bilevel.phantoms.dead_leaves(3, (16, 16), seed=4)
         data = [bilevel.add_noise([x] * (i + 1), 0.1, seed=4)[i] for i, x in enumerate(truth)]
-        options = {"residuals": residuals, "objective": "sum", "penalty": {"condition": 1e-6}, "evaluations": 25}
-        self.same(bilevel.learn(truth, data, **options), self.program(tmp_path, "denoise", *args, *more))
+        options = {
+            "residuals": residuals,
+            "objective": "sum",
+            "penalty": {"condition": 1e-6},
+            "evaluations": 25,
+        }
+        self.same(
+            bilevel.learn(truth, data, **options), self.program(tmp_path, "denoise", *args, *more)
+        )
 
     def test_sampling(self, tmp_path: Path) -> None:
         truth, data = sampling_data()
         np.save(tmp_path / "truth.npy", truth)
         np.save(tmp_path / "data.npy", data)
         files = ["--images", str(tmp_path / "truth.npy"), "--noisy", str(tmp_path / "data.npy")]
-        program = self.program(tmp_path, "sampling", *files, "--penalty-l1", "0.02", "--evaluations", "60")
-        self.same(bilevel.learn(truth, data, model="sampling", penalty={"l1": 0.02}, evaluations=60), program)
+        program = self.program(
+            tmp_path, "sampling", *files, "--penalty-l1", "0.02", "--evaluations", "60"
+        )
+        self.same(
+            bilevel.learn(truth, data, model="sampling", penalty={"l1": 0.02}, evaluations=60),
+            program,
+        )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +299,10 @@ class TestBitForBit:
     [
         ({"truth": np.zeros(8)}, r"truth has shape \(8,\)"),
         ({"truth": []}, "truth is empty"),
-        ({"truth": np.zeros((2, 3, 3))}, r"truth\[0\] has shape \(3, 3\), but data\[0\] has shape \(8,\)"),
+        (
+            {"truth": np.zeros((2, 3, 3))},
+            r"truth\[0\] has shape \(3, 3\), but data\[0\] has shape \(8,\)",
+        ),
         ({"truth": np.zeros((3, 8))}, "truth has 3 images, but data has 2"),
         ({"truth": [np.zeros(8), np.zeros((8, 1))]}, "truth mixes signals"),
         ({"data": np.zeros((2, 8), complex)}, "data is complex|data.* is complex"),
@@ -246,28 +319,57 @@ class TestBitForBit:
         ({"learn": ("alpha",), "fixed": {"alpha": 1.0}}, "in learn and in fixed"),
         ({"fixed": {"alpha": 1.0, "nu": 1.0, "xi": 1.0}}, "nothing to learn"),
         ({"fixed": {"nu": np.nan}}, r"fixed\['nu'\] is nan"),
-        ({"start": {"alpha": 1e9}, "bounds": {"alpha": (1e-3, 1.0)}}, r"start\['alpha'\] is 1000000000.0, outside"),
-        ({"start": {"alpha": 1e9}}, r"start\['alpha'\] is 1e9, outside of the default bounds \(1e-7, 1e7\): give bounds"),
+        (
+            {"start": {"alpha": 1e9}, "bounds": {"alpha": (1e-3, 1.0)}},
+            r"start\['alpha'\] is 1000000000.0, outside",
+        ),
+        (
+            {"start": {"alpha": 1e9}},
+            r"start\['alpha'\] is 1e9, outside of the default bounds \(1e-7, 1e7\): give bounds",
+        ),
         ({"start": {"xi": 2.0}}, r"start\['xi'\] is 2e0, outside of the default bounds"),
-        ({"model": "sampling", "data": np.ones((2, 8), complex), "start": 0.999}, r"start\['theta'\].*default bounds"),
+        (
+            {"model": "sampling", "data": np.ones((2, 8), complex), "start": 0.999},
+            r"start\['theta'\].*default bounds",
+        ),
         ({"learn": 3}, "learn must be a sequence of names, not 3"),
         ({"learn": None}, "learn must be a sequence of names, not None"),
         ({"fixed": [1, 2]}, "fixed must be a dictionary"),
         ({"callback": 3}, "callback must be a function of the run, not 3"),
         ({"fixed": {"nu": 1e-200}}, "nu is 1e-200, but"),
-        ({"learn": ("alpha",), "start": (1.0, 2.0)}, "start has 2 entries, but 1 parameter is learned"),
+        (
+            {"learn": ("alpha",), "start": (1.0, 2.0)},
+            "start has 2 entries, but 1 parameter is learned",
+        ),
         ({"start": (1.0,)}, "start has 1 entry, but 3 parameters are learned"),
         ({"truth": np.zeros((1, 8))}, "truth has 1 image, but data has 2"),
-        ({"model": "deblur", "kernel": np.ones((3, 3))}, "kernel has two axes, but the images of truth have one axis"),
-        ({"model": "deblur", "kernel": np.zeros(3)}, "kernel is zero everywhere"),
-        ({"model": "deblur", "kernel": np.ones(9)}, r"kernel has shape \(9,\), which is larger than truth\[0\]"),
         (
-            {"model": "deblur", "kernel": np.ones(5), "validation": (np.ones((1, 4)), np.ones((1, 4)))},
+            {"model": "deblur", "kernel": np.ones((3, 3))},
+            "kernel has two axes, but the images of truth have one axis",
+        ),
+        ({"model": "deblur", "kernel": np.zeros(3)}, "kernel is zero everywhere"),
+        (
+            {"model": "deblur", "kernel": np.ones(9)},
+            r"kernel has shape \(9,\), which is larger than truth\[0\]",
+        ),
+        (
+            {
+                "model": "deblur",
+                "kernel": np.ones(5),
+                "validation": (np.ones((1, 4)), np.ones((1, 4))),
+            },
             r"kernel has shape \(5,\), which is larger than validation truth\[0\]",
         ),
-        ({"validation": (np.ones((1, 4, 4)), np.ones((1, 4, 4)))}, "validation holds pictures, but truth holds signals"),
         (
-            {"model": "sampling", "data": np.ones((2, 8), complex), "validation": (np.ones((1, 4)), np.ones((1, 4), complex))},
+            {"validation": (np.ones((1, 4, 4)), np.ones((1, 4, 4)))},
+            "validation holds pictures, but truth holds signals",
+        ),
+        (
+            {
+                "model": "sampling",
+                "data": np.ones((2, 8), complex),
+                "validation": (np.ones((1, 4)), np.ones((1, 4), complex)),
+            },
             "validation has 4 frequencies, but truth has 8",
         ),
         ({"bounds": {"alpha": (1.0, 0.1)}}, r"bounds\['alpha'\].*above"),
@@ -298,9 +400,19 @@ def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "is_picture"), [((32, 32), True), ((16, 64), True), ((20, 256), False), ((10, 64), False), ((15, 20), False), ((2, 16, 16), False)]
+    ("shape", "is_picture"),
+    [
+        ((32, 32), True),
+        ((16, 64), True),
+        ((20, 256), False),
+        ((10, 64), False),
+        ((15, 20), False),
+        ((2, 16, 16), False),
+    ],
 )
-def test_a_picture_is_not_taken_for_signals_in_silence(shape: tuple[int, ...], is_picture: bool) -> None:
+def test_a_picture_is_not_taken_for_signals_in_silence(
+    shape: tuple[int, ...], is_picture: bool
+) -> None:
     truth = np.zeros(shape)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -309,18 +421,31 @@ def test_a_picture_is_not_taken_for_signals_in_silence(shape: tuple[int, ...], i
     messages = [str(warning.message) for warning in caught]
     assert len(messages) == is_picture
     if is_picture:
-        assert f"{shape[0]} signals of {shape[1]} samples" in messages[0] and "[picture]" in messages[0]
+        assert (
+            f"{shape[0]} signals of {shape[1]} samples" in messages[0]
+            and "[picture]" in messages[0]
+        )
 
 
 def test_what_was_learned_from_is_said() -> None:
     truth, data = leaves(1, (8, 6))
-    assert "after 2 evaluations, learned from 1 picture of 8 × 6" in repr(bilevel.learn(truth, data, evaluations=2))
-    assert "after 1 evaluation, learned from 8 signals of 6 samples" in repr(bilevel.learn(truth[0], data[0], evaluations=1))
+    assert "after 2 evaluations, learned from 1 picture of 8 × 6" in repr(
+        bilevel.learn(truth, data, evaluations=2)
+    )
+    assert "after 1 evaluation, learned from 8 signals of 6 samples" in repr(
+        bilevel.learn(truth[0], data[0], evaluations=1)
+    )
     mixed = bilevel.learn([truth[0], truth[0][:4]], [data[0], data[0][:4]], evaluations=2)
-    assert "learned from 2 pictures of different sizes" in repr(mixed) and "different sizes" in mixed._repr_html_()
+    assert (
+        "learned from 2 pictures of different sizes" in repr(mixed)
+        and "different sizes" in mixed._repr_html_()
+    )
 
 
-@pytest.mark.parametrize(("largest", "advice"), [(8.0, None), (200.0, "divide truth and data by 255"), (4095.0, "by 4095")])
+@pytest.mark.parametrize(
+    ("largest", "advice"),
+    [(8.0, None), (200.0, "divide truth and data by 255"), (4095.0, "by 4095")],
+)
 def test_values_beyond_one_are_noticed(largest: float, advice: str | None) -> None:
     truth, data = leaves(2, (8, 8))
     truth, data = truth * largest / truth.max(), data * largest
@@ -336,32 +461,49 @@ def test_values_beyond_one_are_noticed(largest: float, advice: str | None) -> No
 
 def test_a_kernel_must_fit_what_it_is_applied_to() -> None:
     truth, data = leaves(1)
-    result = bilevel.learn(truth, data, model="deblur", kernel=np.full((3, 3), 1 / 9), evaluations=2)
-    with pytest.raises(ValueError, match=r"data has shape \(2, 9\), which is smaller than the kernel"):
+    result = bilevel.learn(
+        truth, data, model="deblur", kernel=np.full((3, 3), 1 / 9), evaluations=2
+    )
+    with pytest.raises(
+        ValueError, match=r"data has shape \(2, 9\), which is smaller than the kernel"
+    ):
         result.apply(np.ones((2, 9)))
 
 
 def test_equal_bounds_are_no_reason_to_widen_them() -> None:
     truth, data = leaves(2)
-    result = bilevel.learn(truth, data, bounds={"alpha": (0.5, 2.0), "xi": (1e-3, 1e-3)}, evaluations=20)
-    assert [warning for warning in result.warnings if "bound" in warning and not warning.startswith("nu")] == [
-        "alpha has reached its lower bound, 0.5: wider bounds may be better"
-    ]
+    result = bilevel.learn(
+        truth, data, bounds={"alpha": (0.5, 2.0), "xi": (1e-3, 1e-3)}, evaluations=20
+    )
+    assert [
+        warning
+        for warning in result.warnings
+        if "bound" in warning and not warning.startswith("nu")
+    ] == ["alpha has reached its lower bound, 0.5: wider bounds may be better"]
 
 
 def test_a_spent_budget_says_whether_more_would_help() -> None:
     truth, data = leaves()
-    few, many = (bilevel.learn(truth, data, evaluations=n, penalty={"condition": 1e-9}) for n in (9, 60))
+    few, many = (
+        bilevel.learn(truth, data, evaluations=n, penalty={"condition": 1e-9}) for n in (9, 60)
+    )
     for result in (few, many):
         if result.termination != "exhausted":
             continue
         last = result.evaluations // 3
-        before = result.iterations[result.iterations["num_points"] <= result.evaluations - last]["f"].iloc[-1]
+        before = result.iterations[result.iterations["num_points"] <= result.evaluations - last][
+            "f"
+        ].iloc[-1]
         gain = (before - result.f) / before
         advice = "more would hardly help" if gain < 1e-3 else "more may help"
-        assert f"all {result.evaluations} evaluations are spent; the last {last} lowered f by {100 * gain:.3g} %: {advice}" in repr(result)
+        assert (
+            f"all {result.evaluations} evaluations are spent; the last {last} lowered f by {100 * gain:.3g} %: {advice}"
+            in repr(result)
+        )
     assert few.termination == "exhausted" and few.evaluations == 9
-    assert "NOT CONVERGED, the only evaluation is spent: there may" in repr(bilevel.learn(truth, data, evaluations=1))
+    assert "NOT CONVERGED, the only evaluation is spent: there may" in repr(
+        bilevel.learn(truth, data, evaluations=1)
+    )
 
 
 @pytest.mark.parametrize("limits", [(0.0, 1.0), (0.0, None), (0.3, 0.6)])
@@ -386,7 +528,10 @@ def test_pixels_stay_within_their_range(limits: tuple[float, float | None], tmp_
         ({"image_range": 1.0}, "image_range must be"),
         ({"image_range": (1.0, 0.0)}, "the smallest value is above the largest"),
         ({"image_range": (0.0, np.inf)}, r"image_range\[1\] is inf"),
-        ({"image_range": (0.0, 1.0), "model": "sampling", "data": np.ones((2, 8), complex)}, "no range"),
+        (
+            {"image_range": (0.0, 1.0), "model": "sampling", "data": np.ones((2, 8), complex)},
+            "no range",
+        ),
         ({"image_range": (0.0, 1.0), "model": lambda *_: None}, "image_range means nothing"),
     ],
 )

@@ -41,8 +41,12 @@ def test_tables(result: bilevel.Result) -> None:
     assert list(scores["set"]) == ["training"] * 3 + ["validation"]
     made = result.apply(DATA)
     for index in range(3):
-        assert scores["psnr_before"][index] == pytest.approx(bilevel.psnr(DATA[index], TRUTH[index]))
-        assert scores["psnr_after"][index] == pytest.approx(bilevel.psnr(made[index], TRUTH[index]), abs=0.02)
+        assert scores["psnr_before"][index] == pytest.approx(
+            bilevel.psnr(DATA[index], TRUTH[index])
+        )
+        assert scores["psnr_after"][index] == pytest.approx(
+            bilevel.psnr(made[index], TRUTH[index]), abs=0.02
+        )
 
 
 def test_apply_takes_what_learn_took(result: bilevel.Result) -> None:
@@ -63,7 +67,11 @@ def test_apply_takes_what_learn_took(result: bilevel.Result) -> None:
 def test_save_and_load_keep_every_bit(result: bilevel.Result, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     result.save(path)
-    for other in (bilevel.load(path), bilevel.Result.load(str(path)), pickle.loads(pickle.dumps(result))):
+    for other in (
+        bilevel.load(path),
+        bilevel.Result.load(str(path)),
+        pickle.loads(pickle.dumps(result)),
+    ):
         assert other._learned == result._learned and repr(other) == repr(result)
         assert other.theta.tobytes() == result.theta.tobytes() and other.f_error == result.f_error
         assert other.apply(DATA[0]).tobytes() == result.apply(DATA[0]).tobytes()
@@ -73,10 +81,14 @@ def test_save_and_load_keep_every_bit(result: bilevel.Result, tmp_path: Path) ->
 @pytest.mark.parametrize("model", ["deblur", "inpaint"])
 def test_operators_are_saved_too(model: str, tmp_path: Path) -> None:
     mask = np.arange(256).reshape(16, 16) % 3 > 0
-    more: dict[str, Any] = {"kernel": np.full((3, 3), 1 / 9)} if model == "deblur" else {"mask": mask}
+    more: dict[str, Any] = (
+        {"kernel": np.full((3, 3), 1 / 9)} if model == "deblur" else {"mask": mask}
+    )
     result = bilevel.learn(TRUTH, DATA, model=model, evaluations=6, **more)
     result.save(tmp_path / "result.json")
-    assert bilevel.load(tmp_path / "result.json").apply(DATA).tobytes() == result.apply(DATA).tobytes()
+    assert (
+        bilevel.load(tmp_path / "result.json").apply(DATA).tobytes() == result.apply(DATA).tobytes()
+    )
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "other"}', "\u00ff"])
@@ -97,23 +109,35 @@ def test_files_of_other_versions_are_refused(result: bilevel.Result, tmp_path: P
 
 def test_it_can_be_read_and_drawn(result: bilevel.Result) -> None:
     shown = repr(result)
-    assert shown.startswith("bilevel.Result: converged") and f"alpha = {result.params['alpha']:.4g}" in shown
+    assert (
+        shown.startswith("bilevel.Result: converged")
+        and f"alpha = {result.params['alpha']:.4g}" in shown
+    )
     assert "<td>" in result._repr_html_() and "hardly matters" in shown
     figure = result.plot()
     left, right = figure.axes
     best = next(line for line in left.lines if line.get_label() == "best")
     assert np.asarray(best.get_ydata())[-1] == result.f
-    assert [line.get_label() for line in right.lines[::2]] == [f"{k} = {v:.3g}" for k, v in result.params.items()]
+    assert [line.get_label() for line in right.lines[::2]] == [
+        f"{k} = {v:.3g}" for k, v in result.params.items()
+    ]
 
 
-@pytest.mark.parametrize("module", ["bilevel", *(f"bilevel.{module.name}" for module in pkgutil.iter_modules(bilevel.__path__))])
+@pytest.mark.parametrize(
+    "module",
+    ["bilevel", *(f"bilevel.{module.name}" for module in pkgutil.iter_modules(bilevel.__path__))],
+)
 def test_docstrings(module: str) -> None:
     loaded = importlib.import_module(module)
     failed, tried = doctest.testmod(loaded)
     assert failed == 0
     public = [getattr(loaded, name) for name in getattr(loaded, "__all__", [])]
     for item in public:
-        if callable(item) and item not in (bilevel.Denoised, bilevel.Reject) and not module.endswith("._bilevel"):
+        if (
+            callable(item)
+            and item not in (bilevel.Denoised, bilevel.Reject)
+            and not module.endswith("._bilevel")
+        ):
             assert ">>>" in (item.__doc__ or ""), f"{item} has no example"
 
 
@@ -122,7 +146,9 @@ def test_readme() -> None:
     assert failed == 0 and tried > 8
 
 
-@pytest.mark.parametrize("path", sorted((HERE / "examples").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((HERE / "examples").glob("*.py")), ids=lambda path: path.stem
+)
 def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(path), run_name="__main__")
@@ -131,7 +157,12 @@ def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_examples_are_typed() -> None:
     pytest.importorskip("mypy")
     files = [str(path) for path in sorted((HERE / "examples").glob("*.py"))]
-    checked = subprocess.run([sys.executable, "-m", "mypy", "--strict", *files], capture_output=True, text=True, check=False)
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert checked.returncode == 0, checked.stdout
 
 
@@ -143,7 +174,10 @@ def test_files_of_version_1_can_be_applied(learn: tuple[str, ...], tmp_path: Pat
     path = tmp_path / "result.json"
     result.save(path)
     saved = json.loads(path.read_text())
-    old = {name: {"learned": {}} if name in learn else {"fixed": result.fixed[name]} for name in ("alpha", "nu", "xi")}
+    old = {
+        name: {"learned": {}} if name in learn else {"fixed": result.fixed[name]}
+        for name in ("alpha", "nu", "xi")
+    }
     saved["version"], saved["about"]["family"] = 1, {"model": "tv", **old}
     path.write_text(json.dumps(saved))
     assert np.array_equal(bilevel.load(path).apply(data), result.apply(data))

@@ -27,7 +27,12 @@ def test_steps_are_those_of_learn() -> None:
         seen.append((run.evaluations, run.f, run.f_error))
     result = run.result()
     assert result._learned == bilevel.learn(TRUTH, DATA)._learned
-    assert (result.f, result.params, result.evaluations, result.work) == (run.f, run.params, run.evaluations, run.work)
+    assert (result.f, result.params, result.evaluations, result.work) == (
+        run.f,
+        run.params,
+        run.evaluations,
+        run.work,
+    )
     assert run.result() is result and not run.step()
     assert [row[0] for row in seen] == sorted(row[0] for row in seen) and seen[-1][1] < seen[0][1]
 
@@ -86,7 +91,9 @@ def test_interrupted_while_all_is_summed_up(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("steps", [1, 4])
-def test_interrupted_between_a_step_and_a_look_at_it(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_between_a_step_and_a_look_at_it(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     progress = bilevel._run._Rust.progress
     calls: list[int] = []
 
@@ -175,8 +182,16 @@ def test_exceptions_keep_their_traceback_and_the_run(fails: Any) -> None:
 
 def smooth(theta: Any, accuracy: Any, state: Any) -> Any:
     """Denoising again, in Python: from a state, or from the data."""
-    made = [bilevel.denoise(y, 10 ** theta[0], 10 ** theta[1], 1e-3, min(a, 1e3)) for y, a in zip(DATA, accuracy)]
-    return [m.x for m in made], [m.error_bound for m in made], "state", sum(m.iterations for m in made)
+    made = [
+        bilevel.denoise(y, 10 ** theta[0], 10 ** theta[1], 1e-3, min(a, 1e3))
+        for y, a in zip(DATA, accuracy)
+    ]
+    return (
+        [m.x for m in made],
+        [m.error_bound for m in made],
+        "state",
+        sum(m.iterations for m in made),
+    )
 
 
 @pytest.mark.parametrize("objective", ["mean", "sum"])
@@ -188,7 +203,9 @@ def test_a_model_in_python_learns_the_same(objective: str, residuals: str) -> No
     assert theirs.params == {"a": theirs.theta[0], "n": theirs.theta[1]}
     # both may stop a little before the optimum
     assert abs(ours.f - theirs.f) <= ours.f_error + theirs.f_error + 1e-3 * ours.f
-    exact = sum(((smooth(theirs.theta, [1e-9] * 4, None)[0][i] - TRUTH[i]) ** 2).sum() for i in range(4))
+    exact = sum(
+        ((smooth(theirs.theta, [1e-9] * 4, None)[0][i] - TRUTH[i]) ** 2).sum() for i in range(4)
+    )
     assert abs(exact / (4 if objective == "mean" else 1) - theirs.f) <= theirs.f_error * (1 + 1e-6)
     assert theirs.work > 0 and theirs.scores.empty and theirs.model == "python"
     with pytest.raises(TypeError, match="makes its own reconstructions"):
@@ -210,13 +227,20 @@ def test_the_protocol_of_a_model() -> None:
         # the truth at theta = 1, and exact: whatever accuracy is asked for is reached
         return [theta[0] * np.ones(3), theta[0] * np.ones((5,), np.float32)], 0.0, token
 
-    result = bilevel.learn([np.ones(3), np.ones(5)], None, model=model, start=[2.0], bounds=[(0.0, 4.0)])
+    result = bilevel.learn(
+        [np.ones(3), np.ones(5)], None, model=model, start=[2.0], bounds=[(0.0, 4.0)]
+    )
     assert result.theta[0] == pytest.approx(1.0, abs=1e-3) and list(result.params) == ["theta0"]
     assert asked[0][2] is None and asked[1][2] is not None
     # shared out by size
     assert asked[1][1][1] / asked[1][1][0] == pytest.approx((5 / 3) ** 0.5)
     penalised = bilevel.learn(
-        [np.ones(3), np.ones(5)], None, model=model, start=[2.0], bounds=[(0.0, 4.0)], penalty={"l1": 2.0}
+        [np.ones(3), np.ones(5)],
+        None,
+        model=model,
+        start=[2.0],
+        bounds=[(0.0, 4.0)],
+        penalty={"l1": 2.0},
     )
     # the mean is 4 (theta - 1)², so 8 (theta - 1) + 2 = 0
     assert penalised.theta[0] == pytest.approx(0.75, abs=1e-3)
@@ -232,7 +256,10 @@ def test_the_protocol_of_a_model() -> None:
         ((np.zeros((4, 40), complex), 0.0, None), "complex"),
         ((TRUTH, -1.0, None), "error is -1.0"),
         ((TRUTH, np.nan, None), "error is nan"),
-        ((TRUTH, "a", None), "the model's error must be one number, or one for each image, not 'a'"),
+        (
+            (TRUTH, "a", None),
+            "the model's error must be one number, or one for each image, not 'a'",
+        ),
         ((TRUTH, [0.0, 0.0], None), "error has shape"),
         ((TRUTH, 0.0, None, -1), "work is -1"),
     ],
@@ -274,12 +301,17 @@ def test_an_accuracy_that_does_not_suffice_is_explained(error: float, converged:
     result = bilevel.learn([np.arange(8.0)], None, model=model, start=[3.0], bounds=[(0.0, 4.0)])
     assert result.termination == "accuracy_floor" and result.converged == converged
     assert f"f is known to within {result.f_error:.1g}" in repr(result)
-    assert ("nothing better can be told apart" if converged else "let the model be as accurate") in result.message
+    assert (
+        "nothing better can be told apart" if converged else "let the model be as accurate"
+    ) in result.message
 
 
 def test_advice_where_reconstructions_are_not_accurate_enough() -> None:
     ranges: dict[str, Any] = {"start": {"xi": 1e-3}, "bounds": {"xi": (1e-3, 1.0)}}
-    for learn, more, advice in ((("xi",), ranges, "raise the lower bound of xi or fix xi"), (("alpha",), {}, "choose a larger xi or nu")):
+    for learn, more, advice in (
+        (("xi",), ranges, "raise the lower bound of xi or fix xi"),
+        (("alpha",), {}, "choose a larger xi or nu"),
+    ):
         run = bilevel.Run(TRUTH, DATA, learn=learn, **more, accuracy=3, method="gd", evaluations=6)
         run.step()
         run._end("accuracy_floor")
@@ -308,6 +340,10 @@ def test_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("tqdm", "tqdm.auto", "pandas", "matplotlib", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
     result = bilevel.learn(TRUTH, DATA, evaluations=6)
-    for attempt in (lambda: result.history, result.plot, lambda: bilevel.learn(TRUTH, DATA, progress=True)):
+    for attempt in (
+        lambda: result.history,
+        result.plot,
+        lambda: bilevel.learn(TRUTH, DATA, progress=True),
+    ):
         with pytest.raises(ImportError, match="pip install"):
             attempt()

@@ -18,9 +18,8 @@ from typing import Any
 # matrices this small are slower on several threads, which only DFO-LS would use
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import numpy as np
-
 import dfo_ls
+import numpy as np
 
 try:
     import dfols
@@ -37,7 +36,9 @@ def chained_rosenbrock(x: np.ndarray) -> np.ndarray:
     return residuals
 
 
-def overhead(solve: Callable[..., Any], num_params: int, repetitions: int, **arguments: Any) -> float:
+def overhead(
+    solve: Callable[..., Any], num_params: int, repetitions: int, **arguments: Any
+) -> float:
     """Microseconds for each evaluation that are not spent in the function."""
     start = np.where(np.arange(num_params) % 2 == 0, -1.2, 1.0)
     least = np.inf
@@ -66,7 +67,11 @@ def main() -> None:
             # DFO-LS has no other models
             points = {"npt": num_params + 1} if model == "linear models" else {}
             ours = overhead(dfo_ls.solve, num_params, repetitions, **points)
-            peer = None if dfols is None else overhead(dfols.solve, num_params, max(repetitions // 3, 1), **points)
+            peer = (
+                None
+                if dfols is None
+                else overhead(dfols.solve, num_params, max(repetitions // 3, 1), **points)
+            )
             name = f"overhead of a residual call, d = {num_params}, {model}"
             print(json.dumps({"name": name, "value": ours, "peer": peer}), flush=True)
 

@@ -52,7 +52,9 @@ def test_what_an_array_looks_like_does_not_matter(x0: np.ndarray, residuals: np.
 @settings(max_examples=30, deadline=None)
 @given(arrays.arrays(st.sampled_from([np.int8, np.uint16, np.int64, np.bool_]), st.integers(1, 4)))
 def test_integers_are_numbers(values: np.ndarray) -> None:
-    assert first_questions(dfo_ls.Engine(values), values) == first_questions(dfo_ls.Engine(values.astype(float)), values.astype(float))
+    assert first_questions(dfo_ls.Engine(values), values) == first_questions(
+        dfo_ls.Engine(values.astype(float)), values.astype(float)
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -68,7 +70,10 @@ def test_shapes(shape: tuple[int, ...]) -> None:
         dfo_ls.minimize(lambda x: array, [1.0])
 
 
-@pytest.mark.parametrize("value", ["text", ["a"], [1 + 2j], [None], None, [[1], [1, 2]], {"a": 1}, [object()], np.array(["1"])])
+@pytest.mark.parametrize(
+    "value",
+    ["text", ["a"], [1 + 2j], [None], None, [[1], [1, 2]], {"a": 1}, [object()], np.array(["1"])],
+)
 def test_what_is_no_number(value: Any) -> None:
     with pytest.raises(TypeError, match="x0"):
         dfo_ls.Engine(value)
@@ -80,7 +85,9 @@ def test_what_is_no_number(value: Any) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    arrays.arrays(np.float64, 3, elements=st.one_of(numbers, st.just(np.nan), st.just(np.inf), st.just(1e300))),
+    arrays.arrays(
+        np.float64, 3, elements=st.one_of(numbers, st.just(np.nan), st.just(np.inf), st.just(1e300))
+    ),
     st.integers(1, 8),
 )
 def test_useless_residuals_end_no_run(bad: np.ndarray, when: int) -> None:

@@ -43,5 +43,9 @@ def test_readme_is_typed(tmp_path: Path) -> None:
     paths = [tmp_path / f"example_{index}.py" for index in range(len(EXAMPLES))]
     for path, example in zip(paths, EXAMPLES):
         path.write_text(example, encoding="utf-8")
-    done = subprocess.run([sys.executable, "-m", "mypy", "--check-untyped-defs", *paths], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--check-untyped-defs", *paths],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -52,7 +52,9 @@ def test_only_the_call_that_raised_is_repeated(workers: int, inexact: bool) -> N
         engine: dfo_ls.Engine = caught.value.engine  # type: ignore[attr-defined]
         assert engine.result().num_evaluations == len(failing.seen) - 1
         values = [float(fun(np.frombuffer(x)) @ fun(np.frombuffer(x))) for x in failing.seen]
-        assert engine.best_objective == min(value for index, value in enumerate(values) if index != 8)
+        assert engine.best_objective == min(
+            value for index, value in enumerate(values) if index != 8
+        )
         result = engine.run(call, **arguments)
     assert failing.num_repeated() == 1 and result.num_points == 40
     np.testing.assert_array_equal(result.x, dfo_ls.minimize(fun, X0, max_points=40).x)
@@ -103,7 +105,9 @@ def test_a_regularizer_that_raises_hides_no_exception() -> None:
     failing = Failing(9, ZeroDivisionError())
     with pytest.raises(ZeroDivisionError) as caught:
         dfo_ls.minimize(failing, X0, regularizer=Broken())
-    assert caught.value.engine.best_objective == pytest.approx(float(fun(X0) @ fun(X0) + np.abs(X0).sum()))  # type: ignore[attr-defined]
+    assert caught.value.engine.best_objective == pytest.approx(
+        float(fun(X0) @ fun(X0) + np.abs(X0).sum())
+    )  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -119,9 +123,13 @@ def test_time_is_looked_at_within_a_batch(workers: int, inexact: bool) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         executor = pool if workers else None
-        result = dfo_ls.minimize(slow, np.linspace(-1, 1, 50), max_time=0.3, inexact=inexact, executor=executor)
+        result = dfo_ls.minimize(
+            slow, np.linspace(-1, 1, 50), max_time=0.3, inexact=inexact, executor=executor
+        )
     assert result.message.endswith("max_time") and 2 <= result.num_evaluations == calls <= 12
-    assert result.objective == min(row.objective for row in result.evaluations if row.objective is not None)
+    assert result.objective == min(
+        row.objective for row in result.evaluations if row.objective is not None
+    )
 
 
 def test_results_compare_by_identity() -> None:

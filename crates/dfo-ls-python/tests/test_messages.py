@@ -57,8 +57,16 @@ class Text:
         ({"projections": fun}, TypeError, "projections must be a list"),
         ({"known": 3}, TypeError, "known"),
         ({"known": [3]}, ValueError, r"known\[0\]"),
-        ({"known": [(X0, [1, 2]), (X0[:1], [1, 2])]}, ValueError, r"known\[1\]\[0\] has 1 entries, but must have 2"),
-        ({"known": [(X0, [1, 2]), (X0 + 1, [1])]}, ValueError, r"known\[1\]\[1\] has 1 entries, but must have 2"),
+        (
+            {"known": [(X0, [1, 2]), (X0[:1], [1, 2])]},
+            ValueError,
+            r"known\[1\]\[0\] has 1 entries, but must have 2",
+        ),
+        (
+            {"known": [(X0, [1, 2]), (X0 + 1, [1])]},
+            ValueError,
+            r"known\[1\]\[1\] has 1 entries, but must have 2",
+        ),
         ({"known": [(X0, [1, 2], "a")]}, TypeError, r"known\[0\]\[2\]"),
         ({"executor": 3}, TypeError, "executor"),
         ({"regularizer": Text()}, TypeError, "the regularizer's value returned"),
@@ -116,7 +124,10 @@ def test_numbers_as_they_are_written() -> None:
     engine = dfo_ls.Engine(X0, options={"budget": {"max_time": 1.5}})
     assert engine.options["budget"]["max_time"] == {"secs": 1, "nanos": 500_000_000}
     # what the engine says is taken, too
-    assert dfo_ls.Engine(X0, options={"budget": engine.options["budget"]}).options["budget"] == engine.options["budget"]
+    assert (
+        dfo_ls.Engine(X0, options={"budget": engine.options["budget"]}).options["budget"]
+        == engine.options["budget"]
+    )
 
 
 def test_bounds() -> None:

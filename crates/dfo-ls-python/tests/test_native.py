@@ -27,7 +27,11 @@ def chained(x: np.ndarray) -> np.ndarray:
 
 def same(one: dfo_ls.Result, other: dfo_ls.Result) -> None:
     """Bit for bit, in the result and in the history."""
-    assert (one.objective, one.termination, one.work) == (other.objective, other.termination, other.work)
+    assert (one.objective, one.termination, one.work) == (
+        other.objective,
+        other.termination,
+        other.work,
+    )
     np.testing.assert_array_equal(one.x, other.x)
     np.testing.assert_array_equal(one.jacobian, other.jacobian)
     np.testing.assert_array_equal([e.x for e in one.evaluations], [e.x for e in other.evaluations])
@@ -73,7 +77,9 @@ def test_constraints() -> None:
         ({"bounds": ([0, 0], [1, np.inf]), "projections": [ball]}, [1, 0.75]),
         ({"regularizer": dfo_ls.L1(3.0)}, [1.5, 0]),
     ]:
-        np.testing.assert_allclose(dfo_ls.minimize(fun, [0.5, 0.5], **arguments).x, answer, atol=1e-6)
+        np.testing.assert_allclose(
+            dfo_ls.minimize(fun, [0.5, 0.5], **arguments).x, answer, atol=1e-6
+        )
 
 
 def test_inexact() -> None:
@@ -150,7 +156,12 @@ def test_saved_at_any_time_it_goes_on_bit_for_bit(how: str, inexact: bool) -> No
         engine = again(engine)
         for index, job in enumerate(engine.ask()):
             residuals, achieved, state, work = fun(job.x, job.accuracy, job.state)
-            job.answer(np.full(len(residuals), np.nan) if turn == 4 and index == 0 else residuals, achieved, state, work)
+            job.answer(
+                np.full(len(residuals), np.nan) if turn == 4 and index == 0 else residuals,
+                achieved,
+                state,
+                work,
+            )
             if index == 1:
                 break
         engine = again(engine)
@@ -161,7 +172,12 @@ def test_saved_at_any_time_it_goes_on_bit_for_bit(how: str, inexact: bool) -> No
     while jobs := straight.ask():
         for index, job in enumerate(jobs[:2]):
             residuals, achieved, state, work = fun(job.x, job.accuracy, job.state)
-            job.answer(np.full(len(residuals), np.nan) if turn == 4 and index == 0 else residuals, achieved, state, work)
+            job.answer(
+                np.full(len(residuals), np.nan) if turn == 4 and index == 0 else residuals,
+                achieved,
+                state,
+                work,
+            )
         straight.tell()
         turn += 1
     same(engine.result(), straight.result())
@@ -171,7 +187,9 @@ def test_saved_with_code() -> None:
     engine = dfo_ls.Engine([0.5, 0.5], projections=[half_plane], regularizer=dfo_ls.L1(0.1))
     engine.ask()[0].answer([1.0, 2.0])
     loaded = pickle.loads(pickle.dumps(engine))
-    from_json = dfo_ls.Engine.from_json(engine.to_json(), projections=[half_plane], regularizer=dfo_ls.L1(0.1))
+    from_json = dfo_ls.Engine.from_json(
+        engine.to_json(), projections=[half_plane], regularizer=dfo_ls.L1(0.1)
+    )
     results = [each.run(lambda x: x - [3.0, 1.0]) for each in (engine, loaded, from_json)]
     same(results[0], results[1])
     same(results[0], results[2])
@@ -205,21 +223,30 @@ def test_executors_change_nothing(make: Any) -> None:
             dfo_ls.minimize(simulator, [1.0, 1.0], executor=executor, **inexact),
             dfo_ls.minimize(simulator, [1.0, 1.0], **inexact),
         )
-    rows = dfo_ls.minimize(lambda xs: np.array([chained(x) for x in xs]), X0, batch=2, max_points=60, vectorized=True)
+    rows = dfo_ls.minimize(
+        lambda xs: np.array([chained(x) for x in xs]), X0, batch=2, max_points=60, vectorized=True
+    )
     same(rows, serial)
 
 
 def test_callback_and_limits() -> None:
     seen: list[dfo_ls.Iteration] = []
     result = dfo_ls.minimize(chained, X0, callback=lambda row: seen.append(row) or len(seen) == 5)
-    assert result.termination == "stopped" and not result.success and len(seen) == 5 == len(result.iterations)
+    assert (
+        result.termination == "stopped"
+        and not result.success
+        and len(seen) == 5 == len(result.iterations)
+    )
 
     def stop(row: dfo_ls.Iteration) -> None:
         raise StopIteration
 
     assert dfo_ls.minimize(chained, X0, callback=stop).termination == "stopped"
     assert dfo_ls.minimize(chained, X0, max_points=7).num_points == 7
-    assert dfo_ls.minimize(chained, X0, max_evaluations=7).message == "the budget is spent: max_evaluations"
+    assert (
+        dfo_ls.minimize(chained, X0, max_evaluations=7).message
+        == "the budget is spent: max_evaluations"
+    )
     assert dfo_ls.minimize(chained, X0, max_work=7).work == 7
     assert dfo_ls.minimize(chained, X0, target=1e-3).termination == "target_reached"
     begin = time.monotonic()
@@ -275,7 +302,9 @@ def test_an_exception_in_parallel_loses_no_answer() -> None:
     result, straight = engine.run(chained), dfo_ls.minimize(chained, X0)
     np.testing.assert_array_equal(result.x, straight.x)
     # in another order
-    assert sorted(row.x.tolist() for row in result.evaluations) == sorted(row.x.tolist() for row in straight.evaluations)
+    assert sorted(row.x.tolist() for row in result.evaluations) == sorted(
+        row.x.tolist() for row in straight.evaluations
+    )
 
 
 def test_an_exception_in_a_projection_keeps_the_run() -> None:
@@ -313,7 +342,9 @@ def test_interrupted_inside_the_function() -> None:
     result = engine.run(fun)
     # the second point counts, although the batch was not complete
     assert result.num_evaluations == 2 == len(result.evaluations) and result.engine is engine
-    best = min(chained(X0) @ chained(X0), chained(X0 + [0.12, 0, 0, 0]) @ chained(X0 + [0.12, 0, 0, 0]))
+    best = min(
+        chained(X0) @ chained(X0), chained(X0 + [0.12, 0, 0, 0]) @ chained(X0 + [0.12, 0, 0, 0])
+    )
     assert result.termination == "stopped" and result.objective == pytest.approx(best)
     same(engine.run(fun), dfo_ls.minimize(chained, X0))
     with pytest.raises(KeyboardInterrupt):
@@ -357,14 +388,26 @@ def test_rejected_points_are_avoided() -> None:
 
 def test_noise() -> None:
     rng = np.random.default_rng(3)
-    result = dfo_ls.minimize(lambda x: chained(x) + 1e-3 * rng.normal(size=6), np.full(4, 0.5), noisy=True, max_points=400)
+    result = dfo_ls.minimize(
+        lambda x: chained(x) + 1e-3 * rng.normal(size=6),
+        np.full(4, 0.5),
+        noisy=True,
+        max_points=400,
+    )
     np.testing.assert_allclose(result.x, np.ones(4), atol=0.02)
 
 
 def test_options() -> None:
     assert dfo_ls.Engine(X0, options={"model": "Linear"}).options["model"] == "Linear"
-    engine = dfo_ls.Engine(X0, options={"restarts": {"num_moved": np.int64(2)}, "scaling": {"Given": np.ones(4)}}, preset="noisy")
-    assert engine.options["restarts"]["num_moved"] == 2 and engine.options["restarts"]["max_unsuccessful"] == 10
+    engine = dfo_ls.Engine(
+        X0,
+        options={"restarts": {"num_moved": np.int64(2)}, "scaling": {"Given": np.ones(4)}},
+        preset="noisy",
+    )
+    assert (
+        engine.options["restarts"]["num_moved"] == 2
+        and engine.options["restarts"]["max_unsuccessful"] == 10
+    )
     for options, part in [
         ({"trust_region": {"eta3": 1}}, "trust_region.eta3"),
         ({"modell": "Linear"}, "modell"),
@@ -398,10 +441,26 @@ def test_options() -> None:
         ({"max_points": 0}, ValueError, "max_points"),
         ({"options": 3}, TypeError, "options"),
         ({"x0": [math.inf]}, ValueError, "x0"),
-        ({"inexact": True, "fun": lambda x, accuracy, state: [1.0]}, TypeError, "residuals, achieved, state, work"),
-        ({"inexact": True, "fun": lambda x, accuracy, state: ([1.0], -1.0, None, 1)}, ValueError, "accuracy"),
-        ({"inexact": True, "fun": lambda x, accuracy, state: ([1.0], 0.0, None, 1.5)}, TypeError, "integer"),
-        ({"inexact": True, "fun": lambda x, accuracy, state: ([1.0], 0.0, None, -1)}, ValueError, "work"),
+        (
+            {"inexact": True, "fun": lambda x, accuracy, state: [1.0]},
+            TypeError,
+            "residuals, achieved, state, work",
+        ),
+        (
+            {"inexact": True, "fun": lambda x, accuracy, state: ([1.0], -1.0, None, 1)},
+            ValueError,
+            "accuracy",
+        ),
+        (
+            {"inexact": True, "fun": lambda x, accuracy, state: ([1.0], 0.0, None, 1.5)},
+            TypeError,
+            "integer",
+        ),
+        (
+            {"inexact": True, "fun": lambda x, accuracy, state: ([1.0], 0.0, None, -1)},
+            ValueError,
+            "work",
+        ),
         ({"vectorized": True, "fun": lambda xs: [1.0, 2.0]}, ValueError, "one row"),
     ],
 )

@@ -93,13 +93,30 @@ def test_options_reach_the_engine(key: str, engines: list[dfols.Engine]) -> None
 
 def test_defaults_are_as_documented(engines: list[dfols.Engine]) -> None:
     dfols.solve(rosenbrock, X0, maxfun=5)
-    documented = {"eta1": 0.1, "eta2": 0.7, "gamma_dec": 0.5, "gamma_inc": 2.0, "gamma_inc_step": 4.0, "alpha1": 0.1, "alpha2": 0.5}
-    for key, value in {**documented, "safety": 0.5, "initial_radius": 0.12, "final_radius": 1e-8}.items():
+    documented = {
+        "eta1": 0.1,
+        "eta2": 0.7,
+        "gamma_dec": 0.5,
+        "gamma_inc": 2.0,
+        "gamma_inc_step": 4.0,
+        "alpha1": 0.1,
+        "alpha2": 0.5,
+    }
+    for key, value in {
+        **documented,
+        "safety": 0.5,
+        "initial_radius": 0.12,
+        "final_radius": 1e-8,
+    }.items():
         assert option(engines[0], f"trust_region.{key}") == pytest.approx(value)
     assert option(engines[0], "slow") == {"rate": 1e-4, "history": 5, "patience": 20}
     assert option(engines[0], "restarts") is None and option(engines[0], "target") == 1e-12
     dfols.solve(rosenbrock, X0, maxfun=5, objfun_has_noise=True)
-    assert option(engines[1], "restarts") == {"max_unsuccessful": 10, "num_moved": 3, "automatic": True}
+    assert option(engines[1], "restarts") == {
+        "max_unsuccessful": 10,
+        "num_moved": 3,
+        "automatic": True,
+    }
 
 
 def test_restarts(engines: list[dfols.Engine]) -> None:
@@ -110,8 +127,14 @@ def test_restarts(engines: list[dfols.Engine]) -> None:
         "restarts.auto_detect": False,
     }
     soln = dfols.solve(lambda x: np.append(rosenbrock(x), 1.0), X0, user_params=params)
-    assert option(engines[0], "restarts") == {"max_unsuccessful": 2, "num_moved": 1, "automatic": False}
-    assert soln.nruns == 3 and soln.msg == "Success: Reached maximum number of unsuccessful restarts"
+    assert option(engines[0], "restarts") == {
+        "max_unsuccessful": 2,
+        "num_moved": 1,
+        "automatic": False,
+    }
+    assert (
+        soln.nruns == 3 and soln.msg == "Success: Reached maximum number of unsuccessful restarts"
+    )
 
 
 def test_tolerances() -> None:
@@ -123,7 +146,12 @@ def test_tolerances() -> None:
 
 def test_noise_levels(engines: list[dfols.Engine]) -> None:
     def run(**params: Any) -> Any:
-        return dfols.solve(rosenbrock, X0, npt=3, user_params={f"noise.{key}": value for key, value in params.items()})
+        return dfols.solve(
+            rosenbrock,
+            X0,
+            npt=3,
+            user_params={f"noise.{key}": value for key, value in params.items()},
+        )
 
     soln = run(quit_on_noise_level=True, additive_noise_level=2.0, scale_factor_for_quit=2.0)
     assert option(engines[0], "noise.level") == {"Additive": 4.0}
@@ -140,7 +168,12 @@ def test_random_directions_follow_numpy() -> None:
     def seconds(seed: int) -> list[float]:
         seen: list[Any] = []
         np.random.seed(seed)
-        dfols.solve(lambda x: seen.append(x) or rosenbrock(x), X0, maxfun=5, user_params={"init.random_initial_directions": True})
+        dfols.solve(
+            lambda x: seen.append(x) or rosenbrock(x),
+            X0,
+            maxfun=5,
+            user_params={"init.random_initial_directions": True},
+        )
         return list(seen[1])
 
     assert seconds(1) == seconds(1) != seconds(2)
@@ -165,14 +198,23 @@ def test_fixed_keys(key: str) -> None:
 def test_derived_keys() -> None:
     same = {"restarts.max_npt": 3, "restarts.soft.max_fake_successful_steps": 300}
     assert dfols.solve(rosenbrock, X0, user_params=same).flag == 0
-    assert dfols.solve(rosenbrock, X0, user_params={"tr_radius.gamma_dec": 0.6, "growing.gamma_dec": 0.6}).flag == 0
+    assert (
+        dfols.solve(
+            rosenbrock, X0, user_params={"tr_radius.gamma_dec": 0.6, "growing.gamma_dec": 0.6}
+        ).flag
+        == 0
+    )
     for key in _params.DERIVED:
         with pytest.raises(ValueError, match=f"'{key}'"):
             dfols.solve(rosenbrock, X0, user_params={key: 7})
 
 
 def test_keys_that_change_nothing_or_a_table() -> None:
-    params = {"init.run_in_parallel": True, "logging.save_diagnostic_info": True, "logging.save_poisedness": False}
+    params = {
+        "init.run_in_parallel": True,
+        "logging.save_diagnostic_info": True,
+        "logging.save_poisedness": False,
+    }
     soln = dfols.solve(rosenbrock, X0, user_params=params)
     assert soln.flag == 0 and soln.diagnostic_info["poisedness"].isna().all()
 

@@ -40,7 +40,11 @@ def test_simple(npt: int | None) -> None:
     np.testing.assert_array_equal(soln.resid, rosenbrock(soln.x))
     np.testing.assert_allclose(soln.jacobian, [[-20, 10], [-1, 0]], atol=0.5)
     text = str(soln)
-    for part in (f"Solution xmin = {soln.x}", "Exit flag = 0", f"Needed {soln.nf} objective evaluations"):
+    for part in (
+        f"Solution xmin = {soln.x}",
+        "Exit flag = 0",
+        f"Needed {soln.nf} objective evaluations",
+    ):
         assert part in text
 
 
@@ -103,7 +107,11 @@ def test_regularizer(arguments: bool) -> None:
 
 def test_noise() -> None:
     np.random.seed(0)
-    soln = dfols.solve(lambda x: rosenbrock(x) * (1.0 + 1e-2 * np.random.normal(size=(2,))), X0, objfun_has_noise=True)
+    soln = dfols.solve(
+        lambda x: rosenbrock(x) * (1.0 + 1e-2 * np.random.normal(size=(2,))),
+        X0,
+        objfun_has_noise=True,
+    )
     np.testing.assert_allclose(soln.x, [1, 1], atol=1e-3)
 
 
@@ -111,19 +119,29 @@ def test_data_fitting() -> None:
     tdata = np.array([0.9, 1.5, 13.8, 19.8, 24.1, 28.2, 35.2, 60.3, 74.6, 81.3])
     ydata = np.array([455.2, 428.6, 124.1, 67.3, 43.2, 28.1, 13.1, -0.4, -1.3, -1.5])
     upper = np.array([1e20, 0.0])
-    soln = dfols.solve(lambda x: ydata - x[0] * np.exp(x[1] * tdata), np.array([100.0, -1.0]), bounds=(None, upper), rhobeg=0.1)
+    soln = dfols.solve(
+        lambda x: ydata - x[0] * np.exp(x[1] * tdata),
+        np.array([100.0, -1.0]),
+        bounds=(None, upper),
+        rhobeg=0.1,
+    )
     check(soln, [4.98830861e02, -1.01256863e-01], 1e-3)
     assert soln.obj == pytest.approx(9.504886892, abs=1e-6)
 
 
 def test_nonlinear_system() -> None:
-    soln = dfols.solve(lambda x: np.array([x[0] + x[1] - x[0] * x[1] + 2, x[0] * exp(-x[1]) - 1.0]), np.array([0.1, -2.0]))
+    soln = dfols.solve(
+        lambda x: np.array([x[0] + x[1] - x[0] * x[1] + 2, x[0] * exp(-x[1]) - 1.0]),
+        np.array([0.1, -2.0]),
+    )
     check(soln, [0.09777309, -2.32510588])
 
 
 def test_known_evaluations() -> None:
     target = np.arange(4.0)
-    known = dfols.EvaluationDatabase([(np.eye(4)[i] * 0.1, np.eye(4)[i] * 0.1 - target) for i in range(4)])
+    known = dfols.EvaluationDatabase(
+        [(np.eye(4)[i] * 0.1, np.eye(4)[i] * 0.1 - target) for i in range(4)]
+    )
     known.append(np.zeros(4), -target, make_starting_eval=True)
     calls = []
 
@@ -256,7 +274,9 @@ def test_misuse_raises(arguments: dict[str, Any], error: type[Exception], part: 
         dfols.solve(**{"objfun": rosenbrock, "x0": X0, **arguments})
 
 
-def test_budget_and_progress(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+def test_budget_and_progress(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO, logger="dfo_ls"):
         soln = dfols.solve(rosenbrock, X0, maxfun=12, print_progress=True)
     assert (soln.flag, soln.nf) == (soln.EXIT_MAXFUN_WARNING, 12)
@@ -282,8 +302,14 @@ def test_diagnostics_and_dictionaries() -> None:
         assert fk == rk @ rk
     assert (info["delta"] >= info["rho"]).all() and (info["poisedness"].dropna() >= 1 - 1e-9).all()
     # the run ends with an evaluation that completes no iteration
-    assert (info["fk"].iloc[-1], info["nf"].iloc[-1], info["iter_type"].iloc[-1]) == (soln.obj, soln.nf, "Final")
-    assert info["poisedness"].isna().sum() == 1 and info["iters_total"].tolist() == list(range(len(info)))
+    assert (info["fk"].iloc[-1], info["nf"].iloc[-1], info["iter_type"].iloc[-1]) == (
+        soln.obj,
+        soln.nf,
+        "Final",
+    )
+    assert info["poisedness"].isna().sum() == 1 and info["iters_total"].tolist() == list(
+        range(len(info))
+    )
     assert info["nf"].is_monotonic_increasing and set(info["slow_iter"]) <= {-1, 0, 1}
     again = dfols.OptimResults.from_dict(json.loads(json.dumps(soln.to_dict())))
     assert str(again) == str(soln)
@@ -291,21 +317,32 @@ def test_diagnostics_and_dictionaries() -> None:
         np.testing.assert_array_equal(getattr(again, key), getattr(soln, key))
     pandas.testing.assert_frame_equal(again.diagnostic_info, info)
     assert again.diagnostic_info["nsamples"].dtype == float
-    at_once = dfols.solve(rosenbrock, np.ones(2), user_params={"logging.save_diagnostic_info": True}).diagnostic_info
+    at_once = dfols.solve(
+        rosenbrock, np.ones(2), user_params={"logging.save_diagnostic_info": True}
+    ).diagnostic_info
     assert at_once["fk"].tolist() == [0.0] and at_once["nf"].tolist() == [1]
 
 
 def test_diagnostics_of_known_points() -> None:
     known = dfols.EvaluationDatabase([(np.ones(2), np.ones(3))])
     keys = ("save_diagnostic_info", "save_rk")
-    soln = dfols.solve(lambda x: np.append(x, 2.0), known, rhoend=0.09, user_params={f"logging.{key}": True for key in keys})
+    soln = dfols.solve(
+        lambda x: np.append(x, 2.0),
+        known,
+        rhoend=0.09,
+        user_params={f"logging.{key}": True for key in keys},
+    )
     assert soln.diagnostic_info["rk"][0].tolist() == [1, 1, 1] and soln.obj == 3
 
 
 def test_progress_ends_with_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     soln = dfols.solve(rosenbrock, X0, print_progress=True)
     last = capsys.readouterr().out.splitlines()[-1].split()
-    assert float(last[2]) == pytest.approx(soln.obj, rel=0.01) and last[3] == "nan" and int(last[-1]) == soln.nf
+    assert (
+        float(last[2]) == pytest.approx(soln.obj, rel=0.01)
+        and last[3] == "nan"
+        and int(last[-1]) == soln.nf
+    )
 
 
 def test_interrupt_returns_the_best_point() -> None:

@@ -7,7 +7,7 @@ use super::{Problem, code, line_at};
 use crate::tree::Tree;
 
 /// The files and directories at the top level.
-const TOP_LEVEL: [&str; 17] = [
+const TOP_LEVEL: [&str; 18] = [
     ".cargo",
     ".ci",
     ".github",
@@ -24,6 +24,7 @@ const TOP_LEVEL: [&str; 17] = [
     "clippy.toml",
     "crates",
     "docs",
+    "ruff.toml",
     "xtask",
 ];
 

@@ -39,13 +39,16 @@ def images(name: str, value: Any, *, complex_too: bool = False, finite: bool = T
         whole = _numbers(name, value)
         parts: Sequence[Any] = list(whole)
     elif isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise TypeError(f"{name} must be an array or a sequence of arrays, not {type(value).__name__}")
+        raise TypeError(
+            f"{name} must be an array or a sequence of arrays, not {type(value).__name__}"
+        )
     else:
         parts = list(value)
     if len(parts) == 0:
         raise ValueError(f"{name} is empty: it holds no images")
     checked = [
-        image(f"{name}[{index}]", part, complex_too=complex_too, finite=finite) for index, part in enumerate(parts)
+        image(f"{name}[{index}]", part, complex_too=complex_too, finite=finite)
+        for index, part in enumerate(parts)
     ]
     axes = {array.ndim for array in checked}
     if len(axes) > 1:
@@ -68,7 +71,9 @@ def check_same(first: str, a: Sequence[Array], second: str, b: Sequence[Array]) 
         raise ValueError(f"{first} has {counted(len(a), 'image')}, but {second} has {len(b)}")
     for index, (x, y) in enumerate(zip(a, b)):
         if x.shape != y.shape:
-            raise ValueError(f"{first}[{index}] has shape {x.shape}, but {second}[{index}] has shape {y.shape}")
+            raise ValueError(
+                f"{first}[{index}] has shape {x.shape}, but {second}[{index}] has shape {y.shape}"
+            )
 
 
 def counted(count: int, word: str) -> str:
@@ -82,7 +87,11 @@ def about(arrays: Sequence[Array]) -> str:
     what = counted(len(arrays), "signal" if ndim == 1 else "picture")
     if len(shapes) > 1:
         return f"{what} of different sizes"
-    return f"{what} of {counted(arrays[0].size, 'sample')}" if ndim == 1 else f"{what} of {' × '.join(map(str, arrays[0].shape))}"
+    return (
+        f"{what} of {counted(arrays[0].size, 'sample')}"
+        if ndim == 1
+        else f"{what} of {' × '.join(map(str, arrays[0].shape))}"
+    )
 
 
 def flat(array: Array) -> NDArray[np.float64]:

@@ -32,7 +32,11 @@ class _Operator(TypedDict):
 @final
 class Run:
     def __new__(
-        cls, settings: str, examples: Sequence[_Example], validation: Sequence[_Example], operator: _Operator
+        cls,
+        settings: str,
+        examples: Sequence[_Example],
+        validation: Sequence[_Example],
+        operator: _Operator,
     ) -> Run: ...
     def step(self) -> bool: ...
     def progress(self) -> _Progress: ...

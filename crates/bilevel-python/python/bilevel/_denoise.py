@@ -52,7 +52,9 @@ def solve(
         max(UNWATCHED // y.size, 32),
     )
     if missed is not None:
-        warn(f"accuracy={accuracy:g} was not reached, only {error_bound:g}: {missed}", RuntimeWarning)
+        warn(
+            f"accuracy={accuracy:g} was not reached, only {error_bound:g}: {missed}", RuntimeWarning
+        )
     return Denoised(x.view(y.dtype).reshape(y.shape), error_bound, iterations)
 
 

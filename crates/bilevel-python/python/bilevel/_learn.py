@@ -139,7 +139,10 @@ def learn(
         if run.theta is None:
             raise
         run._end("interrupted")
-        warn(f"interrupted after {counted(run.evaluations, 'evaluation')}: this is the best result so far", RuntimeWarning)
+        warn(
+            f"interrupted after {counted(run.evaluations, 'evaluation')}: this is the best result so far",
+            RuntimeWarning,
+        )
     except Exception as error:
         with contextlib.suppress(Exception):
             run._look()

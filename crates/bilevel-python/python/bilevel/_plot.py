@@ -44,9 +44,24 @@ def _objective(axes: Axes, result: Result) -> None:
         place = [iteration["num_evaluations"] for iteration in iterations]
         best = [iteration["objective"] for iteration in iterations]
         axes.step([*place, len(f)], [*best, result.f], where="post", color="C0", label="best")
-        lower, upper = np.array([iteration["interval"] for iteration in iterations], dtype=np.float64).T
-        axes.fill_between(place, lower, upper, step="post", color="C0", alpha=0.25, lw=0, label="certainly in here")
-    axes.set(xlabel="evaluations and refinements", ylabel="f", title=f"f = {result.f:.4g} ± {result.f_error:.1g}")
+        lower, upper = np.array(
+            [iteration["interval"] for iteration in iterations], dtype=np.float64
+        ).T
+        axes.fill_between(
+            place,
+            lower,
+            upper,
+            step="post",
+            color="C0",
+            alpha=0.25,
+            lw=0,
+            label="certainly in here",
+        )
+    axes.set(
+        xlabel="evaluations and refinements",
+        ylabel="f",
+        title=f"f = {result.f:.4g} ± {result.f_error:.1g}",
+    )
     if np.nanmin(f) > 0:
         axes.set_yscale("log")
     axes.legend()
@@ -62,7 +77,9 @@ def _parameters(axes: Axes, result: Result) -> None:
         about = parameter["parameter"]
         maps.append(about["map"])
         values = [_value(about["map"], evaluation["theta"][j]) for evaluation in evaluations]
-        (line,) = axes.plot(number, values, ".-", lw=0.8, label=f"{about['name']} = {parameter['value']:.3g}")
+        (line,) = axes.plot(
+            number, values, ".-", lw=0.8, label=f"{about['name']} = {parameter['value']:.3g}"
+        )
         axes.axhline(parameter["value"], color=line.get_color(), lw=0.8, ls=":")
     if all(kind == "log10" for kind in maps):
         axes.set_yscale("log")

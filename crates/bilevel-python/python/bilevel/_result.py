@@ -26,7 +26,8 @@ FORMAT: Final = "bilevel result"
 VERSION: Final = 2
 # An objective that changes by less than this share does not matter.
 NEGLIGIBLE: Final = 1e-3
-# An objective known to this share cannot be known better because of rounding: there is nothing left to decide.
+# An objective known to this share cannot be known better because of rounding: there is nothing left
+# to decide.
 ROUNDING: Final = 1e-6
 
 MESSAGES: Final = {
@@ -104,7 +105,9 @@ class Result:
     _about: dict[str, Any]
 
     @classmethod
-    def _of(cls, learned: dict[str, Any], about: dict[str, Any], termination: str | None, budget: int) -> Result:
+    def _of(
+        cls, learned: dict[str, Any], about: dict[str, Any], termination: str | None, budget: int
+    ) -> Result:
         """From what Rust says at the end of a run."""
         said = learned["termination"]
         word, details = next(iter(said.items())) if isinstance(said, dict) else (said, {})
@@ -113,7 +116,9 @@ class Result:
         if not math.isfinite(_number(learned["objective"])):
             raise RuntimeError(f"no reconstruction could be made: {reason or word}")
         word = termination or word
-        spent = "the only evaluation is spent" if budget == 1 else f"all {budget} evaluations are spent"
+        spent = (
+            "the only evaluation is spent" if budget == 1 else f"all {budget} evaluations are spent"
+        )
         message = MESSAGES.get(word, word).format(spent=spent, reason=reason)
         if word == "exhausted":
             message += _recently(learned)
@@ -135,7 +140,9 @@ class Result:
         made.interval = (lower, _number(upper))
         made.f_error = f_error(made.f, *made.interval)
         made.termination, made.message = learned["termination"], learned["message"]
-        at_rounding = made.termination == "accuracy_floor" and made.f_error <= ROUNDING * abs(made.f)
+        at_rounding = made.termination == "accuracy_floor" and made.f_error <= ROUNDING * abs(
+            made.f
+        )
         made.converged = made.termination in CONVERGED or at_rounding
         made.evaluations = learned["num_points"]
         made.work = sum(evaluation["work"] for evaluation in learned["evaluations"])
@@ -155,7 +162,11 @@ class Result:
         return f"{known}; accept that, or choose a larger xi or nu, which makes reconstructions more accurate"
 
     def _warnings(self) -> Iterator[str]:
-        parameters = [p for p in self._learned["parameters"] if p["parameter"]["lower"] < p["parameter"]["upper"]]
+        parameters = [
+            p
+            for p in self._learned["parameters"]
+            if p["parameter"]["lower"] < p["parameter"]["upper"]
+        ]
         at = {p["parameter"]["name"]: p["at"] for p in parameters if p["at"] is not None}
         # frequencies that are not measured are at their lower bounds, as they should be
         if self.model != "sampling":
@@ -174,13 +185,23 @@ class Result:
         `f` is NaN where the model failed, and `failure` says why. Needs pandas.
         """
         pd = _pandas()
-        maps = [(p["parameter"]["name"], p["parameter"]["map"]) for p in self._learned["parameters"]]
+        maps = [
+            (p["parameter"]["name"], p["parameter"]["map"]) for p in self._learned["parameters"]
+        ]
         rows: list[dict[str, Any]] = []
         for evaluation in self._learned["evaluations"]:
             row = {"point": evaluation["point"], "purpose": evaluation["purpose"].lower()}
-            row.update({name: _value(kind, theta) for (name, kind), theta in zip(maps, evaluation["theta"])})
+            row.update(
+                {
+                    name: _value(kind, theta)
+                    for (name, kind), theta in zip(maps, evaluation["theta"])
+                }
+            )
             row["f"] = evaluation["objective"].get("Ok", math.nan)
-            row["target"], row["achieved"] = _number(evaluation["target"]), _number(evaluation["achieved"])
+            row["target"], row["achieved"] = (
+                _number(evaluation["target"]),
+                _number(evaluation["achieved"]),
+            )
             row["work"] = evaluation["work"]
             row["failure"] = evaluation["objective"].get("Err")
             rows.append(row)
@@ -195,9 +216,15 @@ class Result:
         pd = _pandas()
         rows = []
         for iteration in self._learned["iterations"]:
-            row = {key: value for key, value in iteration.items() if key not in ("number", "theta", "interval", "objective")}
+            row = {
+                key: value
+                for key, value in iteration.items()
+                if key not in ("number", "theta", "interval", "objective")
+            }
             lower, upper = iteration["interval"]
-            rows.append({"f": iteration["objective"], "f_lower": lower, "f_upper": _number(upper), **row})
+            rows.append(
+                {"f": iteration["objective"], "f_lower": lower, "f_upper": _number(upper), **row}
+            )
         table: pandas.DataFrame = pd.DataFrame(rows)
         table.index.name = "iteration"
         return table
@@ -218,7 +245,9 @@ class Result:
         table: pandas.DataFrame = pd.DataFrame(rows)
         return table
 
-    def apply(self, data: Any, accuracy: float | None = None, *, max_iterations: int | None = None) -> Any:
+    def apply(
+        self, data: Any, accuracy: float | None = None, *, max_iterations: int | None = None
+    ) -> Any:
         """Reconstruct with the learned parameters.
 
         Args:
@@ -240,39 +269,61 @@ class Result:
         ((32,), (3, 32))
         """
         if self._about["family"] is None:
-            raise TypeError("a model written in Python makes its own reconstructions: call it with result.theta")
+            raise TypeError(
+                "a model written in Python makes its own reconstructions: call it with result.theta"
+            )
         ndim = self._about["ndim"]
         if not isinstance(data, np.ndarray):
             if isinstance(data, (list, tuple)) and len(data) == 0:
                 raise ValueError("data is empty: it holds no images")
             if isinstance(data, (list, tuple)) and np.ndim(data[0]) == ndim:
                 found = images("data", data, complex_too=True, finite=False)
-                return [self._apply(f"data[{index}]", y, accuracy, max_iterations) for index, y in enumerate(found)]
+                return [
+                    self._apply(f"data[{index}]", y, accuracy, max_iterations)
+                    for index, y in enumerate(found)
+                ]
             data = np.asarray(data)
         if data.ndim == ndim + 1:
             stack = images("data", data, complex_too=True, finite=False)
-            return np.stack([self._apply(f"data[{index}]", y, accuracy, max_iterations) for index, y in enumerate(stack)])
+            return np.stack(
+                [
+                    self._apply(f"data[{index}]", y, accuracy, max_iterations)
+                    for index, y in enumerate(stack)
+                ]
+            )
         if data.ndim != ndim:
-            raise ValueError(f"data has shape {data.shape}, but the parameters were learned from images with {('', 'one axis', 'two axes')[ndim]}")
+            raise ValueError(
+                f"data has shape {data.shape}, but the parameters were learned from images with {('', 'one axis', 'two axes')[ndim]}"
+            )
         return self._apply("data", data, accuracy, max_iterations)
 
-    def _apply(self, name: str, data: Any, accuracy: float | None, max_iterations: int | None) -> Array:
+    def _apply(
+        self, name: str, data: Any, accuracy: float | None, max_iterations: int | None
+    ) -> Array:
         family, mask, kernel = (self._about[key] for key in ("family", "mask", "kernel"))
         is_sampling = self.model == "sampling"
         if mask is not None:
             if np.shape(data) != mask.shape:
-                raise ValueError(f"{name} has shape {np.shape(data)}, but the mask has shape {mask.shape}")
+                raise ValueError(
+                    f"{name} has shape {np.shape(data)}, but the mask has shape {mask.shape}"
+                )
             data = np.where(mask, data, 0.0)
         y = image(name, data, complex_too=is_sampling)
         if is_sampling and y.dtype.kind != "c":
             raise ValueError(f"{name} is real, but model='sampling' needs complex k-space")
         if is_sampling and y.size != len(self.params):
-            raise ValueError(f"{name} has {y.size} frequencies, but {len(self.params)} were learned")
+            raise ValueError(
+                f"{name} has {y.size} frequencies, but {len(self.params)} were learned"
+            )
         if kernel is not None and any(k > n for k, n in zip(kernel.shape, y.shape)):
-            raise ValueError(f"{name} has shape {y.shape}, which is smaller than the kernel of shape {kernel.shape}")
+            raise ValueError(
+                f"{name} has shape {y.shape}, which is smaller than the kernel of shape {kernel.shape}"
+            )
         wanted = 1e-3 * math.sqrt(y.size) if accuracy is None else nonnegative("accuracy", accuracy)
         values = list(self.params.values())
-        return solve(family, kernel, mask, values, y, self._about["method"], wanted, max_iterations).x
+        return solve(
+            family, kernel, mask, values, y, self._about["method"], wanted, max_iterations
+        ).x
 
     def plot(self) -> Figure:
         """Draw how the objective fell and how the parameters went. Needs matplotlib.
@@ -302,8 +353,13 @@ class Result:
         about = dict(self._about)
         about["kernel"] = None if about["kernel"] is None else about["kernel"].tolist()
         if about["mask"] is not None:
-            about["mask"] = ["".join("01"[int(kept)] for kept in row) for row in np.atleast_2d(about["mask"])]
-        text = json.dumps({"format": FORMAT, "version": VERSION, "about": about, "learned": self._learned}, allow_nan=False)
+            about["mask"] = [
+                "".join("01"[int(kept)] for kept in row) for row in np.atleast_2d(about["mask"])
+            ]
+        text = json.dumps(
+            {"format": FORMAT, "version": VERSION, "about": about, "learned": self._learned},
+            allow_nan=False,
+        )
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
@@ -314,7 +370,9 @@ class Result:
             if saved["format"] != FORMAT:
                 raise KeyError("format")
             if saved["version"] not in (1, VERSION):
-                raise ValueError(f"{path} was written by another version of bilevel, in format {saved['version']}")
+                raise ValueError(
+                    f"{path} was written by another version of bilevel, in format {saved['version']}"
+                )
             about = saved["about"]
             if saved["version"] == 1 and about["family"] is not None:
                 about["family"] = _upgraded(about["family"])
@@ -342,7 +400,10 @@ class Result:
 
     def _after(self) -> str:
         """What `f` is the result of. Files of earlier versions do not know the examples."""
-        after, examples = f"after {counted(self.evaluations, 'evaluation')}", self._about.get("examples")
+        after, examples = (
+            f"after {counted(self.evaluations, 'evaluation')}",
+            self._about.get("examples"),
+        )
         return after if examples is None else f"{after}, learned from {examples}"
 
     def __repr__(self) -> str:
@@ -356,9 +417,14 @@ class Result:
 
     def _repr_html_(self) -> str:
         cell = html.escape
-        rows = [*self._rows(), *((name, f"{value:.4g}", "fixed") for name, value in self.fixed.items())]
+        rows = [
+            *self._rows(),
+            *((name, f"{value:.4g}", "fixed") for name, value in self.fixed.items()),
+        ]
         rows.append(("f", f"{self.f:.6g} ± {self.f_error:.1g}", self._after()))
-        table = "".join(f"<tr><th>{cell(a)}</th><td>{cell(b)}</td><td>{cell(c)}</td></tr>" for a, b, c in rows)
+        table = "".join(
+            f"<tr><th>{cell(a)}</th><td>{cell(b)}</td><td>{cell(c)}</td></tr>" for a, b, c in rows
+        )
         notes = "".join(f"<p><b>Warning:</b> {cell(warning)}</p>" for warning in self.warnings)
         ending = "Converged" if self.converged else "Not converged"
         return f"<p><b>{ending}:</b> {cell(self.message)}</p><table>{table}</table>{notes}"
@@ -379,16 +445,30 @@ def load(path: str | os.PathLike[str]) -> Result:
 def _upgraded(family: dict[str, Any]) -> dict[str, Any]:
     """The description of a family that files of version 1 hold, as it is now."""
     # numbers of sampling, and dictionaries of the others
-    values = {name: family[name] if isinstance(family[name], dict) else {"fixed": family[name]} for name in ("alpha", "nu", "xi")}
+    values = {
+        name: family[name] if isinstance(family[name], dict) else {"fixed": family[name]}
+        for name in ("alpha", "nu", "xi")
+    }
     fixed = {name: value["fixed"] for name, value in values.items() if "fixed" in value}
-    learn = ["theta"] if family["model"] == "sampling" else [name for name in values if name not in fixed]
-    return {"task": TASKS.get(family["model"], family["model"]), "model": {"learn": learn, "fixed": fixed}}
+    learn = (
+        ["theta"]
+        if family["model"] == "sampling"
+        else [name for name in values if name not in fixed]
+    )
+    return {
+        "task": TASKS.get(family["model"], family["model"]),
+        "model": {"learn": learn, "fixed": fixed},
+    }
 
 
 def _recently(learned: dict[str, Any]) -> str:
     """By how much the last third of the evaluations lowered the objective, and what that means."""
     last = learned["num_points"] // 3
-    before = [i["objective"] for i in learned["iterations"] if i["num_points"] <= learned["num_points"] - last]
+    before = [
+        i["objective"]
+        for i in learned["iterations"]
+        if i["num_points"] <= learned["num_points"] - last
+    ]
     if last == 0 or not before or before[-1] is None or not before[-1] > 0.0:
         return ": there may be better parameters"
     gain = max(0.0, (before[-1] - learned["objective"]) / before[-1])

@@ -125,13 +125,23 @@ class Run:
             for name, value in given.items():
                 if value is not None:
                     raise ValueError(f"{name} means nothing to a model written in Python")
-            self._core: _Rust | _Python = _Python(model, truth, learn, start, bounds, penalty, {**loss, **solver})
+            self._core: _Rust | _Python = _Python(
+                model, truth, learn, start, bounds, penalty, {**loss, **solver}
+            )
             self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
         else:
-            family = Family.read(model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range)
+            family = Family.read(
+                model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range
+            )
             solver.update(method=method, iterations=iterations, threads=threads)
             self._core = _Rust(family, truth, data, validation, penalty, loss, solver)
-            self._about.update(model=family.model, fixed=family.fixed, family=family.spec, kernel=family.kernel, mask=family.mask)
+            self._about.update(
+                model=family.model,
+                fixed=family.fixed,
+                family=family.spec,
+                kernel=family.kernel,
+                mask=family.mask,
+            )
         self._about["ndim"] = self._core.ndim
         self._about["examples"] = self._core.examples
         self._about["names"] = self._core.names
@@ -180,7 +190,9 @@ def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> N
     kinds = {1: "signals", 2: "pictures"}
     mine, theirs = truth[0], other[0]
     if mine.ndim != theirs.ndim:
-        raise ValueError(f"validation holds {kinds[theirs.ndim]}, but truth holds {kinds[mine.ndim]}")
+        raise ValueError(
+            f"validation holds {kinds[theirs.ndim]}, but truth holds {kinds[mine.ndim]}"
+        )
     if model == "sampling" and mine.size != theirs.size:
         raise ValueError(f"validation has {theirs.size} frequencies, but truth has {mine.size}")
 
@@ -228,7 +240,9 @@ class _Rust:
                 other_truth, other_data = validation
             except (TypeError, ValueError):
                 raise TypeError("validation must be (truth, data)") from None
-            held_out = Examples.read(family.model, family.mask, other_truth, other_data, "validation ")
+            held_out = Examples.read(
+                family.model, family.mask, other_truth, other_data, "validation "
+            )
             check_alike(family.model, examples.truth, held_out.truth)
         check_kernel(family.kernel, "truth", examples.truth)
         check_kernel(family.kernel, "validation truth", held_out.truth)
@@ -280,7 +294,11 @@ class _Python:
         if not isinstance(start, Mapping) and not np.ndim(start) == 1:
             raise TypeError(f"start must be a dictionary or a sequence of numbers, not {start!r}")
         if learn is LEARN:
-            learn = list(start) if isinstance(start, Mapping) else [f"theta{j}" for j in range(len(start))]
+            learn = (
+                list(start)
+                if isinstance(start, Mapping)
+                else [f"theta{j}" for j in range(len(start))]
+            )
         self.names = names(learn)
         starts, ranges = named("start", start, self.names), named("bounds", bounds, self.names)
         self._ranges: list[tuple[float, float, float]] = []
@@ -312,24 +330,37 @@ class _Python:
 
     def _answer(self, reply: Any) -> None:
         if not isinstance(reply, tuple) or len(reply) not in (3, 4):
-            raise TypeError("the model must return (reconstructions, error, state) or (reconstructions, error, state, work)")
+            raise TypeError(
+                "the model must return (reconstructions, error, state) or (reconstructions, error, state, work)"
+            )
         made, error, state = reply[:3]
         # NaN is for the solver: it avoids such points
         x = images("the model's reconstructions", made, complex_too=True, finite=False)
         check_same("truth", self._truth, "the model's reconstructions", x)
-        x = [a.astype(t.dtype, copy=False) if t.dtype.kind == "c" else a for a, t in zip(x, self._truth)]
+        x = [
+            a.astype(t.dtype, copy=False) if t.dtype.kind == "c" else a
+            for a, t in zip(x, self._truth)
+        ]
         if any(a.dtype != t.dtype for a, t in zip(x, self._truth)):
             raise ValueError("the model's reconstructions are complex, but truth is real")
         try:
             bounds = np.asarray(error, dtype=np.float64)
         except (TypeError, ValueError):
-            raise TypeError(f"the model's error must be one number, or one for each image, not {error!r}") from None
+            raise TypeError(
+                f"the model's error must be one number, or one for each image, not {error!r}"
+            ) from None
         if bounds.ndim > 1 or bounds.size not in (1, len(x)):
-            raise ValueError(f"the model's error has shape {bounds.shape}, but must be one number, or one for each of {counted(len(x), 'image')}")
+            raise ValueError(
+                f"the model's error has shape {bounds.shape}, but must be one number, or one for each of {counted(len(x), 'image')}"
+            )
         if not (bounds >= 0.0).all():
-            raise ValueError(f"the model's error is {error}, but a bound is zero, positive or infinite")
+            raise ValueError(
+                f"the model's error is {error}, but a bound is zero, positive or infinite"
+            )
         work = unsigned("the model's work", reply[3]) if len(reply) == 4 else 1
-        self._run.answer([flat(a) for a in x], np.broadcast_to(bounds.reshape(-1), len(x)).tolist(), state, work)
+        self._run.answer(
+            [flat(a) for a in x], np.broadcast_to(bounds.reshape(-1), len(x)).tolist(), state, work
+        )
 
     def progress(self) -> Any:
         return self._run.progress()
@@ -338,10 +369,36 @@ class _Python:
         steps = [0.1 * (upper - lower) for _, lower, upper in self._ranges]
         learned: dict[str, Any] = json.loads(self._run.finish(steps))
         parameters = []
-        for name, theta, (start, lower, upper) in zip(self.names, learned.pop("theta"), self._ranges):
+        for name, theta, (start, lower, upper) in zip(
+            self.names, learned.pop("theta"), self._ranges
+        ):
             close = 1e-6 * (upper - lower)
             at = "lower" if theta - lower <= close else "upper" if upper - theta <= close else None
-            parameter = {"name": name, "map": "identity", "start": start, "lower": lower, "upper": upper}
-            parameters.append({"value": theta, "theta": theta, "at": at, "influence": None, "parameter": parameter})
-        flat_directions = [found for found in learned.pop("directions") if found["influence"] is not None and found["influence"] < 1e-3]
-        return {**learned, "parameters": parameters, "flat": flat_directions, "training": [], "validation": []}
+            parameter = {
+                "name": name,
+                "map": "identity",
+                "start": start,
+                "lower": lower,
+                "upper": upper,
+            }
+            parameters.append(
+                {
+                    "value": theta,
+                    "theta": theta,
+                    "at": at,
+                    "influence": None,
+                    "parameter": parameter,
+                }
+            )
+        flat_directions = [
+            found
+            for found in learned.pop("directions")
+            if found["influence"] is not None and found["influence"] < 1e-3
+        ]
+        return {
+            **learned,
+            "parameters": parameters,
+            "flat": flat_directions,
+            "training": [],
+            "validation": [],
+        }

@@ -18,7 +18,9 @@ from ._arrays import Array, check_same, counted, image, images
 
 Model: TypeAlias = Union[Literal["tv", "deblur", "inpaint", "sampling"], str, Callable[..., Any]]
 Values: TypeAlias = Union[Mapping[str, float], Sequence[float], NDArray[Any], float]
-Ranges: TypeAlias = Union[Mapping[str, tuple[float, float]], Sequence[tuple[float, float]], tuple[float, float]]
+Ranges: TypeAlias = Union[
+    Mapping[str, tuple[float, float]], Sequence[tuple[float, float]], tuple[float, float]
+]
 
 TV: Final = ("alpha", "nu", "xi")
 MODELS: Final = ("tv", "deblur", "inpaint", "sampling")
@@ -52,7 +54,9 @@ def whole(name: str, value: Any, least: int) -> int:
     except TypeError:
         raise TypeError(f"{name} must be a whole number, not {value!r}") from None
     if isinstance(value, (bool, np.bool_)) or not least <= found < 2**63:
-        raise ValueError(f"{name} is {value!r}, but must be a whole number, at least {least} and below 2^63")
+        raise ValueError(
+            f"{name} is {value!r}, but must be a whole number, at least {least} and below 2^63"
+        )
     return found
 
 
@@ -86,27 +90,37 @@ class Examples:
     data: list[Array]
 
     @classmethod
-    def read(cls, model: str, mask: NDArray[np.bool_] | None, truth: Any, data: Any, where: str = "") -> Examples:
+    def read(
+        cls, model: str, mask: NDArray[np.bool_] | None, truth: Any, data: Any, where: str = ""
+    ) -> Examples:
         """Images that belong together and fit the model."""
         first, second = f"{where}truth", f"{where}data"
         if model == "sampling":
-            made = cls(images(first, truth, complex_too=True), images(second, data, complex_too=True))
+            made = cls(
+                images(first, truth, complex_too=True), images(second, data, complex_too=True)
+            )
             made.truth = [array.astype(np.complex128, copy=False) for array in made.truth]
             if any(array.ndim != 1 for array in made.truth):
-                raise ValueError(f"{first} must hold signals, of shape (n, N): model='sampling' learns frequencies of lines")
+                raise ValueError(
+                    f"{first} must hold signals, of shape (n, N): model='sampling' learns frequencies of lines"
+                )
             if any(array.dtype.kind != "c" for array in made.data):
                 raise ValueError(
                     f"{second} is real, but model='sampling' needs complex k-space, such as "
                     "numpy.fft.fft(truth, norm='ortho') with noise"
                 )
             if len({array.shape for array in made.truth}) > 1:
-                raise ValueError(f"{first} mixes lengths, but model='sampling' has one weight for each frequency")
+                raise ValueError(
+                    f"{first} mixes lengths, but model='sampling' has one weight for each frequency"
+                )
         elif mask is not None:
             made = cls(images(first, truth), images(second, data, finite=False))
             check_same(first, made.truth, "mask (repeated)", [mask] * len(made.truth))
             check_same(first, made.truth, second, made.data)
             # what was not measured may be anything, also NaN
-            made.data = [image(f"{second}[{i}]", np.where(mask, y, 0.0)) for i, y in enumerate(made.data)]
+            made.data = [
+                image(f"{second}[{i}]", np.where(mask, y, 0.0)) for i, y in enumerate(made.data)
+            ]
         else:
             made = cls(images(first, truth), images(second, data))
         check_same(first, made.truth, second, made.data)
@@ -126,10 +140,14 @@ class Penalty:
         """Only what the model knows."""
         made = cls()
         if penalty is not None and not isinstance(penalty, Mapping):
-            raise TypeError(f"penalty must be a dictionary such as {{'condition': 1e-6}}, not {penalty!r}")
+            raise TypeError(
+                f"penalty must be a dictionary such as {{'condition': 1e-6}}, not {penalty!r}"
+            )
         for name, value in (penalty or {}).items():
             if name not in known:
-                raise ValueError(f"penalty[{name!r}] is not known for model={model!r}: it has {', '.join(known)}")
+                raise ValueError(
+                    f"penalty[{name!r}] is not known for model={model!r}: it has {', '.join(known)}"
+                )
             if name == "l1_kind":
                 made.l1_kind = one_of("penalty['l1_kind']", value, ("root", "nonsmooth"))
             else:
@@ -145,7 +163,9 @@ def accuracy_iterations(accuracy: Any) -> int | None:
     try:
         return positive_int("accuracy", accuracy)
     except TypeError:
-        raise TypeError(f"accuracy must be 'dynamic' or a number of iterations, not {accuracy!r}") from None
+        raise TypeError(
+            f"accuracy must be 'dynamic' or a number of iterations, not {accuracy!r}"
+        ) from None
 
 
 def named(argument: str, given: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -155,15 +175,24 @@ def named(argument: str, given: Any, names: Sequence[str]) -> dict[str, Any]:
     if isinstance(given, Mapping):
         for name in given:
             if name not in names:
-                raise ValueError(f"{argument} names {name!r}, which is not learned: {', '.join(names)} are")
+                raise ValueError(
+                    f"{argument} names {name!r}, which is not learned: {', '.join(names)} are"
+                )
         return dict(given)
     try:
         listed = list(given)
     except TypeError:
-        raise TypeError(f"{argument} must be a dictionary or one entry for each of {', '.join(names)}") from None
+        raise TypeError(
+            f"{argument} must be a dictionary or one entry for each of {', '.join(names)}"
+        ) from None
     if len(listed) != len(names):
-        has, learned = f"{len(listed)} {'entry' if len(listed) == 1 else 'entries'}", counted(len(names), "parameter")
-        raise ValueError(f"{argument} has {has}, but {learned} {'is' if len(names) == 1 else 'are'} learned: {', '.join(names)}")
+        has, learned = (
+            f"{len(listed)} {'entry' if len(listed) == 1 else 'entries'}",
+            counted(len(names), "parameter"),
+        )
+        raise ValueError(
+            f"{argument} has {has}, but {learned} {'is' if len(names) == 1 else 'are'} learned: {', '.join(names)}"
+        )
     return dict(zip(names, listed))
 
 
@@ -179,13 +208,17 @@ def pair(name: str, value: Any) -> tuple[float, float]:
     return bounds
 
 
-def ranges(learn: Sequence[str], start: Any, bounds: Any, allowed: tuple[float, float]) -> dict[str, dict[str, float]]:
+def ranges(
+    learn: Sequence[str], start: Any, bounds: Any, allowed: tuple[float, float]
+) -> dict[str, dict[str, float]]:
     """Starts and bounds as far as they were given; `allowed` are the smallest and largest possible ones."""
     made: dict[str, dict[str, float]] = {"start": {}, "lower": {}, "upper": {}}
     for name, value in named("bounds", bounds, learn).items():
         lower, upper = pair(f"bounds[{name!r}]", value)
         if not allowed[0] <= lower <= upper <= allowed[1]:
-            raise ValueError(f"bounds[{name!r}] is ({lower}, {upper}), but must be within {allowed}")
+            raise ValueError(
+                f"bounds[{name!r}] is ({lower}, {upper}), but must be within {allowed}"
+            )
         made["lower"][name], made["upper"][name] = lower, upper
     for name, value in named("start", start, learn).items():
         found = number(f"start[{name!r}]", value)
@@ -198,12 +231,19 @@ def ranges(learn: Sequence[str], start: Any, bounds: Any, allowed: tuple[float, 
 
 def completed(task: str, model: dict[str, Any]) -> dict[str, Any]:
     """The description of a family, with defaults for what was not given."""
-    made: dict[str, Any] = json.loads(_bilevel.completed(json.dumps({"task": task, "model": model})))["model"]
+    made: dict[str, Any] = json.loads(
+        _bilevel.completed(json.dumps({"task": task, "model": model}))
+    )["model"]
     for name, start in made["start"].items():
         lower, upper = made["lower"][name], made["upper"][name]
         if not lower <= start <= upper:
-            given, low, high = (f"{Decimal(repr(value)).normalize():e}".replace("e+", "e") for value in (start, lower, upper))
-            raise ValueError(f"start[{name!r}] is {given}, outside of the default bounds ({low}, {high}): give bounds")
+            given, low, high = (
+                f"{Decimal(repr(value)).normalize():e}".replace("e+", "e")
+                for value in (start, lower, upper)
+            )
+            raise ValueError(
+                f"start[{name!r}] is {given}, outside of the default bounds ({low}, {high}): give bounds"
+            )
     return {"task": task, "model": made}
 
 
@@ -253,7 +293,9 @@ class Family:
     ) -> Family:
         """Checked arguments."""
         one_of("model", model, MODELS)
-        values = {name: nonnegative(f"fixed[{name!r}]", value) for name, value in (fixed or {}).items()}
+        values = {
+            name: nonnegative(f"fixed[{name!r}]", value) for name, value in (fixed or {}).items()
+        }
         for name in values:
             if name not in TV:
                 raise ValueError(f"fixed[{name!r}] is not a parameter: {', '.join(TV)} are")
@@ -261,7 +303,9 @@ class Family:
         limits = image_limits(image_range)
         if model == "sampling":
             if learn is not default_learn and names(learn) != ["theta"]:
-                raise ValueError("learn must be ('theta',) or left out: model='sampling' learns one weight for each frequency")
+                raise ValueError(
+                    "learn must be ('theta',) or left out: model='sampling' learns one weight for each frequency"
+                )
             if limits:
                 raise ValueError("model='sampling' has complex signals, whose values have no range")
             chosen, made = ["theta"], _theta(start, bounds)
@@ -269,7 +313,9 @@ class Family:
             chosen = names(learn)
             for name in chosen:
                 if name not in TV:
-                    raise ValueError(f"learn names {name!r}, but model={model!r} has {', '.join(TV)}")
+                    raise ValueError(
+                        f"learn names {name!r}, but model={model!r} has {', '.join(TV)}"
+                    )
             if learn is default_learn:
                 chosen = [name for name in chosen if name not in values]
                 if not chosen:
@@ -278,7 +324,9 @@ class Family:
                 if name in values:
                     raise ValueError(f"{name!r} is in learn and in fixed")
             made = ranges(chosen, start, bounds, (1e-100, 1e100))
-        spec = completed(TASKS.get(model, model), {"learn": chosen, "fixed": values, **made, **limits})
+        spec = completed(
+            TASKS.get(model, model), {"learn": chosen, "fixed": values, **made, **limits}
+        )
         return cls(model, spec, made_kernel, made_mask)
 
 
@@ -289,9 +337,15 @@ def image_limits(image_range: Any) -> dict[str, float]:
     try:
         lower, upper = image_range
     except (TypeError, ValueError):
-        raise TypeError(f"image_range must be (smallest, largest), either of which may be None, not {image_range!r}") from None
+        raise TypeError(
+            f"image_range must be (smallest, largest), either of which may be None, not {image_range!r}"
+        ) from None
     given = {"image_min": lower, "image_max": upper}
-    made = {name: number(f"image_range[{index}]", value) for index, (name, value) in enumerate(given.items()) if value is not None}
+    made = {
+        name: number(f"image_range[{index}]", value)
+        for index, (name, value) in enumerate(given.items())
+        if value is not None
+    }
     if len(made) == 2 and not made["image_min"] <= made["image_max"]:
         raise ValueError(f"image_range is {image_range}: the smallest value is above the largest")
     return made
@@ -334,6 +388,10 @@ def check_kernel(kernel: NDArray[np.float64] | None, name: str, arrays: Sequence
     for index, array in enumerate(arrays):
         if kernel.ndim != array.ndim:
             axes = ("", "one axis", "two axes")
-            raise ValueError(f"kernel has {axes[kernel.ndim]}, but the images of {name} have {axes[array.ndim]}")
+            raise ValueError(
+                f"kernel has {axes[kernel.ndim]}, but the images of {name} have {axes[array.ndim]}"
+            )
         if any(k > n for k, n in zip(kernel.shape, array.shape)):
-            raise ValueError(f"kernel has shape {kernel.shape}, which is larger than {name}[{index}] of shape {array.shape}")
+            raise ValueError(
+                f"kernel has shape {kernel.shape}, which is larger than {name}[{index}] of shape {array.shape}"
+            )

@@ -9,6 +9,9 @@ import warnings
 def warn(message: str, category: type[Warning]) -> None:
     """Warns of the call that led into this package, from however deep inside."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
+    while (
+        frame.f_back is not None
+        and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__
+    ):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

@@ -73,7 +73,9 @@ def add_noise(truth: Any, sigma: float, seed: int = 0) -> Any:
 
     if isinstance(truth, np.ndarray) and truth.ndim == 1:
         return noisy(image("truth", truth, complex_too=True), 0)
-    made = [noisy(clean, index) for index, clean in enumerate(images("truth", truth, complex_too=True))]
+    made = [
+        noisy(clean, index) for index, clean in enumerate(images("truth", truth, complex_too=True))
+    ]
     return np.stack(made) if isinstance(truth, np.ndarray) else made
 
 

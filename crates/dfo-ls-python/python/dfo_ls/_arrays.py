@@ -61,12 +61,20 @@ def entries(name: str, what: str, value: Any) -> list[Any]:
 
 def residual_vector(value: Any, num_residuals: int | None = None) -> FloatArray:
     """What a function of the user returned, as residuals. Not a copy if it is an array already."""
-    if type(value) is np.ndarray and value.dtype == _FLOAT and value.ndim == 1 and value.flags.c_contiguous and value.size:
+    if (
+        type(value) is np.ndarray
+        and value.dtype == _FLOAT
+        and value.ndim == 1
+        and value.flags.c_contiguous
+        and value.size
+    ):
         array = value
     else:
         array = _converted(value)
     if num_residuals is not None and len(array) != num_residuals:
-        raise ValueError(f"the function returned {len(array)} residuals, but there were {num_residuals} before")
+        raise ValueError(
+            f"the function returned {len(array)} residuals, but there were {num_residuals} before"
+        )
     return array
 
 
@@ -74,7 +82,9 @@ def _converted(value: Any) -> FloatArray:
     what = "what the function returned"
     array = numbers(what, value)
     if array.ndim == 0:
-        raise TypeError(f"the function must return an array of residuals, but returned the number {value!r}: return [r]")
+        raise TypeError(
+            f"the function must return an array of residuals, but returned the number {value!r}: return [r]"
+        )
     if array.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, but has shape {array.shape}")
     if len(array) == 0:
@@ -94,8 +104,12 @@ def limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | None
         bounds = (bounds.lb, bounds.ub)
     if not isinstance(bounds, tuple) or len(bounds) != 2:
         # a list of pairs, as SciPy takes it, could be read either way if there are two
-        wrong: type[Exception] = ValueError if isinstance(bounds, (list, tuple, np.ndarray)) else TypeError
-        raise wrong(f"bounds must be a tuple (lower, upper), not pairs (low, high) for each parameter, but is {bounds!r}")
+        wrong: type[Exception] = (
+            ValueError if isinstance(bounds, (list, tuple, np.ndarray)) else TypeError
+        )
+        raise wrong(
+            f"bounds must be a tuple (lower, upper), not pairs (low, high) for each parameter, but is {bounds!r}"
+        )
     lower, upper = bounds
     low = _limit("lower bounds", lower, -np.inf, num_params)
     high = _limit("upper bounds", upper, np.inf, num_params)

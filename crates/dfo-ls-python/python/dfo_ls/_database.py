@@ -23,14 +23,18 @@ class EvaluationDatabase:
     (array([3., 1.]), True)
     """
 
-    def __init__(self, eval_list: Iterable[tuple[Any, Any]] | None = None, starting_eval: int | None = None) -> None:
+    def __init__(
+        self, eval_list: Iterable[tuple[Any, Any]] | None = None, starting_eval: int | None = None
+    ) -> None:
         self._evals: list[tuple[FloatArray, FloatArray]] = []
         self._start: int | None = None
         for x, rx in eval_list or ():
             self.append(x, rx)
         if starting_eval is not None:
             if not 0 <= starting_eval < len(self._evals):
-                raise ValueError(f"starting_eval is {starting_eval}, but there are {len(self._evals)} evaluations")
+                raise ValueError(
+                    f"starting_eval is {starting_eval}, but there are {len(self._evals)} evaluations"
+                )
             self._start = starting_eval
 
     def __len__(self) -> int:

@@ -11,6 +11,7 @@ __all__ = ["Core", "__version__", "preset"]
 __version__: str
 
 def preset(name: str) -> str: ...
+
 @final
 class Core:
     def __new__(
@@ -35,7 +36,13 @@ class Core:
     def ask(self) -> list[_FloatArray]: ...
     def details(self, index: int) -> tuple[float, str, list[tuple[float, int]], int, str]: ...
     def answer(
-        self, index: int, residuals: _FloatArray, achieved: float, token: int, work: int, samples: int
+        self,
+        index: int,
+        residuals: _FloatArray,
+        achieved: float,
+        token: int,
+        work: int,
+        samples: int,
     ) -> None: ...
     def reject(self, index: int, reason: str, work: int) -> None: ...
     def tell(self) -> int: ...

@@ -62,14 +62,24 @@ def table(
     return columns
 
 
-def with_end(iterations: list[dict[str, Any]], report: Mapping[str, Any], radii: tuple[float, float]) -> list[dict[str, Any]]:
+def with_end(
+    iterations: list[dict[str, Any]], report: Mapping[str, Any], radii: tuple[float, float]
+) -> list[dict[str, Any]]:
     """The iterations, and a row for evaluations after the last of them, with which the run ended."""
     seen = iterations[-1]["work"] if iterations else 0
     if seen >= report["work"] or len(report["residuals"]) == 0:
         return iterations
     row = {key: report[key] for key in ("x", "objective", "num_points", "num_evaluations", "work")}
-    row |= {"number": iterations[-1]["number"] + 1 if iterations else 0, "kind": "final", "delta": radii[0], "rho": radii[1]}
-    return [*iterations, row | {"gradient": math.nan, "step": None, "ratio": None, "poisedness": None}]
+    row |= {
+        "number": iterations[-1]["number"] + 1 if iterations else 0,
+        "kind": "final",
+        "delta": radii[0],
+        "rho": radii[1],
+    }
+    return [
+        *iterations,
+        row | {"gradient": math.nan, "step": None, "ratio": None, "poisedness": None},
+    ]
 
 
 def _number(value: float | None) -> float:
@@ -109,5 +119,7 @@ def _slow(iterations: list[dict[str, Any]], slow: Mapping[str, Any]) -> list[int
             continue
         history = [*history[-slow["history"] :], row["objective"]]
         full = len(history) > slow["history"] and history[-1] > 0
-        flags.append(int(full and math.log(history[0] / history[-1]) / slow["history"] < slow["rate"]))
+        flags.append(
+            int(full and math.log(history[0] / history[-1]) / slow["history"] < slow["rate"])
+        )
     return flags

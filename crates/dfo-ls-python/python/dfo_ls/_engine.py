@@ -81,17 +81,29 @@ class _Number(_Checked):
 class Job:
     """One evaluation that the engine asks for: where, how accurately, and from which state of the simulator."""
 
-    __slots__ = ("x", "accuracy", "start", "shares", "sample", "purpose", "_engine", "_index", "_round")
+    __slots__ = (
+        "x",
+        "accuracy",
+        "start",
+        "shares",
+        "sample",
+        "purpose",
+        "_engine",
+        "_index",
+        "_round",
+    )
 
     def __init__(self, engine: Engine, index: int, x: FloatArray) -> None:
         accuracy, start, tokens, sample, purpose = engine._core.details(index)
         #: where to evaluate
         self.x = x
-        #: Euclidean norm of the error of the residuals, at most: a wish, never below zero, infinite if anything will do
+        #: Euclidean norm of the error of the residuals, at most: a wish, never below zero, infinite
+        #if anything will do
         self.accuracy = accuracy
         shares = [(weight, engine._states.get(token)) for weight, token in tokens]
         known = any(state is not None for _, state in shares)
-        #: ``cold``, ``near`` (a state of another point), ``refine`` (of this point) or ``blend`` (a combination, see ``shares``)
+        #: ``cold``, ``near`` (a state of another point), ``refine`` (of this point) or ``blend`` (a
+        #combination, see ``shares``)
         self.start = start if known else "cold"
         #: states to begin with, and their weights, which add up to 1; the best first
         self.shares = shares if known else []
@@ -108,10 +120,18 @@ class Job:
         """The best state to begin with; ``None`` if there is none."""
         return self.shares[0][1] if self.shares else None
 
-    def answer(self, residuals: npt.ArrayLike, achieved: float = 0.0, state: Any = None, work: int = 1) -> None:
+    def answer(
+        self, residuals: npt.ArrayLike, achieved: float = 0.0, state: Any = None, work: int = 1
+    ) -> None:
         """Answers with residuals, the accuracy they have, a state from which the evaluation can go on, and what it cost."""
         self._check()
-        self._engine._answer(self._index, residual_vector(residuals), real("achieved", achieved), state, integer("work", work))
+        self._engine._answer(
+            self._index,
+            residual_vector(residuals),
+            real("achieved", achieved),
+            state,
+            integer("work", work),
+        )
 
     def reject(self, reason: str, work: int = 0) -> None:
         """Answers that this point cannot be evaluated."""
@@ -177,23 +197,31 @@ class Engine:
         for index, (x, residuals, _) in enumerate(evaluations):
             for place, found, expected in ((0, len(x), len(self._x0)), (1, len(residuals), number)):
                 if found != expected:
-                    raise ValueError(f"known[{index}][{place}] has {found} entries, but must have {expected}")
+                    raise ValueError(
+                        f"known[{index}][{place}] has {found} entries, but must have {expected}"
+                    )
         self._states: dict[int, Any] = {}
         self._next_state = 1
         self._round = 0
         self._told = 0
         self._core = self._new_core(number, evaluations)
 
-    def _new_core(self, num_residuals: int, known: Sequence[tuple[FloatArray, FloatArray, float]] = ()) -> Core:
+    def _new_core(
+        self, num_residuals: int, known: Sequence[tuple[FloatArray, FloatArray, float]] = ()
+    ) -> Core:
         return Core(self._x0, num_residuals, self._options, self._bounds, *self._code(), known)
 
     def _code(self) -> tuple[list[_Vector], tuple[_Number, _Vector] | None]:
-        projections = [_Vector(f"projections[{i}]", call) for i, call in enumerate(self._projections)]
+        projections = [
+            _Vector(f"projections[{i}]", call) for i, call in enumerate(self._projections)
+        ]
         if self._regularizer is None:
             return projections, None
         for method in ("value", "prox"):
             if not hasattr(self._regularizer, method):
-                raise TypeError(f"regularizer must have the methods value and prox, but is {self._regularizer!r}")
+                raise TypeError(
+                    f"regularizer must have the methods value and prox, but is {self._regularizer!r}"
+                )
         value = _Number("the regularizer's value", self._regularizer.value)
         return projections, (value, _Vector("the regularizer's prox", self._regularizer.prox))
 
@@ -211,7 +239,13 @@ class Engine:
         return [Iteration(**row) for row in self._core.iterations(first)]
 
     def _answer(
-        self, index: int, residuals: FloatArray, achieved: float = 0.0, state: Any = None, work: int = 1, samples: int = 1
+        self,
+        index: int,
+        residuals: FloatArray,
+        achieved: float = 0.0,
+        state: Any = None,
+        work: int = 1,
+        samples: int = 1,
     ) -> None:
         if self._probing:
             self._begin(len(residuals))
@@ -284,7 +318,9 @@ class Engine:
             "max_work": count("max_work", max_work),
             "max_time": duration(max_time),
         }
-        budget = self.options["budget"] | {key: value for key, value in given.items() if value is not None}
+        budget = self.options["budget"] | {
+            key: value for key, value in given.items() if value is not None
+        }
         self._core.extend(as_json(budget))
         self._round += 1
 
@@ -350,8 +386,14 @@ class Engine:
         try:
             states = json.dumps(self._states)
         except TypeError as error:
-            raise TypeError(f"a state of the simulator cannot be saved as JSON ({error}): use pickle") from None
-        bounds = None if self._bounds is None else [[_finite(entry) for entry in side] for side in self._bounds]
+            raise TypeError(
+                f"a state of the simulator cannot be saved as JSON ({error}): use pickle"
+            ) from None
+        bounds = (
+            None
+            if self._bounds is None
+            else [[_finite(entry) for entry in side] for side in self._bounds]
+        )
         head = {
             "format": _FORMAT,
             "version": _VERSION,
@@ -374,14 +416,19 @@ class Engine:
     ) -> Engine:
         """Continues what ``to_json()`` gave. Projections and the regulariser, which are code, are given again."""
         saved = json.loads(text)
-        if not isinstance(saved, dict) or (saved.get("format"), saved.get("version")) != (_FORMAT, _VERSION):
+        if not isinstance(saved, dict) or (saved.get("format"), saved.get("version")) != (
+            _FORMAT,
+            _VERSION,
+        ):
             raise ValueError("the text is not an engine saved by this version of dfo_ls")
         engine = cls.__new__(cls)
         low_high = saved["bounds"]
         engine.__setstate__(
             {
                 "_x0": vector("x0", saved["x0"]),
-                "_bounds": None if low_high is None else (_side(low_high[0], -math.inf), _side(low_high[1], math.inf)),
+                "_bounds": None
+                if low_high is None
+                else (_side(low_high[0], -math.inf), _side(low_high[1], math.inf)),
                 "_projections": entries("projections", "functions", projections),
                 "_regularizer": regularizer,
                 "_options": as_json(saved["options"]),
@@ -401,7 +448,9 @@ class Engine:
 
 def _known(index: int, entry: Sequence[Any]) -> tuple[FloatArray, FloatArray, float]:
     if not hasattr(entry, "__len__") or len(entry) not in (2, 3):
-        raise ValueError(f"known[{index}] must be (x, residuals) or (x, residuals, accuracy), but is {entry!r}")
+        raise ValueError(
+            f"known[{index}] must be (x, residuals) or (x, residuals, accuracy), but is {entry!r}"
+        )
     x, residuals = vector(f"known[{index}][0]", entry[0]), vector(f"known[{index}][1]", entry[1])
     return x, residuals, real(f"known[{index}][2]", entry[2]) if len(entry) == 3 else 0.0
 

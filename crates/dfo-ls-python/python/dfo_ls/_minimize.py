@@ -112,4 +112,6 @@ def minimize(
     if engine._bounds is not None:
         # it says so if it moves the point
         inside(engine._x0, engine._bounds)
-    return engine.run(fun, inexact=inexact, vectorized=vectorized, executor=executor, callback=callback)
+    return engine.run(
+        fun, inexact=inexact, vectorized=vectorized, executor=executor, callback=callback
+    )

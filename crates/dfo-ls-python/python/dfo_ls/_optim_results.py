@@ -60,7 +60,8 @@ class OptimResults:
         self.nruns = nruns
         self.flag = exit_flag
         self.msg = exit_msg
-        #: a pandas frame if pandas is there, otherwise a dictionary of lists; ``None`` unless it was asked for
+        #: a pandas frame if pandas is there, otherwise a dictionary of lists; ``None`` unless it
+        #was asked for
         self.diagnostic_info: Any = None
         self.xmin_eval_num = xmin_eval_num
         self.jacmin_eval_nums = np.array(jacmin_eval_nums, dtype=int)
@@ -107,12 +108,20 @@ class OptimResults:
             array("resid"),
             obj if obj is not None or soln_dict["x"] is None else float("nan"),
             array("jacobian"),
-            *(soln_dict[key] for key in ("nf", "nx", "nruns", "flag", "msg", "xmin_eval_num", "jacmin_eval_nums")),
+            *(
+                soln_dict[key]
+                for key in ("nf", "nx", "nruns", "flag", "msg", "xmin_eval_num", "jacmin_eval_nums")
+            ),
         )
         table = soln_dict.get("diagnostic_info")
         if table is not None:
-            columns = {key: list(rows.values()) if isinstance(rows, dict) else rows for key, rows in table.items()}
-            results.diagnostic_info = frame({key: [restored(entry) for entry in rows] for key, rows in columns.items()})
+            columns = {
+                key: list(rows.values()) if isinstance(rows, dict) else rows
+                for key, rows in table.items()
+            }
+            results.diagnostic_info = frame(
+                {key: [restored(entry) for entry in rows] for key, rows in columns.items()}
+            )
         return results
 
     def __str__(self) -> str:
@@ -132,11 +141,15 @@ class OptimResults:
             elif self.jacobian.size <= self.max_jac_length_print:
                 lines.append(f"Approximate Jacobian = {self.jacobian}")
             else:
-                lines.append("Not showing approximate Jacobian because it is too long; check self.jacobian")
+                lines.append(
+                    "Not showing approximate Jacobian because it is too long; check self.jacobian"
+                )
             if self.diagnostic_info is not None:
                 lines.append("Diagnostic information available; check self.diagnostic_info")
             lines.append(f"Solution xmin was evaluation point {self.xmin_eval_num}")
-            lines.append(f"Approximate Jacobian formed using evaluation points {self.jacmin_eval_nums}")
+            lines.append(
+                f"Approximate Jacobian formed using evaluation points {self.jacmin_eval_nums}"
+            )
         lines += [f"Exit flag = {self.flag}", self.msg, "****************************", ""]
         return "\n".join(lines)
 

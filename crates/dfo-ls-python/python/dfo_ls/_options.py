@@ -61,7 +61,10 @@ def with_keywords(options: Mapping[str, Any] | None, keywords: Mapping[str, Any]
 def _copied(options: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(options, Mapping):
         raise TypeError(f"options must be a dictionary, but is {options!r}")
-    return {key: _copied(value) if isinstance(value, Mapping) else value for key, value in options.items()}
+    return {
+        key: _copied(value) if isinstance(value, Mapping) else value
+        for key, value in options.items()
+    }
 
 
 def duration(seconds: float | None) -> dict[str, int] | None:

@@ -22,7 +22,11 @@ class Params:
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(float(value))
+    return (
+        isinstance(value, numbers.Real)
+        and not isinstance(value, bool)
+        and not math.isnan(float(value))
+    )
 
 
 def _is_share(value: Any) -> bool:
@@ -69,7 +73,8 @@ OPTIONS: dict[str, tuple[_Check, str]] = {
     "restarts.auto_detect": (_is_flag, "restarts.automatic"),
 }
 
-#: Keys that ``solve`` reads, with their defaults; ``None`` where the default depends on other arguments.
+#: Keys that ``solve`` reads, with their defaults; ``None`` where the default depends on other
+#arguments.
 VALUES: dict[str, tuple[_Check, Any]] = {
     "logging.n_to_print_whole_x_vector": (_is_size, 6),
     "logging.save_diagnostic_info": (_is_flag, False),
@@ -130,7 +135,8 @@ FIXED: dict[str, Any] = {
     "sfista.max_iters_scaling": 2.0,
 }
 
-#: Keys without a meaning here whose default depends on the number of residuals, or on other arguments.
+#: Keys without a meaning here whose default depends on the number of residuals, or on other
+#arguments.
 DERIVED = (
     "restarts.max_npt",
     "restarts.soft.max_fake_successful_steps",
@@ -141,7 +147,9 @@ DERIVED = (
 )
 
 
-def read(user_params: Mapping[str, Any] | None, noisy: bool, num_params: int, npt: int, maxfun: int) -> Params:
+def read(
+    user_params: Mapping[str, Any] | None, noisy: bool, num_params: int, npt: int, maxfun: int
+) -> Params:
     """What the keys ask for. An unknown key, or one that cannot be honoured, is a ``ValueError`` with its name."""
     given = {} if user_params is None else user_params
     if not isinstance(given, Mapping):
@@ -149,7 +157,10 @@ def read(user_params: Mapping[str, Any] | None, noisy: bool, num_params: int, np
     params = Params(values={key: default for key, (_, default) in VALUES.items()})
     params.values["slow.max_slow_iters"] = 20 * num_params
     params.values["restarts.use_restarts"] = params.values["noise.quit_on_noise_level"] = noisy
-    derived: dict[str, Any] = {"restarts.max_npt": npt, "restarts.soft.max_fake_successful_steps": maxfun}
+    derived: dict[str, Any] = {
+        "restarts.max_npt": npt,
+        "restarts.soft.max_fake_successful_steps": maxfun,
+    }
     if "tr_radius.gamma_dec" in given:
         derived["growing.gamma_dec"] = given["tr_radius.gamma_dec"]
     bad = []
@@ -168,7 +179,10 @@ def read(user_params: Mapping[str, Any] | None, noisy: bool, num_params: int, np
             bad.append(key)
     if bad:
         raise InputError(f"Bad parameters: {bad}")
-    levels = (params.values["noise.multiplicative_noise_level"], params.values["noise.additive_noise_level"])
+    levels = (
+        params.values["noise.multiplicative_noise_level"],
+        params.values["noise.additive_noise_level"],
+    )
     if None not in levels:
         raise InputError("Must have exactly one of additive or multiplicative noise estimate")
     return params
@@ -178,9 +192,15 @@ def _is_default(key: str, defaults: Mapping[str, Any]) -> _Check:
     """Raises unless the value is the default."""
 
     def check(value: Any) -> bool:
-        if key in defaults and _is_flag(value) == _is_flag(defaults[key]) and bool(value == defaults[key]):
+        if (
+            key in defaults
+            and _is_flag(value) == _is_flag(defaults[key])
+            and bool(value == defaults[key])
+        ):
             return True
         only = f"can only be {defaults[key]!r}" if key in defaults else "cannot be set"
-        raise ValueError(f"user_params[{key!r}] is {value!r}, but {only}: it has no meaning for the algorithm of dfo_ls")
+        raise ValueError(
+            f"user_params[{key!r}] is {value!r}, but {only}: it has no meaning for the algorithm of dfo_ls"
+        )
 
     return check

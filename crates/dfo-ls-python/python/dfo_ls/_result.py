@@ -18,7 +18,8 @@ class Iteration:
     """One iteration. Radii and lengths of steps are in scaled parameters."""
 
     number: int
-    #: ``initial``, ``accepted``, ``rejected``, ``failed``, ``short``, ``sharpened``, ``criticality`` or ``restarted``
+    #: ``initial``, ``accepted``, ``rejected``, ``failed``, ``short``, ``sharpened``,
+    #``criticality`` or ``restarted``
     kind: str
     x: FloatArray
     objective: float
@@ -78,8 +79,8 @@ class Result:
     objective: float
     #: where the exact objective lies
     interval: tuple[float, float]
-    #: ``radius_reached``, ``target_reached``, ``noise_reached``, ``restarts_exhausted``, ``slow``, ``exhausted``, ``blocked``,
-    #: ``accuracy_floor``, ``stopped`` or ``failed``
+    #: ``radius_reached``, ``target_reached``, ``noise_reached``, ``restarts_exhausted``, ``slow``,
+    #``exhausted``, ``blocked``, : ``accuracy_floor``, ``stopped`` or ``failed``
     termination: str
     message: str
     #: whether it ended because there was nothing left to do
@@ -93,7 +94,8 @@ class Result:
     work: int
     iterations: list[Iteration] = field(repr=False)
     evaluations: list[Evaluated] = field(repr=False)
-    #: the run: ``engine.run(fun)`` goes on after Ctrl-C, or after ``engine.extend(...)``; not pickled with the result
+    #: the run: ``engine.run(fun)`` goes on after Ctrl-C, or after ``engine.extend(...)``; not
+    #pickled with the result
     engine: Engine | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ._result import Iteration, Result
 if TYPE_CHECKING:
     from ._engine import Engine
 
+
 class Reject(Exception):
     """Raised by a function that cannot evaluate a point: the solver goes elsewhere.
 
@@ -75,7 +76,8 @@ def is_kept(error: BaseException, engine: Engine) -> bool:
     try:
         engine._core.tell()
     except Exception:
-        # a projection or a regulariser that raises: the answers stay where they are, and the first exception is the one to see
+        # a projection or a regulariser that raises: the answers stay where they are, and the first
+        # exception is the one to see
         pass
     engine._round += 1
     if isinstance(error, KeyboardInterrupt) and engine.best_objective is not None:
@@ -86,7 +88,9 @@ def is_kept(error: BaseException, engine: Engine) -> bool:
     except AttributeError:
         return False
     if hasattr(error, "add_note"):
-        error.add_note("Nothing is lost: error.engine holds all that was evaluated, and error.engine.run(fun) goes on.")
+        error.add_note(
+            "Nothing is lost: error.engine holds all that was evaluated, and error.engine.run(fun) goes on."
+        )
     return False
 
 
@@ -113,7 +117,9 @@ def _wants_to_stop(callback: Callable[[Iteration], Any], iteration: Iteration) -
         return True
 
 
-def _answers(fun: Callable[..., Any], inexact: bool, vectorized: bool, executor: Executor | None) -> Answers:
+def _answers(
+    fun: Callable[..., Any], inexact: bool, vectorized: bool, executor: Executor | None
+) -> Answers:
     if not callable(fun):
         raise TypeError(f"fun must be a function, but is {fun!r}")
     if executor is not None and not hasattr(executor, "submit"):
@@ -124,13 +130,17 @@ def _answers(fun: Callable[..., Any], inexact: bool, vectorized: bool, executor:
     if vectorized:
         return lambda engine, points, _: _vectorized(engine, fun, points)
     if executor is not None:
-        return lambda engine, points, clock: _parallel(engine, fun, points, clock, inexact, executor)
+        return lambda engine, points, clock: _parallel(
+            engine, fun, points, clock, inexact, executor
+        )
     if inexact:
         return lambda engine, _, clock: _inexact(engine, fun, clock)
     return lambda engine, points, clock: _exact(engine, fun, points, clock)
 
 
-def _exact(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray], clock: _Clock) -> None:
+def _exact(
+    engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray], clock: _Clock
+) -> None:
     for index, x in enumerate(points):
         _take(engine, index, False, fun, x)
         if clock.is_over():
@@ -145,7 +155,12 @@ def _inexact(engine: Engine, fun: Callable[..., Any], clock: _Clock) -> None:
 
 
 def _parallel(
-    engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray], clock: _Clock, inexact: bool, executor: Executor
+    engine: Engine,
+    fun: Callable[..., Any],
+    points: Sequence[FloatArray],
+    clock: _Clock,
+    inexact: bool,
+    executor: Executor,
 ) -> None:
     if inexact:
         futures = [executor.submit(fun, job.x, job.accuracy, job.state) for job in engine.ask()]
@@ -193,6 +208,10 @@ def _take(engine: Engine, index: int, inexact: bool, call: Callable[..., Any], *
         engine._answer(index, residual_vector(found))
         return
     if not isinstance(found, tuple) or len(found) != 4:
-        raise TypeError(f"an inexact function must return (residuals, achieved, state, work), but returned {found!r}")
+        raise TypeError(
+            f"an inexact function must return (residuals, achieved, state, work), but returned {found!r}"
+        )
     residuals, achieved, state, work = found
-    engine._answer(index, residual_vector(residuals), real("achieved", achieved), state, integer("work", work))
+    engine._answer(
+        index, residual_vector(residuals), real("achieved", achieved), state, integer("work", work)
+    )

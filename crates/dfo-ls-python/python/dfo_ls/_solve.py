@@ -98,7 +98,9 @@ def solve(
         limits = _limits(bounds, len(start))
         scaled = _is_scaled(scaling_within_bounds, limits, projections)
         if scaled and penalty is not None:
-            raise ValueError("scaling_within_bounds cannot be combined with h, which is defined by distances in x")
+            raise ValueError(
+                "scaling_within_bounds cannot be combined with h, which is defined by distances in x"
+            )
         if rhobeg is None:
             rhobeg = 0.1 if scaled else 0.1 * max(float(np.abs(start).max()), 1.0)
         rhobeg, rhoend = real("rhobeg", rhobeg), real("rhoend", rhoend)
@@ -117,8 +119,14 @@ def solve(
                 )
         params = read(user_params, objfun_has_noise, len(start), points, calls)
         if calls <= points:
-            warnings.warn("maxfun <= npt: Are you sure your budget is large enough?", RuntimeWarning, stacklevel=2)
-        options = _options(params, len(start), npt is not None, points, rhobeg, rhoend, calls, units)
+            warnings.warn(
+                "maxfun <= npt: Are you sure your budget is large enough?",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        options = _options(
+            params, len(start), npt is not None, points, rhobeg, rhoend, calls, units
+        )
         if nsamples is not None:
             # every call is a unit of work
             options["budget"]["max_work"] = calls
@@ -126,10 +134,26 @@ def solve(
         _check_options(merged(default_options(preset), options))
     except InputError as error:
         return OptimResults(
-            None, None, None, None, 0, 0, 0, OptimResults.EXIT_INPUT_ERROR, f"Error (bad input): {error}", -1, []
+            None,
+            None,
+            None,
+            None,
+            0,
+            0,
+            0,
+            OptimResults.EXIT_INPUT_ERROR,
+            f"Error (bad input): {error}",
+            -1,
+            [],
         )
     engine = Engine(
-        start, bounds=limits, projections=projections, regularizer=penalty, known=known, options=options, preset=preset
+        start,
+        bounds=limits,
+        projections=projections,
+        regularizer=penalty,
+        known=known,
+        options=options,
+        preset=preset,
     )
     run = _Run(engine, known, objfun, argsf, params, nsamples, calls, do_logging, print_progress)
     return run.to_end(points)
@@ -159,7 +183,9 @@ class _Run:
         self.maxfun = maxfun
         self.log = do_logging and _LOGGER.isEnabledFor(logging.INFO)
         self.print_progress = print_progress
-        self.raises = values["interpolation.throw_error_on_nans"] or values["restarts.throw_error_on_nans"]
+        self.raises = (
+            values["interpolation.throw_error_on_nans"] or values["restarts.throw_error_on_nans"]
+        )
         wanted = values["logging.save_diagnostic_info"] and values["logging.save_rk"]
         self.residuals = {x.tobytes(): residuals for x, residuals in known} if wanted else None
         self.is_seen = self.log or self.raises or wanted
@@ -195,7 +221,9 @@ class _Run:
                     engine._reject(index, "the budget is spent", 0)
                     continue
                 # the user may change what is given to it
-                calls = [np.array(residual_vector(objfun(x.copy(), *argsf))) for _ in range(samples)]
+                calls = [
+                    np.array(residual_vector(objfun(x.copy(), *argsf))) for _ in range(samples)
+                ]
                 residuals = np.mean(calls, axis=0)
             self.nf += samples
             self.nx += 1
@@ -220,10 +248,18 @@ class _Run:
             raise np.linalg.LinAlgError("NaN encountered in objective evaluations")
         if self.log:
             regularizer = self.engine._regularizer
-            obj = float(residuals @ residuals) + (0.0 if regularizer is None else regularizer.value(x))
+            obj = float(residuals @ residuals) + (
+                0.0 if regularizer is None else regularizer.value(x)
+            )
             calls = f"{self.nf}" if samples == 1 else f"{self.nf - samples + 1}-{self.nf}"
             short = len(x) <= self.values["logging.n_to_print_whole_x_vector"]
-            _LOGGER.info("Function eval %s at point %d has obj = %.15g at x = %s", calls, self.nx, obj, x if short else "[...]")
+            _LOGGER.info(
+                "Function eval %s at point %d has obj = %.15g at x = %s",
+                calls,
+                self.nx,
+                obj,
+                x if short else "[...]",
+            )
 
     def after_tell(self) -> None:
         engine = self.engine
@@ -243,7 +279,9 @@ class _Run:
         run = self.engine._core.num_restarts + 1
         for row in rows:
             radii = f"{row['gradient']:8.2e}  {row['delta']:.2e}  {row['rho']:.2e}"
-            print(f"{run:3d}  {row['number'] + 1:4d}    {row['objective']:.2e}  {radii}  {row['work']:4d}   ")
+            print(
+                f"{run:3d}  {row['number'] + 1:4d}    {row['objective']:.2e}  {radii}  {row['work']:4d}   "
+            )
 
     def results(self, points: int) -> OptimResults:
         core = self.engine._core
@@ -255,7 +293,11 @@ class _Run:
             residuals, objective = self.last, math.nan
         best = core.best_number
         jacobian = report["jacobian"]
-        numbers_ = [] if jacobian is None else [number + 1 for number in core.set_points if number < self.nx]
+        numbers_ = (
+            []
+            if jacobian is None
+            else [number + 1 for number in core.set_points if number < self.nx]
+        )
         results = OptimResults(
             report["x"],
             residuals,
@@ -276,7 +318,13 @@ class _Run:
             self.print(rows[self.seen :])
         if self.values["logging.save_diagnostic_info"]:
             results.diagnostic_info = frame(
-                table(rows, self.engine.options, points, self.values["logging.save_xk"], self.residuals)
+                table(
+                    rows,
+                    self.engine.options,
+                    points,
+                    self.values["logging.save_xk"],
+                    self.residuals,
+                )
             )
         return results
 
@@ -286,14 +334,29 @@ def _exit(termination: str, message: str) -> tuple[int, str]:
         "radius_reached": (OptimResults.EXIT_SUCCESS, "Success: rho has reached rhoend"),
         "target_reached": (OptimResults.EXIT_SUCCESS, "Success: Objective is sufficiently small"),
         "noise_reached": (OptimResults.EXIT_SUCCESS, "Success: All points within noise level"),
-        "restarts_exhausted": (OptimResults.EXIT_SUCCESS, "Success: Reached maximum number of unsuccessful restarts"),
+        "restarts_exhausted": (
+            OptimResults.EXIT_SUCCESS,
+            "Success: Reached maximum number of unsuccessful restarts",
+        ),
         # with exact residuals: differences are down to rounding
         "accuracy_floor": (OptimResults.EXIT_SUCCESS, f"Success: {message}"),
-        "exhausted": (OptimResults.EXIT_MAXFUN_WARNING, "Warning (max evals): Objective has been called MAXFUN times"),
-        "slow": (OptimResults.EXIT_SLOW_WARNING, "Warning (slow progress): Maximum slow iterations reached"),
+        "exhausted": (
+            OptimResults.EXIT_MAXFUN_WARNING,
+            "Warning (max evals): Objective has been called MAXFUN times",
+        ),
+        "slow": (
+            OptimResults.EXIT_SLOW_WARNING,
+            "Warning (slow progress): Maximum slow iterations reached",
+        ),
         "stopped": (OptimResults.EXIT_STOPPED_WARNING, "Warning (stopped): Interrupted"),
-        "blocked": (OptimResults.EXIT_EVAL_ERROR, "Error (function evaluation): NaN received from objective function evaluation"),
-        "failed": (OptimResults.EXIT_LINALG_ERROR, f"Error (linear algebra): No model can be built: {message}"),
+        "blocked": (
+            OptimResults.EXIT_EVAL_ERROR,
+            "Error (function evaluation): NaN received from objective function evaluation",
+        ),
+        "failed": (
+            OptimResults.EXIT_LINALG_ERROR,
+            f"Error (linear algebra): No model can be built: {message}",
+        ),
     }
     return exits[termination]
 
@@ -327,7 +390,10 @@ def _penalty(
         raise InputError("Must provide lh input if h is not None")
     if not real("lh", lh) > 0:
         raise InputError("lh must be strictly positive")
-    argsh, argsprox = tuple(entries("argsh", "arguments", argsh)), tuple(entries("argsprox", "arguments", argsprox))
+    argsh, argsprox = (
+        tuple(entries("argsh", "arguments", argsh)),
+        tuple(entries("argsprox", "arguments", argsprox)),
+    )
     return _Penalty(h, prox_uh, argsh, argsprox)
 
 
@@ -340,7 +406,11 @@ def _limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | Non
         raise ValueError(f"bounds must be a pair (lower, upper), but is {bounds!r}") from None
     sides = []
     for name, side, missing in (("lower", lower, -np.inf), ("upper", upper, np.inf)):
-        found = np.full(num_params, missing) if side is None else numbers(f"{name} bounds", side).astype(float)
+        found = (
+            np.full(num_params, missing)
+            if side is None
+            else numbers(f"{name} bounds", side).astype(float)
+        )
         if found.shape != (num_params,):
             raise InputError(f"{name} bounds must have same shape as x0")
         if np.isnan(found).any():
@@ -349,13 +419,17 @@ def _limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | Non
     crossed = np.flatnonzero(sides[0] > sides[1])
     if len(crossed):
         i = crossed[0]
-        raise InputError(f"bounds are crossed: lower[{i}] is {sides[0][i]}, but upper[{i}] is {sides[1][i]}")
+        raise InputError(
+            f"bounds are crossed: lower[{i}] is {sides[0][i]}, but upper[{i}] is {sides[1][i]}"
+        )
     if all(np.isinf(side).all() for side in sides):
         return None
     return sides[0], sides[1]
 
 
-def _is_scaled(wanted: bool, limits: tuple[FloatArray, FloatArray] | None, projections: list[Any]) -> bool:
+def _is_scaled(
+    wanted: bool, limits: tuple[FloatArray, FloatArray] | None, projections: list[Any]
+) -> bool:
     if not wanted:
         return False
     if limits is None or not np.isfinite(limits).all():
@@ -389,11 +463,20 @@ def _check_options(options: dict[str, Any]) -> None:
 
 
 def _options(
-    params: Params, num_params: int, npt_given: bool, npt: int, rhobeg: float, rhoend: float, maxfun: int, units: FloatArray
+    params: Params,
+    num_params: int,
+    npt_given: bool,
+    npt: int,
+    rhobeg: float,
+    rhoend: float,
+    maxfun: int,
+    units: FloatArray,
 ) -> dict[str, Any]:
     """Our options for DFO-LS's arguments. Radii are in units of x, as DFO-LS has them."""
     values = params.values
-    keywords = {path: value for path, value in params.options.items() if not path.startswith("restarts.")}
+    keywords = {
+        path: value for path, value in params.options.items() if not path.startswith("restarts.")
+    }
     keywords |= {
         "trust_region.initial_radius": rhobeg,
         "trust_region.final_radius": rhoend,
@@ -424,10 +507,16 @@ def _options(
         if values["noise.additive_noise_level"] is not None:
             keywords["noise.level"] = {"Additive": level * values["noise.additive_noise_level"]}
         elif values["noise.multiplicative_noise_level"] is not None:
-            keywords["noise.level"] = {"Multiplicative": level * values["noise.multiplicative_noise_level"]}
+            keywords["noise.level"] = {
+                "Multiplicative": level * values["noise.multiplicative_noise_level"]
+            }
     if values["logging.save_diagnostic_info"] and values["logging.save_poisedness"]:
         keywords["diagnostics.poisedness"] = True
     options = with_keywords(None, keywords)
-    restarts = {path.split(".")[1]: value for path, value in params.options.items() if path.startswith("restarts.")}
+    restarts = {
+        path.split(".")[1]: value
+        for path, value in params.options.items()
+        if path.startswith("restarts.")
+    }
     options["restarts"] = restarts if values["restarts.use_restarts"] else None
     return options

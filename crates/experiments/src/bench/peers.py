@@ -61,7 +61,9 @@ def line_model(y, alpha, nu, xi):
         return x - y + alpha * line_flux(x, nu)[0] + xi * x
 
     def value(x):
-        return 0.5 * ((x - y) ** 2).sum() + alpha * line_flux(x, nu)[1].sum() + 0.5 * xi * (x**2).sum()
+        return (
+            0.5 * ((x - y) ** 2).sum() + alpha * line_flux(x, nu)[1].sum() + 0.5 * xi * (x**2).sum()
+        )
 
     return value, gradient, 1 + xi, 1 + 4 * alpha / nu + xi
 
@@ -189,7 +191,10 @@ def solve(job, read):
     lines = read("lines").reshape(-1, job["length"])
     for alpha in job["alphas"]:
         nu, xi = job["line"]["nu"], job["line"]["xi"]
-        times = [timed(line_model(y, alpha, nu, xi), y, job["line_error"], seconds / 20) for y in lines[: job["num_lines"]]]
+        times = [
+            timed(line_model(y, alpha, nu, xi), y, job["line_error"], seconds / 20)
+            for y in lines[: job["num_lines"]]
+        ]
         answer[f"line {alpha}"] = None if None in times else sum(times) / len(times)
 
     y = read("frequencies").view(complex)

@@ -54,8 +54,8 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
     step::run("packages", REPEAT, || site.assemble())?;
     step::run("style", REPEAT, || {
         for check in [&["format", "--check"][..], &["check"]] {
-            let ruff = site.python(&["-m", "ruff"]).args(check);
-            cargo::wait(ruff.args(["--quiet", "crates", "docs"]))?;
+            let mut ruff = site.python(&["-m", "ruff"]);
+            cargo::wait(ruff.args(check).args(["--quiet", "crates", "docs"]))?;
         }
         Ok(())
     })?;

@@ -14,7 +14,7 @@ use bilevel::{
 use bilevel_cli::session::{Moment, Outcome, SessionError, Task};
 use bilevel_cli::store::Store;
 use dfo_ls::{
-    AccuracyControl, Batch, Budget, Directions, Dynamic, Limit, Model, Options, Samples, Scaling,
+    AccuracyControl, Budget, Directions, Dynamic, Limit, Model, Options, Samples, Scaling,
     Termination, WarmStart,
 };
 use lowlevel::{Method, Step};
@@ -135,7 +135,7 @@ fn options_of_every_kind() {
     options.initial.directions = Directions::Orthogonal { seed: 5 };
     options.initial.num_directions = Some(2);
     options.scaling = Scaling::Given(vec![1.0, 2.0, 3.0]);
-    options.batch = Batch(2);
+    options.batch = 2;
     options.diagnostics.poisedness = true;
     options.budget.max_evaluations = Some(30);
     check("many", || denoise(Setup::default()), budgeted(options, 25));

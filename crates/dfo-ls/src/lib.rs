@@ -134,7 +134,7 @@
 //! tomorrow.
 //!
 //! ```
-//! use dfo_ls::{Batch, Engine, EvalError, Evaluated, Options, Problem, Request};
+//! use dfo_ls::{Engine, EvalError, Evaluated, Options, Problem, Request};
 //!
 //! fn simulate(request: Request<'_, ()>, residuals: &mut [f64]) -> Result<Evaluated<()>, EvalError> {
 //!     for (j, pair) in request.theta.windows(2).enumerate() {
@@ -145,7 +145,7 @@
 //! }
 //!
 //! let mut options = Options::default();
-//! options.batch = Batch(4);
+//! options.batch = 4;
 //! let mut engine = Engine::new(Problem::new([0.5; 8]), 14, options)?;
 //! let mut rounds = 0;
 //! while !engine.ask().is_empty() {
@@ -302,9 +302,9 @@ pub use driver::{drive, drive_with, minimize, minimize_observed};
 pub use engine::{Best, Engine, State};
 pub use error::SetupError;
 pub use options::{
-    AccuracyControl, Algorithm, Batch, Budget, Diagnostics, Directions, Dynamic, ExperimentRules,
-    Initial, Model, Noise, NoiseLevel, Options, PaperParameters, Restarts, Samples, Scaling,
-    SlowProgress, TrustRegion, TrustStep, WarmStart,
+    AccuracyControl, Algorithm, Budget, Diagnostics, Directions, Dynamic, ExperimentRules, Initial,
+    Model, Noise, NoiseLevel, Options, PaperParameters, Restarts, Samples, Scaling, SlowProgress,
+    TrustRegion, TrustStep, WarmStart,
 };
 pub use oracle::{
     EvalError, Evaluated, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, Share, Start,

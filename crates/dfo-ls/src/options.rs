@@ -13,7 +13,7 @@ use crate::Accuracy;
 ///
 /// The defaults suit smooth residuals, exact or with a known error. For residuals with random noise
 /// start from [`Options::noisy`].
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
@@ -40,12 +40,32 @@ pub struct Options {
     pub target: Option<f64>,
     /// What may be spent.
     pub budget: Budget,
-    /// At most how many points that improve geometry are asked for at once. More than one wins time
-    /// when evaluations run in parallel, and costs some that a single one would have made
-    /// superfluous.
-    pub batch: Batch,
+    /// The largest number of geometry-improving points that are requested at once. More than one
+    /// saves time when evaluations run in parallel, but some of them would have been unnecessary
+    /// had they been evaluated one by one.
+    pub batch: usize,
     /// What is computed for the record only.
     pub diagnostics: Diagnostics,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::default(),
+            model: Model::default(),
+            trust_region: TrustRegion::default(),
+            accuracy: AccuracyControl::default(),
+            initial: Initial::default(),
+            scaling: Scaling::default(),
+            noise: Noise::default(),
+            restarts: None,
+            slow: None,
+            target: None,
+            budget: Budget::default(),
+            batch: 1,
+            diagnostics: Diagnostics::default(),
+        }
+    }
 }
 
 impl Options {
@@ -485,17 +505,6 @@ pub struct Budget {
     /// are parameters). Measured by [`minimize`](crate::minimize) and [`drive`](crate::drive), not
     /// by the engine, which has no clock.
     pub max_time: Option<Duration>,
-}
-
-/// At most how many points that improve geometry are asked for at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Batch(pub usize);
-
-impl Default for Batch {
-    fn default() -> Self {
-        Self(1)
-    }
 }
 
 /// What is computed for the record only.

@@ -25,7 +25,7 @@ impl<R: Clone> Run<'_, R> {
         let mut far = self.points.distances();
         far.retain(|(distance, _)| *distance > threshold);
         far.sort_by(|a, b| b.0.total_cmp(&a.0));
-        far.truncate(self.options.batch.0);
+        far.truncate(self.options.batch);
         let &(distance, _) = far.first()?;
         if shrink {
             self.trust.shrink_for(distance);

@@ -167,7 +167,7 @@ impl Options {
                 return Err(out_of_range("slow.history", 0.0, "at least 1"));
             }
         }
-        if self.batch.0 == 0 {
+        if self.batch == 0 {
             return Err(out_of_range("batch", 0.0, "at least 1"));
         }
         check_option("target", self.target, "finite", f64::is_finite)?;

@@ -2,9 +2,8 @@
 
 use crate::valley::{check, exact, inexact};
 use dfo_ls::{
-    Accuracy, AccuracyControl, Batch, Directions, Engine, Evaluated, FnOracle, InexactFn, Known,
-    Model, Options, Problem, Purpose, Request, ResidualOracle, Start, StepKind, WarmStart,
-    minimize,
+    Accuracy, AccuracyControl, Directions, Engine, Evaluated, FnOracle, InexactFn, Known, Model,
+    Options, Problem, Purpose, Request, ResidualOracle, Start, StepKind, WarmStart, minimize,
 };
 
 /// Five parameters, answer 1 to 5.
@@ -276,7 +275,7 @@ fn known_evaluations_spare_new_ones() {
 fn batches() {
     for batch in [2, 8] {
         let mut options = Options::noisy();
-        options.batch = Batch(batch);
+        options.batch = batch;
         options.budget.max_evaluations = Some(3000);
         let mut engine =
             Engine::new(Problem::new(vec![0.5; 5]), 10, options).expect("a valid problem");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use dfo_ls::{
-    Accuracy, Batch, Engine, EvalError, Evaluated, InexactFn, L1, Model, Options, Problem, Report,
+    Accuracy, Engine, EvalError, Evaluated, InexactFn, L1, Model, Options, Problem, Report,
     Request, ResidualOracle, Samples, Start, State,
 };
 
@@ -239,7 +239,7 @@ fn every_model_and_sampling() {
     ] {
         let mut options = Options::noisy();
         options.model = model;
-        options.batch = Batch(2);
+        options.batch = 2;
         options.noise.samples = Samples::Growing { max: 3 };
         options.diagnostics.poisedness = true;
         options.initial.num_directions = Some(1);

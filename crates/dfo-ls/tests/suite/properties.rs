@@ -119,7 +119,7 @@ fn preset(which: usize) -> Options {
         _ => {
             let mut options = Options::default();
             options.model = Model::Linear;
-            options.batch = dfo_ls::Batch(3);
+            options.batch = 3;
             options.noise.samples = Samples::Fixed(2);
             options
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dfo_ls::{
-    Accuracy, AccuracyControl, Algorithm, Batch, Dynamic, Engine, ExperimentRules, FnOracle, Model,
+    Accuracy, AccuracyControl, Algorithm, Dynamic, Engine, ExperimentRules, FnOracle, Model,
     NoiseLevel, Options, PaperParameters, Problem, Restarts, Samples, Scaling, SetupError,
     SlowProgress, minimize,
 };
@@ -197,7 +197,7 @@ fn limits() {
     let mut slow = SlowProgress::default();
     slow.history = 0;
     check_option("slow.history", 0.0, |o| o.slow = Some(slow));
-    check_option("batch", 0.0, |o| o.batch = Batch(0));
+    check_option("batch", 0.0, |o| o.batch = 0);
     check_option("target", NAN, |o| o.target = Some(NAN));
     check_option("budget.max_points", 0.0, |o| o.budget.max_points = Some(0));
     check_option("budget.max_evaluations", 0.0, |o| {

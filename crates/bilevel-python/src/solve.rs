@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use bilevel::{ReconstructionError, Watch, reconstruct_observed};
-use lowlevel::{ErrorBound, Outcome, Progress, Stop};
+use lowlevel::{ErrorBound, Progress, Stop};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -73,7 +73,7 @@ pub(crate) fn reconstruct_image<'py>(
         error => invalid(error),
     })?;
     let solved = made.solved;
-    let missed = (solved.outcome != Outcome::Done).then(|| solved.outcome.to_string());
+    let missed = (!solved.outcome.is_success()).then(|| solved.outcome.to_string());
     let x = PyArray1::from_vec(py, made.x);
     Ok((x, solved.error.value(), solved.iterations, missed))
 }

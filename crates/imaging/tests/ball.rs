@@ -16,7 +16,7 @@ fn gradients(objective: &Denoising<'_>, start: &[f64], method: Method, target: f
     let solved = solver
         .minimize(objective, stop, &mut state, &mut objective.scratch())
         .expect("finite");
-    (solved.outcome == Outcome::Done).then_some(solved.gradients)
+    (solved.outcome == Outcome::Converged).then_some(solved.gradients)
 }
 
 /// Seldom slower than FISTA, never by more than a tenth and a few gradients, and mostly much

@@ -103,7 +103,7 @@ impl fmt::LowerExp for ErrorBound {
 /// let mut state = State::new(vec![0.0; 10]);
 /// let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
 /// let solved = Solver::default().minimize(&quadratic, stop, &mut state, &mut ())?;
-/// assert_eq!(solved.outcome, Outcome::Done);
+/// assert_eq!(solved.outcome, Outcome::Converged);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -19,7 +19,7 @@
 //! // A rough answer ...
 //! let rough = Stop::accuracy(ErrorBound::new(1e-2)?);
 //! let solved = Solver::default().minimize(&quadratic, rough, &mut state, &mut ())?;
-//! assert_eq!(solved.outcome, Outcome::Done);
+//! assert_eq!(solved.outcome, Outcome::Converged);
 //!
 //! // ... made precise later, without starting over.
 //! let precise = Stop::accuracy(ErrorBound::new(1e-9)?);

@@ -181,7 +181,7 @@ fn until_certified<O: StronglyConvex>(
             let rounding = solve.rounding(measured);
             let error = solve.error_with(measured, rounding);
             if error <= target {
-                break Outcome::Done;
+                break Outcome::Converged;
             }
             if measured <= rounding && solve.error_with(0.0, rounding) > target {
                 break Outcome::RoundingFloor;
@@ -195,7 +195,7 @@ fn until_certified<O: StronglyConvex>(
                     .saturating_add(solve.at.iterations)
             });
         } else if target == ErrorBound::UNKNOWN {
-            break Outcome::Done;
+            break Outcome::Converged;
         }
         if solve.at.iterations >= max_iterations {
             break Outcome::IterationLimit;
@@ -207,7 +207,7 @@ fn until_certified<O: StronglyConvex>(
         solve.step()?;
         if watch(&solve, &mut observer).is_break() {
             break if solve.error() <= target {
-                Outcome::Done
+                Outcome::Converged
             } else {
                 Outcome::Stopped
             };
@@ -240,7 +240,7 @@ fn newton_steps<O: StronglyConvex>(
             .map_or(f64::INFINITY, |measured| measured.norm);
         let rounding = solve.rounding(norm);
         if solve.error_with(norm, rounding) <= target {
-            break Outcome::Done;
+            break Outcome::Converged;
         }
         let at_floor = norm <= rounding && solve.error_with(0.0, rounding) > target;
         // What the last bound said of smaller gradients, it may well say of this one.
@@ -248,7 +248,7 @@ fn newton_steps<O: StronglyConvex>(
         if near || at_floor || solve.search().is_idle() {
             solve.sharpen_bound(target);
             if solve.error() <= target {
-                break Outcome::Done;
+                break Outcome::Converged;
             }
         }
         match (solve.is_over(), at_floor) {
@@ -266,7 +266,7 @@ fn newton_steps<O: StronglyConvex>(
         solve.step()?;
         if watch(&solve, &mut observer).is_break() {
             break if solve.error() <= target {
-                Outcome::Done
+                Outcome::Converged
             } else {
                 Outcome::Stopped
             };
@@ -282,7 +282,7 @@ fn fixed<O: StronglyConvex>(
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Solved, SolveError> {
     let outcome = match make_iterations(&mut solve, iterations, true, &mut observer)? {
-        ControlFlow::Continue(()) => Outcome::Done,
+        ControlFlow::Continue(()) => Outcome::IterationsMade,
         ControlFlow::Break(()) => Outcome::Stopped,
     };
     Ok(solved(&solve, solve.error(), outcome))
@@ -333,7 +333,7 @@ fn a_priori<O: StronglyConvex>(
             solve.error()
         };
         if error <= target {
-            break (error, Outcome::Done);
+            break (error, Outcome::Converged);
         }
         if needed >= max_iterations {
             break (error, Outcome::IterationLimit);

@@ -77,8 +77,10 @@ pub struct Solved {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The target was met, or the iterations asked for were made.
-    Done,
+    /// The error of the answer is certified to be at most the target of [`Stop::Accuracy`].
+    Converged,
+    /// The number of iterations requested by [`Stop::Iterations`] was made.
+    IterationsMade,
     /// `max_iterations` were made before the target was met.
     IterationLimit,
     /// The target was not met, and cannot be: what is left of the gradient is rounding error, and
@@ -93,10 +95,20 @@ pub enum Outcome {
     Stopped,
 }
 
+impl Outcome {
+    /// Whether the solve did what its [`Stop`] asked for: it met the target, or made the requested
+    /// number of iterations.
+    #[must_use]
+    pub const fn is_success(self) -> bool {
+        matches!(self, Self::Converged | Self::IterationsMade)
+    }
+}
+
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Done => "done",
+            Self::Converged => "the target was met",
+            Self::IterationsMade => "the requested iterations were made",
             Self::IterationLimit => "stopped at the iteration limit: refine it, or allow more",
             Self::RoundingFloor => "what is left is rounding error: ask for less",
             Self::Stalled => {
@@ -108,12 +120,13 @@ impl fmt::Display for Outcome {
 }
 
 impl Solved {
-    /// For those to whom a missed target is an error.
+    /// Returns the result unchanged if the solve succeeded, and an error otherwise.
     ///
     /// # Errors
-    /// When the outcome is not [`Outcome::Done`]; the message says what to do.
+    /// [`Unreached`] if the outcome is not a success ([`Outcome::is_success`]). Its message says
+    /// what to do.
     pub fn reached(self) -> Result<Self, Unreached> {
-        if self.outcome == Outcome::Done {
+        if self.outcome.is_success() {
             Ok(self)
         } else {
             Err(Unreached { solved: self })

@@ -57,7 +57,7 @@ fn where_the_ball_runs_in_circles_the_answer_is_found_all_the_same() {
     assert!(g[0].abs() > 1.0, "it would have found the answer");
     for start in [3.07, 3.3, 3.46, -2.0, 100.0] {
         let (solved, x) = solve(&objective, Method::HeavyBall, to(1e-9), vec![start]);
-        assert_eq!(solved.outcome, Outcome::Done);
+        assert_eq!(solved.outcome, Outcome::Converged);
         assert!(x[0].abs() <= 1e-9 && solved.iterations < 500, "{solved:?}");
     }
 }
@@ -68,7 +68,7 @@ fn quadratics_need_far_fewer_gradients() {
         let objective = NesterovQuadratic::new(200, 1.0, condition);
         let gradients = |method| {
             let (solved, x) = solve(&objective, method, to(1e-6), vec![1.0; 200]);
-            assert_eq!(solved.outcome, Outcome::Done);
+            assert_eq!(solved.outcome, Outcome::Converged);
             let distance: f64 = (x.iter().zip(objective.minimizer()))
                 .map(|(a, b)| (a - b) * (a - b))
                 .sum();
@@ -115,7 +115,7 @@ proptest! {
         let stop = to(10_f64.powf(log_target));
         let (fista, x) = solve(&objective, Method::FISTA, stop, data.clone());
         let (ball, y) = solve(&objective, Method::HeavyBall, stop, data);
-        prop_assert_eq!(ball.outcome, Outcome::Done);
+        prop_assert_eq!(ball.outcome, Outcome::Converged);
         let distance: f64 = x.iter().zip(&y).map(|(a, b)| (a - b) * (a - b)).sum();
         prop_assert!(distance.sqrt() <= fista.error.value() + ball.error.value());
         prop_assert!(ball.gradients <= fista.gradients + fista.gradients / 2 + 8, "{:?} {:?}", fista, ball);

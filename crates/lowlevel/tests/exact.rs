@@ -138,7 +138,7 @@ proptest! {
                     "{method:?} {stop:?}: {error:e} > {:e}, {:?}", solved.error, solved.outcome
                 );
                 if let Stop::Accuracy { target, .. } = stop {
-                    prop_assert_eq!(solved.outcome == Outcome::Done, solved.error <= target);
+                    prop_assert_eq!(solved.outcome == Outcome::Converged, solved.error <= target);
                 }
                 if separable.non_negative {
                     prop_assert!(state.point().iter().all(|&x| x >= 0.0));
@@ -171,7 +171,7 @@ fn a_target_just_above_the_rounding_floor_is_met() {
         let least = run(Stop::Iterations(5000)).error.value();
         assert_eq!(
             run(Stop::accuracy(bound(1.05 * least))).outcome,
-            Outcome::Done
+            Outcome::Converged
         );
         let short = run(Stop::accuracy(bound(0.5 * least)));
         assert_eq!(short.outcome, Outcome::RoundingFloor, "{method:?}");
@@ -392,14 +392,18 @@ fn a_start_outside_the_set_is_moved_into_it() {
         ..Solver::default()
     };
     let anything = Stop::accuracy(ErrorBound::UNKNOWN);
-    for stop in [Stop::Iterations(0), anything, stops(200.0, 0.1, 0)[1]] {
+    for (stop, outcome) in [
+        (Stop::Iterations(0), Outcome::IterationsMade),
+        (anything, Outcome::Converged),
+        (stops(200.0, 0.1, 0)[1], Outcome::Converged),
+    ] {
         let mut state = State::new(vec![-1.0]);
         let solved = solver
             .minimize(&separable.objective(), stop, &mut state, &mut ())
             .unwrap();
         assert_eq!(
             (solved.outcome, solved.iterations),
-            (Outcome::Done, 0),
+            (outcome, 0),
             "{stop:?}"
         );
         assert!(state.point()[0].abs() < f64::MIN_POSITIVE);

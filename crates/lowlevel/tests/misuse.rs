@@ -130,7 +130,7 @@ fn after_an_error_the_state_takes_a_new_start() {
     let solved = solver
         .refine(&sound, Stop::accuracy(bound(1e-9)), &mut state, &mut ())
         .unwrap();
-    assert_eq!(solved.outcome, Outcome::Done);
+    assert_eq!(solved.outcome, Outcome::Converged);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn starting_at_the_minimiser_needs_no_iteration() {
             .unwrap();
         assert_eq!(
             (solved.outcome, solved.iterations, solved.gradients),
-            (Outcome::Done, 0, 1)
+            (Outcome::Converged, 0, 1)
         );
     }
 }
@@ -271,7 +271,7 @@ fn huge_and_tiny_scales_do_not_break_the_bound() {
         let target = Stop::accuracy(bound(1e-6 * scale));
         for_all(&plain, target, &start, |result, solver| {
             let solved = result.unwrap();
-            assert_eq!(solved.outcome, Outcome::Done, "{solver:?}");
+            assert_eq!(solved.outcome, Outcome::Converged, "{solver:?}");
             assert!(solved.error.value() > 0.0 && solved.iterations > 0);
         });
     }
@@ -324,6 +324,6 @@ fn a_failing_solve_of_many_leaves_the_others_alone() {
         .collect();
     assert_eq!(results[1], Err(SolveError::NonFiniteStart { index: 0 }));
     assert_eq!(results[0], results[2]);
-    assert_eq!(results[0].unwrap().outcome, Outcome::Done);
+    assert_eq!(results[0].unwrap().outcome, Outcome::Converged);
     assert_eq!(states[0], states[2]);
 }

@@ -183,7 +183,7 @@ fn minimizer() -> Vec<f64> {
         ..Solver::default()
     };
     let solved = solver.minimize(&plain, to(1e-12), &mut state, &mut ());
-    assert_eq!(solved.map(|solved| solved.outcome), Ok(Outcome::Done));
+    assert_eq!(solved.map(|solved| solved.outcome), Ok(Outcome::Converged));
     state.into_point()
 }
 
@@ -202,7 +202,7 @@ fn newton_steps_need_far_fewer_gradients() {
         let solved = Solver::default()
             .minimize(&objective, to(1e-9), &mut state, &mut ())
             .expect("it can be solved");
-        assert_eq!(solved.outcome, Outcome::Done);
+        assert_eq!(solved.outcome, Outcome::Converged);
         assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
         gradients.push(solved.gradients);
         // half a gradient for each step, and one for each value: counted, and not much
@@ -224,7 +224,7 @@ proptest! {
         let mut state = State::new(start);
         let solved = Solver::default().minimize(&objective, to(1e-6), &mut state, &mut ());
         let solved = solved.expect("it can be solved");
-        prop_assert_eq!(solved.outcome, Outcome::Done);
+        prop_assert_eq!(solved.outcome, Outcome::Converged);
         prop_assert!(distance(state.point(), &minimizer()) <= solved.error.value() + 1e-12);
     }
 }
@@ -238,7 +238,7 @@ fn useless_steps_do_no_harm() {
         let mut state = State::new(vec![1.0; 5]);
         let solved = Solver::default().minimize(&objective, to(1e-3), &mut state, &mut ());
         let solved = solved.expect("gradient descent can");
-        assert_eq!(solved.outcome, Outcome::Done, "{steps:?}");
+        assert_eq!(solved.outcome, Outcome::Converged, "{steps:?}");
         assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
     }
 }
@@ -256,7 +256,7 @@ fn runs_are_not_trusted() {
             let mut state = State::new(vec![start; 5]);
             let solved = Solver::default().minimize(&objective, to(1e-9), &mut state, &mut ());
             let solved = solved.expect("it can be solved");
-            assert_eq!(solved.outcome, Outcome::Done, "{runs:?}");
+            assert_eq!(solved.outcome, Outcome::Converged, "{runs:?}");
             assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
             // limits hold for them, too
             let mut state = State::new(vec![start; 5]);
@@ -279,7 +279,7 @@ fn values_that_are_not_numbers_do_no_harm() {
         let solved = Solver::default().minimize(&objective, to(1e-6), &mut state, &mut ());
         let solved = solved.expect("gradients are finite");
         assert!(distance(state.point(), &minimizer()) <= solved.error.value() + 1e-12);
-        assert!((solved.outcome == Outcome::Done) == (solved.error.value() <= 1e-6));
+        assert!((solved.outcome == Outcome::Converged) == (solved.error.value() <= 1e-6));
     }
 }
 
@@ -330,7 +330,7 @@ fn fixed_numbers_of_steps_and_limits() {
     let solved = solver.minimize(&objective, Stop::Iterations(3), &mut state, &mut ());
     assert_eq!(
         solved.map(|s| (s.outcome, s.iterations)),
-        Ok((Outcome::Done, 3))
+        Ok((Outcome::IterationsMade, 3))
     );
     let limited = to(1e-9).with_max_iterations(2);
     let solved = solver.minimize(&objective, limited, &mut State::new(vec![10.0; 5]), &mut ());
@@ -344,7 +344,7 @@ fn fixed_numbers_of_steps_and_limits() {
     let solved = solved.expect("it ends");
     assert_eq!(
         (solved.outcome, solved.iterations),
-        (Outcome::Done, u64::MAX)
+        (Outcome::IterationsMade, u64::MAX)
     );
     assert!(solved.gradients < 1000);
 }
@@ -383,7 +383,7 @@ fn where_there_are_no_newton_steps() {
         ..Solver::default()
     };
     let solved = auto.minimize(&with, to(1e-3), &mut state, &mut ());
-    assert_eq!(solved.map(|s| s.outcome), Ok(Outcome::Done));
+    assert_eq!(solved.map(|s| s.outcome), Ok(Outcome::Converged));
 
     let rate = Stop::Accuracy {
         target: ErrorBound::new(1e-3).expect("positive"),
@@ -395,7 +395,7 @@ fn where_there_are_no_newton_steps() {
     let none = newton.minimize(&with, rate, &mut state, &mut ());
     assert!(matches!(none, Err(SolveError::NoRate { .. })));
     let solved = Solver::default().minimize(&with, rate, &mut state, &mut ());
-    assert_eq!(solved.map(|s| s.outcome), Ok(Outcome::Done));
+    assert_eq!(solved.map(|s| s.outcome), Ok(Outcome::Converged));
 }
 
 /// A state that begins near another keeps its dual variables, a restarted one does not.

@@ -118,7 +118,7 @@ proptest! {
                     error <= solved.error.value() + case.quadratic.construction_error(),
                     "{method:?} {certificate:?}: {error:e} > {:e}, {:?}", solved.error, solved.outcome
                 );
-                prop_assert_eq!(solved.outcome == Outcome::Done, solved.error <= target);
+                prop_assert_eq!(solved.outcome == Outcome::Converged, solved.error <= target);
                 prop_assert!(solved.iterations <= max_iterations);
                 if case.non_negative && solved.iterations > 0 {
                     prop_assert!(state.point().iter().all(|&x| x >= 0.0));
@@ -136,7 +136,7 @@ proptest! {
                 let mut state = State::new(case.start.clone());
                 let stop = Stop::Accuracy { target, certificate, max_iterations: None };
                 let solved = solver.minimize(&case.quadratic, stop, &mut state, &mut ()).unwrap();
-                prop_assert_eq!(solved.outcome, Outcome::Done);
+                prop_assert_eq!(solved.outcome, Outcome::Converged);
                 let per_iteration = 1 + u64::from(method == Method::FISTA_TWO_GRADIENTS && !case.non_negative);
                 let first = u64::from(!case.non_negative);
                 prop_assert_eq!(solved.gradients, per_iteration * solved.iterations + first);
@@ -186,7 +186,7 @@ proptest! {
             let a = solver.refine(&case.quadratic, loose, &mut split, &mut ()).unwrap();
             let b = solver.refine(&case.quadratic, tight, &mut split, &mut ()).unwrap();
             let c = solver.refine(&case.quadratic, tight, &mut whole, &mut ()).unwrap();
-            prop_assert!(a.outcome == Outcome::Done && b.outcome == Outcome::Done);
+            prop_assert!(a.outcome == Outcome::Converged && b.outcome == Outcome::Converged);
             if case.non_negative && a.error <= bound(1e-5) {
                 // Over a set an answer is certified anew: by one iteration of gradient descent; the
                 // momentum of FISTA may carry the next iterate away first.
@@ -212,7 +212,7 @@ proptest! {
                 let _ = first.refine(&case.quadratic, stop, &mut state, &mut ()).unwrap();
                 let second = Solver { method, domain: case.domain() };
                 let solved = second.refine(&case.quadratic, Stop::accuracy(target), &mut state, &mut ()).unwrap();
-                prop_assert_eq!(solved.outcome, Outcome::Done);
+                prop_assert_eq!(solved.outcome, Outcome::Converged);
                 let error = distance(state.point(), &case.quadratic.minimizer);
                 prop_assert!(error <= solved.error.value() + case.quadratic.construction_error());
             }

@@ -8,8 +8,8 @@ use thiserror::Error;
 
 use crate::families::FamilyKind;
 
-/// What a model may fail with: an error of its own.
-pub type ModelFailure = Box<dyn Error + Send + Sync>;
+/// The error of a model, which may have any type.
+pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A learning problem that does not make sense. Nothing has been computed.
 #[derive(Debug, Error)]
@@ -73,7 +73,7 @@ pub enum ProblemError {
         /// Which pair.
         index: usize,
         /// Why.
-        source: ModelFailure,
+        source: BoxError,
     },
     /// The objective of the model has another dimension than the truth.
     #[error("the model of pair {index} reconstructs {found} entries, but its grid has {expected}")]
@@ -121,7 +121,7 @@ pub enum ReconstructionError {
     },
     /// The model does not accept the parameters or the data.
     #[error("the model cannot be made: {0}")]
-    Model(#[source] ModelFailure),
+    Model(#[source] BoxError),
     /// The solver could not start or go on.
     #[error(transparent)]
     Solve(#[from] lowlevel::SolveError),

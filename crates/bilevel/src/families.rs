@@ -2,7 +2,7 @@
 
 use imaging::{Grid, Measurement};
 
-use crate::error::ModelFailure;
+use crate::error::BoxError;
 
 mod deblurring;
 mod denoising;
@@ -28,7 +28,7 @@ pub struct ImageData {
 }
 
 impl ImageData {
-    fn new(grid: Grid, data: &[f64]) -> Result<Self, ModelFailure> {
+    fn new(grid: Grid, data: &[f64]) -> Result<Self, BoxError> {
         let values = Measurement::new(data)?;
         Ok(Self { grid, values })
     }

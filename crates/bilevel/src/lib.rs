@@ -92,7 +92,7 @@ pub mod testing;
 mod workspace;
 
 pub use checkpoint::{CheckpointPolicy, Reconstructions};
-pub use error::{ModelFailure, ProblemError, ReconstructionError, SpecError};
+pub use error::{BoxError, ProblemError, ReconstructionError, SpecError};
 pub use families::{
     BlurredData, Family, FamilyData, FamilyKind, FamilyObjective, FamilyScratch, ImageData,
 };

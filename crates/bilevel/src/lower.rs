@@ -5,7 +5,7 @@ use std::fmt;
 use imaging::Grid;
 use lowlevel::{Observer, Outcome, Solved, Solver, State, Stop, StronglyConvex};
 
-use crate::error::{ModelFailure, ReconstructionError};
+use crate::error::{BoxError, ReconstructionError};
 use crate::families::FamilyKind;
 use crate::parameter::Parameter;
 
@@ -16,7 +16,7 @@ use crate::parameter::Parameter;
 /// [`FourierWeights`](crate::FourierWeights). One of your own:
 ///
 /// ```
-/// use bilevel::{LearningProblem, LowerLevel, ModelFailure, Pair, Parameter, Setup};
+/// use bilevel::{LearningProblem, LowerLevel, BoxError, Pair, Parameter, Setup};
 /// use imaging::Grid;
 /// use lowlevel::{Curvature, StronglyConvex};
 ///
@@ -31,10 +31,10 @@ use crate::parameter::Parameter;
 ///     fn parameters(&self) -> Vec<Parameter> {
 ///         vec![Parameter::log10("lambda", 0.0, -6.0, 6.0)]
 ///     }
-///     fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, ModelFailure> {
+///     fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, BoxError> {
 ///         Ok(data.to_vec())
 ///     }
-///     fn objective<'a>(&'a self, values: &[f64], data: &'a Vec<f64>) -> Result<RidgeObjective<'a>, ModelFailure> {
+///     fn objective<'a>(&'a self, values: &[f64], data: &'a Vec<f64>) -> Result<RidgeObjective<'a>, BoxError> {
 ///         Ok(RidgeObjective { data, weight: values[0] })
 ///     }
 /// }
@@ -86,7 +86,7 @@ pub trait LowerLevel: Sync {
     ///
     /// # Errors
     /// When the data do not fit.
-    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<Self::Data, ModelFailure>;
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<Self::Data, BoxError>;
 
     /// The problem for these data where the parameters have these values, in the order of
     /// [`parameters`](Self::parameters). It is made for every reconstruction, and should not read
@@ -98,7 +98,7 @@ pub trait LowerLevel: Sync {
         &'a self,
         values: &[f64],
         data: &'a Self::Data,
-    ) -> Result<Self::Objective<'a>, ModelFailure>;
+    ) -> Result<Self::Objective<'a>, BoxError>;
 
     /// Overwrites `x` with a first guess of the unknown. The default is zero.
     fn first_guess(&self, data: &Self::Data, x: &mut [f64]) {
@@ -124,7 +124,7 @@ impl<M: LowerLevel> LowerLevel for &M {
         (**self).parameters()
     }
 
-    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<M::Data, ModelFailure> {
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<M::Data, BoxError> {
         (**self).prepare(grid, data)
     }
 
@@ -132,7 +132,7 @@ impl<M: LowerLevel> LowerLevel for &M {
         &'a self,
         values: &[f64],
         data: &'a M::Data,
-    ) -> Result<Self::Objective<'a>, ModelFailure> {
+    ) -> Result<Self::Objective<'a>, BoxError> {
         (**self).objective(values, data)
     }
 

@@ -5,8 +5,8 @@ mod families;
 use std::sync::Arc;
 
 use bilevel::{
-    Bound, Choice, FourierWeights, ImageData, Learned, LearningProblem, LowerLevel, ModelFailure,
-    Pair, Parameter, Penalty, PenaltyContext, ProblemError, Setup, TvChoices, TvDenoising,
+    Bound, BoxError, Choice, FourierWeights, ImageData, Learned, LearningProblem, LowerLevel, Pair,
+    Parameter, Penalty, PenaltyContext, ProblemError, Setup, TvChoices, TvDenoising,
     learning_options, reconstruct, score,
 };
 use dfo_ls::{L1, Options, Termination};
@@ -147,14 +147,14 @@ fn flat_directions_are_found() {
                 Parameter::log10("b", -0.5, -3.0, 1.0),
             ]
         }
-        fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, ModelFailure> {
+        fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, BoxError> {
             self.0.prepare(grid, data)
         }
         fn objective<'a>(
             &'a self,
             values: &[f64],
             data: &'a ImageData,
-        ) -> Result<Denoising<'a>, ModelFailure> {
+        ) -> Result<Denoising<'a>, BoxError> {
             self.0.objective(&[values[0] * values[1]], data)
         }
     }
@@ -364,14 +364,14 @@ fn hostile_models_are_survived() {
         fn parameters(&self) -> Vec<Parameter> {
             self.0.parameters()
         }
-        fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, ModelFailure> {
+        fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, BoxError> {
             self.0.prepare(grid, data)
         }
         fn objective<'a>(
             &'a self,
             values: &[f64],
             data: &'a ImageData,
-        ) -> Result<Denoising<'a>, ModelFailure> {
+        ) -> Result<Denoising<'a>, BoxError> {
             if values[0] > 3.0 {
                 return Err("alpha is too large for my taste".into());
             }

@@ -8,7 +8,7 @@ use imaging::{
 
 use super::FamilyKind;
 use super::{ImageData, TvChoices};
-use crate::error::ModelFailure;
+use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
@@ -73,7 +73,7 @@ impl LowerLevel for TvDeblurring {
         self.choices.parameters()
     }
 
-    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<BlurredData, ModelFailure> {
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<BlurredData, BoxError> {
         Ok(BlurredData {
             blur: self.blur(grid)?,
             image: ImageData::new(grid, data)?,
@@ -84,7 +84,7 @@ impl LowerLevel for TvDeblurring {
         &'a self,
         values: &[f64],
         data: &'a BlurredData,
-    ) -> Result<Self::Objective<'a>, ModelFailure> {
+    ) -> Result<Self::Objective<'a>, BoxError> {
         Ok(Variational::tv(
             &*data.blur,
             &data.image.values,

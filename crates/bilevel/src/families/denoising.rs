@@ -2,7 +2,7 @@ use imaging::{Denoising, DenoisingScratch, Grid};
 
 use super::FamilyKind;
 use super::{ImageData, TvChoices};
-use crate::error::ModelFailure;
+use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
@@ -23,7 +23,7 @@ impl LowerLevel for TvDenoising {
         self.choices.parameters()
     }
 
-    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, ModelFailure> {
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, BoxError> {
         ImageData::new(grid, data)
     }
 
@@ -31,7 +31,7 @@ impl LowerLevel for TvDenoising {
         &'a self,
         values: &[f64],
         data: &'a ImageData,
-    ) -> Result<Denoising<'a>, ModelFailure> {
+    ) -> Result<Denoising<'a>, BoxError> {
         let parameters = self.choices.at(values);
         Ok(Denoising::new(data.grid, &data.values, parameters)?)
     }

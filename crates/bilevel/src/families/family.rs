@@ -10,7 +10,7 @@ use lowlevel::{
 
 use super::FamilyKind;
 use super::{BlurredData, FourierWeights, ImageData, TvDeblurring, TvDenoising, TvInpainting};
-use crate::error::ModelFailure;
+use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
@@ -100,7 +100,7 @@ impl LowerLevel for Family {
         for_each_family!(Self, self, family => family.parameters())
     }
 
-    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FamilyData, ModelFailure> {
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FamilyData, BoxError> {
         Ok(FamilyData(match self {
             Self::Denoising(family) => Data::Denoising(family.prepare(grid, data)?),
             Self::Deblurring(family) => Data::Deblurring(family.prepare(grid, data)?),
@@ -113,7 +113,7 @@ impl LowerLevel for Family {
         &'a self,
         values: &[f64],
         data: &'a FamilyData,
-    ) -> Result<FamilyObjective<'a>, ModelFailure> {
+    ) -> Result<FamilyObjective<'a>, BoxError> {
         Ok(FamilyObjective(match (self, &data.0) {
             (Self::Denoising(family), Data::Denoising(data)) => {
                 Objective::Denoising(family.objective(values, data)?)

@@ -5,7 +5,7 @@ use imaging::{
 
 use super::FamilyKind;
 use super::{ImageData, TvChoices};
-use crate::error::ModelFailure;
+use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
@@ -31,7 +31,7 @@ impl LowerLevel for TvInpainting {
         self.choices.parameters()
     }
 
-    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, ModelFailure> {
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, BoxError> {
         if grid != self.mask.domain() {
             return Err(Box::new(ModelError::WrongGrid {
                 name: "the grid of an image",
@@ -45,7 +45,7 @@ impl LowerLevel for TvInpainting {
         &'a self,
         values: &[f64],
         data: &'a ImageData,
-    ) -> Result<Self::Objective<'a>, ModelFailure> {
+    ) -> Result<Self::Objective<'a>, BoxError> {
         Ok(Variational::tv(
             &self.mask,
             &data.values,

@@ -4,7 +4,7 @@ use imaging::{
 };
 
 use super::FamilyKind;
-use crate::error::ModelFailure;
+use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::{Map, Parameter};
 
@@ -76,7 +76,7 @@ impl LowerLevel for FourierWeights {
             .collect()
     }
 
-    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FourierMeasurement, ModelFailure> {
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FourierMeasurement, BoxError> {
         if grid != self.fourier.domain() {
             return Err(Box::new(ModelError::WrongGrid {
                 name: "the grid of a signal",
@@ -90,7 +90,7 @@ impl LowerLevel for FourierWeights {
         &'a self,
         values: &[f64],
         data: &'a FourierMeasurement,
-    ) -> Result<FourierSampling<'a>, ModelFailure> {
+    ) -> Result<FourierSampling<'a>, BoxError> {
         let made = FourierSampling::of_measurement(&self.fourier, data, values, self.tv);
         Ok(made?)
     }

@@ -1,6 +1,6 @@
 //! A family whose answers are known in closed form.
 
-use bilevel::{LowerLevel, ModelFailure, Parameter};
+use bilevel::{BoxError, LowerLevel, Parameter};
 use imaging::Grid;
 use lowlevel::{Curvature, StronglyConvex};
 
@@ -45,7 +45,7 @@ impl LowerLevel for Ridge {
         self.parameters.clone()
     }
 
-    fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, ModelFailure> {
+    fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, BoxError> {
         Ok(data.to_vec())
     }
 
@@ -53,7 +53,7 @@ impl LowerLevel for Ridge {
         &'a self,
         values: &[f64],
         data: &'a Vec<f64>,
-    ) -> Result<RidgeObjective<'a>, ModelFailure> {
+    ) -> Result<RidgeObjective<'a>, BoxError> {
         let weight = values.iter().product();
         let surplus = self.surplus;
         match self.moody {

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use bilevel::{LowerLevel, ModelFailure, Pair, Parameter};
+use bilevel::{BoxError, LowerLevel, Pair, Parameter};
 use dfo_ls::{Accuracy, EvalError, Evaluated, Job, Purpose, ResidualOracle, Start};
 use lowlevel::{ErrorBound, Method, Solver, State, Stop, StronglyConvex, norm};
 use rayon::prelude::*;
@@ -88,7 +88,7 @@ impl<M: LowerLevel> Faithful<M> {
         stop: Stop,
         pair: &Pair,
     ) -> Result<Part, String> {
-        let refuse = |error: ModelFailure| error.to_string();
+        let refuse = |error: BoxError| error.to_string();
         let data = (self.model.prepare(pair.grid, &pair.data)).map_err(refuse)?;
         let objective = self.model.objective(values, &data).map_err(refuse)?;
         let condition_number = objective.curvature().condition_number();

@@ -3,8 +3,8 @@
 
 use anyhow::{Context, Result, bail};
 use bilevel::{
-    Choice, ConditionNumber, FourierWeights, ImageData, LowerLevel, ModelFailure, Parameter,
-    RootL1, TvChoices, TvDenoising,
+    BoxError, Choice, ConditionNumber, FourierWeights, ImageData, LowerLevel, Parameter, RootL1,
+    TvChoices, TvDenoising,
 };
 use imaging::{Denoising, DenoisingScratch, Grid, TvParameters};
 
@@ -46,7 +46,7 @@ impl LowerLevel for Reordered {
             .collect()
     }
 
-    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, ModelFailure> {
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<ImageData, BoxError> {
         self.model.prepare(grid, data)
     }
 
@@ -54,7 +54,7 @@ impl LowerLevel for Reordered {
         &'a self,
         values: &[f64],
         data: &'a ImageData,
-    ) -> Result<Denoising<'a>, ModelFailure> {
+    ) -> Result<Denoising<'a>, BoxError> {
         let mut ordered = vec![0.0; values.len()];
         for (&place, value) in self.places.iter().zip(values) {
             ordered[place] = *value;

@@ -32,11 +32,22 @@ pub fn learning_options() -> Options {
 }
 
 impl<M: LowerLevel> LearningProblem<M> {
-    /// Learns the parameters.
+    /// Learns the parameters with the [`learning_options`].
     ///
     /// # Errors
-    /// When the solver does not accept an option. Whatever happens later is in the answer.
-    pub fn learn(&mut self, options: Options) -> Result<Learned, ProblemError> {
+    /// When the solver does not accept the problem. A failure after the first evaluation is reported
+    /// in [`Learned::termination`].
+    pub fn learn(&mut self) -> Result<Learned, ProblemError> {
+        self.learn_with(learning_options())
+    }
+
+    /// Learns the parameters with other options of the solver. Start from the [`learning_options`]
+    /// and change some of their fields.
+    ///
+    /// # Errors
+    /// When the solver does not accept an option. A failure after the first evaluation is reported
+    /// in [`Learned::termination`].
+    pub fn learn_with(&mut self, options: Options) -> Result<Learned, ProblemError> {
         self.learn_observed(options, |_| ControlFlow::Continue(()))
     }
 

@@ -138,6 +138,14 @@ impl Bound {
     }
 }
 
+impl LearnedParameter {
+    /// The name of the parameter.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.parameter.name
+    }
+}
+
 impl Learned {
     /// The parameters as the solver sees them.
     #[must_use]
@@ -155,7 +163,7 @@ impl Learned {
     #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
         let mut all = self.parameters.iter();
-        all.find(|p| p.parameter.name == name).map(|p| p.value)
+        all.find(|p| p.name() == name).map(|p| p.value)
     }
 }
 

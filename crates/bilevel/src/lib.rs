@@ -13,7 +13,7 @@
 //! contains `$f$`:
 //!
 //! ```
-//! use bilevel::{LearningProblem, Pair, Setup, TvDenoising, learning_options};
+//! use bilevel::{LearningProblem, Pair, Setup, TvDenoising};
 //! use imaging::{Grid, Seed, noise, phantom};
 //!
 //! // Noisy signals, and what they should be. Bring your own, signals or pictures, of any sizes.
@@ -27,10 +27,10 @@
 //!     .collect::<Result<Vec<_>, Box<dyn std::error::Error>>>()?;
 //!
 //! let mut problem = LearningProblem::new(TvDenoising::default(), pairs, Setup::default())?;
-//! let learned = problem.learn(learning_options())?;
+//! let learned = problem.learn()?;
 //!
 //! for parameter in &learned.parameters {
-//!     println!("{} = {:.3e}", parameter.parameter.name, parameter.value);
+//!     println!("{} = {:.3e}", parameter.name(), parameter.value);
 //! }
 //! println!("f is between {} and {}", learned.interval.lower, learned.interval.upper);
 //! let noisy: f64 = problem.pairs().iter().flat_map(|p| p.data.iter().zip(&p.truth)).map(|(y, x)| (y - x).powi(2)).sum();

@@ -62,7 +62,7 @@ use crate::parameter::Parameter;
 /// let truth = vec![1.0, -2.0, 0.5];
 /// let data = truth.iter().map(|x| 3.0 * x).collect();
 /// let pairs = vec![Pair { grid: Grid::line(3), truth, data }];
-/// let learned = LearningProblem::new(Ridge, pairs, Setup::default())?.learn(Default::default())?;
+/// let learned = LearningProblem::new(Ridge, pairs, Setup::default())?.learn()?;
 /// assert!((learned.value("lambda").ok_or("no such parameter")? - 2.0).abs() < 1e-3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -35,8 +35,8 @@ pub type Values = BTreeMap<String, f64>;
 ///
 /// let family = spec.family(FamilyInput::None)?;
 /// let mut problem = LearningProblem::new(family, vec![pair], spec.setup(Vec::new()))?;
-/// let learned = problem.learn(spec.options())?;
-/// assert_eq!(learned.parameters[0].parameter.name, "alpha");
+/// let learned = problem.learn_with(spec.options())?;
+/// assert_eq!(learned.parameters[0].name(), "alpha");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]

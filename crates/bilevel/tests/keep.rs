@@ -24,7 +24,7 @@ fn problem<M: LowerLevel>(model: M, pairs: &[Pair], keep: CheckpointPolicy) -> L
 fn learn<M: LowerLevel>(problem: &mut LearningProblem<M>) -> Learned {
     let mut options = learning_options();
     options.budget.max_points = Some(400);
-    problem.learn(options).expect("valid options")
+    problem.learn_with(options).expect("valid options")
 }
 
 /// The same answer from both, and every evaluation on the way as accurate as it says.

@@ -34,7 +34,7 @@ fn budget(points: u64) -> Options {
 fn learn(setup: Setup) -> Learned {
     let mut problem =
         LearningProblem::new(TvDenoising::default(), pairs(4, 1), setup).expect("valid");
-    problem.learn(budget(40)).expect("valid options")
+    problem.learn_with(budget(40)).expect("valid options")
 }
 
 #[test]
@@ -109,9 +109,9 @@ fn bounds_that_are_hit_are_named() {
     let mut problem =
         LearningProblem::new(TvDenoising::default(), clean.collect(), Setup::default())
             .expect("valid");
-    let learned = problem.learn(budget(80)).expect("valid options");
+    let learned = problem.learn_with(budget(80)).expect("valid options");
     let xi = &learned.parameters[2];
-    assert_eq!(xi.parameter.name, "xi");
+    assert_eq!(xi.name(), "xi");
     assert!(learned.value("alpha").expect("alpha") < 1e-2);
     assert!(learned.value("beta").is_none());
     let fixed = LearningProblem::new(
@@ -129,7 +129,7 @@ fn bounds_that_are_hit_are_named() {
         problem.pairs().to_vec(),
         Setup::default(),
     );
-    let learned = fixed.expect("valid").learn(budget(20)).expect("valid");
+    let learned = fixed.expect("valid").learn_with(budget(20)).expect("valid");
     assert_eq!(learned.parameters[0].at, Some(Bound::Lower));
 }
 
@@ -166,7 +166,7 @@ fn flat_directions_are_found() {
         },
     });
     let mut problem = LearningProblem::new(model, pairs(2, 1), Setup::default()).expect("valid");
-    let learned = problem.learn(budget(40)).expect("valid options");
+    let learned = problem.learn_with(budget(40)).expect("valid options");
     assert_eq!(learned.flat.len(), 1, "{:?}", learned.flat);
     let direction = &learned.flat[0].direction;
     assert!((direction[0] + direction[1]).abs() < 0.05, "{direction:?}");
@@ -271,7 +271,7 @@ fn every_family_learns() {
     impl Visitor for Learns {
         fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
             let mut problem = LearningProblem::new(model, pairs, Setup::default()).expect("valid");
-            let learned = problem.learn(budget(30)).expect("valid options");
+            let learned = problem.learn_with(budget(30)).expect("valid options");
             let first = learned.evaluations[1].objective.clone().expect("the start");
             assert!(
                 learned.interval.upper < 0.95 * first,
@@ -381,7 +381,7 @@ fn hostile_models_are_survived() {
     }
     let moody = Moody(TvDenoising::default());
     let mut problem = LearningProblem::new(moody, pairs(2, 1), Setup::default()).expect("valid");
-    let learned = problem.learn(budget(40)).expect("valid options");
+    let learned = problem.learn_with(budget(40)).expect("valid options");
     let failures: Vec<&String> = learned
         .evaluations
         .iter()

@@ -194,7 +194,7 @@ fn threads_do_not_matter() {
                     LearningProblem::new(&model, pairs.clone(), setup).expect("a valid problem");
                 let mut options = bilevel::learning_options();
                 options.budget.max_evaluations = Some(25);
-                let learn = || problem.learn(options).expect("valid options");
+                let learn = || problem.learn_with(options).expect("valid options");
                 pool.expect("threads can be made").install(learn)
             };
             assert_eq!(run(1), run(3), "{name}");

@@ -79,7 +79,7 @@ fn first_evaluations_are_the_archived_ones() {
 fn one_parameter_is_learned_from_every_start() {
     for start in [-2.0, -1.0, 0.0, 1.0, 2.0] {
         let mut problem = one_parameter(0, start, sum(Residuals::Auto)).expect("a valid problem");
-        let learned = problem.learn(budget(20)).expect("valid options");
+        let learned = problem.learn_with(budget(20)).expect("valid options");
         let gap = exact_gap(&mut problem, &learned.theta(), 1e-7, 1.371_488_833_78);
         assert!(gap < 1e-3, "from {start}: {gap:e}");
         let alpha = learned.value("alpha").expect("a parameter");
@@ -96,7 +96,7 @@ fn three_parameters_are_learned() {
     for (residuals, tolerance) in [(Residuals::Auto, 1e-3), (Residuals::Image, 5e-3)] {
         let mut problem =
             three_parameters(0, TvChoices::default(), sum(residuals)).expect("a valid problem");
-        let learned = problem.learn(budget(100)).expect("valid options");
+        let learned = problem.learn_with(budget(100)).expect("valid options");
         let gap = exact_gap(&mut problem, &learned.theta(), 1e-7, 2.826_874_151_57);
         assert!(gap < tolerance, "{residuals:?}: {gap:e}");
         let published = 2 * 226_992;
@@ -116,7 +116,7 @@ fn three_parameters_are_learned() {
 #[test]
 fn sampling_patterns_are_learned() {
     let mut problem = sampling(0, 0.5, sum(Residuals::Auto)).expect("a valid problem");
-    let learned = problem.learn(budget(3000)).expect("valid options");
+    let learned = problem.learn_with(budget(3000)).expect("valid options");
     let gap = exact_gap(&mut problem, &learned.theta(), 2e-6, 0.478_275_122_26);
     assert!(gap < 1e-5, "{gap:e}");
     let active = learned.parameters.iter().filter(|p| p.at.is_none()).count();
@@ -137,7 +137,7 @@ fn fixed_iterations_learn_too() {
         let mut options = Options::experiments();
         options.budget.max_evaluations = Some(20);
         let mut problem = one_parameter(0, 0.0, setup).expect("a valid problem");
-        let learned = problem.learn(options).expect("valid options");
+        let learned = problem.learn_with(options).expect("valid options");
         let alpha = learned.value("alpha").expect("a parameter");
         assert!(
             (alpha / 0.484_261 - 1.0).abs() < 0.05,

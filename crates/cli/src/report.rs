@@ -9,7 +9,7 @@
 //! let truth = phantom::box_function(64, Seed::new(1), 0)?;
 //! let data = noise::gaussian(&truth, 0.1, Seed::new(1), 0)?;
 //! let pairs = vec![Pair { grid: Grid::line(64), truth, data }];
-//! let learned = LearningProblem::new(TvDenoising::default(), pairs, Setup::default())?.learn(Default::default())?;
+//! let learned = LearningProblem::new(TvDenoising::default(), pairs, Setup::default())?.learn()?;
 //! let page = report::html(&Input {
 //!     title: "One box",
 //!     settings: "",

@@ -136,7 +136,7 @@ mod tests {
         let mut options = Options::default();
         options.budget.max_points = Some(8);
         let learned = LearningProblem::new(TvDenoising::default(), pairs, setup)
-            .and_then(|mut problem| problem.learn(options))
+            .and_then(|mut problem| problem.learn_with(options))
             .unwrap();
         let mut text = Vec::new();
         let fixed = Values::from([("nu".to_owned(), 1e-3)]);

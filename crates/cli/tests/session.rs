@@ -22,7 +22,9 @@ use session_support::*;
 
 /// Learns at once, with saving, and in pieces; all must agree.
 fn check(name: &str, problem: impl Fn() -> LearningProblem<Family>, options: Options) {
-    let plain = problem().learn(options.clone()).expect("valid options");
+    let plain = problem()
+        .learn_with(options.clone())
+        .expect("valid options");
     assert!(
         plain.evaluations.len() > 10,
         "{name}: {}",
@@ -245,7 +247,7 @@ fn damage_is_noticed() {
     }
     let learned = go_on(&dir, task(), None, &mut |_| ControlFlow::Continue(()));
     let plain = denoise(Setup::default())
-        .learn(points(30))
+        .learn_with(points(30))
         .expect("valid options");
     assert_eq!(finished(learned), plain);
     fs::remove_dir_all(dir).expect("it is there");
@@ -305,7 +307,7 @@ fn more_budget_in_the_middle() {
         )
         .expect("it fits")
     };
-    let plain = problem().learn(points(10)).expect("valid options");
+    let plain = problem().learn_with(points(10)).expect("valid options");
     let mut records = plain.evaluations.iter();
     let first = records
         .position(|record| record.point > 0)
@@ -353,7 +355,7 @@ fn a_failed_save_loses_nothing() {
     assert_eq!(count, 3);
     fs::remove_dir(&obstacle).expect("it is there");
     let learned = go_on(&dir, task(), None, &mut |_| ControlFlow::Continue(()));
-    let plain = denoise(Setup::default()).learn(points(30));
+    let plain = denoise(Setup::default()).learn_with(points(30));
     let plain = plain.expect("valid options");
     assert_eq!(finished(learned), plain);
     fs::remove_dir_all(dir).expect("it is there");

@@ -173,7 +173,7 @@ impl Arguments {
         let mut options = learning_options();
         options.budget.max_points = Some(self.evaluations.unwrap_or(evaluations));
         let begin = Instant::now();
-        let learned = problem.learn(options)?;
+        let learned = problem.learn_with(options)?;
         let seconds = begin.elapsed().as_secs_f64();
         let exact = objective(&mut problem, &learned.theta(), 1e-9)
             .with_context(|| format!("{name}, seed {seed}"))?;

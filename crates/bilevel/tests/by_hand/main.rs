@@ -393,7 +393,7 @@ fn scores_are_those_of_their_pairs() {
         ..Setup::default()
     };
     let mut problem = problem(Ridge::simple(), setup);
-    let learned = problem.learn(learning_options()).expect("valid options");
+    let learned = problem.learn().expect("valid options");
     // the same pair, reconstructed from the solver's best point and from the beginning
     let (held_out, trained) = (learned.validation[0], learned.training[1]);
     assert_eq!(held_out.before, trained.before);

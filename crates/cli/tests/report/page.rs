@@ -235,7 +235,7 @@ fn a_real_result() {
     options.budget.max_evaluations = Some(30);
     let mut problem =
         LearningProblem::new(TvDenoising::default(), pairs.clone(), Setup::default()).unwrap();
-    let learned = problem.learn(options).unwrap();
+    let learned = problem.learn_with(options).unwrap();
     let examples: Vec<Example> = (pairs.into_iter().zip(&learned.training))
         .map(|(pair, score)| Example {
             name: "signal".to_owned(),

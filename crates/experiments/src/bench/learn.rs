@@ -146,7 +146,7 @@ fn learn<M: LowerLevel>(
         }
         let mut problem = problem()?;
         let begin = Instant::now();
-        let learned = problem.learn(options.clone())?;
+        let learned = problem.learn_with(options.clone())?;
         seconds = seconds.min(begin.elapsed().as_secs_f64());
         last = Some((problem, learned));
     }

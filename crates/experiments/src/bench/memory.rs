@@ -54,7 +54,7 @@ pub(super) fn child(side: usize, out: &mut dyn Write) -> Result<()> {
     let mut problem = dead_leaves(side, NUM_IMAGES, Residuals::Auto)?;
     let mut options = learning_options();
     options.budget.max_points = Some(NUM_POINTS);
-    let _ = problem.learn(options)?;
+    let _ = problem.learn_with(options)?;
     let status = fs::read_to_string(STATUS).with_context(|| format!("cannot read {STATUS}"))?;
     let bytes = peak(&status).with_context(|| format!("{STATUS} has no VmHWM"))?;
     Ok(writeln!(out, "{bytes}")?)

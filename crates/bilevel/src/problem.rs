@@ -275,7 +275,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         clippy::missing_panics_doc,
         reason = "bounds were checked when the problem was made"
     )]
-    pub fn problem(&self) -> Problem {
+    pub fn solver_problem(&self) -> Problem {
         let each = |of: fn(&Parameter) -> f64| self.parameters.iter().map(of).collect::<Vec<_>>();
         let mut blocks: Vec<usize> = (0..self.pairs.len())
             .map(|image| self.layout.len_of(image))
@@ -309,7 +309,7 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// When the solver does not accept an option.
     pub fn engine(&self, options: Options) -> Result<Engine<Reconstructions>, ProblemError> {
         let options = self.options(options);
-        Ok(Engine::new(self.problem(), self.num_residuals(), options)?)
+        Ok(Engine::new(self.solver_problem(), self.num_residuals(), options)?)
     }
 
     /// An engine that goes on from a saved state, whose reconstructions have been
@@ -325,7 +325,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         let known = tokens.max().unwrap_or(0);
         let made = state.evaluations().len() as u64;
         self.next_number = self.next_number.max(known).max(made);
-        Ok(Engine::from_state(self.problem(), state)?)
+        Ok(Engine::from_state(self.solver_problem(), state)?)
     }
 
     /// How many residuals: of images or pixels, and of penalties.

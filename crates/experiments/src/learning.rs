@@ -198,7 +198,7 @@ pub(crate) fn objective<M: LowerLevel>(
     loop {
         let mut options = Options::default();
         options.accuracy = AccuracyControl::Fixed(Accuracy::new(accuracy)?);
-        let mut start = problem.problem();
+        let mut start = problem.solver_problem();
         start.start = theta.to_vec();
         let mut engine = Engine::new(start, problem.num_residuals(), options)?;
         problem.evaluate(engine.ask());

@@ -11,7 +11,7 @@ pub(crate) fn evaluate<M: LowerLevel>(
 ) -> Report {
     let mut options = Options::default();
     options.accuracy = AccuracyControl::Fixed(Accuracy::new(accuracy).expect("not negative"));
-    let mut at_theta = problem.problem();
+    let mut at_theta = problem.solver_problem();
     at_theta.start = theta.to_vec();
     let num_residuals = problem.num_residuals();
     let mut engine = Engine::new(at_theta, num_residuals, options).expect("a valid problem");

@@ -89,7 +89,7 @@ fn images(context: &Context) -> Result<Curve> {
             let mut options = Options::default();
             options.accuracy = AccuracyControl::Fixed(Accuracy::new(1e-3)?);
             options.budget.max_points = Some(1);
-            let start = problem.problem();
+            let start = problem.solver_problem();
             let mut engine = Engine::new(start, problem.num_residuals(), options)?;
             problem.evaluate(&mut engine.ask()[..1]);
             Ok::<(), anyhow::Error>(())

@@ -72,7 +72,7 @@ fn best_of<M: LowerLevel, const N: usize>(
         let mut options = Options::default();
         options.accuracy = AccuracyControl::Fixed(Accuracy::new(accuracy)?);
         options.budget.max_points = Some(points);
-        let start = problem.problem();
+        let start = problem.solver_problem();
         let report = minimize(&mut problem, start, options)?;
         best = best.min(objective(&mut problem, &report.theta, 1e-9)?);
     }

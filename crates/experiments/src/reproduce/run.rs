@@ -98,7 +98,7 @@ impl Task<'_> {
         options.budget.max_points = Some(setting.evaluations);
         let mut problem = LearningProblem::new(model, self.pairs.clone(), setup)?;
         let begin = Instant::now();
-        let start = problem.problem();
+        let start = problem.solver_problem();
         let report = drive(&mut problem, start, options, progress)?;
         let seconds = begin.elapsed().as_secs_f64();
         let images = self.pairs.len() as u64;

@@ -104,7 +104,7 @@ pub use loss::{Loss, ResidualLayout, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, Watch, reconstruct, reconstruct_observed};
 pub use parameter::{Map, Parameter};
 pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};
-pub use problem::{Effort, FirstGuess, ImageRange, LearningProblem, Pair, Setup};
+pub use problem::{ColdStart, Effort, ImageRange, LearningProblem, Pair, Setup};
 pub use score::{Quality, Score, Scored, ScoredImages, score};
 pub use spec::{
     FamilyInput, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec, Values,

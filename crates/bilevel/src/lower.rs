@@ -101,7 +101,7 @@ pub trait LowerLevel: Sync {
     ) -> Result<Self::Objective<'a>, BoxError>;
 
     /// Overwrites `x` with a first guess of the unknown. The default is zero.
-    fn first_guess(&self, data: &Self::Data, x: &mut [f64]) {
+    fn cold_start(&self, data: &Self::Data, x: &mut [f64]) {
         let _ = data;
         x.fill(0.0);
     }
@@ -136,8 +136,8 @@ impl<M: LowerLevel> LowerLevel for &M {
         (**self).objective(values, data)
     }
 
-    fn first_guess(&self, data: &M::Data, x: &mut [f64]) {
-        (**self).first_guess(data, x);
+    fn cold_start(&self, data: &M::Data, x: &mut [f64]) {
+        (**self).cold_start(data, x);
     }
 
     fn kind(&self) -> Option<FamilyKind> {
@@ -225,7 +225,7 @@ fn run<M: LowerLevel>(
     let objective = (model.objective(values, &data)).map_err(ReconstructionError::Model)?;
     let mut scratch = objective.scratch();
     let mut x = vec![0.0; grid.len()];
-    model.first_guess(&data, &mut x);
+    model.cold_start(&data, &mut x);
     let mut state = State::new(x);
     let solved = match watch {
         None => solver.minimize(&objective, stop, &mut state, &mut scratch)?,

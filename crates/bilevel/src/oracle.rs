@@ -11,7 +11,7 @@ use lowlevel::{Checkpoint, State, Stop, StronglyConvex};
 use crate::checkpoint::Reconstructions;
 use crate::lower::LowerLevel;
 use crate::penalty::PenaltyContext;
-use crate::problem::{FirstGuess, LearningProblem};
+use crate::problem::{ColdStart, LearningProblem};
 use crate::workspace::Workspace;
 
 /// Reconstructions that are made for information only give up after so many iterations.
@@ -98,9 +98,9 @@ impl<M: LowerLevel> LearningProblem<M> {
         if state.point().len() != len {
             *state = State::new(vec![0.0; len]);
         }
-        state.restart(|x| match self.setup.first_guess {
-            FirstGuess::Model => self.model.first_guess(data, x),
-            FirstGuess::Zero => x.fill(0.0),
+        state.restart(|x| match self.setup.cold_start {
+            ColdStart::Model => self.model.cold_start(data, x),
+            ColdStart::Zero => x.fill(0.0),
         });
     }
 

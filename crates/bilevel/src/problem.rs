@@ -41,7 +41,7 @@ pub struct Setup {
     /// How accurate reconstructions are.
     pub effort: Effort,
     /// Where the very first reconstruction begins; later ones begin at an earlier one.
-    pub first_guess: FirstGuess,
+    pub cold_start: ColdStart,
     /// How reconstructions are stored for later evaluations to begin from.
     pub checkpoints: CheckpointPolicy,
     /// The values that samples of reconstructions may have.
@@ -116,7 +116,7 @@ impl Default for ImageRange {
 /// Where the very first reconstruction begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum FirstGuess {
+pub enum ColdStart {
     /// Where the family says: at the data, for example.
     #[default]
     Model,
@@ -143,7 +143,7 @@ impl fmt::Debug for Setup {
             .field("has_regularizer", &self.regularizer.is_some())
             .field("method", &self.method)
             .field("effort", &self.effort)
-            .field("first_guess", &self.first_guess)
+            .field("cold_start", &self.cold_start)
             .field("checkpoints", &self.checkpoints)
             .field("image_range", &self.image_range)
             .field("num_validation", &self.validation.len())
@@ -309,7 +309,11 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// When the solver does not accept an option.
     pub fn engine(&self, options: Options) -> Result<Engine<Reconstructions>, ProblemError> {
         let options = self.options(options);
-        Ok(Engine::new(self.solver_problem(), self.num_residuals(), options)?)
+        Ok(Engine::new(
+            self.solver_problem(),
+            self.num_residuals(),
+            options,
+        )?)
     }
 
     /// An engine that goes on from a saved state, whose reconstructions have been

@@ -8,7 +8,7 @@ mod evaluate;
 
 use bilevel::testing::{one_parameter, sampling, sum, three_parameters};
 use bilevel::{
-    Effort, FirstGuess, LearningProblem, LowerLevel, Residuals, Setup, TvChoices, learning_options,
+    ColdStart, Effort, LearningProblem, LowerLevel, Residuals, Setup, TvChoices, learning_options,
 };
 use dfo_ls::Options;
 use evaluate::evaluate;
@@ -40,7 +40,7 @@ fn first_evaluations_are_the_archived_ones() {
         let setup = Setup {
             effort,
             method,
-            first_guess: FirstGuess::Zero,
+            cold_start: ColdStart::Zero,
             ..sum(Residuals::Image)
         };
         let mut problem = one_parameter(0, 0.0, setup).expect("a valid problem");
@@ -131,7 +131,7 @@ fn fixed_iterations_learn_too() {
         let setup = Setup {
             method,
             effort: Effort::Iterations(iterations),
-            first_guess: FirstGuess::Zero,
+            cold_start: ColdStart::Zero,
             ..sum(Residuals::Image)
         };
         let mut options = Options::experiments();

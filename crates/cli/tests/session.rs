@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bilevel::{
-    CheckpointPolicy, Effort, Family, FirstGuess, Learned, LearningProblem, Loss, Residuals,
-    RootL1, Scale, Setup, TvDenoising,
+    CheckpointPolicy, ColdStart, Effort, Family, Learned, LearningProblem, Loss, Residuals, RootL1,
+    Scale, Setup, TvDenoising,
 };
 use bilevel_cli::session::{Moment, Outcome, SessionError, Task};
 use bilevel_cli::store::Store;
@@ -68,7 +68,7 @@ fn every_loss() {
 fn fixed_iterations_and_gradient_descent() {
     let fixed = || Setup {
         effort: Effort::Iterations(200),
-        first_guess: FirstGuess::Zero,
+        cold_start: ColdStart::Zero,
         ..Setup::default()
     };
     check("fixed", || denoise(fixed()), points(40));

@@ -95,7 +95,7 @@ impl LowerLevel for TvDeblurring {
     }
 
     /// The data.
-    fn first_guess(&self, data: &BlurredData, x: &mut [f64]) {
+    fn cold_start(&self, data: &BlurredData, x: &mut [f64]) {
         x.copy_from_slice(data.image.values.values());
     }
 

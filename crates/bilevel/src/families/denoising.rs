@@ -37,7 +37,7 @@ impl LowerLevel for TvDenoising {
     }
 
     /// The data.
-    fn first_guess(&self, data: &ImageData, x: &mut [f64]) {
+    fn cold_start(&self, data: &ImageData, x: &mut [f64]) {
         x.copy_from_slice(data.values.values());
     }
 

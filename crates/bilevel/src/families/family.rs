@@ -131,11 +131,11 @@ impl LowerLevel for Family {
         }))
     }
 
-    fn first_guess(&self, data: &FamilyData, x: &mut [f64]) {
+    fn cold_start(&self, data: &FamilyData, x: &mut [f64]) {
         match (self, &data.0) {
-            (Self::Denoising(family), Data::Denoising(data)) => family.first_guess(data, x),
-            (Self::Deblurring(family), Data::Deblurring(data)) => family.first_guess(data, x),
-            (Self::Inpainting(family), Data::Inpainting(data)) => family.first_guess(data, x),
+            (Self::Denoising(family), Data::Denoising(data)) => family.cold_start(data, x),
+            (Self::Deblurring(family), Data::Deblurring(data)) => family.cold_start(data, x),
+            (Self::Inpainting(family), Data::Inpainting(data)) => family.cold_start(data, x),
             // sampling begins at zero
             _ => x.fill(0.0),
         }

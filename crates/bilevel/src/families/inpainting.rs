@@ -56,7 +56,7 @@ impl LowerLevel for TvInpainting {
     }
 
     /// The data.
-    fn first_guess(&self, data: &ImageData, x: &mut [f64]) {
+    fn cold_start(&self, data: &ImageData, x: &mut [f64]) {
         x.copy_from_slice(data.values.values());
     }
 

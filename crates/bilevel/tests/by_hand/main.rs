@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bilevel::{
-    Effort, FirstGuess, FourierWeights, LearningProblem, Loss, LowerLevel, Map, Pair, Parameter,
+    ColdStart, Effort, FourierWeights, LearningProblem, Loss, LowerLevel, Map, Pair, Parameter,
     Penalty, PenaltyContext, ProblemError, Quality, Reconstructions, Residuals, Scale, Score,
     Setup, TvChoices, TvInpainting, learning_options, reconstruct, score,
 };
@@ -154,15 +154,15 @@ fn reconstructions_go_on_and_begin_nearby() {
 }
 
 #[test]
-fn first_guesses_and_methods_are_the_chosen_ones() {
-    let distance = |effort: Effort, first_guess: FirstGuess, method: Method| {
+fn cold_starts_and_methods_are_the_chosen_ones() {
+    let distance = |effort: Effort, cold_start: ColdStart, method: Method| {
         let setup = Setup {
             loss: Loss {
                 scale: Scale::Sum,
                 residuals: Residuals::Image,
             },
             effort,
-            first_guess,
+            cold_start,
             method,
             ..Setup::default()
         };
@@ -170,23 +170,23 @@ fn first_guesses_and_methods_are_the_chosen_ones() {
         let problem = LearningProblem::new(&model, pairs(), setup);
         evaluate(&mut problem.expect("valid"), &[0.0], 1e-6)
     };
-    let start = |first_guess| distance(Effort::Iterations(0), first_guess, Method::FISTA);
-    let from_zero = start(FirstGuess::Zero).residuals;
-    let from_data = start(FirstGuess::Model).residuals;
+    let start = |cold_start| distance(Effort::Iterations(0), cold_start, Method::FISTA);
+    let from_zero = start(ColdStart::Zero).residuals;
+    let from_data = start(ColdStart::Model).residuals;
     assert!(close(from_zero[1], 1.0) && close(from_data[1], 0.3125_f64.sqrt()));
 
     let descent = distance(
         Effort::default(),
-        FirstGuess::Model,
+        ColdStart::Model,
         Method::GRADIENT_DESCENT,
     );
-    let fista = distance(Effort::default(), FirstGuess::Model, Method::FISTA);
+    let fista = distance(Effort::default(), ColdStart::Model, Method::FISTA);
     assert!(descent.work > 2 * fista.work);
     let limit = Some(3);
     let short = Effort::Requested {
         max_iterations: limit,
     };
-    let short = distance(short, FirstGuess::Model, Method::FISTA);
+    let short = distance(short, ColdStart::Model, Method::FISTA);
     assert!(short.work <= 2 * 4 && short.accuracy.value() > 1e-6);
 
     let (model, pair) = (Ridge::simple(), &pairs()[0]);

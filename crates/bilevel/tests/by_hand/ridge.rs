@@ -66,7 +66,7 @@ impl LowerLevel for Ridge {
         }
     }
 
-    fn first_guess(&self, data: &Vec<f64>, x: &mut [f64]) {
+    fn cold_start(&self, data: &Vec<f64>, x: &mut [f64]) {
         x.copy_from_slice(data);
     }
 }

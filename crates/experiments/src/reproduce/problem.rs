@@ -62,8 +62,8 @@ impl LowerLevel for Reordered {
         self.model.objective(&ordered, data)
     }
 
-    fn first_guess(&self, data: &ImageData, x: &mut [f64]) {
-        self.model.first_guess(data, x);
+    fn cold_start(&self, data: &ImageData, x: &mut [f64]) {
+        self.model.cold_start(data, x);
     }
 }
 

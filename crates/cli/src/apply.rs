@@ -1,6 +1,6 @@
 //! Learned parameters on other pictures.
 
-mod places;
+mod output_paths;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::array::{self, Values};
+use crate::array::{self, ArrayValues};
 use crate::config::table::{KERNEL, MASK};
 use crate::config::{Config, Settings, TaskKind};
 use crate::error::CliError;
@@ -24,7 +24,7 @@ use crate::picture::{self, Colour, Depth};
 pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
 use crate::task::family;
-use crate::task::pictures::{check_mask, kept};
+use crate::task::pictures::{apply_mask, check_mask};
 use crate::task::signals::{check_samples, read_frequencies};
 
 /// A reconstruction gives up after so many iterations, unless the run says another number.
@@ -72,7 +72,7 @@ pub struct Applied {
 
 /// A file that could not be reconstructed.
 #[derive(Debug)]
-pub struct Failure {
+pub struct ApplyFailure {
     /// What should have been read.
     pub input: PathBuf,
     /// Why.
@@ -105,14 +105,14 @@ pub fn apply_observed(
     input: &Path,
     output: &Path,
     options: &ApplyOptions,
-    observe: &(dyn Fn(Result<&Applied, &Failure>) + Sync),
+    observe: &(dyn Fn(Result<&Applied, &ApplyFailure>) + Sync),
 ) -> Result<Vec<Applied>, CliError> {
     let reconstructor = Reconstructor::new(run, options)?;
-    let files = places::of(input, output, reconstructor.config.task)?;
+    let files = output_paths::pair_files(input, output, reconstructor.config.task)?;
     let run = |(input, output): &(PathBuf, PathBuf)| {
         let outcome = reconstructor.file(input, output).map_err(|error| {
             let input = input.clone();
-            Failure { input, error }
+            ApplyFailure { input, error }
         });
         observe(outcome.as_ref());
         outcome
@@ -140,7 +140,7 @@ pub fn apply_observed(
 
 /// What is needed of a result. Other numbers may be infinite, which JSON cannot say.
 #[derive(Deserialize)]
-struct Outcome {
+struct LearnedValues {
     parameters: Vec<LearnedParameter>,
 }
 
@@ -169,13 +169,13 @@ impl Reconstructor {
             }
         }
         let config = settings.resolve()?;
-        let Outcome { parameters } = read_result(run)?;
+        let LearnedValues { parameters } = read_result(run)?;
         let family = match config.task {
             TaskKind::Sampling => {
                 let name = run.display().to_string();
-                family::of_signals(&config, parameters.len(), &name)?.family
+                family::for_signals(&config, parameters.len(), &name)?.family
             }
-            _ => family::of_pictures(&config)?.family,
+            _ => family::for_pictures(&config)?.family,
         };
         let found: Vec<&str> = parameters.iter().map(|p| &p.parameter.name[..]).collect();
         let expected = family.parameters();
@@ -216,7 +216,7 @@ impl Reconstructor {
             &input.display().to_string(),
         )?;
         let data = picture.channels.into_iter();
-        let data = data.map(|plane| kept(&self.family, plane)).collect();
+        let data = data.map(|plane| apply_mask(&self.family, plane)).collect();
         let made = self.reconstruct(input, grid, data)?;
         let planes: Vec<&[f64]> = made.iter().map(|made| &made.x[..]).collect();
         picture::write(output, width, height, &planes, self.depth)?;
@@ -231,7 +231,7 @@ impl Reconstructor {
         let grid = Grid::line(num_samples).complex();
         let made = self.reconstruct(input, grid, rows)?;
         let numbers = made.iter().flat_map(|made| made.x.iter().copied());
-        let values = Values::Complex(numbers.collect());
+        let values = ArrayValues::Complex(numbers.collect());
         array::write(output, &[num, num_samples], &values)?;
         Ok(self.applied(input, output, grid, &made))
     }

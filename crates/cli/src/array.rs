@@ -16,12 +16,12 @@ pub struct Array {
     /// Entries along each axis; no axes for a single number.
     pub shape: Vec<usize>,
     /// The entries.
-    pub values: Values,
+    pub values: ArrayValues,
 }
 
 /// Entries of an array.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum ArrayValues {
     /// Real numbers.
     Real(Vec<f64>),
     /// Complex numbers, real and imaginary parts in turns.
@@ -37,7 +37,7 @@ pub enum Signals {
     Complex(Vec<Vec<f64>>),
 }
 
-impl Values {
+impl ArrayValues {
     /// The numbers, and how many of them make an entry.
     fn parts(&self) -> (&[f64], usize) {
         match self {
@@ -81,8 +81,8 @@ pub fn signals(path: &Path) -> Result<Signals, FileError> {
     };
     let rows = |numbers: &[f64], len| numbers.chunks_exact(len).map(<[f64]>::to_vec).collect();
     Ok(match array.values {
-        Values::Real(numbers) => Signals::Real(rows(&numbers, len)),
-        Values::Complex(numbers) => Signals::Complex(rows(&numbers, 2 * len)),
+        ArrayValues::Real(numbers) => Signals::Real(rows(&numbers, len)),
+        ArrayValues::Complex(numbers) => Signals::Complex(rows(&numbers, 2 * len)),
     })
 }
 
@@ -93,7 +93,7 @@ pub fn signals(path: &Path) -> Result<Signals, FileError> {
 ///
 /// # Panics
 /// When `shape` does not fit the number of entries.
-pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<(), FileError> {
+pub fn write(path: &Path, shape: &[usize], values: &ArrayValues) -> Result<(), FileError> {
     let (numbers, per_entry) = values.parts();
     let fits = shape.iter().product::<usize>() * per_entry == numbers.len();
     assert!(fits, "as many entries as the shape says");
@@ -125,8 +125,8 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Array, FileError> {
     Ok(Array {
         shape: header.shape,
         values: match per_entry {
-            1 => Values::Real(numbers),
-            _ => Values::Complex(numbers),
+            1 => ArrayValues::Real(numbers),
+            _ => ArrayValues::Complex(numbers),
         },
     })
 }
@@ -192,7 +192,7 @@ fn multi_index(position: usize, shape: &[usize]) -> Vec<usize> {
 }
 
 /// Refuses NaN and infinity.
-fn check_finite(path: &Path, shape: &[usize], values: &Values) -> Result<(), FileError> {
+fn check_finite(path: &Path, shape: &[usize], values: &ArrayValues) -> Result<(), FileError> {
     let (numbers, per_entry) = values.parts();
     match numbers.iter().position(|number| !number.is_finite()) {
         None => Ok(()),

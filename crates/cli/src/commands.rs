@@ -7,17 +7,17 @@ use std::path::Path;
 use bilevel::LearningProblem;
 use clap::CommandFactory;
 
-use crate::apply::{self, Applied, Failure};
+use crate::apply::{self, Applied, ApplyFailure};
 use crate::args::{Arguments, Command, LearnArgs, ResumeArgs, Shared};
 use crate::config::{Config, Settings};
 use crate::error::CliError;
 use crate::findings::Finding;
-use crate::page::{self, Made};
-use crate::progress::{Progress, Style};
-use crate::session::{self, Interrupt, Outcome};
-use crate::store::{Saved, Store, StoreError};
+use crate::progress::{Progress, ProgressFormat};
+use crate::run_page::{self, RunPage};
+use crate::session::{self, Interrupt, SessionOutcome};
+use crate::store::{SavedRun, Store, StoreError};
 use crate::summary;
-use crate::task::{self, Task};
+use crate::task::{self, LoadedTask};
 
 /// Does what the arguments say.
 ///
@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         Command::Resume(args) => resume(args, shared),
         Command::Apply(args) => {
             set_threads(shared.threads);
-            let say = |done: Result<&Applied, &Failure>| say_applied(shared, done);
+            let say = |done: Result<&Applied, &ApplyFailure>| say_applied(shared, done);
             let applied =
                 apply::apply_observed(&args.run, &args.input, &args.output, &args.options(), &say);
             if shared.json {
@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
         Command::Report(args) => {
             set_threads(shared.threads);
-            let made = page::make(&args.run)?;
+            let made = run_page::make(&args.run)?;
             if shared.json {
                 let findings: Vec<&str> = made.findings.iter().map(|f| &f.text[..]).collect();
                 let json = serde_json::json!({
@@ -99,7 +99,7 @@ fn resume(args: &ResumeArgs, shared: &Shared) -> Result<(), CliError> {
     work(store, saved, args.evaluations, task, &config, shared)
 }
 
-fn load(config: &Config, shared: &Shared) -> Result<Task, CliError> {
+fn load(config: &Config, shared: &Shared) -> Result<LoadedTask, CliError> {
     let task = task::load(config)?;
     if !shared.quiet {
         for warning in &task.warnings {
@@ -112,14 +112,14 @@ fn load(config: &Config, shared: &Shared) -> Result<Task, CliError> {
 /// Learns, then writes the result and its page.
 fn work(
     store: Store,
-    saved: Option<Saved>,
+    saved: Option<SavedRun>,
     evaluations: Option<u64>,
-    task: Task,
+    task: LoadedTask,
     config: &Config,
     shared: &Shared,
 ) -> Result<(), CliError> {
     let (dir, settings) = (store.dir().to_path_buf(), store.settings().to_owned());
-    let Task {
+    let LoadedTask {
         family,
         training,
         validation,
@@ -129,38 +129,38 @@ fn work(
     let interrupt = Interrupt::new();
     interrupt.install().map_err(CliError::Interrupt)?;
     let mut progress = Progress::new(match (shared.json, shared.quiet) {
-        (true, _) => Style::Json,
-        (false, true) => Style::Quiet,
-        (false, false) => Style::People,
+        (true, _) => ProgressFormat::Json,
+        (false, true) => ProgressFormat::Quiet,
+        (false, false) => ProgressFormat::People,
     });
     let spec = config.spec();
     let setup = spec.setup(validation.pairs);
-    let task = session::Task {
+    let task = session::RunSetup {
         problem: LearningProblem::new(family, training.pairs, setup)?,
         options: spec.options(),
         fingerprint,
     };
-    let mut watch = |moment: &session::Moment<'_>| {
-        progress.show(moment);
+    let mut watch = |snapshot: &session::Snapshot<'_>| {
+        progress.show(snapshot);
         ControlFlow::Continue(())
     };
     let outcome = session::resume(store, saved, task, evaluations, &interrupt, &mut watch);
     progress.clear();
     let made = match outcome? {
-        Outcome::Finished(finished) => {
+        SessionOutcome::Finished(finished) => {
             let names = [training.names, validation.names];
-            page::of_finished(&dir, &settings, config, *finished, names)?
+            run_page::write_finished(&dir, &settings, config, *finished, names)?
         }
-        Outcome::WasFinished(learned) => {
+        SessionOutcome::WasFinished(learned) => {
             if !shared.quiet && evaluations.is_some() {
                 say("bilevel: the run has converged: more evaluations would change nothing");
             }
-            match page::known(&dir, config, *learned) {
+            match run_page::existing(&dir, config, *learned) {
                 Some(made) => made,
-                None => page::make(&dir)?,
+                None => run_page::make(&dir)?,
             }
         }
-        Outcome::Left => return Ok(()),
+        SessionOutcome::Paused => return Ok(()),
     };
     progress.finish(&made.learned, &dir);
     if !shared.json && !shared.quiet {
@@ -179,7 +179,7 @@ fn set_threads(threads: Option<usize>) {
 }
 
 /// What was learned, for people; nobody may be left to read it.
-fn tell(made: &Made, run: &Path) {
+fn tell(made: &RunPage, run: &Path) {
     let mut out = io::stdout().lock();
     let _ = summary::write(&mut out, &made.learned, &made.fixed);
     for finding in &made.findings {
@@ -194,7 +194,7 @@ fn for_run(finding: &Finding, run: &Path) -> String {
     finding.text.replace("bilevel resume RUN", &named)
 }
 
-fn say_applied(shared: &Shared, done: Result<&Applied, &Failure>) {
+fn say_applied(shared: &Shared, done: Result<&Applied, &ApplyFailure>) {
     if shared.quiet || shared.json {
         return;
     }

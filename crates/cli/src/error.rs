@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use bilevel::{ProblemError, ReconstructionError};
 use thiserror::Error;
 
-use crate::apply::{Applied, Failure};
+use crate::apply::{Applied, ApplyFailure};
 use crate::config::ConfigError;
 use crate::file::FileError;
 use crate::session::SessionError;
@@ -79,7 +79,7 @@ pub enum CliError {
     },
     /// What is read would be overwritten.
     #[error("{} would be overwritten: choose another name for the output", path.display())]
-    SamePlace {
+    SameFile {
         /// The file or folder.
         path: PathBuf,
     },
@@ -103,13 +103,13 @@ pub enum CliError {
         /// What was done.
         applied: Vec<Applied>,
         /// What was not, at least one.
-        failures: Vec<Failure>,
+        failures: Vec<ApplyFailure>,
     },
 }
 
 /// Failures, one on each line.
-fn list(failures: &[Failure]) -> String {
-    let line = |failure: &Failure| format!("\n  {}", failure.error.chain());
+fn list(failures: &[ApplyFailure]) -> String {
+    let line = |failure: &ApplyFailure| format!("\n  {}", failure.error.chain());
     failures.iter().map(line).collect()
 }
 
@@ -125,7 +125,7 @@ impl CliError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Config(_) | Self::SamePlace { .. } | Self::Accuracy { .. } | Self::NoOut => 2,
+            Self::Config(_) | Self::SameFile { .. } | Self::Accuracy { .. } | Self::NoOut => 2,
             Self::File(FileError::Extension { .. }) => 2,
             // not the fault of what was read
             Self::File(FileError::Write { .. }) | Self::Output(_) => 1,
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn the_last_number_says_whose_fault_it_is() {
         let run = PathBuf::from("run");
-        let failures = vec![Failure {
+        let failures = vec![ApplyFailure {
             input: "a.png".into(),
             error: CliError::NotFinished { run: run.clone() },
         }];

@@ -15,27 +15,27 @@
 //! ```
 
 mod ending;
-mod examples;
 mod parameters;
+mod scores;
 
 use bilevel::{Learned, Scale};
 
 use ::page::number::{between, counted, length, number, percent};
 
-pub(crate) use examples::{Mean, gains, psnrs};
+pub(crate) use scores::{Mean, gains, psnrs};
 
 /// Something to know about a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Whether it is good.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// A sentence in plain text, with commands between backticks.
     pub text: String,
 }
 
 /// Whether something is good to know or something to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FindingKind {
     /// As it should be.
     Good,
     /// Worth knowing.
@@ -49,7 +49,7 @@ impl Finding {
     fn good(text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
-            kind: Kind::Good,
+            kind: FindingKind::Good,
             text,
         }
     }
@@ -58,7 +58,7 @@ impl Finding {
     fn note(text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
-            kind: Kind::Note,
+            kind: FindingKind::Note,
             text,
         }
     }
@@ -67,7 +67,7 @@ impl Finding {
     fn warning(text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
-            kind: Kind::Warning,
+            kind: FindingKind::Warning,
             text,
         }
     }
@@ -79,7 +79,7 @@ impl Finding {
 pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     let mut all = vec![ending::finding(learned), objective(learned, scale)];
     all.extend(parameters::findings(learned));
-    all.extend(examples::findings(learned));
+    all.extend(scores::findings(learned));
     all.extend(failures(learned));
     all
 }

@@ -5,7 +5,7 @@
 //!   the program fails.
 //! - [`task`]: from settings to data and a model; [`mod@apply`]: learned parameters on other
 //!   pictures.
-//! - [`commands`]: what each command does; [`page`], [`report`] and [`findings`]: what was learned,
+//! - [`commands`]: what each command does; [`run_page`], [`report`] and [`findings`]: what was learned,
 //!   as a page and in words.
 //! - [`store`] and [`session`]: the directory of a run, and learning that is saved in it after
 //!   every evaluation.
@@ -34,10 +34,10 @@ pub mod config;
 pub mod error;
 pub mod file;
 pub mod findings;
-pub mod page;
 pub mod picture;
 pub mod progress;
 pub mod report;
+pub mod run_page;
 pub mod session;
 pub mod store;
 pub mod summary;

@@ -54,7 +54,7 @@ pub enum Depth {
 
 /// The clean and the noisy version of one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pair<T> {
+pub struct PicturePair<T> {
     /// What should come out.
     pub truth: T,
     /// What goes in.
@@ -108,8 +108,8 @@ pub fn read_pair(
     noisy: &Path,
     colour: Colour,
     crop: Option<usize>,
-) -> Result<Pair<Picture>, FileError> {
-    let pair = Pair {
+) -> Result<PicturePair<Picture>, FileError> {
+    let pair = PicturePair {
         truth: read(truth, colour)?,
         noisy: read(noisy, colour)?,
     };
@@ -134,7 +134,7 @@ pub fn read_pair(
     }
     Ok(match crop {
         None => pair,
-        Some(size) => Pair {
+        Some(size) => PicturePair {
             truth: pair.truth.crop_centre(size),
             noisy: pair.noisy.crop_centre(size),
         },

@@ -15,7 +15,7 @@ use page::number::duration;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::session::Moment;
+use crate::session::Snapshot;
 
 /// Without a terminal, lines come at least this far apart in seconds, or in shares of the budget.
 const SECONDS: f64 = 10.0;
@@ -25,7 +25,7 @@ const RECENT: usize = 10;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Style {
+pub enum ProgressFormat {
     /// A bar on the terminal; lines on standard error if that is none.
     #[default]
     People,
@@ -38,7 +38,7 @@ pub enum Style {
 /// Shows how a run goes.
 #[derive(Debug)]
 pub struct Progress {
-    style: Style,
+    style: ProgressFormat,
     bar: Option<ProgressBar>,
     /// When the last line was written, and which share of the budget was spent.
     last_line: Option<(Instant, f64)>,
@@ -64,7 +64,7 @@ struct IterationEvent<'a> {
 impl Progress {
     /// Shows nothing yet.
     #[must_use]
-    pub fn new(style: Style) -> Self {
+    pub fn new(style: ProgressFormat) -> Self {
         Self {
             style,
             bar: None,
@@ -75,17 +75,18 @@ impl Progress {
     }
 
     /// Shows a run as it was just saved.
-    pub fn show(&mut self, moment: &Moment<'_>) {
-        self.last_seconds = moment.seconds;
-        self.recent.push_back((moment.seconds, moment.num_points));
+    pub fn show(&mut self, snapshot: &Snapshot<'_>) {
+        self.last_seconds = snapshot.seconds;
+        self.recent
+            .push_back((snapshot.seconds, snapshot.num_points));
         if self.recent.len() > RECENT + 1 {
             self.recent.pop_front();
         }
         match self.style {
-            Style::Quiet => {}
-            Style::Json => iteration_events(moment).for_each(|event| write_json(&event)),
-            Style::People if io::stderr().is_terminal() => self.show_bar(moment),
-            Style::People => self.show_line(moment),
+            ProgressFormat::Quiet => {}
+            ProgressFormat::Json => iteration_events(snapshot).for_each(|event| write_json(&event)),
+            ProgressFormat::People if io::stderr().is_terminal() => self.show_bar(snapshot),
+            ProgressFormat::People => self.show_line(snapshot),
         }
     }
 
@@ -99,7 +100,7 @@ impl Progress {
     /// Says what was learned, to programs; people get a [summary](crate::summary).
     pub fn finish(&mut self, learned: &Learned, dir: &Path) {
         self.clear();
-        if self.style != Style::Json {
+        if self.style != ProgressFormat::Json {
             return;
         }
         write_json(&json!({
@@ -120,28 +121,28 @@ impl Progress {
 
     /// How long the rest of the budget will take, if it goes on as it did lately; a run may end
     /// earlier.
-    fn seconds_left(&self, moment: &Moment<'_>) -> Option<f64> {
+    fn seconds_left(&self, snapshot: &Snapshot<'_>) -> Option<f64> {
         let (first, last) = (self.recent.front()?, self.recent.back()?);
-        let left = moment.max_points?.saturating_sub(moment.num_points);
+        let left = snapshot.max_points?.saturating_sub(snapshot.num_points);
         let points = last.1.saturating_sub(first.1);
         let seconds = (last.0 - first.0) / points as f64 * left as f64;
         (points > 0).then_some(seconds)
     }
 
-    fn show_bar(&mut self, moment: &Moment<'_>) {
-        let left = self.seconds_left(moment);
-        let bar = self.bar.get_or_insert_with(|| new_bar(moment.seconds));
-        bar.set_length(moment.max_points.unwrap_or(moment.num_points));
-        bar.set_position(moment.num_points);
+    fn show_bar(&mut self, snapshot: &Snapshot<'_>) {
+        let left = self.seconds_left(snapshot);
+        let bar = self.bar.get_or_insert_with(|| new_bar(snapshot.seconds));
+        bar.set_length(snapshot.max_points.unwrap_or(snapshot.num_points));
+        bar.set_position(snapshot.num_points);
         bar.set_prefix(left.map_or_else(String::new, |left| {
             format!(", about {} left", duration(left))
         }));
-        bar.set_message(text::describe(moment));
+        bar.set_message(text::describe(snapshot));
     }
 
-    fn show_line(&mut self, moment: &Moment<'_>) {
+    fn show_line(&mut self, snapshot: &Snapshot<'_>) {
         let share =
-            (moment.max_points).map_or(0.0, |max| moment.num_points as f64 / max.max(1) as f64);
+            (snapshot.max_points).map_or(0.0, |max| snapshot.num_points as f64 / max.max(1) as f64);
         let is_due = self.last_line.is_none_or(|(when, spent)| {
             when.elapsed().as_secs_f64() >= SECONDS || share >= spent + SHARE
         });
@@ -149,10 +150,10 @@ impl Progress {
             return;
         }
         self.last_line = Some((Instant::now(), share));
-        let max = moment
+        let max = snapshot
             .max_points
             .map_or_else(String::new, |max| format!("/{max}"));
-        let left = self.seconds_left(moment);
+        let left = self.seconds_left(snapshot);
         let left = left.map_or_else(String::new, |left| {
             format!(", about {} left", duration(left))
         });
@@ -160,21 +161,21 @@ impl Progress {
         let _ = writeln!(
             io::stderr().lock(),
             "{}{max} points, {}{left}: {}",
-            moment.num_points,
-            duration(moment.seconds),
-            text::describe(moment)
+            snapshot.num_points,
+            duration(snapshot.seconds),
+            text::describe(snapshot)
         );
     }
 }
 
 /// What programs are told about the iterations that have just ended.
-fn iteration_events<'a>(moment: &'a Moment<'_>) -> impl Iterator<Item = IterationEvent<'a>> {
-    (moment.iterations.iter()).map(|iteration| IterationEvent {
+fn iteration_events<'a>(snapshot: &'a Snapshot<'_>) -> impl Iterator<Item = IterationEvent<'a>> {
+    (snapshot.iterations.iter()).map(|iteration| IterationEvent {
         event: "iteration",
-        seconds: moment.seconds,
-        values: moment.best.map(|best| &best.values[..]),
-        psnr: moment.best.and_then(|best| text::psnr(best.mse)),
-        max_points: moment.max_points,
+        seconds: snapshot.seconds,
+        values: snapshot.best.map(|best| &best.values[..]),
+        psnr: snapshot.best.and_then(|best| text::psnr(best.mse)),
+        max_points: snapshot.max_points,
         iteration,
     })
 }
@@ -201,13 +202,13 @@ fn write_json<T: Serialize>(event: &T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Best;
+    use crate::session::BestPoint;
     use bilevel::Parameter;
     use dfo_ls::{Accuracy, ObjectiveInterval};
 
-    fn best(num_params: usize) -> Best {
+    fn best(num_params: usize) -> BestPoint {
         let theta = vec![-1.0; num_params];
-        Best {
+        BestPoint {
             values: vec![0.1; num_params],
             theta,
             objective: 3186.31,
@@ -219,12 +220,12 @@ mod tests {
         }
     }
 
-    fn moment<'a>(
+    fn snapshot<'a>(
         parameters: &'a [Parameter],
-        best: &'a Best,
+        best: &'a BestPoint,
         iterations: &'a [Iteration],
-    ) -> Moment<'a> {
-        Moment {
+    ) -> Snapshot<'a> {
+        Snapshot {
             parameters,
             num_points: 12,
             max_points: Some(40),
@@ -242,13 +243,13 @@ mod tests {
         let alpha = Parameter::log10("alpha", 0.0, -7.0, 7.0);
         let few = [alpha.clone()];
         let best_of_few = best(1);
-        let line = text::describe(&moment(&few, &best_of_few, &[]));
+        let line = text::describe(&snapshot(&few, &best_of_few, &[]));
         let expected = "f 3186.3 ± 0.2  PSNR 30.00 dB  alpha 0.1  accuracy 0.0012  34.5k gradients";
         assert_eq!(line, expected);
         let mut many = vec![alpha; 6];
         many[0].lower = -1.0;
         let best_of_many = best(6);
-        let line = text::describe(&moment(&many, &best_of_many, &[]));
+        let line = text::describe(&snapshot(&many, &best_of_many, &[]));
         assert!(
             line.contains("6 parameters, 5 above their lower bound"),
             "{line}"
@@ -259,14 +260,14 @@ mod tests {
     fn the_rest_takes_as_long_as_the_recent_past() {
         let few = [Parameter::log10("alpha", 0.0, -7.0, 7.0)];
         let best = best(1);
-        let mut progress = Progress::new(Style::Quiet);
-        let mut moment = moment(&few, &best, &[]);
-        progress.show(&moment);
-        assert_eq!(progress.seconds_left(&moment), None);
-        moment.num_points = 14;
-        moment.seconds = 83.0;
-        progress.show(&moment);
-        let left = progress.seconds_left(&moment).unwrap();
+        let mut progress = Progress::new(ProgressFormat::Quiet);
+        let mut snapshot = snapshot(&few, &best, &[]);
+        progress.show(&snapshot);
+        assert_eq!(progress.seconds_left(&snapshot), None);
+        snapshot.num_points = 14;
+        snapshot.seconds = 83.0;
+        progress.show(&snapshot);
+        let left = progress.seconds_left(&snapshot).unwrap();
         assert!((left - 39.0).abs() < 1e-9, "{left}");
     }
 
@@ -278,8 +279,8 @@ mod tests {
         let iterations: Vec<Iteration> = vec![serde_json::from_str(text).unwrap()];
         let few = [Parameter::log10("alpha", 0.0, -7.0, 7.0)];
         let best = best(1);
-        let moment = moment(&few, &best, &iterations);
-        let events: Vec<_> = iteration_events(&moment).collect();
+        let snapshot = snapshot(&few, &best, &iterations);
+        let events: Vec<_> = iteration_events(&snapshot).collect();
         let value = serde_json::to_value(&events).unwrap();
         assert_eq!(value[0]["event"], "iteration");
         assert_eq!(value[0]["theta"], json!([0.5]));

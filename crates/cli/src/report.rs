@@ -3,14 +3,14 @@
 //! ```
 //! use bilevel::{LearningProblem, Pair, Scale, Setup, TvDenoising};
 //! use bilevel_cli::findings::findings;
-//! use bilevel_cli::report::{self, Input};
+//! use bilevel_cli::report::{self, ReportInput};
 //! use imaging::{Grid, Seed, noise, phantom};
 //!
 //! let truth = phantom::box_function(64, Seed::new(1), 0)?;
 //! let data = noise::gaussian(&truth, 0.1, Seed::new(1), 0)?;
 //! let pairs = vec![Pair { grid: Grid::line(64), truth, data }];
 //! let learned = LearningProblem::new(TvDenoising::default(), pairs, Setup::default())?.learn()?;
-//! let page = report::html(&Input {
+//! let page = report::html(&ReportInput {
 //!     title: "One box",
 //!     settings: "",
 //!     scale: Scale::Mean,
@@ -25,9 +25,9 @@
 //! ```
 
 mod curves;
-mod examples;
 mod headline;
 mod history;
+mod images;
 mod picture;
 mod scores;
 mod signal;
@@ -37,11 +37,11 @@ use bilevel::{Learned, Scale, Score};
 use imaging::Grid;
 use maud::{Markup, html};
 
-use crate::findings::{Finding, Kind};
+use crate::findings::{Finding, FindingKind};
 
 /// Content of the page.
 #[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
+pub struct ReportInput<'a> {
     /// Title of the page.
     pub title: &'a str,
     /// Settings of the run as a TOML file; shown folded, or not at all if empty.
@@ -53,16 +53,16 @@ pub struct Input<'a> {
     /// Result of the run.
     pub learned: &'a Learned,
     /// Reconstructed training images.
-    pub training: &'a [Example],
+    pub training: &'a [ReportImage],
     /// Reconstructed images that were held out.
-    pub validation: &'a [Example],
+    pub validation: &'a [ReportImage],
     /// Duration of learning.
     pub seconds: Option<f64>,
 }
 
 /// One reconstructed image.
 #[derive(Clone, Debug)]
-pub struct Example {
+pub struct ReportImage {
     /// Name, for example of its file.
     pub name: String,
     /// Grid of truth and reconstruction.
@@ -81,12 +81,12 @@ pub struct Example {
 
 /// Returns the page. Equal inputs give equal pages.
 #[must_use]
-pub fn html(input: &Input<'_>) -> String {
+pub fn html(input: &ReportInput<'_>) -> String {
     let body = html! {
         (headline::html(input))
         (section("What this means", meaning(input)))
         (section("How it went", curves::html(input.learned)))
-        (section("Before and after", examples::html(input)))
+        (section("Before and after", images::html(input)))
         (section("Every image", scores::html(input)))
         (section("What it cost", history::work(input.learned)))
         (section("In full", in_full(input)))
@@ -95,11 +95,11 @@ pub fn html(input: &Input<'_>) -> String {
 }
 
 /// The findings as a list.
-fn meaning(input: &Input<'_>) -> Markup {
+fn meaning(input: &ReportInput<'_>) -> Markup {
     let sign = |kind| match kind {
-        Kind::Good => ("good", "✓"),
-        Kind::Note => ("note", "i"),
-        Kind::Warning => ("warning", "!"),
+        FindingKind::Good => ("good", "✓"),
+        FindingKind::Note => ("note", "i"),
+        FindingKind::Warning => ("warning", "!"),
     };
     html! {
         ul.findings {
@@ -112,7 +112,7 @@ fn meaning(input: &Input<'_>) -> Markup {
 }
 
 /// Settings and evaluations, folded.
-fn in_full(input: &Input<'_>) -> Markup {
+fn in_full(input: &ReportInput<'_>) -> Markup {
     html! {
         @if !input.settings.is_empty() {
             (folded("Settings", false, &html! { pre { (input.settings) } }))

@@ -9,9 +9,9 @@
 mod error;
 pub mod history;
 mod interrupt;
-mod ledger;
 mod load;
-mod moment;
+mod save_state;
+mod snapshot;
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -20,13 +20,13 @@ use bilevel::{Family, Learned, LearningProblem, Pair, Reconstructions, ScoredIma
 use dfo_ls::{Budget, Engine, Limit, Options, State, Termination, drive_with};
 
 pub use error::SessionError;
-use interrupt::Place;
+use interrupt::LastSave;
 pub use interrupt::{EXIT_CODE, Interrupt};
 pub use load::check;
-pub use moment::{Best, Moment};
+pub use snapshot::{BestPoint, Snapshot};
 
-use crate::store::{Saved, Store};
-use ledger::Ledger;
+use crate::store::{SavedRun, Store};
+use save_state::SaveState;
 
 /// The file of a run that holds what was learned.
 pub const RESULT: &str = "result.json";
@@ -36,7 +36,7 @@ const AT_ONCE: usize = 16;
 
 /// What is learned, and from what.
 #[derive(Debug)]
-pub struct Task {
+pub struct RunSetup {
     /// The problem.
     pub problem: LearningProblem<Family>,
     /// How it is solved. A run that goes on has its own.
@@ -63,17 +63,17 @@ pub struct Finished {
 /// How a session ended.
 #[derive(Clone, Debug)]
 #[must_use]
-pub enum Outcome {
+pub enum SessionOutcome {
     /// The run has finished now.
     Finished(Box<Finished>),
     /// The run had finished before, and there was nothing left to do.
     WasFinished(Box<Learned>),
     /// The watcher said so; the run can go on.
-    Left,
+    Paused,
 }
 
 /// What is called after every save, and may end the session.
-pub type Watch<'a> = dyn FnMut(&Moment<'_>) -> ControlFlow<()> + 'a;
+pub type Watch<'a> = dyn FnMut(&Snapshot<'_>) -> ControlFlow<()> + 'a;
 
 /// Learns in a new run.
 ///
@@ -82,10 +82,10 @@ pub type Watch<'a> = dyn FnMut(&Moment<'_>) -> ControlFlow<()> + 'a;
 /// evaluated.
 pub fn begin(
     store: Store,
-    task: Task,
+    task: RunSetup,
     interrupt: &Interrupt,
     watch: &mut Watch<'_>,
-) -> Result<Outcome, SessionError> {
+) -> Result<SessionOutcome, SessionError> {
     resume(store, None, task, None, interrupt, watch)
 }
 
@@ -97,28 +97,31 @@ pub fn begin(
 /// saved, or nothing could be evaluated.
 pub fn resume(
     store: Store,
-    saved: Option<Saved>,
-    task: Task,
+    saved: Option<SavedRun>,
+    task: RunSetup,
     more: Option<u64>,
     interrupt: &Interrupt,
     watch: &mut Watch<'_>,
-) -> Result<Outcome, SessionError> {
+) -> Result<SessionOutcome, SessionError> {
     let begin = Instant::now();
-    let Task {
+    let RunSetup {
         mut problem,
         options,
         fingerprint,
     } = task;
-    let (mut engine, ledger) = match &saved {
+    let (mut engine, save_state) = match &saved {
         Some(saved) => load::load(&store, saved, &mut problem, fingerprint)?,
-        None => (problem.engine(options)?, Ledger::new(&store, fingerprint)),
+        None => (
+            problem.engine(options)?,
+            SaveState::new(&store, fingerprint),
+        ),
     };
     drop(saved);
-    let mut record = Record {
-        before: ledger.seconds(),
+    let mut record = OpenRun {
+        before: save_state.seconds(),
         begin,
         store,
-        ledger,
+        save_state,
         interrupt,
     };
     let was_finished = engine.termination().is_some();
@@ -128,22 +131,22 @@ pub fn resume(
         engine.extend(budget);
     }
     // what is continued is saved already, but not for how long
-    if more.is_some() || record.ledger.is_new() {
+    if more.is_some() || record.save_state.is_new() {
         record.save(engine.state())?;
     }
-    *record.interrupt.hold() = Some(Place {
+    *record.interrupt.hold() = Some(LastSave {
         dir: record.store.dir().to_path_buf(),
-        evaluations: record.ledger.num_evaluations(),
+        evaluations: record.save_state.num_evaluations(),
     });
     if was_finished
         && engine.termination().is_some()
         && let Some(learned) = record.known_result(&engine)
     {
-        return Ok(Outcome::WasFinished(Box::new(learned)));
+        return Ok(SessionOutcome::WasFinished(Box::new(learned)));
     }
     let at_once = AT_ONCE.div_ceil(problem.pairs().len());
     let mut seen = engine.state().iterations().len();
-    let mut moments = moment::Source::default();
+    let mut snapshots = snapshot::Snapshots::default();
     let left = drive_with(&mut engine, &mut problem, at_once, |engine, problem| {
         let seconds = record.seconds();
         let max_time = engine.options().budget.max_time;
@@ -153,11 +156,11 @@ pub fn resume(
         if let Err(error) = record.save(engine.state()) {
             return ControlFlow::Break(Err(error));
         }
-        let moment = moments.moment(problem, engine, seen, record.seconds());
+        let snapshot = snapshots.take(problem, engine, seen, record.seconds());
         seen = engine.state().iterations().len();
-        match watch(&moment) {
+        match watch(&snapshot) {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
-            ControlFlow::Break(()) => ControlFlow::Break(Ok(Outcome::Left)),
+            ControlFlow::Break(()) => ControlFlow::Break(Ok(SessionOutcome::Paused)),
         }
     });
     match left {
@@ -167,16 +170,16 @@ pub fn resume(
 }
 
 /// The files of a run under way, and its time.
-struct Record<'a> {
+struct OpenRun<'a> {
     /// Seconds spent in earlier sessions.
     before: f64,
     begin: Instant,
     store: Store,
-    ledger: Ledger,
+    save_state: SaveState,
     interrupt: &'a Interrupt,
 }
 
-impl Record<'_> {
+impl OpenRun<'_> {
     /// Seconds spent on the run.
     fn seconds(&self) -> f64 {
         self.before + self.begin.elapsed().as_secs_f64()
@@ -186,15 +189,15 @@ impl Record<'_> {
         let seconds = self.seconds();
         // whoever is interrupted waits for this
         let mut saved = self.interrupt.hold();
-        let committed = self.ledger.save(&mut self.store, state, seconds);
+        let committed = self.save_state.save(&mut self.store, state, seconds);
         let dir = self.store.dir().to_path_buf();
-        let evaluations = self.ledger.num_evaluations();
+        let evaluations = self.save_state.num_evaluations();
         committed.map_err(|source| SessionError::NotSaved {
             dir: dir.clone(),
             evaluations,
             source,
         })?;
-        *saved = Some(Place { dir, evaluations });
+        *saved = Some(LastSave { dir, evaluations });
         Ok(())
     }
 
@@ -212,8 +215,8 @@ impl Record<'_> {
         self,
         problem: LearningProblem<Family>,
         engine: Engine<Reconstructions>,
-    ) -> Result<Outcome, SessionError> {
-        let seconds = self.ledger.seconds();
+    ) -> Result<SessionOutcome, SessionError> {
+        let seconds = self.save_state.seconds();
         let store = self.store;
         let dir = store.dir().to_path_buf();
         if engine.best().is_none() {
@@ -237,7 +240,7 @@ impl Record<'_> {
         store.write_text(RESULT, &text).map_err(not_saved)?;
         store.close().map_err(not_saved)?;
         let (training, validation) = problem.into_pairs();
-        Ok(Outcome::Finished(Box::new(Finished {
+        Ok(SessionOutcome::Finished(Box::new(Finished {
             learned,
             images,
             training,

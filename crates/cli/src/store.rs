@@ -20,11 +20,11 @@
 //! A run survives a kill of its process at any moment. Only [`Store::close`] waits for the disk, so
 //! a power failure may damage a run that is under way; checksums in every file tell.
 
-mod claim;
 mod commit;
+mod container;
 mod error;
-mod frame;
-mod layout;
+mod lock;
+mod run_files;
 #[cfg(test)]
 mod tests;
 
@@ -33,12 +33,12 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use claim::{lock, require_room};
 use commit::Commit;
+use container::Magic;
+pub(crate) use container::checksum;
 pub use error::StoreError;
-use frame::Magic;
-pub(crate) use frame::checksum;
-use layout::{Layout, blob_number, cannot, is_leftover, names, temporary};
+use lock::{lock, require_room};
+use run_files::{RunFiles, blob_number, cannot, is_leftover, names, temporary};
 
 use crate::file::{self, disk::Disk};
 
@@ -47,7 +47,7 @@ const BLOB: Magic = *b"BILVBLB\n";
 /// A run that this process works on; nobody else can until it is dropped.
 #[derive(Debug)]
 pub struct Store {
-    layout: Layout,
+    files: RunFiles,
     disk: Disk,
     settings: String,
     commit: Commit,
@@ -59,7 +59,7 @@ pub struct Store {
 
 /// What the last commit of a run has saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct SavedRun {
     /// All lines of the history.
     pub history: Vec<String>,
     /// The payload of the last commit.
@@ -78,21 +78,21 @@ impl Store {
     }
 
     fn create_on(disk: Disk, dir: &Path, settings: &str) -> Result<Self, StoreError> {
-        let layout = Layout::new(dir);
+        let files = RunFiles::new(dir);
         disk.make_dirs(dir)
             .map_err(cannot("make the directory", dir))?;
         let commit = Commit::default();
-        let start = commit.seal(&[]).head;
-        require_room(&layout, &start)?;
-        let lock = lock(&disk, &layout)?;
-        require_room(&layout, &start)?;
-        disk.make_dirs(&layout.states)
-            .map_err(cannot("make the directory", &layout.states))?;
-        replace(&disk, &layout.engine, &[&start])?;
+        let start = commit.encode(&[]).head;
+        require_room(&files, &start)?;
+        let lock = lock(&disk, &files)?;
+        require_room(&files, &start)?;
+        disk.make_dirs(&files.states)
+            .map_err(cannot("make the directory", &files.states))?;
+        replace(&disk, &files.engine, &[&start])?;
         // The last step: a directory without settings is no run, and can be tried again.
-        replace(&disk, &layout.settings, &[settings.as_bytes()])?;
+        replace(&disk, &files.settings, &[settings.as_bytes()])?;
         Ok(Self {
-            layout,
+            files,
             disk,
             settings: settings.to_owned(),
             commit,
@@ -102,29 +102,29 @@ impl Store {
     }
 
     /// Takes up a run where its last commit has left it, and sweeps away what was written after
-    /// that. Gives no [`Saved`] if there was no commit.
+    /// that. Gives no [`SavedRun`] if there was no commit.
     ///
     /// # Errors
     /// When there is no run, another process works on it, or a file is damaged; then nothing is
     /// changed.
-    pub fn open(dir: &Path) -> Result<(Self, Option<Saved>), StoreError> {
+    pub fn open(dir: &Path) -> Result<(Self, Option<SavedRun>), StoreError> {
         Self::open_on(Disk::default(), dir)
     }
 
-    fn open_on(disk: Disk, dir: &Path) -> Result<(Self, Option<Saved>), StoreError> {
-        let layout = Layout::new(dir);
-        layout.read_settings()?;
-        let lock = lock(&disk, &layout)?;
-        let settings = layout.read_settings()?;
-        let (commit, saved) = load(&layout)?;
+    fn open_on(disk: Disk, dir: &Path) -> Result<(Self, Option<SavedRun>), StoreError> {
+        let files = RunFiles::new(dir);
+        files.read_settings()?;
+        let lock = lock(&disk, &files)?;
+        let settings = files.read_settings()?;
+        let (commit, saved) = load(&files)?;
         for number in commit.blobs.keys() {
-            let path = layout.blob(*number);
+            let path = files.blob(*number);
             if !path.exists() {
-                return Err(layout.damaged(&path, "it is missing"));
+                return Err(files.damaged(&path, "it is missing"));
             }
         }
         let store = Self {
-            layout,
+            files,
             disk,
             settings,
             commit,
@@ -140,11 +140,11 @@ impl Store {
     ///
     /// # Errors
     /// When there is no run, or a file is damaged.
-    pub fn read(dir: &Path) -> Result<Option<Saved>, StoreError> {
-        let layout = Layout::new(dir);
-        layout.read_settings()?;
+    pub fn read(dir: &Path) -> Result<Option<SavedRun>, StoreError> {
+        let files = RunFiles::new(dir);
+        files.read_settings()?;
         // The history only grows: what belongs to a commit can be read after the next one.
-        Ok(load(&layout)?.1)
+        Ok(load(&files)?.1)
     }
 
     /// The settings of a run, for readers: takes no lock.
@@ -152,7 +152,7 @@ impl Store {
     /// # Errors
     /// When there is no run, or the file cannot be read.
     pub fn read_settings(dir: &Path) -> Result<String, StoreError> {
-        Layout::new(dir).read_settings()
+        RunFiles::new(dir).read_settings()
     }
 
     /// The settings of this run.
@@ -164,7 +164,7 @@ impl Store {
     /// The directory of this run.
     #[must_use]
     pub fn dir(&self) -> &Path {
-        &self.layout.dir
+        &self.files.dir
     }
 
     /// Reads one of the blobs of the last commit.
@@ -172,16 +172,16 @@ impl Store {
     /// # Errors
     /// When it is not the one that was written.
     pub fn blob(&self, number: u64) -> Result<Vec<u8>, StoreError> {
-        let path = self.layout.blob(number);
-        let damaged = |problem| Err(self.layout.damaged(&path, problem));
+        let path = self.files.blob(number);
+        let damaged = |problem| Err(self.files.damaged(&path, problem));
         let Some(sum) = self.commit.blobs.get(&number) else {
             return damaged("the last commit does not know it");
         };
-        let frame = self.layout.read_frame(&path, BLOB)?;
-        if frame.checksum != *sum || frame.fields != [number] {
+        let container = self.files.read_container(&path, BLOB)?;
+        if container.checksum != *sum || container.fields != [number] {
             return damaged("it belongs to another commit");
         }
-        Ok(frame.payload)
+        Ok(container.payload)
     }
 
     /// Saves the next moment of the run: writes `new_blobs`, appends `new_lines`, replaces the
@@ -229,10 +229,10 @@ impl Store {
         let mut next = self.commit.clone();
         next.number += 1;
         for (number, bytes) in new_blobs {
-            let path = self.layout.blob(*number);
-            let sealed = frame::seal(BLOB, &[*number], bytes);
-            replace(&self.disk, &path, &[&sealed.head, bytes])?;
-            next.blobs.insert(*number, sealed.checksum);
+            let path = self.files.blob(*number);
+            let encoded = container::encode(BLOB, &[*number], bytes);
+            replace(&self.disk, &path, &[&encoded.head, bytes])?;
+            next.blobs.insert(*number, encoded.checksum);
         }
         let live: BTreeSet<&u64> = live.iter().collect();
         next.blobs.retain(|number, _| live.contains(number));
@@ -240,21 +240,21 @@ impl Store {
             new_lines.iter().for_each(|line| next.history.push(line));
             self.append(new_lines)?;
         }
-        let head = next.seal(payload).head;
-        replace(&self.disk, &self.layout.engine, &[&head, payload])?;
+        let head = next.encode(payload).head;
+        replace(&self.disk, &self.files.engine, &[&head, payload])?;
         Ok(next)
     }
 
     /// Appends to the history, after what the last commit knows of it.
     fn append(&self, lines: &[String]) -> Result<(), StoreError> {
-        let path = &self.layout.history;
+        let path = &self.files.history;
         let known = self.commit.history.bytes;
         let mut text = lines.join("\n");
         text.push('\n');
         let mut file = self.disk.open(path).map_err(cannot("open", path))?;
         let len = file.metadata().map_err(cannot("read", path))?.len();
         if len < known {
-            return Err(self.layout.damaged(path, "its end is missing"));
+            return Err(self.files.damaged(path, "its end is missing"));
         }
         let mut write = || {
             if len > known {
@@ -270,14 +270,14 @@ impl Store {
     /// the next commit.
     fn undo(&self, new_blobs: &[(u64, &[u8])]) {
         for (number, _) in new_blobs {
-            let _ = self.disk.remove(&self.layout.blob(*number));
+            let _ = self.disk.remove(&self.files.blob(*number));
         }
         let _ = self.shorten_history();
     }
 
     /// Cuts off what the last commit does not know.
     fn shorten_history(&self) -> io::Result<()> {
-        let path = &self.layout.history;
+        let path = &self.files.history;
         let known = self.commit.history.bytes;
         if fs::metadata(path).is_ok_and(|metadata| metadata.len() > known) {
             self.disk.truncate(&self.disk.open(path)?, known)?;
@@ -288,34 +288,34 @@ impl Store {
     /// Deletes blobs that the last commit does not know, as far as possible.
     fn delete_garbage(&mut self) {
         let Self {
-            layout,
+            files,
             disk,
             commit,
             garbage,
             ..
         } = self;
         garbage.retain(|number| {
-            !commit.blobs.contains_key(number) && disk.remove(&layout.blob(*number)).is_err()
+            !commit.blobs.contains_key(number) && disk.remove(&files.blob(*number)).is_err()
         });
     }
 
     /// Removes what a killed process has left behind.
     fn sweep_all(&self) -> Result<(), StoreError> {
-        let Self { layout, disk, .. } = self;
-        disk.make_dirs(&layout.states)
-            .map_err(cannot("make the directory", &layout.states))?;
+        let Self { files, disk, .. } = self;
+        disk.make_dirs(&files.states)
+            .map_err(cannot("make the directory", &files.states))?;
         self.shorten_history()
-            .map_err(cannot("write", &layout.history))?;
+            .map_err(cannot("write", &files.history))?;
         let remove = |path: PathBuf| disk.remove(&path).map_err(cannot("delete", &path));
-        for name in names(&layout.dir)? {
+        for name in names(&files.dir)? {
             if is_leftover(&name) {
-                remove(layout.dir.join(name))?;
+                remove(files.dir.join(name))?;
             }
         }
-        for name in names(&layout.states)? {
+        for name in names(&files.states)? {
             let unknown = |number| !self.commit.blobs.contains_key(&number);
             if is_leftover(&name) || blob_number(&name).is_some_and(unknown) {
-                remove(layout.states.join(name))?;
+                remove(files.states.join(name))?;
             }
         }
         Ok(())
@@ -330,15 +330,15 @@ impl Store {
     /// # Panics
     /// When `name` is not a plain name, or one of the store's own.
     pub fn write_text(&self, name: &str, content: &str) -> Result<(), StoreError> {
-        let path = self.layout.dir.join(name);
-        let Layout {
+        let path = self.files.dir.join(name);
+        let RunFiles {
             settings,
             lock,
             history,
             engine,
             states,
             ..
-        } = &self.layout;
+        } = &self.files;
         let plain = Path::new(name).file_name() == Some(name.as_ref()) && !name.ends_with(".tmp");
         let own = [settings, lock, history, engine, states].contains(&&path);
         assert!(plain && !own, "{name} cannot be written");
@@ -350,7 +350,7 @@ impl Store {
     /// # Errors
     /// When the disk reports a failure.
     pub fn close(self) -> Result<(), StoreError> {
-        for dir in [&self.layout.states, &self.layout.dir] {
+        for dir in [&self.files.states, &self.files.dir] {
             for name in names(dir)? {
                 let path = dir.join(name);
                 if path.is_file() {
@@ -387,10 +387,10 @@ fn replace(disk: &Disk, path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> 
 }
 
 /// What `engine.bin` and the history say.
-fn load(layout: &Layout) -> Result<(Commit, Option<Saved>), StoreError> {
-    let (commit, payload) = Commit::read(layout)?;
-    let history = commit.read_history(layout)?;
-    let saved = Saved {
+fn load(files: &RunFiles) -> Result<(Commit, Option<SavedRun>), StoreError> {
+    let (commit, payload) = Commit::read(files)?;
+    let history = commit.read_history(files)?;
+    let saved = SavedRun {
         history,
         payload,
         blobs: commit.blobs.keys().copied().collect(),

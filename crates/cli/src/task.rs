@@ -17,14 +17,14 @@ pub use error::DataError;
 
 /// Pairs of truth and data, with their names.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Examples {
+pub struct NamedPairs {
     /// The file and, of several, the channel; as many as there are pairs.
     pub names: Vec<String>,
     /// The pairs.
     pub pairs: Vec<Pair>,
 }
 
-impl Examples {
+impl NamedPairs {
     fn push(&mut self, name: String, pair: Pair) {
         self.names.push(name);
         self.pairs.push(pair);
@@ -33,13 +33,13 @@ impl Examples {
 
 /// What is learned, and from what.
 #[derive(Debug)]
-pub struct Task {
+pub struct LoadedTask {
     /// The model.
     pub family: Family,
     /// What it learns from.
-    pub training: Examples,
+    pub training: NamedPairs,
     /// What judges it; may be empty.
-    pub validation: Examples,
+    pub validation: NamedPairs,
     /// A hash of all training data: another one means that files have changed.
     pub fingerprint: u64,
     /// What the user should know.
@@ -50,7 +50,7 @@ pub struct Task {
 ///
 /// # Errors
 /// When a file cannot be used, or files do not fit together.
-pub fn load(config: &Config) -> Result<Task, CliError> {
+pub fn load(config: &Config) -> Result<LoadedTask, CliError> {
     match config.task {
         TaskKind::Sampling => signals::load(config),
         TaskKind::Denoise | TaskKind::Deblur | TaskKind::Inpaint => pictures::load(config),

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bilevel_cli::store::{Saved, Store, StoreError};
+use bilevel_cli::store::{SavedRun, Store, StoreError};
 
 /// Tells the worker its directory.
 const VARIABLE: &str = "BILEVEL_TEST_RUN";
@@ -34,7 +34,7 @@ fn payload(counter: u64) -> Vec<u8> {
 }
 
 /// The counter of a saved state, all parts of which must agree.
-fn counter(saved: Option<&Saved>) -> u64 {
+fn counter(saved: Option<&SavedRun>) -> u64 {
     let Some(saved) = saved else { return 0 };
     let (words, _) = saved.payload.as_chunks::<8>();
     let counter = u64::from_le_bytes(words[0]);

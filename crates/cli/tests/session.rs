@@ -11,7 +11,7 @@ use bilevel::{
     CheckpointPolicy, ColdStart, Effort, Family, Learned, LearningProblem, Loss, Residuals, RootL1,
     Scale, Setup, TvDenoising,
 };
-use bilevel_cli::session::{Moment, Outcome, SessionError, Task};
+use bilevel_cli::session::{RunSetup, SessionError, SessionOutcome, Snapshot};
 use bilevel_cli::store::Store;
 use dfo_ls::{
     AccuracyControl, Budget, Directions, Dynamic, Limit, Model, Options, Samples, Scaling,
@@ -30,7 +30,7 @@ fn check(name: &str, problem: impl Fn() -> LearningProblem<Family>, options: Opt
         "{name}: {}",
         plain.evaluations.len()
     );
-    let (at_once, pieces) = (place("whole"), place("pieces"));
+    let (at_once, pieces) = (temp_dir("whole"), temp_dir("pieces"));
     let saved = whole(&at_once, task(problem(), options.clone()));
     let continued = in_pieces(&pieces, || task(problem(), options.clone()));
     for learned in [&saved, &continued] {
@@ -155,7 +155,7 @@ fn options_of_every_kind() {
 fn the_number_of_threads_changes_nothing() {
     let learn = |num_threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads);
-        let dir = place("threads");
+        let dir = temp_dir("threads");
         let learned = (pool.build().expect("threads"))
             .install(|| whole(&dir, task(denoise(Setup::default()), points(30))));
         let result = result(&dir);
@@ -166,7 +166,7 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 /// Ends a session after so many saves.
-fn leave_after(saves: usize) -> impl FnMut(&Moment<'_>) -> ControlFlow<()> {
+fn leave_after(saves: usize) -> impl FnMut(&Snapshot<'_>) -> ControlFlow<()> {
     let mut count = 0;
     move |_| {
         count += 1;
@@ -179,16 +179,16 @@ fn leave_after(saves: usize) -> impl FnMut(&Moment<'_>) -> ControlFlow<()> {
 }
 
 /// A run of 30 points that was left after `saves` saves.
-fn left(saves: usize) -> (PathBuf, impl Fn() -> Task) {
-    let dir = place("left");
-    drop(Store::create(&dir, SETTINGS).expect("a new place"));
+fn left(saves: usize) -> (PathBuf, impl Fn() -> RunSetup) {
+    let dir = temp_dir("left");
+    drop(Store::create(&dir, SETTINGS).expect("a new directory"));
     let task = || task(denoise(Setup::default()), points(30));
     let outcome = go_on(&dir, task(), None, &mut leave_after(saves));
-    assert!(matches!(outcome, Ok(Outcome::Left)));
+    assert!(matches!(outcome, Ok(SessionOutcome::Paused)));
     (dir, task)
 }
 
-fn refused(dir: &Path, task: Task) -> String {
+fn refused(dir: &Path, task: RunSetup) -> String {
     let before = fs::read(dir.join("engine.bin")).expect("a commit");
     let error = go_on(dir, task, None, &mut |_| ControlFlow::Break(())).expect_err("refused");
     assert_eq!(fs::read(dir.join("engine.bin")).expect("a commit"), before);
@@ -255,19 +255,19 @@ fn damage_is_noticed() {
 
 #[test]
 fn a_finished_run_goes_on_with_more_budget() {
-    let dir = place("more");
+    let dir = temp_dir("more");
     let task = || task(denoise(Setup::default()), points(12));
     let first = whole(&dir, task());
     assert_eq!(first.termination, Termination::Exhausted(Limit::Points));
     let again = go_on(&dir, task(), None, &mut |_| panic!("nothing to do"));
-    assert!(matches!(again, Ok(Outcome::WasFinished(known)) if *known == first));
+    assert!(matches!(again, Ok(SessionOutcome::WasFinished(known)) if *known == first));
     // without its result, which a kill may have prevented, it is made again
     fs::remove_file(dir.join("result.json")).expect("it is there");
     let again = go_on(&dir, task(), None, &mut |_| panic!("nothing to do"));
     assert_eq!(finished(again), first);
 
     let more = go_on(&dir, task(), Some(10), &mut |_| ControlFlow::Break(()));
-    assert!(matches!(more, Ok(Outcome::Left)));
+    assert!(matches!(more, Ok(SessionOutcome::Paused)));
     let more = go_on(&dir, task(), None, &mut |_| ControlFlow::Continue(()));
     let second = finished(more);
     assert_eq!(second.num_points, 22);
@@ -277,13 +277,13 @@ fn a_finished_run_goes_on_with_more_budget() {
     );
     assert!(second.interval.upper <= first.interval.upper);
     // the same in pieces
-    let other = place("more");
+    let other = temp_dir("more");
     let _ = whole(&other, task());
     let mut more = Some(10);
     let learned = loop {
         match go_on(&other, task(), more.take(), &mut |_| ControlFlow::Break(())) {
-            Ok(Outcome::Finished(finished)) => break finished.learned,
-            Ok(Outcome::Left) => {}
+            Ok(SessionOutcome::Finished(finished)) => break finished.learned,
+            Ok(SessionOutcome::Paused) => {}
             other => panic!("{other:?}"),
         }
     };
@@ -320,11 +320,11 @@ fn more_budget_in_the_middle() {
     // the first of several points asked for together is beyond it
     options.budget.max_work = Some(before + 1);
     for saves in first..first + 5 {
-        let dir = place("middle");
-        drop(Store::create(&dir, SETTINGS).expect("a new place"));
+        let dir = temp_dir("middle");
+        drop(Store::create(&dir, SETTINGS).expect("a new directory"));
         let task = || task(problem(), options.clone());
         let outcome = go_on(&dir, task(), None, &mut leave_after(saves));
-        assert!(saves > first + 1 || matches!(outcome, Ok(Outcome::Left)));
+        assert!(saves > first + 1 || matches!(outcome, Ok(SessionOutcome::Paused)));
         let more = Some(8);
         let outcome = go_on(&dir, task(), more, &mut |_| ControlFlow::Continue(()));
         let learned = finished(outcome);
@@ -363,11 +363,11 @@ fn a_failed_save_loses_nothing() {
 
 #[test]
 fn a_run_without_any_answer_says_so() {
-    let dir = place("nothing");
+    let dir = temp_dir("nothing");
     let mut options = points(5);
     options.budget = Budget::default();
     options.budget.max_points = Some(0);
-    drop(Store::create(&dir, SETTINGS).expect("a new place"));
+    drop(Store::create(&dir, SETTINGS).expect("a new directory"));
     let task = task(denoise(Setup::default()), options);
     let error = go_on(&dir, task, None, &mut |_| ControlFlow::Continue(())).expect_err("nothing");
     assert!(

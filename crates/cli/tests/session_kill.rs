@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bilevel::{Family, LearningProblem, Loss, Residuals, Scale, Setup, TvDenoising};
-use bilevel_cli::session::{self, Interrupt, Task};
+use bilevel_cli::session::{self, Interrupt, RunSetup};
 use bilevel_cli::store::{Store, StoreError};
 use lowlevel::Method;
 use session_support::*;
@@ -22,7 +22,7 @@ use session_support::*;
 const VARIABLE: &str = "BILEVEL_TEST_SESSION";
 
 /// A problem that takes about a second.
-fn slow() -> Task {
+fn slow() -> RunSetup {
     let setup = Setup {
         loss: Loss {
             scale: Scale::Sum,
@@ -49,7 +49,7 @@ fn worker() {
     };
     let interrupt = Interrupt::new();
     interrupt.install().unwrap();
-    let watch = &mut |_: &session::Moment<'_>| ControlFlow::Continue(());
+    let watch = &mut |_: &session::Snapshot<'_>| ControlFlow::Continue(());
     let _ = session::resume(store, saved, slow(), None, &interrupt, watch).unwrap();
 }
 
@@ -90,7 +90,7 @@ fn wait_beyond(before: usize, dir: &Path, child: &mut Child) -> bool {
 
 #[test]
 fn a_killed_run_ends_like_any_other() {
-    let (undisturbed, dir) = (place("undisturbed"), place("killed"));
+    let (undisturbed, dir) = (temp_dir("undisturbed"), temp_dir("killed"));
     let _ = whole(&undisturbed, slow());
     let mut random = 1_u64;
     let mut num_kills = 0;
@@ -123,7 +123,7 @@ fn a_killed_run_ends_like_any_other() {
 
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
-    let (undisturbed, dir) = (place("quiet"), place("interrupted"));
+    let (undisturbed, dir) = (temp_dir("quiet"), temp_dir("interrupted"));
     let _ = whole(&undisturbed, slow());
     for signal in ["INT", "TERM"] {
         let mut child = start(&dir);

@@ -5,14 +5,14 @@ use crate::store::Store;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A folder with a run, which goes when it is dropped.
-struct Place(PathBuf);
+struct TempDir(PathBuf);
 
-impl Place {
+impl TempDir {
     fn new(name: &str, settings: &str, parameters: &[(&str, f64)]) -> Self {
         let name = format!("bilevel-apply-{name}-{}", std::process::id());
-        let place = Self(std::env::temp_dir().join(name));
-        let _ = fs::remove_dir_all(&place.0);
-        let store = Store::create(&place.run(), settings).expect("a run for tests");
+        let temp = Self(std::env::temp_dir().join(name));
+        let _ = fs::remove_dir_all(&temp.0);
+        let store = Store::create(&temp.run(), settings).expect("a run for tests");
         let parameters: Vec<serde_json::Value> = (parameters.iter())
             .map(|(name, value)| {
                 let theta = value.log10();
@@ -25,7 +25,7 @@ impl Place {
             .collect();
         let result = serde_json::json!({ "objective": 1.0, "parameters": parameters });
         (store.write_text(RESULT, &result.to_string())).expect("a result for tests");
-        place
+        temp
     }
 
     fn run(&self) -> PathBuf {
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -52,21 +52,21 @@ fn write(path: &Path, planes: &[&[f64]]) {
 
 #[test]
 fn pictures_become_smooth_and_keep_their_colours() {
-    let place = Place::new("colours", DENOISE, &PARAMETERS);
-    let input = place.at("in.png");
+    let temp = TempDir::new("colours", DENOISE, &PARAMETERS);
+    let input = temp.at("in.png");
     let planes: [&[f64]; 3] = [
         &[0.0, 0.2, 0.0, 0.2, 0.0, 0.2],
         &[0.4, 0.6, 0.4, 0.6, 0.4, 0.6],
         &[0.8; 6],
     ];
     write(&input, &planes);
-    let output = place.at("out.png");
+    let output = temp.at("out.png");
     let options = ApplyOptions {
         accuracy: 1e-5,
         depth: Depth::Sixteen,
         ..ApplyOptions::default()
     };
-    let applied = apply(&place.run(), &input, &output, &options).unwrap();
+    let applied = apply(&temp.run(), &input, &output, &options).unwrap();
     assert_eq!(applied.len(), 1);
     assert_eq!((&applied[0].input, &applied[0].output), (&input, &output));
     assert!(applied[0].reached && applied[0].error <= 1.001e-5);
@@ -79,25 +79,25 @@ fn pictures_become_smooth_and_keep_their_colours() {
         }
     }
     // A folder as output keeps the name, and other formats become PNG.
-    write(&place.at("grey.tif"), &planes[..1]);
-    let folder = place.at("out");
+    write(&temp.at("grey.tif"), &planes[..1]);
+    let folder = temp.at("out");
     fs::create_dir(&folder).unwrap();
-    let applied = apply(&place.run(), &place.at("grey.tif"), &folder, &options).unwrap();
+    let applied = apply(&temp.run(), &temp.at("grey.tif"), &folder, &options).unwrap();
     assert_eq!(applied[0].output, folder.join("grey.tif"));
     assert!(folder.join("grey.tif").exists());
 }
 
 #[test]
 fn a_bad_picture_does_not_stop_the_others() {
-    let place = Place::new("folder", DENOISE, &PARAMETERS);
-    let (input, output) = (place.at("in"), place.at("deep/out"));
+    let temp = TempDir::new("folder", DENOISE, &PARAMETERS);
+    let (input, output) = (temp.at("in"), temp.at("deep/out"));
     fs::create_dir(&input).unwrap();
     write(&input.join("a.png"), &[&[0.5; 6]]);
     fs::write(input.join("b.png"), b"no picture").unwrap();
     fs::copy(input.join("a.png"), input.join("c.pgm")).unwrap();
     let seen = AtomicUsize::new(0);
     let error = apply_observed(
-        &place.run(),
+        &temp.run(),
         &input,
         &output,
         &ApplyOptions::default(),
@@ -120,7 +120,7 @@ fn a_bad_picture_does_not_stop_the_others() {
     assert!(outputs.iter().all(|path| path.exists()));
 
     fs::copy(input.join("a.png"), input.join("a.pgm")).unwrap();
-    let error = apply(&place.run(), &input, &output, &ApplyOptions::default()).unwrap_err();
+    let error = apply(&temp.run(), &input, &output, &ApplyOptions::default()).unwrap_err();
     let message = error.to_string();
     assert!(
         message.contains("same name but for the extension"),
@@ -130,40 +130,35 @@ fn a_bad_picture_does_not_stop_the_others() {
 
 #[test]
 fn what_is_read_is_not_overwritten() {
-    let place = Place::new("same", DENOISE, &PARAMETERS);
-    let input = place.at("in.png");
+    let temp = TempDir::new("same", DENOISE, &PARAMETERS);
+    let input = temp.at("in.png");
     write(&input, &[&[0.5; 6]]);
     let options = ApplyOptions::default();
-    for output in [input.clone(), place.0.clone()] {
-        let error = apply(&place.run(), &input, &output, &options).unwrap_err();
+    for output in [input.clone(), temp.0.clone()] {
+        let error = apply(&temp.run(), &input, &output, &options).unwrap_err();
         assert!(
             error.to_string().contains("would be overwritten"),
             "{error}"
         );
         assert_eq!(error.exit_code(), 2);
     }
-    let error = apply(&place.run(), &input, &place.at("out.jpg"), &options).unwrap_err();
+    let error = apply(&temp.run(), &input, &temp.at("out.jpg"), &options).unwrap_err();
     assert!(error.to_string().contains(".png, .tif"), "{error}");
     assert_eq!(error.exit_code(), 2);
-    let error = apply(
-        &place.run(),
-        &place.at("no.png"),
-        &place.at("o.png"),
-        &options,
-    );
+    let error = apply(&temp.run(), &temp.at("no.png"), &temp.at("o.png"), &options);
     assert_eq!(error.unwrap_err().exit_code(), 3);
 }
 
 #[test]
 fn runs_must_be_finished_and_whole() {
-    let place = Place::new("whole", DENOISE, &PARAMETERS);
+    let temp = TempDir::new("whole", DENOISE, &PARAMETERS);
     let refusal = |options: &ApplyOptions| {
-        let (input, output) = (place.at("in.png"), place.at("out.png"));
-        let error = apply(&place.run(), &input, &output, options).unwrap_err();
+        let (input, output) = (temp.at("in.png"), temp.at("out.png"));
+        let error = apply(&temp.run(), &input, &output, options).unwrap_err();
         (error.chain(), error.exit_code())
     };
     let options = ApplyOptions::default();
-    let result = place.run().join(RESULT);
+    let result = temp.run().join(RESULT);
     for accuracy in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let options = ApplyOptions {
             accuracy,
@@ -197,32 +192,32 @@ fn runs_must_be_finished_and_whole() {
         "{message}"
     );
     assert_eq!(code, 4);
-    fs::remove_dir_all(place.run()).unwrap();
+    fs::remove_dir_all(temp.run()).unwrap();
     assert_eq!(refusal(&options).1, 4);
 }
 
 #[test]
 fn masks_fill_in_what_is_missing() {
     let settings = "task = \"inpaint\"\ndata.mask = \"none.png\"\n";
-    let place = Place::new(
+    let temp = TempDir::new(
         "mask",
         settings,
         &[("alpha", 0.1), ("nu", 0.01), ("xi", 1e-6)],
     );
-    let (mask, input, output) = (place.at("m.png"), place.at("in.png"), place.at("out.png"));
+    let (mask, input, output) = (temp.at("m.png"), temp.at("in.png"), temp.at("out.png"));
     write(&mask, &[&[1.0, 1.0, 0.0, 1.0, 1.0, 1.0]]);
     write(&input, &[&[0.6, 0.6, 0.0, 0.6, 0.6, 0.6]]);
     let mut options = ApplyOptions::default();
-    let error = apply(&place.run(), &input, &output, &options).unwrap_err();
+    let error = apply(&temp.run(), &input, &output, &options).unwrap_err();
     assert!(error.chain().contains("none.png"), "{}", error.chain());
     options.mask = Some(mask.clone());
-    apply(&place.run(), &input, &output, &options).unwrap();
+    apply(&temp.run(), &input, &output, &options).unwrap();
     let made = picture::read(&output, Colour::Channels).unwrap();
     for value in &made.channels[0] {
         assert!((value - 0.6).abs() < 0.02, "{value}");
     }
     picture::write(&mask, 2, 2, &[&[1.0; 4]], Depth::Eight).unwrap();
-    let error = apply(&place.run(), &input, &output, &options).unwrap_err();
+    let error = apply(&temp.run(), &input, &output, &options).unwrap_err();
     let message = error.to_string();
     assert!(
         message.contains("2 x 2") && message.contains("3 x 2"),
@@ -234,31 +229,31 @@ fn masks_fill_in_what_is_missing() {
 fn signals_come_from_frequencies() {
     let parameters = [("s0", 9.0), ("s1", 9.0), ("s2", 9.0), ("s3", 9.0)];
     let settings = "task = \"sampling\"\nmodel.fixed = { alpha = 0.0, nu = 0.01, xi = 0.0 }\n";
-    let place = Place::new("signals", settings, &parameters);
-    let (input, output) = (place.at("y.npy"), place.at("x.npy"));
+    let temp = TempDir::new("signals", settings, &parameters);
+    let (input, output) = (temp.at("y.npy"), temp.at("x.npy"));
     // Frequency zero alone: constant signals.
     let rows = [
         [2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         [0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
     ];
-    array::write(&input, &[2, 4], &Values::Complex(rows.concat())).unwrap();
+    array::write(&input, &[2, 4], &ArrayValues::Complex(rows.concat())).unwrap();
     let options = ApplyOptions {
         accuracy: 1e-9,
         ..ApplyOptions::default()
     };
-    let applied = apply(&place.run(), &input, &output, &options).unwrap();
+    let applied = apply(&temp.run(), &input, &output, &options).unwrap();
     assert!(applied[0].reached);
     let made = array::read(&output).unwrap();
     assert_eq!(made.shape, [2, 4]);
-    let Values::Complex(numbers) = made.values else {
+    let ArrayValues::Complex(numbers) = made.values else {
         panic!("real numbers");
     };
     let expected = [[1.0, 0.0].repeat(4), [0.0, 2.0].repeat(4)].concat();
     for (number, expected) in numbers.iter().zip(expected) {
         assert!((number - expected).abs() < 1e-8, "{number}");
     }
-    array::write(&input, &[3], &Values::Complex(vec![1.0; 6])).unwrap();
-    let error = apply(&place.run(), &input, &output, &options).unwrap_err();
+    array::write(&input, &[3], &ArrayValues::Complex(vec![1.0; 6])).unwrap();
+    let error = apply(&temp.run(), &input, &output, &options).unwrap_err();
     let message = error.to_string();
     assert!(message.contains("3 samples in a row, but 4"), "{message}");
 }

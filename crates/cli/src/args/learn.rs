@@ -8,7 +8,7 @@ use clap::builder::{
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use toml::{Table, Value};
 
-use crate::config::table::{self, Kind};
+use crate::config::table::{self, ValueKind};
 use crate::config::{ConfigError, Setting, Settings, TaskKind};
 
 const EXAMPLES: &str = "\
@@ -107,8 +107,8 @@ impl FromArgMatches for Settings {
             };
             let mut values = values.cloned();
             match &setting.kind {
-                Kind::Names => self.set(setting, values.collect::<Vec<Value>>()),
-                Kind::Values => {
+                ValueKind::Names => self.set(setting, values.collect::<Vec<Value>>()),
+                ValueKind::Values => {
                     let tables = values.filter_map(|value| value.as_table().cloned());
                     self.set(setting, tables.flatten().collect::<Table>());
                 }
@@ -125,7 +125,7 @@ impl FromArgMatches for Settings {
 
 /// The flag of a setting. The value of each occurrence is one [`Value`].
 fn arg(setting: &'static Setting) -> Arg {
-    let heading = match setting.place().0 {
+    let heading = match setting.section_and_key().0 {
         "data" => "Data",
         "model" => "Model",
         "objective" => "Objective",
@@ -137,31 +137,31 @@ fn arg(setting: &'static Setting) -> Arg {
         .help_heading(heading)
         .conflicts_with_all(setting.alternative.map(|other| other.flag));
     match setting.kind {
-        Kind::Path => {
+        ValueKind::Path => {
             let parser = OsStringValueParser::new().try_map(|text| {
                 let refuse = |_| "the path is not valid Unicode, rename it";
                 text.into_string().map(Value::String).map_err(refuse)
             });
             arg.value_name("PATH").value_parser(parser)
         }
-        Kind::Word(words) => {
+        ValueKind::Word(words) => {
             let parser = PossibleValuesParser::new(words).map(Value::String);
             arg.value_name("WORD").value_parser(parser)
         }
-        Kind::Whole(_) => {
+        ValueKind::Whole(_) => {
             let parser = value_parser!(i64).range(0..).map(Value::Integer);
             arg.value_name("N").value_parser(parser)
         }
-        Kind::Number(..) => {
+        ValueKind::Number(..) => {
             let arg = arg.value_name("NUMBER").allow_negative_numbers(true);
             arg.value_parser(|text: &str| text.parse().map(Value::Float))
         }
-        Kind::Names => {
+        ValueKind::Names => {
             let arg = arg.value_name("NAMES").action(ArgAction::Append);
             arg.value_delimiter(',')
                 .value_parser(StringValueParser::new().map(Value::String))
         }
-        Kind::Values => {
+        ValueKind::Values => {
             let arg = arg.value_name("NAME=VALUE").action(ArgAction::Append);
             arg.value_delimiter(',').value_parser(assignment)
         }

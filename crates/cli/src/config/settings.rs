@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use toml::de::{DeTable, DeValue, Error as TomlError, ValueDeserializer};
 use toml::{Spanned, Table, Value};
 
-use super::table::{self, ALL, Default as DefaultValue, Kind, Setting};
+use super::table::{self, ALL, DefaultValue, Setting, ValueKind};
 use super::{Config, ConfigError, TaskKind, Values, model};
 
 /// The sections of a file.
@@ -82,10 +82,17 @@ impl Settings {
             for (name, value) in entries {
                 let at = name.span().start;
                 let key = name.into_inner();
-                let known = || ALL.iter().filter(|setting| setting.place().0 == section);
-                let setting = known().find(|setting| setting.place().1 == key);
+                let known = || {
+                    ALL.iter()
+                        .filter(|setting| setting.section_and_key().0 == section)
+                };
+                let setting = known().find(|setting| setting.section_and_key().1 == key);
                 let setting = setting.ok_or_else(|| {
-                    unknown(at, &key, known().map(|setting| setting.place().1).collect())
+                    unknown(
+                        at,
+                        &key,
+                        known().map(|setting| setting.section_and_key().1).collect(),
+                    )
                 })?;
                 let span = value.span();
                 let value = setting.kind.read(value).map_err(|error| {
@@ -227,7 +234,7 @@ impl Settings {
     pub(super) fn defaults(task: TaskKind) -> Config {
         let mut settings = Self::new(task);
         settings.fill_in_defaults(|setting| {
-            !matches!(setting.kind, Kind::Values)
+            !matches!(setting.kind, ValueKind::Values)
                 && !matches!(setting.default, DefaultValue::With(..))
         });
         settings.config()
@@ -266,7 +273,7 @@ impl Settings {
         let mut root = Table::new();
         for setting in ALL {
             if let Some(value) = self.values.get(setting.key) {
-                let (section, key) = setting.place();
+                let (section, key) = setting.section_and_key();
                 let section = root.entry(section).or_insert_with(|| Table::new().into());
                 let section = section.as_table_mut().expect("sections are tables");
                 section.insert(key.into(), value.clone());
@@ -282,7 +289,7 @@ impl Settings {
         let mut settings = Self::new(config.task);
         let root = Table::try_from(config)?;
         for setting in ALL {
-            let (section, key) = setting.place();
+            let (section, key) = setting.section_and_key();
             if let Some(value) = root.get(section).and_then(|section| section.get(key)) {
                 settings.set(setting, value.clone());
             }
@@ -293,7 +300,7 @@ impl Settings {
     /// The typed form of resolved settings, with absolute paths.
     pub(super) fn absolute(mut self) -> Result<Config, ConfigError> {
         for setting in ALL {
-            if let (Kind::Path, Some(Value::String(path))) =
+            if let (ValueKind::Path, Some(Value::String(path))) =
                 (&setting.kind, self.values.get(setting.key))
             {
                 let refuse = |source| ConfigError::Path(setting, source);
@@ -314,7 +321,7 @@ impl Settings {
         );
         let mut last = "";
         for setting in ALL.iter().filter(|setting| setting.is_for(task)) {
-            let (section, key) = setting.place();
+            let (section, key) = setting.section_and_key();
             if section != last {
                 text += &format!("\n[{section}]\n");
                 last = section;
@@ -329,7 +336,7 @@ impl Settings {
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// Reads a value of a file.
     fn read(&self, value: Spanned<DeValue<'_>>) -> Result<Value, TomlError> {
         let value = ValueDeserializer::from(value);

@@ -21,9 +21,9 @@ pub struct Setting {
     /// The section and the key in a file, such as `data.noise`.
     pub key: &'static str,
     /// The kind of value, and the values that are possible.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// The value of a setting that is not given.
-    pub(super) default: Default,
+    pub(super) default: DefaultValue,
     /// The description for `--help` and for printed settings.
     pub(super) help: &'static str,
     /// The tasks that accept the setting.
@@ -35,7 +35,7 @@ pub struct Setting {
 
 /// The kind of value of a setting.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// The path of a file or folder.
     Path,
     /// One of several words.
@@ -52,7 +52,7 @@ pub(crate) enum Kind {
 
 /// The value of a setting that is not given.
 #[derive(Debug)]
-pub(super) enum Default {
+pub(super) enum DefaultValue {
     /// The setting must be given. The text is an example of a value in a file.
     Required(&'static str),
     /// No value. The texts say what that means, and give an example of a value in a file.
@@ -74,12 +74,13 @@ pub(super) struct Tasks(pub(super) &'static [TaskKind], pub(super) &'static str)
 const ALL_TASKS: Tasks = Tasks(&[Denoise, Sampling, Deblur, Inpaint], "all tasks");
 const PICTURES: Tasks = Tasks(&[Denoise, Deblur, Inpaint], "pictures");
 
-const POSITIVE: Kind = Kind::Whole(|_| 1..=i64::MAX);
-const ANY_WHOLE: Kind = Kind::Whole(|_| 0..=i64::MAX);
-const WEIGHT: Kind = Kind::Number(|x| (0.0..=1e100).contains(&x), "zero or a positive number");
-const FINITE: Kind = Kind::Number(f64::is_finite, "a finite number");
+const POSITIVE: ValueKind = ValueKind::Whole(|_| 1..=i64::MAX);
+const ANY_WHOLE: ValueKind = ValueKind::Whole(|_| 0..=i64::MAX);
+const WEIGHT: ValueKind =
+    ValueKind::Number(|x| (0.0..=1e100).contains(&x), "zero or a positive number");
+const FINITE: ValueKind = ValueKind::Number(f64::is_finite, "a finite number");
 /// The trust region starts with radius 0.1; a test compares.
-const RADIUS: Kind = Kind::Number(
+const RADIUS: ValueKind = ValueKind::Number(
     |x| x > 0.0 && x < dfo_ls::TrustRegion::default().initial_radius,
     "positive and below 0.1, the first radius",
 );
@@ -95,104 +96,104 @@ macro_rules! table {
 }
 
 table! {
-    IMAGES = row("images", "data.images", Kind::Path, Default::Unset("built-in images", "\"images\""),
+    IMAGES = row("images", "data.images", ValueKind::Path, DefaultValue::Unset("built-in images", "\"images\""),
         "Folder of clean pictures; for sampling, a .npy file with one signal per row");
-    NOISY = row("noisy", "data.noisy", Kind::Path, Default::Unset("noise is added", "\"noisy\""),
+    NOISY = row("noisy", "data.noisy", ValueKind::Path, DefaultValue::Unset("noise is added", "\"noisy\""),
         "Folder of measured pictures with the same names; for sampling, a .npy file of frequencies")
         .or(&NOISE);
     NOISE = row("noise", "data.noise", WEIGHT,
-        Default::With(&NOISY, &Default::Unset("none", "0.1"), &Default::Of(noise)),
+        DefaultValue::With(&NOISY, &DefaultValue::Unset("none", "0.1"), &DefaultValue::Of(noise)),
         "Standard deviation of the added noise; black is 0, white is 1")
         .or(&NOISY);
-    SEED = row("seed", "data.seed", ANY_WHOLE, Default::Whole(1),
+    SEED = row("seed", "data.seed", ANY_WHOLE, DefaultValue::Whole(1),
         "Random seed for built-in images and added noise");
-    COLOUR = row("colour", "data.colour", Kind::Word(&["luminance", "channels"]),
-        Default::With(&NOISY, &Default::Word("channels"), &Default::Word("luminance")),
+    COLOUR = row("colour", "data.colour", ValueKind::Word(&["luminance", "channels"]),
+        DefaultValue::With(&NOISY, &DefaultValue::Word("channels"), &DefaultValue::Word("luminance")),
         "How to treat colour images: learn from their luminance, or from each channel")
         .only(PICTURES);
-    CROP = row("crop", "data.crop", POSITIVE, Default::Unset("whole pictures", "256"),
+    CROP = row("crop", "data.crop", POSITIVE, DefaultValue::Unset("whole pictures", "256"),
         "Use only N rows and columns in the middle of each picture")
         .only(PICTURES);
     COUNT = row("count", "data.count", POSITIVE,
-        Default::With(&IMAGES, &Default::Unset("all", "10"), &Default::Whole(10)),
+        DefaultValue::With(&IMAGES, &DefaultValue::Unset("all", "10"), &DefaultValue::Whole(10)),
         "Use at most N images, the first ones");
     SIZE = row("size", "data.size",
-        Kind::Whole(|task| if task == Sampling { 2..=10_000 } else { 1..=10_000 }),
-        Default::Of(|task| Value::Integer(if task == Sampling { 64 } else { 128 })),
+        ValueKind::Whole(|task| if task == Sampling { 2..=10_000 } else { 1..=10_000 }),
+        DefaultValue::Of(|task| Value::Integer(if task == Sampling { 64 } else { 128 })),
         "Rows and columns of built-in pictures, or samples of built-in signals");
-    HOLD_OUT = row("hold-out", "data.hold_out", ANY_WHOLE, Default::Whole(0),
+    HOLD_OUT = row("hold-out", "data.hold_out", ANY_WHOLE, DefaultValue::Whole(0),
         "Hold out the last N images for validation");
-    VALIDATION = row("validation", "data.validation", Kind::Path, Default::Unset("none", "\"others\""),
+    VALIDATION = row("validation", "data.validation", ValueKind::Path, DefaultValue::Unset("none", "\"others\""),
         "More images for validation; noise is added to them in the same way");
-    KERNEL = row("kernel", "data.kernel", Kind::Path, Default::Required("kernel.npy"),
+    KERNEL = row("kernel", "data.kernel", ValueKind::Path, DefaultValue::Required("kernel.npy"),
         "Blur: a .npy file with two axes, its origin in the middle; it wraps around at the borders")
         .only(Tasks(&[Deblur], "deblur"));
-    MASK = row("mask", "data.mask", Kind::Path, Default::Required("mask.png"),
+    MASK = row("mask", "data.mask", ValueKind::Path, DefaultValue::Required("mask.png"),
         "Picture that is white (0.5 or more) where pixels were measured")
         .only(Tasks(&[Inpaint], "inpaint"));
 
-    LEARN = row("learn", "model.learn", Kind::Names, Default::Of(learnable),
+    LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learnable),
         "Names of the learned parameters, without those that are fixed");
-    FIX = row("fix", "model.fixed", Kind::Values, Default::Of(fixed),
+    FIX = row("fix", "model.fixed", ValueKind::Values, DefaultValue::Of(fixed),
         "Values of the parameters that are not learned");
-    START = row("start", "model.start", Kind::Values, Default::Of(|task| range(task, 0)),
+    START = row("start", "model.start", ValueKind::Values, DefaultValue::Of(|task| range(task, 0)),
         "Values where learning starts");
-    LOWER = row("lower", "model.lower", Kind::Values, Default::Of(|task| range(task, 1)),
+    LOWER = row("lower", "model.lower", ValueKind::Values, DefaultValue::Of(|task| range(task, 1)),
         "Smallest values of the learned parameters");
-    UPPER = row("upper", "model.upper", Kind::Values, Default::Of(|task| range(task, 2)),
+    UPPER = row("upper", "model.upper", ValueKind::Values, DefaultValue::Of(|task| range(task, 2)),
         "Largest values of the learned parameters");
 
-    IMAGE_MIN = row("image-min", "model.image_min", FINITE, Default::Unset("no limit", "0.0"),
+    IMAGE_MIN = row("image-min", "model.image_min", FINITE, DefaultValue::Unset("no limit", "0.0"),
         "Smallest value of a pixel of a reconstruction; 0 for non-negative pictures")
         .only(PICTURES);
-    IMAGE_MAX = row("image-max", "model.image_max", FINITE, Default::Unset("no limit", "1.0"),
+    IMAGE_MAX = row("image-max", "model.image_max", FINITE, DefaultValue::Unset("no limit", "1.0"),
         "Largest value of a pixel of a reconstruction")
         .only(PICTURES);
 
-    SCALE = row("objective", "objective.scale", Kind::Word(&["mean", "sum"]),
-        Default::Word("mean"),
+    SCALE = row("objective", "objective.scale", ValueKind::Word(&["mean", "sum"]),
+        DefaultValue::Word("mean"),
         "Mean or sum over images of the squared distances from the truth");
-    RESIDUALS = row("residuals", "objective.residuals", Kind::Word(&["auto", "image", "pixel"]),
-        Default::Word("auto"),
+    RESIDUALS = row("residuals", "objective.residuals", ValueKind::Word(&["auto", "image", "pixel"]),
+        DefaultValue::Word("auto"),
         "Numbers that the solver sees of each image: one, or one per pixel (auto: if memory allows)");
     CONDITION = row("penalty-condition", "objective.condition", WEIGHT,
-        Default::Of(|_| Value::Float(0.0)),
+        DefaultValue::Of(|_| Value::Float(0.0)),
         "Weight of the squared condition number, for cheap reconstructions");
     L1 = row("penalty-l1", "objective.l1", WEIGHT,
-        Default::Of(|task| Spec::new(task).objective.l1.into()),
+        DefaultValue::Of(|task| Spec::new(task).objective.l1.into()),
         "Weight of the sum of all theta, for few frequencies")
         .only(Tasks(&[Sampling], "sampling"));
-    L1_KIND = row("l1-kind", "objective.l1_kind", Kind::Word(&["root", "nonsmooth"]),
-        Default::Word("root"),
+    L1_KIND = row("l1-kind", "objective.l1_kind", ValueKind::Word(&["root", "nonsmooth"]),
+        DefaultValue::Word("root"),
         "How that sum is treated: as the square of one more residual, or as it is")
         .only(Tasks(&[Sampling], "sampling"));
 
     EVALUATIONS = row("evaluations", "solver.evaluations", POSITIVE,
-        Default::Of(|task| whole(Spec::new(task).solver.evaluations)),
+        DefaultValue::Of(|task| whole(Spec::new(task).solver.evaluations)),
         "Try at most N different parameters");
-    METHOD = row("method", "solver.method", Kind::Word(&["auto", "fista", "gd"]),
-        Default::Word("auto"),
+    METHOD = row("method", "solver.method", ValueKind::Word(&["auto", "fista", "gd"]),
+        DefaultValue::Word("auto"),
         "Method of reconstruction: the fastest known, FISTA, or gradient descent");
     ITERATIONS = row("iterations", "solver.iterations", POSITIVE,
-        Default::Unset("as many as the requested accuracy needs", "1000"),
+        DefaultValue::Unset("as many as the requested accuracy needs", "1000"),
         "Make exactly N iterations for each reconstruction")
         .or(&MAX_ITERATIONS);
     MAX_ITERATIONS = row("max-iterations", "solver.max_iterations", POSITIVE,
-        Default::Unset("no limit", "100000"),
+        DefaultValue::Unset("no limit", "100000"),
         "Stop a reconstruction after N iterations")
         .or(&ITERATIONS);
     FINAL_RADIUS = row("final-radius", "solver.final_radius", RADIUS,
-        Default::Of(|task| Spec::new(task).solver.final_radius.into()),
+        DefaultValue::Of(|task| Spec::new(task).solver.final_radius.into()),
         "End the run when steps are this small, as a share of the range between bounds");
-    THREADS = row("threads", "solver.threads", POSITIVE, Default::Unset("one per processor", "4"),
+    THREADS = row("threads", "solver.threads", POSITIVE, DefaultValue::Unset("one per processor", "4"),
         "Number of threads; results do not depend on it");
 }
 
 const fn row(
     flag: &'static str,
     key: &'static str,
-    kind: Kind,
-    default: Default,
+    kind: ValueKind,
+    default: DefaultValue,
     help: &'static str,
 ) -> Setting {
     Setting {
@@ -253,7 +254,7 @@ impl Setting {
     }
 
     /// The section and the key in it.
-    pub(crate) fn place(&self) -> (&'static str, &'static str) {
+    pub(crate) fn section_and_key(&self) -> (&'static str, &'static str) {
         self.key.split_once('.').unwrap_or(("", self.key))
     }
 
@@ -265,26 +266,25 @@ impl Setting {
         is_given: &dyn Fn(&Self) -> bool,
     ) -> Result<Value, &'static str> {
         let mut default = &self.default;
-        while let Default::With(other, given, not_given) = default {
+        while let DefaultValue::With(other, given, not_given) = default {
             default = if is_given(other) { given } else { not_given };
         }
         match default {
-            Default::Required(_) => Err("required"),
-            Default::Unset(meaning, _) => Err(meaning),
-            Default::Whole(number) => Ok(Value::Integer(*number)),
-            Default::Word(word) => Ok(Value::String((*word).into())),
-            Default::Of(value) => Ok(value(task)),
-            Default::With(..) => unreachable!("the loop ends at another default"),
+            DefaultValue::Required(_) => Err("required"),
+            DefaultValue::Unset(meaning, _) => Err(meaning),
+            DefaultValue::Whole(number) => Ok(Value::Integer(*number)),
+            DefaultValue::Word(word) => Ok(Value::String((*word).into())),
+            DefaultValue::Of(value) => Ok(value(task)),
+            DefaultValue::With(..) => unreachable!("the loop ends at another default"),
         }
     }
 
     /// A value that could be given, as it is written in a file.
     pub(super) fn example(&self, task: TaskKind) -> String {
         match &self.default {
-            Default::Required(name) => literal(&Value::String((*name).into())),
-            Default::Unset(_, example) | Default::With(_, Default::Unset(_, example), _) => {
-                (*example).to_owned()
-            }
+            DefaultValue::Required(name) => literal(&Value::String((*name).into())),
+            DefaultValue::Unset(_, example)
+            | DefaultValue::With(_, DefaultValue::Unset(_, example), _) => (*example).to_owned(),
             _ => self
                 .default(task, &|_| false)
                 .map_or_else(str::to_owned, |v| literal(&v)),
@@ -313,12 +313,12 @@ impl Setting {
                 false => format!("{}: {text}", names.join(", ")),
             });
         }
-        if let Default::With(other, ..) = &self.default {
+        if let DefaultValue::With(other, ..) = &self.default {
             let given = text(self.tasks.0[0], &|_| true);
             defaults.push(format!("with --{}: {given}", other.flag));
         }
         match self.default {
-            Default::Required(_) => format!("{} [required for {}]", self.help, self.tasks.1),
+            DefaultValue::Required(_) => format!("{} [required for {}]", self.help, self.tasks.1),
             _ => format!("{} [default: {}]", self.help, defaults.join("; ")),
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use bilevel::{L1Kind, MethodName, Residuals, Scale};
 use clap::CommandFactory as _;
 
-use super::table::{ALL, Kind};
+use super::table::{ALL, ValueKind};
 use super::*;
 
 const TASKS: [TaskKind; 4] = TaskKind::ALL;
@@ -22,7 +22,7 @@ fn each_setting_is_one_row() {
         let text = config.to_toml_with_comments();
         let given = Settings::of(&config).unwrap();
         for setting in ALL {
-            let (section, key) = setting.place();
+            let (section, key) = setting.section_and_key();
             let mut of_command = learn.get_arguments().chain(command.get_arguments());
             let flag = of_command
                 .find(|arg| arg.get_long() == Some(setting.flag))
@@ -51,7 +51,7 @@ fn each_setting_is_one_row() {
             };
             let literal = table::literal(&default);
             // Values of parameters depend on which ones are learned.
-            if !matches!(setting.kind, Kind::Values) {
+            if !matches!(setting.kind, ValueKind::Values) {
                 assert!(text.contains(&format!("{key} = {literal}\n")), "{setting}");
                 let text = format!("task = \"{task}\"\n[{section}]\n{key} = {literal}\n");
                 let again = read(&text).unwrap();
@@ -59,7 +59,7 @@ fn each_setting_is_one_row() {
                 assert_eq!(given.get(setting), Some(&default), "{setting}");
             }
             // All words are values of the field.
-            if let Kind::Word(words) = setting.kind {
+            if let ValueKind::Word(words) = setting.kind {
                 for word in words {
                     let mut other = given.clone();
                     other.set(setting, *word);

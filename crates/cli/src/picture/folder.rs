@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Pair, has_extension};
+use super::{PicturePair, has_extension};
 use crate::file::FileError;
 
 /// What names of pictures end in, whatever the case.
@@ -59,7 +59,7 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
 ///
 /// # Errors
 /// When a folder cannot be listed, or a picture has no partner or more than one.
-pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<Pair<PathBuf>>, FileError> {
+pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<PicturePair<PathBuf>>, FileError> {
     let truths = list(truth)?;
     by_stem(&truths)?;
     let noisy_pictures = list(noisy)?;
@@ -70,7 +70,7 @@ pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<Pair<PathBuf>>, FileError
             return Err(FileError::NoPartner(path, noisy.into()));
         };
         let noisy = partner.clone();
-        pairs.push(Pair { truth: path, noisy });
+        pairs.push(PicturePair { truth: path, noisy });
     }
     match partners.into_values().next() {
         None => Ok(pairs),

@@ -2,7 +2,7 @@
 
 use page::number::{amount, significant, with_error};
 
-use crate::session::Moment;
+use crate::session::Snapshot;
 
 /// The largest number of parameters that are listed; more are counted.
 const LISTED: usize = 4;
@@ -10,9 +10,9 @@ const LISTED: usize = 4;
 const ON_BOUND: f64 = 1e-6;
 
 /// The state of a run in one line, without points and time.
-pub(super) fn describe(moment: &Moment<'_>) -> String {
+pub(super) fn describe(snapshot: &Snapshot<'_>) -> String {
     let mut parts = Vec::new();
-    if let Some(best) = moment.best {
+    if let Some(best) = snapshot.best {
         let lower = best.objective - best.interval.lower;
         let upper = best.interval.upper - best.objective;
         parts.push(format!(
@@ -22,8 +22,8 @@ pub(super) fn describe(moment: &Moment<'_>) -> String {
         if let Some(psnr) = psnr(best.mse) {
             parts.push(format!("PSNR {psnr:.2} dB"));
         }
-        let parameters = moment.parameters.iter();
-        if moment.parameters.len() <= LISTED {
+        let parameters = snapshot.parameters.iter();
+        if snapshot.parameters.len() <= LISTED {
             let named = parameters.zip(&best.values);
             let named = named.map(|(p, value)| format!("{} {}", p.name, significant(*value, 4)));
             parts.push(named.collect::<Vec<_>>().join(", "));
@@ -33,19 +33,19 @@ pub(super) fn describe(moment: &Moment<'_>) -> String {
                 above.filter(|(p, theta)| **theta - p.lower > ON_BOUND * (p.upper - p.lower));
             parts.push(format!(
                 "{} parameters, {} above their lower bound",
-                moment.parameters.len(),
+                snapshot.parameters.len(),
                 above.count()
             ));
         }
     }
-    if let Some(target) = moment
+    if let Some(target) = snapshot
         .target
         .map(|target| target.value())
         .filter(|x| x.is_finite())
     {
         parts.push(format!("accuracy {}", significant(target, 2)));
     }
-    parts.push(format!("{} gradients", amount(moment.work)));
+    parts.push(format!("{} gradients", amount(snapshot.work)));
     parts.join("  ")
 }
 

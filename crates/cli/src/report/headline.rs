@@ -5,14 +5,14 @@ use ::page::{folded, table};
 use bilevel::{Bound, FamilyKind, Learned, LearnedParameter, Map, Scale, Score};
 use maud::{Markup, html};
 
-use super::Input;
+use super::ReportInput;
 use crate::findings::{Mean, gains, psnrs};
 
 /// A longer table of parameters is folded.
 const MAX_UNFOLDED: usize = 12;
 
 /// Cards, then the table of parameters.
-pub(super) fn html(input: &Input<'_>) -> Markup {
+pub(super) fn html(input: &ReportInput<'_>) -> Markup {
     let learned = input.learned;
     let time = input.seconds.map(duration);
     html! {

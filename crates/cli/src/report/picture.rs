@@ -7,7 +7,7 @@ use image::{ExtendedColorType, ImageEncoder as _};
 use imaging::{Field, Grid};
 use maud::{Markup, html};
 
-use super::Example;
+use super::ReportImage;
 use super::scores::psnr_cell;
 use crate::picture::Picture;
 
@@ -20,7 +20,7 @@ const SMALL: usize = 200;
 const BRIGHTER: f64 = 5.0;
 
 /// The row of pictures with its caption.
-pub(super) fn html(example: &Example, caption: &Markup) -> Markup {
+pub(super) fn html(example: &ReportImage, caption: &Markup) -> Markup {
     let grid = example.grid;
     let window = Window::of(&example.truth, grid);
     let [truth, x] = [&example.truth, &example.reconstruction].map(|v| window.levels(v, grid));
@@ -91,7 +91,7 @@ impl Grey {
 }
 
 /// One picture of the row.
-fn figure(example: &Example, levels: Vec<f64>, grey: Grey) -> Markup {
+fn figure(example: &ReportImage, levels: Vec<f64>, grey: Grey) -> Markup {
     let (height, width) = example.grid.rows_and_cols();
     let picture = Picture {
         width,

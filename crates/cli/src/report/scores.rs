@@ -6,14 +6,14 @@ use bilevel::Quality;
 use maud::{Markup, html};
 
 use super::headline::signed_decibel;
-use super::{Example, Input};
+use super::{ReportImage, ReportInput};
 use crate::findings::Mean;
 
 /// A longer table is folded.
 const MAX_UNFOLDED: usize = 30;
 
 /// A table of training images and one of held-out images.
-pub(super) fn html(input: &Input<'_>) -> Markup {
+pub(super) fn html(input: &ReportInput<'_>) -> Markup {
     let both = [
         ("Training images", input.training),
         ("Held-out images", input.validation),
@@ -32,12 +32,12 @@ pub(super) fn html(input: &Input<'_>) -> Markup {
 }
 
 /// The table, without columns that are empty.
-fn of(examples: &[Example]) -> Markup {
+fn of(examples: &[ReportImage]) -> Markup {
     let mut columns = COLUMNS.to_vec();
     columns.retain(|column| examples.iter().any(|e| (column.value)(e).is_some()));
     let mut head = vec!["image"];
     head.extend(columns.iter().map(|column| column.head));
-    let row = |example: &Example| {
+    let row = |example: &ReportImage| {
         let cell = |column: &Column| html! { (text((column.value)(example), column.written)) };
         let cells = columns.iter().map(cell);
         [name(&example.name)].into_iter().chain(cells).collect()
@@ -58,7 +58,7 @@ fn of(examples: &[Example]) -> Markup {
 struct Column {
     head: &'static str,
     /// The number of an image, if it is known.
-    value: fn(&Example) -> Option<f64>,
+    value: fn(&ReportImage) -> Option<f64>,
     /// The number as text.
     written: fn(f64) -> String,
     /// Whether the last row has the mean of finite numbers.

@@ -4,14 +4,14 @@ use imaging::{Field, Grid};
 use maud::{Markup, PreEscaped, html};
 use plot::{Axis, Colour, Figure, Panel, Series};
 
-use super::Example;
+use super::ReportImage;
 use super::scores::psnr_cell;
 
 /// Number of samples shown; of a longer signal the middle is shown.
 const MAX_SAMPLES: usize = 1024;
 
 /// The panel with its caption.
-pub(super) fn html(example: &Example, caption: &Markup) -> Markup {
+pub(super) fn html(example: &ReportImage, caption: &Markup) -> Markup {
     html! {
         figure {
             (PreEscaped(figure(example).to_svg()))
@@ -25,7 +25,7 @@ pub(super) fn html(example: &Example, caption: &Markup) -> Markup {
 }
 
 /// The panel alone.
-fn figure(example: &Example) -> Figure {
+fn figure(example: &ReportImage) -> Figure {
     let grid = example.grid;
     let num = grid.num_samples();
     let first = num.saturating_sub(MAX_SAMPLES) / 2;

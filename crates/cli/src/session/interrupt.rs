@@ -11,12 +11,12 @@ pub const EXIT_CODE: i32 = 130;
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     /// Locked while the run is being saved.
-    saved: Arc<Mutex<Option<Place>>>,
+    saved: Arc<Mutex<Option<LastSave>>>,
 }
 
 /// What is saved of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct LastSave {
     pub(super) dir: PathBuf,
     pub(super) evaluations: u64,
 }
@@ -46,16 +46,16 @@ impl Interrupt {
     }
 
     /// While this is held, an interruption waits; then it says what is in it.
-    pub(super) fn hold(&self) -> MutexGuard<'_, Option<Place>> {
+    pub(super) fn hold(&self) -> MutexGuard<'_, Option<LastSave>> {
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What an interrupted user is told.
-fn message(saved: Option<&Place>) -> String {
+fn message(saved: Option<&LastSave>) -> String {
     match saved {
         None => "interrupted; nothing was saved".to_owned(),
-        Some(Place { dir, evaluations }) => format!(
+        Some(LastSave { dir, evaluations }) => format!(
             "interrupted; everything up to evaluation {evaluations} is saved: bilevel resume {}",
             dir.display()
         ),
@@ -69,12 +69,12 @@ mod tests {
     #[test]
     fn the_message_says_how_to_go_on() {
         assert_eq!(message(None), "interrupted; nothing was saved");
-        let place = Place {
+        let saved = LastSave {
             dir: "runs".into(),
             evaluations: 7,
         };
         assert_eq!(
-            message(Some(&place)),
+            message(Some(&saved)),
             "interrupted; everything up to evaluation 7 is saved: bilevel resume runs"
         );
     }

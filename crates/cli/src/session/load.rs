@@ -10,16 +10,16 @@ use lowlevel::Checkpoint;
 
 use super::error::SessionError;
 use super::history;
-use super::ledger::{FORMAT, Header, Ledger, numbers, states_blob, vector_blob};
-use crate::store::{Saved, Store, checksum};
+use super::save_state::{FORMAT, SaveState, SavedHeader, numbers, states_blob, vector_blob};
+use crate::store::{SavedRun, Store, checksum};
 
 /// The engine of a saved run, and what of it has been saved.
 pub(super) fn load(
     store: &Store,
-    saved: &Saved,
+    saved: &SavedRun,
     problem: &mut LearningProblem<Family>,
     fingerprint: u64,
-) -> Result<(Engine<Reconstructions>, Ledger), SessionError> {
+) -> Result<(Engine<Reconstructions>, SaveState), SessionError> {
     let dir = || store.dir().to_path_buf();
     let damaged = |problem: String| SessionError::Damaged {
         dir: dir(),
@@ -53,8 +53,8 @@ pub(super) fn load(
     let engine = problem
         .resume(state)
         .map_err(|error| damaged(error.to_string()))?;
-    let ledger = Ledger::loaded(header, &saved.blobs, counts.0, counts.1);
-    Ok((engine, ledger))
+    let save_state = SaveState::loaded(header, &saved.blobs, counts.0, counts.1);
+    Ok((engine, save_state))
 }
 
 /// Whether a run was made with these settings and images.
@@ -63,7 +63,7 @@ pub(super) fn load(
 /// When it was not, or not by this version.
 pub fn check(
     dir: &Path,
-    saved: &Saved,
+    saved: &SavedRun,
     settings: &str,
     fingerprint: u64,
 ) -> Result<(), SessionError> {
@@ -73,12 +73,12 @@ pub fn check(
 /// The beginning of what was saved, and the rest.
 fn header<'a>(
     dir: &Path,
-    saved: &'a Saved,
+    saved: &'a SavedRun,
     settings: &str,
     fingerprint: u64,
-) -> Result<(Header, &'a [u8]), SessionError> {
+) -> Result<(SavedHeader, &'a [u8]), SessionError> {
     let dir = dir.to_path_buf();
-    let Ok((header, rest)) = postcard::take_from_bytes::<Header>(&saved.payload) else {
+    let Ok((header, rest)) = postcard::take_from_bytes::<SavedHeader>(&saved.payload) else {
         let problem = "engine.bin is not what a run saves".to_owned();
         return Err(SessionError::Damaged { dir, problem });
     };

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 
+use super::container::{self, Encoded, Magic, checksum};
 use super::error::StoreError;
-use super::frame::{self, Magic, Sealed, checksum};
-use super::layout::{Layout, cannot};
+use super::run_files::{RunFiles, cannot};
 
 const MAGIC: Magic = *b"BILVENG\n";
 
@@ -40,18 +40,18 @@ impl Extent {
 
 impl Commit {
     /// The content of `engine.bin` before the payload.
-    pub(super) fn seal(&self, payload: &[u8]) -> Sealed {
+    pub(super) fn encode(&self, payload: &[u8]) -> Encoded {
         let Extent { bytes, lines, sum } = self.history;
         let mut fields = vec![self.number, bytes, lines, sum];
         fields.extend(self.blobs.iter().flat_map(|(number, sum)| [*number, *sum]));
-        frame::seal(MAGIC, &fields, payload)
+        container::encode(MAGIC, &fields, payload)
     }
 
     /// Reads `engine.bin`: the commit and its payload.
-    pub(super) fn read(layout: &Layout) -> Result<(Self, Vec<u8>), StoreError> {
-        let frame = layout.read_frame(&layout.engine, MAGIC)?;
-        let [number, bytes, lines, sum, ref blobs @ ..] = frame.fields[..] else {
-            return Err(layout.damaged(&layout.engine, "it is too short"));
+    pub(super) fn read(files: &RunFiles) -> Result<(Self, Vec<u8>), StoreError> {
+        let container = files.read_container(&files.engine, MAGIC)?;
+        let [number, bytes, lines, sum, ref blobs @ ..] = container.fields[..] else {
+            return Err(files.damaged(&files.engine, "it is too short"));
         };
         let (pairs, _) = blobs.as_chunks::<2>();
         let commit = Self {
@@ -59,12 +59,12 @@ impl Commit {
             history: Extent { bytes, lines, sum },
             blobs: pairs.iter().map(|[number, sum]| (*number, *sum)).collect(),
         };
-        Ok((commit, frame.payload))
+        Ok((commit, container.payload))
     }
 
     /// Reads the lines of the history that belong to it.
-    pub(super) fn read_history(&self, layout: &Layout) -> Result<Vec<String>, StoreError> {
-        let path = &layout.history;
+    pub(super) fn read_history(&self, files: &RunFiles) -> Result<Vec<String>, StoreError> {
+        let path = &files.history;
         if self.history.bytes == 0 {
             return Ok(Vec::new());
         }
@@ -72,13 +72,13 @@ impl Commit {
         File::open(path)
             .and_then(|file| file.take(self.history.bytes).read_to_end(&mut text))
             .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => layout.damaged(path, "it is missing"),
+                io::ErrorKind::NotFound => files.damaged(path, "it is missing"),
                 _ => cannot("read", path)(error),
             })?;
         if (text.len() as u64) < self.history.bytes {
-            return Err(layout.damaged(path, "its end is missing"));
+            return Err(files.damaged(path, "its end is missing"));
         }
-        let changed = || layout.damaged(path, "its lines have changed");
+        let changed = || files.damaged(path, "its lines have changed");
         let text = String::from_utf8(text).map_err(|_| changed())?;
         let lines: Vec<String> = text.split_terminator('\n').map(str::to_owned).collect();
         let mut found = Extent::default();

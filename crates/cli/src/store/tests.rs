@@ -42,18 +42,18 @@ fn script() -> Vec<Step> {
 }
 
 /// A directory that is removed at the end.
-struct Place(PathBuf);
+struct TempDir(PathBuf);
 
-impl Place {
+impl TempDir {
     fn new(name: &str) -> Self {
         let name = format!("bilevel-store-{name}-{}", std::process::id());
-        let place = Self(std::env::temp_dir().join(name));
-        let _ = fs::remove_dir_all(&place.0);
-        place
+        let temp = Self(std::env::temp_dir().join(name));
+        let _ = fs::remove_dir_all(&temp.0);
+        temp
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -65,12 +65,12 @@ fn apply(store: &mut Store, step: &Step) -> Result<(), StoreError> {
 }
 
 /// What must be saved after the first `done` commits.
-fn expected(done: usize) -> Option<Saved> {
+fn expected(done: usize) -> Option<SavedRun> {
     let script = script();
     let last = script[..done].last()?;
     let mut blobs = last.live.clone();
     blobs.sort_unstable();
-    Some(Saved {
+    Some(SavedRun {
         history: script[..done]
             .iter()
             .flat_map(|step| step.lines.clone())
@@ -174,11 +174,11 @@ fn leave_rubbish(dir: &Path) {
 
 #[test]
 fn killed_at_any_step_a_run_is_at_its_last_commit() {
-    let place = Place::new("killed");
+    let temp = TempDir::new("killed");
     let mut steps = Vec::new();
     for kept in [1, 2] {
         for after in 0.. {
-            let dir = place.0.join(format!("{kept}-{after}"));
+            let dir = temp.0.join(format!("{kept}-{after}"));
             let fault = Rc::new(Fault::default());
             fault.after.set(after);
             fault.count.set(u64::MAX);
@@ -205,10 +205,10 @@ fn killed_at_any_step_a_run_is_at_its_last_commit() {
 
 #[test]
 fn after_a_failure_the_same_commit_can_be_made() {
-    let place = Place::new("failure");
+    let temp = TempDir::new("failure");
     for failures in [1, 4] {
         for after in 0.. {
-            let dir = place.0.join(format!("{failures}-{after}"));
+            let dir = temp.0.join(format!("{failures}-{after}"));
             let fault = Rc::new(Fault::default());
             fault.after.set(after);
             fault.count.set(failures);
@@ -251,18 +251,18 @@ fn after_a_failure_the_same_commit_can_be_made() {
 
 #[test]
 fn half_a_line_does_not_stay_when_the_next_commit_is_shorter() {
-    let place = Place::new("shorter");
+    let temp = TempDir::new("shorter");
     let fault = Rc::new(Fault::default());
     let disk = Disk {
         fault: Rc::clone(&fault),
     };
-    let mut store = Store::create_on(disk, &place.0, "settings").unwrap();
+    let mut store = Store::create_on(disk, &temp.0, "settings").unwrap();
     fault.after.set(1);
     fault.count.set(3);
     fault.kept.set(1);
     let long = ["a line that is too long for the disk".into()];
     assert!(store.commit(&[], &long, b"", &[]).is_err());
-    let history = || fs::read_to_string(place.0.join("history.jsonl")).unwrap();
+    let history = || fs::read_to_string(temp.0.join("history.jsonl")).unwrap();
     assert_eq!(history(), "a line that is too");
     fault.count.set(0);
     store.commit(&[], &["short".into()], b"", &[]).unwrap();
@@ -271,18 +271,18 @@ fn half_a_line_does_not_stay_when_the_next_commit_is_shorter() {
 
 #[test]
 fn a_blob_that_cannot_be_deleted_goes_with_the_next_commit() {
-    let place = Place::new("deleted");
+    let temp = TempDir::new("deleted");
     let fault = Rc::new(Fault::default());
     let disk = Disk {
         fault: Rc::clone(&fault),
     };
-    let mut store = Store::create_on(disk, &place.0, "settings").unwrap();
+    let mut store = Store::create_on(disk, &temp.0, "settings").unwrap();
     store.commit(&[(1, b"one")], &[], b"", &[1]).unwrap();
     // Opening, writing twice and renaming work.
     fault.after.set(4);
     fault.count.set(1);
     store.commit(&[], &[], b"", &[]).unwrap();
-    let blobs = || names(&place.0.join("states")).unwrap();
+    let blobs = || names(&temp.0.join("states")).unwrap();
     assert_eq!(blobs(), ["000001.bin"]);
     store.commit(&[], &[], b"", &[]).unwrap();
     assert!(blobs().is_empty());
@@ -290,24 +290,24 @@ fn a_blob_that_cannot_be_deleted_goes_with_the_next_commit() {
 
 #[test]
 fn a_failing_disk_does_not_hide_behind_results() {
-    let place = Place::new("text");
+    let temp = TempDir::new("text");
     let fault = Rc::new(Fault::default());
     let disk = Disk {
         fault: Rc::clone(&fault),
     };
-    let store = Store::create_on(disk, &place.0, "settings").unwrap();
+    let store = Store::create_on(disk, &temp.0, "settings").unwrap();
     store.write_text("result.json", "old").unwrap();
     for after in 0..3 {
         fault.after.set(after);
         fault.count.set(1);
         fault.kept.set(1);
         assert!(store.write_text("result.json", "new").is_err());
-        let text = fs::read_to_string(place.0.join("result.json")).unwrap();
+        let text = fs::read_to_string(temp.0.join("result.json")).unwrap();
         assert_eq!(text, "old");
-        check_files(&place.0, 0);
+        check_files(&temp.0, 0);
     }
     store.write_text("result.json", "new").unwrap();
-    let text = fs::read_to_string(place.0.join("result.json")).unwrap();
+    let text = fs::read_to_string(temp.0.join("result.json")).unwrap();
     assert_eq!(text, "new");
     store.close().unwrap();
 }

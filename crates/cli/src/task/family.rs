@@ -6,14 +6,14 @@ use bilevel::{Family, FamilyInput};
 use imaging::{Grid, Mask};
 
 use super::DataError;
-use crate::array::{self, Values};
+use crate::array::{self, ArrayValues};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture::{self, Colour};
 
 /// A family, and what belongs to it.
-pub(crate) struct Model {
+pub(crate) struct LoadedFamily {
     /// The family.
     pub(crate) family: Family,
     /// The numbers of its kernel or mask.
@@ -23,20 +23,20 @@ pub(crate) struct Model {
 }
 
 /// The family of signals with `num_samples` samples each; `name` is for messages.
-pub(crate) fn of_signals(
+pub(crate) fn for_signals(
     config: &Config,
     num_samples: usize,
     name: &str,
-) -> Result<Model, DataError> {
-    made(config, FamilyInput::Frequencies(num_samples), name)
+) -> Result<LoadedFamily, DataError> {
+    build(config, FamilyInput::Frequencies(num_samples), name)
 }
 
 /// The family of a task on pictures, with its kernel or mask.
-pub(crate) fn of_pictures(config: &Config) -> Result<Model, CliError> {
+pub(crate) fn for_pictures(config: &Config) -> Result<LoadedFamily, CliError> {
     // Settings that were resolved have a kernel or a mask where one is needed.
     let data = &config.data;
     let Some(path) = data.kernel.as_ref().or(data.mask.as_ref()) else {
-        return Ok(made(config, FamilyInput::None, "")?);
+        return Ok(build(config, FamilyInput::None, "")?);
     };
     let name = path.display().to_string();
     if data.kernel.is_none() {
@@ -46,8 +46,8 @@ pub(crate) fn of_pictures(config: &Config) -> Result<Model, CliError> {
             name: name.clone(),
             source: source.into(),
         })?;
-        let model = made(config, FamilyInput::Mask(mask), &name)?;
-        return Ok(Model { numbers, ..model });
+        let model = build(config, FamilyInput::Mask(mask), &name)?;
+        return Ok(LoadedFamily { numbers, ..model });
     }
     let Kernel {
         values,
@@ -55,17 +55,17 @@ pub(crate) fn of_pictures(config: &Config) -> Result<Model, CliError> {
         warning,
     } = read_kernel(path)?;
     let numbers = values.clone();
-    let model = made(config, FamilyInput::Kernel { values, grid }, &name)?;
-    Ok(Model {
+    let model = build(config, FamilyInput::Kernel { values, grid }, &name)?;
+    Ok(LoadedFamily {
         numbers,
         warnings: warning.into_iter().collect(),
         ..model
     })
 }
 
-fn made(config: &Config, input: FamilyInput, name: &str) -> Result<Model, DataError> {
+fn build(config: &Config, input: FamilyInput, name: &str) -> Result<LoadedFamily, DataError> {
     let family = config.spec().family(input);
-    Ok(Model {
+    Ok(LoadedFamily {
         family: family.map_err(|source| DataError::Model {
             name: name.into(),
             source,
@@ -95,7 +95,7 @@ fn read_kernel(path: &Path) -> Result<Kernel, CliError> {
             "a kernel: two axes, none of them empty",
         )));
     };
-    let Values::Real(values) = array.values else {
+    let ArrayValues::Real(values) = array.values else {
         let path = path.into();
         return Err(CliError::Data(DataError::ComplexKernel { path }));
     };
@@ -116,12 +116,12 @@ fn read_kernel(path: &Path) -> Result<Kernel, CliError> {
 fn read_mask(path: &Path) -> Result<(Grid, Vec<bool>), CliError> {
     let picture = picture::read(path, Colour::Luminance)?;
     let grid = Grid::image(picture.height, picture.width);
-    let kept: Vec<bool> = (picture.channels.iter().flatten())
+    let measured: Vec<bool> = (picture.channels.iter().flatten())
         .map(|value| *value >= 0.5)
         .collect();
-    if !kept.contains(&true) {
+    if !measured.contains(&true) {
         let mask = path.into();
         return Err(CliError::Data(DataError::EmptyMask { mask }));
     }
-    Ok((grid, kept))
+    Ok((grid, measured))
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use bilevel::{Family, Pair};
 use imaging::{Grid, LinearOperator, Seed, noise, phantom};
 
-use super::family::{self, Model};
-use super::{DataError, Examples, Task, fingerprint, split};
+use super::family::{self, LoadedFamily};
+use super::{DataError, LoadedTask, NamedPairs, fingerprint, split};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::picture::{self, Picture};
@@ -22,13 +22,13 @@ struct Image {
 const MAX_CHANNELS: usize = 3;
 
 /// All of it.
-pub(super) fn load(config: &Config) -> Result<Task, CliError> {
+pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let data = &config.data;
-    let Model {
+    let LoadedFamily {
         family,
         numbers,
         warnings,
-    } = family::of_pictures(config)?;
+    } = family::for_pictures(config)?;
     let mut images = match &data.images {
         None => built_in(config)?,
         Some(folder) => read(config, folder, data.noisy.as_deref(), data.count)?,
@@ -39,15 +39,15 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
         others.extend(read(config, folder, None, None)?);
     }
     let examples = |images: Vec<Image>, first: usize| {
-        let mut examples = Examples::default();
+        let mut examples = NamedPairs::default();
         for (index, image) in (first..).zip(images) {
             add(config, &family, image, index, &mut examples)?;
         }
-        Ok::<Examples, DataError>(examples)
+        Ok::<NamedPairs, DataError>(examples)
     };
     let training = examples(images, 0)?;
     let validation = examples(others, num_training)?;
-    Ok(Task {
+    Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &numbers),
         family,
         training,
@@ -126,7 +126,7 @@ fn add(
     family: &Family,
     image: Image,
     index: usize,
-    examples: &mut Examples,
+    examples: &mut NamedPairs,
 ) -> Result<(), DataError> {
     let Image { name, truth, noisy } = image;
     let grid = Grid::image(truth.height, truth.width);
@@ -141,7 +141,7 @@ fn add(
         };
         let measured = noisy.as_ref().map(|noisy| noisy.channels[channel].clone());
         let data = match measured {
-            Some(data) => kept(family, data),
+            Some(data) => apply_mask(family, data),
             None => {
                 // Noise of its own for each channel; without colours, that of the image.
                 let stream = match config.data.colour.unwrap_or_default() {
@@ -182,12 +182,12 @@ pub(crate) fn check_mask(
 }
 
 /// What a mask leaves of data: zero where nothing was measured.
-pub(crate) fn kept(family: &Family, data: Vec<f64>) -> Vec<f64> {
+pub(crate) fn apply_mask(family: &Family, data: Vec<f64>) -> Vec<f64> {
     match family {
         Family::Inpainting(model) => {
-            let mut kept = vec![0.0; data.len()];
-            model.mask.apply(&data, &mut kept, &mut ());
-            kept
+            let mut measured = vec![0.0; data.len()];
+            model.mask.apply(&data, &mut measured, &mut ());
+            measured
         }
         _ => data,
     }
@@ -220,6 +220,6 @@ fn measure(
             blur.apply(truth, &mut blurred, &mut blur.scratch());
             add_noise(&blurred)
         }
-        _ => Ok(kept(family, add_noise(truth)?)),
+        _ => Ok(apply_mask(family, add_noise(truth)?)),
     }
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use bilevel::Pair;
 use imaging::{Fourier, Grid, LinearOperator, Seed, noise, phantom};
 
-use super::family::{self, Model};
-use super::{DataError, Examples, Task, fingerprint, split};
+use super::family::{self, LoadedFamily};
+use super::{DataError, LoadedTask, NamedPairs, fingerprint, split};
 use crate::array::{self, Signals};
 use crate::config::Config;
 use crate::error::CliError;
@@ -19,7 +19,7 @@ struct Signal {
 }
 
 /// All of it.
-pub(super) fn load(config: &Config) -> Result<Task, CliError> {
+pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let data = &config.data;
     let mut signals = match &data.images {
         None => built_in(config)?,
@@ -39,7 +39,7 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
         check_samples(path, found, num_samples, source())?;
         others.extend(read);
     }
-    let Model { family, .. } = family::of_signals(config, num_samples, &source())?;
+    let LoadedFamily { family, .. } = family::for_signals(config, num_samples, &source())?;
     let grid = Grid::line(num_samples).complex();
     let name = source();
     let fourier = Fourier::new(grid).map_err(|source| DataError::Model {
@@ -47,17 +47,17 @@ pub(super) fn load(config: &Config) -> Result<Task, CliError> {
         source: source.into(),
     })?;
     let measure = |signals: Vec<Signal>, first: usize| {
-        let mut examples = Examples::default();
+        let mut examples = NamedPairs::default();
         for (index, signal) in (first..).zip(signals) {
             let (name, pair) = measure(config, &fourier, signal, index)?;
             examples.push(name, pair);
         }
-        Ok::<Examples, DataError>(examples)
+        Ok::<NamedPairs, DataError>(examples)
     };
     let num_training = signals.len();
     let training = measure(signals, 0)?;
     let validation = measure(others, num_training)?;
-    Ok(Task {
+    Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &[]),
         family,
         training,

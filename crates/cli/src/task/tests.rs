@@ -10,13 +10,13 @@ use imaging::{Convolution, Fourier, Grid, LinearOperator as _};
 use lowlevel::{Method, Solver, Stop};
 
 use super::*;
-use crate::array::{self, Values};
+use crate::array::{self, ArrayValues};
 use crate::picture::{self, Colour, Depth};
 
 /// A folder that goes when it is dropped.
-struct Folder(PathBuf);
+struct TempDir(PathBuf);
 
-impl Folder {
+impl TempDir {
     fn new(name: &str) -> Self {
         let name = format!("bilevel-task-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
@@ -32,7 +32,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -57,7 +57,7 @@ fn config(task: TaskKind) -> Config {
     config
 }
 
-fn task(config: &Config) -> Result<Task, CliError> {
+fn task(config: &Config) -> Result<LoadedTask, CliError> {
     load(&config.clone().resolve()?)
 }
 
@@ -68,7 +68,7 @@ fn refusal(config: &Config) -> String {
 }
 
 /// The problem that a task poses is one that can be learned.
-fn check_problem(config: &Config, task: Task) {
+fn check_problem(config: &Config, task: LoadedTask) {
     let setup = config.spec().setup(task.validation.pairs);
     LearningProblem::new(task.family, task.training.pairs, setup).unwrap();
 }
@@ -104,7 +104,7 @@ fn built_in_images_need_no_files() {
 
 #[test]
 fn pictures_are_read_with_their_names() {
-    let folder = Folder::new("pictures");
+    let folder = TempDir::new("pictures");
     let images = folder.folder("images");
     write_picture(&images.join("b.png"), 9, 7, 3);
     write_picture(&images.join("a.png"), 8, 6, 1);
@@ -138,7 +138,7 @@ fn pictures_are_read_with_their_names() {
 
 #[test]
 fn measured_pictures_are_taken_as_they_are() {
-    let folder = Folder::new("measured");
+    let folder = TempDir::new("measured");
     let (images, noisy) = (folder.folder("images"), folder.folder("noisy"));
     write_picture(&images.join("a.png"), 6, 6, 1);
     write_picture(&noisy.join("a.png"), 6, 6, 1);
@@ -157,11 +157,11 @@ fn measured_pictures_are_taken_as_they_are() {
 
 #[test]
 fn a_picture_of_one_pixel_is_a_picture() {
-    let folder = Folder::new("pixel");
+    let folder = TempDir::new("pixel");
     let images = folder.folder("images");
     write_picture(&images.join("a.png"), 1, 1, 1);
     let kernel = folder.0.join("k.npy");
-    array::write(&kernel, &[3, 3], &Values::Real(vec![1.0 / 9.0; 9])).unwrap();
+    array::write(&kernel, &[3, 3], &ArrayValues::Real(vec![1.0 / 9.0; 9])).unwrap();
     let mask = folder.0.join("m.png");
     picture::write(&mask, 1, 1, &[&[1.0]], Depth::Eight).unwrap();
     for kind in [TaskKind::Denoise, TaskKind::Deblur, TaskKind::Inpaint] {
@@ -183,10 +183,10 @@ fn a_picture_of_one_pixel_is_a_picture() {
 
 #[test]
 fn blurred_pictures() {
-    let folder = Folder::new("blurred");
+    let folder = TempDir::new("blurred");
     let kernel = folder.0.join("k.npy");
     let values = vec![0.0, 0.25, 0.0, 0.0, 0.5, 0.25];
-    array::write(&kernel, &[2, 3], &Values::Real(values.clone())).unwrap();
+    array::write(&kernel, &[2, 3], &ArrayValues::Real(values.clone())).unwrap();
     let mut settings = config(TaskKind::Deblur);
     settings.data.kernel = Some(kernel.clone());
     settings.data.noise = Some(0.0);
@@ -200,30 +200,30 @@ fn blurred_pictures() {
     let before = made.fingerprint;
     check_problem(&settings.clone().resolve().unwrap(), made);
 
-    array::write(&kernel, &[2, 3], &Values::Real(vec![0.5; 6])).unwrap();
+    array::write(&kernel, &[2, 3], &ArrayValues::Real(vec![0.5; 6])).unwrap();
     let made = task(&settings).unwrap();
     assert_ne!(made.fingerprint, before);
     assert!(made.warnings[0].contains("k.npy sums to 3, not to 1"));
-    array::write(&kernel, &[6], &Values::Real(vec![0.5; 6])).unwrap();
+    array::write(&kernel, &[6], &ArrayValues::Real(vec![0.5; 6])).unwrap();
     assert!(refusal(&settings).contains("two axes"));
-    array::write(&kernel, &[0, 3], &Values::Real(Vec::new())).unwrap();
+    array::write(&kernel, &[0, 3], &ArrayValues::Real(Vec::new())).unwrap();
     assert!(refusal(&settings).contains("two axes"));
-    array::write(&kernel, &[1, 1], &Values::Complex(vec![1.0, 0.0])).unwrap();
+    array::write(&kernel, &[1, 1], &ArrayValues::Complex(vec![1.0, 0.0])).unwrap();
     assert!(refusal(&settings).contains("is complex"));
 }
 
 #[test]
 fn masked_pictures() {
-    let folder = Folder::new("masked");
+    let folder = TempDir::new("masked");
     let mask = folder.0.join("m.png");
-    let kept: Vec<f64> = (0..256).map(|i| f64::from(i % 3 != 0)).collect();
-    picture::write(&mask, 16, 16, &[&kept], Depth::Eight).unwrap();
+    let measured: Vec<f64> = (0..256).map(|i| f64::from(i % 3 != 0)).collect();
+    picture::write(&mask, 16, 16, &[&measured], Depth::Eight).unwrap();
     let mut settings = config(TaskKind::Inpaint);
     settings.data.mask = Some(mask.clone());
     let made = task(&settings).unwrap();
     for pair in &made.training.pairs {
-        for ((truth, data), kept) in pair.truth.iter().zip(&pair.data).zip(&kept) {
-            match *kept > 0.5 {
+        for ((truth, data), measured) in pair.truth.iter().zip(&pair.data).zip(&measured) {
+            match *measured > 0.5 {
                 true => assert!((truth - data).abs() < 0.05 * 6.0),
                 false => assert_eq!(*data, 0.0),
             }
@@ -260,11 +260,11 @@ fn signals_and_their_frequencies() {
 
 #[test]
 fn signals_of_files() {
-    let folder = Folder::new("signals");
+    let folder = TempDir::new("signals");
     let (truth, data) = (folder.0.join("x.npy"), folder.0.join("y.npy"));
     let numbers: Vec<f64> = (0..24_u8).map(f64::from).collect();
-    array::write(&truth, &[3, 4], &Values::Real(numbers[..12].to_vec())).unwrap();
-    array::write(&data, &[3, 4], &Values::Complex(numbers.clone())).unwrap();
+    array::write(&truth, &[3, 4], &ArrayValues::Real(numbers[..12].to_vec())).unwrap();
+    array::write(&data, &[3, 4], &ArrayValues::Complex(numbers.clone())).unwrap();
     let mut settings = Config::new(TaskKind::Sampling);
     settings.data.images = Some(truth.clone());
     let added = task(&settings).unwrap();
@@ -276,19 +276,29 @@ fn signals_of_files() {
     let measured = task(&settings).unwrap();
     assert_eq!(measured.training.pairs.len(), 2);
     assert_eq!(measured.training.pairs[1].data, &numbers[8..16]);
-    array::write(&data, &[3, 4], &Values::Real(numbers[..12].to_vec())).unwrap();
+    array::write(&data, &[3, 4], &ArrayValues::Real(numbers[..12].to_vec())).unwrap();
     assert!(refusal(&settings).contains("y.npy is real"));
-    array::write(&data, &[2, 4], &Values::Complex(numbers[..16].to_vec())).unwrap();
+    array::write(
+        &data,
+        &[2, 4],
+        &ArrayValues::Complex(numbers[..16].to_vec()),
+    )
+    .unwrap();
     assert!(refusal(&settings).contains("y.npy has 2 rows, but"));
-    array::write(&data, &[3, 2], &Values::Complex(numbers[..12].to_vec())).unwrap();
+    array::write(
+        &data,
+        &[3, 2],
+        &ArrayValues::Complex(numbers[..12].to_vec()),
+    )
+    .unwrap();
     let message = refusal(&settings);
     assert!(message.contains("2 samples in a row, but 4"), "{message}");
     settings.data.noisy = None;
     settings.data.validation = Some(data);
     assert!(refusal(&settings).contains("2 samples in a row, but 4"));
     settings.data.validation = Some(truth);
-    let judged = task(&settings).unwrap();
-    assert_eq!(judged.validation.pairs.len(), 3);
+    let scored = task(&settings).unwrap();
+    assert_eq!(scored.validation.pairs.len(), 3);
 }
 
 #[test]

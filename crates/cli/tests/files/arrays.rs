@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::scratch::{Folder, shared};
-use bilevel_cli::array::{self, Array, Signals, Values};
+use crate::scratch::{TempDir, shared};
+use bilevel_cli::array::{self, Array, ArrayValues, Signals};
 use bilevel_cli::file::FileError;
 use proptest::prelude::*;
 
@@ -76,9 +76,9 @@ fn made<T: Entry>(shape: &[u64], order: Order, values: Vec<T>) -> Vec<u8> {
     npy(T::DESCR, fortran, &format!("({axes})"), &data)
 }
 
-fn check_real(folder: &Folder, content: &[u8], expected: &[f64]) {
+fn check_real(folder: &TempDir, content: &[u8], expected: &[f64]) {
     let array = array::read(&folder.file("a.npy", content)).expect("a healthy file");
-    assert_eq!(array.values, Values::Real(expected.to_vec()));
+    assert_eq!(array.values, ArrayValues::Real(expected.to_vec()));
 }
 
 fn check_refused(path: &Path, parts: &[&str]) -> FileError {
@@ -96,7 +96,7 @@ fn check_refused(path: &Path, parts: &[&str]) -> FileError {
 
 #[test]
 fn all_numbers_are_read() {
-    let folder = Folder::new("numbers");
+    let folder = TempDir::new("numbers");
     let check = |content: Vec<u8>| check_real(&folder, &content, &[1.0, 0.0, 100.0]);
     check(made(&[3], Order::C, vec![1.0_f64, 0.0, 100.0]));
     check(made(&[3], Order::C, vec![1.0_f32, 0.0, 100.0]));
@@ -122,10 +122,10 @@ fn all_numbers_are_read() {
 
 #[test]
 fn complex_numbers_alternate() {
-    let folder = Folder::new("complex");
+    let folder = TempDir::new("complex");
     let expected = Array {
         shape: vec![2],
-        values: Values::Complex(vec![1.0, 2.0, -3.0, 0.5]),
+        values: ArrayValues::Complex(vec![1.0, 2.0, -3.0, 0.5]),
     };
     let numbers = vec![[1.0_f64, 2.0], [-3.0, 0.5]];
     let path = folder.file("a.npy", &made(&[2], Order::C, numbers));
@@ -140,7 +140,7 @@ fn complex_numbers_alternate() {
 
 #[test]
 fn fortran_order_becomes_c_order() {
-    let folder = Folder::new("fortran");
+    let folder = TempDir::new("fortran");
     let columns = made(&[2, 3], Order::Fortran, vec![0_u8, 3, 1, 4, 2, 5]);
     let path = folder.file("a.npy", &columns);
     let rows = vec![vec![0.0, 1.0, 2.0], vec![3.0, 4.0, 5.0]];
@@ -149,18 +149,18 @@ fn fortran_order_becomes_c_order() {
 
 #[test]
 fn signals_are_rows() {
-    let folder = Folder::new("signals");
+    let folder = TempDir::new("signals");
     let path = folder.path().join("a.npy");
-    let read = |shape: &[usize], values: Values| {
+    let read = |shape: &[usize], values: ArrayValues| {
         array::write(&path, shape, &values).unwrap();
         array::signals(&path)
     };
-    let real = Values::Real(vec![1.0, 2.0]);
+    let real = ArrayValues::Real(vec![1.0, 2.0]);
     let one = read(&[2], real.clone()).unwrap();
     assert_eq!(one, Signals::Real(vec![vec![1.0, 2.0]]));
     let two = read(&[2, 1], real).unwrap();
     assert_eq!(two, Signals::Real(vec![vec![1.0], vec![2.0]]));
-    let complex = read(&[2, 1], Values::Complex(vec![1.0, 2.0, 3.0, 4.0])).unwrap();
+    let complex = read(&[2, 1], ArrayValues::Complex(vec![1.0, 2.0, 3.0, 4.0])).unwrap();
     assert_eq!(
         complex,
         Signals::Complex(vec![vec![1.0, 2.0], vec![3.0, 4.0]])
@@ -171,7 +171,7 @@ fn signals_are_rows() {
         (&[2, 0], vec![]),
         (&[1, 1, 1], vec![1.0]),
     ] {
-        let error = read(shape, Values::Real(values)).unwrap_err();
+        let error = read(shape, ArrayValues::Real(values)).unwrap_err();
         assert!(matches!(error, FileError::Shape { .. }), "{error}");
         assert!(error.to_string().contains("one or two axes"), "{error}");
     }
@@ -179,7 +179,7 @@ fn signals_are_rows() {
 
 #[test]
 fn numbers_must_be_finite() {
-    let folder = Folder::new("finite");
+    let folder = TempDir::new("finite");
     let mut values = vec![0.0; 24];
     values[17] = f64::NAN;
     let path = folder.file("a.npy", &made(&[2, 3, 4], Order::C, values));
@@ -194,7 +194,7 @@ fn numbers_must_be_finite() {
     check_refused(&path, &["[1]", "NaN"]);
 
     let path = folder.path().join("b.npy");
-    let values = Values::Complex(vec![0.0, 0.0, f64::INFINITY, 0.0]);
+    let values = ArrayValues::Complex(vec![0.0, 0.0, f64::INFINITY, 0.0]);
     let error = array::write(&path, &[2, 1], &values).unwrap_err();
     assert!(error.to_string().contains("[1, 0]"), "{error}");
     assert!(!path.exists());
@@ -202,7 +202,7 @@ fn numbers_must_be_finite() {
 
 #[test]
 fn other_files_are_refused() {
-    let folder = Folder::new("refused");
+    let folder = TempDir::new("refused");
     let refused = |content: &[u8], part: &str| {
         check_refused(&folder.file("a.npy", content), &[part]);
     };
@@ -224,7 +224,7 @@ fn other_files_are_refused() {
 
 #[test]
 fn headers_that_promise_too_much_are_refused() {
-    let folder = Folder::new("promise");
+    let folder = TempDir::new("promise");
     for shape in [
         "(1000000000000000000,)",
         "(1000000000, 1000000000)",
@@ -248,9 +248,9 @@ fn headers_that_promise_too_much_are_refused() {
 
 #[test]
 fn what_cannot_be_written_is_named() {
-    let folder = Folder::new("written");
+    let folder = TempDir::new("written");
     let below = folder.file("file", b"").join("a.npy");
-    let error = array::write(&below, &[1], &Values::Real(vec![1.0])).unwrap_err();
+    let error = array::write(&below, &[1], &ArrayValues::Real(vec![1.0])).unwrap_err();
     assert!(matches!(error, FileError::Write { .. }));
     assert!(error.to_string().contains("a.npy"), "{error}");
 }
@@ -280,12 +280,12 @@ proptest! {
         seed in prop::collection::vec(-1e300..1e300, 250),
         is_complex in any::<bool>(),
     ) {
-        let folder = Folder::new("round");
+        let folder = TempDir::new("round");
         let path = folder.path().join("a.npy");
         let len = shape.iter().product::<usize>();
         let values = match is_complex {
-            false => Values::Real(seed[..len].to_vec()),
-            true => Values::Complex(seed[..2 * len].to_vec()),
+            false => ArrayValues::Real(seed[..len].to_vec()),
+            true => ArrayValues::Complex(seed[..2 * len].to_vec()),
         };
         array::write(&path, &shape, &values).unwrap();
         prop_assert_eq!(array::read(&path).unwrap(), Array { shape, values });
@@ -295,14 +295,14 @@ proptest! {
     fn broken_files_do_not_bring_the_program_down(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let folder = Folder::new("broken-arrays");
+        let folder = TempDir::new("broken-arrays");
         let mut content = made(&[2, 3], Order::C, vec![1.0_f64; 6]);
         for (at, byte) in changes {
             let at = at.index(content.len());
             content[at] = byte;
         }
         if let Ok(array) = array::read(&folder.file("a.npy", &content))
-            && let Values::Real(numbers) = array.values
+            && let ArrayValues::Real(numbers) = array.values
         {
             prop_assert_eq!(array.shape.iter().product::<usize>(), numbers.len());
         }

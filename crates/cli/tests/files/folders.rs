@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::scratch::Folder;
+use crate::scratch::TempDir;
 use bilevel_cli::file::FileError;
 use bilevel_cli::picture::{self, Colour, Depth};
 
@@ -18,7 +18,7 @@ fn names(paths: &[impl AsRef<Path>]) -> Vec<&str> {
 
 #[test]
 fn pictures_are_listed_in_order() {
-    let folder = Folder::new("listed");
+    let folder = TempDir::new("listed");
     for name in [
         "b.png", "a10.png", "a2.JPG", "B.tif", "c.txt", ".d.png", "e.ppm",
     ] {
@@ -34,7 +34,7 @@ fn pictures_are_listed_in_order() {
 
 #[test]
 fn folders_without_pictures_are_refused() {
-    let folder = Folder::new("without");
+    let folder = TempDir::new("without");
     let check = |path: &Path, parts: &[&str]| {
         let error = picture::list(path).unwrap_err();
         assert!(
@@ -68,7 +68,7 @@ fn folders_without_pictures_are_refused() {
 
 #[test]
 fn pairs_need_partners() {
-    let (truth, noisy) = (Folder::new("pairs-truth"), Folder::new("pairs-noisy"));
+    let (truth, noisy) = (TempDir::new("pairs-truth"), TempDir::new("pairs-noisy"));
     for name in ["b.png", "a.png", "c.d.png"] {
         truth.file(name, b"");
     }
@@ -105,7 +105,7 @@ fn pairs_need_partners() {
 
 #[test]
 fn pairs_must_fit_each_other() {
-    let folder = Folder::new("fit");
+    let folder = TempDir::new("fit");
     let write = |name: &str, width: usize, height: usize, planes: usize| {
         let path = folder.path().join(name);
         let plane = vec![0.2; width * height];

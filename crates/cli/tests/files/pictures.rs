@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Cursor;
 use std::path::Path;
 
-use crate::scratch::{Folder, shared};
+use crate::scratch::{TempDir, shared};
 use bilevel_cli::file::FileError;
 use bilevel_cli::picture::{self, Colour, Depth, Picture};
 use image::{DynamicImage, ImageBuffer, ImageFormat};
@@ -82,7 +82,7 @@ fn check_refused(path: &Path, parts: &[&str]) -> FileError {
 
 #[test]
 fn lossless_formats_are_read_exactly() {
-    let folder = Folder::new("lossless");
+    let folder = TempDir::new("lossless");
     for (format, channels) in [
         (ImageFormat::Png, &[1, 2, 3, 4][..]),
         (ImageFormat::Tiff, &[1, 3, 4]),
@@ -108,7 +108,7 @@ fn lossless_formats_are_read_exactly() {
 
 #[test]
 fn jpeg_is_read_nearly() {
-    let folder = Folder::new("jpeg");
+    let folder = TempDir::new("jpeg");
     for channels in [1, 3] {
         let flat = match channels {
             1 => DynamicImage::from(ImageBuffer::from_pixel(16, 16, image::Luma([51_u8]))),
@@ -125,7 +125,7 @@ fn jpeg_is_read_nearly() {
 
 #[test]
 fn pnm_by_hand() {
-    let folder = Folder::new("pnm");
+    let folder = TempDir::new("pnm");
     let check = |content: &[u8], expected: &[f64]| {
         let path = folder.file("a.pgm", content);
         let picture = picture::read(&path, Colour::Luminance).unwrap();
@@ -140,7 +140,7 @@ fn pnm_by_hand() {
 
 #[test]
 fn cut_files_are_damaged_or_complete() {
-    let folder = Folder::new("cut");
+    let folder = TempDir::new("cut");
     for format in [
         ImageFormat::Png,
         ImageFormat::Jpeg,
@@ -169,7 +169,7 @@ fn cut_files_are_damaged_or_complete() {
 
 #[test]
 fn other_files_are_refused() {
-    let folder = Folder::new("other");
+    let folder = TempDir::new("other");
     let path = folder.file("letter.png", b"Dear reader, this is not a picture.");
     let error = check_refused(&path, &["not a PNG, JPEG, TIFF or PNM"]);
     assert!(matches!(error, FileError::Unsupported { .. }));
@@ -184,7 +184,7 @@ fn other_files_are_refused() {
 
 #[test]
 fn absurd_sizes_are_refused_at_once() {
-    let folder = Folder::new("absurd");
+    let folder = TempDir::new("absurd");
     for header in [
         "P5 65000 65000 255\n",
         "P5 4000000000 4000000000 255\n",
@@ -219,7 +219,7 @@ fn crc(bytes: &[u8]) -> u32 {
 
 #[test]
 fn written_files_are_read_back() {
-    let folder = Folder::new("written");
+    let folder = TempDir::new("written");
     let planes = [[0.0, 1.0 / 3.0], [0.5, 0.7], [0.9, 1.0]];
     let colour: Vec<&[f64]> = planes.iter().map(|plane| &plane[..]).collect();
     for (name, depth, levels) in [
@@ -254,7 +254,7 @@ fn written_files_are_read_back() {
 
 #[test]
 fn what_cannot_be_written_leaves_nothing_behind() {
-    let folder = Folder::new("unwritten");
+    let folder = TempDir::new("unwritten");
     let file = folder.file("file", b"");
     let write = |path: &Path, value| picture::write(path, 1, 1, &[&[value]], Depth::Eight);
     for name in ["a.jpg", "a", "png"] {
@@ -281,7 +281,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
 fn floats_that_are_not_finite_are_refused() {
     use tiff::encoder::TiffEncoder;
     use tiff::encoder::colortype::{Gray32, Gray32Float, Gray64Float, RGB32Float};
-    let folder = Folder::new("floats");
+    let folder = TempDir::new("floats");
     type Encoder<'a> = TiffEncoder<&'a mut Cursor<Vec<u8>>>;
     let file = |write: &dyn Fn(&mut Encoder<'_>)| {
         let mut bytes = Cursor::new(Vec::new());
@@ -342,7 +342,7 @@ proptest! {
         width in 1_usize..9,
         rows in prop::collection::vec(prop::collection::vec(0.0..=1.0, 24), 1..9),
     ) {
-        let folder = Folder::new("sixteen");
+        let folder = TempDir::new("sixteen");
         let path = folder.path().join("a.png");
         let height = rows.len();
         for channels in [1, 3] {
@@ -363,7 +363,7 @@ proptest! {
         format in 0_usize..4,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let folder = Folder::new("broken");
+        let folder = TempDir::new("broken");
         let formats = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Tiff, ImageFormat::Pnm];
         let mut content = bytes(&image(3, 255), formats[format]);
         for (at, byte) in changes {

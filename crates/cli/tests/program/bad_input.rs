@@ -2,23 +2,23 @@
 
 use std::fs;
 
-use crate::scene::Place;
+use crate::scene::TempDir;
 
 /// A small run of its own images.
 const SMALL: &str = "--evaluations 8 --out run";
 
 /// The program refuses, says all of `parts`, and makes no run.
-fn refused(place: &Place, args: &str, code: i32, parts: &[&str]) {
-    let ended = place.bad(args, code, parts);
+fn refused(temp: &TempDir, args: &str, code: i32, parts: &[&str]) {
+    let ended = temp.bad(args, code, parts);
     assert!(ended.out.is_empty(), "{ended:?}");
-    assert!(!place.path("run").exists(), "{ended:?}");
+    assert!(!temp.path("run").exists(), "{ended:?}");
 }
 
 #[test]
 fn folders_without_pictures() {
-    let place = Place::new("folders");
-    fs::create_dir(place.path("empty")).unwrap();
-    place.file("notes/a.txt", b"text");
+    let temp = TempDir::new("folders");
+    fs::create_dir(temp.path("empty")).unwrap();
+    temp.file("notes/a.txt", b"text");
     for (folder, parts) in [
         ("empty", ["no pictures in", "empty", ".png"]),
         (
@@ -32,95 +32,95 @@ fn folders_without_pictures() {
         ("notes/a.txt", ["a.txt", "is not a folder", "name the one"]),
     ] {
         let args = format!("learn denoise --images {folder} {SMALL}");
-        refused(&place, &args, 3, &parts);
+        refused(&temp, &args, 3, &parts);
     }
     let args = format!("learn denoise --validation empty {SMALL}");
-    refused(&place, &args, 3, &["no pictures in", "empty"]);
+    refused(&temp, &args, 3, &["no pictures in", "empty"]);
 }
 
 #[test]
 fn files_that_are_no_pictures() {
-    let place = Place::new("no-pictures");
-    place.file("text/b.png", b"this is text");
+    let temp = TempDir::new("no-pictures");
+    temp.file("text/b.png", b"this is text");
     let args = format!("learn denoise --images text {SMALL}");
-    refused(&place, &args, 3, &["b.png", "convert it to", "not a PNG"]);
+    refused(&temp, &args, 3, &["b.png", "convert it to", "not a PNG"]);
 
-    place.file("nothing/c.png", b"");
+    temp.file("nothing/c.png", b"");
     let args = format!("learn denoise --images nothing {SMALL}");
-    refused(&place, &args, 3, &["c.png"]);
+    refused(&temp, &args, 3, &["c.png"]);
 
-    let whole = fs::read(place.picture("whole.png", 12, 10, 0)).unwrap();
+    let whole = fs::read(temp.picture("whole.png", 12, 10, 0)).unwrap();
     for len in [9, 40, whole.len() / 2, whole.len() - 16] {
-        place.file("cut/d.png", &whole[..len]);
+        temp.file("cut/d.png", &whole[..len]);
         let args = format!("learn denoise --images cut {SMALL}");
         let parts = ["d.png", "damaged or cut short", "copy it again"];
-        refused(&place, &args, 3, &parts);
+        refused(&temp, &args, 3, &parts);
     }
 }
 
 #[test]
 fn one_pixel_is_a_picture() {
-    let place = Place::new("pixel");
-    place.picture("one/a.png", 1, 1, 0);
-    place.picture("one/b.png", 5, 1, 0);
-    let ended = place.good(&format!("learn denoise --images one {SMALL}"));
+    let temp = TempDir::new("pixel");
+    temp.picture("one/a.png", 1, 1, 0);
+    temp.picture("one/b.png", 5, 1, 0);
+    let ended = temp.good(&format!("learn denoise --images one {SMALL}"));
     assert!(ended.out.contains("alpha"), "{ended:?}");
-    place.good("apply run one/a.png pixel.png");
-    assert!(place.path("pixel.png").is_file());
+    temp.good("apply run one/a.png pixel.png");
+    assert!(temp.path("pixel.png").is_file());
 }
 
 #[test]
 fn pairs_that_do_not_fit() {
-    let place = Place::new("pairs");
-    place.photos("clean");
-    place.picture("noisy/0.png", 12, 10, 0);
+    let temp = TempDir::new("pairs");
+    temp.photos("clean");
+    temp.picture("noisy/0.png", 12, 10, 0);
     let args = format!("learn denoise --images clean --noisy noisy {SMALL}");
     let parts = ["1.png", "has no partner in", "noisy", "same name"];
-    refused(&place, &args, 3, &parts);
+    refused(&temp, &args, 3, &parts);
 
-    place.picture("noisy/1.png", 10, 12, 0);
+    temp.picture("noisy/1.png", 10, 12, 0);
     let parts = ["12 x 10", "10 x 12", "1.png", "same size"];
-    refused(&place, &args, 3, &parts);
+    refused(&temp, &args, 3, &parts);
 
-    place.picture("noisy/1.png", 12, 10, 0);
-    place.picture("noisy/2.png", 12, 10, 0);
-    refused(&place, &args, 3, &["2.png", "has no partner in", "clean"]);
+    temp.picture("noisy/1.png", 12, 10, 0);
+    temp.picture("noisy/2.png", 12, 10, 0);
+    refused(&temp, &args, 3, &["2.png", "has no partner in", "clean"]);
 
-    place.picture("noisy/1.tif", 12, 10, 0);
-    refused(&place, &args, 3, &["1.png", "1.tif", "keep one"]);
+    temp.picture("noisy/1.tif", 12, 10, 0);
+    refused(&temp, &args, 3, &["1.png", "1.tif", "keep one"]);
 }
 
 #[test]
 fn arrays_that_do_not_fit() {
-    let place = Place::new("arrays");
-    let path = place.array("nan.npy", &[2, 8], vec![0.5; 16]);
+    let temp = TempDir::new("arrays");
+    let path = temp.array("nan.npy", &[2, 8], vec![0.5; 16]);
     let mut bytes = fs::read(&path).unwrap();
     let end = bytes.len() - 8;
     bytes[end..].copy_from_slice(&f64::NAN.to_le_bytes());
     fs::write(&path, &bytes).unwrap();
     let args = format!("learn sampling --images nan.npy {SMALL}");
     let parts = ["nan.npy", "[1, 7]", "NaN", "finite number"];
-    refused(&place, &args, 3, &parts);
+    refused(&temp, &args, 3, &parts);
 
-    place.file("cut.npy", &bytes[..bytes.len() - 24]);
+    temp.file("cut.npy", &bytes[..bytes.len() - 24]);
     let args = format!("learn sampling --images cut.npy {SMALL}");
-    refused(&place, &args, 3, &["cut.npy", "damaged or cut short"]);
+    refused(&temp, &args, 3, &["cut.npy", "damaged or cut short"]);
 
-    place.array("real.npy", &[2, 8], vec![0.5; 16]);
+    temp.array("real.npy", &[2, 8], vec![0.5; 16]);
     let args = format!("learn sampling --images real.npy --noisy real.npy {SMALL}");
-    refused(&place, &args, 3, &["real.npy", "complex", "Fourier"]);
+    refused(&temp, &args, 3, &["real.npy", "complex", "Fourier"]);
 
     let args = format!("learn sampling --images nowhere.npy {SMALL}");
-    refused(&place, &args, 3, &["nowhere.npy", "cannot read"]);
+    refused(&temp, &args, 3, &["nowhere.npy", "cannot read"]);
 }
 
 #[test]
 fn kernels_and_masks_that_do_not_fit() {
-    let place = Place::new("kernels");
-    place.photos("clean");
-    place.array("line.npy", &[3], vec![1.0 / 3.0; 3]);
-    place.picture("mask.png", 8, 8, 0);
-    place.file("mask.txt", b"no mask");
+    let temp = TempDir::new("kernels");
+    temp.photos("clean");
+    temp.array("line.npy", &[3], vec![1.0 / 3.0; 3]);
+    temp.picture("mask.png", 8, 8, 0);
+    temp.file("mask.txt", b"no mask");
     let with = |task: &str| format!("learn {task} --images clean {SMALL}");
     for (task, code, parts) in [
         (
@@ -151,13 +151,13 @@ fn kernels_and_masks_that_do_not_fit() {
         ),
         ("inpaint --mask mask.txt", 3, ["mask.txt", "convert", "PNG"]),
     ] {
-        refused(&place, &with(task), code, &parts);
+        refused(&temp, &with(task), code, &parts);
     }
 }
 
 #[test]
 fn settings_that_make_no_sense() {
-    let place = Place::new("settings");
+    let temp = TempDir::new("settings");
     for (args, parts) in [
         ("--learn gamma", ["--learn", "\"gamma\"", "alpha, nu, xi"]),
         (
@@ -182,25 +182,25 @@ fn settings_that_make_no_sense() {
         ),
     ] {
         let args = format!("learn denoise {args} --out run");
-        refused(&place, &args, 2, &parts);
+        refused(&temp, &args, 2, &parts);
     }
-    refused(&place, "learn denoise", 2, &["--out"]);
-    refused(&place, "learn --out run", 2, &["denoise", "bilevel learn"]);
+    refused(&temp, "learn denoise", 2, &["--out"]);
+    refused(&temp, "learn --out run", 2, &["denoise", "bilevel learn"]);
     let args = "learn denoise --size 16 --count 2 --hold-out 2 --out run";
-    refused(&place, args, 3, &["2 of 2", "--hold-out"]);
+    refused(&temp, args, 3, &["2 of 2", "--hold-out"]);
 }
 
 #[test]
 fn files_of_settings_that_make_no_sense() {
-    let place = Place::new("toml");
-    place.file("s.toml", b"task = \"denoise\"\n\n[data]\nnoize = 0.1\n");
+    let temp = TempDir::new("toml");
+    temp.file("s.toml", b"task = \"denoise\"\n\n[data]\nnoize = 0.1\n");
     let parts = ["s.toml, line 4, data.noize", "`noize`", "`noise`"];
-    refused(&place, "learn --config s.toml --out run", 2, &parts);
-    place.file("t.toml", b"task = \"denoise\"\n[data]\nnoise = -1.0\n");
+    refused(&temp, "learn --config s.toml --out run", 2, &parts);
+    temp.file("t.toml", b"task = \"denoise\"\n[data]\nnoise = -1.0\n");
     let parts = ["data.noise", "is -1"];
-    refused(&place, "learn --config t.toml --out run", 2, &parts);
+    refused(&temp, "learn --config t.toml --out run", 2, &parts);
     let args = "learn deblur --config t.toml --out run";
-    refused(&place, args, 2, &["t.toml", "denoise", "deblur"]);
+    refused(&temp, args, 2, &["t.toml", "denoise", "deblur"]);
     let args = "learn --config none.toml --out run";
-    refused(&place, args, 2, &["cannot read", "none.toml"]);
+    refused(&temp, args, 2, &["cannot read", "none.toml"]);
 }

@@ -5,17 +5,17 @@
 use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
 
-use crate::scene::{Ended, Place};
+use crate::scene::{Ended, TempDir};
 
 const LEARN: &str = "learn denoise --size 24 --count 2 --evaluations 8 --quiet --out";
 
 /// Runs the program where files may have this many blocks of 512 bytes; whether the system kills it
 /// then is up to `trap`.
-fn limited(place: &Place, blocks: u32, trap: &str, args: &str) -> Ended {
+fn limited(temp: &TempDir, blocks: u32, trap: &str, args: &str) -> Ended {
     let script = format!("{trap} ulimit -f {blocks}; exec \"$0\" {args}");
     let output = Command::new("sh")
         .args(["-c", &script, env!("CARGO_BIN_EXE_bilevel")])
-        .current_dir(place.path(""))
+        .current_dir(temp.path(""))
         .output()
         .expect("a shell");
     Ended::new(args.to_owned(), &output)
@@ -23,61 +23,61 @@ fn limited(place: &Place, blocks: u32, trap: &str, args: &str) -> Ended {
 
 #[test]
 fn a_run_goes_on_when_there_is_room() {
-    let place = Place::new("room");
-    place.good(&format!("{LEARN} whole"));
-    let expected = place.bytes("whole/result.json");
+    let temp = TempDir::new("room");
+    temp.good(&format!("{LEARN} whole"));
+    let expected = temp.bytes("whole/result.json");
     // Reconstructions do not fit, then the history, then the result, then the page.
     for blocks in [8, 15, 22, 30, 50] {
         let run = format!("run{blocks}");
-        let ended = limited(&place, blocks, "trap '' XFSZ;", &format!("{LEARN} {run}"));
+        let ended = limited(&temp, blocks, "trap '' XFSZ;", &format!("{LEARN} {run}"));
         ended.failed(4, &["cannot write", &run, "raise the limit"]);
-        assert!(place.names(&run).iter().all(|name| !name.ends_with(".tmp")));
-        place.good(&format!("resume {run} --quiet"));
-        assert!(place.bytes(&format!("{run}/result.json")) == expected);
-        assert!(place.path(&run).join("report.html").is_file());
+        assert!(temp.names(&run).iter().all(|name| !name.ends_with(".tmp")));
+        temp.good(&format!("resume {run} --quiet"));
+        assert!(temp.bytes(&format!("{run}/result.json")) == expected);
+        assert!(temp.path(&run).join("report.html").is_file());
     }
 }
 
 #[test]
 fn a_run_survives_the_signal_of_the_limit() {
-    let place = Place::new("signal");
-    place.good(&format!("{LEARN} whole"));
-    let ended = limited(&place, 22, "", &format!("{LEARN} run"));
+    let temp = TempDir::new("signal");
+    temp.good(&format!("{LEARN} whole"));
+    let ended = limited(&temp, 22, "", &format!("{LEARN} run"));
     assert_ne!(ended.code, Some(0), "{ended:?}");
-    place.good("resume run --quiet");
-    assert!(place.bytes("run/result.json") == place.bytes("whole/result.json"));
+    temp.good("resume run --quiet");
+    assert!(temp.bytes("run/result.json") == temp.bytes("whole/result.json"));
 }
 
 #[test]
 fn a_place_without_any_room() {
-    let place = Place::new("no-room");
-    let ended = limited(&place, 0, "trap '' XFSZ;", &format!("{LEARN} run"));
+    let temp = TempDir::new("no-room");
+    let ended = limited(&temp, 0, "trap '' XFSZ;", &format!("{LEARN} run"));
     ended.failed(4, &["cannot write", "run/engine.bin", "raise the limit"]);
     // what is left there does not stop the next one
-    place.good(&format!("{LEARN} run"));
+    temp.good(&format!("{LEARN} run"));
 }
 
 #[test]
 fn pictures_are_written_whole_or_not_at_all() {
-    let place = Place::new("pictures");
-    place.good(&format!("{LEARN} run"));
-    place.picture("a.png", 64, 64, 0);
-    let ended = limited(&place, 0, "trap '' XFSZ;", "apply run a.png b.png");
+    let temp = TempDir::new("pictures");
+    temp.good(&format!("{LEARN} run"));
+    temp.picture("a.png", 64, 64, 0);
+    let ended = limited(&temp, 0, "trap '' XFSZ;", "apply run a.png b.png");
     ended.failed(1, &["cannot write b.png"]);
-    assert_eq!(place.names(""), ["a.png", "run"]);
+    assert_eq!(temp.names(""), ["a.png", "run"]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn standard_output_without_room() {
-    let place = Place::new("standard-output");
+    let temp = TempDir::new("standard-output");
     for args in [
         &["completions", "bash"][..],
         &["learn", "denoise", "--print-config"],
     ] {
         let full = OpenOptions::new().write(true).open("/dev/full");
         let Ok(full) = full else { return };
-        let mut command = place.command(args);
+        let mut command = temp.command(args);
         let output = command.stdout(full).output().expect("the program starts");
         Ended::new(args.join(" "), &output).failed(1, &["standard output", "make room"]);
     }
@@ -85,10 +85,10 @@ fn standard_output_without_room() {
 
 #[test]
 fn nobody_reads_standard_output() {
-    let place = Place::new("closed");
+    let temp = TempDir::new("closed");
     for args in ["completions zsh", "learn denoise --print-config", "--help"] {
         let args: Vec<&str> = args.split(' ').collect();
-        let mut command = place.command(&args);
+        let mut command = temp.command(&args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         drop(child.stdout.take());

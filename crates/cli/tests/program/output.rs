@@ -1,13 +1,13 @@
 //! What the program writes to standard output and standard error.
 
-use crate::scene::Place;
+use crate::scene::TempDir;
 
 const LEARN: &str = "learn denoise --size 16 --count 2 --evaluations 8 --out";
 
 #[test]
 fn json_for_programs() {
-    let place = Place::new("json");
-    let ended = place.good(&format!("{LEARN} run --json"));
+    let temp = TempDir::new("json");
+    let ended = temp.good(&format!("{LEARN} run --json"));
     assert!(ended.err.is_empty(), "{ended:?}");
     let events = ended.events();
     let (last, others) = events.split_last().unwrap();
@@ -22,16 +22,16 @@ fn json_for_programs() {
     for name in ["alpha", "nu", "xi"] {
         assert!(last["parameters"][name].is_f64(), "{last}");
     }
-    let result: serde_json::Value = serde_json::from_str(&place.text("run/result.json")).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&temp.text("run/result.json")).unwrap();
     assert_eq!(last["objective"], result["objective"]);
 
     // nothing is left to do, but the answer is the same
-    let again = place.good("resume run --json").events();
+    let again = temp.good("resume run --json").events();
     assert_eq!(again.len(), 1);
     assert_eq!(again[0]["event"], "finished");
     assert_eq!(again[0]["parameters"], last["parameters"]);
 
-    let report = place.good("report run --json");
+    let report = temp.good("report run --json");
     let report: serde_json::Value = serde_json::from_str(&report.out).unwrap();
     assert_eq!(report["page"], "run/report.html");
     assert!(
@@ -43,16 +43,16 @@ fn json_for_programs() {
 
 #[test]
 fn errors_of_programs() {
-    let place = Place::new("json-error");
+    let temp = TempDir::new("json-error");
     let args = "learn denoise --images none --out run --json";
-    let ended = place.bad(args, 3, &["bilevel: error: ", "none"]);
+    let ended = temp.bad(args, 3, &["bilevel: error: ", "none"]);
     assert!(ended.out.is_empty(), "{ended:?}");
 }
 
 #[test]
 fn quiet_says_nothing() {
-    let place = Place::new("quiet");
-    place.picture("a.png", 8, 8, 0);
+    let temp = TempDir::new("quiet");
+    temp.picture("a.png", 8, 8, 0);
     let learn = format!("{LEARN} run --quiet");
     for args in [
         &learn[..],
@@ -60,66 +60,66 @@ fn quiet_says_nothing() {
         "resume run -q --evaluations 2",
         "apply run a.png b.png -q",
     ] {
-        let ended = place.good(args);
+        let ended = temp.good(args);
         assert_eq!((&ended.out[..], &ended.err[..]), ("", ""), "{args}");
     }
-    let ended = place.bad("resume none --quiet", 4, &["none"]);
+    let ended = temp.bad("resume none --quiet", 4, &["none"]);
     assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
 }
 
 #[test]
 fn reports_say_what_was_learned() {
-    let place = Place::new("report");
-    place.good(&format!("{LEARN} run --quiet"));
+    let temp = TempDir::new("report");
+    temp.good(&format!("{LEARN} run --quiet"));
     let findings = |page: &[u8]| {
         let page = String::from_utf8_lossy(page).into_owned();
         let (_, list) = page.split_once("class=\"findings\"").expect("findings");
         list.split("</ul>").next().expect("their end").to_owned()
     };
-    let first = place.bytes("run/report.html");
-    place.good("report run");
+    let first = temp.bytes("run/report.html");
+    temp.good("report run");
     // reconstructions of files begin anew, and are as accurate, but not the same to the last bit
-    let page = place.bytes("run/report.html");
+    let page = temp.bytes("run/report.html");
     assert_eq!(findings(&first), findings(&page));
-    let ended = place.good("report run");
+    let ended = temp.good("report run");
     for part in ["  alpha = ", "  xi    = ", "report: run/report.html"] {
         assert!(ended.out.contains(part), "{ended:?}");
     }
     assert!(ended.err.is_empty(), "{ended:?}");
-    assert!(place.bytes("run/report.html") == page);
+    assert!(temp.bytes("run/report.html") == page);
 }
 
 #[test]
 fn help_has_examples() {
-    let place = Place::new("help");
+    let temp = TempDir::new("help");
     for (args, parts) in [
         ("--help", ["Examples:", "bilevel learn denoise --out run"]),
         ("learn --help", ["Examples:", "--images photos"]),
         ("apply --help", ["Examples:", "bilevel apply run noisy.png"]),
         ("resume --help", ["Usage: bilevel resume", "--evaluations"]),
     ] {
-        let ended = place.good(args);
+        let ended = temp.good(args);
         for part in parts {
             assert!(ended.out.contains(part), "{args}: {part}");
         }
     }
-    let version = place.good("--version").out;
+    let version = temp.good("--version").out;
     assert_eq!(
         version.trim(),
         concat!("bilevel ", env!("CARGO_PKG_VERSION"))
     );
-    place.bad("", 2, &["Usage: bilevel", "Examples:"]);
-    place.bad("lern denoise", 2, &["lern", "learn"]);
+    temp.bad("", 2, &["Usage: bilevel", "Examples:"]);
+    temp.bad("lern denoise", 2, &["lern", "learn"]);
 }
 
 #[test]
 fn completions_of_shells() {
-    let place = Place::new("completions");
+    let temp = TempDir::new("completions");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let ended = place.good(&format!("completions {shell}"));
+        let ended = temp.good(&format!("completions {shell}"));
         for part in ["bilevel", "print-config", "resume"] {
             assert!(ended.out.contains(part), "{shell}: {part}");
         }
     }
-    place.bad("completions tcsh", 2, &["tcsh", "bash"]);
+    temp.bad("completions tcsh", 2, &["tcsh", "bash"]);
 }

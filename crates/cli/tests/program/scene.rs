@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bilevel_cli::array::{self, Values};
+use bilevel_cli::array::{self, ArrayValues};
 use bilevel_cli::picture::{self, Depth};
 
 /// A folder for one test, which goes when it is dropped. The program runs in it.
-pub(crate) struct Place(PathBuf);
+pub(crate) struct TempDir(PathBuf);
 
-impl Place {
+impl TempDir {
     pub(crate) fn new(name: &str) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -75,7 +75,7 @@ impl Place {
     /// A real array.
     pub(crate) fn array(&self, name: &str, shape: &[usize], values: Vec<f64>) -> PathBuf {
         let path = self.path(name);
-        array::write(&path, shape, &Values::Real(values)).expect("an array");
+        array::write(&path, shape, &ArrayValues::Real(values)).expect("an array");
         path
     }
 
@@ -151,7 +151,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

@@ -1,13 +1,13 @@
 //! Every rule speaks when it should, and is silent when it should be.
 
 use bilevel::{Learned, Scale};
-use bilevel_cli::findings::{Kind, findings};
+use bilevel_cli::findings::{FindingKind, findings};
 use serde_json::{Value, json};
 
 use super::results::{evaluation, iteration, log10, score, weight, with};
 
 /// The kind of the only finding that contains `part`.
-fn kind(learned: &Learned, part: &str) -> Option<Kind> {
+fn kind(learned: &Learned, part: &str) -> Option<FindingKind> {
     let all = findings(learned, Scale::Mean);
     let mut found = all.iter().filter(|finding| finding.text.contains(part));
     let kind = found.next().map(|finding| finding.kind);
@@ -16,21 +16,21 @@ fn kind(learned: &Learned, part: &str) -> Option<Kind> {
 }
 
 #[track_caller]
-fn check(changes: Value, part: &str, expected: Option<Kind>) {
+fn check(changes: Value, part: &str, expected: Option<FindingKind>) {
     let learned = with(changes);
     let all = findings(&learned, Scale::Mean);
     assert_eq!(kind(&learned, part), expected, "{part:?}: {all:#?}");
 }
 
-const GOOD: Option<Kind> = Some(Kind::Good);
-const NOTE: Option<Kind> = Some(Kind::Note);
-const WARNING: Option<Kind> = Some(Kind::Warning);
+const GOOD: Option<FindingKind> = Some(FindingKind::Good);
+const NOTE: Option<FindingKind> = Some(FindingKind::Note);
+const WARNING: Option<FindingKind> = Some(FindingKind::Warning);
 
 #[test]
 fn a_good_result_is_all_good() {
     let learned = with(json!({}));
     let all = findings(&learned, Scale::Mean);
-    assert!(all.iter().all(|f| f.kind == Kind::Good), "{all:#?}");
+    assert!(all.iter().all(|f| f.kind == FindingKind::Good), "{all:#?}");
     assert!(all.iter().all(|f| f.text.ends_with('.')), "{all:#?}");
     for part in [
         "The objective, a mean over images, is certainly between 1.99 and 2.01, so it is known to 0.5\u{202f}%.",

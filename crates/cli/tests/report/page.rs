@@ -2,7 +2,7 @@
 
 use bilevel::{Learned, LearningProblem, Pair, Scale, Setup, TvDenoising};
 use bilevel_cli::findings::findings;
-use bilevel_cli::report::{Example, Input, html};
+use bilevel_cli::report::{ReportImage, ReportInput, html};
 use imaging::{Grid, Seed, noise, phantom};
 use serde_json::{Value, json};
 
@@ -10,8 +10,8 @@ use super::results::{as_score, evaluation, iteration, log10, score, weight, with
 use super::tags;
 
 /// An example whose reconstruction is its truth, a little off.
-fn example(name: &str, grid: Grid, truth: Vec<f64>, psnr: f64) -> Example {
-    Example {
+fn example(name: &str, grid: Grid, truth: Vec<f64>, psnr: f64) -> ReportImage {
+    ReportImage {
         name: name.to_owned(),
         grid,
         data: Some(truth.iter().map(|x| x + 0.1).collect()),
@@ -22,13 +22,13 @@ fn example(name: &str, grid: Grid, truth: Vec<f64>, psnr: f64) -> Example {
     }
 }
 
-fn picture(name: &str, psnr: f64) -> Example {
+fn picture(name: &str, psnr: f64) -> ReportImage {
     let truth = phantom::dead_leaves(12, 20, Seed::new(1), 0).expect("a picture");
     example(name, Grid::image(12, 20), truth, psnr)
 }
 
-fn page(learned: &Learned, training: &[Example], validation: &[Example]) -> String {
-    let input = Input {
+fn page(learned: &Learned, training: &[ReportImage], validation: &[ReportImage]) -> String {
+    let input = ReportInput {
         title: "A <run> & \"more\"",
         settings: "[data]\ntruth = \"a<b\"\n",
         scale: Scale::Mean,
@@ -62,7 +62,7 @@ fn without_pictures(page: &str) -> String {
 
 #[test]
 fn everything_is_there() {
-    let training: Vec<Example> = (0..8)
+    let training: Vec<ReportImage> = (0..8)
         .map(|k| picture(&format!("leaf {k}.png"), 25.0 + f64::from(k)))
         .collect();
     let page = page(&with(json!({})), &training, &[picture("other.png", 25.0)]);
@@ -188,7 +188,7 @@ fn large_pictures_and_unusual_values() {
     let truth: Vec<f64> = (0..300 * 280).map(|i| f64::from(i % 7) * 100.0).collect();
     let large = example("large", Grid::image(300, 280), truth, 25.0);
     let complex = example("complex", Grid::image(2, 2).complex(), vec![0.5; 8], 25.0);
-    let exact = Example {
+    let exact = ReportImage {
         score: as_score(
             json!({"before": null, "after": {"mse": 0.0, "psnr": null, "ssim": null}, "error": 0.0}),
         ),
@@ -208,13 +208,13 @@ fn pages_are_not_too_large() {
         let truth = phantom::dead_leaves(256, 256, Seed::new(1), k % 3).unwrap();
         let reconstruction = noise::gaussian(&truth, 0.02, Seed::new(2), k).unwrap();
         let data = noise::gaussian(&truth, 0.1, Seed::new(1), k).unwrap();
-        Example {
+        ReportImage {
             data: Some(data),
             reconstruction,
             ..example("x", Grid::image(256, 256), truth, 25.0)
         }
     };
-    let examples: Vec<Example> = (0..12).map(noisy).collect();
+    let examples: Vec<ReportImage> = (0..12).map(noisy).collect();
     let (training, validation) = examples.split_at(6);
     let page = page(&with(json!({})), training, validation);
     assert!(page.len() < 3_200_000, "{} bytes", page.len());
@@ -236,8 +236,8 @@ fn a_real_result() {
     let mut problem =
         LearningProblem::new(TvDenoising::default(), pairs.clone(), Setup::default()).unwrap();
     let learned = problem.learn_with(options).unwrap();
-    let examples: Vec<Example> = (pairs.into_iter().zip(&learned.training))
-        .map(|(pair, score)| Example {
+    let examples: Vec<ReportImage> = (pairs.into_iter().zip(&learned.training))
+        .map(|(pair, score)| ReportImage {
             name: "signal".to_owned(),
             grid,
             reconstruction: pair.truth.clone(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bilevel::{Family, FourierWeights, Learned, LearningProblem, Pair, Setup, TvDenoising};
-use bilevel_cli::session::{self, Interrupt, Outcome, RESULT, SessionError, Task};
+use bilevel_cli::session::{self, Interrupt, RESULT, RunSetup, SessionError, SessionOutcome};
 use bilevel_cli::store::Store;
 use bilevel_cli::task::fingerprint;
 use dfo_ls::Options;
@@ -17,8 +17,8 @@ use imaging::{Grid, Seed, noise, phantom};
 /// What a test calls its settings.
 pub(crate) const SETTINGS: &str = "# settings of a test\n";
 
-/// An empty place for one run.
-pub(crate) fn place(name: &str) -> PathBuf {
+/// Returns a new empty directory for one run.
+pub(crate) fn temp_dir(name: &str) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let id = std::process::id();
@@ -86,8 +86,8 @@ pub(crate) fn budgeted(mut options: Options, max: u64) -> Options {
 }
 
 /// A task; the problem's own images are what counts.
-pub(crate) fn task(problem: LearningProblem<Family>, options: Options) -> Task {
-    Task {
+pub(crate) fn task(problem: LearningProblem<Family>, options: Options) -> RunSetup {
+    RunSetup {
         fingerprint: fingerprint::of(problem.pairs(), &[], &[]),
         problem,
         options,
@@ -95,13 +95,13 @@ pub(crate) fn task(problem: LearningProblem<Family>, options: Options) -> Task {
 }
 
 /// Learns without a break.
-pub(crate) fn whole(dir: &Path, task: Task) -> Learned {
-    let store = Store::create(dir, SETTINGS).expect("a new place");
+pub(crate) fn whole(dir: &Path, task: RunSetup) -> Learned {
+    let store = Store::create(dir, SETTINGS).expect("a new directory");
     let outcome = session::begin(store, task, &Interrupt::new(), &mut |_| {
         ControlFlow::Continue(())
     });
     match outcome.expect("a sound problem") {
-        Outcome::Finished(finished) => finished.learned,
+        SessionOutcome::Finished(finished) => finished.learned,
         other => panic!("{other:?}"),
     }
 }
@@ -109,32 +109,32 @@ pub(crate) fn whole(dir: &Path, task: Task) -> Learned {
 /// One session of a run that goes on until `watch` ends it.
 pub(crate) fn go_on(
     dir: &Path,
-    task: Task,
+    task: RunSetup,
     more: Option<u64>,
     watch: &mut session::Watch<'_>,
-) -> Result<Outcome, SessionError> {
+) -> Result<SessionOutcome, SessionError> {
     let (store, saved) = Store::open(dir)?;
     session::resume(store, saved, task, more, &Interrupt::new(), watch)
 }
 
 /// Learns, and starts afresh from the files after every save.
-pub(crate) fn in_pieces(dir: &Path, mut task: impl FnMut() -> Task) -> Learned {
-    drop(Store::create(dir, SETTINGS).expect("a new place"));
+pub(crate) fn in_pieces(dir: &Path, mut task: impl FnMut() -> RunSetup) -> Learned {
+    drop(Store::create(dir, SETTINGS).expect("a new directory"));
     for _ in 0..2000 {
         let outcome = go_on(dir, task(), None, &mut |_| ControlFlow::Break(()));
         match outcome.expect("a sound run") {
-            Outcome::Finished(finished) => return finished.learned,
-            Outcome::Left => {}
-            Outcome::WasFinished(_) => panic!("it has not finished"),
+            SessionOutcome::Finished(finished) => return finished.learned,
+            SessionOutcome::Paused => {}
+            SessionOutcome::WasFinished(_) => panic!("it has not finished"),
         }
     }
     panic!("it does not end")
 }
 
 /// What a session that ended the run has learned.
-pub(crate) fn finished(outcome: Result<Outcome, SessionError>) -> Learned {
+pub(crate) fn finished(outcome: Result<SessionOutcome, SessionError>) -> Learned {
     match outcome.expect("a sound run") {
-        Outcome::Finished(finished) => finished.learned,
+        SessionOutcome::Finished(finished) => finished.learned,
         other => panic!("{other:?}"),
     }
 }

@@ -5,13 +5,13 @@ use ::page::number::{length, whole};
 use maud::{Markup, html};
 
 use super::scores::psnr;
-use super::{Example, Input, picture, signal};
+use super::{ReportImage, ReportInput, picture, signal};
 
 /// Largest number of training images shown, and of held-out images.
 const MAX_SHOWN: usize = 6;
 
 /// Training images, then held-out images.
-pub(super) fn html(input: &Input<'_>) -> Markup {
+pub(super) fn html(input: &ReportInput<'_>) -> Markup {
     html! {
         (of("Training images", input.training))
         (of("Held-out images", input.validation))
@@ -19,7 +19,7 @@ pub(super) fn html(input: &Input<'_>) -> Markup {
 }
 
 /// Some of these images, under a heading.
-fn of(heading: &str, examples: &[Example]) -> Markup {
+fn of(heading: &str, examples: &[ReportImage]) -> Markup {
     let chosen = choose(examples);
     let (signals, pictures): (Vec<_>, Vec<_>) =
         (chosen.iter()).partition(|chosen| chosen.example.grid.num_axes() == 1);
@@ -42,7 +42,7 @@ fn of(heading: &str, examples: &[Example]) -> Markup {
 
 /// An example that is shown, and why.
 struct Chosen<'a> {
-    example: &'a Example,
+    example: &'a ReportImage,
     rank: Option<&'static str>,
 }
 
@@ -55,7 +55,7 @@ fn caption(chosen: &Chosen<'_>) -> Markup {
 }
 
 /// In their order. Those without reconstruction are left out.
-fn choose(examples: &[Example]) -> Vec<Chosen<'_>> {
+fn choose(examples: &[ReportImage]) -> Vec<Chosen<'_>> {
     let mut ranked: Vec<(usize, f64)> = (examples.iter().enumerate())
         .filter(|(_, example)| is_whole(example))
         .filter_map(|(index, example)| Some((index, psnr(example.score.after)?)))
@@ -87,7 +87,7 @@ fn choose(examples: &[Example]) -> Vec<Chosen<'_>> {
 }
 
 /// Whether there is something to show.
-fn is_whole(example: &Example) -> bool {
+fn is_whole(example: &ReportImage) -> bool {
     let len = example.grid.len();
     len > 0 && example.truth.len() == len && example.reconstruction.len() == len
 }

@@ -9,17 +9,17 @@ use crate::apply::read_result;
 use crate::config::{Config, Settings, Values};
 use crate::error::CliError;
 use crate::findings::{Finding, findings};
-use crate::report::{Example, Input, html};
+use crate::report::{ReportImage, ReportInput, html};
 use crate::session::{self, Finished, history};
 use crate::store::{self, Store};
-use crate::task::{self, Examples};
+use crate::task::{self, NamedPairs};
 
 /// The file of a run that holds its page.
 const REPORT: &str = "report.html";
 
 /// A page that was written.
 #[derive(Debug)]
-pub struct Made {
+pub struct RunPage {
     /// Where it is.
     pub path: PathBuf,
     /// What it is about.
@@ -34,13 +34,13 @@ pub struct Made {
 ///
 /// # Errors
 /// When the page cannot be written.
-pub(crate) fn of_finished(
+pub(crate) fn write_finished(
     run: &Path,
     settings: &str,
     config: &Config,
     finished: Finished,
     names: [Vec<String>; 2],
-) -> Result<Made, CliError> {
+) -> Result<RunPage, CliError> {
     let Finished {
         learned,
         images,
@@ -62,9 +62,9 @@ pub(crate) fn of_finished(
 }
 
 /// The page that the run has already, if it is there.
-pub(crate) fn known(run: &Path, config: &Config, learned: Learned) -> Option<Made> {
+pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<RunPage> {
     let path = run.join(REPORT);
-    path.is_file().then(|| Made {
+    path.is_file().then(|| RunPage {
         path,
         findings: findings(&learned, config.objective.scale),
         learned,
@@ -77,7 +77,7 @@ pub(crate) fn known(run: &Path, config: &Config, learned: Learned) -> Option<Mad
 /// # Errors
 /// When the run has not finished, its files or its images cannot be read, or the page cannot be
 /// written.
-pub fn make(run: &Path) -> Result<Made, CliError> {
+pub fn make(run: &Path) -> Result<RunPage, CliError> {
     let settings = Store::read_settings(run)?;
     let mut learned: Learned = read_result(run)?;
     let config = Settings::from_toml(&settings, &run.join("bilevel.toml"), None)?.resolve()?;
@@ -87,7 +87,7 @@ pub fn make(run: &Path) -> Result<Made, CliError> {
     let values = learned.values();
     let solver = config.spec().setup(Vec::new()).solver();
     // the result knows the scores; only the pictures are made again
-    let shown = |Examples { names, pairs }: Examples, scores: &[Score]| -> Vec<Example> {
+    let shown = |NamedPairs { names, pairs }: NamedPairs, scores: &[Score]| -> Vec<ReportImage> {
         let show = |(index, (name, pair)): (usize, (String, Pair))| {
             let mut scored = score(&task.family, &values, &pair, solver);
             scored.score = scores.get(index).copied().unwrap_or(scored.score);
@@ -114,15 +114,15 @@ fn write(
     settings: &str,
     config: &Config,
     learned: Learned,
-    [training, validation]: &[Vec<Example>; 2],
+    [training, validation]: &[Vec<ReportImage>; 2],
     seconds: Option<f64>,
-) -> Result<Made, CliError> {
+) -> Result<RunPage, CliError> {
     let name = run.canonicalize().unwrap_or_else(|_| run.to_path_buf());
     let name = name
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let findings = findings(&learned, config.objective.scale);
-    let page = html(&Input {
+    let page = html(&ReportInput {
         title: &format!("{}: {name}", config.task),
         settings,
         scale: config.objective.scale,
@@ -134,7 +134,7 @@ fn write(
     });
     let path = run.join(REPORT);
     store::write_text(&path, &page)?;
-    Ok(Made {
+    Ok(RunPage {
         path,
         findings,
         learned,
@@ -143,13 +143,13 @@ fn write(
 }
 
 /// One pair, reconstructed.
-fn example(name: String, pair: Pair, scored: Scored) -> Example {
+fn example(name: String, pair: Pair, scored: Scored) -> ReportImage {
     let Scored {
         reconstruction,
         score,
         ..
     } = scored;
-    Example {
+    ReportImage {
         name,
         grid: pair.grid,
         truth: pair.truth,

@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::container::{self, Container, ContainerError, Magic};
 use super::error::StoreError;
-use super::frame::{self, Broken, Frame, Magic};
 use crate::file::TEMPORARY;
 
 /// The paths of a run.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(super) struct RunFiles {
     pub(super) dir: PathBuf,
     pub(super) settings: PathBuf,
     pub(super) lock: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Layout {
     pub(super) states: PathBuf,
 }
 
-impl Layout {
+impl RunFiles {
     pub(super) fn new(dir: &Path) -> Self {
         Self {
             dir: dir.to_path_buf(),
@@ -55,15 +55,19 @@ impl Layout {
     }
 
     /// Reads one of the binary files.
-    pub(super) fn read_frame(&self, path: &Path, magic: Magic) -> Result<Frame, StoreError> {
-        frame::read(path, magic).map_err(|broken| match broken {
-            Broken::Io(source) => cannot("read", path)(source),
-            Broken::Damaged(problem) => self.damaged(path, problem),
-            Broken::Foreign(found) => StoreError::Foreign {
+    pub(super) fn read_container(
+        &self,
+        path: &Path,
+        magic: Magic,
+    ) -> Result<Container, StoreError> {
+        container::read(path, magic).map_err(|error| match error {
+            ContainerError::Io(source) => cannot("read", path)(source),
+            ContainerError::Damaged(problem) => self.damaged(path, problem),
+            ContainerError::Foreign(found) => StoreError::Foreign {
                 dir: self.dir.clone(),
                 path: path.to_path_buf(),
                 found,
-                known: frame::VERSION,
+                known: container::VERSION,
             },
         })
     }

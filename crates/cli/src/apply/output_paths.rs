@@ -12,7 +12,7 @@ use crate::file::FileError;
 use crate::picture;
 
 /// Files to read, each with the file to write. Makes the folder of a folder's results.
-pub(super) fn of(
+pub(super) fn pair_files(
     input: &Path,
     output: &Path,
     task: TaskKind,
@@ -32,7 +32,7 @@ pub(super) fn of(
     for (input, output) in &files {
         if is_same(input, output) {
             let path = input.clone();
-            return Err(CliError::SamePlace { path });
+            return Err(CliError::SameFile { path });
         }
     }
     Ok(files)
@@ -43,16 +43,16 @@ fn within(inputs: Vec<PathBuf>, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>
     let mut known: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     let mut files = Vec::new();
     for input in inputs {
-        let mut place = output.join(input.file_name().unwrap_or_default());
+        let mut path = output.join(input.file_name().unwrap_or_default());
         let extension = input.extension().unwrap_or_default().to_ascii_lowercase();
         let can_be_written = ["png", "tif", "tiff", "npy"].map(OsStr::new);
         if !can_be_written.contains(&&extension[..]) {
-            place.set_extension("png");
+            path.set_extension("png");
         }
-        if let Some(other) = known.insert(place.clone(), input.clone()) {
+        if let Some(other) = known.insert(path.clone(), input.clone()) {
             return Err(FileError::Ambiguous(other, input));
         }
-        files.push((input, place));
+        files.push((input, path));
     }
     Ok(files)
 }

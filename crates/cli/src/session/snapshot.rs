@@ -6,7 +6,7 @@ use dfo_ls::{Accuracy, Engine, Iteration, ObjectiveInterval};
 /// A run under way, as it was just saved.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Moment<'a> {
+pub struct Snapshot<'a> {
     /// What is learned.
     pub parameters: &'a [Parameter],
     /// The number of different points so far.
@@ -16,7 +16,7 @@ pub struct Moment<'a> {
     /// Evaluations so far, counting points that were sharpened.
     pub num_evaluations: u64,
     /// The best point so far.
-    pub best: Option<&'a Best>,
+    pub best: Option<&'a BestPoint>,
     /// The most demanding accuracy that is asked for now; `None` if nothing is.
     pub target: Option<Accuracy>,
     /// Gradients of reconstruction problems so far.
@@ -30,7 +30,7 @@ pub struct Moment<'a> {
 /// The best point so far.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Best {
+pub struct BestPoint {
     /// Where it is.
     pub theta: Vec<f64>,
     /// The values of the parameters there.
@@ -45,23 +45,23 @@ pub struct Best {
 
 /// Makes moments, and remembers what costs time to find out.
 #[derive(Debug, Default)]
-pub(super) struct Source {
-    best: Option<Best>,
+pub(super) struct Snapshots {
+    best: Option<BestPoint>,
 }
 
-impl Source {
+impl Snapshots {
     /// What there is to show now; iterations from number `seen` on are new.
-    pub(super) fn moment<'a>(
+    pub(super) fn take<'a>(
         &'a mut self,
         problem: &'a LearningProblem<Family>,
         engine: &'a Engine<Reconstructions>,
         seen: usize,
         seconds: f64,
-    ) -> Moment<'a> {
+    ) -> Snapshot<'a> {
         let targets = engine.pending().iter().map(|job| job.target());
         let target = targets.min_by(|a, b| a.value().total_cmp(&b.value()));
         self.update_best(problem, engine);
-        Moment {
+        Snapshot {
             parameters: problem.parameters(),
             num_points: engine.num_points(),
             max_points: engine.options().budget.max_points,
@@ -85,7 +85,7 @@ impl Source {
         else {
             return;
         };
-        let same = |best: &Best| {
+        let same = |best: &BestPoint| {
             best.theta == theta
                 && best.objective.to_bits() == objective.to_bits()
                 && best.interval == interval
@@ -95,7 +95,7 @@ impl Source {
         }
         let pairs = problem.pairs().iter();
         let num_samples: usize = pairs.map(|pair| pair.grid.num_samples()).sum();
-        self.best = Some(Best {
+        self.best = Some(BestPoint {
             theta: theta.to_vec(),
             values: problem.values(theta),
             objective,

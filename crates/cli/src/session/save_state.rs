@@ -15,7 +15,7 @@ pub(super) const FORMAT: u32 = 4;
 
 /// What a saved run begins with.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(super) struct Header {
+pub(super) struct SavedHeader {
     /// The format of the rest.
     pub(super) format: u32,
     /// The program that saved it: another one may compute other numbers.
@@ -30,8 +30,8 @@ pub(super) struct Header {
 
 /// What has been saved.
 #[derive(Clone, Debug)]
-pub(super) struct Ledger {
-    header: Header,
+pub(super) struct SaveState {
+    header: SavedHeader,
     blobs: BTreeSet<u64>,
     num_evaluations: usize,
     num_iterations: usize,
@@ -65,11 +65,11 @@ pub(super) fn numbers(bytes: &[u8]) -> Option<Vec<f64>> {
     rest.is_empty().then(|| numbers.collect())
 }
 
-impl Ledger {
+impl SaveState {
     /// Of a run that has saved nothing.
     pub(super) fn new(store: &Store, fingerprint: u64) -> Self {
         Self {
-            header: Header {
+            header: SavedHeader {
                 format: FORMAT,
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 fingerprint,
@@ -85,7 +85,7 @@ impl Ledger {
 
     /// Of a run that was loaded.
     pub(super) fn loaded(
-        header: Header,
+        header: SavedHeader,
         blobs: &[u64],
         num_evaluations: usize,
         num_iterations: usize,
@@ -140,7 +140,7 @@ impl Ledger {
         let evaluations = evaluations.iter().map(|e| history::evaluation(e, seconds));
         let iterations = iterations.iter().map(|i| history::iteration(i, seconds));
         let lines: Vec<String> = evaluations.chain(iterations).collect();
-        let header = Header {
+        let header = SavedHeader {
             seconds,
             ..self.header.clone()
         };

@@ -3,35 +3,35 @@
 use std::fs::{self, File, TryLockError};
 
 use super::error::StoreError;
-use super::layout::{Layout, cannot, names};
+use super::run_files::{RunFiles, cannot, names};
 use crate::file::disk::Disk;
 
 /// Takes the lock.
-pub(super) fn lock(disk: &Disk, layout: &Layout) -> Result<File, StoreError> {
+pub(super) fn lock(disk: &Disk, files: &RunFiles) -> Result<File, StoreError> {
     let file = disk
-        .open(&layout.lock)
-        .map_err(cannot("write", &layout.lock))?;
+        .open(&files.lock)
+        .map_err(cannot("write", &files.lock))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Busy {
-            dir: layout.dir.clone(),
+            dir: files.dir.clone(),
         }),
-        Err(TryLockError::Error(source)) => Err(cannot("lock", &layout.lock)(source)),
+        Err(TryLockError::Error(source)) => Err(cannot("lock", &files.lock)(source)),
     }
 }
 
 /// Refuses a directory that holds more than a killed `Store::create` leaves; `start` is its
 /// `engine.bin`.
-pub(super) fn require_room(layout: &Layout, start: &[u8]) -> Result<(), StoreError> {
-    let dir = layout.dir.clone();
-    if layout.is_run() {
+pub(super) fn require_room(files: &RunFiles, start: &[u8]) -> Result<(), StoreError> {
+    let dir = files.dir.clone();
+    if files.is_run() {
         return Err(StoreError::Exists { dir });
     }
-    let mut room = names(&layout.states)?.is_empty();
-    for name in names(&layout.dir)? {
+    let mut room = names(&files.states)?.is_empty();
+    for name in names(&files.dir)? {
         room &= match name.as_str() {
             "lock" | "states" | "engine.bin.tmp" | "bilevel.toml.tmp" => true,
-            "engine.bin" => fs::read(&layout.engine).is_ok_and(|bytes| bytes == start),
+            "engine.bin" => fs::read(&files.engine).is_ok_and(|bytes| bytes == start),
             _ => false,
         };
     }

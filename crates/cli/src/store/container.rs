@@ -32,7 +32,7 @@ pub(crate) fn checksum(seed: u64, bytes: &[u8]) -> u64 {
 }
 
 /// Everything of a file but its payload.
-pub(super) struct Sealed {
+pub(super) struct Encoded {
     /// To be written before the payload.
     pub(super) head: Vec<u8>,
     /// Of fields and payload.
@@ -40,7 +40,7 @@ pub(super) struct Sealed {
 }
 
 /// The content of a file.
-pub(super) struct Frame {
+pub(super) struct Container {
     pub(super) fields: Vec<u64>,
     pub(super) payload: Vec<u8>,
     pub(super) checksum: u64,
@@ -48,18 +48,18 @@ pub(super) struct Frame {
 
 /// Why there is no content.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum ContainerError {
     Io(io::Error),
     Damaged(&'static str),
     Foreign(u64),
 }
 
 /// What to write before `payload`.
-pub(super) fn seal(magic: Magic, fields: &[u64], payload: &[u8]) -> Sealed {
-    seal_as(VERSION, magic, fields, payload)
+pub(super) fn encode(magic: Magic, fields: &[u64], payload: &[u8]) -> Encoded {
+    encode_as(VERSION, magic, fields, payload)
 }
 
-fn seal_as(version: u64, magic: Magic, fields: &[u64], payload: &[u8]) -> Sealed {
+fn encode_as(version: u64, magic: Magic, fields: &[u64], payload: &[u8]) -> Encoded {
     let mut tail = Vec::with_capacity(16 + 8 * fields.len());
     tail.extend((8 * fields.len() as u64).to_le_bytes());
     tail.extend((payload.len() as u64).to_le_bytes());
@@ -72,19 +72,19 @@ fn seal_as(version: u64, magic: Magic, fields: &[u64], payload: &[u8]) -> Sealed
     head.extend(version.to_le_bytes());
     head.extend(sum.to_le_bytes());
     head.extend(tail);
-    Sealed {
+    Encoded {
         head,
         checksum: sum,
     }
 }
 
 /// Reads a file and checks it.
-pub(super) fn read(path: &Path, magic: Magic) -> Result<Frame, Broken> {
+pub(super) fn read(path: &Path, magic: Magic) -> Result<Container, ContainerError> {
     let mut file = File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Broken::Damaged("it is missing"),
-        _ => Broken::Io(error),
+        io::ErrorKind::NotFound => ContainerError::Damaged("it is missing"),
+        _ => ContainerError::Io(error),
     })?;
-    let len = file.metadata().map_err(Broken::Io)?.len();
+    let len = file.metadata().map_err(ContainerError::Io)?.len();
     let head: Vec<u8> = take(&mut file, HEAD as u64)?;
     let (words, _) = head.as_chunks::<8>();
     let [first, rest @ ..] = words else {
@@ -95,26 +95,26 @@ pub(super) fn read(path: &Path, magic: Magic) -> Result<Frame, Broken> {
         return Err(CUT);
     };
     if *first != magic {
-        return Err(Broken::Damaged("it does not begin as it should"));
+        return Err(ContainerError::Damaged("it does not begin as it should"));
     }
     // Lengths are checked before anything is allocated.
     let expected = fields_len
         .checked_add(payload_len)
         .and_then(|len| len.checked_add(HEAD as u64));
     if expected != Some(len) || fields_len % 8 != 0 {
-        return Err(Broken::Damaged("its length is wrong"));
+        return Err(ContainerError::Damaged("its length is wrong"));
     }
     let fields = take(&mut file, fields_len)?;
     let payload = take(&mut file, payload_len)?;
     let seed = checksum(version, &payload);
     if sum != checksum(seed, &[&head[24..], &fields].concat()) {
-        return Err(Broken::Damaged("its checksum is wrong"));
+        return Err(ContainerError::Damaged("its checksum is wrong"));
     }
     if version != VERSION {
-        return Err(Broken::Foreign(version));
+        return Err(ContainerError::Foreign(version));
     }
     let (fields, _) = fields.as_chunks::<8>();
-    Ok(Frame {
+    Ok(Container {
         fields: fields
             .iter()
             .map(|word| u64::from_le_bytes(*word))
@@ -124,16 +124,16 @@ pub(super) fn read(path: &Path, magic: Magic) -> Result<Frame, Broken> {
     })
 }
 
-const CUT: Broken = Broken::Damaged("its end is missing");
+const CUT: ContainerError = ContainerError::Damaged("its end is missing");
 
 /// Exactly `len` bytes; the caller knows that the file has so many.
-fn take(file: &mut File, len: u64) -> Result<Vec<u8>, Broken> {
-    let len = usize::try_from(len).map_err(|_| Broken::Damaged("it is too large"))?;
+fn take(file: &mut File, len: u64) -> Result<Vec<u8>, ContainerError> {
+    let len = usize::try_from(len).map_err(|_| ContainerError::Damaged("it is too large"))?;
     let mut bytes = vec![0; len];
     file.read_exact(&mut bytes)
         .map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => CUT,
-            _ => Broken::Io(error),
+            _ => ContainerError::Io(error),
         })?;
     Ok(bytes)
 }
@@ -157,19 +157,19 @@ mod tests {
 
     #[test]
     fn a_changed_byte_is_damage_and_another_version_is_not() {
-        let path = std::env::temp_dir().join(format!("bilevel-frame-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("bilevel-container-{}", std::process::id()));
         let payload = b"thirty-three bytes are one stripe+";
-        let sealed = seal(MAGIC, &[7, u64::MAX], payload);
-        let whole = [&sealed.head[..], payload].concat();
+        let encoded = encode(MAGIC, &[7, u64::MAX], payload);
+        let whole = [&encoded.head[..], payload].concat();
         fs::write(&path, &whole).unwrap();
-        let frame = read(&path, MAGIC).map_err(drop).unwrap();
-        assert_eq!(frame.fields, [7, u64::MAX]);
-        assert_eq!(frame.payload, payload);
-        assert_eq!(frame.checksum, sealed.checksum);
+        let container = read(&path, MAGIC).map_err(drop).unwrap();
+        assert_eq!(container.fields, [7, u64::MAX]);
+        assert_eq!(container.payload, payload);
+        assert_eq!(container.checksum, encoded.checksum);
 
         let is_damage = |bytes: &[u8]| {
             fs::write(&path, bytes).unwrap();
-            matches!(read(&path, MAGIC), Err(Broken::Damaged(_)))
+            matches!(read(&path, MAGIC), Err(ContainerError::Damaged(_)))
         };
         for at in 0..whole.len() {
             for mask in [1, 0x80, 0xff] {
@@ -181,9 +181,12 @@ mod tests {
         }
         assert!(is_damage(&[&whole[..], b"x"].concat()));
 
-        let newer = seal_as(9, MAGIC, &[], b"");
+        let newer = encode_as(9, MAGIC, &[], b"");
         fs::write(&path, newer.head).unwrap();
-        assert!(matches!(read(&path, MAGIC), Err(Broken::Foreign(9))));
+        assert!(matches!(
+            read(&path, MAGIC),
+            Err(ContainerError::Foreign(9))
+        ));
         fs::remove_file(path).unwrap();
     }
 }

@@ -1,8 +1,9 @@
-//! Errors in residuals and errors in the objective: the only place where one becomes the other.
+//! Conversion between errors of residuals and errors of the objective. No other file converts them.
 
 use thiserror::Error;
 
-/// How accurate a residual vector is: `$\|\tilde r - r\|_2 \le \delta$`, for the vector as a whole.
+/// The accuracy of a residual vector: a bound `$\delta$` with `$\|\tilde r - r\|_2 \le \delta$` for
+/// the vector as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -13,13 +14,13 @@ pub struct Accuracy(f64);
 
 /// A number that cannot be an accuracy.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("an accuracy is {found}, but must be zero or positive")]
+#[error("the accuracy is {found}, but must be zero or positive")]
 pub struct InvalidAccuracy {
     /// The number that was given.
     pub found: f64,
 }
 
-/// Where the exact objective lies.
+/// An interval that contains the exact objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -27,13 +28,13 @@ pub struct InvalidAccuracy {
     serde(from = "(f64, Option<f64>)", into = "(f64, Option<f64>)")
 )]
 pub struct ObjectiveInterval {
-    /// The exact objective is at least this.
+    /// The lower bound on the exact objective.
     pub lower: f64,
-    /// The exact objective is at most this.
+    /// The upper bound on the exact objective.
     pub upper: f64,
 }
 
-// Saved, infinity is `None`: not every format has a number for it.
+// Infinity is saved as `None`, because formats such as JSON have no number for it.
 
 impl From<Accuracy> for Option<f64> {
     fn from(accuracy: Accuracy) -> Self {
@@ -65,16 +66,16 @@ impl From<(f64, Option<f64>)> for ObjectiveInterval {
     }
 }
 
-/// Relative inflation that covers the rounding of a handful of operations.
+/// Relative inflation that covers the rounding errors of the few operations of each function here.
 const SAFETY: f64 = 8.0 * f64::EPSILON;
 
 impl Accuracy {
-    /// The residuals are exact.
+    /// The accuracy of exact residuals, zero.
     pub const EXACT: Self = Self(0.0);
-    /// Any residuals will do.
+    /// The accuracy of residuals with an arbitrary error, infinity.
     pub const ANY: Self = Self(f64::INFINITY);
 
-    /// A bound on the Euclidean error of the residual vector.
+    /// Creates an accuracy from a bound on the Euclidean error of the residual vector.
     ///
     /// # Errors
     /// When `value` is negative or NaN.
@@ -86,7 +87,7 @@ impl Accuracy {
         }
     }
 
-    /// Combines bounds on the errors of parts of the vector:
+    /// Combines bounds `$\varepsilon_i$` on the errors of parts of the vector to
     /// `$\delta = \sqrt{\sum_i \varepsilon_i^2}$`.
     #[must_use]
     pub fn of_parts(parts: impl IntoIterator<Item = Self>) -> Self {
@@ -94,22 +95,23 @@ impl Accuracy {
         Self(squares.sqrt() * (1.0 + SAFETY))
     }
 
-    /// The number.
+    /// The bound on the Euclidean error.
     #[must_use]
     pub const fn value(self) -> f64 {
         self.0
     }
 
-    /// `$|\tilde f - f| \le 2\sqrt{\tilde f}\,\delta + \delta^2$` for the computed objective
-    /// `$\tilde f$` (the paper's lemma on inexact evaluations).
+    /// Bounds the error of the objective, given the computed objective `$\tilde f$`:
+    /// `$|\tilde f - f| \le 2\sqrt{\tilde f}\,\delta + \delta^2$` (the paper's lemma on inexact
+    /// evaluations).
     #[must_use]
     pub fn objective_error(self, objective: f64) -> f64 {
         2.0 * objective.sqrt() * self.0 + self.0 * self.0
     }
 
-    /// The accuracy with which the objective is known to within `error`:
-    /// `$\delta = \sqrt{\tilde f + \delta_f} - \sqrt{\tilde f}$`, computed without cancellation and
-    /// rounded down. Zero where `error` or `objective` is not a number.
+    /// Computes the accuracy of the residuals that bounds the error of the objective by `error`:
+    /// `$\delta = \sqrt{\tilde f + \delta_f} - \sqrt{\tilde f}$`, without cancellation and rounded
+    /// down. The result is zero if `error` or `objective` is NaN.
     #[must_use]
     pub fn for_objective_error(objective: f64, error: f64) -> Self {
         let delta = error / ((objective + error).sqrt() + objective.sqrt()) * (1.0 - SAFETY);
@@ -120,8 +122,9 @@ impl Accuracy {
         }
     }
 
-    /// `$(\sqrt{\tilde f} - \delta)_+^2 \le f \le (\sqrt{\tilde f} + \delta)^2$`, the sharpest
-    /// statement of the same fact.
+    /// Computes the interval that contains the exact objective, given the computed objective
+    /// `$\tilde f$`: `$(\sqrt{\tilde f} - \delta)_+^2 \le f \le (\sqrt{\tilde f} + \delta)^2$`. This
+    /// is the sharpest form of [`objective_error`](Self::objective_error).
     #[must_use]
     pub fn objective_interval(self, objective: f64) -> ObjectiveInterval {
         let root = objective.sqrt();

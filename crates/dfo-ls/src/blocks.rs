@@ -1,29 +1,29 @@
-//! The division of the residual vector into blocks, and sums over them.
+//! The division of the residual vector into blocks, and sums over blocks.
 //!
-//! Every sum over residuals is defined as follows: within a block in the order of the kernels of
-//! [`linalg`](crate::linalg), and then block by block in their order. Blocks can therefore be
-//! computed on different threads, or on different machines, without changing a bit of any result.
+//! Every sum over residuals is computed within each block first, by the kernels of
+//! [`linalg`](crate::linalg), and then over the blocks in their order. Blocks can therefore be
+//! computed on different threads or machines without changing a bit of any result.
 
 use std::ops::Range;
 
 use crate::SetupError;
 use crate::linalg::{axpy, dot};
 
-/// The numbers of residuals in consecutive blocks.
+/// Consecutive blocks of the residual vector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Blocks {
-    /// The end of each block, which is where the next begins.
+    /// The end of each block, which is the beginning of the next.
     ends: Vec<usize>,
 }
 
-/// Sums of at least this many products are worth the start of threads, which takes microseconds.
+/// The number of products from which threads are worth their start, which takes microseconds.
 #[cfg(feature = "rayon")]
 const WORTH_THREADS: usize = 1 << 16;
 
 impl Blocks {
-    /// Divides `num_residuals` residuals into blocks of the given lengths; into one block if no
-    /// lengths are given.
+    /// Divides `num_residuals` residuals into blocks of the given lengths, or into one block if
+    /// there are no lengths.
     pub(crate) fn new(lengths: &[usize], num_residuals: usize) -> Result<Self, SetupError> {
         if lengths.is_empty() {
             return Ok(Self::one(num_residuals));
@@ -35,8 +35,7 @@ impl Blocks {
         });
         let ends: Vec<usize> = ends.collect();
         if end != num_residuals {
-            return Err(SetupError::Length {
-                argument: "all blocks together",
+            return Err(SetupError::BlockLengths {
                 expected: num_residuals,
                 found: end,
             });
@@ -56,7 +55,7 @@ impl Blocks {
         begins.zip(&self.ends).map(|(begin, end)| begin..*end)
     }
 
-    /// Adds up, over all blocks, the `width` numbers that `part` adds to zeros for each.
+    /// Sums `width` numbers over all blocks. For each block, `part` adds its numbers to zeros.
     pub(crate) fn sums(
         &self,
         width: usize,
@@ -124,7 +123,8 @@ mod tests {
         Blocks::new(lengths, lengths.iter().sum()).expect("lengths that add up")
     }
 
-    /// The definition, which anybody who computes blocks elsewhere must reproduce to the last bit.
+    /// The definition of sums, which a caller that computes blocks elsewhere must reproduce to the
+    /// last bit.
     #[test]
     fn sums_are_sums_of_blocks_in_order() {
         let lengths = [3, 0, 1000, 1, 517];
@@ -144,7 +144,7 @@ mod tests {
         assert_ne!(whole.to_bits(), expected.to_bits(), "blocks must matter");
     }
 
-    /// Large enough for threads, where there are any: the same bits as one block after the other.
+    /// Sums large enough for threads have the same bits as one block after the other.
     #[test]
     fn threads_change_nothing() {
         let lengths = [40_000, 1, 30_000, 70_000];

@@ -1,43 +1,46 @@
-//! Where parameters may lie, and what is added to the objective: the parts of a problem beside its
-//! residuals.
+//! The problem without its residuals: start, feasible set, regulariser and known evaluations.
 
 use std::fmt;
 
 use crate::SetupError;
 
-/// A parameter vector to begin with, the set it must stay in, and what is known already.
+/// A least-squares problem without its residuals, which come from a
+/// [`ResidualOracle`](crate::ResidualOracle): the start, the feasible set, the regulariser and known
+/// evaluations.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Where to begin. Outside the feasible set it is moved to the nearest point inside.
+    /// The parameters that the run starts from. A start outside the feasible set is moved to the
+    /// nearest point inside.
     pub start: Vec<f64>,
-    /// Where `$\theta$` may lie. No point outside is ever evaluated.
+    /// The set of allowed parameters. No point outside it is ever evaluated.
     pub feasible: FeasibleSet,
-    /// What is added to `$\|r(\theta)\|^2$`.
+    /// The function `$h(\theta)$` that is added to `$\|r(\theta)\|^2$`.
     pub regularizer: Option<Box<dyn Regularizer>>,
-    /// Evaluations made before. Those near the start spare new ones.
+    /// Evaluations from earlier runs. Those near the start replace new evaluations.
     pub known: Vec<Known>,
-    /// The lengths of consecutive blocks of residuals, such as those of one image each. Empty for a
-    /// single block.
+    /// The lengths of consecutive blocks of residuals, such as those of one image each. An empty
+    /// list means a single block.
     ///
-    /// Sums over residuals are made within each block first, and then over blocks in their order:
-    /// the results of a run depend on the blocks to the last bits, but not on who computes them.
+    /// Sums over residuals are computed within each block first, and then over the blocks in their
+    /// order. The last digits of a run's results depend on the blocks, but not on the threads or
+    /// machines that compute them.
     pub blocks: Vec<usize>,
 }
 
-/// An evaluation made before.
+/// An evaluation from an earlier run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// Where.
+    /// The parameters.
     pub theta: Vec<f64>,
-    /// The residuals there.
+    /// The residuals at the parameters.
     pub residuals: Vec<f64>,
-    /// How accurate they are.
+    /// The accuracy of the residuals.
     pub accuracy: crate::Accuracy,
 }
 
 impl Problem {
-    /// No constraints.
+    /// Creates a problem without constraints that starts from `start`.
     #[must_use]
     pub fn new(start: impl Into<Vec<f64>>) -> Self {
         Self {
@@ -49,8 +52,12 @@ impl Problem {
         }
     }
 
-    /// With `$l \le \theta \le u$`, in place of bounds given before, and in addition to other sets.
-    /// Infinite bounds are none; equal bounds fix a parameter.
+    /// Adds the bounds `$l \le \theta \le u$`. An infinite bound is no bound; equal bounds fix a
+    /// parameter.
+    ///
+    /// A second call replaces the bounds of the first. After [`within`](Self::within), which turns
+    /// bounds into one of the sets, new bounds do not replace earlier ones but are added to the
+    /// sets.
     ///
     /// # Errors
     /// When a bound is NaN, bounds are crossed, or the lengths differ.
@@ -67,8 +74,8 @@ impl Problem {
         Ok(self)
     }
 
-    /// With `$\theta$` in `set`, and in those given before, bounds included: they must have a point
-    /// in common.
+    /// Adds a convex set that must contain `$\theta$`, in addition to earlier sets and bounds. All of
+    /// them must have a point in common.
     #[must_use]
     pub fn within(mut self, set: impl Projection + 'static) -> Self {
         let mut sets: Vec<Box<dyn Projection>> = vec![Box::new(set)];
@@ -81,21 +88,21 @@ impl Problem {
         self
     }
 
-    /// With `regularizer` added to the sum of squares.
+    /// Adds `regularizer` to the sum of squares.
     #[must_use]
     pub fn with_regularizer(mut self, regularizer: impl Regularizer + 'static) -> Self {
         self.regularizer = Some(Box::new(regularizer));
         self
     }
 
-    /// With residuals in blocks of the given lengths, see [`blocks`](Self::blocks).
+    /// Divides the residuals into blocks of the given lengths; see [`blocks`](Self::blocks).
     #[must_use]
     pub fn with_blocks(mut self, lengths: impl Into<Vec<usize>>) -> Self {
         self.blocks = lengths.into();
         self
     }
 
-    /// With evaluations made before.
+    /// Adds evaluations from earlier runs.
     #[must_use]
     pub fn with_known(mut self, known: impl IntoIterator<Item = Known>) -> Self {
         self.known.extend(known);
@@ -103,19 +110,19 @@ impl Problem {
     }
 }
 
-/// Where parameters may lie.
+/// The set of allowed parameters.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FeasibleSet {
-    /// Anywhere.
+    /// All parameters.
     Free,
-    /// Between bounds.
+    /// The parameters between bounds.
     Box(Bounds),
-    /// In the intersection of convex sets.
+    /// The intersection of convex sets.
     Convex(Vec<Box<dyn Projection>>),
 }
 
-/// `$l \le \theta \le u$`.
+/// Lower and upper bounds `$l \le \theta \le u$`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounds {
     lower: Vec<f64>,
@@ -123,7 +130,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Infinite bounds are none; equal bounds fix a parameter.
+    /// Creates bounds. An infinite bound is no bound; equal bounds fix a parameter.
     ///
     /// # Errors
     /// When a bound is NaN, bounds are crossed, or the lengths differ.
@@ -168,8 +175,8 @@ impl Bounds {
     }
 }
 
-/// A closed convex set, known by its Euclidean projection. Closures `Fn(&mut [f64])` are
-/// projections.
+/// A closed convex set, given by its Euclidean projection. Closures `Fn(&mut [f64])` implement this
+/// trait.
 pub trait Projection: Send + Sync {
     /// Replaces `theta` by the nearest point of the set.
     fn project(&self, theta: &mut [f64]);
@@ -195,9 +202,9 @@ impl fmt::Debug for dyn Projection {
     }
 }
 
-/// A convex function `$h$`, possibly not smooth, known by its value and its prox.
+/// A convex function `$h$` that need not be smooth, given by its value and its proximal map.
 pub trait Regularizer: Send + Sync {
-    /// `$h(\theta)$`.
+    /// The value `$h(\theta)$`.
     fn value(&self, theta: &[f64]) -> f64;
 
     /// Replaces `theta` by `$\arg\min_y h(y) + \|y - \theta\|^2 / (2t)$`.
@@ -210,7 +217,7 @@ impl fmt::Debug for dyn Regularizer {
     }
 }
 
-/// `$h(\theta) = w \|\theta\|_1$`: favours parameters that are exactly zero.
+/// The regulariser `$h(\theta) = w \|\theta\|_1$`, which makes parameters exactly zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct L1 {
     /// The weight `$w \ge 0$`.

@@ -1,4 +1,5 @@
-//! The loop around the engine: asks, lets the oracle answer, tells.
+//! The loop around the engine, which asks for jobs, lets the oracle answer them and tells the
+//! engine. No other file reads a clock.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -7,11 +8,11 @@ use crate::constraints::Problem;
 use crate::report::{Iteration, Limit, Report, Termination};
 use crate::{Engine, Job, Options, ResidualOracle, SetupError};
 
-/// Minimises `$\|r(\theta)\|^2$`.
+/// Minimises `$\|r(\theta)\|^2 + h(\theta)$`.
 ///
 /// # Errors
-/// When the problem or an option is invalid; nothing was evaluated then. Whatever happens later is
-/// in the [`Report`].
+/// When the problem or an option is invalid. Nothing was evaluated then. Failures of the oracle are
+/// not errors but are listed in the [`Report`].
 pub fn minimize<O: ResidualOracle>(
     oracle: &mut O,
     problem: Problem,
@@ -20,11 +21,11 @@ pub fn minimize<O: ResidualOracle>(
     minimize_observed(oracle, problem, options, |_| ControlFlow::Continue(()))
 }
 
-/// Minimises `$\|r(\theta)\|^2$`, and shows every iteration to `observe`, which may end the run.
-/// The first is shown when the points around the start have been evaluated.
+/// Minimises `$\|r(\theta)\|^2 + h(\theta)$` and passes every iteration to `observe`, which may end
+/// the run. The first iteration follows the evaluation of the points around the start.
 ///
 /// # Errors
-/// When the problem or an option is invalid; nothing was evaluated then.
+/// When the problem or an option is invalid. Nothing was evaluated then.
 pub fn minimize_observed<O: ResidualOracle>(
     oracle: &mut O,
     problem: Problem,
@@ -36,8 +37,8 @@ pub fn minimize_observed<O: ResidualOracle>(
     Ok(engine.into_report())
 }
 
-/// Runs an engine to its end, for example one that was loaded, and shows every iteration to
-/// `observe`, which may stop the run.
+/// Runs an engine to its end, for example a resumed one, and passes every iteration to `observe`,
+/// which may stop the run.
 ///
 /// `budget.max_time` counts from this call.
 pub fn drive<O: ResidualOracle>(
@@ -56,12 +57,12 @@ pub fn drive<O: ResidualOracle>(
     });
 }
 
-/// Runs an engine: asks, lets the oracle answer at most `at_once` jobs, tells, calls `after_tell`,
-/// and begins again until the run has ended.
+/// Runs an engine to its end. Each round asks for jobs, lets the oracle answer at most `at_once` of
+/// them, tells the engine and calls `after_tell`.
 ///
 /// `after_tell` sees the engine after every [`tell`](Engine::tell). It may save the state, show
-/// progress or [stop](Engine::stop) the run. What it breaks with is handed to the caller at once;
-/// the run is not stopped by that, and can be driven further.
+/// progress or [stop](Engine::stop) the run. If it returns [`ControlFlow::Break`], this function
+/// returns the same value at once. That does not stop the run, which can be driven further.
 ///
 /// ```
 /// use dfo_ls::{Engine, FnOracle, Options, Problem, drive_with};
@@ -77,7 +78,7 @@ pub fn drive<O: ResidualOracle>(
 /// # Ok::<(), dfo_ls::SetupError>(())
 /// ```
 ///
-/// `budget.max_time` counts from this call, and is looked at before `after_tell`.
+/// `budget.max_time` counts from this call and is checked before `after_tell` is called.
 pub fn drive_with<O: ResidualOracle, B>(
     engine: &mut Engine<O::Resume>,
     oracle: &mut O,
@@ -85,7 +86,8 @@ pub fn drive_with<O: ResidualOracle, B>(
     mut after_tell: impl FnMut(&mut Engine<O::Resume>, &O) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     if oracle.num_residuals() != engine.state().num_residuals() {
-        let reason = "the oracle has another number of residuals than the engine".to_owned();
+        let (found, expected) = (oracle.num_residuals(), engine.state().num_residuals());
+        let reason = format!("the oracle has {found} residuals, but the engine has {expected}");
         engine.stop(Termination::OracleFailed { reason });
     }
     let max_time = engine.options().budget.max_time;

@@ -1,8 +1,8 @@
-//! What is wrong with a problem or its options, found before the first evaluation.
+//! Errors in a problem or its options, found before the first evaluation.
 
 use thiserror::Error;
 
-/// A problem that cannot be started. Nothing was evaluated.
+/// An invalid problem, option or saved state. Nothing was evaluated.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -13,78 +13,92 @@ pub enum SetupError {
     #[error("`num_residuals` is zero: there is nothing to minimise")]
     NoResiduals,
     /// A list has the wrong length.
-    #[error("`{argument}` has {found} entries, but there are {expected}")]
+    #[error("`{argument}` has {found} entries, but must have {expected}")]
     Length {
         /// The argument's name.
         argument: &'static str,
-        /// How many entries it should have.
+        /// The number of entries that the list must have.
         expected: usize,
-        /// How many it has.
+        /// The number of entries that the list has.
         found: usize,
     },
-    /// A number is NaN or infinite where it must not be.
+    /// The lengths of the blocks of residuals do not add up to the number of residuals.
+    #[error("the lengths in `blocks` add up to {found}, but there are {expected} residuals")]
+    BlockLengths {
+        /// The number of residuals.
+        expected: usize,
+        /// The sum of the lengths.
+        found: usize,
+    },
+    /// A number that must be finite is NaN or infinite.
     #[error("`{argument}[{index}]` is {found}, but must be a finite number")]
     NotFinite {
         /// The argument's name.
         argument: &'static str,
-        /// Which entry.
+        /// The index of the entry, counted from zero.
         index: usize,
-        /// What was found.
+        /// The value of the entry.
         found: f64,
     },
     /// A bound is NaN, or a lower bound `+inf`, or an upper bound `-inf`.
-    #[error("bound {index} is [{lower}, {upper}]: use -inf and inf for sides without a bound")]
+    #[error(
+        "the bounds of parameter {index} are [{lower}, {upper}]; \
+         use -inf as the lower or inf as the upper one for a side without a bound"
+    )]
     InvalidBound {
-        /// Which parameter.
+        /// The index of the parameter, counted from zero.
         index: usize,
-        /// Its lower bound.
+        /// The parameter's lower bound.
         lower: f64,
-        /// Its upper bound.
+        /// The parameter's upper bound.
         upper: f64,
     },
     /// A lower bound lies above its upper bound.
-    #[error("bound {index} is crossed: lower {lower} is above upper {upper}")]
+    #[error("the lower bound {lower} of parameter {index} is above its upper bound {upper}")]
     CrossedBounds {
-        /// Which parameter.
+        /// The index of the parameter, counted from zero.
         index: usize,
-        /// Its lower bound.
+        /// The parameter's lower bound.
         lower: f64,
-        /// Its upper bound.
+        /// The parameter's upper bound.
         upper: f64,
     },
     /// Every parameter is fixed by equal bounds.
-    #[error("all bounds are equal: no parameter is left to find")]
+    #[error("the lower and upper bounds of every parameter are equal: no parameter is free")]
     AllFixed,
-    /// The point nearest to all sets is not in all of them.
-    #[error("the sets have no point in common, as far as alternating projections can tell")]
+    /// The convex sets have no point in common: alternating projections end outside one of them.
+    #[error(
+        "the convex sets have no point in common: alternating projections from `start` end \
+         outside one of them"
+    )]
     NoCommonPoint,
     /// An option is out of range.
     #[error("option `{option}` is {found}, but must be {expected}")]
     Option {
-        /// Its path, as in `trust_region.eta1`.
+        /// The option's path, such as `trust_region.eta1`.
         option: &'static str,
-        /// What was given.
+        /// The value of the option.
         found: f64,
-        /// What is allowed.
+        /// The allowed values, in words.
         expected: &'static str,
     },
     /// Two options exclude each other.
     #[error("options `{first}` and `{second}` cannot be combined: {why}")]
     Conflict {
-        /// The one option.
+        /// The first option.
         first: &'static str,
-        /// The other.
+        /// The second option.
         second: &'static str,
-        /// The reason.
+        /// The reason, and the remedy where there is one.
         why: &'static str,
     },
-    /// A saved state does not fit the problem it is to be continued with.
+    /// A saved state belongs to another problem than the one it is continued with.
     #[error("the saved state belongs to another problem: {what} differs")]
     StateMismatch {
-        /// What differs.
+        /// The property that differs.
         what: &'static str,
     },
-    /// A lean state was not completed before it was used.
+    /// A lean state was used before it was completed.
     #[error("the saved state is incomplete; call `State::complete` first")]
     IncompleteState,
 }

@@ -1,50 +1,61 @@
-//! Every choice with its default, and the check of their ranges.
+//! Options of the solver, with their defaults.
 //!
-//! Lengths (radii) are in scaled parameters: a box becomes the unit cube, a parameter without
+//! Lengths (radii) are in scaled parameters: a box becomes the unit cube, and a parameter without
 //! bounds is measured in units of its start (see [`Scaling`]).
 
+mod accuracy;
 mod validate;
 
 use std::time::Duration;
 
-use crate::Accuracy;
+pub use accuracy::{AccuracyControl, Dynamic, ExperimentRules, WarmStart};
 
-/// How to solve.
+/// Options of the solver, with a field for each group.
 ///
 /// The defaults suit smooth residuals, exact or with a known error. For residuals with random noise
-/// start from [`Options::noisy`].
+/// start from [`Options::noisy`]. The options that matter first are `trust_region.final_radius`,
+/// `budget` and `target`, which end a run, `trust_region.initial_radius`, the distance of the first
+/// points from the start, and `scaling`, the units of the parameters:
+///
+/// ```
+/// let mut options = dfo_ls::Options::default();
+/// options.trust_region.initial_radius = 0.05; // 5 % of the box, or of the start
+/// options.trust_region.final_radius = 1e-4;
+/// options.budget.max_points = Some(200);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Options {
-    /// Which algorithm.
+    /// The trust-region algorithm.
     pub algorithm: Algorithm,
-    /// How residuals are modelled between evaluated points.
+    /// The model of the residuals between evaluated points.
     pub model: Model,
-    /// Radii and acceptance.
+    /// Trust-region radii and acceptance of steps.
     pub trust_region: TrustRegion,
-    /// How accurate evaluations are asked to be.
+    /// The rule that sets the accuracy of evaluations.
     pub accuracy: AccuracyControl,
-    /// The points around the start.
+    /// The first points, around the start.
     pub initial: Initial,
-    /// Units of the parameters.
+    /// The units of the parameters.
     pub scaling: Scaling,
-    /// Random noise in the residuals.
+    /// Treatment of random noise in the residuals.
     pub noise: Noise,
-    /// Starting again around the best point; `None`: never.
+    /// Restarts around the best point. With `None` the run ends where it would restart.
     pub restarts: Option<Restarts>,
-    /// Stopping when progress becomes slow; `None`: never.
+    /// The definition of slow progress, which ends or restarts a run. With `None` slow progress is
+    /// ignored.
     pub slow: Option<SlowProgress>,
-    /// Stop as soon as the objective is certainly at most this.
+    /// The run ends as soon as the objective is certainly at most this value.
     pub target: Option<f64>,
-    /// What may be spent.
+    /// Limits on points, evaluations, work and time.
     pub budget: Budget,
     /// The largest number of geometry-improving points that are requested at once. More than one
     /// saves time when evaluations run in parallel, but some of them would have been unnecessary
     /// had they been evaluated one by one.
     pub batch: usize,
-    /// What is computed for the record only.
+    /// Quantities that are computed for the history only.
     pub diagnostics: Diagnostics,
 }
 
@@ -69,8 +80,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// For residuals with random noise: linear models fitted to some more points than they need,
-    /// radii that shrink slowly, and restarts.
+    /// Options for residuals with random noise: linear models fitted to more points than they
+    /// need, radii that shrink slowly, and restarts (measurements are in decision record 8).
     #[must_use]
     pub fn noisy() -> Self {
         Self {
@@ -89,7 +100,7 @@ impl Options {
         }
     }
 
-    /// Algorithm 1 of the paper, as written.
+    /// Options for Algorithm 1 of the paper, as written.
     #[must_use]
     pub fn paper() -> Self {
         Self {
@@ -99,9 +110,9 @@ impl Options {
         }
     }
 
-    /// The behaviour of the paper's experiments: the practical algorithm with linear models,
-    /// truncated steps, and its accuracy rules as they were implemented. For reproduction;
-    /// [`Options::default`] does better.
+    /// Options that reproduce the paper's experiments: the practical algorithm with linear models,
+    /// truncated steps and the accuracy rules as the authors implemented them.
+    /// [`Options::default`] needs fewer evaluations and less work.
     #[must_use]
     pub fn experiments() -> Self {
         Self {
@@ -117,31 +128,34 @@ impl Options {
     }
 }
 
-/// Which algorithm.
+/// The trust-region algorithm.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// Two radii, a safety phase, and geometry improved one point at a time.
+    /// The practical form of Algorithm 1: it has two radii and a safety phase, and improves the
+    /// geometry of the interpolation set one point at a time.
     #[default]
     Practical,
-    /// The paper's Algorithm 1 as written: one radius, criticality and accuracy phases, certified
-    /// geometry.
+    /// The paper's Algorithm 1 as written: it has one radius, criticality and accuracy phases, and
+    /// certified geometry.
     Paper(PaperParameters),
 }
 
-/// What Algorithm 1 needs beside [`TrustRegion`], of which it uses `initial_radius`,
-/// `final_radius`, `max_radius`, `eta1`, `eta2`, `gamma_dec` and `gamma_inc`.
+/// Parameters of the paper's Algorithm 1. It also uses `initial_radius`, `final_radius`,
+/// `max_radius`, `eta1`, `eta2`, `gamma_dec` and `gamma_inc` of [`TrustRegion`].
+///
+/// The paper gives no values; the defaults are our choice and were not tuned.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct PaperParameters {
-    /// The criticality phase begins where `$\|g^k\| \le \epsilon$` (for the objective in scaled
-    /// parameters).
+    /// The norm `$\epsilon$` of the model's gradient, in scaled parameters, at which the
+    /// criticality phase begins.
     pub epsilon: f64,
-    /// A set is well poised if its Lagrange polynomials are at most this in the trust region;
-    /// above 1.
+    /// The largest absolute value `$\Lambda$` that Lagrange polynomials of a well-poised set may
+    /// have in the trust region. Must be above 1.
     pub poisedness: f64,
 }
 
@@ -154,59 +168,71 @@ impl Default for PaperParameters {
     }
 }
 
-/// How residuals are modelled between evaluated points.
+/// The model of the residuals between evaluated points.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Model {
-    /// `Composite` for up to 64 parameters, `Linear` beyond, where building quadratic models costs
-    /// more time than most evaluations.
+    /// [`Composite`](Self::Composite) for up to 64 parameters and [`Linear`](Self::Linear) for
+    /// more, where building a quadratic model takes longer than most evaluations (decision
+    /// record 7).
     #[default]
     Automatic,
-    /// Residuals linear in `$\theta$`, through `$d + 1$` points: the paper's model.
+    /// Residuals that are linear in `$\theta$`, interpolated at `$d + 1$` points. This is the
+    /// paper's model.
     Linear,
-    /// Residuals linear in `$\theta$`, fitted to more than `$d + 1$` points.
+    /// Residuals that are linear in `$\theta$`, fitted to more than `$d + 1$` points by least
+    /// squares.
     Regression {
-        /// How many points beside the incumbent, in multiples of `$d$`, at least 1.
+        /// The number of points in addition to the incumbent, in multiples of `$d$`. Must be at
+        /// least 1.
         points_per_param: f64,
     },
-    /// Residuals quadratic in `$\theta$`, with the least curvature that explains past evaluations:
-    /// fewest evaluations on smooth problems.
+    /// Residuals that are quadratic in `$\theta$`, with the least curvature that explains past
+    /// evaluations. On smooth problems this model needs the fewest evaluations.
     Composite {
-        /// At most how many points beside the incumbent, in multiples of `$d$`, at least 1.
+        /// The largest number of points in addition to the incumbent, in multiples of `$d$`. Must
+        /// be at least 1.
         points_per_param: f64,
     },
 }
 
-/// Radii and acceptance. Names follow the paper.
+/// Trust-region radii and acceptance of steps. Names follow the paper.
+///
+/// The defaults are those of DFO-LS (Cartis et al., 2019), apart from the initial radius, which
+/// suits boxes scaled to the unit cube.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct TrustRegion {
-    /// `$\Delta^0$`.
+    /// The initial trust-region radius `$\Delta^0$`: the distance of the first points from the
+    /// start.
     pub initial_radius: f64,
-    /// The run ends when the radius has come down to this.
+    /// The final value of the lower radius. The run ends when steps of this length make no more
+    /// progress.
     pub final_radius: f64,
-    /// `$\Delta_{\max}$`.
+    /// The largest trust-region radius `$\Delta_{\max}$`.
     pub max_radius: f64,
-    /// A step is accepted if it achieves this share of the predicted decrease.
+    /// The share `$\eta_1$` of the predicted decrease that an accepted step achieves.
     pub eta1: f64,
-    /// A step is very good, and the radius grows, if it achieves this share.
+    /// The share `$\eta_2$` of the predicted decrease from which a step is very good and the radius
+    /// grows.
     pub eta2: f64,
-    /// The radius shrinks by this factor.
+    /// The factor by which the radius shrinks.
     pub gamma_dec: f64,
     /// The factor by which the radius grows.
     pub gamma_inc: f64,
-    /// The multiple of the step's length to which the radius grows, if that is more.
+    /// The multiple of the step's length to which the radius grows, if that is larger than
+    /// `gamma_inc` times the radius.
     pub gamma_inc_step: f64,
     /// The factor by which the lower radius shrinks.
     pub alpha1: f64,
-    /// The multiple of the former lower radius that the radius becomes when the lower one shrinks.
+    /// The radius after the lower radius has shrunk, as a multiple of the former lower radius.
     pub alpha2: f64,
-    /// A step shorter than this multiple of the lower radius is not worth an evaluation.
+    /// The length, as a multiple of the lower radius, below which a step is not evaluated.
     pub safety: f64,
-    /// How the model is minimised.
+    /// The method that minimises the model in the trust region.
     pub step: TrustStep,
 }
 
@@ -229,227 +255,127 @@ impl Default for TrustRegion {
     }
 }
 
-/// How the model is minimised in the trust region.
+/// The method that minimises the model in the trust region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum TrustStep {
-    /// Exactly, up to rounding.
+    /// The exact minimiser, up to rounding.
     #[default]
     Exact,
-    /// As in the paper's experiments: conjugate gradients that are stopped early, then rotations on
-    /// the sphere. For reproduction.
+    /// The approximate minimiser of the paper's experiments, for reproduction: conjugate gradients
+    /// that stop early, then rotations on the sphere.
     ///
-    /// Only the practical algorithm has it, for models of linear residuals. With projections or a
-    /// regulariser steps are exact.
+    /// It applies to the practical algorithm with linear models of the residuals. With projections,
+    /// a regulariser, quadratic models or [`Algorithm::Paper`], steps are exact.
     Truncated,
 }
 
-/// How accurate evaluations are asked to be. Oracles that are exact make all of them the same.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum AccuracyControl {
-    /// Just as accurate as decisions need, every decision certified where the oracle allows.
-    Dynamic(Dynamic),
-    /// As in the paper's experiments.
-    Experiments(ExperimentRules),
-    /// Always this, and nothing is ever evaluated twice.
-    Fixed(Accuracy),
-}
-
-impl Default for AccuracyControl {
-    fn default() -> Self {
-        Self::Dynamic(Dynamic::default())
-    }
-}
-
-/// Accuracy just as decisions need it.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
-#[non_exhaustive]
-pub struct Dynamic {
-    /// `$\eta_1'$`: the ratio of achieved to predicted decrease is known to within `$2\eta_1'$`,
-    /// unless its class is proven earlier. Below `$\min(\eta_1, 1 - \eta_2)/2$`.
-    pub eta1_prime: f64,
-    /// The incumbent is sharpened before a trial if its objective is uncertain by more than this
-    /// share of the predicted decrease.
-    pub kappa_inc: f64,
-    /// Points of the model are asked for with accuracy `$c\,\Delta^2$`, `$\Delta$` scaled; `None`:
-    /// ten times the norm of the incumbent's residuals.
-    pub model_constant: Option<f64>,
-    /// Points are sharpened until their residuals differ from the incumbent's by this multiple of
-    /// their error, so that the model learns something from them.
-    pub signal: f64,
-    /// Points of the model less accurate than this multiple of the accuracy asked for are sharpened
-    /// as the radius shrinks; `None`: never, and the guarantee of accurate models is given up.
-    pub stale: Option<f64>,
-    /// Where evaluations of new points begin.
-    pub warm_start: WarmStart,
-}
-
-impl Default for Dynamic {
-    fn default() -> Self {
-        Self {
-            eta1_prime: 0.049,
-            kappa_inc: 0.5,
-            model_constant: None,
-            signal: 10.0,
-            stale: Some(100.0),
-            warm_start: WarmStart::default(),
-        }
-    }
-}
-
-/// The accuracy rules of the paper's experiments, with their known shortcuts: the accuracy of a
-/// trial point is judged with the largest objective in the set, accuracy is taken as asked and not
-/// as achieved, and old inaccurate points stay in the model.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
-#[non_exhaustive]
-pub struct ExperimentRules {
-    /// `$\eta_1'$`.
-    pub eta1_prime: f64,
-    /// Points of the model are asked for with accuracy `$c\,\Delta^2$` of each of the residuals.
-    pub model_constant: f64,
-    /// No residual is asked for more accurately.
-    pub floor: f64,
-    /// Where evaluations of new points begin.
-    pub warm_start: WarmStart,
-}
-
-impl Default for ExperimentRules {
-    fn default() -> Self {
-        Self {
-            eta1_prime: 0.05,
-            model_constant: 10.0,
-            floor: 1e-15,
-            warm_start: WarmStart::default(),
-        }
-    }
-}
-
-/// Where evaluations of new points begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum WarmStart {
-    /// From nothing.
-    Cold,
-    /// From the point evaluated last.
-    #[default]
-    Last,
-    /// From the nearest point of the interpolation set.
-    Nearest,
-    /// From a combination of the nearest points of the interpolation set
-    /// ([`Start::Blend`](crate::Start::Blend)), for results that depend smoothly on few parameters.
-    /// Until there are two points, from the nearest; with more than ten parameters, from the point
-    /// evaluated last.
-    Extrapolated,
-}
-
-/// The points around the start.
+/// The first points, around the start.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Initial {
-    /// In which directions.
+    /// The directions from the start to the first points.
     pub directions: Directions,
-    /// How many; `None`: all `$d$`. With fewer, steps of the solver add the missing directions.
+    /// The number of directions; `None` stands for all that the model needs. With fewer, later
+    /// steps add the missing directions.
     pub num_directions: Option<usize>,
 }
 
-/// Directions of the first points.
+/// The directions from the start to the first points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Directions {
-    /// One parameter at a time, towards the roomier side.
+    /// One parameter at a time, upwards unless a bound leaves more room downwards.
     #[default]
     Coordinate,
-    /// Random and orthogonal.
+    /// Random orthogonal directions.
     Orthogonal {
-        /// The same seed gives the same directions.
+        /// The seed. The same seed gives the same directions.
         seed: u64,
     },
 }
 
-/// Units of the parameters.
+/// The units of the parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Scaling {
-    /// The width of the box where there are two bounds. Otherwise the start tells: parameters
-    /// within a factor of 30 of the largest, and those that are zero, share its magnitude (1 if all
-    /// are zero); smaller ones have their own, made larger if the first evaluations hardly see it.
-    /// With projections or a regulariser, one unit for all.
+    /// Units from bounds and start. A parameter with two bounds has the width of its box as its
+    /// unit. The units of the others come from the start: parameters within a factor of 30 of the
+    /// largest, and those that are zero, share its magnitude (1 if all are zero); smaller ones use
+    /// their own magnitude, which is enlarged if the first evaluations hardly depend on the
+    /// parameter. With projections or a regulariser all parameters have one unit.
     ///
-    /// A parameter that is large but must be known finely, as the position of a narrow peak, needs
-    /// bounds or a given unit.
+    /// A large parameter that must be determined finely, such as the position of a narrow peak,
+    /// needs bounds or a given unit.
     #[default]
     Automatic,
-    /// These, one for each parameter.
+    /// Given units, one for each parameter.
     Given(Vec<f64>),
 }
 
-/// Random noise in the residuals.
+/// Treatment of random noise in the residuals.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Noise {
-    /// How strong, if that is known: then a run ends, or restarts, when all points are equal up to
-    /// noise.
+    /// The strength of the noise, if it is known. The run then ends, or restarts, when the
+    /// objectives of all points are equal up to noise.
     pub level: Option<NoiseLevel>,
-    /// How often each point is evaluated; residuals are averaged.
+    /// The number of evaluations of each point. Their residuals are averaged.
     pub samples: Samples,
 }
 
-/// The standard deviation of the objective. Independent noise of standard deviation `$\sigma$` in
-/// every residual gives the objective about `$2\sigma\sqrt f$`.
+/// The standard deviation of the noise in the objective. Independent noise of standard deviation
+/// `$\sigma$` in every residual causes noise of about `$2\sigma\sqrt f$` in the objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum NoiseLevel {
-    /// The same everywhere.
+    /// The same standard deviation everywhere.
     Additive(f64),
-    /// This share of the objective.
+    /// A standard deviation that is this share of the objective.
     Multiplicative(f64),
 }
 
-/// How often each point is evaluated.
+/// The number of evaluations of each point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Samples {
-    /// Once.
+    /// One evaluation.
     #[default]
     One,
-    /// This often.
+    /// This number of evaluations.
     Fixed(u32),
-    /// Once at the initial radius, and `$(\Delta^0 / \Delta)^2$` times at the radius `$\Delta$`, so
-    /// that the noise shrinks like the differences between points; at most this often.
+    /// One evaluation at the initial radius and `$(\Delta^0 / \Delta)^2$` at the radius `$\Delta$`,
+    /// so that the noise shrinks in proportion to the differences between points.
     Growing {
-        /// The limit.
+        /// The largest number of evaluations of a point.
         max: u32,
     },
 }
 
-/// Starting again around the best point: the lower radius is reset and the points nearest to the
-/// incumbent are moved apart.
+/// Restarts around the best point. A restart resets the lower radius and moves the points nearest
+/// to the incumbent, itself included.
+///
+/// The defaults are those of DFO-LS (Cartis et al., 2019).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Restarts {
-    /// The run ends after this many restarts in a row without a better point.
+    /// The number of consecutive restarts without a better point after which the run ends.
     pub max_unsuccessful: u32,
-    /// How many points are moved.
+    /// The number of points that a restart moves.
     pub num_moved: usize,
-    /// Whether a run that only chases noise is recognised and restarted early.
+    /// Whether a run restarts early when many steps in a row were unsuccessful, because only noise
+    /// is left at the current radius.
     pub automatic: bool,
 }
 
@@ -463,18 +389,21 @@ impl Default for Restarts {
     }
 }
 
-/// When progress counts as slow: `$\log f$` falls by less than `rate` per successful iteration,
+/// The definition of slow progress: `$\log f$` falls by less than `rate` per successful iteration,
 /// averaged over `history` of them.
+///
+/// The defaults are those of DFO-LS (Cartis et al., 2019).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct SlowProgress {
-    /// The rate.
+    /// The decrease of `$\log f$` per successful iteration below which progress is slow.
     pub rate: f64,
-    /// Over how many iterations it is measured.
+    /// The number of iterations over which the decrease is averaged.
     pub history: usize,
-    /// After how many slow iterations in a row the run ends (or restarts), in multiples of `$d$`.
+    /// The number of consecutive slow iterations after which the run ends or restarts, in multiples
+    /// of `$d$`.
     pub patience: u32,
 }
 
@@ -488,31 +417,32 @@ impl Default for SlowProgress {
     }
 }
 
-/// What may be spent.
+/// Limits on points, evaluations, work and time.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Budget {
-    /// At most this many different points; `None`: `$100(d+1)$`.
+    /// The largest number of different points; `None` stands for `$100(d+1)$`.
     pub max_points: Option<u64>,
-    /// At most this many evaluations, counting every sample and every time a point is sharpened.
+    /// The largest number of evaluations. Every sample counts, and so does every time a point is
+    /// sharpened.
     pub max_evaluations: Option<u64>,
-    /// At most this much work, in the oracle's unit. The evaluation that crosses the limit is the
-    /// last.
+    /// The limit on the work, in the oracle's unit. The batch of evaluations that crosses the limit
+    /// is the last.
     pub max_work: Option<u64>,
-    /// At most this long, looked at between batches of evaluations (the first has as many as there
-    /// are parameters). Measured by [`minimize`](crate::minimize) and [`drive`](crate::drive), not
-    /// by the engine, which has no clock.
+    /// The limit on wall-clock time, checked between batches of evaluations (the points around the
+    /// start are one batch). [`minimize`](crate::minimize) and [`drive`](crate::drive) measure it;
+    /// the engine has no clock.
     pub max_time: Option<Duration>,
 }
 
-/// What is computed for the record only.
+/// Quantities that are computed for the history only.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Diagnostics {
-    /// The poisedness of the interpolation set in every iteration.
+    /// Whether every iteration records the poisedness of the interpolation set.
     pub poisedness: bool,
 }

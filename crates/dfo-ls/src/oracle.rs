@@ -1,5 +1,4 @@
-//! Evaluations: what is asked ([`Job`], [`Request`]), what is answered ([`Evaluated`],
-//! [`EvalError`]), and who answers ([`ResidualOracle`]).
+//! Evaluations: jobs and requests, their answers and failures, and the oracles that answer them.
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,93 +7,99 @@ use thiserror::Error;
 
 use crate::Accuracy;
 
-/// Computes residuals as accurately as asked.
+/// A simulator that computes residuals to a requested accuracy.
 ///
-/// Implement it for a simulator that can trade accuracy for work, or that can evaluate many points
-/// at once. For plain functions there are [`FnOracle`] and [`InexactFn`].
+/// Implement it for a simulator that can evaluate several points at once. Otherwise a closure is
+/// enough: [`FnOracle`] for exact residuals, [`InexactFn`] for residuals with an error and for
+/// evaluations that can fail or be continued.
 pub trait ResidualOracle {
-    /// What lets an evaluation be continued later: `()` if nothing, an `Arc` if it is large. It
-    /// belongs to one point and is dropped with it.
+    /// The token that continues an evaluation later: `()` for an oracle that always starts from
+    /// scratch, an `Arc` if the data are large. A token belongs to one point and is dropped with
+    /// it.
     type Resume: Clone;
 
     /// The length of the residual vector.
     fn num_residuals(&self) -> usize;
 
-    /// Answers the jobs. They are independent: any order, any parallelism.
+    /// Answers the jobs. They are independent of each other and may be answered in any order and in
+    /// parallel.
     fn evaluate(&mut self, jobs: &mut [Job<Self::Resume>]);
 }
 
-/// Where an evaluation may begin.
+/// The start of an evaluation. An oracle may ignore it.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Start<R> {
-    /// From nothing.
+    /// The evaluation starts from scratch.
     Cold,
-    /// From what is known at a nearby point.
+    /// The evaluation starts from the token of a nearby point.
     Near(R),
-    /// From a combination of what is known at nearby points, best first: to first order in the
-    /// parameters, what is to be expected here. Where results cannot be combined,
-    /// [`into_resume`](Self::into_resume) takes the best.
+    /// The evaluation starts from a weighted sum of the tokens of nearby points, the nearest first.
+    /// The sum predicts the result at the new point to first order in the parameters. An oracle
+    /// that cannot combine its tokens takes the nearest one with
+    /// [`into_resume`](Self::into_resume).
     Blend(Vec<Share<R>>),
-    /// From where the evaluation of this very point stopped.
+    /// The evaluation continues an earlier one of the same point.
     Refine(R),
 }
 
-/// The part that one point has in a combination; all parts add up to 1, but some may be negative.
+/// The token of one point and its weight in a combination. All weights add up to 1, but some may be
+/// negative.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Share<R> {
-    /// How much of it.
+    /// The weight of the point.
     pub weight: f64,
-    /// What is known there.
+    /// The token of the point.
     pub resume: R,
 }
 
-/// Why a point is evaluated.
+/// The purpose of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Purpose {
-    /// The start and the points around it.
+    /// Evaluates the start or a point around it.
     Initial,
-    /// A step of the trust region.
+    /// Evaluates the trial point of a step.
     Trial,
-    /// A point that improves the geometry of the interpolation set.
+    /// Evaluates a point that improves the geometry of the interpolation set.
     Geometry,
-    /// A known point, more accurately.
+    /// Evaluates a known point again, more accurately.
     Sharpen,
 }
 
-/// What is asked of one evaluation.
+/// A request for the residuals at one point.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Request<'a, R> {
-    /// Where.
+    /// The parameters.
     pub theta: &'a [f64],
-    /// How accurately: `$\|\tilde r - r(\theta)\|_2$` at most this. A better answer is welcome, a
-    /// worse one is no error.
+    /// The requested bound on the error `$\|\tilde r - r(\theta)\|_2$`. A more accurate answer is
+    /// welcome, and a less accurate one is not an error.
     pub target: Accuracy,
-    /// Where to begin.
+    /// The start of the evaluation.
     pub start: Start<R>,
-    /// Which sample of a noisy simulator, counted from zero: a natural seed.
+    /// The number of the sample, counted from zero. It can seed a noisy simulator.
     pub sample: u32,
 }
 
-/// What an evaluation gave, beside the residuals.
+/// The accuracy, the work and the token of an evaluation, which complete its residuals.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Evaluated<R> {
-    /// `$\|\tilde r - r(\theta)\|_2$` is at most this.
+    /// The achieved bound on the error `$\|\tilde r - r(\theta)\|_2$`. The solver trusts it.
     pub achieved: Accuracy,
-    /// What it cost, in the oracle's own unit; a continued evaluation counts what it added.
+    /// The work of this evaluation, in the oracle's own unit. A continued evaluation counts only
+    /// the work it added.
     pub work: u64,
-    /// Lets the evaluation be continued.
+    /// The token that continues this evaluation.
     pub resume: R,
 }
 
 impl Evaluated<()> {
-    /// Exact residuals, for one unit of work.
+    /// The result of an exact evaluation that costs one unit of work.
     #[must_use]
     pub const fn exact() -> Self {
         Self {
@@ -106,7 +111,8 @@ impl Evaluated<()> {
 }
 
 impl<R> Start<R> {
-    /// The state to begin with, of this point or of a near one; `None` if there is none.
+    /// Returns the token to start from, of the same point or of the nearest one; `None` for a cold
+    /// start.
     #[must_use]
     pub fn into_resume(self) -> Option<R> {
         match self {
@@ -116,7 +122,7 @@ impl<R> Start<R> {
         }
     }
 
-    /// Every state it holds.
+    /// All tokens.
     pub(crate) fn resumes(&self) -> impl Iterator<Item = &R> {
         let (one, shares) = match self {
             Self::Cold => (None, &[][..]),
@@ -138,29 +144,29 @@ impl<R> Start<R> {
     }
 }
 
-/// Why there are no residuals.
+/// The failure of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum EvalError {
-    /// This point cannot be evaluated; others can. The solver goes elsewhere.
+    /// This point cannot be evaluated, but others can. The solver continues with other points.
     #[error("point rejected: {reason}")]
     Reject {
-        /// What went wrong.
+        /// The cause of the failure.
         reason: String,
-        /// What it cost all the same.
+        /// The work of the failed evaluation.
         work: u64,
     },
-    /// Nothing can be evaluated any more. The run ends, with everything found so far.
+    /// No point can be evaluated any more. The run ends and reports the best point so far.
     #[error("evaluation aborted: {reason}")]
     Abort {
-        /// What went wrong.
+        /// The cause of the failure.
         reason: String,
     },
 }
 
 impl EvalError {
-    /// This point cannot be evaluated.
+    /// Rejects this point; its evaluation counts as no work.
     pub fn reject(reason: impl Display) -> Self {
         Self::Reject {
             reason: reason.to_string(),
@@ -168,7 +174,7 @@ impl EvalError {
         }
     }
 
-    /// Nothing can be evaluated any more.
+    /// Ends the run.
     pub fn abort(reason: impl Display) -> Self {
         Self::Abort {
             reason: reason.to_string(),
@@ -176,8 +182,11 @@ impl EvalError {
     }
 }
 
-/// One evaluation that the engine asks for. It is answered once, by [`run`](Self::run),
-/// [`answer`](Self::answer) or [`fail`](Self::fail); left unanswered, it is asked again.
+/// One evaluation that the engine asks for.
+///
+/// A job is answered once: by [`run`](Self::run), by [`answer`](Self::answer) or
+/// [`answer_mean`](Self::answer_mean), by [`fail`](Self::fail), or by [`begin`](Self::begin) and
+/// [`finish`](Self::finish). The engine asks for unanswered jobs again.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Job<R> {
@@ -187,14 +196,14 @@ pub struct Job<R> {
     sample: u32,
     purpose: Purpose,
     num_residuals: usize,
-    /// Empty until it is answered.
+    /// The residuals, empty until the job is answered.
     residuals: Vec<f64>,
     reply: Option<Result<Evaluated<R>, EvalError>>,
-    /// Of how many evaluations the residuals are the mean.
+    /// The number of evaluations whose mean the residuals are.
     averaged: u32,
 }
 
-/// Residuals and what belongs to them, or why there are none.
+/// The answer to a job: the residuals and their accuracy, or the failure.
 pub(crate) type Reply<R> = Result<(Vec<f64>, Evaluated<R>), EvalError>;
 
 impl<R> Job<R> {
@@ -223,19 +232,19 @@ impl<R> Job<R> {
         self
     }
 
-    /// Where to evaluate.
+    /// The parameters.
     #[must_use]
     pub fn theta(&self) -> &[f64] {
         &self.theta
     }
 
-    /// How accurately.
+    /// The requested accuracy.
     #[must_use]
     pub const fn target(&self) -> Accuracy {
         self.target
     }
 
-    /// Where to begin.
+    /// The start of the evaluation.
     #[must_use]
     pub const fn start(&self) -> &Start<R> {
         &self.start
@@ -245,33 +254,33 @@ impl<R> Job<R> {
         &mut self.start
     }
 
-    /// Which sample of a noisy simulator, counted from zero.
+    /// The number of the sample, counted from zero.
     #[must_use]
     pub const fn sample(&self) -> u32 {
         self.sample
     }
 
-    /// Why the engine asks.
+    /// The purpose of the evaluation.
     #[must_use]
     pub const fn purpose(&self) -> Purpose {
         self.purpose
     }
 
-    /// Whether there is an answer.
+    /// Whether the job has been answered.
     #[must_use]
     pub const fn is_answered(&self) -> bool {
         self.reply.is_some()
     }
 
-    /// Answers with residuals computed elsewhere. Residuals of the wrong number count as a rejected
-    /// point.
+    /// Answers with residuals that were computed elsewhere. A wrong number of residuals counts as a
+    /// rejected point.
     pub fn answer(&mut self, residuals: &[f64], evaluated: Evaluated<R>) {
         if residuals.len() == self.num_residuals {
             self.residuals = residuals.to_vec();
             self.reply = Some(Ok(evaluated));
         } else {
             let reason = format!(
-                "{} residuals were given, but there are {}",
+                "{} residuals were given, but there must be {}",
                 residuals.len(),
                 self.num_residuals
             );
@@ -280,14 +289,14 @@ impl<R> Job<R> {
         }
     }
 
-    /// Answers with the mean of `samples` evaluations (at least one), which counts like as many
-    /// samples of the point.
+    /// Answers with the mean of `samples` evaluations (at least one). The answer counts as this
+    /// number of samples of the point.
     pub fn answer_mean(&mut self, residuals: &[f64], samples: u32, evaluated: Evaluated<R>) {
         self.answer(residuals, evaluated);
         self.averaged = samples.max(1);
     }
 
-    /// Answers that there is no answer.
+    /// Answers with a failure.
     pub fn fail(&mut self, error: EvalError) {
         self.reply = Some(Err(error));
     }
@@ -305,8 +314,8 @@ impl<R> Job<R> {
 }
 
 impl<R: Clone> Job<R> {
-    /// The request, and the residuals to be overwritten, for those who evaluate parts of them in
-    /// parallel. Nothing is answered before [`finish`](Self::finish).
+    /// Returns the request and the residuals to overwrite, so that a caller can compute parts of
+    /// the residuals in parallel. The job is answered by [`finish`](Self::finish).
     pub fn begin(&mut self) -> (Request<'_, R>, &mut [f64]) {
         self.residuals.clear();
         self.residuals.resize(self.num_residuals, 0.0);
@@ -319,14 +328,14 @@ impl<R: Clone> Job<R> {
         (request, &mut self.residuals)
     }
 
-    /// Answers with the residuals that were written since [`begin`](Self::begin), or with a
+    /// Answers with the residuals that were written after [`begin`](Self::begin), or with a
     /// failure.
     pub fn finish(&mut self, answer: Result<Evaluated<R>, EvalError>) {
         self.reply = Some(answer);
     }
 
-    /// Answers with what `evaluate` writes into the residuals. A panic inside counts as a rejected
-    /// point that cost no work (its message is still printed by the panic hook).
+    /// Answers with the residuals that `evaluate` writes. A panic inside `evaluate` counts as a
+    /// rejected point without work; the panic hook still prints its message.
     pub fn run(
         &mut self,
         evaluate: impl FnOnce(Request<'_, R>, &mut [f64]) -> Result<Evaluated<R>, EvalError>,
@@ -346,10 +355,10 @@ impl<R: Clone> Job<R> {
     }
 }
 
-/// Exact residuals from a closure `|theta, residuals|` that overwrites `residuals`. One evaluation
-/// is one unit of work.
+/// An oracle of exact residuals from a closure `|theta, residuals|` that overwrites `residuals`. One
+/// evaluation is one unit of work.
 ///
-/// A point at which it writes NaN or infinity, or at which it panics, is avoided.
+/// A point at which the closure writes NaN or infinity or panics counts as rejected.
 #[derive(Clone, Debug)]
 pub struct FnOracle<F> {
     num_residuals: usize,
@@ -357,7 +366,7 @@ pub struct FnOracle<F> {
 }
 
 impl<F: FnMut(&[f64], &mut [f64])> FnOracle<F> {
-    /// `residuals` writes `num_residuals` numbers.
+    /// Creates an oracle from a closure that writes `num_residuals` numbers.
     pub const fn new(num_residuals: usize, residuals: F) -> Self {
         Self {
             num_residuals,
@@ -383,8 +392,11 @@ impl<F: FnMut(&[f64], &mut [f64])> ResidualOracle for FnOracle<F> {
     }
 }
 
-/// Residuals from a closure `|request, residuals|` that overwrites `residuals`, says how accurate
-/// they are, and may fail.
+/// An oracle from a closure `|request, residuals|` that overwrites `residuals` and returns their
+/// accuracy or a failure.
+///
+/// The type `R` is that of the tokens. A closure whose evaluations cannot be continued has
+/// `R = ()`.
 #[derive(Clone, Debug)]
 pub struct InexactFn<F, R> {
     num_residuals: usize,
@@ -397,7 +409,7 @@ where
     F: FnMut(Request<'_, R>, &mut [f64]) -> Result<Evaluated<R>, EvalError>,
     R: Clone,
 {
-    /// `evaluate` writes `num_residuals` numbers.
+    /// Creates an oracle from a closure that writes `num_residuals` numbers.
     pub const fn new(num_residuals: usize, evaluate: F) -> Self {
         Self {
             num_residuals,

@@ -1,52 +1,52 @@
-//! What comes back: the best point, how good it is for certain, why the run ended, and its full
-//! history.
+//! The report of a run: its best point, the reason for its end, and its history.
 
 use crate::accuracy::ObjectiveInterval;
 use crate::blocks::Blocks;
 use crate::linalg::{Matrix, cholesky, symmetric_eigen};
 use crate::{Accuracy, Options, Purpose};
 
-/// The outcome of a run. Every run that began has one, however it ended.
+/// The result of a run. Every run that has started has a report, whatever the reason for its end.
 #[derive(Clone, Debug)]
 #[must_use]
 #[non_exhaustive]
 pub struct Report {
-    /// The best point found.
+    /// The parameters of the best point.
     pub theta: Vec<f64>,
-    /// The residuals there; empty if no point could be evaluated.
+    /// The residuals of the best point. Empty if no point could be evaluated.
     pub residuals: Vec<f64>,
-    /// How accurate they are.
+    /// The accuracy of the residuals.
     pub accuracy: Accuracy,
-    /// `$\tilde f = \|\tilde r\|^2$`, plus the regulariser if there is one.
+    /// The computed objective `$\tilde f = \|\tilde r\|^2$`, plus the regulariser if there is one.
     pub objective: f64,
-    /// Where the exact objective lies.
+    /// The interval that contains the exact objective of the best point.
     pub interval: ObjectiveInterval,
-    /// Why the run ended.
+    /// The reason for the end of the run.
     pub termination: Termination,
-    /// The Jacobian of the residuals by parameters at `theta`, as the last model has it. `None` if
-    /// there was no complete model.
+    /// The Jacobian of the residuals with respect to the parameters, taken from the last model.
+    /// `None` if there was no complete model.
     pub jacobian: Option<Jacobian>,
-    /// Every iteration.
+    /// All iterations, in order.
     pub iterations: Vec<Iteration>,
-    /// Every evaluation.
+    /// All evaluations, in order.
     pub evaluations: Vec<EvalRecord>,
-    /// How many different points were evaluated.
+    /// The number of different points that were evaluated.
     pub num_points: u64,
-    /// What all evaluations cost together.
+    /// The work of all evaluations, in the oracle's unit.
     pub work: u64,
-    /// The options, with everything derived filled in.
+    /// The options of the run, with derived values filled in.
     pub options: Options,
 }
 
 impl Report {
-    /// How many evaluations were made, counting samples and sharpened points.
+    /// The number of evaluations. Every sample counts, and so does every time a point was
+    /// sharpened.
     #[must_use]
     pub fn num_evaluations(&self) -> usize {
         self.evaluations.len()
     }
 
-    /// The standard errors of the parameters in a fit to data: roots of the diagonal of the
-    /// [covariance](Self::covariance). `None` where that is.
+    /// The standard errors of the parameters in a fit to data: the square roots of the diagonal of
+    /// the [covariance](Self::covariance). `None` if there is no covariance.
     #[must_use]
     pub fn standard_errors(&self) -> Option<Vec<f64>> {
         let covariance = self.covariance()?;
@@ -58,13 +58,13 @@ impl Report {
     }
 
     /// The covariance of the parameters in a fit to data with independent errors of equal variance:
-    /// `$\hat\sigma^2 (J^\top J)^{-1}$`, `$\hat\sigma^2 = \|r\|^2 / (m - d)$`, rows and columns in
-    /// the order of the parameters.
+    /// `$\hat\sigma^2 (J^\top J)^{-1}$` with `$\hat\sigma^2 = \|r\|^2 / (m - d)$`. Rows and columns
+    /// are in the order of the parameters.
     ///
-    /// `None` unless there are more residuals than parameters and the Jacobian has full rank. Fixed
-    /// parameters have zeros; one that ended on a bound counts as free. The Jacobian is that of the
-    /// last model, over the last radius: if the simulator itself is noisy, it says nothing at that
-    /// radius, and neither does this.
+    /// `None` unless there are more residuals than free parameters and the Jacobian has full rank.
+    /// Fixed parameters have zeros; a parameter that ended on a bound counts as free. The Jacobian
+    /// is that of the last model, over the last radius. If the simulator itself is noisy, the
+    /// Jacobian at that radius is dominated by noise and the covariance is meaningless.
     #[must_use]
     pub fn covariance(&self) -> Option<Vec<Vec<f64>>> {
         self.jacobian
@@ -73,28 +73,28 @@ impl Report {
     }
 }
 
-/// `$\partial r_i / \partial \theta_j$`.
+/// The Jacobian `$\partial r_i / \partial \theta_j$` of the residuals.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Jacobian {
     columns: Vec<Vec<f64>>,
-    /// Parameters fixed by their bounds.
+    /// The parameters that are fixed by their bounds.
     fixed: Vec<usize>,
     blocks: Blocks,
 }
 
-/// A direction of the parameters, of length one, and how strongly the residuals react to a step
-/// along it.
+/// A direction of length one in parameter space, and the change of the residuals along it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
-    /// The norm of the change of the residuals, to first order.
+    /// The norm of the change of the residuals for a step of length one, to first order.
     pub strength: f64,
-    /// Its entries, in units of the parameters.
+    /// The entries of the direction, in the units given to [`Jacobian::directions`].
     pub direction: Vec<f64>,
 }
 
-/// A variance this many times that of a parameter alone means that only a combination of parameters
-/// is determined.
+/// The largest ratio of a parameter's variance to its variance when all others are fixed. Above it,
+/// rounding leaves fewer than five of sixteen digits, and only a combination of parameters counts as
+/// determined.
 const DEPENDENT: f64 = 1e11;
 
 impl Jacobian {
@@ -106,7 +106,7 @@ impl Jacobian {
         }
     }
 
-    /// The derivatives of all residuals by parameter `j`.
+    /// The derivatives of all residuals with respect to parameter `j`.
     ///
     /// # Panics
     /// When there is no parameter `j`.
@@ -115,7 +115,7 @@ impl Jacobian {
         &self.columns[j]
     }
 
-    /// The inner product of the derivatives by parameter `j` with `vector`, one entry per residual.
+    /// The inner product of column `j` with `vector`, which has one entry per residual.
     ///
     /// # Panics
     /// When there is no parameter `j`, or `vector` has another length.
@@ -124,19 +124,20 @@ impl Jacobian {
         self.blocks.dot(&self.columns[j], vector)
     }
 
-    /// How many parameters.
+    /// The number of parameters.
     #[must_use]
     pub fn num_params(&self) -> usize {
         self.columns.len()
     }
 
-    /// How strongly the residuals react to each direction of the parameters: the singular values of
-    /// the Jacobian and their directions, the weakest first. `units` says what counts as a step of
-    /// length one in each parameter; entries of the directions are multiples of these. Empty if the
-    /// decomposition fails.
+    /// Computes how strongly the residuals depend on each direction in parameter space: the
+    /// singular values of the Jacobian and their directions, the weakest first.
+    ///
+    /// A step of length one changes parameter `j` by `units[j]`, and the entries of the directions
+    /// are multiples of these units. The result is empty if the decomposition fails.
     ///
     /// # Panics
-    /// When there is not one unit for each parameter.
+    /// When the number of units is not the number of parameters.
     #[must_use]
     pub fn directions(&self, units: &[f64]) -> Vec<Direction> {
         assert_eq!(units.len(), self.num_params(), "one unit per parameter");
@@ -155,8 +156,8 @@ impl Jacobian {
             .collect()
     }
 
-    /// `$\hat\sigma^2 (J^\top J)^{-1}$`. Columns are scaled to norm one first: parameters may have
-    /// very different units.
+    /// Computes `$\hat\sigma^2 (J^\top J)^{-1}$`. Columns are scaled to norm one first, because
+    /// parameters may have very different units.
     fn covariance(&self, residuals: &[f64]) -> Option<Vec<Vec<f64>>> {
         let norms: Vec<f64> = self.columns.iter().map(|c| self.blocks.norm(c)).collect();
         let free: Vec<usize> = (0..norms.len())
@@ -191,45 +192,48 @@ impl Jacobian {
     }
 }
 
-/// Why a run ended.
+/// The reason for the end of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Termination {
-    /// The radius came down to its final value: the usual end.
+    /// The radius has shrunk to its final value. This is the usual end.
     RadiusReached,
     /// The objective is certainly at most the target.
     TargetReached,
-    /// All points are equal up to the noise level.
+    /// The objectives of all points are equal up to the noise level.
     NoiseReached,
-    /// Restarts found nothing better.
+    /// Restarts found no better point.
     RestartsExhausted,
-    /// Progress became slow, as [`Options::slow`] defines it: the usual end where the last digits
-    /// are not worth their evaluations.
+    /// Progress became slow, as defined by [`Options::slow`]. This is the usual end where the last
+    /// digits are not worth their evaluations.
     Slow,
     /// A limit of the budget was reached.
     Exhausted(Limit),
-    /// Steps to better points could not be evaluated until the radius was at its final value.
-    /// Bounds that keep out what cannot be evaluated help.
+    /// Steps to better points could not be evaluated, until the radius had shrunk to its final
+    /// value. Bounds that exclude such points help.
     Blocked,
-    /// A decision needs more accuracy than the oracle gives.
+    /// A decision needs more accuracy than the oracle achieves.
     AccuracyFloor {
-        /// What was asked for.
+        /// The accuracy that was asked for.
         wanted: Accuracy,
-        /// What was given.
+        /// The accuracy that the oracle achieved.
         achieved: Accuracy,
     },
-    /// The observer said so.
+    /// The caller stopped the run.
     Stopped,
-    /// The oracle gave up, or no point could be evaluated.
+    /// The oracle aborted the run, or no point could be evaluated.
     OracleFailed {
-        /// What it said.
+        /// The cause of the failure.
         reason: String,
     },
 }
 
 impl Termination {
-    /// Whether the run ended because there was nothing left to do.
+    /// Whether the run found as good a point as its options ask for: it ended by
+    /// [`RadiusReached`](Self::RadiusReached), [`TargetReached`](Self::TargetReached),
+    /// [`NoiseReached`](Self::NoiseReached), [`RestartsExhausted`](Self::RestartsExhausted) or
+    /// [`Slow`](Self::Slow).
     #[must_use]
     pub const fn is_success(&self) -> bool {
         matches!(
@@ -248,94 +252,98 @@ impl Termination {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Limit {
-    /// `max_points`
+    /// The limit `max_points` on the number of points.
     Points,
-    /// `max_evaluations`
+    /// The limit `max_evaluations` on the number of evaluations.
     Evaluations,
-    /// `max_work`
+    /// The limit `max_work` on the work.
     Work,
-    /// `max_time`
+    /// The limit `max_time` on wall-clock time.
     Time,
 }
 
-/// What an iteration did.
+/// The outcome of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum StepKind {
-    /// The first model is complete.
+    /// The first model was completed.
     Initial,
-    /// A step was taken.
+    /// The step was accepted: the trial point became the incumbent.
     Accepted,
-    /// A step was not good enough.
+    /// The step was rejected: it did not decrease the objective enough.
     Rejected,
-    /// A step could not be evaluated.
+    /// The trial point could not be evaluated.
     Failed,
-    /// The step was too short to be worth an evaluation; geometry was improved or the radius
+    /// The step was too short to be worth an evaluation. The geometry was improved or the radius
     /// reduced instead.
     Short,
-    /// The paper's criticality phase: the model was certified on a smaller region.
+    /// The criticality phase of the paper's Algorithm 1 shrank the radius, because the model's
+    /// gradient is small.
     Criticality,
-    /// The run started again around the best point.
+    /// The run restarted around the best point.
     Restarted,
 }
 
-/// One iteration.
+/// One iteration of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Iteration {
-    /// Counted from zero.
+    /// The number of the iteration, counted from zero.
     pub number: u64,
-    /// What it did.
+    /// The outcome of the iteration.
     pub kind: StepKind,
-    /// The incumbent after it.
+    /// The parameters of the incumbent after the iteration.
     pub theta: Vec<f64>,
     /// The incumbent's objective after the iteration.
     pub objective: f64,
     /// The interval that certainly contains the incumbent's exact objective.
     pub interval: ObjectiveInterval,
-    /// The radius after the iteration.
+    /// The trust-region radius after the iteration.
     pub delta: f64,
     /// The lower radius after the iteration.
     pub rho: f64,
-    /// The length of the step in scaled parameters.
+    /// The length of the step in scaled parameters. `None` for an iteration without a step or whose
+    /// trial point could not be evaluated.
     pub step: Option<f64>,
-    /// The decrease of the objective that the model predicted.
+    /// The decrease of the objective that the model predicted. `None` for an iteration without a
+    /// step.
     pub predicted: Option<f64>,
-    /// The ratio of achieved to predicted decrease.
+    /// The ratio of achieved to predicted decrease. `None` if no trial point was evaluated.
     pub ratio: Option<f64>,
     /// Whether the decision about the step is certain in spite of inexact evaluations.
     pub certified: bool,
     /// The norm of the model's gradient in scaled parameters.
     pub gradient: f64,
-    /// The largest absolute value of a Lagrange polynomial in the trust region, if asked for.
+    /// The poisedness of the interpolation set: the largest absolute value of a Lagrange polynomial
+    /// in the trust region. `None` unless [`Diagnostics::poisedness`](crate::Diagnostics) is set.
     pub poisedness: Option<f64>,
     /// The number of different points evaluated so far.
     pub num_points: u64,
     /// The number of evaluations so far.
     pub num_evaluations: u64,
-    /// The cost of all evaluations so far, in the oracle's unit.
+    /// The work of all evaluations so far, in the oracle's unit.
     pub work: u64,
 }
 
-/// One evaluation.
+/// One evaluation of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct EvalRecord {
-    /// Which point, counted from zero in the order of their first evaluation.
+    /// The number of the point, counted from zero in the order of their first evaluation.
     pub point: u64,
-    /// Where.
+    /// The parameters.
     pub theta: Vec<f64>,
-    /// Why.
+    /// The purpose of the evaluation.
     pub purpose: Purpose,
-    /// What was asked for.
+    /// The accuracy that was asked for.
     pub target: Accuracy,
-    /// What was given.
+    /// The accuracy that the oracle achieved.
     pub achieved: Accuracy,
-    /// The objective, or what went wrong.
+    /// The sum of squares `$\|\tilde r\|^2$` without the regulariser, or the cause of the failure.
     pub objective: Result<f64, String>,
-    /// What it cost.
+    /// The work of the evaluation, in the oracle's unit.
     pub work: u64,
 }

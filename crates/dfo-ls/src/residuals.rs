@@ -1,13 +1,13 @@
-//! Residual vectors: made once, shared, and known by a number.
+//! Numbered residual vectors that are shared and never change.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The residuals of an evaluation. Copies share the numbers, which may be millions.
+/// The residuals of an evaluation. Copies share the values, of which there may be millions.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Residuals {
-    /// The evaluation they come from, the last one if several were averaged.
+    /// The number of the vector, which identifies it in a saved state.
     number: u64,
     #[cfg_attr(feature = "serde", serde(with = "shared"))]
     values: Arc<Vec<f64>>,
@@ -25,17 +25,17 @@ impl Residuals {
         self.number
     }
 
-    /// The same number, without the values.
+    /// Drops the values and keeps the number.
     pub(crate) fn strip(&mut self) {
         self.values = Arc::default();
     }
 
-    /// Gives a stripped vector its values back.
+    /// Restores the values of a stripped vector.
     pub(crate) fn fill(&mut self, values: Arc<Vec<f64>>) {
         self.values = values;
     }
 
-    /// The values, copied only if they are shared.
+    /// Returns the values, which are copied only if they are shared.
     pub(crate) fn into_vec(self) -> Vec<f64> {
         Arc::unwrap_or_clone(self.values)
     }

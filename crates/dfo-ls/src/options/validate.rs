@@ -1,4 +1,4 @@
-//! The ranges of all options.
+//! Validation of the options.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use crate::SetupError;
 
 const POSITIVE: &str = "positive and finite";
 const SHARE: &str = "between 0 and 1";
-const ABOVE_ONE: &str = "above 1";
+const ABOVE_ONE: &str = "above 1 and finite";
 
 impl Options {
-    /// Checks every range.
+    /// Checks that every option is in its range for a problem with `num_params` parameters.
     ///
     /// # Errors
-    /// Names the option that is out of range.
+    /// When an option is out of range or two options exclude each other. The error names them.
     pub fn validate(&self, num_params: usize) -> Result<(), SetupError> {
         self.validate_trust_region()?;
         if let Algorithm::Paper(paper) = &self.algorithm {
@@ -87,7 +87,7 @@ impl Options {
                 check(
                     "accuracy.model_constant",
                     rules.model_constant,
-                    "positive",
+                    POSITIVE,
                     is_positive,
                 )?;
                 check("accuracy.floor", rules.floor, "zero or positive", |f| {
@@ -114,7 +114,7 @@ impl Options {
             return Err(SetupError::Conflict {
                 first: "algorithm",
                 second: "model",
-                why: "Algorithm 1 is stated for linear models",
+                why: "Algorithm 1 is stated for linear models; set `model` to `Linear`",
             });
         }
         if let Some(directions) = self.initial.num_directions
@@ -158,7 +158,8 @@ impl Options {
             return Err(SetupError::Conflict {
                 first: "noise.samples",
                 second: "budget.max_evaluations",
-                why: "not even one point could be evaluated",
+                why: "one point would need more evaluations than the budget has; raise \
+                      `budget.max_evaluations`",
             });
         }
         if let Some(slow) = &self.slow {

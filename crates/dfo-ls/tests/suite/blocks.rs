@@ -1,8 +1,8 @@
-//! Sums over residuals are made block by block.
+//! Sums over residuals are computed block by block.
 
 use dfo_ls::{FnOracle, Options, Problem, Report, SetupError, minimize};
 
-/// Lengths whose sums round differently from those of the whole vector.
+/// Lengths of blocks whose sums round differently from the sum over the whole vector.
 const LENGTHS: [usize; 4] = [37, 1, 100, 62];
 
 fn oracle() -> FnOracle<impl FnMut(&[f64], &mut [f64])> {
@@ -38,7 +38,7 @@ fn by_blocks(residuals: &[f64], lengths: &[usize]) -> f64 {
     })
 }
 
-/// Whoever computes residuals elsewhere needs to know the order of sums to the last bit.
+/// A caller that computes residuals elsewhere must reproduce the order of sums to the last bit.
 #[test]
 fn the_objective_is_a_sum_of_blocks() {
     for lengths in [&LENGTHS[..], &[200]] {
@@ -52,7 +52,7 @@ fn the_objective_is_a_sum_of_blocks() {
     );
 }
 
-/// One block is no block, and blocks change no more than rounding does.
+/// One block gives the same run as no blocks, and several blocks change only rounding errors.
 #[test]
 fn blocks_change_only_the_last_digits() {
     let (none, one, four) = (run(&[]), run(&[200]), run(&LENGTHS));
@@ -68,8 +68,7 @@ fn blocks_change_only_the_last_digits() {
 fn lengths_must_add_up() {
     let problem = Problem::new([0.3, 2.0]).with_blocks([100, 99]);
     let error = minimize(&mut oracle(), problem, Options::default()).expect_err("too short");
-    let expected = SetupError::Length {
-        argument: "all blocks together",
+    let expected = SetupError::BlockLengths {
         expected: 200,
         found: 199,
     };

@@ -6,7 +6,7 @@
 //! the next ones. Between the two everything the engine knows is in its [`State`], which can be
 //! saved and loaded.
 //!
-//! A state has four parts, each with its own file: the [`Interpolation`] set, the [`Trust`] region,
+//! A state has four parts, each with its own file: the [`Interpolation`] set, the [`TrustState`] region,
 //! the [`Outstanding`] evaluations and the [`Ledger`]. The algorithms ([`practical`], [`paper`])
 //! work on a [`Run`], which has all of these but the outstanding evaluations. Each of their steps
 //! returns what comes [`Next`], and [`Engine::go`] alone asks, continues or stops.
@@ -30,25 +30,25 @@ mod warm;
 
 use crate::constraints::FeasibleSet;
 use crate::model::pool::Point;
-use crate::region::Region;
+use crate::region::StepRegion;
 use crate::report::{Iteration, Limit, StepKind, Termination};
 use crate::space::Space;
 use crate::{Algorithm, Budget, Job, Options};
-use initial::Build;
+use initial::InitialPoints;
 use interpolation::Interpolation;
 pub use ledger::Best;
-use ledger::{BestPoint, Ledger, Row};
+use ledger::{BestPoint, Ledger, StepRecord};
 use outstanding::{Failure, Outstanding};
 use practical::Trial;
 use query::Query;
 use rules::{Rule, Situation};
-use setup::Code;
-use trust::Trust;
+use setup::UserCode;
+use trust::TrustState;
 
 /// Minimises `$\|r(\theta)\|^2$` by asking and being told.
 #[derive(Debug)]
 pub struct Engine<R> {
-    code: Code,
+    code: UserCode,
     state: State<R>,
 }
 
@@ -66,7 +66,7 @@ pub struct State<R> {
     needs_code: (bool, bool),
     space: Space,
     points: Interpolation<R>,
-    trust: Trust,
+    trust: TrustState,
     outstanding: Outstanding<R>,
     ledger: Ledger<R>,
 }
@@ -78,7 +78,7 @@ enum Phase<R> {
     /// The start.
     Start,
     /// The points around it.
-    Build(Build<R>),
+    Build(InitialPoints<R>),
     /// Known points, more accurately.
     Sharpen,
     /// A step.
@@ -112,10 +112,10 @@ type Answer<R> = Result<Point<R>, Failure>;
 struct Run<'a, R> {
     options: &'a Options,
     num_residuals: usize,
-    code: &'a Code,
+    code: &'a UserCode,
     space: &'a mut Space,
     points: &'a mut Interpolation<R>,
-    trust: &'a mut Trust,
+    trust: &'a mut TrustState,
     ledger: &'a mut Ledger<R>,
 }
 
@@ -357,8 +357,8 @@ impl<R: Clone> Run<'_, R> {
 
     /// The steps from the incumbent of at most this length that stay feasible, in multiples of
     /// `unit`.
-    fn region(&self, radius: f64, unit: f64) -> Region<'_> {
-        Region::new(
+    fn region(&self, radius: f64, unit: f64) -> StepRegion<'_> {
+        StepRegion::new(
             self.space,
             &self.code.feasible,
             self.code.regularizer.as_deref(),
@@ -374,7 +374,7 @@ impl<R: Clone> Run<'_, R> {
     }
 
     /// Writes the iteration's row.
-    fn record(&mut self, kind: StepKind, row: Row) {
+    fn record(&mut self, kind: StepKind, row: StepRecord) {
         let delta = self.trust.delta();
         let wanted = self.options.diagnostics.poisedness;
         let poisedness = wanted

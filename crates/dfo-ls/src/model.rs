@@ -4,22 +4,22 @@ pub(crate) mod composite;
 pub(crate) mod linear;
 pub(crate) mod pool;
 
-use composite::{Composite, Taylor};
+use composite::{CompositeModel, Taylor};
 
 use std::borrow::Cow;
 
 use crate::linalg::{dot, norm};
 use crate::options::TrustStep;
-use crate::region::Region;
+use crate::region::StepRegion;
 use crate::subproblem::Quadratic;
 
 /// `$m(v) - m(0)$` for `$v = s/\Delta$`.
 #[derive(Clone, Debug)]
-pub(crate) enum Model {
+pub(crate) enum ObjectiveModel {
     /// Linear residuals: a quadratic.
     GaussNewton(Taylor),
     /// Quadratic residuals: a quartic.
-    Composite(Composite),
+    Composite(CompositeModel),
 }
 
 /// A minimiser of the model in the trust region, in multiples of `$\Delta$`.
@@ -43,7 +43,7 @@ const MAX_CORRECTIONS: usize = 8;
 /// Corrections end when one gains less than this share.
 const WORTHWHILE: f64 = 1e-3;
 
-impl Model {
+impl ObjectiveModel {
     fn change(&self, v: &[f64]) -> f64 {
         match self {
             Self::GaussNewton(taylor) => taylor.change(v),
@@ -51,7 +51,7 @@ impl Model {
         }
     }
 
-    pub(crate) fn minimize(&self, region: &Region<'_>, how: TrustStep) -> ModelStep {
+    pub(crate) fn minimize(&self, region: &StepRegion<'_>, how: TrustStep) -> ModelStep {
         let zero = vec![0.0; region.lower().len()];
         let first = match self {
             Self::GaussNewton(taylor) => Cow::Borrowed(taylor),
@@ -91,7 +91,7 @@ impl Model {
 }
 
 /// A good point on the path of steepest descent: the radius is halved while that lowers the model.
-fn cauchy(model: &Composite, region: &Region<'_>, gradient: &[f64]) -> Vec<f64> {
+fn cauchy(model: &CompositeModel, region: &StepRegion<'_>, gradient: &[f64]) -> Vec<f64> {
     let mut best = (0.0, vec![0.0; gradient.len()]);
     let mut share = 1.0;
     for _ in 0..40 {
@@ -110,8 +110,8 @@ fn cauchy(model: &Composite, region: &Region<'_>, gradient: &[f64]) -> Vec<f64> 
 /// Improves the better of two steps, of the second-order model and on the path of steepest descent,
 /// for the full quartic.
 fn correct(
-    model: &Composite,
-    region: &Region<'_>,
+    model: &CompositeModel,
+    region: &StepRegion<'_>,
     candidates: [Vec<f64>; 2],
     mut curvature: f64,
 ) -> (Vec<f64>, f64) {

@@ -4,12 +4,12 @@ use crate::constraints::{FeasibleSet, Regularizer};
 use crate::linalg::{dot, max_abs};
 use crate::space::Space;
 use crate::subproblem::{
-    BoxedProx, Prox, Quadratic, Region as BallAndBox, Step, Terms, minimize_composite,
+    BallAndBox, BoxedProx, Prox, ProxTerms, Quadratic, SubproblemStep, minimize_composite,
     minimize_linear, minimize_linear_over, minimize_quadratic, minimize_truncated,
 };
 
 /// Steps from a point, in multiples `$v = s/\text{unit}$` of a length.
-pub(crate) struct Region<'a> {
+pub(crate) struct StepRegion<'a> {
     space: &'a Space,
     feasible: &'a FeasibleSet,
     regularizer: Option<&'a dyn Regularizer>,
@@ -22,7 +22,7 @@ pub(crate) struct Region<'a> {
     upper: Vec<f64>,
 }
 
-impl<'a> Region<'a> {
+impl<'a> StepRegion<'a> {
     pub(crate) fn new(
         space: &'a Space,
         feasible: &'a FeasibleSet,
@@ -76,7 +76,7 @@ impl<'a> Region<'a> {
     }
 
     /// Minimises a quadratic plus the regulariser.
-    pub(crate) fn minimize(&self, quadratic: &Quadratic<'_>) -> Step {
+    pub(crate) fn minimize(&self, quadratic: &Quadratic<'_>) -> SubproblemStep {
         if self.is_plain() {
             minimize_quadratic(quadratic, &self.ball_and_box())
         } else {
@@ -88,7 +88,7 @@ impl<'a> Region<'a> {
 
     /// A good step rather than the best where there is no regulariser and no projection, as
     /// [`minimize_truncated`] finds it; otherwise as [`Self::minimize`].
-    pub(crate) fn minimize_early(&self, quadratic: &Quadratic<'_>) -> Step {
+    pub(crate) fn minimize_early(&self, quadratic: &Quadratic<'_>) -> SubproblemStep {
         if !self.is_plain() {
             return self.minimize(quadratic);
         }
@@ -159,7 +159,7 @@ impl<'a> Region<'a> {
     }
 
     /// The feasible set and the regulariser as proximal maps of `$v$`.
-    fn with_terms<T>(&self, regularized: bool, run: impl FnOnce(Terms<'_>) -> T) -> T {
+    fn with_terms<T>(&self, regularized: bool, run: impl FnOnce(ProxTerms<'_>) -> T) -> T {
         // one unit for all parameters: distances in v and in theta are proportional
         let scale = self.unit * self.space.units()[0];
         let through_theta = |v: &mut [f64], map: &dyn Fn(&mut [f64])| {
@@ -196,7 +196,7 @@ impl<'a> Region<'a> {
             }
         }
         let terms: Vec<Prox<'_>> = terms.iter().map(|term| term.as_ref() as Prox<'_>).collect();
-        run(Terms {
+        run(ProxTerms {
             terms: &terms,
             // a map through theta is as exact as theta is
             rounding: 4.0 * f64::EPSILON * max_abs(&self.theta) / scale,

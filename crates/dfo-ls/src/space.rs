@@ -4,7 +4,7 @@
 use crate::constraints::FeasibleSet;
 use crate::linalg::{max_abs, norm};
 use crate::options::Scaling;
-use crate::subproblem::{BoxedProx, Prox, Terms, prox_of_sum};
+use crate::subproblem::{BoxedProx, Prox, ProxTerms, prox_of_sum};
 
 /// The map between `$u$` and `$\theta$`. Fixed parameters have no `$u$`.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,7 +171,7 @@ pub(crate) fn project(sets: &[Box<dyn crate::Projection>], theta: &mut [f64]) {
     }
     let terms: Vec<Prox<'_>> = terms.iter().map(|term| term.as_ref() as Prox<'_>).collect();
     let rounding = 4.0 * f64::EPSILON * max_abs(theta);
-    let terms = Terms {
+    let terms = ProxTerms {
         terms: &terms,
         rounding,
     };

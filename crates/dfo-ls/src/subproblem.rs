@@ -17,7 +17,7 @@ mod truncated;
 
 pub(crate) use linear::minimize_linear;
 pub(crate) use projected::{minimize_composite, minimize_linear_over};
-pub(crate) use prox::{BoxedProx, Prox, Terms, prox_of_sum};
+pub(crate) use prox::{BoxedProx, Prox, ProxTerms, prox_of_sum};
 pub(crate) use truncated::minimize_truncated;
 
 use crate::linalg::{Matrix, all_finite, dot, exponent, max_abs, norm, power_of_two};
@@ -32,7 +32,7 @@ pub(crate) struct Quadratic<'a> {
 /// Ball and box around the centre: `$\|s\| \le \Delta$`, `$l \le s \le u$` with `$l \le 0 \le u$`.
 /// Bounds may be infinite.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Region<'a> {
+pub(crate) struct BallAndBox<'a> {
     pub(crate) radius: f64,
     pub(crate) lower: &'a [f64],
     pub(crate) upper: &'a [f64],
@@ -40,7 +40,7 @@ pub(crate) struct Region<'a> {
 
 /// A step and what the model promises for it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct SubproblemStep {
     pub(crate) step: Vec<f64>,
     /// `$-q(s)$`, zero or positive.
     pub(crate) decrease: f64,
@@ -49,7 +49,7 @@ pub(crate) struct Step {
     pub(crate) curvature: f64,
 }
 
-impl Step {
+impl SubproblemStep {
     pub(crate) fn zero(n: usize) -> Self {
         Self {
             step: vec![0.0; n],
@@ -72,7 +72,7 @@ impl Quadratic<'_> {
     }
 }
 
-impl Region<'_> {
+impl BallAndBox<'_> {
     /// A positive radius and an interval around zero for each of `n` variables.
     fn is_valid(&self, n: usize) -> bool {
         assert_eq!((self.lower.len(), self.upper.len()), (n, n));
@@ -105,11 +105,14 @@ const STEEPEST_RATIO: i32 = 300;
 /// The minimiser of the quadratic over ball and box: global if `$H$` is positive semidefinite or no
 /// bound is inside the ball, otherwise with at least the decrease of the best point on the
 /// projected gradient path. The zero step if the input is not a number or nothing decreases.
-pub(crate) fn minimize_quadratic(quadratic: &Quadratic<'_>, region: &Region<'_>) -> Step {
+pub(crate) fn minimize_quadratic(
+    quadratic: &Quadratic<'_>,
+    region: &BallAndBox<'_>,
+) -> SubproblemStep {
     let n = quadratic.gradient.len();
     assert_eq!((quadratic.hessian.rows(), quadratic.hessian.cols()), (n, n));
     if !region.is_valid(n) || !quadratic.is_finite() {
-        return Step::zero(n);
+        return SubproblemStep::zero(n);
     }
     let slope = max_abs(quadratic.gradient);
     let bend = exponent(max_abs(quadratic.hessian.as_slice()));
@@ -127,7 +130,11 @@ pub(crate) fn minimize_quadratic(quadratic: &Quadratic<'_>, region: &Region<'_>)
 }
 
 /// The same, in units in which all is of order one.
-fn minimize_scaled(quadratic: &Quadratic<'_>, region: &Region<'_>, radius: f64) -> Step {
+fn minimize_scaled(
+    quadratic: &Quadratic<'_>,
+    region: &BallAndBox<'_>,
+    radius: f64,
+) -> SubproblemStep {
     let n = quadratic.gradient.len();
     let size = exponent(radius);
     let slope = exponent(max_abs(quadratic.gradient));
@@ -151,11 +158,11 @@ fn minimize_scaled(quadratic: &Quadratic<'_>, region: &Region<'_>, radius: f64) 
         gradient: &gradient,
         hessian: &hessian,
     };
-    let within = Region { radius, ..*region };
+    let within = BallAndBox { radius, ..*region };
     let solved = if within.has_bounds() {
         let bounds = |bounds: &[f64]| bounds.iter().map(|b| b / unit).collect::<Vec<_>>();
         let (lower, upper) = (bounds(region.lower), bounds(region.upper));
-        let region = Region {
+        let region = BallAndBox {
             radius: radius / unit,
             lower: &lower,
             upper: &upper,
@@ -165,28 +172,28 @@ fn minimize_scaled(quadratic: &Quadratic<'_>, region: &Region<'_>, radius: f64) 
         ball_alone(&scaled, radius / unit)
     };
     if !(solved.decrease > 0.0) {
-        return Step {
+        return SubproblemStep {
             curvature: unscale(solved.curvature, energy - 2 * size),
-            ..Step::zero(n)
+            ..SubproblemStep::zero(n)
         };
     }
     let mut step = solved.step;
     step.iter_mut().for_each(|s| *s *= unit);
     within.enforce(&mut step);
-    Step {
+    SubproblemStep {
         step,
         decrease: unscale(solved.decrease, energy),
         curvature: unscale(solved.curvature, energy - 2 * size),
     }
 }
 
-fn ball_alone(quadratic: &Quadratic<'_>, radius: f64) -> Step {
+fn ball_alone(quadratic: &Quadratic<'_>, radius: f64) -> SubproblemStep {
     let mut solver = ball::Ball::default();
     let mut step = Vec::new();
-    let place = solver.minimize(quadratic.gradient, quadratic.hessian, radius, &mut step);
-    Step {
+    let kind = solver.minimize(quadratic.gradient, quadratic.hessian, radius, &mut step);
+    SubproblemStep {
         decrease: -quadratic.value(&step),
-        curvature: solver.curvature(place, step.len()),
+        curvature: solver.curvature(kind, step.len()),
         step,
     }
 }

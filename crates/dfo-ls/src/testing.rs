@@ -6,7 +6,7 @@ mod function;
 mod linear;
 mod problems;
 
-use problems::{PROBLEMS, Problem};
+use problems::{PROBLEMS, TestProblem};
 
 /// One of the 53 problems on which Moré and Wild compare derivative-free solvers: minimise
 /// `$f(\theta) = \|r(\theta)\|^2$`.
@@ -176,7 +176,7 @@ impl MoreWild {
         self.problem().best_known
     }
 
-    const fn problem(self) -> Problem {
+    const fn problem(self) -> TestProblem {
         PROBLEMS[self.number]
     }
 }

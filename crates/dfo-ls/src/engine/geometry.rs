@@ -4,7 +4,7 @@ use super::interpolation::VANISHES;
 use super::{Answer, Next, Phase, Run};
 use crate::Purpose;
 use crate::linalg::{dot, norm};
-use crate::model::linear::Linear;
+use crate::model::linear::LinearModel;
 use crate::model::pool::Point;
 use std::borrow::Cow;
 
@@ -61,7 +61,7 @@ impl<R: Clone> Run<'_, R> {
             moved.push(position);
             if positions.len() > 1 {
                 let views: Vec<&[f64]> = places.iter().map(|place| &place[..]).collect();
-                match Linear::new(&views, center) {
+                match LinearModel::new(&views, center) {
                     Some(next) => linear = Cow::Owned(next),
                     None => break,
                 }

@@ -1,7 +1,7 @@
 //! The start and the points around it.
 
 use super::growth::LEAST_ROOM;
-use super::{Answer, Engine, Failure, Next, Phase, Row, Run};
+use super::{Answer, Engine, Failure, Next, Phase, Run, StepRecord};
 use crate::linalg::{Matrix, norm, orthogonal_complement};
 use crate::model::linear::RANK;
 use crate::model::pool::Point;
@@ -14,15 +14,15 @@ use crate::{Algorithm, Purpose};
 /// Points around the start that are wanted.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct Build<R> {
-    wanted: Vec<Wanted>,
+pub(super) struct InitialPoints<R> {
+    wanted: Vec<InitialStep>,
     /// Evaluated, but not accurately enough; in the order of `wanted`.
     rough: Vec<Option<Point<R>>>,
     /// Parameters whose unit turned out too small, and by what factor.
     enlarge: Vec<(usize, f64)>,
 }
 
-impl<R> Build<R> {
+impl<R> InitialPoints<R> {
     /// Points that are not accurate enough yet.
     pub(super) fn rough(&self) -> impl Iterator<Item = &Point<R>> {
         self.rough.iter().flatten()
@@ -35,7 +35,7 @@ impl<R> Build<R> {
 
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Wanted {
+struct InitialStep {
     step: Vec<f64>,
     /// The parameter it belongs to, if only one.
     coordinate: Option<usize>,
@@ -123,7 +123,7 @@ impl<R: Clone> Run<'_, R> {
             }
         }
         let wanted = self.choose_directions();
-        self.ask_for(Build {
+        self.ask_for(InitialPoints {
             rough: wanted.iter().map(|_| None).collect(),
             wanted,
             enlarge: Vec::new(),
@@ -131,7 +131,7 @@ impl<R: Clone> Run<'_, R> {
     }
 
     /// Steps from the start, apart from those to known points.
-    fn choose_directions(&mut self) -> Vec<Wanted> {
+    fn choose_directions(&mut self) -> Vec<InitialStep> {
         let span = self.points.adopt_stored(self.trust.delta());
         let size = self.points.len().max(1);
         let missing = self.points.full_size().saturating_sub(size);
@@ -147,14 +147,14 @@ impl<R: Clone> Run<'_, R> {
             let rest = orthogonal_complement(&matrix, RANK);
             (0..rest.cols())
                 .map(|j| self.toward_room(rest.col(j)))
-                .map(Wanted::along)
+                .map(InitialStep::along)
                 .collect()
         };
         wanted.truncate(count);
         wanted
     }
 
-    fn plain_directions(&mut self, count: usize) -> Vec<Wanted> {
+    fn plain_directions(&mut self, count: usize) -> Vec<InitialStep> {
         let d = self.dim();
         let unit = |j: usize| -> Vec<f64> { (0..d).map(|i| f64::from(u8::from(i == j))).collect() };
         let random = match self.options.initial.directions {
@@ -166,8 +166,8 @@ impl<R: Clone> Run<'_, R> {
                 .as_ref()
                 .map_or_else(|| unit(j), |all| all[j].clone())
         };
-        let mut wanted: Vec<Wanted> = (0..d.min(count))
-            .map(|j| Wanted {
+        let mut wanted: Vec<InitialStep> = (0..d.min(count))
+            .map(|j| InitialStep {
                 step: self.toward_room(&direction(j)),
                 coordinate: random.is_none().then_some(j),
                 tries: 0,
@@ -181,7 +181,7 @@ impl<R: Clone> Run<'_, R> {
                 let random = unit_vector(d, self.draw());
                 self.toward_room(&random)
             };
-            wanted.push(Wanted::along(step));
+            wanted.push(InitialStep::along(step));
         }
         wanted
     }
@@ -218,7 +218,7 @@ impl<R: Clone> Run<'_, R> {
     }
 
     /// Independent steps whose ends lie in the set.
-    fn feasible_directions(&mut self, count: usize, mut span: Span) -> Vec<Wanted> {
+    fn feasible_directions(&mut self, count: usize, mut span: Span) -> Vec<InitialStep> {
         let d = self.dim();
         let delta = self.trust.delta();
         let mut wanted = Vec::new();
@@ -237,14 +237,14 @@ impl<R: Clone> Run<'_, R> {
             };
             self.space.make_feasible(&mut u, &self.code.feasible);
             if span.add_if(&u, |length| length >= LEAST_ROOM * delta) {
-                wanted.push(Wanted::along(u));
+                wanted.push(InitialStep::along(u));
             }
         }
         self.points.set_spans(wanted.len() < count);
         wanted
     }
 
-    fn ask_for(&mut self, build: Build<R>) -> Next<R> {
+    fn ask_for(&mut self, build: InitialPoints<R>) -> Next<R> {
         if build.wanted.is_empty() {
             return self.built();
         }
@@ -266,8 +266,8 @@ impl<R: Clone> Run<'_, R> {
         Next::Ask(Phase::Build(build), queries)
     }
 
-    pub(super) fn on_build(&mut self, build: Build<R>, answers: Vec<Answer<R>>) -> Next<R> {
-        let mut next = Build {
+    pub(super) fn on_build(&mut self, build: InitialPoints<R>, answers: Vec<Answer<R>>) -> Next<R> {
+        let mut next = InitialPoints {
             wanted: Vec::new(),
             rough: Vec::new(),
             enlarge: Vec::new(),
@@ -290,7 +290,7 @@ impl<R: Clone> Run<'_, R> {
                     let step = self.cut(&step, 1.0);
                     if norm(&step) > 0.0 {
                         let tries = wanted.tries + 1;
-                        next.wanted.push(Wanted {
+                        next.wanted.push(InitialStep {
                             step,
                             tries,
                             ..wanted
@@ -313,7 +313,13 @@ impl<R: Clone> Run<'_, R> {
     }
 
     /// Takes a point into the set, or asks for a better one.
-    fn consider(&mut self, wanted: Wanted, point: Point<R>, strongest: f64, next: &mut Build<R>) {
+    fn consider(
+        &mut self,
+        wanted: InitialStep,
+        point: Point<R>,
+        strongest: f64,
+        next: &mut InitialPoints<R>,
+    ) {
         if self.points.is_empty() {
             // the start failed: this is the first point there is
             self.points.begin(point);
@@ -323,7 +329,7 @@ impl<R: Clone> Run<'_, R> {
         } else if let Some(enlarge) = self.too_small(&wanted, &point, strongest) {
             next.enlarge.push(enlarge);
             let tries = wanted.tries + 1;
-            next.wanted.push(Wanted { tries, ..wanted });
+            next.wanted.push(InitialStep { tries, ..wanted });
             next.rough.push(None);
         } else {
             self.points.push(point, false);
@@ -332,7 +338,12 @@ impl<R: Clone> Run<'_, R> {
 
     /// The parameter whose unit is so small that the residuals hardly see a step, and a factor that
     /// helps.
-    fn too_small(&self, wanted: &Wanted, point: &Point<R>, strongest: f64) -> Option<(usize, f64)> {
+    fn too_small(
+        &self,
+        wanted: &InitialStep,
+        point: &Point<R>,
+        strongest: f64,
+    ) -> Option<(usize, f64)> {
         let j = wanted.coordinate?;
         let automatic = self.options.scaling == Scaling::Automatic && !self.space.is_boxed(j);
         let start = self.points.incumbent();
@@ -373,12 +384,12 @@ impl<R: Clone> Run<'_, R> {
         }
         self.points.refresh();
         let gradient = self.points.gradient_norm();
-        self.record(StepKind::Initial, Row::without_step(gradient));
+        self.record(StepKind::Initial, StepRecord::without_step(gradient));
         Next::Continue
     }
 }
 
-impl Wanted {
+impl InitialStep {
     const fn along(step: Vec<f64>) -> Self {
         Self {
             step,

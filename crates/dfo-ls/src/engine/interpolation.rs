@@ -8,8 +8,8 @@ mod model;
 
 use crate::blocks::Blocks;
 use crate::linalg::norm;
-use crate::model::linear::{Fit, Linear};
-use crate::model::pool::{Point, Pool};
+use crate::model::linear::{Fit, LinearModel};
+use crate::model::pool::{Point, PointPool};
 use crate::residuals::Residuals;
 use crate::span::Span;
 
@@ -18,7 +18,7 @@ use crate::span::Span;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Interpolation<R> {
     /// The points of the set, and some that have left it.
-    pool: Pool<R>,
+    pool: PointPool<R>,
     /// Slots of the interpolation set.
     set: Vec<usize>,
     /// Slot of the incumbent.
@@ -28,7 +28,7 @@ pub(super) struct Interpolation<R> {
     /// Whether no further direction can be added to the set.
     spans: bool,
     /// The Lagrange polynomials of the set; `None` if they must be computed anew.
-    linear: Option<Linear>,
+    linear: Option<LinearModel>,
     /// The residuals' curvature per squared length, as the last quadratic model had it.
     curvature: Option<f64>,
 }
@@ -44,7 +44,7 @@ impl<R> Interpolation<R> {
     /// No points; `full_size` are wanted in the set, at most `capacity` are stored.
     pub(super) fn new(full_size: usize, capacity: usize, blocks: Blocks) -> Self {
         Self {
-            pool: Pool::new(capacity, blocks),
+            pool: PointPool::new(capacity, blocks),
             set: Vec::new(),
             center: 0,
             full_size,
@@ -150,7 +150,7 @@ impl<R> Interpolation<R> {
     }
 
     /// The polynomials, if they are up to date.
-    pub(super) const fn linear(&self) -> Option<&Linear> {
+    pub(super) const fn linear(&self) -> Option<&LinearModel> {
         self.linear.as_ref()
     }
 
@@ -168,7 +168,7 @@ impl<R> Interpolation<R> {
         }
         if self.linear.is_none() {
             let points: Vec<&[f64]> = self.iter().map(|point| &point.u[..]).collect();
-            self.linear = Linear::new(&points, self.center());
+            self.linear = LinearModel::new(&points, self.center());
         }
         self.linear.is_some() || self.len() == 1
     }

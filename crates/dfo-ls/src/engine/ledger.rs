@@ -67,7 +67,7 @@ pub struct Best<'a, R> {
 
 /// What an iteration knows of its step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct StepRecord {
     pub(super) step: Option<f64>,
     pub(super) predicted: Option<f64>,
     pub(super) ratio: Option<f64>,
@@ -75,7 +75,7 @@ pub(super) struct Row {
     pub(super) gradient: f64,
 }
 
-impl Row {
+impl StepRecord {
     /// The row of an iteration without a step.
     pub(super) const fn without_step(gradient: f64) -> Self {
         Self {

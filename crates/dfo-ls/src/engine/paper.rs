@@ -8,9 +8,9 @@
 //! one minus the sum of the others. With bounds, the region is the part of the ball between them.
 
 use super::practical::Trial;
-use super::{Answer, Next, Phase, Row, Run};
+use super::{Answer, Next, Phase, Run, StepRecord};
 use crate::linalg::{dot, norm};
-use crate::model::linear::Linear;
+use crate::model::linear::LinearModel;
 use crate::model::pool::Point;
 use crate::options::{Algorithm, PaperParameters, TrustStep};
 use crate::report::{StepKind, Termination};
@@ -70,7 +70,7 @@ impl<R: Clone> Run<'_, R> {
             }
             if delta > gradient {
                 self.shrink();
-                self.record(StepKind::Criticality, Row::without_step(gradient));
+                self.record(StepKind::Criticality, StepRecord::without_step(gradient));
                 return Next::Continue;
             }
         }
@@ -78,7 +78,7 @@ impl<R: Clone> Run<'_, R> {
         let step = self.model_step(delta, TrustStep::Exact);
         if !(step.decrease > 0.0) {
             self.shrink();
-            self.record(StepKind::Short, Row::without_step(gradient));
+            self.record(StepKind::Short, StepRecord::without_step(gradient));
             return Next::Continue;
         }
         // accuracy phase
@@ -186,7 +186,7 @@ impl<R: Clone> Run<'_, R> {
             }
         }
         let certified = self.rule().eta1_prime().is_some();
-        self.record(kind, trial.row(Some(ratio), certified));
+        self.record(kind, trial.step_record(Some(ratio), certified));
         if !accepted && !fully_linear {
             return self.make_fully_linear();
         }
@@ -255,7 +255,7 @@ impl<R: Clone> Run<'_, R> {
         let mut is_moved = vec![false; places.len()];
         for _ in 0..MAX_REPLACEMENTS * places.len() {
             let views: Vec<&[f64]> = places.iter().map(|place| &place[..]).collect();
-            let Some(linear) = Linear::new(&views, center) else {
+            let Some(linear) = LinearModel::new(&views, center) else {
                 break;
             };
             let region = self.region(radius * INSIDE, 1.0);

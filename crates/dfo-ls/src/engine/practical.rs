@@ -8,7 +8,7 @@
 //! [`rules`](super::rules).
 
 use super::rules::Verdict;
-use super::{Answer, Next, Phase, Row, Run};
+use super::{Answer, Next, Phase, Run, StepRecord};
 use crate::Purpose;
 use crate::linalg::norm;
 use crate::model::ModelStep;
@@ -181,7 +181,7 @@ impl<R: Clone> Run<'_, R> {
         } else {
             StepKind::Rejected
         };
-        self.record(kind, trial.row(Some(ratio), certified));
+        self.record(kind, trial.step_record(Some(ratio), certified));
         if ratio > 0.0 && !growing && self.count_slow_step(before) {
             return self.finish_or_restart(Termination::Slow);
         }
@@ -204,7 +204,7 @@ impl<R: Clone> Run<'_, R> {
         self.trust
             .after_step(length, f64::NEG_INFINITY, trust_region);
         self.trust.blocked = true;
-        self.record(StepKind::Failed, trial.row(None, true));
+        self.record(StepKind::Failed, trial.step_record(None, true));
         // The whole old radius counts as the step's length here, so that the lower radius is
         // reduced only if the failed step was tried within it; otherwise shorter steps come first.
         self.after_bad_step(delta, rho, f64::NEG_INFINITY)
@@ -227,7 +227,7 @@ impl<R: Clone> Run<'_, R> {
     /// point of the run.
     fn safety(&mut self, step: &ModelStep, length: f64) -> Next<R> {
         let rho = self.trust.rho();
-        let row = Row {
+        let row = StepRecord {
             step: Some(length),
             predicted: Some(step.decrease),
             ratio: None,
@@ -379,7 +379,7 @@ impl<R> Trial<R> {
         }
     }
 
-    pub(super) fn row(&self, ratio: Option<f64>, certified: bool) -> Row {
-        Row::of_step(&self.step, self.predicted, self.gradient, ratio, certified)
+    pub(super) fn step_record(&self, ratio: Option<f64>, certified: bool) -> StepRecord {
+        StepRecord::of_step(&self.step, self.predicted, self.gradient, ratio, certified)
     }
 }

@@ -1,6 +1,6 @@
 //! Slow progress, runs that only chase noise, and starting again around the best point.
 
-use super::{Next, Row, Run};
+use super::{Next, Run, StepRecord};
 use crate::report::{StepKind, Termination};
 
 /// The last objectives, and for how many iterations progress was slow.
@@ -57,7 +57,7 @@ impl<R: Clone> Run<'_, R> {
         let doublings = tracker.count % RADII;
         let radius = self.options.trust_region.initial_radius * 2.0_f64.powi(doublings);
         self.trust.restart(radius);
-        self.record(StepKind::Restarted, Row::without_step(0.0));
+        self.record(StepKind::Restarted, StepRecord::without_step(0.0));
         let mut nearest = self.points.distances();
         nearest.sort_by(|a, b| a.0.total_cmp(&b.0));
         nearest.truncate(restarts.num_moved);

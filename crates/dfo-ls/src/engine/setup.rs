@@ -1,8 +1,8 @@
-//! From a problem to an engine, and from a saved state back to one.
+//! Construction of an engine from a problem or from a saved state.
 
 use std::sync::Arc;
 
-use super::{Engine, Interpolation, Ledger, Outstanding, Run, State, Trust, has_projections};
+use super::{Engine, Interpolation, Ledger, Outstanding, Run, State, TrustState, has_projections};
 use crate::blocks::Blocks;
 use crate::constraints::{FeasibleSet, Problem, Regularizer};
 use crate::model::pool::Point;
@@ -11,21 +11,24 @@ use crate::residuals::Residuals;
 use crate::space::{Space, contain, project};
 use crate::{Options, SetupError};
 
-/// Up to this many parameters, models with curvature are worth their time (decision record 7).
+/// The largest number of parameters for which quadratic models are the default (decision record 7).
 const COMPOSITE_LIMIT: usize = 64;
-/// How many points beside the incumbent such a model has for each parameter (decision record 7).
+/// The number of points of a quadratic model per parameter, in addition to the incumbent (decision
+/// record 7).
 const COMPOSITE_POINTS: f64 = 3.0;
-/// How many points may be evaluated for each parameter, and one more, if the budget does not say.
+/// The factor `$c$` of the default budget of `$c(d + 1)$` points, which is that of DFO-LS (Cartis et
+/// al., 2019) without its upper limit of 1000 evaluations.
 const POINTS_PER_PARAM: u64 = 100;
 
-/// What a problem has that is code, which is not saved with a state.
+/// The parts of a problem that a state does not contain because they are code: the projections of
+/// the feasible set, and the regulariser.
 #[derive(Clone, Debug)]
-pub(super) struct Code {
+pub(super) struct UserCode {
     pub(super) feasible: Arc<FeasibleSet>,
     pub(super) regularizer: Option<Arc<dyn Regularizer>>,
 }
 
-impl Code {
+impl UserCode {
     fn new(feasible: FeasibleSet, regularizer: Option<Box<dyn Regularizer>>) -> Self {
         Self {
             feasible: Arc::new(feasible),
@@ -44,10 +47,10 @@ impl Code {
 }
 
 impl<R: Clone> Engine<R> {
-    /// An engine that has not asked yet.
+    /// Creates an engine for a problem with `num_residuals` residuals.
     ///
     /// # Errors
-    /// When the problem or an option is invalid: the error names it.
+    /// When the problem or an option is invalid. The error names it.
     pub fn new(
         problem: Problem,
         num_residuals: usize,
@@ -63,7 +66,7 @@ impl<R: Clone> Engine<R> {
         check_problem(&start, &feasible, num_residuals)?;
         options.validate(start.len())?;
         let blocks = Blocks::new(&blocks, num_residuals)?;
-        let code = Code::new(feasible, regularizer);
+        let code = UserCode::new(feasible, regularizer);
         let space = space(&start, &code, &options.scaling)?;
         let options = resolve(options, space.dim());
         let (size, capacity) = sizes(options.model, space.dim());
@@ -72,7 +75,7 @@ impl<R: Clone> Engine<R> {
                 num_residuals,
                 needs_code: code.kinds(),
                 points: Interpolation::new(size, capacity, blocks),
-                trust: Trust::new(options.trust_region.initial_radius),
+                trust: TrustState::new(options.trust_region.initial_radius),
                 outstanding: Outstanding::default(),
                 ledger: Ledger::default(),
                 options,
@@ -87,15 +90,16 @@ impl<R: Clone> Engine<R> {
         Ok(engine)
     }
 
-    /// Continues a saved run of `problem`, of which only projections and regulariser are used: the
-    /// rest is in the state.
+    /// Resumes a saved run of `problem`. Only its projections and its regulariser are used; the
+    /// state contains the rest.
     ///
     /// # Errors
     /// When the state belongs to a problem with another number of parameters, other bounds or other
-    /// blocks, projections or the regulariser are missing, or a lean state was not completed.
+    /// blocks, when projections or the regulariser are missing, or when a lean state was not
+    /// completed.
     pub fn from_state(problem: Problem, state: State<R>) -> Result<Self, SetupError> {
         let differs = |what: &'static str| Err(SetupError::StateMismatch { what });
-        let code = Code::new(problem.feasible, problem.regularizer);
+        let code = UserCode::new(problem.feasible, problem.regularizer);
         if problem.start.len() != state.space.num_params() {
             return differs("the number of parameters");
         }
@@ -117,7 +121,7 @@ impl<R: Clone> Engine<R> {
 }
 
 impl<R: Clone> Run<'_, R> {
-    /// A prior evaluation as a point; `None` if it lies outside the feasible set.
+    /// Converts a known evaluation to a point; `None` if it lies outside the feasible set.
     fn known_point(
         &self,
         index: usize,
@@ -140,7 +144,7 @@ impl<R: Clone> Run<'_, R> {
         let square = self.points.blocks().dot(&known.residuals, &known.residuals);
         if !square.is_finite() {
             return Err(SetupError::NotFinite {
-                argument: "the sum of squares of known",
+                argument: "sum_of_squares(known)",
                 index,
                 found: square,
             });
@@ -157,7 +161,7 @@ impl<R: Clone> Run<'_, R> {
             theta,
             objective: square + penalty,
             penalty,
-            // numbers of their own, far from those of evaluations
+            // Known evaluations are numbered from the largest number down, apart from others.
             residuals: Residuals::new(u64::MAX - 1 - index as u64, known.residuals),
             accuracy: known.accuracy,
             asked: known.accuracy,
@@ -169,8 +173,8 @@ impl<R: Clone> Run<'_, R> {
     }
 }
 
-/// Scaled parameters around the start, or around the feasible point nearest to it.
-fn space(start: &[f64], code: &Code, scaling: &Scaling) -> Result<Space, SetupError> {
+/// Creates the scaled parameters around the start, or around the feasible point nearest to it.
+fn space(start: &[f64], code: &UserCode, scaling: &Scaling) -> Result<Space, SetupError> {
     let (has_projections, has_regularizer) = code.kinds();
     let one_unit = has_projections || has_regularizer;
     if let (true, Scaling::Given(units)) = (one_unit, scaling)
@@ -181,7 +185,7 @@ fn space(start: &[f64], code: &Code, scaling: &Scaling) -> Result<Space, SetupEr
         return Err(SetupError::Conflict {
             first: "scaling",
             second: "projections or regulariser",
-            why: "these are defined by distances in the given parameters, so all units must be equal",
+            why: "these are defined by distances in the given parameters; give equal units",
         });
     }
     let mut space = Space::new(start, &code.feasible, scaling, one_unit);
@@ -191,14 +195,14 @@ fn space(start: &[f64], code: &Code, scaling: &Scaling) -> Result<Space, SetupEr
     if let FeasibleSet::Convex(sets) = &*code.feasible {
         let mut origin = start.to_vec();
         project(sets, &mut origin);
-        check_finite("the projection of start", &origin)?;
+        check_finite("projection(start)", &origin)?;
         if !contain(sets, &origin) {
             return Err(SetupError::NoCommonPoint);
         }
         space.set_origin(origin);
     }
     let penalty = code.penalty(&space.theta(&vec![0.0; space.dim()]));
-    check_finite("the regulariser at start", &[penalty])?;
+    check_finite("regularizer(start)", &[penalty])?;
     Ok(space)
 }
 
@@ -237,7 +241,7 @@ fn check_problem(
     Ok(())
 }
 
-/// Fills in what is derived.
+/// Fills in the options that are derived from the number of parameters.
 fn resolve(mut options: Options, dim: usize) -> Options {
     let budget = POINTS_PER_PARAM * (dim as u64 + 1);
     options.budget.max_points.get_or_insert(budget);
@@ -253,7 +257,7 @@ fn resolve(mut options: Options, dim: usize) -> Options {
     options
 }
 
-/// How many points the interpolation set should have, and how many are stored.
+/// The size of the interpolation set, and the number of points that are stored.
 fn sizes(model: Model, dim: usize) -> (usize, usize) {
     match model {
         Model::Composite { points_per_param } => (1 + dim, times(points_per_param, dim) + dim + 4),
@@ -265,7 +269,7 @@ fn sizes(model: Model, dim: usize) -> (usize, usize) {
     }
 }
 
-/// A multiple, at least 1, of the number of free parameters.
+/// A multiple of the number of free parameters, at least this number itself.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -2,7 +2,7 @@ use super::*;
 use crate::constraints::Problem;
 use crate::linalg::tests::Random;
 use crate::linalg::{Matrix, dot, norm};
-use crate::model::Model;
+use crate::model::ObjectiveModel;
 use crate::{Accuracy, Evaluated, Scaling};
 use proptest::prelude::*;
 
@@ -90,7 +90,7 @@ pub(super) fn deviation(state: &State<()>) -> Option<f64> {
 /// The decrease of a quadratic model at its first minimiser along the projected gradient.
 fn cauchy(engine: &mut Engine<()>) -> f64 {
     let delta = engine.state.trust.delta();
-    let Model::GaussNewton(taylor) = engine.state.points.model(delta, None) else {
+    let ObjectiveModel::GaussNewton(taylor) = engine.state.points.model(delta, None) else {
         return 0.0;
     };
     let run = engine.run();
@@ -252,7 +252,7 @@ fn gauss_newton_models_have_gradient_and_hessian_of_the_squares() {
     let mut slope = vec![0.0; 4];
     jacobian.mul_vec_transposed(&waves.residuals(&theta), &mut slope);
     for unit in [1.0, 0.3] {
-        let Model::GaussNewton(taylor) = engine.state.points.model(unit, None) else {
+        let ObjectiveModel::GaussNewton(taylor) = engine.state.points.model(unit, None) else {
             panic!("a linear model was asked for");
         };
         for (j, slope) in slope.iter().enumerate() {

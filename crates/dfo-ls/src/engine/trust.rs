@@ -8,7 +8,7 @@ use crate::radius;
 /// stays until steps of that length have nothing left to give.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct Trust {
+pub(super) struct TrustState {
     delta: f64,
     rho: f64,
     /// Errors of the last three predictions.
@@ -43,7 +43,7 @@ const SHRINK_TO_DISTANCE: f64 = 0.5;
 /// radius: Powell's BOBYQA report (2009).
 const SHRINK_LEAST: f64 = 1.5;
 
-impl Trust {
+impl TrustState {
     pub(super) fn new(radius: f64) -> Self {
         Self {
             delta: radius,

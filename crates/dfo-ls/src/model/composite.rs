@@ -23,7 +23,7 @@ use crate::linalg::{Matrix, axpy, dot, inverse_symmetric, product, product_trans
 const RIDGE: f64 = 1e-12;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Composite {
+pub(crate) struct CompositeModel {
     /// `$Z^\top$`: one column per point.
     points: Matrix,
     /// `$L$`: one column per point.
@@ -43,7 +43,7 @@ pub(crate) struct Taylor {
     pub(crate) hessian: Matrix,
 }
 
-impl Composite {
+impl CompositeModel {
     /// `points`: columns `$z_t$`, the first `$d$` from the interpolation set. `noise`: for every
     /// point, the error of its residuals in units of the residuals' curvature over the trust
     /// region.

@@ -6,7 +6,7 @@
 //! replaced they change by matrices of rank one and two, which costs `$O(d^2)$` instead of
 //! `$O(d^3)$`.
 
-use super::pool::Pool;
+use super::pool::PointPool;
 use crate::linalg::{Matrix, axpy, dot, inverse, norm, product, pseudo_inverse};
 
 /// How many points there are for `$d$` parameters.
@@ -24,7 +24,7 @@ pub(crate) enum Fit {
 /// The Lagrange polynomials, in the order of the set.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Linear {
+pub(crate) struct LinearModel {
     pub(crate) fit: Fit,
     /// `$g_t$` in column `$t$`.
     gradients: Matrix,
@@ -36,7 +36,7 @@ pub(crate) struct Linear {
     updates: usize,
 }
 
-impl Linear {
+impl LinearModel {
     /// `points` in the order of the set, `center` the incumbent's position. `None` if they are
     /// numerically dependent.
     pub(crate) fn new(points: &[&[f64]], center: usize) -> Option<Self> {
@@ -141,7 +141,7 @@ impl Linear {
     /// `$J^\top J$`
     pub(crate) fn gauss_newton<R>(
         &mut self,
-        pool: &Pool<R>,
+        pool: &PointPool<R>,
         set: &[usize],
         center: usize,
     ) -> &Matrix {
@@ -159,7 +159,7 @@ impl Linear {
     }
 
     /// `$J^\top \tilde r(x_k)$`, where `$\tilde r(x_k) = \sum_t c_t r_t$`.
-    pub(crate) fn slope<R>(&self, pool: &Pool<R>, set: &[usize], center: usize) -> Vec<f64> {
+    pub(crate) fn slope<R>(&self, pool: &PointPool<R>, set: &[usize], center: usize) -> Vec<f64> {
         let k = set[center];
         let mut products: Vec<f64> = set.iter().map(|&t| pool.slope(k, t)).collect();
         if self.fit == Fit::Regression {
@@ -181,7 +181,7 @@ impl Linear {
         t: usize,
         step: &[f64],
         slot: usize,
-        pool: &Pool<R>,
+        pool: &PointPool<R>,
         set: &[usize],
         center: usize,
     ) -> bool {

@@ -45,7 +45,7 @@ pub(crate) struct Point<R> {
 /// The points that are kept. A slot number stays valid until the slot is removed.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Pool<R> {
+pub(crate) struct PointPool<R> {
     slots: Vec<Option<Point<R>>>,
     blocks: Blocks,
     reference: Residuals,
@@ -55,7 +55,7 @@ pub(crate) struct Pool<R> {
     cross: Vec<f64>,
 }
 
-impl<R> Pool<R> {
+impl<R> PointPool<R> {
     pub(crate) fn new(capacity: usize, blocks: Blocks) -> Self {
         Self {
             slots: (0..capacity).map(|_| None).collect(),

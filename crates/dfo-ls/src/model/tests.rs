@@ -65,14 +65,14 @@ pub(super) fn composite(
     noise: &[f64],
     center: &[f64],
     residuals: &[Vec<f64>],
-) -> Option<Composite> {
+) -> Option<CompositeModel> {
     let rows: Vec<Vec<f64>> = residuals.iter().map(|r| difference(r, center)).collect();
     let gram = Matrix::from_fn(rows.len(), rows.len(), |t, s| dot(&rows[t], &rows[s]));
     let along = rows.iter().map(|row| dot(row, center)).collect();
-    Composite::new(points.clone(), noise, gram, along)
+    CompositeModel::new(points.clone(), noise, gram, along)
 }
 
-fn random_composite(random: &mut Random, d: usize, bend: f64) -> Option<Model> {
+fn random_composite(random: &mut Random, d: usize, bend: f64) -> Option<ObjectiveModel> {
     let residuals = Quadratics::new(random, d, d + 1, bend);
     // both ways along every parameter, a little moved
     let points = Matrix::from_fn(d, 2 * d, |j, t| {
@@ -80,15 +80,16 @@ fn random_composite(random: &mut Random, d: usize, bend: f64) -> Option<Model> {
         f64::from(u8::from(j == t % d)) * along + 0.2 * random.next()
     });
     let values: Vec<Vec<f64>> = (0..2 * d).map(|t| residuals.at(points.col(t))).collect();
-    composite(&points, &vec![0.0; 2 * d], &residuals.constants, &values).map(Model::Composite)
+    composite(&points, &vec![0.0; 2 * d], &residuals.constants, &values)
+        .map(ObjectiveModel::Composite)
 }
 
-fn random_gauss_newton(random: &mut Random, d: usize) -> Model {
+fn random_gauss_newton(random: &mut Random, d: usize) -> ObjectiveModel {
     let a = random.matrix(d + 1, d);
     let matrix = crate::linalg::product_transposed(&a, &a);
     let hessian = matrix.scaled(2.0);
     let gradient = random.vector(d);
-    Model::GaussNewton(Taylor { gradient, hessian })
+    ObjectiveModel::GaussNewton(Taylor { gradient, hessian })
 }
 
 /// Bounds in units of the parameters, around the start.
@@ -102,7 +103,7 @@ fn space(lower: &[f64], upper: &[f64]) -> (Space, FeasibleSet) {
 /// The decrease at the first minimiser on the projected gradient path in the ball of radius one:
 /// theory needs a share of it. A quartic may have a deeper valley farther on, which a local method
 /// need not find.
-fn cauchy(model: &Model, gradient: &[f64], region: &Region<'_>) -> f64 {
+fn cauchy(model: &ObjectiveModel, gradient: &[f64], region: &StepRegion<'_>) -> f64 {
     let mut least = 0.0_f64;
     for k in 0..600 {
         let t = 10_f64.powf(0.015 * f64::from(k) - 6.0) / norm(gradient);
@@ -142,7 +143,7 @@ proptest! {
         let upper: Vec<f64> = random.vector(d).iter().map(|x| reach * (x + 1.0)).collect();
         let (space, feasible) = space(&lower, &upper);
         let zero = vec![0.0; d];
-        let region = Region::new(&space, &feasible, None, &zero, delta, delta);
+        let region = StepRegion::new(&space, &feasible, None, &zero, delta, delta);
         let step = model.minimize(&region, TrustStep::Exact);
         prop_assert!(norm(&step.v) <= 1.0 + 1e-9);
         for j in 0..d {
@@ -150,8 +151,8 @@ proptest! {
         }
         prop_assert_eq!(step.decrease.to_bits(), (-(model.change(&step.v) + region.penalty(&step.v))).to_bits());
         let first = match &model {
-            Model::GaussNewton(taylor) => taylor.clone(),
-            Model::Composite(composite) => composite.taylor(&zero),
+            ObjectiveModel::GaussNewton(taylor) => taylor.clone(),
+            ObjectiveModel::Composite(composite) => composite.taylor(&zero),
         };
         prop_assert!((step.gradient_norm - norm(&first.gradient)).abs() <= 1e-12 * step.gradient_norm);
         let best = cauchy(&model, &first.gradient, &region);
@@ -183,7 +184,7 @@ proptest! {
         let space = Space::new(&start, &feasible, &Scaling::Given(vec![2.0; d]), true);
         let h = L1 { weight };
         let zero = vec![0.0; d];
-        let region = Region::new(&space, &feasible, Some(&h), &zero, 0.3, 0.3);
+        let region = StepRegion::new(&space, &feasible, Some(&h), &zero, 0.3, 0.3);
         let step = model.minimize(&region, TrustStep::Exact);
         let theta: Vec<f64> = start.iter().zip(&step.v).map(|(x, v)| x + 2.0 * 0.3 * v).collect();
         let expected = -model.change(&step.v) - (h.value(&theta) - h.value(&start));
@@ -197,9 +198,10 @@ proptest! {
 fn nothing_is_promised_where_nothing_decreases() {
     let points = Matrix::from_fn(2, 4, |j, t| [1.0, 0.0, -1.0, 0.0, 1.0][j + t]);
     let residuals: Vec<Vec<f64>> = (0..4).map(|_| vec![1.0, 0.0]).collect();
-    let model = composite(&points, &[0.0; 4], &[1.0, 0.0], &residuals).map(Model::Composite);
+    let model =
+        composite(&points, &[0.0; 4], &[1.0, 0.0], &residuals).map(ObjectiveModel::Composite);
     let (space, feasible) = space(&[-1.0; 2], &[1.0; 2]);
-    let region = Region::new(&space, &feasible, None, &[0.0; 2], 1.0, 1.0);
+    let region = StepRegion::new(&space, &feasible, None, &[0.0; 2], 1.0, 1.0);
     let step = model.expect("a model").minimize(&region, TrustStep::Exact);
     assert!(
         step.decrease.abs() < 1e-300 && norm(&step.v) < 1e-300,
@@ -213,9 +215,9 @@ fn nothing_is_promised_where_nothing_decreases() {
 fn corrections_find_the_minimum_of_the_quartic() {
     let points = Matrix::from_fn(1, 2, |_, t| [1.0, -1.0][t]);
     let model = composite(&points, &[0.0; 2], &[-1.0], &[vec![3.0], vec![-3.0]]);
-    let model = Model::Composite(model.expect("a model"));
+    let model = ObjectiveModel::Composite(model.expect("a model"));
     let (space, feasible) = space(&[-9.0], &[9.0]);
-    let region = Region::new(&space, &feasible, None, &[0.0], 1.0, 1.0);
+    let region = StepRegion::new(&space, &feasible, None, &[0.0], 1.0, 1.0);
     let step = model.minimize(&region, TrustStep::Exact);
     let root = 0.5 * (13_f64.sqrt() - 3.0);
     assert!((step.v[0] - root).abs() < 1e-3, "{step:?}");

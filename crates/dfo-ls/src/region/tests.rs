@@ -25,8 +25,8 @@ struct Setup {
 }
 
 impl Setup {
-    fn region<'a>(&'a self, h: Option<&'a dyn Regularizer>) -> Region<'a> {
-        Region::new(
+    fn region<'a>(&'a self, h: Option<&'a dyn Regularizer>) -> StepRegion<'a> {
+        StepRegion::new(
             &self.space,
             &self.feasible,
             h,
@@ -182,7 +182,7 @@ fn bounds_are_in_multiples_of_the_unit() {
         false,
     );
     let center = [0.5, 0.0];
-    let region = Region::new(&space, &feasible, None, &center, 3.0, 0.25);
+    let region = StepRegion::new(&space, &feasible, None, &center, 3.0, 0.25);
     // theta = (2, 1): two below and two above, in units of 2 and multiples of 0.25
     assert_eq!(region.lower(), [-4.0, -2.0]);
     assert_eq!(region.upper(), [4.0, f64::INFINITY]);

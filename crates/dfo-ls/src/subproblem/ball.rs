@@ -25,7 +25,7 @@ const INVERSE_ITERATIONS: usize = 4;
 
 /// Where the minimiser lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum SolutionKind {
     /// Inside, with a positive definite matrix.
     Newton,
     /// Elsewhere, with this multiplier of the ball.
@@ -39,7 +39,7 @@ pub(super) struct Ball {
     work: Vec<f64>,
 }
 
-impl Place {
+impl SolutionKind {
     pub(super) const fn multiplier(self) -> f64 {
         match self {
             Self::Newton => 0.0,
@@ -57,15 +57,15 @@ impl Ball {
         hessian: &Matrix,
         radius: f64,
         step: &mut Vec<f64>,
-    ) -> Place {
+    ) -> SolutionKind {
         let n = gradient.len();
         step.clear();
         step.resize(n, 0.0);
         if n == 0 {
-            return Place::Newton;
+            return SolutionKind::Newton;
         }
         if !(radius > 0.0) {
-            return Place::Shifted { multiplier: 0.0 };
+            return SolutionKind::Shifted { multiplier: 0.0 };
         }
         // Below this, a multiplier changes the matrix no more than rounding does.
         let size = max_abs(hessian.as_slice());
@@ -89,9 +89,9 @@ impl Ball {
             if excess <= SPHERE {
                 shorten(step, length, radius);
                 return if multiplier > 0.0 {
-                    Place::Shifted { multiplier }
+                    SolutionKind::Shifted { multiplier }
                 } else {
-                    Place::Newton
+                    SolutionKind::Newton
                 };
             }
             self.work.clear();
@@ -101,7 +101,7 @@ impl Ball {
             if !(next > multiplier && next < f64::INFINITY) {
                 // as close as the numbers allow
                 shorten(step, length, radius);
-                return Place::Shifted { multiplier };
+                return SolutionKind::Shifted { multiplier };
             }
             multiplier = next;
             if !self.factor.factorize(hessian, multiplier) {
@@ -111,11 +111,11 @@ impl Ball {
         indefinite(gradient, hessian, radius, step)
     }
 
-    /// After a `minimize` that ended in `place`: the smallest eigenvalue of the matrix by a few
-    /// inverse iterations if the place is [`Place::Newton`], otherwise zero. Never too small, but
+    /// After a `minimize` that ended in `kind`: the smallest eigenvalue of the matrix by a few
+    /// inverse iterations if the kind is [`SolutionKind::Newton`], otherwise zero. Never too small, but
     /// for rounding.
-    pub(super) fn curvature(&mut self, place: Place, n: usize) -> f64 {
-        if place != Place::Newton || n == 0 {
+    pub(super) fn curvature(&mut self, kind: SolutionKind, n: usize) -> f64 {
+        if kind != SolutionKind::Newton || n == 0 {
             return 0.0;
         }
         // a start that is orthogonal to no plausible eigenvector
@@ -149,14 +149,14 @@ fn shorten(step: &mut [f64], length: f64, radius: f64) {
 }
 
 /// No curvature: straight down to the sphere.
-fn along_gradient(gradient: &[f64], radius: f64, step: &mut [f64]) -> Place {
+fn along_gradient(gradient: &[f64], radius: f64, step: &mut [f64]) -> SolutionKind {
     let length = norm(gradient);
     if length > 0.0 {
         for (s, g) in step.iter_mut().zip(gradient) {
             *s = -g / length * radius;
         }
     }
-    Place::Shifted {
+    SolutionKind::Shifted {
         multiplier: length / radius,
     }
 }
@@ -164,10 +164,10 @@ fn along_gradient(gradient: &[f64], radius: f64, step: &mut [f64]) -> Place {
 /// With `$H = Q \operatorname{diag}(\lambda_i) Q^T$` and `$c = Q^T g$`,
 /// `$\|s\|^2 = \sum_i c_i^2/(\lambda_i + \lambda)^2$`. Solved for `$\mu = \lambda + \lambda_1$`, so
 /// that the small denominators are exact.
-fn indefinite(gradient: &[f64], hessian: &Matrix, radius: f64, step: &mut [f64]) -> Place {
+fn indefinite(gradient: &[f64], hessian: &Matrix, radius: f64, step: &mut [f64]) -> SolutionKind {
     step.fill(0.0);
     let Some((values, vectors)) = symmetric_eigen(hessian) else {
-        return Place::Shifted { multiplier: 0.0 };
+        return SolutionKind::Shifted { multiplier: 0.0 };
     };
     let n = gradient.len();
     let mut c = vec![0.0; n];
@@ -232,7 +232,7 @@ fn indefinite(gradient: &[f64], hessian: &Matrix, radius: f64, step: &mut [f64])
     }
     let reached = norm(step);
     shorten(step, reached, radius);
-    Place::Shifted {
+    SolutionKind::Shifted {
         multiplier: (mu - values[0]).max(0.0),
     }
 }

@@ -12,19 +12,19 @@
 //!
 //! Each move decreases the quadratic, so no face of the box comes back. If in the end the best
 //! point on the projected gradient path is lower, which can only happen if `$H$` is indefinite, the
-//! search goes on from there.
+//! active_set goes on from there.
 
-use super::ball::{Ball, Place};
-use super::{Quadratic, Region, Step};
+use super::ball::{Ball, SolutionKind};
+use super::{BallAndBox, Quadratic, SubproblemStep};
 use crate::linalg::{Matrix, axpy, dot, max_abs};
 
 /// Multipliers this small relative to the terms of which they are sums have no sign.
 const ROUNDING: f64 = 1e-13;
 
-/// The state of the search.
-struct Search<'a> {
+/// The state of the active_set.
+struct ActiveSet<'a> {
     quadratic: Quadratic<'a>,
-    region: Region<'a>,
+    region: BallAndBox<'a>,
     step: Vec<f64>,
     value: f64,
     fixed: Vec<bool>,
@@ -43,9 +43,9 @@ struct Search<'a> {
 }
 
 /// How a move ended.
-enum Move {
+enum MoveOutcome {
     /// At the minimiser on the face.
-    Inside(Place),
+    Inside(SolutionKind),
     /// At a bound that was not active.
     AtBound,
     /// Nowhere.
@@ -53,9 +53,9 @@ enum Move {
 }
 
 /// All entries finite and not much larger than one.
-pub(super) fn minimize(quadratic: &Quadratic<'_>, region: &Region<'_>) -> Step {
+pub(super) fn minimize(quadratic: &Quadratic<'_>, region: &BallAndBox<'_>) -> SubproblemStep {
     let n = quadratic.gradient.len();
-    let mut search = Search {
+    let mut active_set = ActiveSet {
         quadratic: *quadratic,
         region: *region,
         step: vec![0.0; n],
@@ -72,24 +72,24 @@ pub(super) fn minimize(quadratic: &Quadratic<'_>, region: &Region<'_>) -> Step {
     };
     for (i, g) in quadratic.gradient.iter().enumerate() {
         let (at_lower, at_upper) = (!(region.lower[i] < 0.0), !(region.upper[i] > 0.0));
-        search.fixed[i] = at_lower && (at_upper || *g > 0.0) || at_upper && *g < 0.0;
+        active_set.fixed[i] = at_lower && (at_upper || *g > 0.0) || at_upper && *g < 0.0;
     }
-    let mut place = search.run();
-    if search.met_bounds || search.free.len() < n {
+    let mut kind = active_set.run();
+    if active_set.met_bounds || active_set.free.len() < n {
         let (path, value) = projected_gradient(quadratic, region);
-        if value < search.value * (1.0 + ROUNDING) - f64::MIN_POSITIVE {
-            search.restart(path, value);
-            place = search.run();
+        if value < active_set.value * (1.0 + ROUNDING) - f64::MIN_POSITIVE {
+            active_set.restart(path, value);
+            kind = active_set.run();
         }
     }
-    Step {
-        curvature: search.ball.curvature(place, search.free.len()),
-        step: search.step,
-        decrease: -search.value,
+    SubproblemStep {
+        curvature: active_set.ball.curvature(kind, active_set.free.len()),
+        step: active_set.step,
+        decrease: -active_set.value,
     }
 }
 
-impl Search<'_> {
+impl ActiveSet<'_> {
     /// Goes on from another point.
     fn restart(&mut self, step: Vec<f64>, value: f64) {
         for (i, s) in step.iter().enumerate() {
@@ -100,16 +100,16 @@ impl Search<'_> {
     }
 
     /// Moves until the step is optimal, or nothing helps.
-    fn run(&mut self) -> Place {
+    fn run(&mut self) -> SolutionKind {
         let n = self.step.len();
-        let mut place = Place::Shifted { multiplier: 0.0 };
+        let mut kind = SolutionKind::Shifted { multiplier: 0.0 };
         let mut before = f64::INFINITY;
         let mut one_by_one = false;
         for _ in 0..10 * n + 20 {
             match self.advance() {
-                Move::AtBound => continue,
-                Move::Inside(found) => place = found,
-                Move::Stuck => place = Place::Shifted { multiplier: 0.0 },
+                MoveOutcome::AtBound => continue,
+                MoveOutcome::Inside(found) => kind = found,
+                MoveOutcome::Stuck => kind = SolutionKind::Shifted { multiplier: 0.0 },
             }
             // A release that gained nothing: try the worst variable alone, then give up.
             let gained = self.value < before;
@@ -118,20 +118,20 @@ impl Search<'_> {
             }
             one_by_one = !gained;
             before = self.value;
-            if !self.release(place.multiplier(), one_by_one) {
+            if !self.release(kind.multiplier(), one_by_one) {
                 break;
             }
         }
-        place
+        kind
     }
 
     /// Solves the problem on the free variables and goes there as far as the box lets it.
-    fn advance(&mut self) -> Move {
-        let place = self.solve_on_face();
+    fn advance(&mut self) -> MoveOutcome {
+        let kind = self.solve_on_face();
         let inside = self.free.iter().all(|&i| self.admits(i, self.candidate[i]));
         if inside {
             self.accept();
-            return Move::Inside(place);
+            return MoveOutcome::Inside(kind);
         }
         self.met_bounds = true;
         let mut solution = self.candidate.clone();
@@ -148,7 +148,7 @@ impl Search<'_> {
             for &i in &self.free {
                 self.fixed[i] = !self.admits(i, solution[i]);
             }
-            return Move::AtBound;
+            return MoveOutcome::AtBound;
         }
         self.follow(&solution)
     }
@@ -167,20 +167,20 @@ impl Search<'_> {
     }
 
     /// `candidate` becomes the minimiser over the ball with the fixed variables where they are.
-    fn solve_on_face(&mut self) -> Place {
+    fn solve_on_face(&mut self) -> SolutionKind {
         let n = self.step.len();
         let (g, h) = (self.quadratic.gradient, self.quadratic.hessian);
         self.free.clear();
         self.free.extend((0..n).filter(|&i| !self.fixed[i]));
         self.candidate.clone_from(&self.step);
         if self.free.len() == n {
-            let place = self
+            let kind = self
                 .ball
                 .minimize(g, h, self.region.radius, &mut self.solution);
             self.candidate.clone_from(&self.solution);
             self.gradient.clear();
             self.gradient.extend_from_slice(g);
-            return place;
+            return kind;
         }
         // the gradient where the free variables are zero
         self.product.copy_from_slice(g);
@@ -205,13 +205,13 @@ impl Search<'_> {
         let radius = (self.region.radius * self.region.radius - used)
             .max(0.0)
             .sqrt();
-        let place = self
+        let kind = self
             .ball
             .minimize(&self.gradient, &self.hessian, radius, &mut self.solution);
         for (&i, s) in self.free.iter().zip(&self.solution) {
             self.candidate[i] = *s;
         }
-        place
+        kind
     }
 
     /// Moves to the candidate if that is lower.
@@ -234,7 +234,7 @@ impl Search<'_> {
 
     /// From the step towards a point outside the box, up to the first bound, which is fixed even if
     /// it is met at once.
-    fn follow(&mut self, target: &[f64]) -> Move {
+    fn follow(&mut self, target: &[f64]) -> MoveOutcome {
         let mut reach = 1.0_f64;
         let mut blocking = None;
         for &i in &self.free {
@@ -246,7 +246,7 @@ impl Search<'_> {
             }
         }
         let Some(blocking) = blocking else {
-            return Move::Stuck;
+            return MoveOutcome::Stuck;
         };
         self.candidate.clone_from(&self.step);
         for k in 0..self.free.len() {
@@ -259,9 +259,9 @@ impl Search<'_> {
         let stands_there = !((bound - self.step[blocking]).abs() > 0.0);
         if self.accept() || stands_there {
             self.fixed[blocking] = true;
-            return Move::AtBound;
+            return MoveOutcome::AtBound;
         }
-        Move::Stuck
+        MoveOutcome::Stuck
     }
 
     fn bound_towards(&self, i: usize, to: f64) -> f64 {
@@ -311,7 +311,7 @@ impl Search<'_> {
 /// The first minimiser along `$p(t) = \operatorname{clip}(-tg, l, u)$`, up to the sphere, and the
 /// quadratic there. Where one variable after the other stops at its bound, slope and curvature are
 /// updated rather than computed again.
-fn projected_gradient(quadratic: &Quadratic<'_>, region: &Region<'_>) -> (Vec<f64>, f64) {
+fn projected_gradient(quadratic: &Quadratic<'_>, region: &BallAndBox<'_>) -> (Vec<f64>, f64) {
     let (g, h) = (quadratic.gradient, quadratic.hessian);
     let n = g.len();
     let bound = |i: usize| {

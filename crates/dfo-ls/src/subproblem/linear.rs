@@ -7,7 +7,7 @@
 //! `$\|s(t)\|^2 = \sum_{t_i \le t} b_i^2 + t^2 \sum_{t_i > t} g_i^2$`: sort, and look up the right
 //! piece.
 
-use super::Region;
+use super::BallAndBox;
 use crate::linalg::{all_finite, exponent, max_abs, power_of_two};
 
 /// Slopes this much smaller than the largest count as zero: they would need a `$t$` that is no
@@ -15,7 +15,7 @@ use crate::linalg::{all_finite, exponent, max_abs, power_of_two};
 const NEGLIGIBLE: f64 = 1e-290;
 
 /// A component that moves: where it meets which bound.
-struct Mover {
+struct MovingComponent {
     index: usize,
     breakpoint: f64,
     slope: f64,
@@ -24,7 +24,7 @@ struct Mover {
 
 /// The minimiser of `$g^T s$` over the region, zero if the input is not a number. Components along
 /// which `$g$` vanishes do not move.
-pub(crate) fn minimize_linear(gradient: &[f64], region: &Region<'_>) -> Vec<f64> {
+pub(crate) fn minimize_linear(gradient: &[f64], region: &BallAndBox<'_>) -> Vec<f64> {
     let mut step = vec![0.0; gradient.len()];
     let largest = max_abs(gradient);
     if !region.is_valid(gradient.len()) || !all_finite(gradient) || !(largest > 0.0) {
@@ -34,7 +34,7 @@ pub(crate) fn minimize_linear(gradient: &[f64], region: &Region<'_>) -> Vec<f64>
     let unit = power_of_two(exponent(region.radius));
     let radius = region.radius / unit;
     let steepest = power_of_two(exponent(largest));
-    let mut movers: Vec<Mover> = (0..gradient.len())
+    let mut movers: Vec<MovingComponent> = (0..gradient.len())
         .filter_map(|index| {
             let slope = -gradient[index] / steepest;
             let bound = if slope > 0.0 {
@@ -46,7 +46,7 @@ pub(crate) fn minimize_linear(gradient: &[f64], region: &Region<'_>) -> Vec<f64>
             };
             let bound = bound / unit;
             let breakpoint = (bound / slope).abs();
-            (bound.abs() > 0.0 && slope.abs() > NEGLIGIBLE).then_some(Mover {
+            (bound.abs() > 0.0 && slope.abs() > NEGLIGIBLE).then_some(MovingComponent {
                 index,
                 breakpoint,
                 slope,

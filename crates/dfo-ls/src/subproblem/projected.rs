@@ -6,8 +6,8 @@
 //! descends for any `$H$`. Where that is slow, because `$H$` is ill-conditioned, a Newton step now
 //! and then helps.
 
-use super::prox::{HARDLY, Sum, Terms};
-use super::{Quadratic, Region, Step, minimize_quadratic};
+use super::prox::{HARDLY, ProxOfSum, ProxTerms};
+use super::{BallAndBox, Quadratic, SubproblemStep, minimize_quadratic};
 use crate::linalg::{Matrix, all_finite, axpy, dot, inverse, norm, product, symmetric_eigen};
 
 const MAX_GRADIENT_STEPS: usize = 2000;
@@ -32,16 +32,16 @@ const SHORT_LINEAR: f64 = 1e-11;
 pub(crate) fn minimize_composite(
     quadratic: &Quadratic<'_>,
     value: &dyn Fn(&[f64]) -> f64,
-    terms: Terms<'_>,
+    terms: ProxTerms<'_>,
     radius: f64,
-) -> Step {
+) -> SubproblemStep {
     let (g, h) = (quadratic.gradient, quadratic.hessian);
     let n = g.len();
     let zero = vec![0.0; n];
     let at_zero = value(&zero);
     let valid = radius > 0.0 && radius < f64::INFINITY && quadratic.is_finite();
     let Some((eigenvalues, _)) = symmetric_eigen(h).filter(|_| valid && n > 0) else {
-        return Step::zero(n);
+        return SubproblemStep::zero(n);
     };
     let (least, most) = (eigenvalues[0], eigenvalues[n - 1]);
     let lipschitz = (most.max(-least)).max(norm(g) / (LONGEST * radius));
@@ -52,10 +52,10 @@ pub(crate) fn minimize_composite(
         LONGEST * radius * radius / at_zero.abs().max(f64::MIN_POSITIVE)
     };
     let t = t.min(f64::MAX);
-    let mut descent = Descent {
+    let mut descent = ProximalDescent {
         quadratic: *quadratic,
         value,
-        sum: Sum::new(terms, n),
+        sum: ProxOfSum::new(terms, n),
         t: t.min(f64::MAX),
         radius,
         bent: vec![0.0; n],
@@ -63,10 +63,10 @@ pub(crate) fn minimize_composite(
     let step = descent.run(zero);
     let decrease = -(quadratic.value(&step) + (value(&step) - at_zero));
     if !(decrease > 0.0) {
-        return Step::zero(n);
+        return SubproblemStep::zero(n);
     }
     let interior = norm(&step) < radius * (1.0 - 1e-6);
-    Step {
+    SubproblemStep {
         step,
         decrease,
         curvature: if interior { least.max(0.0) } else { 0.0 },
@@ -74,16 +74,16 @@ pub(crate) fn minimize_composite(
 }
 
 /// Proximal gradients.
-struct Descent<'a> {
+struct ProximalDescent<'a> {
     quadratic: Quadratic<'a>,
     value: &'a dyn Fn(&[f64]) -> f64,
-    sum: Sum<'a>,
+    sum: ProxOfSum<'a>,
     t: f64,
     radius: f64,
     bent: Vec<f64>,
 }
 
-impl Descent<'_> {
+impl ProximalDescent<'_> {
     fn run(&mut self, zero: Vec<f64>) -> Vec<f64> {
         let mut step = zero;
         for mut candidate in unconstrained(&self.quadratic, self.radius) {
@@ -212,7 +212,7 @@ impl Descent<'_> {
 /// Where the quadratic alone is least in the ball; if it has no slope, the opposite point too.
 fn unconstrained(quadratic: &Quadratic<'_>, radius: f64) -> Vec<Vec<f64>> {
     let n = quadratic.gradient.len();
-    let region = Region {
+    let region = BallAndBox {
         radius,
         lower: &vec![f64::NEG_INFINITY; n],
         upper: &vec![f64::INFINITY; n],
@@ -230,7 +230,11 @@ fn unconstrained(quadratic: &Quadratic<'_>, radius: f64) -> Vec<Vec<f64>> {
 /// steps `$s \leftarrow P(s - tg)$` with growing `$t$`: exact to rounding after a few steps if the
 /// sets are polyhedral, and in any case within `$2\Delta^2/\sum t$`, about
 /// `$10^{-5} \Delta \|g\|$`.
-pub(crate) fn minimize_linear_over(gradient: &[f64], terms: Terms<'_>, radius: f64) -> Vec<f64> {
+pub(crate) fn minimize_linear_over(
+    gradient: &[f64],
+    terms: ProxTerms<'_>,
+    radius: f64,
+) -> Vec<f64> {
     let n = gradient.len();
     let mut best = vec![0.0; n];
     let slope = norm(gradient);
@@ -239,7 +243,7 @@ pub(crate) fn minimize_linear_over(gradient: &[f64], terms: Terms<'_>, radius: f
         return best;
     }
     let direction: Vec<f64> = gradient.iter().map(|g| g / slope).collect();
-    let mut sum = Sum::new(terms, n);
+    let mut sum = ProxOfSum::new(terms, n);
     let mut least = 0.0;
     let mut stalled = 0;
     let mut step = best.clone();

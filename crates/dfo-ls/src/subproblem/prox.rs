@@ -21,13 +21,13 @@ pub(crate) type Prox<'a> = &'a dyn Fn(f64, &mut [f64]);
 
 /// Several of them, and how far apart their values at one point may be because of rounding.
 #[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct ProxTerms<'a> {
     pub(crate) terms: &'a [Prox<'a>],
     pub(crate) rounding: f64,
 }
 
-impl<'a> Terms<'a> {
-    /// Terms that do not round.
+impl<'a> ProxTerms<'a> {
+    /// ProxTerms that do not round.
     #[cfg(test)]
     pub(crate) const fn exact(terms: &'a [Prox<'a>]) -> Self {
         let rounding = 0.0;
@@ -51,8 +51,8 @@ pub(super) const HARDLY: f64 = 1e-16;
 const SPHERE: f64 = 1e-12;
 const MAX_ROOT_STEPS: usize = 80;
 
-/// Terms with the corrections of Dykstra's method, kept from one prox to the next.
-pub(super) struct Sum<'a> {
+/// ProxTerms with the corrections of Dykstra's method, kept from one prox to the next.
+pub(super) struct ProxOfSum<'a> {
     terms: &'a [Prox<'a>],
     rounding: f64,
     corrections: Vec<Vec<f64>>,
@@ -61,9 +61,9 @@ pub(super) struct Sum<'a> {
     budget: usize,
 }
 
-impl<'a> Sum<'a> {
-    pub(super) fn new(terms: Terms<'a>, n: usize) -> Self {
-        let Terms { terms, rounding } = terms;
+impl<'a> ProxOfSum<'a> {
+    pub(super) fn new(terms: ProxTerms<'a>, n: usize) -> Self {
+        let ProxTerms { terms, rounding } = terms;
         Self {
             terms,
             rounding,
@@ -179,6 +179,6 @@ impl<'a> Sum<'a> {
 /// the last set exactly. Where sets meet at a very sharp angle, or a function has a kink next to
 /// the border of a set, Dykstra's method can be too slow; then the point is in all sets but not the
 /// nearest.
-pub(crate) fn prox_of_sum(terms: Terms<'_>, weight_t: f64, point: &mut [f64]) {
-    Sum::new(terms, point.len()).prox(weight_t, point);
+pub(crate) fn prox_of_sum(terms: ProxTerms<'_>, weight_t: f64, point: &mut [f64]) {
+    ProxOfSum::new(terms, point.len()).prox(weight_t, point);
 }

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 const FREE: [f64; 64] = [f64::INFINITY; 64];
 const UNBOUNDED: [f64; 64] = [f64::NEG_INFINITY; 64];
 
-fn ball(n: usize, radius: f64) -> Region<'static> {
-    Region {
+fn ball(n: usize, radius: f64) -> BallAndBox<'static> {
+    BallAndBox {
         radius,
         lower: &UNBOUNDED[..n],
         upper: &FREE[..n],
@@ -32,14 +32,14 @@ proptest! {
         let bound = if boxed { 0.3 } else { f64::INFINITY };
         let plain = minimize_quadratic(
             &Quadratic { gradient: &g, hessian: &h },
-            &Region { radius: 0.7, lower: &vec![-bound; n], upper: &vec![bound; n] },
+            &BallAndBox { radius: 0.7, lower: &vec![-bound; n], upper: &vec![bound; n] },
         );
         let (energy, unit) = (10_f64.powi(objective), 10_f64.powi(space));
         let gradient: Vec<f64> = g.iter().map(|g| g * energy / unit).collect();
         let hessian = Matrix::from_fn(n, n, |i, j| h[(i, j)] * energy / unit / unit);
         let other = minimize_quadratic(
             &Quadratic { gradient: &gradient, hessian: &hessian },
-            &Region { radius: 0.7 * unit, lower: &vec![-bound * unit; n], upper: &vec![bound * unit; n] },
+            &BallAndBox { radius: 0.7 * unit, lower: &vec![-bound * unit; n], upper: &vec![bound * unit; n] },
         );
         let back: Vec<f64> = other.step.iter().map(|s| s / unit).collect();
         prop_assert!(close(&plain.step, &back, 1e-7), "{plain:?} {other:?}");
@@ -98,9 +98,9 @@ fn what_is_no_number_gives_no_step() {
     let fine = Matrix::identity(2);
     let mut bad = fine.clone();
     bad[(1, 0)] = f64::NAN;
-    let solve = |gradient: &[f64], hessian: &Matrix, region: &Region<'_>| {
+    let solve = |gradient: &[f64], hessian: &Matrix, region: &BallAndBox<'_>| {
         let step = minimize_quadratic(&Quadratic { gradient, hessian }, region);
-        assert_eq!(step, Step::zero(2));
+        assert_eq!(step, SubproblemStep::zero(2));
     };
     solve(&nan, &fine, &ball(2, 1.0));
     solve(&[f64::INFINITY, 0.0], &fine, &ball(2, 1.0));
@@ -110,7 +110,7 @@ fn what_is_no_number_gives_no_step() {
     solve(
         &[1.0; 2],
         &fine,
-        &Region {
+        &BallAndBox {
             radius: 1.0,
             lower: &nan,
             upper: &[1.0; 2],
@@ -119,7 +119,7 @@ fn what_is_no_number_gives_no_step() {
     solve(
         &[1.0; 2],
         &fine,
-        &Region {
+        &BallAndBox {
             radius: 1.0,
             lower: &[0.0; 2],
             upper: &[0.0; 2],
@@ -136,7 +136,7 @@ fn nothing_at_all() {
         },
         &ball(0, 1.0),
     );
-    assert_eq!(step, Step::zero(0));
+    assert_eq!(step, SubproblemStep::zero(0));
     let at_the_minimum = minimize_quadratic(
         &Quadratic {
             gradient: &[0.0],

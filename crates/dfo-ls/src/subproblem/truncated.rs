@@ -11,9 +11,9 @@
 mod plane;
 mod rotation;
 
-use plane::Plane;
+use plane::RotationPlane;
 
-use super::{Quadratic, Region, Step};
+use super::{BallAndBox, Quadratic, SubproblemStep};
 use crate::linalg::{axpy, dot};
 
 /// Bounds closer than this are moved away: a variable may start on a bound and still move, a
@@ -41,13 +41,16 @@ const ALIGNED: f64 = 0.99;
 ///
 /// The step's curvature is the smallest met along conjugate directions that ended at no bound, zero
 /// if the step ends on the sphere or there was none.
-pub(crate) fn minimize_truncated(quadratic: &Quadratic<'_>, region: &Region<'_>) -> Step {
+pub(crate) fn minimize_truncated(
+    quadratic: &Quadratic<'_>,
+    region: &BallAndBox<'_>,
+) -> SubproblemStep {
     let n = quadratic.gradient.len();
     if !region.is_valid(n) || !quadratic.is_finite() {
-        return Step::zero(n);
+        return SubproblemStep::zero(n);
     }
-    let mut search = Search::new(quadratic, region);
-    if search.conjugate() == Stop::Sphere {
+    let mut search = TruncatedSearch::new(quadratic, region);
+    if search.conjugate() == ConjugateEnd::Sphere {
         search.curvature = 0.0;
         if region.has_bounds() {
             search.rotate();
@@ -59,26 +62,26 @@ pub(crate) fn minimize_truncated(quadratic: &Quadratic<'_>, region: &Region<'_>)
     let decrease = -quadratic.value(&step);
     let curvature = search.curvature.max(0.0);
     if decrease > 0.0 {
-        Step {
+        SubproblemStep {
             step,
             decrease,
             curvature,
         }
     } else {
-        Step {
+        SubproblemStep {
             curvature,
-            ..Step::zero(n)
+            ..SubproblemStep::zero(n)
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
-    Done,
+enum ConjugateEnd {
+    Converged,
     Sphere,
 }
 
-struct Search<'a> {
+struct TruncatedSearch<'a> {
     quadratic: &'a Quadratic<'a>,
     lower: Vec<f64>,
     upper: Vec<f64>,
@@ -96,13 +99,13 @@ struct Search<'a> {
 
 /// How far a rotation may go, by the tangent of half its angle, and the variable and bound that end
 /// it.
-struct Reach {
+struct RotationLimit {
     tangent: f64,
     ends: Option<(usize, f64)>,
 }
 
-impl<'a> Search<'a> {
-    fn new(quadratic: &'a Quadratic<'a>, region: &Region<'_>) -> Self {
+impl<'a> TruncatedSearch<'a> {
+    fn new(quadratic: &'a Quadratic<'a>, region: &BallAndBox<'_>) -> Self {
         let n = quadratic.gradient.len();
         let lower: Vec<f64> = region.lower.iter().map(|l| l.min(-LEAST_ROOM)).collect();
         let upper: Vec<f64> = region.upper.iter().map(|u| u.max(LEAST_ROOM)).collect();
@@ -148,7 +151,7 @@ impl<'a> Search<'a> {
     }
 
     /// Conjugate gradients in the free variables, from the start again after each bound.
-    fn conjugate(&mut self) -> Stop {
+    fn conjugate(&mut self) -> ConjugateEnd {
         let mut direction = vec![0.0; self.step.len()];
         let mut beta = 0.0;
         let mut steps_left = 0;
@@ -168,10 +171,10 @@ impl<'a> Search<'a> {
             let flat = gamma <= (FLAT_SHARE * first).min(FLAT)
                 || gamma * self.room <= (FLAT_SHARE * self.decrease * self.decrease).min(FLAT);
             if !(square > 0.0) || flat {
-                return Stop::Done;
+                return ConjugateEnd::Converged;
             }
             let Some(to_sphere) = self.to_sphere(&direction, square) else {
-                return Stop::Sphere;
+                return ConjugateEnd::Sphere;
             };
             let image = self.image(&direction);
             let bend = dot(&direction, &image);
@@ -180,7 +183,7 @@ impl<'a> Search<'a> {
                 length = length.min(gamma / bend);
             }
             if length <= NO_STEP {
-                return Stop::Done;
+                return ConjugateEnd::Converged;
             }
             let on_sphere = length >= to_sphere;
             let bound = self.first_bound(&direction, &mut length);
@@ -203,21 +206,21 @@ impl<'a> Search<'a> {
                 self.step[index] = bound;
                 self.fix(index, bound);
                 if self.room <= 0.0 {
-                    return Stop::Sphere;
+                    return ConjugateEnd::Sphere;
                 }
                 beta = 0.0;
                 continue;
             }
             if on_sphere {
-                return Stop::Sphere;
+                return ConjugateEnd::Sphere;
             }
             if steps_left == 0 || gain <= CONJUGATE_SHARE * self.decrease {
-                return Stop::Done;
+                return ConjugateEnd::Converged;
             }
             let slopes = self.free_part(&self.slopes);
             beta = dot(&slopes, &slopes) / gamma;
         }
-        Stop::Done
+        ConjugateEnd::Converged
     }
 
     /// The multiple of the direction that ends on the sphere; `None` if the step is there already.
@@ -260,7 +263,7 @@ impl<'a> Search<'a> {
     /// Moves on the sphere, in the plane of the step and the steepest tangent.
     fn rotate(&mut self) {
         'again: while self.num_free() > 1 {
-            let mut plane = Plane::new(self);
+            let mut plane = RotationPlane::new(self);
             while self.another_loop() {
                 plane.turn_to(self);
                 let least = ROTATION_SHARE * self.decrease;
@@ -293,7 +296,7 @@ impl<'a> Search<'a> {
 
     /// The same without bounds.
     fn rotate_freely(&mut self) {
-        let mut plane = Plane::new(self);
+        let mut plane = RotationPlane::new(self);
         while self.another_loop() {
             plane.turn_to(self);
             let steepest = f64::hypot(plane.descent, plane.along);
@@ -312,8 +315,8 @@ impl<'a> Search<'a> {
 
     /// How far the rotation towards `tangent` may go, or a free variable that is at a bound
     /// already.
-    fn reach(&self, tangent: &[f64]) -> Result<Reach, (usize, f64)> {
-        let mut reach = Reach {
+    fn reach(&self, tangent: &[f64]) -> Result<RotationLimit, (usize, f64)> {
+        let mut reach = RotationLimit {
             tangent: 1.0,
             ends: None,
         };

@@ -4,7 +4,7 @@ use super::{as_f64, counting, equations, fits, linear};
 
 /// The numbers of the variants, from 1, are the functions' numbers in Moré and Wild.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Function {
+pub(super) enum TestFunction {
     LinearFullRank,
     LinearRank1,
     LinearRank1Zero,
@@ -29,7 +29,7 @@ pub(super) enum Function {
     Heart8ls,
 }
 
-impl Function {
+impl TestFunction {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::LinearFullRank => "linear_full_rank",

@@ -4,10 +4,10 @@
 use super::Interpolation;
 use crate::Accuracy;
 use crate::linalg::{Matrix, dot, norm, product};
-use crate::model::Model;
-use crate::model::composite::{Composite, Taylor};
+use crate::model::ObjectiveModel;
+use crate::model::composite::{CompositeModel, Taylor};
 use crate::model::linear::Fit;
-use crate::region::Region;
+use crate::region::StepRegion;
 use crate::report::Jacobian;
 use crate::space::Space;
 
@@ -26,15 +26,19 @@ impl<R> Interpolation<R> {
     /// The model of the objective in multiples of `delta`. With `most_points` (beside the
     /// incumbent), residuals are quadratic if there are points for it; otherwise, and without, they
     /// are linear.
-    pub(in crate::engine) fn model(&mut self, delta: f64, most_points: Option<usize>) -> Model {
+    pub(in crate::engine) fn model(
+        &mut self,
+        delta: f64,
+        most_points: Option<usize>,
+    ) -> ObjectiveModel {
         let composite = most_points.and_then(|most| self.composite(delta, most));
         if let Some(composite) = composite {
             if self.iter().any(|point| point.accuracy != Accuracy::EXACT) {
                 self.curvature = Some(composite.curvature() / (delta * delta));
             }
-            return Model::Composite(composite);
+            return ObjectiveModel::Composite(composite);
         }
-        Model::GaussNewton(self.gauss_newton(delta))
+        ObjectiveModel::GaussNewton(self.gauss_newton(delta))
     }
 
     /// `$g = 2J^\top r$`, `$H = 2J^\top J$`, in multiples of `unit`.
@@ -80,7 +84,7 @@ impl<R> Interpolation<R> {
         -(2.0 * dot(&slope, step) + dot(step, &image))
     }
 
-    fn composite(&self, delta: f64, most_points: usize) -> Option<Composite> {
+    fn composite(&self, delta: f64, most_points: usize) -> Option<CompositeModel> {
         let d = self.incumbent().u.len();
         if self.len() != d + 1 {
             return None;
@@ -111,7 +115,7 @@ impl<R> Interpolation<R> {
             .iter()
             .map(|&slot| self.pool.slope(center, slot))
             .collect();
-        Composite::new(points, &self.noise(&rows, delta), gram, along)
+        CompositeModel::new(points, &self.noise(&rows, delta), gram, along)
     }
 
     /// The error of each point's residuals in units of their curvature over the trust region.
@@ -136,7 +140,7 @@ impl<R> Interpolation<R> {
     /// attain.
     pub(in crate::engine) fn poisedness(
         &self,
-        region: &Region<'_>,
+        region: &StepRegion<'_>,
         counts: impl Fn(usize) -> bool,
     ) -> Option<f64> {
         let linear = self.linear.as_ref()?;

@@ -31,7 +31,7 @@ struct Fixture {
     center: Vec<f64>,
     values: Vec<Vec<f64>>,
     points: Matrix,
-    model: Composite,
+    model: CompositeModel,
 }
 
 impl Fixture {
@@ -250,5 +250,5 @@ fn noisy_points_are_not_met() {
 #[test]
 fn what_is_no_number_makes_no_model() {
     let points = Matrix::from_fn(2, 3, |i, t| [[1.0, 0.0], [0.0, 1.0], [f64::NAN, 1.0]][t][i]);
-    assert!(Composite::new(points, &[0.0; 3], Matrix::zeros(3, 3), vec![0.0; 3]).is_none());
+    assert!(CompositeModel::new(points, &[0.0; 3], Matrix::zeros(3, 3), vec![0.0; 3]).is_none());
 }

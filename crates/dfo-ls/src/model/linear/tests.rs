@@ -7,21 +7,21 @@ use proptest::prelude::*;
 
 /// A set of points with their residuals.
 struct Fixture {
-    pool: Pool<()>,
+    pool: PointPool<()>,
     set: Vec<usize>,
     center: usize,
-    linear: Linear,
+    linear: LinearModel,
 }
 
 impl Fixture {
     fn new(random: &mut Random, d: usize, count: usize, m: usize) -> Self {
-        let mut pool = Pool::new(count + 1, Blocks::one(m));
+        let mut pool = PointPool::new(count + 1, Blocks::one(m));
         let set: Vec<usize> = (0..count)
             .map(|_| pool.insert(point(&random.vector(d), &random.vector(m))))
             .collect();
         let points: Vec<&[f64]> = set.iter().map(|&slot| &pool.get(slot).u[..]).collect();
         let center = count / 2;
-        let linear = Linear::new(&points, center).expect("points in general position");
+        let linear = LinearModel::new(&points, center).expect("points in general position");
         Self {
             pool,
             set,
@@ -30,13 +30,13 @@ impl Fixture {
         }
     }
 
-    fn refactored(&self) -> Option<Linear> {
+    fn refactored(&self) -> Option<LinearModel> {
         let points: Vec<&[f64]> = self
             .set
             .iter()
             .map(|&slot| &self.pool.get(slot).u[..])
             .collect();
-        Linear::new(&points, self.center)
+        LinearModel::new(&points, self.center)
     }
 
     fn residuals(&self, t: usize) -> &[f64] {
@@ -51,7 +51,7 @@ impl Fixture {
     }
 
     /// `$J = \sum_t r_t g_t^\top$` from the residuals themselves.
-    fn jacobian(&self, linear: &Linear) -> Matrix {
+    fn jacobian(&self, linear: &LinearModel) -> Matrix {
         let m = self.residuals(0).len();
         Matrix::from_fn(m, linear.gradients.rows(), |i, j| {
             (0..self.set.len())
@@ -231,7 +231,7 @@ fn changed_residuals_are_seen() {
 fn dependent_points_have_no_polynomials() {
     let linear = |points: &[[f64; 2]]| {
         let points: Vec<&[f64]> = points.iter().map(|point| &point[..]).collect();
-        Linear::new(&points, 0)
+        LinearModel::new(&points, 0)
     };
     assert!(linear(&[[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]).is_none());
     assert!(linear(&[[0.0, 0.0], [0.0, 0.0]]).is_none());

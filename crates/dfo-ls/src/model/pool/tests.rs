@@ -11,7 +11,7 @@ fn halves(m: usize) -> Blocks {
 
 /// All products and slopes against inner products of the residuals; errors relative to `size`
 /// squared.
-fn check(pool: &Pool<()>, shadow: &[Option<Vec<f64>>], size: f64, tolerance: f64) {
+fn check(pool: &PointPool<()>, shadow: &[Option<Vec<f64>>], size: f64, tolerance: f64) {
     let live: Vec<usize> = (0..shadow.len()).filter(|&t| shadow[t].is_some()).collect();
     assert_eq!(pool.live().collect::<Vec<_>>(), live);
     let row = |t: usize| shadow[t].as_ref().expect("a live slot");
@@ -55,7 +55,7 @@ proptest! {
         actions in proptest::collection::vec((0_u8..8, any::<prop::sample::Index>()), 1..40),
     ) {
         let mut random = Random::new(seed);
-        let mut pool = Pool::new(capacity, halves(m));
+        let mut pool = PointPool::new(capacity, halves(m));
         let mut shadow: Vec<Option<Vec<f64>>> = vec![None; capacity];
         for (action, index) in actions {
             let live: Vec<usize> = pool.live().collect();
@@ -94,7 +94,7 @@ proptest! {
         let mut random = Random::new(seed);
         let spread = 10_f64.powf(log_spread);
         let (start, far) = (random.vector(m), random.vector(m));
-        let mut pool = Pool::new(6, halves(m));
+        let mut pool = PointPool::new(6, halves(m));
         let mut shadow = vec![None; 6];
         let first = pool.insert(point(&[0.0], &start));
         let mut set = Vec::new();
@@ -120,7 +120,7 @@ proptest! {
 #[test]
 fn points_equally_far_away_are_not_measured_again() {
     let mut random = Random::new(2);
-    let mut pool = Pool::new(5, Blocks::one(20));
+    let mut pool = PointPool::new(5, Blocks::one(20));
     let set: Vec<usize> = (0..5)
         .map(|_| pool.insert(point(&[0.0], &random.vector(20))))
         .collect();
@@ -130,7 +130,7 @@ fn points_equally_far_away_are_not_measured_again() {
 /// Equal residuals: no difference, no division.
 #[test]
 fn equal_points_are_no_trouble() {
-    let mut pool = Pool::new(3, Blocks::one(2));
+    let mut pool = PointPool::new(3, Blocks::one(2));
     for _ in 0..3 {
         pool.insert(point(&[0.0], &[1.0, 2.0]));
     }

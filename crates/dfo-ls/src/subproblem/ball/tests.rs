@@ -8,8 +8,8 @@ fn check(gradient: &[f64], hessian: &Matrix, radius: f64) {
     let n = gradient.len();
     let mut ball = Ball::default();
     let mut step = Vec::new();
-    let place = ball.minimize(gradient, hessian, radius, &mut step);
-    let multiplier = place.multiplier();
+    let kind = ball.minimize(gradient, hessian, radius, &mut step);
+    let multiplier = kind.multiplier();
     let size = max_abs(hessian.as_slice()).max(f64::MIN_POSITIVE);
     let scale = norm(gradient) + (size + multiplier) * radius;
     let mut residual = vec![0.0; n];
@@ -17,7 +17,7 @@ fn check(gradient: &[f64], hessian: &Matrix, radius: f64) {
     axpy(multiplier, &step, &mut residual);
     axpy(1.0, gradient, &mut residual);
     let length = norm(&step);
-    let context = format!("g {gradient:?} H {hessian:?} radius {radius}: {step:?} {place:?}");
+    let context = format!("g {gradient:?} H {hessian:?} radius {radius}: {step:?} {kind:?}");
     assert!(length <= radius * (1.0 + 1e-12), "{context}");
     assert!(norm(&residual) <= 1e-10 * scale, "{residual:?} {context}");
     assert!(multiplier * (radius - length) <= 1e-10 * scale, "{context}");
@@ -26,8 +26,8 @@ fn check(gradient: &[f64], hessian: &Matrix, radius: f64) {
         values[0] + multiplier >= -1e-12 * size * n as f64,
         "{context}"
     );
-    let curvature = ball.curvature(place, n);
-    if place == Place::Newton {
+    let curvature = ball.curvature(kind, n);
+    if kind == SolutionKind::Newton {
         assert!(
             curvature >= values[0] - 1e-14 * size * n as f64,
             "{context}"
@@ -100,6 +100,6 @@ fn curvature_is_the_least_eigenvalue() {
     let (h, _) = Random::new(1).symmetric(&[1.0, 5.0, 9.0, 40.0, 80.0]);
     let mut ball = Ball::default();
     let mut step = Vec::new();
-    let place = ball.minimize(&[0.1; 5], &h, 10.0, &mut step);
-    assert!((ball.curvature(place, 5) - 1.0).abs() < 1e-4);
+    let kind = ball.minimize(&[0.1; 5], &h, 10.0, &mut step);
+    assert!((ball.curvature(kind, 5) - 1.0).abs() < 1e-4);
 }

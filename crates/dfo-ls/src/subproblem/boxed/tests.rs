@@ -55,15 +55,15 @@ impl Problem {
         }
     }
 
-    fn region(&self) -> Region<'_> {
-        Region {
+    fn region(&self) -> BallAndBox<'_> {
+        BallAndBox {
             radius: self.radius,
             lower: &self.lower,
             upper: &self.upper,
         }
     }
 
-    fn solve(&self) -> Step {
+    fn solve(&self) -> SubproblemStep {
         let found = crate::subproblem::minimize_quadratic(&self.quadratic(), &self.region());
         for (i, s) in found.step.iter().enumerate() {
             assert!(self.lower[i] <= *s && *s <= self.upper[i]);

@@ -18,7 +18,7 @@ proptest! {
         let lower: Vec<f64> = (0..n).map(|i| -bound(i)).collect();
         let upper: Vec<f64> = (0..n).map(bound).collect();
         let gradient: Vec<f64> = random.vector(n).iter().map(|g| if g.abs() < 0.1 { 0.0 } else { g / scale }).collect();
-        let region = Region { radius, lower: &lower, upper: &upper };
+        let region = BallAndBox { radius, lower: &lower, upper: &upper };
         let step = minimize_linear(&gradient, &region);
         let length = norm(&step);
         prop_assert!(length <= radius * (1.0 + 1e-12));
@@ -49,7 +49,7 @@ proptest! {
 #[test]
 fn slopes_of_different_size() {
     let (lower, upper) = ([f64::NEG_INFINITY; 3], [1.0, 1.0, f64::INFINITY]);
-    let region = Region {
+    let region = BallAndBox {
         radius: 2.0,
         lower: &lower,
         upper: &upper,
@@ -67,7 +67,7 @@ fn slopes_of_different_size() {
 #[test]
 fn nothing_to_do() {
     let bounds = [1.0; 2];
-    let region = Region {
+    let region = BallAndBox {
         radius: 1.0,
         lower: &[-1.0; 2],
         upper: &bounds,
@@ -76,14 +76,14 @@ fn nothing_to_do() {
     assert_eq!(minimize_linear(&[f64::NAN, 1.0], &region), [0.0; 2]);
     for radius in [f64::NAN, 0.0, -1.0] {
         assert_eq!(
-            minimize_linear(&[1.0; 2], &Region { radius, ..region }),
+            minimize_linear(&[1.0; 2], &BallAndBox { radius, ..region }),
             [0.0; 2]
         );
     }
     assert_eq!(
         minimize_linear(
             &[1.0; 2],
-            &Region {
+            &BallAndBox {
                 upper: &[f64::NAN; 2],
                 ..region
             }
@@ -93,7 +93,7 @@ fn nothing_to_do() {
     assert_eq!(
         minimize_linear(
             &[],
-            &Region {
+            &BallAndBox {
                 radius: 1.0,
                 lower: &[],
                 upper: &[]

@@ -65,9 +65,9 @@ proptest! {
         let z: Vec<f64> = random.vector(n).iter().map(|x| x * far).collect();
         let (clip, ball) = (clip(&lower, &upper), into_ball(radius));
         let mut dykstra = z.clone();
-        prox_of_sum(Terms::exact(&[&ball, &clip]), 1.0, &mut dykstra);
+        prox_of_sum(ProxTerms::exact(&[&ball, &clip]), 1.0, &mut dykstra);
         let mut rooted = z.clone();
-        Sum::new(Terms::exact(&[&clip]), n).prox_in_ball(1.0, radius, &mut rooted);
+        ProxOfSum::new(ProxTerms::exact(&[&clip]), n).prox_in_ball(1.0, radius, &mut rooted);
         prop_assert!(norm(&rooted) <= radius * (1.0 + 1e-11));
         // far away, Dykstra's method is too slow to be exact, but ends in both sets
         prop_assert!(norm(&dykstra) <= radius * (1.0 + 1e-10));
@@ -75,7 +75,7 @@ proptest! {
         prop_assert!(distance(&dykstra, &rooted) <= tolerance, "{dykstra:?} {rooted:?}");
         // nearest: z - s is in the normal cone, that is, s maximises (z - s).x
         let normal: Vec<f64> = z.iter().zip(&rooted).map(|(z, s)| s - z).collect();
-        let region = Region { radius, lower: &lower, upper: &upper };
+        let region = BallAndBox { radius, lower: &lower, upper: &upper };
         let furthest = minimize_linear(&normal, &region);
         prop_assert!(dot(&normal, &rooted) - dot(&normal, &furthest) <= 1e-9 * far * radius);
     }
@@ -97,7 +97,7 @@ proptest! {
         clip(t, &mut expected);
         for terms in [[&soft as Prox<'_>, &clip], [&clip, &soft]] {
             let mut found = z.clone();
-            prox_of_sum(Terms::exact(&terms), t, &mut found);
+            prox_of_sum(ProxTerms::exact(&terms), t, &mut found);
             prop_assert!(distance(&found, &expected) <= 1e-9, "{found:?} {expected:?}");
         }
     }
@@ -112,7 +112,7 @@ proptest! {
         let terms: [Prox<'_>; 4] = [&spaces[0], &spaces[1], &spaces[2], &clip];
         let z: Vec<f64> = random.vector(n).iter().map(|x| x * 3.0).collect();
         let mut found = z.clone();
-        prox_of_sum(Terms::exact(&terms), 1.0, &mut found);
+        prox_of_sum(ProxTerms::exact(&terms), 1.0, &mut found);
         for term in terms {
             let mut again = found.clone();
             term(1.0, &mut again);
@@ -120,7 +120,7 @@ proptest! {
         }
         for _ in 0..20 {
             let mut other = random.vector(n);
-            prox_of_sum(Terms::exact(&terms), 1.0, &mut other);
+            prox_of_sum(ProxTerms::exact(&terms), 1.0, &mut other);
             let angle: f64 = (0..n).map(|i| (z[i] - found[i]) * (other[i] - found[i])).sum();
             prop_assert!(angle <= 1e-8, "{angle}");
         }
@@ -135,8 +135,8 @@ proptest! {
         let quadratic = Quadratic { gradient: &gradient, hessian: &hessian };
         let radius = 10_f64.powf(log_radius);
         let clip = clip(&lower, &upper);
-        let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&clip]), radius);
-        let region = Region { radius, lower: &lower, upper: &upper };
+        let found = minimize_composite(&quadratic, &|_| 0.0, ProxTerms::exact(&[&clip]), radius);
+        let region = BallAndBox { radius, lower: &lower, upper: &upper };
         let expected = minimize_quadratic(&quadratic, &region);
         let scale = radius * norm(&gradient) + radius.powi(2) * max_abs(hessian.as_slice());
         prop_assert!((found.decrease - expected.decrease).abs() <= 1e-8 * scale, "{found:?} {expected:?}");
@@ -161,8 +161,8 @@ proptest! {
         };
         let quadratic = Quadratic { gradient: &gradient, hessian: &hessian };
         let (below, above) = (clip(&none, &upper), clip(&lower, &all));
-        let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&below, &above]), 0.5);
-        let region = Region { radius: 0.5, lower: &lower, upper: &upper };
+        let found = minimize_composite(&quadratic, &|_| 0.0, ProxTerms::exact(&[&below, &above]), 0.5);
+        let region = BallAndBox { radius: 0.5, lower: &lower, upper: &upper };
         let expected = minimize_quadratic(&quadratic, &region);
         prop_assert!((found.decrease + quadratic.value(&found.step)).abs() <= 1e-13);
         if convex {
@@ -188,7 +188,7 @@ proptest! {
         let quadratic = Quadratic { gradient: &gradient, hessian: &hessian };
         let value = |s: &[f64]| weight * s.iter().zip(&centre).map(|(s, c)| (s + c).abs()).sum::<f64>();
         let soft = soft(weight, &centre);
-        let found = minimize_composite(&quadratic, &value, Terms::exact(&[&soft]), 0.8);
+        let found = minimize_composite(&quadratic, &value, ProxTerms::exact(&[&soft]), 0.8);
         let total = |s: &[f64]| quadratic.value(s) + value(s);
         prop_assert!((found.decrease - value(&vec![0.0; n]) + total(&found.step)).abs() <= 1e-12);
         for k in 0..500 {
@@ -205,11 +205,11 @@ proptest! {
         let (lower, upper) = box_around_zero(&mut random, n);
         let (none, all) = (vec![f64::NEG_INFINITY; n], vec![f64::INFINITY; n]);
         let gradient = random.vector(n);
-        let region = Region { radius, lower: &lower, upper: &upper };
+        let region = BallAndBox { radius, lower: &lower, upper: &upper };
         let expected = dot(&gradient, &minimize_linear(&gradient, &region));
         let (whole, below, above) = (clip(&lower, &upper), clip(&none, &upper), clip(&lower, &all));
         for terms in [&[&whole as Prox<'_>] as &[Prox<'_>], &[&below, &above]] {
-            let found = minimize_linear_over(&gradient, Terms::exact(terms), radius);
+            let found = minimize_linear_over(&gradient, ProxTerms::exact(terms), radius);
             prop_assert!(norm(&found) <= radius * (1.0 + 1e-11));
             prop_assert!(dot(&gradient, &found) >= expected - 1e-10);
             prop_assert!(dot(&gradient, &found) <= expected + 1e-4 * radius * norm(&gradient), "{found:?}");
@@ -224,11 +224,11 @@ fn no_sets_at_all() {
         gradient: &gradient,
         hessian: &hessian,
     };
-    let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[]), 0.5);
+    let found = minimize_composite(&quadratic, &|_| 0.0, ProxTerms::exact(&[]), 0.5);
     assert!(distance(&found.step, &[-0.5, 0.0]) < 1e-12);
     assert!(
         distance(
-            &minimize_linear_over(&gradient, Terms::exact(&[]), 0.5),
+            &minimize_linear_over(&gradient, ProxTerms::exact(&[]), 0.5),
             &[-0.5, 0.0]
         ) < 1e-10
     );
@@ -244,36 +244,41 @@ fn what_is_no_number_gives_no_step() {
         hessian: &hessian,
     };
     assert_eq!(
-        minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&space]), 1.0),
-        Step::zero(2)
+        minimize_composite(&quadratic, &|_| 0.0, ProxTerms::exact(&[&space]), 1.0),
+        SubproblemStep::zero(2)
     );
     let quadratic = Quadratic {
         gradient: &fine,
         hessian: &hessian,
     };
     assert_eq!(
-        minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&space]), f64::NAN),
-        Step::zero(2)
+        minimize_composite(&quadratic, &|_| 0.0, ProxTerms::exact(&[&space]), f64::NAN),
+        SubproblemStep::zero(2)
     );
     assert_eq!(
-        minimize_composite(&quadratic, &|_| f64::NAN, Terms::exact(&[&space]), 1.0),
-        Step::zero(2)
+        minimize_composite(&quadratic, &|_| f64::NAN, ProxTerms::exact(&[&space]), 1.0),
+        SubproblemStep::zero(2)
     );
     let lost = |_: f64, x: &mut [f64]| x.fill(f64::NAN);
     assert_eq!(
-        minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&lost]), 1.0),
-        Step::zero(2)
+        minimize_composite(&quadratic, &|_| 0.0, ProxTerms::exact(&[&lost]), 1.0),
+        SubproblemStep::zero(2)
     );
     assert_eq!(
-        minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&lost, &space]), 1.0),
-        Step::zero(2)
+        minimize_composite(
+            &quadratic,
+            &|_| 0.0,
+            ProxTerms::exact(&[&lost, &space]),
+            1.0
+        ),
+        SubproblemStep::zero(2)
     );
     assert_eq!(
-        minimize_linear_over(&bad, Terms::exact(&[&space]), 1.0),
+        minimize_linear_over(&bad, ProxTerms::exact(&[&space]), 1.0),
         [0.0; 2]
     );
     assert_eq!(
-        minimize_linear_over(&fine, Terms::exact(&[&lost]), 1.0),
+        minimize_linear_over(&fine, ProxTerms::exact(&[&lost]), 1.0),
         [0.0; 2]
     );
 }
@@ -286,7 +291,7 @@ fn negative_curvature_without_slope() {
         hessian: &hessian,
     };
     let space = half_space(vec![-1.0, -1.0], 0.0);
-    let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&space]), 1.0);
+    let found = minimize_composite(&quadratic, &|_| 0.0, ProxTerms::exact(&[&space]), 1.0);
     assert!((found.decrease - 0.5).abs() < 1e-6, "{found:?}");
 }
 
@@ -301,7 +306,7 @@ fn one_norm_alone() {
     let centre = [0.3, -0.2];
     let value = |s: &[f64]| (s[0] + 0.3).abs() + (s[1] - 0.2).abs();
     let soft = soft(1.0, &centre);
-    let found = minimize_composite(&quadratic, &value, Terms::exact(&[&soft]), 1.0);
+    let found = minimize_composite(&quadratic, &value, ProxTerms::exact(&[&soft]), 1.0);
     assert!((found.decrease - 0.5).abs() < 1e-12, "{found:?}");
 }
 
@@ -322,8 +327,8 @@ fn ill_conditioned() {
                 hessian: &hessian,
             };
             let clip = clip(&lower, &upper);
-            let found = minimize_composite(&quadratic, &|_| 0.0, Terms::exact(&[&clip]), 2.0);
-            let region = Region {
+            let found = minimize_composite(&quadratic, &|_| 0.0, ProxTerms::exact(&[&clip]), 2.0);
+            let region = BallAndBox {
                 radius: 2.0,
                 lower: &lower,
                 upper: &upper,

@@ -1,11 +1,11 @@
 //! Rotations of a step on the sphere.
 
-use super::Search;
-use super::rotation::{Curve, Rotation};
+use super::TruncatedSearch;
+use super::rotation::{CircleQuadratic, Rotation};
 use crate::linalg::dot;
 
 /// The plane of the step and the steepest tangent, both on the free variables.
-pub(super) struct Plane {
+pub(super) struct RotationPlane {
     step: Vec<f64>,
     square: f64,
     step_image: Vec<f64>,
@@ -17,8 +17,8 @@ pub(super) struct Plane {
     pub(super) descent: f64,
 }
 
-impl Plane {
-    pub(super) fn new(search: &Search<'_>) -> Self {
+impl RotationPlane {
+    pub(super) fn new(search: &TruncatedSearch<'_>) -> Self {
         let step = search.free_part(&search.step);
         Self {
             square: dot(&step, &step),
@@ -31,7 +31,7 @@ impl Plane {
         }
     }
 
-    pub(super) fn turn_to(&mut self, search: &Search<'_>) {
+    pub(super) fn turn_to(&mut self, search: &TruncatedSearch<'_>) {
         let slopes = search.free_part(&search.slopes);
         self.along = dot(&slopes, &self.step);
         let square = dot(&slopes, &slopes) * self.square - self.along * self.along;
@@ -41,9 +41,9 @@ impl Plane {
             .collect();
     }
 
-    pub(super) fn curve(&mut self, search: &Search<'_>) -> Curve {
+    pub(super) fn curve(&mut self, search: &TruncatedSearch<'_>) -> CircleQuadratic {
         self.tangent_image = search.image(&self.tangent);
-        Curve {
+        CircleQuadratic {
             along: self.along,
             descent: self.descent,
             tangent: dot(&self.tangent, &self.tangent_image),
@@ -52,7 +52,7 @@ impl Plane {
         }
     }
 
-    pub(super) fn rotate(&mut self, search: &mut Search<'_>, by: &Rotation) {
+    pub(super) fn rotate(&mut self, search: &mut TruncatedSearch<'_>, by: &Rotation) {
         for i in 0..self.step.len() {
             let image = by.cosine * self.step_image[i] + by.sine * self.tangent_image[i];
             search.slopes[i] += image - self.step_image[i];

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 /// The quadratic on the circle through the step `$d$` and a tangent `$s$` of the same length: what
 /// it is made of.
-pub(super) struct Curve {
+pub(super) struct CircleQuadratic {
     /// `$q^\top d$`
     pub(super) along: f64,
     /// `$-q^\top s$`
@@ -26,7 +26,7 @@ pub(super) struct Rotation {
 /// Looks around the circle at this many angles.
 const AROUND: u32 = 50;
 
-impl Curve {
+impl CircleQuadratic {
     /// The decrease from `$d$` to `$d\cos\theta + s\sin\theta$`.
     fn gain(&self, sine: f64, cosine: f64) -> f64 {
         let back = 1.0 - cosine;

@@ -9,8 +9,14 @@ fn diagonal(entries: &[f64]) -> Matrix {
     Matrix::from_fn(n, n, |i, j| if i == j { entries[i] } else { 0.0 })
 }
 
-fn solve(gradient: &[f64], hessian: &Matrix, radius: f64, lower: &[f64], upper: &[f64]) -> Step {
-    let region = Region {
+fn solve(
+    gradient: &[f64],
+    hessian: &Matrix,
+    radius: f64,
+    lower: &[f64],
+    upper: &[f64],
+) -> SubproblemStep {
+    let region = BallAndBox {
         radius,
         lower,
         upper,
@@ -24,7 +30,7 @@ fn solve(gradient: &[f64], hessian: &Matrix, radius: f64, lower: &[f64], upper: 
     found
 }
 
-fn free(gradient: &[f64], hessian: &Matrix, radius: f64) -> Step {
+fn free(gradient: &[f64], hessian: &Matrix, radius: f64) -> SubproblemStep {
     let n = gradient.len();
     let infinite = vec![f64::INFINITY; n];
     solve(
@@ -126,7 +132,7 @@ fn around_the_circle() {
     };
     let h = std::f64::consts::TAU / 50.0;
     let expected = 0.5 * h * (value(-h) - value(h)) / (value(-h) + value(h));
-    let curve = rotation::Curve {
+    let curve = rotation::CircleQuadratic {
         along: 0.0,
         descent: 0.0,
         tangent: stiff * tangent[0] * tangent[0],
@@ -152,25 +158,31 @@ fn bounds_at_the_start() {
 #[test]
 fn no_slope_no_step() {
     let zero = free(&[0.0, 0.0], &diagonal(&[-1.0, 1.0]), 1.0);
-    assert_eq!(zero, Step::zero(2));
+    assert_eq!(zero, SubproblemStep::zero(2));
     // absolute: too short a multiple of the gradient
     let short = free(&[1.0, 0.0], &diagonal(&[1e31, 1.0]), 1.0);
     assert_eq!(short.step, [0.0, 0.0]);
     let longer = free(&[1.0, 0.0], &diagonal(&[1e29, 1.0]), 1.0);
     close(&longer.step, &[-1e-29, 0.0], 1e-43);
-    assert_eq!(free(&[], &Matrix::zeros(0, 0), 1.0), Step::zero(0));
+    assert_eq!(
+        free(&[], &Matrix::zeros(0, 0), 1.0),
+        SubproblemStep::zero(0)
+    );
 }
 
 #[test]
 fn what_is_no_number_gives_no_step() {
     let eye = Matrix::identity(2);
-    assert_eq!(free(&[f64::NAN, 1.0], &eye, 1.0), Step::zero(2));
-    assert_eq!(free(&[f64::INFINITY, 1.0], &eye, 1.0), Step::zero(2));
+    assert_eq!(free(&[f64::NAN, 1.0], &eye, 1.0), SubproblemStep::zero(2));
+    assert_eq!(
+        free(&[f64::INFINITY, 1.0], &eye, 1.0),
+        SubproblemStep::zero(2)
+    );
     let mut bad = eye.clone();
     bad[(0, 1)] = f64::NAN;
-    assert_eq!(free(&[1.0, 1.0], &bad, 1.0), Step::zero(2));
+    assert_eq!(free(&[1.0, 1.0], &bad, 1.0), SubproblemStep::zero(2));
     for radius in [0.0, f64::NAN] {
-        let region = Region {
+        let region = BallAndBox {
             radius,
             lower: &[-1.0; 2],
             upper: &[1.0; 2],
@@ -179,7 +191,10 @@ fn what_is_no_number_gives_no_step() {
             gradient: &[1.0; 2],
             hessian: &eye,
         };
-        assert_eq!(minimize_truncated(&quadratic, &region), Step::zero(2));
+        assert_eq!(
+            minimize_truncated(&quadratic, &region),
+            SubproblemStep::zero(2)
+        );
     }
 }
 
@@ -196,7 +211,7 @@ proptest! {
         let lower: Vec<f64> = (0..n).map(|_| -bound()).collect();
         let upper: Vec<f64> = (0..n).map(|_| bound()).collect();
         let found = solve(&g, &h, radius, &lower, &upper);
-        let region = Region { radius, lower: &lower, upper: &upper };
+        let region = BallAndBox { radius, lower: &lower, upper: &upper };
         let exact = minimize_quadratic(&Quadratic { gradient: &g, hessian: &h }, &region);
         prop_assert!(found.decrease <= exact.decrease * (1.0 + 1e-9) + 1e-12);
         let share = if boxed { 0.3 } else { 0.9 };

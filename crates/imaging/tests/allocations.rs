@@ -60,7 +60,7 @@ fn check_newton<O: StronglyConvex>(name: &str, objective: &O) {
         gradient: &gradient,
         gradient_norm,
         dual: &dual,
-        wanted_norm: 0.0,
+        target_norm: 0.0,
     };
     let region = Region::new(ALLOCATOR);
     let cost = newton.step(&at, &mut step, &mut dual_step, &mut scratch);

@@ -40,7 +40,7 @@ fn sharper_bound(objective: &FourierSampling<'_>, x: &[f64]) -> f64 {
         gradient: &gradient,
         gradient_norm: norm(&gradient),
         dual: &vec![0.0; x.len()],
-        wanted_norm: 0.0,
+        target_norm: 0.0,
     };
     let (bound, cost) = objective
         .sharper_bound(&at, &mut objective.scratch())
@@ -62,7 +62,7 @@ fn solve(objective: &FourierSampling<'_>) -> (Vec<f64>, f64) {
             gradient: &gradient,
             gradient_norm: norm(&gradient),
             dual: &dual,
-            wanted_norm: 0.0,
+            target_norm: 0.0,
         };
         if at.gradient_norm == 0.0 {
             break;

@@ -45,7 +45,7 @@ impl Iterate {
             gradient: &self.gradient,
             gradient_norm: norm(&self.gradient),
             dual: &self.dual,
-            wanted_norm: 0.0,
+            target_norm: 0.0,
         };
         let cost = objective.step(&at, &mut self.step, &mut self.dual_step, &mut self.scratch);
         assert!(cost > 0.0);
@@ -69,7 +69,7 @@ impl Iterate {
             gradient: &self.gradient,
             gradient_norm: norm(&self.gradient),
             dual: &self.dual,
-            wanted_norm: 0.0,
+            target_norm: 0.0,
         };
         let (bound, cost) = objective
             .sharper_bound(&at, &mut self.scratch)

@@ -1,4 +1,4 @@
-//! How far from the minimiser: the error bounds, and where each comes from.
+//! Bounds on the distance to the minimiser, and their derivation.
 //!
 //! Let `$x^*$` minimise a `$\mu$`-strongly convex `$\Phi$` with `$L$`-Lipschitz gradient over a
 //! closed convex set `$C$` with projection `$P$`, and let `$T(z) = P(z - \tau\nabla\Phi(z))$` with
@@ -14,21 +14,20 @@
 //! \|z - x^*\| \le \frac{\|G(z)\|}{\mu}, \qquad \|T(z) - x^*\| \le (1 - \tau\mu)\,\frac{\|G(z)\|}{\mu}.
 //! ```
 //!
-//! Over the whole space `$G = \nabla\Phi$` and the first is the paper's `$\|\nabla\Phi(x)\|/\mu$`;
-//! over a set we return `$T(z)$`, which lies in the set, with the second. Neither needs `$z$` to
-//! lie in the set.
+//! Over the whole space `$G = \nabla\Phi$`, and the first bound is the paper's
+//! `$\|\nabla\Phi(x)\|/\mu$`. Over a set we return `$T(z)$`, which lies in the set, with the second
+//! bound. Neither bound needs `$z$` to lie in the set.
 //!
 //! **Rounding.** A computed gradient is `$\nabla\Phi(z) + e$` with `$\|e\|$` at most
 //! [`gradient_rounding`](crate::StronglyConvex::gradient_rounding), so over the whole space the
-//! bound becomes `$(\|g\| + \|e\|)/\mu$`. Over a set the computed `$z - \tau g$` carries in
-//! addition one rounding of each operation, `$\|e'\| \le u(\|z\| + 2\tau\|g\|) + \tau\|e\|$`, and
-//! the same argument gives `$((1 - \tau\mu)\|G\| + \|e'\|/\tau)/\mu$`. A projection that clips or
-//! scales each entry adds a few `$u\|z\|$`, which we include; one that is less accurate than that
-//! voids the bound. Numbers too small for `f64` are lost altogether, for which `$d$` times the
-//! smallest normal number is added to `$\|e\|$`.
+//! bound becomes `$(\|g\| + \|e\|)/\mu$`. Over a set, each operation in the computed
+//! `$z - \tau g$` is rounded as well, `$\|e'\| \le u(\|z\| + 2\tau\|g\|) + \tau\|e\|$`, and the same
+//! argument gives `$((1 - \tau\mu)\|G\| + \|e'\|/\tau)/\mu$`. A projection that clips or scales each
+//! entry adds a few `$u\|z\|$`, which we include; a less accurate projection voids the bound. Numbers
+//! that underflow are lost entirely, so we add `$d$` times the smallest normal number to `$\|e\|$`.
 //!
-//! **A priori.** After `$k$` iterations from `$x^0$` with `$\|x^0 - x^*\| \le R$`, see
-//! [`rate_bound`].
+//! **A priori.** After `$k$` iterations from an `$x^0$` with `$\|x^0 - x^*\| \le R$`, [`rate_bound`]
+//! bounds the error.
 
 use std::fmt;
 
@@ -37,10 +36,10 @@ use crate::method::{Method, Step};
 use crate::norm::UNIT_ROUNDOFF;
 use crate::objective::Curvature;
 
-/// A bound on a distance to the minimiser: `$\|x - x^*\|_2 \le \varepsilon$`. Never squared.
+/// A bound on the distance to the minimiser: `$\|x - x^*\|_2 \le \varepsilon$`.
 ///
-/// It is the Euclidean distance over all entries: for an image of `$N$` pixels, the error per pixel
-/// is `$\varepsilon/\sqrt N$` in the root mean square.
+/// It is the Euclidean distance over all entries, not squared. For an image of `$N$` pixels, it
+/// bounds the root mean square error per pixel by `$\varepsilon/\sqrt N$`.
 ///
 /// ```
 /// use lowlevel::ErrorBound;
@@ -53,13 +52,13 @@ use crate::objective::Curvature;
 pub struct ErrorBound(f64);
 
 impl ErrorBound {
-    /// Nothing is known about the distance.
+    /// The infinite bound, for an unknown distance.
     pub const UNKNOWN: Self = Self(f64::INFINITY);
 
-    /// A bound in the units of the unknown.
+    /// Creates a bound, in the units of the unknown.
     ///
     /// # Errors
-    /// When `value` is negative or NaN. Infinity is allowed, and says nothing.
+    /// If `value` is negative or NaN. Infinity is allowed and means that nothing is known.
     pub fn new(value: f64) -> Result<Self, InvalidErrorBound> {
         if value >= 0.0 {
             Ok(Self(value))
@@ -68,12 +67,13 @@ impl ErrorBound {
         }
     }
 
-    /// For values that are bounds by construction; NaN becomes [`ErrorBound::UNKNOWN`].
+    /// Creates a bound from a computed value that is not negative; NaN becomes
+    /// [`ErrorBound::UNKNOWN`].
     pub(crate) fn from_computed(value: f64) -> Self {
         Self::new(value).unwrap_or(Self::UNKNOWN)
     }
 
-    /// The number.
+    /// The bound as a number.
     #[must_use]
     pub const fn value(self) -> f64 {
         self.0
@@ -92,7 +92,7 @@ impl fmt::LowerExp for ErrorBound {
     }
 }
 
-/// What proves that a target is met.
+/// The kind of proof that a target is met.
 ///
 /// ```
 /// use lowlevel::{Certificate, ErrorBound, Outcome, Solver, State, Stop, testing::NesterovQuadratic};
@@ -109,11 +109,12 @@ impl fmt::LowerExp for ErrorBound {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Certificate {
-    /// A posteriori, from the gradient: `$\|x - x^*\| \le \|\nabla\Phi(x)\|/\mu$`, or its
-    /// counterpart over a set. Usually much tighter, and needs to know nothing.
+    /// An a-posteriori bound from the gradient: `$\|x - x^*\| \le \|\nabla\Phi(x)\|/\mu$`, or its
+    /// counterpart over a set. It is usually much tighter than the rate, and needs no knowledge about
+    /// the start.
     #[default]
     Gradient,
-    /// A priori, from the rate of the method and a bound on the distance of the start: see
+    /// An a-priori bound from the rate of the method and the distance of the start, see
     /// [`rate_bound`].
     Rate {
         /// A bound on `$\|x^0 - x^*\|$`.
@@ -121,9 +122,10 @@ pub enum Certificate {
     },
 }
 
-/// The a-priori bound on `$\|x^k - x^*\|$` after `iterations` iterations, in exact arithmetic.
+/// Returns the a-priori bound on `$\|x^k - x^*\|$` after `iterations` iterations, in exact
+/// arithmetic.
 ///
-/// With `$q = \mu/L$` and `$R$` = `initial`, the paper's equations:
+/// With `$q = \mu/L$` and `$R$` = `initial`, the equations of the paper are
 ///
 /// ```math
 /// \begin{aligned}
@@ -133,7 +135,8 @@ pub enum Certificate {
 /// \end{aligned}
 /// ```
 ///
-/// The other methods promise no rate: then nothing is known.
+/// The other methods have no such rate: for them the bound is [`ErrorBound::UNKNOWN`], unless
+/// `iterations` is 0.
 #[must_use]
 pub fn rate_bound(
     method: Method,
@@ -149,14 +152,14 @@ pub fn rate_bound(
     })
 }
 
-/// `factor(k) = exp(ln_constant + k * ln_contraction)`.
+/// A linear rate of convergence: `factor(k) = exp(ln_constant + k * ln_contraction)`.
 struct Rate {
     ln_constant: f64,
     ln_contraction: f64,
 }
 
 impl Rate {
-    /// The rate of the methods of the paper; the others do not promise one.
+    /// The rate of `method`; `None` for methods without a proved rate.
     fn of(method: Method, curvature: Curvature) -> Option<Self> {
         let q = curvature.strong_convexity() / curvature.lipschitz();
         match method {
@@ -177,13 +180,13 @@ impl Rate {
 
     fn factor(&self, iterations: u64) -> f64 {
         if iterations == 0 {
-            return self.ln_constant.exp(); // where mu = L the contraction is exp(-infinity)
+            return self.ln_constant.exp(); // for mu = L, 0 * ln_contraction would be NaN
         }
         let k = iterations as f64;
         (self.ln_constant + k * self.ln_contraction).exp()
     }
 
-    /// The first `k` with `factor(k) <= ratio`; saturates.
+    /// The first `k` with `factor(k) <= ratio`, or `u64::MAX` if there is none.
     fn iterations_to(&self, ratio: f64) -> u64 {
         if !(ratio > 0.0) {
             return u64::MAX;
@@ -205,7 +208,7 @@ impl Rate {
     }
 }
 
-/// The first iteration whose [`rate_bound`] is at most `target`; `u64::MAX` when there is none.
+/// The first iteration whose [`rate_bound`] is at most `target`, or `u64::MAX` if there is none.
 #[must_use]
 pub(crate) fn rate_iterations(
     method: Method,
@@ -221,20 +224,20 @@ pub(crate) fn rate_iterations(
     })
 }
 
-/// Iterations after which, in exact arithmetic, the a-posteriori bound must have met `target`.
+/// The number of iterations after which, in exact arithmetic, the a-posteriori bound must have met
+/// `target`.
 ///
-/// `$\|G(z)\| \le 2L\|z - x^*\|$`, and an extrapolated point is at most three times as far as the
-/// farther of the two iterates it comes from. A running momentum starts with an energy that is
-/// larger than that of a fresh start by up to `$L/\mu$`.
+/// It uses `$\|G(z)\| \le 2L\|z - x^*\|$`, and that an extrapolated point is at most three times as
+/// far from `$x^*$` as the farther of its two iterates. An iteration that continues with momentum
+/// starts with an energy that is up to `$L/\mu$` times that of a fresh start.
 pub(crate) fn proven_iterations(
     method: Method,
     curvature: Curvature,
     initial: ErrorBound,
     target: f64,
 ) -> u64 {
-    // Guarded by FISTA, the heavy ball may need as many stretches of it as the gradient has
-    // halvings.
-    let (method, stretches) = match method {
+    // The heavy ball may need one turn of FISTA for every halving of the gradient; we allow for 64.
+    let (method, turns) = match method {
         Method::HeavyBall => (Method::FISTA, 64),
         method => (method, 1),
     };
@@ -242,13 +245,14 @@ pub(crate) fn proven_iterations(
     let ratio = target.max(f64::MIN_POSITIVE) / (looseness * initial.value());
     Rate::of(method, curvature).map_or(u64::MAX, |rate| {
         let iterations = rate.iterations_to(ratio).saturating_add(2);
-        iterations.saturating_mul(stretches)
+        iterations.saturating_mul(turns)
     })
 }
 
-/// The a-posteriori bound for one way of iterating: `(scale * measured + rounding) / mu`, where
-/// `measured` is the computed `$\|\nabla\Phi\|$` (whole space, `scale` 1) or `$\|G\|$` (set,
-/// `scale` `$1 - \tau\mu$`).
+/// The a-posteriori bound `(scale * measured + rounding) / mu`.
+///
+/// Over the whole space `measured` is the computed `$\|\nabla\Phi\|$` and `scale` is 1. Over a set
+/// they are `$\|G\|$` and `$1 - \tau\mu$`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GradientBound {
     strong_convexity: f64,
@@ -266,12 +270,13 @@ impl GradientBound {
     pub(crate) fn over_set(curvature: Curvature, step: f64) -> Self {
         Self {
             strong_convexity: curvature.strong_convexity(),
-            // tau mu <= 1 up to rounding
+            // tau mu is at most 1, up to rounding
             scale: (1.0 - step * curvature.strong_convexity()).max(0.0) + 4.0 * UNIT_ROUNDOFF,
         }
     }
 
-    /// `dim` bounds the number of roundings in the norm that was measured.
+    /// The bound for a measured norm and its rounding error. `dim` bounds the number of roundings in
+    /// the computation of the norm.
     pub(crate) fn bound(self, measured: f64, rounding: f64, dim: usize) -> ErrorBound {
         let dim = dim as f64;
         let inflation = 1.0 + (dim + 16.0) * UNIT_ROUNDOFF;
@@ -282,20 +287,20 @@ impl GradientBound {
         )
     }
 
-    /// No larger `measured` can meet `target`.
+    /// The largest `measured` that can meet `target`.
     pub(crate) fn threshold(self, target: ErrorBound) -> f64 {
         target.value() * self.strong_convexity / self.scale
     }
 }
 
-/// Rounding errors that `iterations` iterations leave in `$x^k$`, for the a-priori bounds.
+/// Bounds the rounding error that `iterations` iterations leave in `$x^k$`, for the a-priori bounds.
 ///
 /// Iteration `$j$` adds `$u\|x^j\| + \|e^j\|/L$`. Gradient descent contracts by at least
-/// `$1 - \mu/L$` per iteration, so all of them together add at most `$L/\mu$` times the largest
-/// near the end; the energy in which FISTA contracts by `$1 - \sqrt{q}$` sees each enlarged by
-/// `$1/\sqrt{q}$`, and comes to the same up to a constant, for which we allow 4. Early iterations
-/// are larger, since they are farther from `$x^*$`, but contracted more: what is left of each is at
-/// most the rate one iteration earlier.
+/// `$1 - \mu/L$` per iteration, so all iterations together add at most `$L/\mu$` times the largest
+/// error near the end. FISTA contracts an energy by `$1 - \sqrt{q}$`, in which each error counts
+/// `$1/\sqrt{q}$` times; this gives the same bound up to a constant, for which we allow 4. The errors
+/// of early iterations are larger, since their points are farther from `$x^*$`, but they are
+/// contracted more: the remainder of each is at most the rate one iteration earlier.
 pub(crate) fn accumulated_rounding(
     curvature: Curvature,
     iterations: u64,
@@ -314,7 +319,7 @@ pub(crate) fn accumulated_rounding(
     4.0 * curvature.condition_number() * per_iteration
 }
 
-/// How large the numbers of an iteration are.
+/// The norms of the point and of the gradient.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Norms {
     pub(crate) x: f64,

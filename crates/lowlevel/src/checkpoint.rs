@@ -1,9 +1,8 @@
-//! What is saved of a state while others are worked on: all of it, or a start in a fourth of the
-//! memory.
+//! Checkpoints of a state: all of it, or a start in a quarter of the memory.
 
 use crate::state::State;
 
-/// What is saved of a [`State`] from one solve to another.
+/// A copy of a [`State`], stored from one solve to the next.
 ///
 /// ```
 /// use lowlevel::{Checkpoint, ErrorBound, Solver, State, Stop, testing::NesterovQuadratic};
@@ -14,7 +13,7 @@ use crate::state::State;
 /// let solver = Solver::default();
 /// let _ = solver.minimize(&quadratic, stop(1e-3)?, &mut state, &mut ())?;
 ///
-/// // Rounding moves the point, so its error is certified anew where a solve resumes from it.
+/// // Rounding moves the point, so the solve that resumes from it certifies its error again.
 /// let checkpoint = Checkpoint::compact(&state);
 /// checkpoint.resume_into(&mut state);
 /// let solved = solver.refine(&quadratic, stop(1e-9)?, &mut state, &mut ())?;
@@ -22,15 +21,16 @@ use crate::state::State;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The functions that fill a state reuse its memory: a state that had the same length before
-/// allocates nothing.
+/// The functions that fill a state reuse its memory. They allocate nothing if the state had the same
+/// length before.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[expect(clippy::large_enum_variant, reason = "the vectors are what is large")]
 pub enum Checkpoint {
-    /// All but the gradient: a solve continues as if it had not stopped, for one more gradient.
+    /// Everything except the gradient. A solve continues as if it had not stopped, at the cost of
+    /// one more gradient.
     Full(State),
-    /// The point in single precision: a solve starts anew from there.
+    /// The point in single precision. A solve starts afresh from there.
     Compact(CompactStart),
 }
 
@@ -45,14 +45,14 @@ pub struct CompactStart {
 }
 
 impl Checkpoint {
-    /// Saves all of `state` but its gradient.
+    /// Stores all of `state` except its gradient.
     #[must_use]
     pub fn full(state: &State) -> Self {
         Self::Full(state.without_gradient())
     }
 
-    /// Saves the point rounded to single precision, or all of `state` if a number is too large for
-    /// that.
+    /// Stores the point rounded to single precision, or all of `state` if a number is too large for
+    /// single precision.
     #[must_use]
     pub fn compact(state: &State) -> Self {
         match (singles(&state.point), singles(&state.dual)) {
@@ -67,8 +67,8 @@ impl Checkpoint {
         self.vectors().point.len()
     }
 
-    /// Makes `state` continue with the same objective: where the solve stopped, or anew from a
-    /// rounded point.
+    /// Restores `state`, to continue with the same objective. A full checkpoint continues where the
+    /// solve stopped; a compact one starts afresh from the rounded point.
     pub fn resume_into(&self, state: &mut State) {
         match self {
             Self::Full(saved) => state.copy_from(saved),
@@ -76,17 +76,17 @@ impl Checkpoint {
         }
     }
 
-    /// Makes `state` start at this point, for an objective that is near the one it belongs to.
+    /// Makes `state` start afresh at the stored point: a warm start for a similar objective.
     pub fn start_into(&self, state: &mut State) {
-        let Vectors { point, dual } = self.vectors();
+        let StartVectors { point, dual } = self.vectors();
         let (new_point, new_dual) = state.start_anew(point.len(), dual.len());
         point.copy_to(new_point);
         dual.copy_to(new_dual);
     }
 
-    /// Makes `state` start at a combination of points, for an objective that is near theirs; the
-    /// weights should add up to 1. Returns false, and leaves `state` as it is, if there are none or
-    /// their lengths differ.
+    /// Makes `state` start afresh at a weighted sum of stored points: a warm start for an objective
+    /// similar to theirs. The weights should add up to 1. Returns `false`, and leaves `state`
+    /// unchanged, if `parts` is empty or the points have different lengths.
     #[must_use]
     pub fn blend_into<'a>(
         parts: impl Iterator<Item = (f64, &'a Self)> + Clone,
@@ -98,39 +98,39 @@ impl Checkpoint {
         )
     }
 
-    fn vectors(&self) -> Vectors<'_> {
+    fn vectors(&self) -> StartVectors<'_> {
         match self {
             Self::Full(state) => state.vectors(),
-            Self::Compact(CompactStart { point, dual }) => Vectors {
-                point: Numbers::Single(point),
-                dual: Numbers::Single(dual),
+            Self::Compact(CompactStart { point, dual }) => StartVectors {
+                point: StoredVector::Single(point),
+                dual: StoredVector::Single(dual),
             },
         }
     }
 }
 
-/// The nearest numbers of single precision; `None` if one is not finite.
+/// The numbers rounded to single precision, or `None` if one of them is then not finite.
 fn singles(numbers: &[f64]) -> Option<Vec<f32>> {
-    #[expect(clippy::cast_possible_truncation, reason = "that is what is wanted")]
+    #[expect(clippy::cast_possible_truncation, reason = "the rounding is intended")]
     let singles: Vec<f32> = numbers.iter().map(|x| *x as f32).collect();
     singles.iter().all(|x| x.is_finite()).then_some(singles)
 }
 
-/// What another solve can begin from.
+/// The vectors that another solve can start from.
 #[derive(Clone, Copy)]
-pub(crate) struct Vectors<'a> {
-    pub(crate) point: Numbers<'a>,
-    pub(crate) dual: Numbers<'a>,
+pub(crate) struct StartVectors<'a> {
+    pub(crate) point: StoredVector<'a>,
+    pub(crate) dual: StoredVector<'a>,
 }
 
-/// Numbers of either precision.
+/// A vector in double or single precision.
 #[derive(Clone, Copy)]
-pub(crate) enum Numbers<'a> {
+pub(crate) enum StoredVector<'a> {
     Double(&'a [f64]),
     Single(&'a [f32]),
 }
 
-impl Numbers<'_> {
+impl StoredVector<'_> {
     const fn len(self) -> usize {
         match self {
             Self::Double(numbers) => numbers.len(),
@@ -138,7 +138,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// Overwrites `copy`, of the same length, with them.
+    /// Copies the numbers to `copy`, which has the same length.
     fn copy_to(self, copy: &mut [f64]) {
         match self {
             Self::Double(numbers) => copy.copy_from_slice(numbers),
@@ -150,7 +150,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// Adds a multiple of them to `sum`.
+    /// Adds `weight` times the numbers to `sum`.
     fn add_to(self, sum: &mut [f64], weight: f64) {
         match self {
             Self::Double(numbers) => {
@@ -167,13 +167,12 @@ impl Numbers<'_> {
     }
 }
 
-/// Makes `state` start at a combination; false if there is nothing to combine, or points of
-/// different lengths.
+/// Does the work of [`Checkpoint::blend_into`].
 pub(crate) fn blend<'a>(
-    parts: impl Iterator<Item = (f64, Vectors<'a>)> + Clone,
+    parts: impl Iterator<Item = (f64, StartVectors<'a>)> + Clone,
     state: &mut State,
 ) -> bool {
-    let len_of = |of: fn(&Vectors<'a>) -> usize| {
+    let len_of = |of: fn(&StartVectors<'a>) -> usize| {
         let mut lengths = parts.clone().map(|(_, vectors)| of(&vectors));
         let first = lengths.next()?;
         lengths.all(|len| len == first).then_some(first)
@@ -214,7 +213,7 @@ mod tests {
         state
     }
 
-    /// States that were something else before: nothing, shorter, longer, of the same length.
+    /// States that held something else before: nothing, and shorter, longer and equally long points.
     fn used_states() -> [State; 4] {
         [
             State::default(),
@@ -252,7 +251,7 @@ mod tests {
                 apart = apart.max((x - rounded).abs());
             }
             assert!(apart > 0.0, "single precision");
-            // like a state that knows nothing but its point
+            // The result is that of a fresh state at the same point.
             let mut fresh = State::new(again.point().to_vec());
             let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
             for state in [&mut again, &mut fresh] {
@@ -280,7 +279,7 @@ mod tests {
         }
     }
 
-    /// The numbers are exact in single precision, so that rounding changes nothing.
+    /// All numbers are exact in single precision, so that rounding changes nothing.
     #[test]
     fn combinations_do_not_depend_on_how_parts_are_saved() {
         let one = with_dual(&[10.0, 5.0], &[0.5]);
@@ -304,7 +303,7 @@ mod tests {
         assert_eq!(state, one);
     }
 
-    /// Wherever a solve resumes, its certificate is true.
+    /// The certificate is true after resuming from a rounded point.
     #[test]
     fn certificates_are_true_after_rounding() {
         let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);

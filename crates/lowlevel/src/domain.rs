@@ -1,4 +1,4 @@
-//! Where the minimiser is sought.
+//! The set over which a function is minimised.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use crate::error::SolveError;
 
 /// The set over which a function is minimised.
 ///
-/// Any closed convex set whose projection you can write down, such as vectors with a given sum of
-/// entries:
+/// It is the whole space, a box, or any closed convex set given by its projection. The example
+/// minimises over the vectors whose entries add up to 1:
 ///
 /// ```
 /// use lowlevel::{Domain, ErrorBound, Solver, State, Stop, testing::NesterovQuadratic};
@@ -29,27 +29,26 @@ use crate::error::SolveError;
 #[derive(Clone, Copy, Default)]
 #[non_exhaustive]
 pub enum Domain<'a> {
-    /// All of `$\mathbb{R}^d$`.
+    /// The whole space `$\mathbb{R}^d$`.
     #[default]
     Whole,
-    /// Vectors whose entries all lie between two numbers, such as grey values between 0 and 1.
+    /// The vectors whose entries all lie between two numbers, such as grey values between 0 and 1.
     Between {
         /// The smallest value of an entry, or minus infinity.
         lower: f64,
         /// The largest value of an entry, or infinity.
         upper: f64,
     },
-    /// A closed convex set, given by its Euclidean projection, which replaces its argument by the
-    /// nearest point.
+    /// A closed convex set, given by its Euclidean projection: a function that replaces its argument
+    /// by the nearest point of the set.
     ///
-    /// A projection that is not one (of a set that is not convex, say) voids the certificate; so
-    /// does one with a rounding error of more than a few units in the last place of its argument's
-    /// norm.
+    /// The certificate is void if the function is not the projection onto a convex set, or if its
+    /// rounding error exceeds a few units in the last place of the norm of its argument.
     Convex(&'a (dyn Fn(&mut [f64]) + Sync)),
 }
 
 impl Domain<'_> {
-    /// Vectors without negative entries, such as images that count photons.
+    /// The vectors without negative entries, such as images that count photons.
     pub const NON_NEGATIVE: Self = Self::Between {
         lower: 0.0,
         upper: f64::INFINITY,
@@ -59,6 +58,7 @@ impl Domain<'_> {
         matches!(self, Self::Whole)
     }
 
+    /// Checks that the bounds are not crossed.
     pub(crate) fn check(&self) -> Result<(), SolveError> {
         match *self {
             Self::Between { lower, upper } if !(lower <= upper) => {
@@ -68,7 +68,7 @@ impl Domain<'_> {
         }
     }
 
-    /// Replaces `x` by the nearest point of the set; leaves NaN for the solver to find.
+    /// Replaces `x` by the nearest point of the set. NaN stays NaN, so that the solver finds it.
     pub(crate) fn project(&self, x: &mut [f64]) {
         match *self {
             Self::Whole => {}

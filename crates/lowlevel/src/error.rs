@@ -1,66 +1,70 @@
-//! What can go wrong, one type per situation.
+//! Errors, one type per situation.
 
 use thiserror::Error;
 
 use crate::method::Method;
 use crate::stop::Solved;
 
-/// The constants of a function do not describe a smooth strongly convex function.
+/// The error of constants that no smooth strongly convex function has.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CurvatureError {
     /// The strong convexity constant is zero, negative, infinite or NaN.
     #[error(
-        "strong_convexity is {found}, but must be positive and finite: add a term such as xi/2 |x|^2"
+        "strong_convexity is {found}, but must be positive and finite: \
+         add a term such as xi/2 |x|^2 with xi > 0 to the function"
     )]
     NotStronglyConvex {
-        /// The constant that was given.
+        /// The given constant.
         found: f64,
     },
     /// The Lipschitz constant of the gradient is infinite, NaN or below the strong convexity
     /// constant.
     #[error(
-        "lipschitz is {lipschitz}, but must be finite and at least strong_convexity = {strong_convexity}"
+        "lipschitz is {lipschitz}, but must be finite and at least \
+         strong_convexity = {strong_convexity}"
     )]
     LipschitzTooSmall {
-        /// The Lipschitz constant that was given.
+        /// The given Lipschitz constant.
         lipschitz: f64,
-        /// The strong convexity constant that was given with it.
+        /// The given strong convexity constant.
         strong_convexity: f64,
     },
 }
 
-/// A number that cannot bound a distance.
+/// The error of a number that cannot bound a distance.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("an error bound is {found}, but must be zero or positive")]
 pub struct InvalidErrorBound {
-    /// The number that was given.
+    /// The given number.
     pub found: f64,
 }
 
-/// A solve that could not start or could not go on.
+/// The error of a solve that could not start or could not continue.
 ///
-/// Missing the target is not an error: [`Solved`](crate::Solved) then says what was achieved.
+/// A missed target is not such an error: the solve then returns [`Solved`](crate::Solved) with the
+/// error it has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SolveError {
-    /// The start has another length than the function's argument.
+    /// The length of the start is not the dimension of the objective.
     #[error("state has {found} entries, but the objective has dimension {expected}")]
     WrongLength {
-        /// Dimension of the objective.
+        /// The dimension of the objective.
         expected: usize,
-        /// Length of the state.
+        /// The length of the start.
         found: usize,
     },
     /// An entry of the start is NaN or infinite.
     #[error("entry {index} of the start is not a finite number")]
     NonFiniteStart {
-        /// The first such entry.
+        /// The index of the first such entry.
         index: usize,
     },
     /// The bounds of `Domain::Between` are crossed or NaN.
     #[error(
-        "Domain::Between has lower = {lower} and upper = {upper}, but lower must not be above upper"
+        "Domain::Between has lower = {lower} and upper = {upper}, \
+         but lower must not exceed upper"
     )]
     CrossedBounds {
         /// The lower bound.
@@ -68,46 +72,51 @@ pub enum SolveError {
         /// The upper bound.
         upper: f64,
     },
-    /// An a-priori certificate was asked for without a bound on the initial distance.
+    /// The a-priori certificate has no finite bound on the initial distance.
     #[error(
-        "certificate Rate needs a finite bound `initial` on the distance of the start: use Certificate::Gradient"
+        "`initial` of Certificate::Rate is infinite, but must bound the distance of the start \
+         from the minimiser: use Certificate::Gradient if you know no such bound"
     )]
     UnknownInitialDistance,
-    /// A method without a rate of convergence was asked for an a-priori certificate.
+    /// The method has no rate of convergence, which the a-priori certificate needs.
     #[error(
-        "{method:?} has no rate of convergence to certify by: use Certificate::Gradient, or Method::FISTA"
+        "Method::{method:?} has no rate of convergence for Certificate::Rate: \
+         use Certificate::Gradient, or Method::FISTA"
     )]
     NoRate {
         /// The method.
         method: Method,
     },
-    /// Newton steps were asked for where there are none.
+    /// The objective has no Newton steps, or the domain is not the whole space.
     #[error(
-        "Method::Newton needs an objective with Newton steps, over the whole space: use Method::Auto"
+        "Method::Newton needs an objective with Newton steps and Domain::Whole: use Method::Auto"
     )]
     NoNewtonSteps,
     /// The objective returned a gradient that is NaN or infinite.
     #[error(
-        "the gradient is not finite after {iterations} iterations: check the objective and its Lipschitz constant"
+        "the gradient is not finite after {iterations} iterations: \
+         check the objective and its Lipschitz constant"
     )]
     NonFiniteGradient {
-        /// Iterations made by this call before it happened.
+        /// The number of iterations of this call before the error.
         iterations: u64,
     },
     /// The projection returned a point that is NaN or infinite.
     #[error(
-        "the projection returned a point that is not finite after {iterations} iterations: check the closure of Domain::Convex"
+        "the projection returned a point that is not finite after {iterations} iterations: \
+         check the closure of Domain::Convex"
     )]
     NonFiniteProjection {
-        /// Iterations made by this call before it happened.
+        /// The number of iterations of this call before the error.
         iterations: u64,
     },
 }
 
-/// The target of a solve was not reached; the answer is in its state all the same.
+/// The error of a solve that did not reach its target, made by
+/// [`Solved::reached`](crate::Solved::reached). The state still holds the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("the target was not reached: certified error {:e}; {}", .solved.error, .solved.outcome)]
+#[error("the target was not reached, the certified error is {:e}: {}", .solved.error, .solved.outcome)]
 pub struct Unreached {
-    /// What was achieved.
+    /// The result of the solve.
     pub solved: Solved,
 }

@@ -1,4 +1,4 @@
-//! Gradients of the objective, checked and counted.
+//! Evaluation of the objective's gradients, with checks and counts.
 
 use crate::buffer::Buffer;
 use crate::error::SolveError;
@@ -6,14 +6,14 @@ use crate::norm::norm_from_squared;
 use crate::objective::{Curvature, StronglyConvex};
 use crate::update::Update;
 
-/// The objective of a solve, its scratch space, and the work of this call.
+/// The objective of a solve, its working memory, and the work of this call.
 pub(crate) struct Evaluator<'a, O: StronglyConvex> {
     pub(crate) objective: &'a O,
     pub(crate) curvature: Curvature,
     pub(crate) scratch: &'a mut O::Scratch,
     pub(crate) iterations: u64,
     pub(crate) gradients: u64,
-    /// All other work, in gradients.
+    /// The work other than gradients, in units of one gradient.
     pub(crate) other_work: f64,
 }
 
@@ -21,20 +21,21 @@ pub(crate) struct Evaluator<'a, O: StronglyConvex> {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Gradient {
-    /// The entries; empty, or room for them, where `norm` is not known.
+    /// The entries. They have no meaning if `norm` is `None`.
     pub(crate) values: Buffer,
     pub(crate) norm: Option<f64>,
 }
 
 impl Gradient {
-    /// Makes room for a gradient that was not saved.
+    /// Allocates the entries of a gradient that was not saved.
     pub(crate) fn make_room(&mut self, dim: usize) {
         if self.values.len() != dim {
             self.clear(dim);
         }
     }
 
-    /// Forgets the gradient. An entry that the objective does not write is then noticed.
+    /// Forgets the gradient. The entries become NaN, so that an entry that the objective fails to
+    /// write is noticed.
     pub(crate) fn clear(&mut self, dim: usize) {
         self.values.fill_to(dim, f64::NAN, Buffer::GRADIENT);
         self.norm = None;
@@ -48,7 +49,7 @@ impl Gradient {
         }
     }
 
-    /// Takes over `other`; its memory stays if `other` has none.
+    /// Copies `other`. If `other` has no entries, the memory of this gradient stays.
     pub(crate) fn copy_from(&mut self, other: &Self, dim: usize) {
         if other.values.is_empty() {
             self.clear(dim);
@@ -59,17 +60,18 @@ impl Gradient {
     }
 }
 
-/// What an iteration measured.
+/// The norms that an iteration measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
-    /// What certifies the point: `$\|\nabla\Phi\|$` there, or over a set the `$\|G\|$` that led
-    /// there.
+    /// The norm that certifies the point: `$\|\nabla\Phi\|$` at the point, or over a set the
+    /// `$\|G\|$` of the step that led to it.
     pub(crate) norm: f64,
-    /// The norm of the last gradient; over the whole space the same.
+    /// The norm of the last gradient. Over the whole space it equals `norm`.
     pub(crate) gradient_norm: f64,
 }
 
 impl Measured {
+    /// The norms over the whole space.
     pub(crate) const fn gradient(norm: f64) -> Self {
         Self {
             norm,
@@ -90,7 +92,7 @@ impl<O: StronglyConvex> Evaluator<'_, O> {
         self.measure(squared, gradient)
     }
 
-    /// Moves `point` by `update`, evaluates the gradient there, and returns its norm.
+    /// Applies `update` to `point`, evaluates the gradient there, and returns its norm.
     pub(crate) fn advance(
         &mut self,
         update: Update<'_>,

@@ -1,4 +1,4 @@
-//! A solve under way: begins or continues, makes iterations, and bounds the error.
+//! A solve in progress: it starts or continues, makes iterations, and bounds the error.
 
 use crate::certificate::{ErrorBound, GradientBound, Norms};
 use crate::domain::Domain;
@@ -6,32 +6,32 @@ use crate::error::SolveError;
 use crate::evaluator::{Evaluator, Measured};
 use crate::memory::Memory;
 use crate::method::Method;
-use crate::method::newton::Search;
+use crate::method::newton::NewtonProgress;
 use crate::newton::NewtonSteps;
 use crate::norm::{UNIT_ROUNDOFF, norm};
 use crate::objective::StronglyConvex;
 use crate::solve::Solver;
 use crate::state::{Owner, State};
 
-/// A solve under way.
+/// A solve in progress.
 pub(crate) struct Iteration<'a, O: StronglyConvex> {
-    /// The objective, and the work of this call.
-    pub(crate) at: Evaluator<'a, O>,
+    /// The objective and the work of this call.
+    pub(crate) evaluator: Evaluator<'a, O>,
     /// The method; not `Auto`.
     pub(crate) method: Method,
     domain: Domain<'a>,
     bound: GradientBound,
     pub(crate) state: &'a mut State,
-    /// What certifies the point; over a set, nothing does before the first iteration.
+    /// The norms that certify the point. Over a set, `None` before the first iteration.
     pub(crate) measured: Option<Measured>,
-    /// The objective's Newton steps, if that is the method.
+    /// The Newton steps of the objective, if the method is Newton's.
     pub(crate) newton: Option<&'a dyn NewtonSteps<O::Scratch>>,
 }
 
 impl<'a, O: StronglyConvex> Iteration<'a, O> {
-    /// Checks the start, and continues the iteration in `state` if that belongs to the objective
-    /// and fits the method; otherwise begins anew at its point. Over the whole space, makes the
-    /// gradient there known.
+    /// Checks the start. Continues the iteration in `state` if it belongs to the objective and fits
+    /// the method; otherwise starts afresh at its point. Over the whole space, evaluates the gradient
+    /// unless it is known.
     pub(crate) fn new(
         solver: &Solver<'a>,
         objective: &'a O,
@@ -63,7 +63,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         if let (Memory::Newton(memory), Some(newton)) = (&mut state.memory, newton) {
             memory.begin_solve(newton, state.point.len(), &mut state.dual);
         }
-        let at = Evaluator {
+        let evaluator = Evaluator {
             objective,
             curvature,
             scratch,
@@ -73,12 +73,12 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         };
         let bound = match &state.memory {
             Memory::Projected(memory) => {
-                GradientBound::over_set(curvature, memory.step_length(&at))
+                GradientBound::over_set(curvature, memory.step_length(&evaluator))
             }
             _ => GradientBound::whole_space(curvature),
         };
         let mut iteration = Self {
-            at,
+            evaluator,
             method,
             domain,
             bound,
@@ -91,9 +91,10 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         Ok(iteration)
     }
 
-    /// Makes sure that the gradient in the memory is that of this objective: known and certain, or
-    /// evaluated. Where it turns out to be another one, the iteration starts at rest. (Over a set
-    /// nothing is taken over that would have to be certain.)
+    /// Makes sure that the gradient in the memory is that of this objective. Evaluates it unless it
+    /// is known and `is_certain`. If it turns out to be the gradient of another objective, the
+    /// iteration starts without momentum. Over a set there is nothing to confirm, since no gradient
+    /// is reused.
     fn confirm_gradient(&mut self, is_certain: bool) -> Result<(), SolveError> {
         let State { point, memory, .. } = &mut *self.state;
         let Some(gradient) = memory.gradient_mut() else {
@@ -104,32 +105,32 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             Some(norm) if is_certain => norm,
             _ => {
                 gradient.make_room(point.len());
-                self.at.gradient(point, gradient)?
+                self.evaluator.gradient(point, gradient)?
             }
         };
         self.measured = Some(Measured::gradient(norm));
-        // The same norm to the last bit: no doubt the same objective.
+        // If the norm is the same to the last bit, we take it for the same objective.
         if known.is_some_and(|known| known.to_bits() != norm.to_bits()) {
-            memory.rest(point);
+            memory.forget_momentum(point);
         }
         Ok(())
     }
 
-    /// Makes one iteration; of Newton's method perhaps several.
+    /// Makes one iteration, or possibly several Newton steps.
     pub(crate) fn step(&mut self) -> Result<(), SolveError> {
         let made = self.iterate(false);
         self.forget_on_error(made)
     }
 
-    /// The last iteration of a fixed number: like [`step`](Self::step), but FISTA ends at `$x^k$`,
-    /// not at `$z^{k+1}$`.
+    /// Makes the last iteration of a fixed number. Unlike after [`step`](Self::step), FISTA ends at
+    /// `$x^k$`, not at `$z^{k+1}$`.
     pub(crate) fn last_step(&mut self) -> Result<(), SolveError> {
         let made = self.iterate(true);
         self.forget_on_error(made)
     }
 
     fn iterate(&mut self, is_last: bool) -> Result<(), SolveError> {
-        let at = &mut self.at;
+        let evaluator = &mut self.evaluator;
         let State {
             point,
             dual,
@@ -138,35 +139,35 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         } = &mut *self.state;
         let mut num_steps = 1;
         let norm = match memory {
-            Memory::Descent(descent) => descent.step(point, at)?,
+            Memory::Descent(descent) => descent.step(point, evaluator)?,
             Memory::Fista(fista) if is_last && self.method == Method::FISTA => {
-                fista.last_step(point, at)?
+                fista.last_step(point, evaluator)?
             }
             Memory::Fista(fista) => match self.method {
-                Method::Fista { certify } => fista.step(certify, point, at)?,
+                Method::Fista { certify } => fista.step(certify, point, evaluator)?,
                 _ => unreachable!("the memory is that of the method"),
             },
-            Memory::HeavyBall(ball) => ball.step(point, at)?,
+            Memory::HeavyBall(ball) => ball.step(point, evaluator)?,
             Memory::Newton(memory) => {
                 let Some(newton) = self.newton else {
                     unreachable!("the memory is that of the method");
                 };
-                num_steps = memory.step(newton, point, dual, at)?;
+                num_steps = memory.step(newton, point, dual, evaluator)?;
                 memory.gradient.norm.unwrap_or(f64::INFINITY)
             }
             Memory::Projected(memory) => {
-                self.measured = Some(memory.step(self.domain, point, at)?);
-                at.iterations += 1;
+                self.measured = Some(memory.step(self.domain, point, evaluator)?);
+                evaluator.iterations += 1;
                 return Ok(());
             }
             Memory::Empty => unreachable!("a method has begun"),
         };
         self.measured = Some(Measured::gradient(norm));
-        at.iterations += num_steps;
+        evaluator.iterations += num_steps;
         Ok(())
     }
 
-    /// After an error the state is a start: its gradient may not be finite.
+    /// After an error, the point of the state is only a start, since its gradient may not be finite.
     fn forget_on_error<T>(&mut self, result: Result<T, SolveError>) -> Result<T, SolveError> {
         if result.is_err() {
             self.state.owner = None;
@@ -175,30 +176,30 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         result
     }
 
-    /// How the Newton steps of this solve go; as at its beginning where that is not the method.
-    pub(crate) fn search(&self) -> Search {
+    /// The progress of the Newton steps of this solve. For other methods it is the initial value.
+    pub(crate) fn progress(&self) -> NewtonProgress {
         match &self.state.memory {
-            Memory::Newton(memory) => memory.search,
-            _ => Search::default(),
+            Memory::Newton(memory) => memory.progress,
+            _ => NewtonProgress::default(),
         }
     }
 
-    /// Whether Newton steps no longer help.
+    /// Whether further Newton steps do not help.
     pub(crate) const fn is_over(&self) -> bool {
         match &self.state.memory {
-            Memory::Newton(memory) => memory.search.is_over(),
+            Memory::Newton(memory) => memory.progress.is_over(),
             _ => false,
         }
     }
 
-    /// Changes what the Newton steps of this solve aim at.
-    pub(crate) fn search_mut(&mut self, change: impl FnOnce(&mut Search)) {
+    /// Changes the progress of the Newton steps; does nothing for other methods.
+    pub(crate) fn change_progress(&mut self, change: impl FnOnce(&mut NewtonProgress)) {
         if let Memory::Newton(memory) = &mut self.state.memory {
-            change(&mut memory.search);
+            change(&mut memory.progress);
         }
     }
 
-    /// Asks the objective for a sharper bound of the error than the gradient's.
+    /// Computes the objective's own, sharper error bound, if it has one.
     pub(crate) fn sharpen_bound(&mut self, target: ErrorBound) {
         let State {
             point,
@@ -207,7 +208,13 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             ..
         } = &mut *self.state;
         if let (Memory::Newton(memory), Some(newton)) = (memory, self.newton) {
-            memory.sharpen_bound(newton, (self.bound, target), point, dual, &mut self.at);
+            memory.sharpen_bound(
+                newton,
+                (self.bound, target),
+                point,
+                dual,
+                &mut self.evaluator,
+            );
         }
     }
 
@@ -217,26 +224,27 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             return ErrorBound::UNKNOWN;
         };
         let bound = self.error_with(norm, self.rounding(norm));
-        let sharper = self.search().sharper;
+        let sharper = self.progress().sharper_bound;
         sharper.filter(|sharper| *sharper < bound).unwrap_or(bound)
     }
 
+    /// The certified error for a measured norm and its rounding error.
     pub(crate) fn error_with(&self, norm: f64, rounding: f64) -> ErrorBound {
         self.bound.bound(norm, rounding, self.state.point.len())
     }
 
-    /// No larger measured norm can certify `target`.
+    /// The largest measured norm that can certify `target`.
     pub(crate) fn threshold(&self, target: ErrorBound) -> f64 {
         self.bound.threshold(target)
     }
 
-    /// Bounds the rounding error in a measured `norm`, see the [`certificate`](crate::certificate)
-    /// module.
+    /// Bounds the rounding error of a measured norm, as derived in the module
+    /// [`certificate`](crate::certificate).
     pub(crate) fn rounding(&self, norm_measured: f64) -> f64 {
         let point_norm = norm(&self.state.point);
         match &self.state.memory {
             Memory::Projected(memory) => {
-                let step = memory.step_length(&self.at);
+                let step = memory.step_length(&self.evaluator);
                 let z_norm = point_norm + step * norm_measured;
                 let gradient_norm = self.measured.map_or(0.0, |measured| measured.gradient_norm);
                 self.gradient_rounding(z_norm, gradient_norm)
@@ -246,7 +254,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         }
     }
 
-    /// How large the point and the last gradient are.
+    /// The norms of the point and of the last gradient.
     pub(crate) fn norms(&self) -> Norms {
         Norms {
             x: norm(&self.state.point),
@@ -256,10 +264,12 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
 
     /// Bounds the rounding error of a gradient.
     pub(crate) fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
-        self.at.objective.gradient_rounding(x_norm, gradient_norm)
+        self.evaluator
+            .objective
+            .gradient_rounding(x_norm, gradient_norm)
     }
 
-    /// A hash of all that the next iteration depends on.
+    /// A hash of everything that the next iteration depends on.
     pub(crate) fn position(&self) -> u64 {
         let second = self.state.memory.second_vector().into_iter().flatten();
         (self.state.point.iter().chain(second)).fold(0, |hash: u64, x| {

@@ -1,14 +1,15 @@
-//! Minimise a smooth strongly convex function to a *certified* distance from its minimiser.
+//! Solvers that minimise a smooth strongly convex function and certify how far the answer is from
+//! the minimiser.
 //!
-//! For a `$\mu$`-strongly convex `$\Phi : \mathbb{R}^d \to \mathbb{R}$` with `$L$`-Lipschitz
-//! gradient, find `$x$` with
+//! Given a `$\mu$`-strongly convex `$\Phi : \mathbb{R}^d \to \mathbb{R}$` with `$L$`-Lipschitz
+//! gradient and a target `$\varepsilon$`, a solve returns an `$x$` with
 //!
 //! ```math
 //! \|x - x^*\|_2 \le \varepsilon, \qquad x^* = \operatorname*{arg\,min}_{x \in C} \Phi(x),
 //! ```
 //!
-//! over the whole space or a convex set `$C$`, and know it: the error comes back with the answer,
-//! rounding included.
+//! where `$C$` is the whole space or a convex set. The solve proves this bound and returns it with
+//! the answer. The bound includes rounding errors.
 //!
 //! ```
 //! use lowlevel::{ErrorBound, Outcome, Solver, State, Stop, testing::NesterovQuadratic};
@@ -16,12 +17,12 @@
 //! let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
 //! let mut state = State::new(vec![10.0; 10]);
 //!
-//! // A rough answer ...
+//! // Compute a rough answer ...
 //! let rough = Stop::accuracy(ErrorBound::new(1e-2)?);
 //! let solved = Solver::default().minimize(&quadratic, rough, &mut state, &mut ())?;
 //! assert_eq!(solved.outcome, Outcome::Converged);
 //!
-//! // ... made precise later, without starting over.
+//! // ... and refine it later, without starting over.
 //! let precise = Stop::accuracy(ErrorBound::new(1e-9)?);
 //! let solved = Solver::default().refine(&quadratic, precise, &mut state, &mut ())?;
 //!
@@ -31,40 +32,46 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is where
+//! # Overview
 //!
-//! - The function: [`StronglyConvex`], its [`Curvature`] `$(\mu, L)$`, [`FnObjective`] for
-//!   closures, [`NewtonSteps`] if it offers them.
-//! - How to minimise: [`Solver`] with a [`Method`] (by default the fastest known for the function)
-//!   and a [`Domain`].
-//! - When to stop: [`Stop`], a target [`ErrorBound`] with its [`Certificate`], or a number of
+//! - **Objective.** [`StronglyConvex`] is the function to minimise, with its [`Curvature`]
+//!   `$(\mu, L)$`. [`FnObjective`] makes one from closures. A function may offer [`NewtonSteps`].
+//! - **Solver.** [`Solver`] combines a [`Method`] (by default the fastest known for the function)
+//!   and a [`Domain`], the set to minimise over.
+//! - **Stopping.** [`Stop`] is a target [`ErrorBound`] with its [`Certificate`], or a number of
 //!   iterations.
-//! - Where it stands: [`State`] is warm start, memory, answer and resume token in one. A
-//!   [`Checkpoint`] is all of it, or a start in a fourth of the memory.
-//! - What came out: [`Solved`], with the [`Outcome`]. A missed target is reported there;
-//!   [`Solved::reached`] turns it into an error.
+//! - **State.** [`State`] holds the start, the memory of the iteration and the answer, and resumes a
+//!   solve. A [`Checkpoint`] stores all of it, or only a start, in a quarter of the memory.
+//! - **Result.** [`Solved`] reports the certified error, the work and the [`Outcome`]. A missed
+//!   target is reported there; [`Solved::reached`] turns it into an error.
 //!
-//! # What a certificate rests on
+//! # What a certificate relies on
 //!
-//! Its objective: the constants `$\mu$` and `$L$`, and a bound on the rounding error of its
-//! gradient ([`gradient_rounding`](StronglyConvex::gradient_rounding)). The models of the crate
-//! `imaging` prove theirs. For a function of your own there is a default that holds for gradients
-//! of few terms; a fit to data needs [`with_rounding`](FnObjective::with_rounding). Check your
-//! gradient with [`testing::gradient_deviation`].
+//! A certificate relies on what the objective states about itself: the constants `$\mu$` and `$L$`,
+//! and a bound on the rounding error of its gradient
+//! ([`gradient_rounding`](StronglyConvex::gradient_rounding)). The models of the crate `imaging`
+//! prove theirs. For other functions there is a default that holds for gradients of few terms; a
+//! fit to data needs [`with_rounding`](FnObjective::with_rounding). Check your gradient with
+//! [`testing::gradient_deviation`].
 //!
 //! # Conventions
 //!
-//! Errors are Euclidean distances, never squared. Iterations, gradients and all work in gradients
-//! ([`Solved::work`]) are counted apart: FISTA evaluates one gradient per iteration, or two the way
-//! the paper's experiments did ([`Certify`]). Over the whole space one more certifies the start.
-//! Where the error bounds come from is derived in [`certificate`]. The methods are those of M. J.
-//! Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel learning*, J. Math.
-//! Imaging Vis. 63 (2021).
+//! Errors are Euclidean distances, never squared. [`Solved`] counts iterations, gradients, and all
+//! work in units of one gradient. FISTA evaluates one gradient per iteration, or two as in the
+//! paper's experiments ([`Certify`]). Over the whole space, one more gradient certifies the start.
+//!
+//! The module [`certificate`] derives the error bounds. Gradient descent, FISTA and their bounds
+//! are those of M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel
+//! learning*, J. Math. Imaging Vis. 63 (2021).
 //!
 //! # Features
 //!
-//! `serde`: a [`State`] can be saved and loaded, bit for
-//! bit, and so can a [`Checkpoint`].
+//! `serde`: saves and loads a [`State`] or a [`Checkpoint`], bit for bit.
+
+/// Tests the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod buffer;
 pub mod certificate;

@@ -1,4 +1,4 @@
-//! What an iteration remembers from one step to the next: one kind of memory for each method.
+//! The memory of an iteration between two steps: one variant for each method.
 
 use std::mem::take;
 
@@ -7,12 +7,12 @@ use crate::domain::Domain;
 use crate::evaluator::Gradient;
 use crate::method::descent::Descent;
 use crate::method::fista::{Acceleration, Fista};
-use crate::method::heavy_ball::{Guard, HeavyBall, Turn};
+use crate::method::heavy_ball::{BallGuard, HeavyBall, Turn};
 use crate::method::newton::Newton;
 use crate::method::projected::Projected;
 use crate::method::{Certify, Method};
 
-/// The memory of the method that left a state.
+/// The memory of the method that a state was last used with.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Memory {
@@ -27,7 +27,8 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// Whether `method` makes the same iterates over `domain` as the method that left this memory.
+    /// Whether `method` over `domain` continues with the same iterates as the method that this
+    /// memory belongs to.
     pub(crate) fn fits(&self, method: Method, domain: Domain<'_>) -> bool {
         match (self, method) {
             (Self::Projected(memory), _) if !domain.is_whole() => {
@@ -43,15 +44,16 @@ impl Memory {
         }
     }
 
-    /// Starts `method` at rest at `point`, in the memory that is there if it is of the same kind.
+    /// Starts `method` without momentum at `point`, reusing the vectors if they are of the same
+    /// variant.
     pub(crate) fn begin(&mut self, method: Method, domain: Domain<'_>, point: &[f64]) {
         if !domain.is_whole() {
-            let (previous, room) = match take(self) {
+            let (previous, workspace) = match take(self) {
                 Self::Projected(memory) => memory.into_vectors(),
                 _ => (second_vector(), Buffer::default()),
             };
             let descent = Projected::descent_of(method);
-            *self = Self::Projected(Projected::at_rest(descent, previous, room, point));
+            *self = Self::Projected(Projected::at_rest(descent, previous, workspace, point));
             return;
         }
         *self = match (take(self), method) {
@@ -73,18 +75,18 @@ impl Memory {
             (Self::HeavyBall(memory), _) => Self::HeavyBall(memory),
             (_, Method::HeavyBall | Method::Auto) => Self::HeavyBall(HeavyBall {
                 gradient: Gradient::unknown(),
-                guard: Guard::default(),
+                guard: BallGuard::default(),
                 turn: Turn::ball_at_rest(second_vector(), &[]),
             }),
         };
         if let Some(gradient) = self.gradient_mut() {
             gradient.clear(point.len());
         }
-        self.rest(point);
+        self.forget_momentum(point);
     }
 
-    /// Forgets how the iteration came to `point`.
-    pub(crate) fn rest(&mut self, point: &[f64]) {
+    /// Resets the momentum, so that the iteration starts afresh at `point`.
+    pub(crate) fn forget_momentum(&mut self, point: &[f64]) {
         match self {
             Self::Fista(memory) => {
                 let previous = take(&mut memory.acceleration.previous);
@@ -92,7 +94,7 @@ impl Memory {
             }
             Self::HeavyBall(memory) => {
                 let vector = take(&mut memory.turn).into_vector();
-                memory.guard = Guard::default();
+                memory.guard = BallGuard::default();
                 memory.turn = Turn::ball_at_rest(vector, point);
             }
             Self::Empty | Self::Descent(_) | Self::Newton(_) | Self::Projected(_) => {}
@@ -110,7 +112,7 @@ impl Memory {
         }
     }
 
-    /// The same, to be changed.
+    /// The gradient at the point of the state, to be changed.
     pub(crate) const fn gradient_mut(&mut self) -> Option<&mut Gradient> {
         match self {
             Self::Descent(Descent { gradient, .. })
@@ -131,7 +133,7 @@ impl Memory {
         }
     }
 
-    /// A copy without the gradient and without room for work.
+    /// A copy without the gradient and without working memory.
     pub(crate) fn without_gradient(&self) -> Self {
         let gradient = Gradient::unknown();
         match self {
@@ -154,8 +156,8 @@ impl Memory {
         }
     }
 
-    /// Takes over `other`, for points of length `dim`, in the memory that is there if it is of the
-    /// same kind.
+    /// Copies `other`, for points of length `dim`, reusing the vectors if they are of the same
+    /// variant.
     pub(crate) fn copy_from(&mut self, other: &Self, dim: usize) {
         match (&mut *self, other) {
             (Self::Descent(own), Self::Descent(other)) => own.step = other.step,
@@ -182,7 +184,7 @@ impl Memory {
     }
 }
 
-/// The vector that an iteration remembers besides the point, empty.
+/// An empty vector for the memory of an iteration.
 fn second_vector() -> Buffer {
     Buffer::filled(0, 0.0, Buffer::SECOND)
 }

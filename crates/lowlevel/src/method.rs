@@ -1,5 +1,5 @@
-//! The iterations: gradient descent and FISTA as in the paper, and faster ones. Each has a file of
-//! its own.
+//! The methods of minimisation: gradient descent and FISTA as in the paper, and faster ones. Each
+//! has a file of its own.
 
 pub(crate) mod descent;
 pub(crate) mod fista;
@@ -9,25 +9,26 @@ pub(crate) mod projected;
 
 use crate::objective::{Curvature, StronglyConvex};
 
-/// Which iteration to run.
+/// A method of minimisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Method {
-    /// The fastest that is known for the objective: [`Newton`](Self::Newton) where it offers Newton
-    /// steps and they pay, [`HeavyBall`](Self::HeavyBall) elsewhere, and FISTA over a set.
+    /// The fastest method known for the objective. Over a set this is FISTA. Over the whole space
+    /// it is [`Newton`](Self::Newton) if the objective offers Newton steps and `$\sqrt{L/\mu}$`
+    /// exceeds their cost in gradients, and [`HeavyBall`](Self::HeavyBall) otherwise.
     #[default]
     Auto,
-    /// Newton-like steps of the objective with a line search, over the whole space: see
-    /// [`NewtonSteps`](crate::NewtonSteps).
+    /// The Newton-like steps of the objective ([`NewtonSteps`](crate::NewtonSteps)) with a line
+    /// search, over the whole space.
     Newton,
-    /// A damped heavy ball, guarded by FISTA, over the whole space: 1.4 to 1.8 times fewer
-    /// gradients than FISTA where the gradient must become several times smaller. It has no proven
-    /// rate better than FISTA's.
+    /// A damped heavy ball, guarded by FISTA, over the whole space. It needs 1.4 to 1.8 times fewer
+    /// gradients than FISTA if the gradient has to become several times smaller (measured on
+    /// photographs). It has no proven rate better than FISTA's.
     HeavyBall,
     /// Gradient descent, `$x^{k+1} = x^k - \tau \nabla\Phi(x^k)$`.
     GradientDescent {
-        /// How `$\tau$` is chosen.
+        /// The step length `$\tau$`.
         step: Step,
     },
     /// FISTA with `$\tau = 1/L$`, `$q = \tau\mu$` and `$t_0 = 0$`:
@@ -41,7 +42,7 @@ pub enum Method {
     /// \end{aligned}
     /// ```
     Fista {
-        /// Where the gradient that certifies the answer is evaluated.
+        /// The point where the gradient that certifies the answer is evaluated.
         certify: Certify,
     },
 }
@@ -51,43 +52,44 @@ pub enum Method {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Step {
-    /// `$\tau = 1/L$`, which needs no `$\mu$`.
+    /// The step length `$\tau = 1/L$`, which does not depend on `$\mu$`.
     InverseLipschitz,
-    /// `$\tau = 2/(L + \mu)$`, which contracts fastest.
+    /// The step length `$\tau = 2/(L + \mu)$`, which contracts fastest.
     #[default]
     Optimal,
 }
 
-/// Where FISTA over the whole space evaluates the gradient that certifies its answer.
+/// The point where FISTA over the whole space evaluates the gradient that certifies its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Certify {
-    /// At the extrapolated point `$z^k$`, where the iteration needs it anyway; `$z^k$` is the
-    /// answer. One gradient per iteration.
+    /// The extrapolated point `$z^k$`, where the iteration needs the gradient anyway. The answer is
+    /// `$z^k$`, and an iteration costs one gradient.
     #[default]
     Extrapolated,
-    /// At the iterate `$x^k$`, which is the answer, as in the published experiments. Two gradients
-    /// per iteration.
+    /// The iterate `$x^k$`, as in the published experiments. The answer is `$x^k$`, and an iteration
+    /// costs two gradients.
     Iterate,
 }
 
 impl Method {
-    /// Gradient descent with the optimal step.
+    /// Gradient descent with the optimal step length.
     pub const GRADIENT_DESCENT: Self = Self::GradientDescent {
         step: Step::Optimal,
     };
-    /// FISTA at one gradient per iteration.
+    /// FISTA with one gradient per iteration.
     pub const FISTA: Self = Self::Fista {
         certify: Certify::Extrapolated,
     };
-    /// FISTA as the authors of the paper ran and counted it: two gradients per iteration (one over
-    /// a set, which certifies by itself).
+    /// FISTA as in the experiments of the paper, with two gradients per iteration. Over a set it
+    /// needs only one, because the projected step certifies the answer.
     pub const FISTA_TWO_GRADIENTS: Self = Self::Fista {
         certify: Certify::Iterate,
     };
 
-    /// What `Auto` stands for.
+    /// The method that `Auto` stands for; other methods are returned unchanged, except that FISTA
+    /// replaces the heavy ball over a set.
     pub(crate) fn resolve<O: StronglyConvex>(self, objective: &O, whole_space: bool) -> Self {
         match self {
             Self::Auto if whole_space => {
@@ -104,7 +106,7 @@ impl Method {
 }
 
 impl Step {
-    /// `$\tau$`.
+    /// The step length `$\tau$`.
     pub(crate) fn length(self, curvature: Curvature) -> f64 {
         match self {
             Self::Optimal => 2.0 / (curvature.lipschitz() + curvature.strong_convexity()),

@@ -1,16 +1,16 @@
-//! Euclidean norms and rounding: the same everywhere, to the last bit.
+//! Euclidean norms whose results do not depend on the machine, to the last bit.
 
-/// `$u = 2^{-53}$`, the largest relative error of one operation.
+/// The unit roundoff `$u = 2^{-53}$`: the largest relative error of one rounded operation.
 pub const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
-/// Partial sums kept apart: enough to fill the widest vector registers.
+/// The number of partial sums: enough to fill the widest vector registers.
 const LANES: usize = 8;
 
-/// Sum of squares, added in an order that does not depend on the machine. May overflow or
-/// underflow.
+/// Returns the sum of squares, added in an order that does not depend on the machine. It may
+/// overflow or underflow.
 ///
-/// For kernels, which return it from [`advance`](crate::StronglyConvex::advance); inlined, so that
-/// it is compiled for the vector instructions of its caller.
+/// It is meant for implementations of [`advance`](crate::StronglyConvex::advance), which return this
+/// number. It is always inlined, so that the compiler uses the vector instructions of the caller.
 #[inline(always)]
 #[must_use]
 pub fn norm_squared(x: &[f64]) -> f64 {
@@ -24,7 +24,7 @@ pub fn norm_squared(x: &[f64]) -> f64 {
     lanes.into_iter().chain(rest.iter().map(|x| x * x)).sum()
 }
 
-/// Inner product, added in the same order.
+/// Returns the inner product, added in the same order as in [`norm_squared`].
 pub(crate) fn inner(x: &[f64], y: &[f64]) -> f64 {
     let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
     let mut lanes = [0.0; LANES];
@@ -37,7 +37,7 @@ pub(crate) fn inner(x: &[f64], y: &[f64]) -> f64 {
     lanes.into_iter().chain(rest).sum()
 }
 
-/// Euclidean norm, safe from overflow and underflow; NaN where an entry is not finite.
+/// Returns the Euclidean norm, without overflow or underflow. It is NaN if an entry is not finite.
 ///
 /// ```
 /// assert!((lowlevel::norm(&[3e200, 4e200]) - 5e200).abs() < 1e186);
@@ -47,10 +47,10 @@ pub fn norm(x: &[f64]) -> f64 {
     norm_from_squared(norm_squared(x), x)
 }
 
-/// Euclidean norm of `x` from its sum of squares; adds again, scaled, where squaring left the range
-/// of `f64`.
+/// Returns the Euclidean norm of `x`, given its sum of squares. If the squares left the range of
+/// `f64`, it adds them again after scaling.
 pub(crate) fn norm_from_squared(squared: f64, x: &[f64]) -> f64 {
-    /// Below this, squares of relevant entries may have been flushed to zero.
+    /// Below this, squares of relevant entries may have underflowed.
     const TINY: f64 = 1e-280;
     if squared > TINY && squared < f64::INFINITY {
         return squared.sqrt();

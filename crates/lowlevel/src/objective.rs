@@ -1,4 +1,4 @@
-//! Smooth strongly convex functions: the trait, its constants, and closures as functions.
+//! Smooth strongly convex functions: the trait, its constants, and an objective made of closures.
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use crate::newton::NewtonSteps;
 use crate::norm::{UNIT_ROUNDOFF, norm_squared};
 use crate::update::Update;
 
-/// How curved a function is: `$\mu$`-strongly convex with an `$L$`-Lipschitz gradient.
+/// The curvature constants of a function: it is `$\mu$`-strongly convex, and its gradient is
+/// `$L$`-Lipschitz.
 ///
 /// ```
 /// use lowlevel::Curvature;
@@ -24,10 +25,10 @@ pub struct Curvature {
 }
 
 impl Curvature {
-    /// Checks that `0 < strong_convexity <= lipschitz < infinity`.
+    /// Creates the constants.
     ///
     /// # Errors
-    /// When that does not hold; NaN never passes.
+    /// Unless `0 < strong_convexity <= lipschitz < infinity`. NaN is refused, too.
     pub fn new(strong_convexity: f64, lipschitz: f64) -> Result<Self, CurvatureError> {
         if !(strong_convexity > 0.0 && strong_convexity < f64::INFINITY) {
             return Err(CurvatureError::NotStronglyConvex {
@@ -46,19 +47,20 @@ impl Curvature {
         })
     }
 
-    /// `$\mu$`: `$\Phi - \frac{\mu}{2}\|\cdot\|^2$` is convex.
+    /// The strong convexity `$\mu$`: `$\Phi - \frac{\mu}{2}\|\cdot\|^2$` is convex.
     #[must_use]
     pub const fn strong_convexity(self) -> f64 {
         self.strong_convexity
     }
 
-    /// `$L$`: `$\|\nabla\Phi(x) - \nabla\Phi(y)\| \le L \|x - y\|$`.
+    /// The Lipschitz constant `$L$` of the gradient:
+    /// `$\|\nabla\Phi(x) - \nabla\Phi(y)\| \le L \|x - y\|$`.
     #[must_use]
     pub const fn lipschitz(self) -> f64 {
         self.lipschitz
     }
 
-    /// `$L / \mu \ge 1$`.
+    /// The condition number `$L / \mu \ge 1$`.
     #[must_use]
     pub fn condition_number(self) -> f64 {
         self.lipschitz / self.strong_convexity
@@ -67,8 +69,9 @@ impl Curvature {
 
 /// A smooth strongly convex function `$\Phi : \mathbb{R}^d \to \mathbb{R}$`.
 ///
-/// Implement the first five methods; the rest have defaults that a hot function may override.
-/// Complex unknowns are stored as interleaved real and imaginary parts.
+/// Implement the methods without a default. The others have defaults that work for every function;
+/// override them for speed or for sharper certificates. Complex unknowns are stored as interleaved
+/// real and imaginary parts.
 ///
 /// ```
 /// use lowlevel::{Curvature, StronglyConvex, testing::gradient_deviation};
@@ -107,48 +110,50 @@ impl Curvature {
 /// assert!(gradient_deviation(&Robust { data: vec![1.0, -2.0] }, &[0.5, 0.3], 1e-5) < 1e-9);
 /// ```
 pub trait StronglyConvex: Sync {
-    /// Whatever `gradient` and `value` need besides their arguments, made once and reused; `()` if
-    /// nothing.
+    /// Working memory of the methods below, created once and reused. Use `()` if none is needed.
     type Scratch: Send;
 
     /// Number of entries of the argument.
     fn dim(&self) -> usize;
 
-    /// `$\mu$` and `$L$`. A certified error is only as true as these constants.
+    /// The constants `$\mu$` and `$L$`. Certified errors are wrong if these constants are wrong.
     fn curvature(&self) -> Curvature;
 
-    /// A scratch space that fits this function.
+    /// Creates the working memory for this function.
     fn scratch(&self) -> Self::Scratch;
 
     /// Overwrites `gradient` with `$\nabla\Phi(x)$`. Must not allocate.
     fn gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut Self::Scratch);
 
-    /// `$\Phi(x)$`, for plots and tests: the solvers never need it.
+    /// Returns `$\Phi(x)$`.
+    ///
+    /// First-order methods never call it; plots and
+    /// [`gradient_deviation`](crate::testing::gradient_deviation) do. The line search of Newton's
+    /// method uses [`NewtonSteps::value_at`], which must return the same value.
     fn value(&self, x: &[f64], scratch: &mut Self::Scratch) -> f64;
 
-    /// Bounds the rounding error of `gradient` where `$\|x\|$` and the computed
-    /// `$\|\nabla\Phi(x)\|$` are as given.
+    /// Bounds the Euclidean norm of the rounding error of `gradient`, given `$\|x\|$` and the
+    /// computed `$\|\nabla\Phi(x)\|$`.
     ///
-    /// Certified errors include this, so that they hold where the computed gradient is mostly
-    /// noise. The default is `$(d + 8)\,u\,(L\|x\| + 2\|\nabla\Phi(x)\|)$` with the unit roundoff
-    /// `$u = 2^{-53}$`. It holds if each entry is a sum of up to `$d$` terms and the absolute
-    /// values of the terms, added up entry by entry, make a vector no longer than
-    /// `$L\|x\| + 2\|\nabla\Phi(x)\|$`. Override it where terms are larger and cancel, or where a
-    /// smaller bound can be proved.
+    /// Certified errors include this bound, so they also hold where rounding dominates the computed
+    /// gradient. The default is `$(d + 8)\,u\,(L\|x\| + 2\|\nabla\Phi(x)\|)$` with the unit
+    /// roundoff `$u = 2^{-53}$`. It holds if each entry of the gradient is a sum of up to `$d$`
+    /// terms, and the vector of the sums of their absolute values is no longer than
+    /// `$L\|x\| + 2\|\nabla\Phi(x)\|$`. Override it if larger terms cancel, or if you can prove a
+    /// smaller bound.
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
         default_rounding(self.dim(), self.curvature(), x_norm, gradient_norm)
     }
 
-    /// Tells objectives apart, so that [`Solver::refine`](crate::Solver::refine) notices a state
-    /// that belongs to another one.
+    /// A hash of everything the gradient depends on, if there is one.
     ///
-    /// A hash of everything the gradient depends on. Without one, `refine` evaluates a gradient
-    /// again to find out.
+    /// With it, [`Solver::refine`](crate::Solver::refine) recognises a state that belongs to
+    /// another objective. Without it, `refine` evaluates a gradient again to find out.
     fn fingerprint(&self) -> Option<u64> {
         None
     }
 
-    /// Like [`gradient`](Self::gradient), and returns `$\|\nabla\Phi(x)\|^2$`.
+    /// Overwrites `gradient` with `$\nabla\Phi(x)$` and returns `$\|\nabla\Phi(x)\|^2$`.
     fn gradient_with_norm(
         &self,
         x: &[f64],
@@ -159,11 +164,11 @@ pub trait StronglyConvex: Sync {
         norm_squared(gradient)
     }
 
-    /// Moves `point` by `update`, overwrites `gradient` with the gradient there, and returns its
-    /// squared norm.
+    /// Applies `update` to `point`, overwrites `gradient` with the gradient at the new point, and
+    /// returns its squared norm.
     ///
-    /// One call is one iteration of a solver. A hot function overrides it to read and write memory
-    /// once.
+    /// One call is one iteration of a solver. Override it to do all of this in one pass over
+    /// memory.
     fn advance(
         &self,
         mut update: Update<'_>,
@@ -181,12 +186,13 @@ pub trait StronglyConvex: Sync {
     }
 }
 
-/// A function given by two closures, for those who need no type of their own.
+/// An objective given by two closures, one for the value and one for the gradient.
 ///
-/// A fit, for example: `$\Phi(x) = \frac12\|Ax - b\|^2 + \frac{\xi}{2}\|x\|^2$` for `$N$`
-/// measurements of a line. Its gradient adds up many terms that cancel, which
-/// [`with_rounding`](Self::with_rounding) accounts for: a sum of `$N$` terms is off by at most
-/// `$N u$` times the sum of their absolute values, here at most `$\|A\|_F(\|A\|_F\|x\| + \|b\|)$`.
+/// The example fits a line to `$N$` measurements, with
+/// `$\Phi(x) = \frac12\|Ax - b\|^2 + \frac{\xi}{2}\|x\|^2$`. Its gradient adds up many terms that
+/// cancel, so it needs [`with_rounding`](Self::with_rounding): the rounding error of a sum of `$N$`
+/// terms is at most `$N u$` times the sum of their absolute values, which here is at most
+/// `$\|A\|_F(\|A\|_F\|x\| + \|b\|)$`.
 ///
 /// ```
 /// use lowlevel::{Curvature, ErrorBound, FnObjective, Solver, State, Stop, UNIT_ROUNDOFF, norm};
@@ -220,7 +226,7 @@ pub struct FnObjective<V, G> {
     curvature: Curvature,
     value: V,
     gradient: G,
-    /// Absolute and relative to `$\|x\|$`.
+    /// The rounding error of the gradient: an absolute part, and a part relative to `$\|x\|$`.
     rounding: Option<(f64, f64)>,
 }
 
@@ -229,7 +235,8 @@ where
     V: Fn(&[f64]) -> f64 + Sync,
     G: Fn(&[f64], &mut [f64]) + Sync,
 {
-    /// `value(x)` returns `$\Phi(x)$`; `gradient(x, out)` overwrites `out` with `$\nabla\Phi(x)$`.
+    /// Creates an objective of `dim` variables. `value(x)` returns `$\Phi(x)$`, and
+    /// `gradient(x, out)` overwrites `out` with `$\nabla\Phi(x)$`.
     pub const fn new(dim: usize, curvature: Curvature, value: V, gradient: G) -> Self {
         Self {
             dim,
@@ -242,17 +249,18 @@ where
 
     /// States that the rounding error of `gradient` is at most `absolute + relative * |x|`.
     ///
-    /// Needed where an entry adds up more than `dim` terms, or terms that are larger than the
-    /// default of [`gradient_rounding`](StronglyConvex::gradient_rounding) allows for and cancel:
-    /// in every fit to data. Without it the certified error may be too small by what rounding does.
+    /// Every fit to data needs it, and every function whose gradient has an entry that adds up more
+    /// than `dim` terms, or terms that cancel and are larger than the default of
+    /// [`gradient_rounding`](StronglyConvex::gradient_rounding) allows for. Without it, the certified
+    /// error of such a function may be smaller than its rounding error.
     ///
     /// # Panics
-    /// When one of the two is negative or NaN.
+    /// If `absolute` or `relative` is negative or NaN.
     #[must_use]
     pub fn with_rounding(mut self, absolute: f64, relative: f64) -> Self {
         assert!(
             absolute >= 0.0 && relative >= 0.0,
-            "rounding errors are not negative"
+            "absolute = {absolute} and relative = {relative} must not be negative or NaN"
         );
         self.rounding = Some((absolute, relative));
         self

@@ -1,5 +1,7 @@
-//! How a [`State`] is saved: its vectors as bytes, eight or four to a number and the lowest first,
-//! so that megabytes are copied and not formatted.
+//! Serialization of a [`State`].
+//!
+//! Vectors are saved as bytes, with eight or four little-endian bytes per number, so that large
+//! vectors are copied rather than formatted.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,27 +13,27 @@ use crate::buffer::Buffer;
 use crate::memory::Memory;
 use crate::state::{Owner, State};
 
-/// A state as it was loaded.
+/// A loaded state whose parts have not been checked against each other yet.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Unchecked {
+pub(crate) struct UncheckedState {
     point: Buffer,
     dual: Buffer,
     owner: Option<Owner>,
     memory: Memory,
 }
 
-impl TryFrom<Unchecked> for State {
+impl TryFrom<UncheckedState> for State {
     type Error = &'static str;
 
-    fn try_from(loaded: Unchecked) -> Result<Self, &'static str> {
-        let Unchecked {
+    fn try_from(loaded: UncheckedState) -> Result<Self, &'static str> {
+        let UncheckedState {
             point,
             dual,
             owner,
             memory,
         } = loaded;
         if !dual.iter().all(|p| p.is_finite()) {
-            return Err("a dual variable is not a finite number");
+            return Err("a dual variable of the state is not a finite number");
         }
         let memory = match owner {
             Some(_) => memory,
@@ -39,13 +41,13 @@ impl TryFrom<Unchecked> for State {
         };
         let is_whole = |vector: &Buffer| vector.len() == point.len();
         if !memory.second_vector().is_none_or(is_whole) {
-            return Err("the vectors of a state have different lengths");
+            return Err("the vectors of the state have different lengths");
         }
         if let Some(gradient) = memory.gradient()
             && !is_whole(&gradient.values)
             && !(gradient.values.is_empty() && gradient.norm.is_none())
         {
-            return Err("a state knows the norm of a gradient that it does not have");
+            return Err("the state has the norm of a gradient, but not the gradient");
         }
         Ok(Self {
             point,
@@ -56,39 +58,44 @@ impl TryFrom<Unchecked> for State {
     }
 }
 
-/// A vector is saved with the number of cache lines before it.
+/// Saves the vector together with the number of unused cache lines before it.
 impl Serialize for Buffer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.lines(), Bytes(self)).serialize(serializer)
+        (self.lines(), EncodedNumbers(self)).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Buffer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (lines, values) = <(usize, Numbers<f64, 8>)>::deserialize(deserializer)?;
+        let (lines, values) = <(usize, DecodedNumbers<f64, 8>)>::deserialize(deserializer)?;
         match lines {
             0 => Ok(Self::new(values.0)),
             1..=Self::GRADIENT => Ok(Self::shifted(&values.0, lines)),
-            _ => Err(D::Error::custom("a vector begins far into its page")),
+            _ => Err(D::Error::custom(format!(
+                "a vector has {lines} unused cache lines before it, but at most {} are possible",
+                Self::GRADIENT
+            ))),
         }
     }
 }
 
-/// Numbers in single precision, all of them finite.
+/// Serialization of finite numbers in single precision.
 pub(crate) mod singles {
-    use super::{Bytes, Deserialize, Deserializer, Error, Numbers, Serialize, Serializer};
+    use super::{
+        DecodedNumbers, Deserialize, Deserializer, EncodedNumbers, Error, Serialize, Serializer,
+    };
 
     pub(crate) fn serialize<S: Serializer>(
         numbers: &[f32],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        Bytes(numbers).serialize(serializer)
+        EncodedNumbers(numbers).serialize(serializer)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<f32>, D::Error> {
-        let Numbers(numbers) = Numbers::<f32, 4>::deserialize(deserializer)?;
+        let DecodedNumbers(numbers) = DecodedNumbers::<f32, 4>::deserialize(deserializer)?;
         if numbers.iter().all(|x| x.is_finite()) {
             Ok(numbers)
         } else {
@@ -99,13 +106,13 @@ pub(crate) mod singles {
     }
 }
 
-/// A number of `SIZE` bytes.
-trait Number<const SIZE: usize>: Copy {
+/// A number that is saved as `SIZE` little-endian bytes.
+trait LittleEndian<const SIZE: usize>: Copy {
     fn into_bytes(self) -> [u8; SIZE];
     fn from_bytes(bytes: [u8; SIZE]) -> Self;
 }
 
-impl Number<8> for f64 {
+impl LittleEndian<8> for f64 {
     fn into_bytes(self) -> [u8; 8] {
         self.to_le_bytes()
     }
@@ -115,7 +122,7 @@ impl Number<8> for f64 {
     }
 }
 
-impl Number<4> for f32 {
+impl LittleEndian<4> for f32 {
     fn into_bytes(self) -> [u8; 4] {
         self.to_le_bytes()
     }
@@ -125,10 +132,10 @@ impl Number<4> for f32 {
     }
 }
 
-/// Numbers to be written as bytes.
-struct Bytes<'a, T, const SIZE: usize>(&'a [T]);
+/// Numbers that are serialized as bytes.
+struct EncodedNumbers<'a, T, const SIZE: usize>(&'a [T]);
 
-impl<T: Number<SIZE>, const SIZE: usize> Serialize for Bytes<'_, T, SIZE> {
+impl<T: LittleEndian<SIZE>, const SIZE: usize> Serialize for EncodedNumbers<'_, T, SIZE> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = vec![0; SIZE * self.0.len()];
         let (words, _) = bytes.as_chunks_mut::<SIZE>();
@@ -139,23 +146,23 @@ impl<T: Number<SIZE>, const SIZE: usize> Serialize for Bytes<'_, T, SIZE> {
     }
 }
 
-/// Numbers that were bytes.
+/// Numbers that are deserialized from bytes.
 #[derive(Debug)]
-struct Numbers<T, const SIZE: usize>(Vec<T>);
+struct DecodedNumbers<T, const SIZE: usize>(Vec<T>);
 
-impl<'de, T: Number<SIZE>, const SIZE: usize> Deserialize<'de> for Numbers<T, SIZE> {
+impl<'de, T: LittleEndian<SIZE>, const SIZE: usize> Deserialize<'de> for DecodedNumbers<T, SIZE> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(BytesVisitor(PhantomData))
+        deserializer.deserialize_bytes(NumbersVisitor(PhantomData))
     }
 }
 
-struct BytesVisitor<T, const SIZE: usize>(PhantomData<T>);
+struct NumbersVisitor<T, const SIZE: usize>(PhantomData<T>);
 
-impl<'de, T: Number<SIZE>, const SIZE: usize> Visitor<'de> for BytesVisitor<T, SIZE> {
-    type Value = Numbers<T, SIZE>;
+impl<'de, T: LittleEndian<SIZE>, const SIZE: usize> Visitor<'de> for NumbersVisitor<T, SIZE> {
+    type Value = DecodedNumbers<T, SIZE>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bytes, {SIZE} to a number")
+        write!(f, "bytes, {SIZE} for each number")
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
@@ -163,10 +170,12 @@ impl<'de, T: Number<SIZE>, const SIZE: usize> Visitor<'de> for BytesVisitor<T, S
         if !rest.is_empty() {
             return Err(E::invalid_length(bytes.len(), &self));
         }
-        Ok(Numbers(numbers.iter().map(|x| T::from_bytes(*x)).collect()))
+        Ok(DecodedNumbers(
+            numbers.iter().map(|x| T::from_bytes(*x)).collect(),
+        ))
     }
 
-    /// Formats without bytes write a sequence.
+    /// Reads a sequence of numbers, as formats without a type for bytes write it.
     fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
         let mut bytes = Vec::new();
         while let Some(byte) = entries.next_element::<u8>()? {
@@ -202,7 +211,7 @@ mod tests {
         serde_json::from_str(&serde_json::to_string(state)?)
     }
 
-    /// Loaded, a solve goes on as if it had not stopped.
+    /// A loaded state continues as if the solve had not stopped.
     #[test]
     fn a_saved_state_continues_bit_for_bit() {
         let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
@@ -234,7 +243,7 @@ mod tests {
         state = state.without_gradient();
         assert!(state.memory.gradient().unwrap().values.is_empty());
         assert_eq!(reloaded(&state).unwrap(), state);
-        // it cannot be empty and known
+        // A gradient cannot be empty and have a norm.
         state.memory.gradient_mut().unwrap().norm = known;
         assert!(reloaded(&state).is_err());
     }

@@ -1,4 +1,4 @@
-//! Iterate until the answer is certified, or for a given number of iterations.
+//! The solver: iterates until the answer is certified, or for a given number of iterations.
 
 use std::ops::ControlFlow;
 
@@ -14,28 +14,29 @@ use crate::objective::StronglyConvex;
 use crate::state::State;
 use crate::stop::{Observer, Outcome, Progress, Solved, Stop};
 
-/// How to minimise, and over which set.
+/// A method of minimisation and the set to minimise over.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Solver<'a> {
-    /// The iteration.
+    /// The method.
     pub method: Method,
-    /// The set.
+    /// The set over which the objective is minimised.
     pub domain: Domain<'a>,
 }
 
 impl<'a> Solver<'a> {
-    /// Minimises `objective` from the point in `state`, where the answer is then found.
+    /// Minimises `objective` from the point in `state`, and leaves the answer there.
     ///
-    /// `scratch` comes from [`StronglyConvex::scratch`] of this or an equally shaped objective.
-    /// Allocates nothing.
+    /// `scratch` comes from [`StronglyConvex::scratch`] of this objective, or of another one of the
+    /// same shape. A solve in a state that was used before allocates nothing.
     ///
     /// # Errors
-    /// When the start does not fit or is not finite, a gradient or a projection is not finite, or
-    /// an a-priori certificate lacks its bound on the initial distance. After a gradient that is
-    /// not finite, `state` holds the point where that happened.
+    /// If the start has the wrong length or is not finite, if a gradient or a projection is not
+    /// finite, or if the method cannot be used with this objective, domain or certificate;
+    /// [`SolveError`] lists all cases. If a gradient is not finite, `state` holds the point where
+    /// this happened.
     ///
     /// # Panics
-    /// When `scratch` is of another shape than the objective needs.
+    /// If `scratch` does not have the shape that the objective needs.
     pub fn minimize<O: StronglyConvex>(
         &self,
         objective: &O,
@@ -47,19 +48,21 @@ impl<'a> Solver<'a> {
         self.refine(objective, stop, state, scratch)
     }
 
-    /// Goes on where the last solve of `objective` left `state`: the same iterates as if it had not
-    /// stopped.
+    /// Continues the last solve of `objective` in `state`. The iterates are the same as if the solve
+    /// had not stopped.
     ///
     /// Over the whole space no gradient is evaluated twice if the objective has a
-    /// [`fingerprint`](StronglyConvex::fingerprint), as all models of the crate `imaging` have; one
-    /// without, such as a closure, is asked for the last gradient again, to be sure that `state` is
-    /// its own. Over a set, at least one iteration certifies the answer anew. Momentum starts anew
-    /// where `state` is fresh, comes from another method or objective, or where an a-priori
-    /// certificate is asked for. So any `state` of the right length will do, as a warm start at
-    /// least.
+    /// [`fingerprint`](StronglyConvex::fingerprint), as all models of the crate `imaging` have. For
+    /// an objective without one, such as a closure, the solver evaluates the last gradient again to
+    /// make sure that `state` belongs to it. Over a set, at least one iteration certifies the answer
+    /// again.
+    ///
+    /// The momentum starts afresh if `state` is new, if it comes from another method or objective,
+    /// or if the certificate is a priori. So any `state` of the right length is at least a warm
+    /// start.
     ///
     /// # Errors
-    /// As `minimize`.
+    /// The same as for [`minimize`](Self::minimize).
     pub fn refine<O: StronglyConvex>(
         &self,
         objective: &O,
@@ -70,7 +73,7 @@ impl<'a> Solver<'a> {
         self.run(objective, stop, state, scratch, None)
     }
 
-    /// Like [`refine`](Self::refine), watched by `observer`.
+    /// Does the same as [`refine`](Self::refine), and calls `observer` after every iteration.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -90,12 +93,12 @@ impl<'a> Solver<'a> {
     /// )?;
     /// assert_eq!(solved.outcome, Outcome::Stopped);
     /// assert_eq!(errors.len(), 20);
-    /// assert_eq!(errors.last(), Some(&solved.error)); // what was achieved is certified all the same
+    /// assert_eq!(errors.last(), Some(&solved.error)); // the error is certified even so
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As `minimize`.
+    /// The same as for [`minimize`](Self::minimize).
     pub fn refine_observed<O: StronglyConvex>(
         &self,
         objective: &O,
@@ -156,11 +159,11 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Iterations before it is first looked into whether iterating still helps; then again each time
-/// they have doubled.
+/// The first stall check comes after this many iterations. The number doubles after each check, so
+/// the number of checks grows only with the logarithm of the number of iterations.
 const FIRST_CHECK: u64 = 64;
 
-/// Iterates until the gradient certifies `target`, or until that is seen to be impossible.
+/// Iterates until the gradient certifies `target`, or until that proves impossible.
 fn until_certified<O: StronglyConvex>(
     mut solve: Iteration<'_, O>,
     target: ErrorBound,
@@ -170,11 +173,11 @@ fn until_certified<O: StronglyConvex>(
     let max_iterations = max_iterations.unwrap_or(u64::MAX);
     let mut proven_limit = None;
     let mut next_check = FIRST_CHECK;
-    // The bound with its rounding term is computed only where the measurement is small enough to
-    // decide something.
+    // The bound with its rounding term is computed only if the measured norm is small enough for
+    // the solve to end, or at a stall check.
     let mut threshold = f64::INFINITY;
     let outcome = loop {
-        let check = solve.at.iterations >= next_check;
+        let check = solve.evaluator.iterations >= next_check;
         if let Some(Measured { norm: measured, .. }) = solve.measured
             && (check || measured <= threshold)
         {
@@ -190,17 +193,17 @@ fn until_certified<O: StronglyConvex>(
             proven_limit.get_or_insert_with(|| {
                 let attainable = target
                     .value()
-                    .max(rounding / solve.at.curvature.strong_convexity());
-                proven_iterations(solve.method, solve.at.curvature, error, attainable)
-                    .saturating_add(solve.at.iterations)
+                    .max(rounding / solve.evaluator.curvature.strong_convexity());
+                proven_iterations(solve.method, solve.evaluator.curvature, error, attainable)
+                    .saturating_add(solve.evaluator.iterations)
             });
         } else if target == ErrorBound::UNKNOWN {
             break Outcome::Converged;
         }
-        if solve.at.iterations >= max_iterations {
+        if solve.evaluator.iterations >= max_iterations {
             break Outcome::IterationLimit;
         }
-        if proven_limit.is_some_and(|limit| solve.at.iterations >= limit) {
+        if proven_limit.is_some_and(|limit| solve.evaluator.iterations >= limit) {
             break Outcome::Stalled;
         }
         let before = check.then(|| solve.position());
@@ -232,7 +235,7 @@ fn newton_steps<O: StronglyConvex>(
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Solved, SolveError> {
     let threshold = solve.threshold(target);
-    solve.search_mut(|search| search.wanted_norm = threshold);
+    solve.change_progress(|progress| progress.target_norm = threshold);
     let max_iterations = max_iterations.unwrap_or(u64::MAX);
     let outcome = loop {
         let norm = solve
@@ -243,9 +246,9 @@ fn newton_steps<O: StronglyConvex>(
             break Outcome::Converged;
         }
         let at_floor = norm <= rounding && solve.error_with(0.0, rounding) > target;
-        // What the last bound said of smaller gradients, it may well say of this one.
-        let near = solve.search().expected_sharpness(looseness) * norm <= threshold;
-        if near || at_floor || solve.search().is_idle() {
+        // The ratio of the last sharper bound to the gradient's bound predicts the next one.
+        let near = solve.progress().expected_sharpness(looseness) * norm <= threshold;
+        if near || at_floor || solve.progress().made_no_progress() {
             solve.sharpen_bound(target);
             if solve.error() <= target {
                 break Outcome::Converged;
@@ -256,12 +259,12 @@ fn newton_steps<O: StronglyConvex>(
             (true, false) => break Outcome::Stalled,
             (false, _) => {}
         }
-        if solve.at.iterations >= max_iterations {
+        if solve.evaluator.iterations >= max_iterations {
             break Outcome::IterationLimit;
         }
         if observer.is_none() {
-            let left = max_iterations - solve.at.iterations;
-            solve.search_mut(|search| search.steps_at_once = left);
+            let left = max_iterations - solve.evaluator.iterations;
+            solve.change_progress(|progress| progress.steps_at_once = left);
         }
         solve.step()?;
         if watch(&solve, &mut observer).is_break() {
@@ -275,7 +278,7 @@ fn newton_steps<O: StronglyConvex>(
     Ok(solved(&solve, solve.error(), outcome))
 }
 
-/// Makes exactly so many iterations.
+/// Makes the requested number of iterations.
 fn fixed<O: StronglyConvex>(
     mut solve: Iteration<'_, O>,
     iterations: u64,
@@ -288,7 +291,7 @@ fn fixed<O: StronglyConvex>(
     Ok(solved(&solve, solve.error(), outcome))
 }
 
-/// Makes as many iterations as the rate of convergence demands.
+/// Makes as many iterations as the rate of convergence needs for `target`.
 fn a_priori<O: StronglyConvex>(
     mut solve: Iteration<'_, O>,
     target: ErrorBound,
@@ -296,7 +299,7 @@ fn a_priori<O: StronglyConvex>(
     max_iterations: Option<u64>,
     mut observer: Option<&mut Observer<'_>>,
 ) -> Result<Solved, SolveError> {
-    let (method, curvature) = (solve.method, solve.at.curvature);
+    let (method, curvature) = (solve.method, solve.evaluator.curvature);
     let max_iterations = max_iterations.unwrap_or(u64::MAX);
     let rounding_after = |solve: &Iteration<'_, O>, iterations: u64| {
         let before = rate_bound(method, curvature, iterations.saturating_sub(1), initial);
@@ -308,7 +311,7 @@ fn a_priori<O: StronglyConvex>(
             |x, gradient| solve.gradient_rounding(x, gradient),
         )
     };
-    // Asking the rate for less than rounding leaves would only waste iterations.
+    // A target below the rounding error would only waste iterations.
     let mut wanted = target.value().max(rounding_after(&solve, 1));
     let (error, outcome) = loop {
         let needed = rate_iterations(
@@ -320,12 +323,12 @@ fn a_priori<O: StronglyConvex>(
         let stopped =
             make_iterations(&mut solve, needed.min(max_iterations), false, &mut observer)?;
         if stopped.is_break() {
-            // Perhaps at an extrapolated point, which has no rate.
+            // The point may be an extrapolated one, for which there is no rate.
             break (solve.error(), Outcome::Stopped);
         }
-        // Both hold, so the smaller one does.
-        let rounding = rounding_after(&solve, solve.at.iterations);
-        let rate = rate_bound(method, curvature, solve.at.iterations, initial).value();
+        // Both bounds hold, so the smaller one does.
+        let rounding = rounding_after(&solve, solve.evaluator.iterations);
+        let rate = rate_bound(method, curvature, solve.evaluator.iterations, initial).value();
         let a_priori = ErrorBound::from_computed(rate + rounding);
         let error = if a_priori < solve.error() {
             a_priori
@@ -338,7 +341,8 @@ fn a_priori<O: StronglyConvex>(
         if needed >= max_iterations {
             break (error, Outcome::IterationLimit);
         }
-        // What rounding leaves of the target, if that is anything new.
+        // The part of the target that rounding leaves to the rate, with a margin of a tenth for the
+        // rounding of the further iterations.
         let left = 0.9 * (target.value() - rounding);
         if !(left > 0.0 && left < wanted) {
             break (error, Outcome::RoundingFloor);
@@ -348,42 +352,43 @@ fn a_priori<O: StronglyConvex>(
     Ok(solved(&solve, error, outcome))
 }
 
-/// How often it is looked whether iterations still change anything.
+/// With [`Stop::Iterations`], the solve checks every this many iterations whether an iteration still
+/// changes anything. A check costs two passes over the point, compared with 64 gradients.
 const CHECK_EVERY: u64 = 64;
 
-/// Goes on until so many iterations have been made, and ends at the iterate; breaks where the
-/// observer does.
+/// Makes iterations until their number is `iterations`, and ends at the iterate. Returns `Break` if
+/// the observer stops it earlier.
 ///
-/// An iteration that changes nothing, not a single bit, is followed by iterations that change
-/// nothing either. With `may_rest` they are counted without being made, unless somebody watches
-/// them.
+/// After an iteration that changes no bit, no later iteration changes anything. With `may_skip`,
+/// such iterations are counted without being made, unless there is an observer.
 fn make_iterations<O: StronglyConvex>(
     solve: &mut Iteration<'_, O>,
     iterations: u64,
-    may_rest: bool,
+    may_skip: bool,
     observer: &mut Option<&mut Observer<'_>>,
 ) -> Result<ControlFlow<()>, SolveError> {
-    let may_rest = may_rest && observer.is_none();
-    while solve.at.iterations < iterations {
-        let check = may_rest
+    let may_skip = may_skip && observer.is_none();
+    while solve.evaluator.iterations < iterations {
+        let check = may_skip
             && solve.newton.is_none()
-            && solve.at.iterations % CHECK_EVERY == CHECK_EVERY - 1;
+            && solve.evaluator.iterations % CHECK_EVERY == CHECK_EVERY - 1;
         let before = check.then(|| solve.position());
-        if solve.at.iterations + 1 == iterations {
+        if solve.evaluator.iterations + 1 == iterations {
             solve.last_step()?;
         } else {
             solve.step()?;
             if solve.is_over() || (check && before == Some(solve.position())) {
-                solve.at.iterations = solve.at.iterations.max(iterations - 1);
+                solve.evaluator.iterations = solve.evaluator.iterations.max(iterations - 1);
             }
         }
-        if watch(solve, observer).is_break() && solve.at.iterations < iterations {
+        if watch(solve, observer).is_break() && solve.evaluator.iterations < iterations {
             return Ok(ControlFlow::Break(()));
         }
     }
     Ok(ControlFlow::Continue(()))
 }
 
+/// Calls the observer, if there is one.
 fn watch<O: StronglyConvex>(
     solve: &Iteration<'_, O>,
     observer: &mut Option<&mut Observer<'_>>,
@@ -392,14 +397,15 @@ fn watch<O: StronglyConvex>(
         .as_mut()
         .map_or(ControlFlow::Continue(()), |observe| {
             observe(&Progress {
-                iterations: solve.at.iterations,
-                gradients: solve.at.gradients,
+                iterations: solve.evaluator.iterations,
+                gradients: solve.evaluator.gradients,
                 error: solve.error(),
                 point: &solve.state.point,
             })
         })
 }
 
+/// The result of a solve that ends with `outcome`.
 const fn solved<O: StronglyConvex>(
     solve: &Iteration<'_, O>,
     error: ErrorBound,
@@ -408,8 +414,8 @@ const fn solved<O: StronglyConvex>(
     Solved {
         error,
         outcome,
-        iterations: solve.at.iterations,
-        gradients: solve.at.gradients,
-        work: solve.at.gradients as f64 + solve.at.other_work,
+        iterations: solve.evaluator.iterations,
+        gradients: solve.evaluator.gradients,
+        work: solve.evaluator.gradients as f64 + solve.evaluator.other_work,
     }
 }

@@ -1,29 +1,31 @@
-//! Where a solve stands: warm start, workspace, answer and resume token in one value.
+//! The state of a solve: its start, its memory and its answer in one value.
 
 use crate::buffer::Buffer;
-use crate::checkpoint::{Numbers, Vectors};
+use crate::checkpoint::{StartVectors, StoredVector};
 use crate::error::SolveError;
 use crate::memory::Memory;
 use crate::norm::norm;
 use crate::objective::{Curvature, StronglyConvex};
 
-/// Where a solve stands.
+/// The state of a solve.
 ///
-/// On entry it holds the start, on exit the answer. It also holds all memory that an iteration
-/// needs, so that a solve allocates nothing, and all that is needed to go on later as if the solve
-/// had not stopped ([`Solver::refine`](crate::Solver::refine)). Clone it to save it, states share
-/// nothing; or save less of it, as a [`Checkpoint`](crate::Checkpoint).
+/// It holds the start before a solve and the answer after it. It also holds the vectors that the
+/// iteration works on, so a solve in a state that was used before allocates nothing.
+/// [`Solver::refine`](crate::Solver::refine) continues from a state as if the solve had not stopped.
+/// To save a state, clone it (states share nothing), or store less of it as a
+/// [`Checkpoint`](crate::Checkpoint).
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "crate::saved::Unchecked"))]
+#[cfg_attr(feature = "serde", serde(try_from = "crate::saved::UncheckedState"))]
 pub struct State {
     /// The answer: the point that was, or will be, certified.
     pub(crate) point: Buffer,
-    /// The dual variables of Newton steps; empty until there are any.
+    /// The dual variables of Newton steps; empty if there are none.
     pub(crate) dual: Buffer,
-    /// The objective whose iteration is in `memory`; `None` where the point is a start.
+    /// The objective whose iteration is in `memory`; `None` if the point is only a start.
     pub(crate) owner: Option<Owner>,
-    /// What the iteration remembers; without an owner, nothing but memory to use again.
+    /// The memory of the iteration. Without an owner its content has no meaning, and only its
+    /// allocation is reused.
     pub(crate) memory: Memory,
 }
 
@@ -36,11 +38,11 @@ impl PartialEq for State {
     }
 }
 
-/// What tells objectives apart.
+/// The identity of the objective that a state belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Owner {
-    /// The objective's own hash, if it has one.
+    /// The fingerprint of the objective, if it has one.
     fingerprint: Option<u64>,
     curvature: Curvature,
 }
@@ -53,20 +55,21 @@ impl Owner {
         }
     }
 
+    /// Whether equal owners are certainly the same objective.
     pub(crate) const fn is_certain(self) -> bool {
         self.fingerprint.is_some()
     }
 }
 
 impl Default for State {
-    /// A state without entries, to be filled by a [`Checkpoint`](crate::Checkpoint).
+    /// Creates a state without entries, to be filled by a [`Checkpoint`](crate::Checkpoint).
     fn default() -> Self {
         Self::new(Vec::new())
     }
 }
 
 impl State {
-    /// Starts from `start`.
+    /// Creates a state that starts at `start`.
     #[must_use]
     pub const fn new(start: Vec<f64>) -> Self {
         Self {
@@ -77,7 +80,8 @@ impl State {
         }
     }
 
-    /// Starts where `other` stands, for an objective that is near the one it belongs to.
+    /// Creates a state that starts at the point and the dual variables of `other`: a warm start for
+    /// a similar objective.
     #[must_use]
     pub fn near(other: &Self) -> Self {
         Self {
@@ -92,20 +96,21 @@ impl State {
         &self.point
     }
 
-    /// The answer, without the memory of the iteration.
+    /// Returns the answer and drops the memory of the iteration.
     #[must_use]
     pub fn into_point(self) -> Vec<f64> {
         self.point.into_vec()
     }
 
-    /// Starts anew from the point that `start` writes over the last answer.
+    /// Makes the next solve start afresh. `start` may overwrite the last answer with another start.
     pub fn restart(&mut self, start: impl FnOnce(&mut [f64])) {
         start(&mut self.point);
         self.dual.resize(0);
         self.owner = None;
     }
 
-    /// Starts anew from a point and dual variables that are zero until they are overwritten.
+    /// Makes the next solve start afresh from zeros, and returns the point and the dual variables to
+    /// be overwritten.
     pub(crate) fn start_anew(&mut self, dim: usize, num_duals: usize) -> (&mut [f64], &mut [f64]) {
         self.point.assign_zeros(dim);
         self.dual.assign_zeros(num_duals);
@@ -122,7 +127,7 @@ impl State {
                 found,
             });
         }
-        // the norm tells sooner
+        // One pass over the point suffices if its norm is finite.
         if !norm(&self.point).is_finite()
             && let Some(index) = self.point.iter().position(|x| !x.is_finite())
         {
@@ -131,15 +136,15 @@ impl State {
         Ok(())
     }
 
-    /// What another solve can begin from.
-    pub(crate) fn vectors(&self) -> Vectors<'_> {
-        Vectors {
-            point: Numbers::Double(&self.point),
-            dual: Numbers::Double(&self.dual),
+    /// The vectors that another solve can start from.
+    pub(crate) fn vectors(&self) -> StartVectors<'_> {
+        StartVectors {
+            point: StoredVector::Double(&self.point),
+            dual: StoredVector::Double(&self.dual),
         }
     }
 
-    /// A copy that continues as this state does, for one more gradient.
+    /// A copy without the gradient. Continuing from it costs one more gradient.
     pub(crate) fn without_gradient(&self) -> Self {
         Self {
             point: self.point.clone(),
@@ -152,7 +157,7 @@ impl State {
         }
     }
 
-    /// Takes over all of `other`, in the memory that is there if it suffices.
+    /// Copies `other` into this state, reusing its memory if it is large enough.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.point.assign(&other.point);
         self.dual.assign(&other.dual);

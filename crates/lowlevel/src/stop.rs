@@ -1,4 +1,4 @@
-//! When a solve ends, and what it achieved.
+//! Stopping rules, and the result of a solve.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -6,27 +6,29 @@ use std::ops::ControlFlow;
 use crate::certificate::{Certificate, ErrorBound};
 use crate::error::Unreached;
 
-/// When to stop.
+/// The rule that ends a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Stop {
-    /// As soon as the error is certified to be at most `target`.
+    /// Stops as soon as the error is certified to be at most `target`.
     Accuracy {
-        /// The error wanted.
+        /// The largest acceptable error.
         target: ErrorBound,
-        /// What proves it.
+        /// The kind of proof that the target is met.
         certificate: Certificate,
-        /// Gives up after so many iterations of this call; the answer then says what was achieved.
+        /// The largest number of iterations of this call, or `None` for no limit. At the limit the
+        /// solve ends with [`Outcome::IterationLimit`] and reports the error it has reached.
         max_iterations: Option<u64>,
     },
-    /// After exactly so many further iterations, at the iterate `$x^k$`; the error reached is
-    /// reported. None leaves the point where it is. Once an iteration changes nothing, later ones
-    /// are only counted.
+    /// Makes this number of further iterations, ends at the iterate `$x^k$`, and reports its error.
+    /// Zero iterations leave the point unchanged, except that a start outside the domain is
+    /// projected onto it. Once an iteration changes nothing, the remaining ones are counted without
+    /// being made.
     Iterations(u64),
 }
 
 impl Stop {
-    /// As soon as the gradient certifies `target`.
+    /// Stops as soon as the gradient certifies that the error is at most `target`.
     #[must_use]
     pub const fn accuracy(target: ErrorBound) -> Self {
         Self::Accuracy {
@@ -36,8 +38,8 @@ impl Stop {
         }
     }
 
-    /// The same, but gives up after so many iterations; a fixed number of iterations stays as it
-    /// is.
+    /// Adds a limit on the number of iterations to [`Stop::Accuracy`]. Returns
+    /// [`Stop::Iterations`] unchanged.
     #[must_use]
     pub const fn with_max_iterations(self, limit: u64) -> Self {
         match self {
@@ -55,25 +57,25 @@ impl Stop {
     }
 }
 
-/// What a solve achieved; the answer itself is in its [`State`](crate::State).
+/// The result of a solve. The answer itself is in the [`State`](crate::State).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "the target may not have been reached"]
 #[non_exhaustive]
 pub struct Solved {
-    /// Certified distance of the answer from the minimiser.
+    /// A proved bound on the distance of the answer from the minimiser.
     pub error: ErrorBound,
-    /// Why the solve ended.
+    /// The reason why the solve ended.
     pub outcome: Outcome,
-    /// Iterations made by this call.
+    /// The number of iterations of this call.
     pub iterations: u64,
-    /// Gradients evaluated by this call.
+    /// The number of gradients evaluated by this call.
     pub gradients: u64,
-    /// All work of this call in gradients: those, and Newton steps, values and sharper bounds by
-    /// what they cost beside one.
+    /// All work of this call, in units of one gradient. Newton steps, values and sharper bounds
+    /// count by their cost relative to a gradient.
     pub work: f64,
 }
 
-/// Why a solve ended.
+/// The reason why a solve ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -81,17 +83,17 @@ pub enum Outcome {
     Converged,
     /// The number of iterations requested by [`Stop::Iterations`] was made.
     IterationsMade,
-    /// `max_iterations` were made before the target was met.
+    /// The solve made `max_iterations` iterations without meeting the target.
     IterationLimit,
-    /// The target was not met, and cannot be: what is left of the gradient is rounding error, and
-    /// that alone is too much.
+    /// The target cannot be met: the computed gradient is no larger than its rounding error, and
+    /// the rounding error alone exceeds what the target allows.
     RoundingFloor,
-    /// The target was not met, and iterating no longer helps: an iteration changed nothing, or the
-    /// number of iterations has passed for which theory guarantees the target. Either neighbouring
-    /// floating-point numbers already differ by more than the target allows, or the objective's
-    /// constants are wrong.
+    /// The target was not met, and further iterations do not help: an iteration changed nothing, or
+    /// the solve has made as many iterations as theory needs for the target. Either neighbouring
+    /// floating-point numbers already differ by more than the target allows, or the constants of the
+    /// objective are wrong.
     Stalled,
-    /// The observer stopped it.
+    /// The observer stopped the solve.
     Stopped,
 }
 
@@ -109,10 +111,15 @@ impl fmt::Display for Outcome {
         f.write_str(match self {
             Self::Converged => "the target was met",
             Self::IterationsMade => "the requested iterations were made",
-            Self::IterationLimit => "stopped at the iteration limit: refine it, or allow more",
-            Self::RoundingFloor => "what is left is rounding error: ask for less",
+            Self::IterationLimit => {
+                "the iteration limit was reached: refine the result, or allow more iterations"
+            }
+            Self::RoundingFloor => {
+                "the target is below the rounding error of the gradient: choose a larger target"
+            }
             Self::Stalled => {
-                "iterating no longer helps: ask for less, or check the gradient (testing::gradient_deviation) and the constants"
+                "iterating no longer helps: choose a larger target, or check the objective's \
+                 gradient (testing::gradient_deviation) and constants"
             }
             Self::Stopped => "stopped by the observer",
         })
@@ -134,19 +141,20 @@ impl Solved {
     }
 }
 
-/// What an observer sees after every iteration.
+/// The progress of a solve, as an observer sees it after every iteration.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Progress<'a> {
-    /// Iterations made by this call.
+    /// The number of iterations of this call so far.
     pub iterations: u64,
-    /// Gradients evaluated by this call.
+    /// The number of gradients evaluated by this call so far.
     pub gradients: u64,
-    /// Certified error of `point`, from its gradient.
+    /// The certified error of `point`.
     pub error: ErrorBound,
-    /// Where the solve stands.
+    /// The current point.
     pub point: &'a [f64],
 }
 
-/// Watches a solve after every iteration, and ends it with [`ControlFlow::Break`].
+/// A function that is called after every iteration. It ends the solve by returning
+/// [`ControlFlow::Break`].
 pub type Observer<'a> = dyn FnMut(&Progress<'_>) -> ControlFlow<()> + 'a;

@@ -1,17 +1,17 @@
-//! Functions whose minimiser is known, and a check for gradients: for tests of solvers and of your
-//! own objectives.
+//! Tools for tests: a function with a known minimiser, and a check of gradients.
 
 use crate::objective::{Curvature, StronglyConvex};
 
-/// Nesterov's quadratic with tridiagonal `$A = \operatorname{tridiag}(-1, 2, -1)$`,
+/// Nesterov's quadratic
 ///
 /// ```math
 /// \Phi(x) = \frac{\tilde\mu (Q - 1)}{8} \bigl(x^T A x - 2 x_1\bigr) + \frac{\tilde\mu}{2} \|x\|^2,
+/// \qquad A = \operatorname{tridiag}(-1, 2, -1).
 /// ```
 ///
-/// of Nesterov, *Introductory Lectures on Convex Optimization*, Section 2.1.4, and Figure 3 of the
-/// paper. Its `$\mu$` and `$L$` are the extreme eigenvalues of its Hessian, and its minimiser has a
-/// closed form.
+/// It is from Nesterov, *Introductory Lectures on Convex Optimization*, Section 2.1.4, and is used in
+/// Figure 3 of the paper. Its `$\mu$` and `$L$` are the extreme eigenvalues of its Hessian, and its
+/// minimiser has a closed form.
 ///
 /// ```
 /// use lowlevel::{StronglyConvex, testing::NesterovQuadratic};
@@ -32,13 +32,16 @@ pub struct NesterovQuadratic {
 }
 
 impl NesterovQuadratic {
-    /// `$\tilde\mu$` = `shift`, `$Q$` = `condition`.
+    /// Creates the quadratic of `dim` variables with `$\tilde\mu$` = `shift` and `$Q$` = `condition`.
     ///
     /// # Panics
-    /// When `dim` is 0, or not `shift > 0` and `condition > 1`.
+    /// Unless `dim > 0`, `shift > 0` and `condition > 1`.
     #[must_use]
     pub fn new(dim: usize, shift: f64, condition: f64) -> Self {
-        assert!(dim > 0 && shift > 0.0 && condition > 1.0);
+        assert!(
+            dim > 0 && shift > 0.0 && condition > 1.0,
+            "dim = {dim} and shift = {shift} must be positive, condition = {condition} above 1"
+        );
         let coupling = shift * (condition - 1.0) / 4.0;
         // Eigenvalues of A: 2 - 2 cos(j pi / (d + 1)) = 4 sin^2(j pi / (2 (d + 1))), j = 1..d.
         let angle = std::f64::consts::FRAC_PI_2 / (as_f64(dim) + 1.0);
@@ -53,7 +56,7 @@ impl NesterovQuadratic {
         }
     }
 
-    /// `$x^*_j = \sinh((d + 1 - j)\varphi) / \sinh((d + 1)\varphi)$` with
+    /// The minimiser `$x^*_j = \sinh((d + 1 - j)\varphi) / \sinh((d + 1)\varphi)$` with
     /// `$2\cosh\varphi = 2 + 4/(Q - 1)$`.
     #[must_use]
     pub fn minimizer(&self) -> Vec<f64> {
@@ -84,7 +87,8 @@ impl StronglyConvex for NesterovQuadratic {
 
     fn gradient(&self, x: &[f64], gradient: &mut [f64], (): &mut ()) {
         for (j, gradient) in gradient.iter_mut().enumerate() {
-            let left = if j == 0 { 1.0 } else { x[j - 1] }; // the linear term -2 x_1 is a neighbour fixed at 1
+            // The linear term -2 x_1 acts like a left neighbour of x_1 that is fixed at 1.
+            let left = if j == 0 { 1.0 } else { x[j - 1] };
             let right = x.get(j + 1).copied().unwrap_or(0.0);
             *gradient = self.coupling * (2.0 * x[j] - left - right) + self.shift * x[j];
         }
@@ -104,14 +108,14 @@ impl StronglyConvex for NesterovQuadratic {
     }
 }
 
-/// The largest deviation of `gradient` from central differences of `value`, over all entries,
-/// relative to the larger of the largest entry of the gradient and `1`.
+/// Returns the largest deviation of an entry of `gradient` from a central difference of `value`,
+/// relative to 1 or to the largest entry of the gradient, whichever is larger.
 ///
-/// `spacing` should be about the cube root of the unit roundoff times the scale on which `$\Phi$`
-/// varies.
+/// A correct gradient gives a small number. `spacing` is the step of the differences. It should be
+/// about the cube root of the unit roundoff times the scale on which `$\Phi$` varies.
 ///
 /// # Panics
-/// When `x` has another length than `objective` expects.
+/// If `x` does not have the length that `objective` expects.
 pub fn gradient_deviation<O: StronglyConvex>(objective: &O, x: &[f64], spacing: f64) -> f64 {
     let mut scratch = objective.scratch();
     let mut gradient = vec![0.0; objective.dim()];

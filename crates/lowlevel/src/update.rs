@@ -1,46 +1,49 @@
-//! How one iteration moves a point.
+//! The update rules of the iterations.
 
 use std::ops::Range;
 
-/// How one iteration moves the point at which the gradient is known; a kernel need only
-/// [`apply`](Self::apply) it.
+/// The rule by which one iteration moves the point, given the gradient there.
+///
+/// An objective that overrides [`StronglyConvex::advance`](crate::StronglyConvex::advance) only needs
+/// to call [`apply`](Self::apply).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Update<'a> {
-    /// `$x \leftarrow x - \tau \nabla\Phi(x)$`.
+    /// Gradient descent: `$x \leftarrow x - \tau \nabla\Phi(x)$`.
     Descent {
-        /// `$\tau$`.
+        /// The step length `$\tau$`.
         step: f64,
     },
-    /// `$x^+ = z - \tau \nabla\Phi(z)$`, then `$z \leftarrow x^+ + \beta (x^+ - x)$` and
-    /// `$x \leftarrow x^+$`.
+    /// FISTA, which moves the extrapolated point `$z$`: `$x^+ = z - \tau \nabla\Phi(z)$`, then
+    /// `$z \leftarrow x^+ + \beta (x^+ - x)$` and `$x \leftarrow x^+$`.
     Accelerated {
-        /// `$\tau$`.
+        /// The step length `$\tau$`.
         step: f64,
-        /// `$\beta$`.
+        /// The extrapolation `$\beta$`.
         extrapolation: f64,
-        /// `$x$`; the point that is moved is `$z$`.
+        /// The iterate `$x$`, which the update overwrites.
         iterate: &'a mut [f64],
     },
-    /// `$w^{k+1} = \beta w^k - \nabla\Phi(y^k)$` and `$y^{k+1} = y^k + a w^{k+1} - b w^k$`.
+    /// The heavy ball, which moves the point `$y$`: `$w^{k+1} = \beta w^k - \nabla\Phi(y^k)$` and
+    /// `$y^{k+1} = y^k + a w^{k+1} - b w^k$`.
     HeavyBall {
-        /// `$\beta$`.
+        /// The factor `$\beta$` of the old impulse.
         decay: f64,
-        /// `$a$`.
+        /// The factor `$a$` of the new impulse.
         ahead: f64,
-        /// `$b$`.
+        /// The factor `$b$` of the old impulse in the position.
         back: f64,
-        /// `$w^k$`, then `$w^{k+1}$`; the point that is moved is `$y^k$`.
+        /// The impulse `$w^k$`, which the update overwrites with `$w^{k+1}$`.
         impulse: &'a mut [f64],
     },
 }
 
 impl Update<'_> {
-    /// Moves the entries `at` of `point`, where the gradient is `gradient`; a fused kernel calls
+    /// Moves the entries `at` of `point`, given the gradient at the old point. A fused kernel calls
     /// this row by row.
     ///
     /// # Panics
-    /// When `at` is outside one of the slices.
+    /// If `at` is outside one of the slices.
     #[inline(always)]
     pub fn apply(&mut self, at: Range<usize>, point: &mut [f64], gradient: &[f64]) {
         let (point, gradient) = (&mut point[at.clone()], &gradient[at.clone()]);

@@ -143,7 +143,7 @@ impl LocalCurvature<'_> {
             model: self,
             gradient_norm: at.gradient_norm,
             proved: (at.gradient_norm + self.gradient_error) / self.strong_convexity,
-            wanted: at.wanted_norm / self.strong_convexity,
+            wanted: at.target_norm / self.strong_convexity,
             circulant,
             own,
             fourier,

@@ -115,7 +115,7 @@ impl PrimalDual<'_> {
         self.linearise(at, own);
         self.precondition(circulant, own, fourier);
         let tolerance = (FORCING * at.gradient_norm)
-            .max((FORCING_WANTED * at.wanted_norm).min(0.5 * at.gradient_norm));
+            .max((FORCING_WANTED * at.target_norm).min(0.5 * at.gradient_norm));
         to_complex(Field::Complex, at.gradient, &mut fourier.samples);
         self.transform.forward(fourier);
         for (residual, gradient) in own.residual.iter_mut().zip(&fourier.samples) {

@@ -16,12 +16,13 @@ pub(crate) struct Descent {
 }
 
 impl Descent {
+    /// Makes one iteration, and returns the norm of the gradient at its end.
     pub(crate) fn step<O: StronglyConvex>(
         &mut self,
         point: &mut Buffer,
-        at: &mut Evaluator<'_, O>,
+        evaluator: &mut Evaluator<'_, O>,
     ) -> Result<f64, SolveError> {
-        let step = self.step.length(at.curvature);
-        at.advance(Update::Descent { step }, point, &mut self.gradient)
+        let step = self.step.length(evaluator.curvature);
+        evaluator.advance(Update::Descent { step }, point, &mut self.gradient)
     }
 }

@@ -17,65 +17,68 @@ pub(crate) struct Fista {
     pub(crate) acceleration: Acceleration,
 }
 
-/// What FISTA remembers besides the gradient.
+/// The memory of FISTA, besides the gradient.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Acceleration {
-    /// The iterate before the point: `$x^{k-1}$` where the point is the iterate `$x^k$`, and
-    /// `$x^k$` where it is the extrapolated point `$z^{k+1}$`.
+    /// The iterate before the point of the state. It is `$x^{k-1}$` if the point is the iterate
+    /// `$x^k$`, and `$x^k$` if the point is the extrapolated point `$z^{k+1}$`.
     pub(crate) previous: Buffer,
     pub(crate) momentum: Momentum,
     pub(crate) is_extrapolated: bool,
 }
 
 impl Fista {
+    /// Makes one iteration, and returns the norm of the gradient at its end.
     pub(crate) fn step<O: StronglyConvex>(
         &mut self,
         certify: Certify,
         point: &mut Buffer,
-        at: &mut Evaluator<'_, O>,
+        evaluator: &mut Evaluator<'_, O>,
     ) -> Result<f64, SolveError> {
         match certify {
-            Certify::Extrapolated => self.acceleration.step(point, &mut self.gradient, at),
-            Certify::Iterate => self.step_to_iterate(point, at),
+            Certify::Extrapolated => self.acceleration.step(point, &mut self.gradient, evaluator),
+            Certify::Iterate => self.step_to_iterate(point, evaluator),
         }
     }
 
-    /// One iteration that evaluates gradients at `$z^{k+1}$` and at `$x^{k+1}$`, where it ends.
+    /// Makes one iteration that evaluates gradients at `$z^{k+1}$` and at `$x^{k+1}$`, and ends at
+    /// `$x^{k+1}$`.
     fn step_to_iterate<O: StronglyConvex>(
         &mut self,
         point: &mut Buffer,
-        at: &mut Evaluator<'_, O>,
+        evaluator: &mut Evaluator<'_, O>,
     ) -> Result<f64, SolveError> {
-        self.acceleration.extrapolate_previous(point, at.curvature);
+        self.acceleration
+            .extrapolate_previous(point, evaluator.curvature);
         let Self {
             gradient,
             acceleration: Acceleration { previous, .. },
         } = self;
-        (at.objective).gradient(previous, &mut gradient.values, at.scratch);
-        at.gradients += 1;
-        let step = Step::InverseLipschitz.length(at.curvature);
+        (evaluator.objective).gradient(previous, &mut gradient.values, evaluator.scratch);
+        evaluator.gradients += 1;
+        let step = Step::InverseLipschitz.length(evaluator.curvature);
         Update::Descent { step }.apply(0..point.len(), previous, &gradient.values);
         swap(point, previous);
-        at.gradient(point, gradient)
+        evaluator.gradient(point, gradient)
     }
 
-    /// One iteration with gradients at extrapolated points that ends at `$x^{k+1}$`.
+    /// Makes one iteration with the gradient at `$z^{k+1}$`, and ends at `$x^{k+1}$`.
     pub(crate) fn last_step<O: StronglyConvex>(
         &mut self,
         point: &mut Buffer,
-        at: &mut Evaluator<'_, O>,
+        evaluator: &mut Evaluator<'_, O>,
     ) -> Result<f64, SolveError> {
         self.acceleration
-            .extrapolate(point, &mut self.gradient, at)?;
-        let step = Step::InverseLipschitz.length(at.curvature);
+            .extrapolate(point, &mut self.gradient, evaluator)?;
+        let step = Step::InverseLipschitz.length(evaluator.curvature);
         self.acceleration.is_extrapolated = false;
-        at.advance(Update::Descent { step }, point, &mut self.gradient)
+        evaluator.advance(Update::Descent { step }, point, &mut self.gradient)
     }
 }
 
 impl Acceleration {
-    /// At rest at `point`, in the memory of `previous`.
+    /// Starts without momentum at `point`, reusing the memory of `previous`.
     pub(crate) fn at_rest(mut previous: Buffer, point: &[f64]) -> Self {
         previous.assign(point);
         Self {
@@ -85,52 +88,53 @@ impl Acceleration {
         }
     }
 
-    /// One iteration, from `$z^{k+1}$` to `$z^{k+2}$`.
+    /// Makes one iteration, from `$z^{k+1}$` to `$z^{k+2}$`.
     pub(crate) fn step<O: StronglyConvex>(
         &mut self,
         point: &mut Buffer,
         gradient: &mut Gradient,
-        at: &mut Evaluator<'_, O>,
+        evaluator: &mut Evaluator<'_, O>,
     ) -> Result<f64, SolveError> {
-        self.extrapolate(point, gradient, at)?;
+        self.extrapolate(point, gradient, evaluator)?;
         let update = Update::Accelerated {
-            step: Step::InverseLipschitz.length(at.curvature),
-            extrapolation: self.momentum.next(at.curvature),
+            step: Step::InverseLipschitz.length(evaluator.curvature),
+            extrapolation: self.momentum.next(evaluator.curvature),
             iterate: &mut self.previous,
         };
-        at.advance(update, point, gradient)
+        evaluator.advance(update, point, gradient)
     }
 
-    /// Moves from `$x^k$` to `$z^{k+1}$`, if the point is not there yet; at rest they are the same
-    /// point.
+    /// Moves the point from `$x^k$` to `$z^{k+1}$`, unless it is there already. Without momentum the
+    /// two are the same point.
     fn extrapolate<O: StronglyConvex>(
         &mut self,
         point: &mut Buffer,
         gradient: &mut Gradient,
-        at: &mut Evaluator<'_, O>,
+        evaluator: &mut Evaluator<'_, O>,
     ) -> Result<(), SolveError> {
         if self.is_extrapolated {
             return Ok(());
         }
         let is_known = self.momentum.is_at_rest() && gradient.norm.is_some();
-        self.extrapolate_previous(point, at.curvature);
+        self.extrapolate_previous(point, evaluator.curvature);
         swap(point, &mut self.previous);
         self.is_extrapolated = true;
         if !is_known {
-            at.gradient(point, gradient)?;
+            evaluator.gradient(point, gradient)?;
         }
         Ok(())
     }
 
-    /// Overwrites `previous` with `$z^{k+1} = x^k + \beta_{k+1}(x^k - x^{k-1})$`, where the point
-    /// is `$x^k$`.
+    /// Overwrites `previous`, which is `$x^{k-1}$`, with
+    /// `$z^{k+1} = x^k + \beta_{k+1}(x^k - x^{k-1})$`, where `point` is `$x^k$`.
     pub(crate) fn extrapolate_previous(&mut self, point: &[f64], curvature: Curvature) {
         let extrapolation = self.momentum.next(curvature);
         extrapolate(&mut self.previous, point, extrapolation);
     }
 }
 
-/// Overwrites `previous` with `$x^k + \beta(x^k - x^{k-1})$`, where `point` is `$x^k$`.
+/// Overwrites `previous`, which is `$x^{k-1}$`, with `$x^k + \beta(x^k - x^{k-1})$`, where `point`
+/// is `$x^k$`.
 pub(crate) fn extrapolate(previous: &mut [f64], point: &[f64], extrapolation: f64) {
     for (previous, point) in previous.iter_mut().zip(point) {
         *previous = point + extrapolation * (point - *previous);
@@ -145,12 +149,12 @@ pub(crate) struct Momentum {
 }
 
 impl Momentum {
-    /// Whether no iteration has been made: then `$x^{k-1} = x^k$`.
+    /// Whether no iteration has been made, so that `$x^{k-1} = x^k$`.
     fn is_at_rest(self) -> bool {
         self == Self::default()
     }
 
-    /// Moves on to `$t_{k+1}$` and returns `$\beta_{k+1}$`.
+    /// Advances to `$t_{k+1}$` and returns `$\beta_{k+1}$`.
     pub(crate) fn next(&mut self, curvature: Curvature) -> f64 {
         let q = curvature.strong_convexity() / curvature.lipschitz();
         let t = self.t;
@@ -174,8 +178,8 @@ mod tests {
         Curvature::new(mu, lipschitz).unwrap()
     }
 
-    /// `t_k` of FISTA worked out by hand for q = 1/4: t_1 = 1, then a = 3/4, t_2 = (3/4 +
-    /// sqrt(9/16 + 4))/2, ...
+    /// The first `t_k` by hand, for q = 1/4: t_1 = 1, then a = 3/4 and
+    /// t_2 = (3/4 + sqrt(9/16 + 4))/2.
     #[test]
     fn momentum_starts_at_rest_and_tends_to_its_fixed_point() {
         let curvature = curvature(1.0, 4.0);

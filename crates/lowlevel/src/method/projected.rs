@@ -20,9 +20,9 @@ pub(crate) struct Projected {
     /// `$x^{k-1}$`, where the point is `$x^k$`.
     pub(crate) previous: Buffer,
     momentum: Momentum,
-    /// Room for a gradient, which means nothing between two iterations.
+    /// Memory for a gradient. Its content has no meaning between two iterations.
     #[cfg_attr(feature = "serde", serde(skip))]
-    room: Buffer,
+    workspace: Buffer,
 }
 
 impl PartialEq for Projected {
@@ -34,43 +34,45 @@ impl PartialEq for Projected {
 }
 
 impl Projected {
-    /// At rest at `point`, in the memory of `previous` and `room`.
+    /// Starts without momentum at `point`, reusing the memory of `previous` and `workspace`.
     pub(crate) fn at_rest(
         descent: Option<Step>,
         mut previous: Buffer,
-        mut room: Buffer,
+        mut workspace: Buffer,
         point: &[f64],
     ) -> Self {
         previous.assign(point);
-        room.fill_to(point.len(), f64::NAN, Buffer::GRADIENT);
+        workspace.fill_to(point.len(), f64::NAN, Buffer::GRADIENT);
         Self {
             descent,
             previous,
             momentum: Momentum::default(),
-            room,
+            workspace,
         }
     }
 
-    /// The vectors, for another iteration.
+    /// The two vectors, to be reused.
     pub(crate) fn into_vectors(self) -> (Buffer, Buffer) {
-        (self.previous, self.room)
+        (self.previous, self.workspace)
     }
 
-    /// All that the next iteration depends on.
+    /// A copy of everything that the next iteration depends on.
     pub(crate) fn saved(&self) -> Self {
         Self {
-            room: Buffer::default(),
+            workspace: Buffer::default(),
             ..self.clone()
         }
     }
 
+    /// Copies `other`, except for its workspace.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.descent = other.descent;
         self.previous.assign(&other.previous);
         self.momentum = other.momentum;
     }
 
-    /// The projected iteration that `method` stands for.
+    /// The step length of projected gradient descent, if `method` is gradient descent; `None` for
+    /// FISTA.
     pub(crate) const fn descent_of(method: Method) -> Option<Step> {
         match method {
             Method::GradientDescent { step } => Some(step),
@@ -78,35 +80,40 @@ impl Projected {
         }
     }
 
+    /// Makes one iteration, and returns the norms that it measured.
     pub(crate) fn step<O: StronglyConvex>(
         &mut self,
         domain: Domain<'_>,
         point: &mut Buffer,
-        at: &mut Evaluator<'_, O>,
+        evaluator: &mut Evaluator<'_, O>,
     ) -> Result<Measured, SolveError> {
-        let length = self.step_length(at);
+        let length = self.step_length(evaluator);
         let extrapolation = match self.descent {
             Some(_) => 0.0,
-            None => self.momentum.next(at.curvature),
+            None => self.momentum.next(evaluator.curvature),
         };
-        let Self { previous, room, .. } = self;
-        if room.len() != point.len() {
-            room.fill_to(point.len(), f64::NAN, Buffer::GRADIENT);
+        let Self {
+            previous,
+            workspace,
+            ..
+        } = self;
+        if workspace.len() != point.len() {
+            workspace.fill_to(point.len(), f64::NAN, Buffer::GRADIENT);
         }
         extrapolate(previous, point, extrapolation);
         let z = previous;
-        let squared = (at.objective).gradient_with_norm(z, room, at.scratch);
-        at.gradients += 1;
-        let iterations = at.iterations;
-        let gradient_norm = norm_from_squared(squared, room);
+        let squared = (evaluator.objective).gradient_with_norm(z, workspace, evaluator.scratch);
+        evaluator.gradients += 1;
+        let iterations = evaluator.iterations;
+        let gradient_norm = norm_from_squared(squared, workspace);
         if !gradient_norm.is_finite() {
             return Err(SolveError::NonFiniteGradient { iterations });
         }
-        for (gradient, z) in room.iter_mut().zip(&*z) {
+        for (gradient, z) in workspace.iter_mut().zip(&*z) {
             *gradient = z - length * *gradient;
         }
-        domain.project(room);
-        let next = room;
+        domain.project(workspace);
+        let next = workspace;
         for (z, next) in z.iter_mut().zip(&*next) {
             *z -= next;
         }
@@ -114,7 +121,7 @@ impl Projected {
         if !moved.is_finite() {
             return Err(SolveError::NonFiniteProjection { iterations });
         }
-        // the point becomes the previous one, `next` the point
+        // The point becomes the previous one, and `next` becomes the point.
         swap(point, z);
         swap(point, next);
         Ok(Measured {
@@ -123,8 +130,8 @@ impl Projected {
         })
     }
 
-    /// `$\tau$`.
-    pub(crate) fn step_length<O: StronglyConvex>(&self, at: &Evaluator<'_, O>) -> f64 {
-        (self.descent.unwrap_or(Step::InverseLipschitz)).length(at.curvature)
+    /// The step length `$\tau$`.
+    pub(crate) fn step_length<O: StronglyConvex>(&self, evaluator: &Evaluator<'_, O>) -> f64 {
+        (self.descent.unwrap_or(Step::InverseLipschitz)).length(evaluator.curvature)
     }
 }

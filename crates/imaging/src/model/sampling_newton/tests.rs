@@ -88,7 +88,7 @@ impl Case {
             gradient: &gradient,
             gradient_norm: norm(&gradient),
             dual: &self.dual,
-            wanted_norm: 0.0,
+            target_norm: 0.0,
         };
         self.model().linearise(&at, &mut own);
         let mut fourier = self.fourier.scratch();
@@ -153,7 +153,7 @@ impl Case {
         columns
     }
 
-    fn step(&self, wanted_norm: f64) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    fn step(&self, target_norm: f64) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let objective = self.objective();
         let gradient = self.gradient();
         let at = NewtonPoint {
@@ -161,7 +161,7 @@ impl Case {
             gradient: &gradient,
             gradient_norm: norm(&gradient),
             dual: &self.dual,
-            wanted_norm,
+            target_norm,
         };
         let mut step = vec![f64::NAN; self.x.len()];
         let mut dual_step = step.clone();

@@ -1,10 +1,10 @@
 //! Vectors that start at different offsets within a memory page.
 //!
-//! Allocators usually place large vectors at the start of a page. An iteration reads several vectors
-//! at once, and entries at the same offset within their pages compete for the same few lines of the
-//! processor's cache. On images of 256x256, an iteration of FISTA takes 1.40 ns per pixel if all
-//! vectors start at the same offset, and 1.22 ns if the second and the third start four and eight
-//! cache lines later.
+//! Allocators usually place large vectors at the start of a page. An iteration reads several
+//! vectors at once, and entries at the same offset within their pages compete for the same few
+//! lines of the processor's cache. On images of 256x256, an iteration of FISTA takes 1.40 ns per
+//! pixel if all vectors start at the same offset, and 1.22 ns if the second and the third start
+//! four and eight cache lines later.
 
 use std::ops::{Deref, DerefMut};
 use std::slice;

@@ -20,14 +20,14 @@
 //!
 //! **Rounding.** A computed gradient is `$\nabla\Phi(z) + e$` with `$\|e\|$` at most
 //! [`gradient_rounding`](crate::StronglyConvex::gradient_rounding), so over the whole space the
-//! bound becomes `$(\|g\| + \|e\|)/\mu$`. Over a set, each operation in the computed
-//! `$z - \tau g$` is rounded as well, `$\|e'\| \le u(\|z\| + 2\tau\|g\|) + \tau\|e\|$`, and the same
-//! argument gives `$((1 - \tau\mu)\|G\| + \|e'\|/\tau)/\mu$`. A projection that clips or scales each
-//! entry adds a few `$u\|z\|$`, which we include; a less accurate projection voids the bound. Numbers
+//! bound becomes `$(\|g\| + \|e\|)/\mu$`. Over a set, each operation in the computed `$z - \tau g$`
+//! is rounded as well, `$\|e'\| \le u(\|z\| + 2\tau\|g\|) + \tau\|e\|$`, and the same argument
+//! gives `$((1 - \tau\mu)\|G\| + \|e'\|/\tau)/\mu$`. A projection that clips or scales each entry
+//! adds a few `$u\|z\|$`, which we include; a less accurate projection voids the bound. Numbers
 //! that underflow are lost entirely, so we add `$d$` times the smallest normal number to `$\|e\|$`.
 //!
-//! **A priori.** After `$k$` iterations from an `$x^0$` with `$\|x^0 - x^*\| \le R$`, [`rate_bound`]
-//! bounds the error.
+//! **A priori.** After `$k$` iterations from an `$x^0$` with `$\|x^0 - x^*\| \le R$`,
+//! [`rate_bound`] bounds the error.
 
 use std::fmt;
 
@@ -95,7 +95,8 @@ impl fmt::LowerExp for ErrorBound {
 /// The kind of proof that a target is met.
 ///
 /// ```
-/// use lowlevel::{Certificate, ErrorBound, Outcome, Solver, State, Stop, testing::NesterovQuadratic};
+/// use lowlevel::testing::NesterovQuadratic;
+/// use lowlevel::{Certificate, ErrorBound, Outcome, Solver, State, Stop};
 ///
 /// // The minimiser has entries between 0 and 1, so it is at most sqrt(10) from zero.
 /// let certificate = Certificate::Rate { initial: ErrorBound::new(10_f64.sqrt())? };
@@ -110,8 +111,8 @@ impl fmt::LowerExp for ErrorBound {
 #[non_exhaustive]
 pub enum Certificate {
     /// An a-posteriori bound from the gradient: `$\|x - x^*\| \le \|\nabla\Phi(x)\|/\mu$`, or its
-    /// counterpart over a set. It is usually much tighter than the rate, and needs no knowledge about
-    /// the start.
+    /// counterpart over a set. It is usually much tighter than the rate, and needs no knowledge
+    /// about the start.
     #[default]
     Gradient,
     /// An a-priori bound from the rate of the method and the distance of the start, see
@@ -275,8 +276,8 @@ impl GradientBound {
         }
     }
 
-    /// The bound for a measured norm and its rounding error. `dim` bounds the number of roundings in
-    /// the computation of the norm.
+    /// The bound for a measured norm and its rounding error. `dim` bounds the number of roundings
+    /// in the computation of the norm.
     pub(crate) fn bound(self, measured: f64, rounding: f64, dim: usize) -> ErrorBound {
         let dim = dim as f64;
         let inflation = 1.0 + (dim + 16.0) * UNIT_ROUNDOFF;
@@ -293,13 +294,14 @@ impl GradientBound {
     }
 }
 
-/// Bounds the rounding error that `iterations` iterations leave in `$x^k$`, for the a-priori bounds.
+/// Bounds the rounding error that `iterations` iterations leave in `$x^k$`, for the a-priori
+/// bounds.
 ///
 /// Iteration `$j$` adds `$u\|x^j\| + \|e^j\|/L$`. Gradient descent contracts by at least
 /// `$1 - \mu/L$` per iteration, so all iterations together add at most `$L/\mu$` times the largest
 /// error near the end. FISTA contracts an energy by `$1 - \sqrt{q}$`, in which each error counts
-/// `$1/\sqrt{q}$` times; this gives the same bound up to a constant, for which we allow 4. The errors
-/// of early iterations are larger, since their points are farther from `$x^*$`, but they are
+/// `$1/\sqrt{q}$` times; this gives the same bound up to a constant, for which we allow 4. The
+/// errors of early iterations are larger, since their points are farther from `$x^*$`, but they are
 /// contracted more: the remainder of each is at most the rate one iteration earlier.
 pub(crate) fn accumulated_rounding(
     curvature: Curvature,

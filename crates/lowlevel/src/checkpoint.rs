@@ -21,8 +21,8 @@ use crate::state::State;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The functions that fill a state reuse its memory. They allocate nothing if the state had the same
-/// length before.
+/// The functions that fill a state reuse its memory. They allocate nothing if the state had the
+/// same length before.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[expect(clippy::large_enum_variant, reason = "the vectors are what is large")]
@@ -213,7 +213,8 @@ mod tests {
         state
     }
 
-    /// States that held something else before: nothing, and shorter, longer and equally long points.
+    /// States that held something else before: nothing, and shorter, longer and equally long
+    /// points.
     fn used_states() -> [State; 4] {
         [
             State::default(),

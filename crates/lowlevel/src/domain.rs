@@ -39,8 +39,8 @@ pub enum Domain<'a> {
         /// The largest value of an entry, or infinity.
         upper: f64,
     },
-    /// A closed convex set, given by its Euclidean projection: a function that replaces its argument
-    /// by the nearest point of the set.
+    /// A closed convex set, given by its Euclidean projection: a function that replaces its
+    /// argument by the nearest point of the set.
     ///
     /// The certificate is void if the function is not the projection onto a convex set, or if its
     /// rounding error exceeds a few units in the last place of the norm of its argument.

@@ -115,7 +115,11 @@ pub enum SolveError {
 /// The error of a solve that did not reach its target, made by
 /// [`Solved::reached`](crate::Solved::reached). The state still holds the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("the target was not reached, the certified error is {:e}: {}", .solved.error, .solved.outcome)]
+#[error(
+    "the target was not reached, the certified error is {:e}: {}",
+    .solved.error,
+    .solved.outcome
+)]
 pub struct Unreached {
     /// The result of the solve.
     pub solved: Solved,

@@ -30,8 +30,8 @@ pub(crate) struct Iteration<'a, O: StronglyConvex> {
 
 impl<'a, O: StronglyConvex> Iteration<'a, O> {
     /// Checks the start. Continues the iteration in `state` if it belongs to the objective and fits
-    /// the method; otherwise starts afresh at its point. Over the whole space, evaluates the gradient
-    /// unless it is known.
+    /// the method; otherwise starts afresh at its point. Over the whole space, evaluates the
+    /// gradient unless it is known.
     pub(crate) fn new(
         solver: &Solver<'a>,
         objective: &'a O,
@@ -167,7 +167,8 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         Ok(())
     }
 
-    /// After an error, the point of the state is only a start, since its gradient may not be finite.
+    /// After an error, the point of the state is only a start, since its gradient may not be
+    /// finite.
     fn forget_on_error<T>(&mut self, result: Result<T, SolveError>) -> Result<T, SolveError> {
         if result.is_err() {
             self.state.owner = None;

@@ -26,8 +26,9 @@
 //! let precise = Stop::accuracy(ErrorBound::new(1e-9)?);
 //! let solved = Solver::default().refine(&quadratic, precise, &mut state, &mut ())?;
 //!
-//! let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-//! let error = distance(state.point(), &quadratic.minimizer());
+//! let minimizer = quadratic.minimizer();
+//! let differences = state.point().iter().zip(&minimizer).map(|(a, b)| a - b);
+//! let error = lowlevel::norm(&differences.collect::<Vec<_>>());
 //! assert!(error <= solved.error.value() && solved.error.value() <= 1e-9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -40,8 +41,8 @@
 //!   and a [`Domain`], the set to minimise over.
 //! - **Stopping.** [`Stop`] is a target [`ErrorBound`] with its [`Certificate`], or a number of
 //!   iterations.
-//! - **State.** [`State`] holds the start, the memory of the iteration and the answer, and resumes a
-//!   solve. A [`Checkpoint`] stores all of it, or only a start, in a quarter of the memory.
+//! - **State.** [`State`] holds the start, the memory of the iteration and the answer, and resumes
+//!   a solve. A [`Checkpoint`] stores all of it, or only a start, in a quarter of the memory.
 //! - **Result.** [`Solved`] reports the certified error, the work and the [`Outcome`]. A missed
 //!   target is reported there; [`Solved::reached`] turns it into an error.
 //!

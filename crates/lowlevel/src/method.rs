@@ -68,8 +68,8 @@ pub enum Certify {
     /// `$z^k$`, and an iteration costs one gradient.
     #[default]
     Extrapolated,
-    /// The iterate `$x^k$`, as in the published experiments. The answer is `$x^k$`, and an iteration
-    /// costs two gradients.
+    /// The iterate `$x^k$`, as in the published experiments. The answer is `$x^k$`, and an
+    /// iteration costs two gradients.
     Iterate,
 }
 

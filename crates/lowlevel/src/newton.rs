@@ -25,10 +25,10 @@ pub trait NewtonSteps<S> {
     /// the dual variables. Returns the cost in gradients. Must not allocate.
     ///
     /// A step is `$-M^{-1}\nabla\Phi(x)$`, exactly or nearly, for some symmetric `$M$` whose
-    /// eigenvalues lie between two positive bounds. Then it is a descent direction, and any sequence
-    /// of such steps converges with the solver's line search. `$M$` may depend on the dual variables.
-    /// They start as zeros; if the solver takes a fraction of `step`, it adds the same fraction of
-    /// `dual_step` to them.
+    /// eigenvalues lie between two positive bounds. Then it is a descent direction, and any
+    /// sequence of such steps converges with the solver's line search. `$M$` may depend on the dual
+    /// variables. They start as zeros; if the solver takes a fraction of `step`, it adds the same
+    /// fraction of `dual_step` to them.
     fn step(
         &self,
         at: &NewtonPoint<'_>,
@@ -38,13 +38,14 @@ pub trait NewtonSteps<S> {
     ) -> f64;
 
     /// Makes whole steps in a row, if that is faster than one at a time. Returns the cost in
-    /// gradients, without the gradients that [`accept`](NewtonRun::accept) counts. Must not allocate.
+    /// gradients, without the gradients that [`accept`](NewtonRun::accept) counts. Must not
+    /// allocate.
     ///
-    /// While [`run.goes_on()`](NewtonRun::goes_on), an implementation computes a step and the norm of
-    /// the gradient at its end, and passes the norm to [`run.accept`](NewtonRun::accept). If the step
-    /// is accepted, it moves `run.x` and `run.dual`; otherwise it ends the run without the step. The
-    /// steps are those of [`step`](Self::step), up to rounding. A run may end at any time. The
-    /// default makes no step.
+    /// While [`run.goes_on()`](NewtonRun::goes_on), an implementation computes a step and the norm
+    /// of the gradient at its end, and passes the norm to [`run.accept`](NewtonRun::accept). If the
+    /// step is accepted, it moves `run.x` and `run.dual`; otherwise it ends the run without the
+    /// step. The steps are those of [`step`](Self::step), up to rounding. A run may end at any
+    /// time. The default makes no step.
     fn run(&self, run: &mut NewtonRun<'_>, scratch: &mut S) -> f64 {
         let _ = (run, scratch);
         0.0
@@ -61,9 +62,9 @@ pub trait NewtonSteps<S> {
 
     /// The factor by which the gradient's bound typically exceeds the error.
     ///
-    /// The solver calls [`sharper_bound`](Self::sharper_bound) for the first time when the gradient's
-    /// bound is within this factor of the target. With the default of 1, it calls it only where
-    /// rounding keeps the gradient from becoming smaller.
+    /// The solver calls [`sharper_bound`](Self::sharper_bound) for the first time when the
+    /// gradient's bound is within this factor of the target. With the default of 1, it calls it
+    /// only where rounding keeps the gradient from becoming smaller.
     fn looseness(&self) -> f64 {
         1.0
     }

@@ -9,8 +9,9 @@ const LANES: usize = 8;
 /// Returns the sum of squares, added in an order that does not depend on the machine. It may
 /// overflow or underflow.
 ///
-/// It is meant for implementations of [`advance`](crate::StronglyConvex::advance), which return this
-/// number. It is always inlined, so that the compiler uses the vector instructions of the caller.
+/// It is meant for implementations of [`advance`](crate::StronglyConvex::advance), which return
+/// this number. It is always inlined, so that the compiler uses the vector instructions of the
+/// caller.
 #[inline(always)]
 #[must_use]
 pub fn norm_squared(x: &[f64]) -> f64 {

@@ -94,8 +94,8 @@ impl Curvature {
 ///         for ((root, x), y) in roots.iter_mut().zip(x).zip(&self.data) {
 ///             *root = (x - y).hypot(1.0);
 ///         }
-///         for (((gradient, x), y), root) in gradient.iter_mut().zip(x).zip(&self.data).zip(roots) {
-///             *gradient = (x - y) / *root + x;
+///         for (j, gradient) in gradient.iter_mut().enumerate() {
+///             *gradient = (x[j] - self.data[j]) / roots[j] + x[j];
 ///         }
 ///     }
 ///     fn value(&self, x: &[f64], _: &mut Vec<f64>) -> f64 {
@@ -207,7 +207,10 @@ pub trait StronglyConvex: Sync {
 /// let objective = FnObjective::new(
 ///     2,
 ///     Curvature::new(xi, frobenius * frobenius + xi)?,
-///     |x| (0..100).map(|i| 0.5 * residual(x, i).powi(2)).sum::<f64>() + 0.5 * xi * (x[0] * x[0] + x[1] * x[1]),
+///     |x| {
+///         let fit: f64 = (0..100).map(|i| residual(x, i).powi(2)).sum();
+///         0.5 * fit + 0.5 * xi * (x[0] * x[0] + x[1] * x[1])
+///     },
 ///     |x, gradient| {
 ///         gradient[0] = (0..100).map(|i| residual(x, i)).sum::<f64>() + xi * x[0];
 ///         gradient[1] = (0..100).map(|i| residual(x, i) * times[i]).sum::<f64>() + xi * x[1];
@@ -251,8 +254,8 @@ where
     ///
     /// Every fit to data needs it, and every function whose gradient has an entry that adds up more
     /// than `dim` terms, or terms that cancel and are larger than the default of
-    /// [`gradient_rounding`](StronglyConvex::gradient_rounding) allows for. Without it, the certified
-    /// error of such a function may be smaller than its rounding error.
+    /// [`gradient_rounding`](StronglyConvex::gradient_rounding) allows for. Without it, the
+    /// certified error of such a function may be smaller than its rounding error.
     ///
     /// # Panics
     /// If `absolute` or `relative` is negative or NaN.

@@ -48,14 +48,14 @@ impl<'a> Solver<'a> {
         self.refine(objective, stop, state, scratch)
     }
 
-    /// Continues the last solve of `objective` in `state`. The iterates are the same as if the solve
-    /// had not stopped.
+    /// Continues the last solve of `objective` in `state`. The iterates are the same as if the
+    /// solve had not stopped.
     ///
     /// Over the whole space no gradient is evaluated twice if the objective has a
     /// [`fingerprint`](StronglyConvex::fingerprint), as all models of the crate `imaging` have. For
     /// an objective without one, such as a closure, the solver evaluates the last gradient again to
-    /// make sure that `state` belongs to it. Over a set, at least one iteration certifies the answer
-    /// again.
+    /// make sure that `state` belongs to it. Over a set, at least one iteration certifies the
+    /// answer again.
     ///
     /// The momentum starts afresh if `state` is new, if it comes from another method or objective,
     /// or if the certificate is a priori. So any `state` of the right length is at least a warm
@@ -88,7 +88,10 @@ impl<'a> Solver<'a> {
     ///     &mut (),
     ///     &mut |progress| {
     ///         errors.push(progress.error);
-    ///         if progress.iterations < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    ///         match progress.iterations {
+    ///             20 => ControlFlow::Break(()),
+    ///             _ => ControlFlow::Continue(()),
+    ///         }
     ///     },
     /// )?;
     /// assert_eq!(solved.outcome, Outcome::Stopped);
@@ -352,8 +355,8 @@ fn a_priori<O: StronglyConvex>(
     Ok(solved(&solve, error, outcome))
 }
 
-/// With [`Stop::Iterations`], the solve checks every this many iterations whether an iteration still
-/// changes anything. A check costs two passes over the point, compared with 64 gradients.
+/// With [`Stop::Iterations`], the solve checks once per this many iterations whether an iteration
+/// still changes anything. A check costs two passes over the point, compared with 64 gradients.
 const CHECK_EVERY: u64 = 64;
 
 /// Makes iterations until their number is `iterations`, and ends at the iterate. Returns `Break` if

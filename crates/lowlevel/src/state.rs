@@ -11,8 +11,8 @@ use crate::objective::{Curvature, StronglyConvex};
 ///
 /// It holds the start before a solve and the answer after it. It also holds the vectors that the
 /// iteration works on, so a solve in a state that was used before allocates nothing.
-/// [`Solver::refine`](crate::Solver::refine) continues from a state as if the solve had not stopped.
-/// To save a state, clone it (states share nothing), or store less of it as a
+/// [`Solver::refine`](crate::Solver::refine) continues from a state as if the solve had not
+/// stopped. To save a state, clone it (states share nothing), or store less of it as a
 /// [`Checkpoint`](crate::Checkpoint).
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -109,8 +109,8 @@ impl State {
         self.owner = None;
     }
 
-    /// Makes the next solve start afresh from zeros, and returns the point and the dual variables to
-    /// be overwritten.
+    /// Makes the next solve start afresh from zeros, and returns the point and the dual variables
+    /// to be overwritten.
     pub(crate) fn start_anew(&mut self, dim: usize, num_duals: usize) -> (&mut [f64], &mut [f64]) {
         self.point.assign_zeros(dim);
         self.dual.assign_zeros(num_duals);

@@ -90,8 +90,8 @@ pub enum Outcome {
     RoundingFloor,
     /// The target was not met, and further iterations do not help: an iteration changed nothing, or
     /// the solve has made as many iterations as theory needs for the target. Either neighbouring
-    /// floating-point numbers already differ by more than the target allows, or the constants of the
-    /// objective are wrong.
+    /// floating-point numbers already differ by more than the target allows, or the constants of
+    /// the objective are wrong.
     Stalled,
     /// The observer stopped the solve.
     Stopped,

@@ -9,9 +9,9 @@ use crate::objective::{Curvature, StronglyConvex};
 /// \qquad A = \operatorname{tridiag}(-1, 2, -1).
 /// ```
 ///
-/// It is from Nesterov, *Introductory Lectures on Convex Optimization*, Section 2.1.4, and is used in
-/// Figure 3 of the paper. Its `$\mu$` and `$L$` are the extreme eigenvalues of its Hessian, and its
-/// minimiser has a closed form.
+/// It is from Nesterov, *Introductory Lectures on Convex Optimization*, Section 2.1.4, and is used
+/// in Figure 3 of the paper. Its `$\mu$` and `$L$` are the extreme eigenvalues of its Hessian, and
+/// its minimiser has a closed form.
 ///
 /// ```
 /// use lowlevel::{StronglyConvex, testing::NesterovQuadratic};
@@ -32,7 +32,8 @@ pub struct NesterovQuadratic {
 }
 
 impl NesterovQuadratic {
-    /// Creates the quadratic of `dim` variables with `$\tilde\mu$` = `shift` and `$Q$` = `condition`.
+    /// Creates the quadratic of `dim` variables with `$\tilde\mu$` = `shift` and `$Q$` =
+    /// `condition`.
     ///
     /// # Panics
     /// Unless `dim > 0`, `shift > 0` and `condition > 1`.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 /// The rule by which one iteration moves the point, given the gradient there.
 ///
-/// An objective that overrides [`StronglyConvex::advance`](crate::StronglyConvex::advance) only needs
-/// to call [`apply`](Self::apply).
+/// An objective that overrides [`StronglyConvex::advance`](crate::StronglyConvex::advance) only
+/// needs to call [`apply`](Self::apply).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Update<'a> {

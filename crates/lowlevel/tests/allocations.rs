@@ -1,5 +1,5 @@
-//! A solve in a state that has solved before allocates nothing. No test harness: its threads
-//! allocate too.
+//! A solve in a state that was used before allocates nothing. The test runs without a harness,
+//! whose threads would allocate.
 
 use std::alloc::System;
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         for domain in [Domain::Whole, Domain::NON_NEGATIVE] {
             for stop in stops {
                 let solver = Solver { method, domain };
-                // the first solve of a method makes its memory
+                // The first solve with a method allocates its memory.
                 state.restart(|x| x.fill(1.0));
                 let _ = solver.refine(&objective, stop, &mut state, &mut ());
                 let checkpoints = [Checkpoint::full(&state), Checkpoint::compact(&state)];
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    // The counter does count.
+    // Check that the counter works.
     let region = Region::new(ALLOCATOR);
     drop(std::hint::black_box(vec![0_u8; 64]));
     assert_eq!(region.change().allocations, 1);

@@ -1,4 +1,4 @@
-//! The heavy ball guarded by FISTA: faster where it can be, and never lost.
+//! The heavy ball guarded by FISTA: it converges everywhere, and is seldom slower than FISTA.
 
 use lowlevel::testing::NesterovQuadratic;
 use lowlevel::{
@@ -28,8 +28,8 @@ fn solve<O: StronglyConvex>(
 
 /// The function of Lessard, Recht & Packard, *Analysis and design of optimization algorithms via
 /// integral quadratic constraints* (2016), Section 4.6: piecewise quadratic with `$\mu = 1$`,
-/// `$L = 25$`, on which the heavy ball runs in circles.
-fn circles() -> impl StronglyConvex<Scratch = ()> {
+/// `$L = 25$`, on which Polyak's heavy ball cycles.
+fn cycling() -> impl StronglyConvex<Scratch = ()> {
     let slope = |x: f64| match x {
         x if x < 1.0 => 25.0 * x,
         x if x < 2.0 => x + 24.0,
@@ -40,8 +40,8 @@ fn circles() -> impl StronglyConvex<Scratch = ()> {
 }
 
 #[test]
-fn where_the_ball_runs_in_circles_the_answer_is_found_all_the_same() {
-    let objective = circles();
+fn it_converges_where_the_plain_heavy_ball_cycles() {
+    let objective = cycling();
     // Polyak's ball alone, with its constants: tau = 1/9, beta = 4/9.
     let (mut x, mut impulse, mut g) = ([3.3], [0.0], [0.0]);
     objective.gradient(&x, &mut g, &mut ());
@@ -54,7 +54,7 @@ fn where_the_ball_runs_in_circles_the_answer_is_found_all_the_same() {
         };
         objective.advance(update, &mut x, &mut g, &mut ());
     }
-    assert!(g[0].abs() > 1.0, "it would have found the answer");
+    assert!(g[0].abs() > 1.0, "the plain heavy ball converges");
     for start in [3.07, 3.3, 3.46, -2.0, 100.0] {
         let (solved, x) = solve(&objective, Method::HeavyBall, to(1e-9), vec![start]);
         assert_eq!(solved.outcome, Outcome::Converged);
@@ -80,8 +80,7 @@ fn quadratics_need_far_fewer_gradients() {
     }
 }
 
-/// `$\sum_j \sqrt{(x_j - x_{j-1})^2 + \nu^2} + \frac12\|x - y\|^2$` of differences: far from
-/// quadratic.
+/// `$\sum_j \sqrt{(x_j - x_{j-1})^2 + \nu^2} + \frac12\|x - y\|^2$`, which is far from quadratic.
 fn robust(nu: f64, data: Vec<f64>) -> impl StronglyConvex<Scratch = ()> {
     let dim = data.len();
     let curvature = Curvature::new(1.0, 1.0 + 4.0 / nu).expect("positive");
@@ -103,8 +102,8 @@ fn robust(nu: f64, data: Vec<f64>) -> impl StronglyConvex<Scratch = ()> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// On lines, where the ball does worst (and objectives have Newton steps), it is never far
-    /// behind FISTA, and finds the same answer.
+    /// On lines the ball does worst (there objectives have Newton steps). Even there it is never
+    /// far behind FISTA, and finds the same answer.
     #[test]
     fn is_hardly_ever_slower_than_fista(
         data in prop::collection::vec(-2.0..2.0_f64, 30),
@@ -123,7 +122,7 @@ proptest! {
 }
 
 #[test]
-fn a_stopped_solve_goes_on_where_it_was() {
+fn a_stopped_solve_continues_with_the_same_iterates() {
     let objective = robust(1e-2, (0..40).map(|j| f64::from(j % 7)).collect());
     let solver = Solver::default();
     let mut whole = State::new(vec![0.0; 40]);
@@ -136,9 +135,8 @@ fn a_stopped_solve_goes_on_where_it_was() {
     assert_eq!(whole.point(), parts.point());
 }
 
-/// Over a set FISTA takes its place.
 #[test]
-fn over_a_set() {
+fn over_a_set_fista_replaces_it() {
     let objective = NesterovQuadratic::new(10, 1.0, 100.0);
     let [ball, fista] = [Method::HeavyBall, Method::FISTA].map(|method| {
         let solver = Solver {

@@ -1,5 +1,5 @@
-//! Certified errors against errors known exactly, rounding included: separable quadratics, far
-//! starts, any scale.
+//! Certified errors against exactly known errors, rounding included: separable quadratics with far
+//! starts and all scales.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -179,10 +179,10 @@ fn a_target_just_above_the_rounding_floor_is_met() {
     }
 }
 
-/// Where no iteration changes anything, the solve ends long before the iterations for which theory
-/// asks.
+/// If no iteration changes anything, the solve ends long before the number of iterations that
+/// theory allows.
 #[test]
-fn a_walk_that_stands_still_ends() {
+fn a_solve_without_any_change_ends() {
     let flat = FnObjective::new(
         1,
         Curvature::new(1.0, 1e40).unwrap(),
@@ -196,7 +196,7 @@ fn a_walk_that_stands_still_ends() {
             let mut state = State::new(vec![1.0]);
             let stop = Stop::accuracy(bound(1e-3));
             let solved = solver.minimize(&flat, stop, &mut state, &mut ()).unwrap();
-            // Over a set, rounding the step of length 1e-40 is all that is left.
+            // Over a set, the rounding error of a step of length 1e-40 is all that remains.
             let expected = match domain {
                 Domain::Whole => Outcome::Stalled,
                 _ => Outcome::RoundingFloor,
@@ -207,7 +207,7 @@ fn a_walk_that_stands_still_ends() {
     }
 }
 
-/// What the smallest numbers lose counts as rounding too.
+/// Underflow counts as rounding error.
 #[test]
 fn underflow_does_not_pass_for_accuracy() {
     let tiny = FnObjective::new(
@@ -225,7 +225,7 @@ fn underflow_does_not_pass_for_accuracy() {
     assert!(solved.error.value() >= 1e-150);
 }
 
-/// Cancellation that the default does not know of can be stated.
+/// A closure can state cancellation that the default does not cover.
 #[test]
 fn a_closure_can_state_its_rounding_error() {
     let cancelling =
@@ -241,9 +241,9 @@ fn a_closure_can_state_its_rounding_error() {
     assert!(solved.error.value() >= 1e-11);
 }
 
-/// `gradients` counts calls, all of them.
+/// `gradients` counts every call.
 #[test]
-fn gradients_are_counted_as_they_are_called() {
+fn every_gradient_is_counted() {
     let calls = AtomicU64::new(0);
     let counted = FnObjective::new(
         3,
@@ -274,10 +274,9 @@ fn gradients_are_counted_as_they_are_called() {
     }
 }
 
-/// A state that belongs to another objective or set is a warm start, not a lie, even where the
-/// constants are the same.
+/// A state of another objective or set is only a warm start, even if the constants are the same.
 #[test]
-fn refining_another_problem_starts_anew() {
+fn refining_another_problem_starts_afresh() {
     let of = |q: f64, b: f64| Separable {
         terms: vec![(1.0, 1.0), (q, b), (100.0, 3.0)],
         non_negative: false,
@@ -298,7 +297,7 @@ fn refining_another_problem_starts_anew() {
             let again = solver
                 .refine(&first.objective(), stop, &mut state, &mut ())
                 .unwrap();
-            // Closures cannot be told apart: one gradient makes sure.
+            // Closures have no fingerprint, so one gradient confirms the state.
             assert_eq!((again.iterations, again.gradients), (0, 1));
             assert_eq!(again.error, before.error);
             let solved = solver
@@ -455,9 +454,9 @@ fn a_large_gradient_at_the_minimiser_counts() {
     }
 }
 
-/// A rate holds from a start at rest, so asking for one forgets the momentum.
+/// A rate holds for a start without momentum, so an a-priori certificate resets the momentum.
 #[test]
-fn an_a_priori_certificate_starts_at_rest() {
+fn an_a_priori_certificate_starts_without_momentum() {
     let separable = Separable {
         terms: vec![(1.0, 1.0), (100.0, 2.0)],
         non_negative: false,

@@ -1,5 +1,5 @@
-//! Bad input and hostile objectives: a typed error or an honest shortfall, never a happy end on
-//! NaN, never no end.
+//! Bad input and hostile objectives: every solve ends, with a typed error or an honest report, and
+//! NaN never passes for success.
 
 use std::ops::ControlFlow;
 
@@ -79,7 +79,7 @@ fn a_start_that_is_not_finite_is_refused() {
 }
 
 #[test]
-fn a_gradient_that_turns_nan_is_an_error_whatever_is_asked() {
+fn a_gradient_that_turns_nan_is_an_error_for_every_stop() {
     // Below 2 the gradient is not a number.
     let poisoned = FnObjective::new(
         1,
@@ -154,7 +154,7 @@ fn a_projection_that_is_not_finite_is_an_error() {
 }
 
 #[test]
-fn the_iteration_limit_is_reported_with_what_was_achieved() {
+fn the_iteration_limit_is_reported_with_the_error_reached() {
     let stop = |max_iterations| Stop::Accuracy {
         target: bound(1e-9),
         certificate: Certificate::Gradient,
@@ -189,7 +189,7 @@ fn a_rate_needs_a_finite_initial_distance() {
 }
 
 #[test]
-fn a_rate_below_rounding_falls_short_and_says_so() {
+fn a_target_below_rounding_ends_at_the_rounding_floor() {
     let stop = Stop::Accuracy {
         target: bound(0.0),
         certificate: Certificate::Rate {
@@ -206,9 +206,9 @@ fn a_rate_below_rounding_falls_short_and_says_so() {
     });
 }
 
-/// Constants that lie make the target unreachable: the solve ends, and does not claim success.
+/// Wrong constants make the target unreachable: the solve ends without claiming success.
 #[test]
-fn an_objective_that_lies_about_its_constants_stalls() {
+fn an_objective_with_wrong_constants_stalls() {
     let liar = FnObjective::new(
         2,
         Curvature::new(0.9, 1.0).unwrap(),

@@ -1,4 +1,4 @@
-//! Newton steps, good and bad ones: whatever an objective returns, the answer is certified.
+//! Newton steps, good and bad: the answer is certified whatever steps an objective returns.
 
 use std::cell::Cell;
 
@@ -20,13 +20,13 @@ struct Robust {
     runs: Runs,
 }
 
-/// What runs of steps are.
+/// The behaviour of [`NewtonSteps::run`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Runs {
     None,
-    /// Steps of Newton's method,
+    /// Makes steps of Newton's method.
     Honest,
-    /// or steps into the blue that claim to be as good.
+    /// Makes wrong steps, and claims that they are good.
     Lies,
 }
 
@@ -34,7 +34,7 @@ enum Runs {
 enum Steps {
     None,
     Newton,
-    /// So many times too long.
+    /// Newton steps, multiplied by this factor.
     Scaled(f64),
     Uphill,
     Nan,
@@ -205,16 +205,18 @@ fn newton_steps_need_far_fewer_gradients() {
         assert_eq!(solved.outcome, Outcome::Converged);
         assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
         gradients.push(solved.gradients);
-        // half a gradient for each step, and one for each value: counted, and not much
-        let beside = solved.work - solved.gradients as f64;
-        assert_eq!(beside > 0.0, steps == Steps::Newton);
-        assert!(beside >= 0.5 * (solved.iterations as f64) * f64::from(u8::from(beside > 0.0)));
+        // A step costs half a gradient, and a value costs one.
+        let other_work = solved.work - solved.gradients as f64;
+        assert_eq!(other_work > 0.0, steps == Steps::Newton);
+        if other_work > 0.0 {
+            assert!(other_work >= 0.5 * (solved.iterations as f64));
+        }
     }
     assert!(gradients[0] > 4 * gradients[1], "{gradients:?}");
 }
 
 proptest! {
-    /// Any multiple of a step, any start: always certified.
+    /// Any multiple of a Newton step converges from any start.
     #[test]
     fn any_step_downhill_converges(
         start in prop::collection::vec(-100.0..100.0_f64, 5),
@@ -229,7 +231,7 @@ proptest! {
     }
 }
 
-/// Steps that are of no use are replaced by those of gradient descent.
+/// Steps that are no descent directions are replaced by steps of gradient descent.
 #[test]
 fn useless_steps_do_no_harm() {
     let expected = minimizer();
@@ -243,7 +245,7 @@ fn useless_steps_do_no_harm() {
     }
 }
 
-/// Runs of steps, true or false: the same answer, certified.
+/// Runs of steps give the same certified answer, whether their claims are true or false.
 #[test]
 fn runs_are_not_trusted() {
     let expected = minimizer();
@@ -258,7 +260,7 @@ fn runs_are_not_trusted() {
             let solved = solved.expect("it can be solved");
             assert_eq!(solved.outcome, Outcome::Converged, "{runs:?}");
             assert!(distance(state.point(), &expected) <= solved.error.value() + 1e-12);
-            // limits hold for them, too
+            // The iteration limit holds for runs, too.
             let mut state = State::new(vec![start; 5]);
             let limited = to(1e-9).with_max_iterations(3);
             let solved = Solver::default().minimize(&objective, limited, &mut state, &mut ());
@@ -267,7 +269,7 @@ fn runs_are_not_trusted() {
     }
 }
 
-/// Values that are not numbers cannot help, but neither can they keep a solve from ending.
+/// Values that are NaN do not help the line search, but the solve still ends.
 #[test]
 fn values_that_are_not_numbers_do_no_harm() {
     for steps in [Steps::Newton, Steps::Scaled(4.0), Steps::Uphill] {
@@ -284,20 +286,20 @@ fn values_that_are_not_numbers_do_no_harm() {
 }
 
 #[test]
-fn more_than_rounding_allows_is_not_promised() {
+fn a_target_below_rounding_is_not_claimed() {
     let objective = Robust::new(Steps::Newton);
     let mut state = State::new(vec![1.0; 5]);
     let solved = Solver::default().minimize(&objective, to(1e-300), &mut state, &mut ());
     let solved = solved.expect("it ends");
-    // neighbouring numbers have gradients that differ by a thousand times their distance
+    // The gradients at neighbouring numbers differ by a thousand times their distance.
     assert_eq!(solved.outcome, Outcome::Stalled);
     assert!(solved.error.value() < 1e-12 && solved.iterations < 100);
     assert!(distance(state.point(), &minimizer()) <= solved.error.value() + 1e-12);
 }
 
-/// A sharper bound ends the solve earlier, and is what is reported.
+/// A sharper bound ends the solve earlier, and is reported as its error.
 #[test]
-fn a_sharper_bound_counts() {
+fn a_sharper_bound_ends_the_solve() {
     let solve = |sharp| {
         let objective = Robust {
             sharp,
@@ -313,7 +315,8 @@ fn a_sharper_bound_counts() {
         )
     };
     let (plain, _, _) = solve(None);
-    // It is asked where the gradient is small enough, and here certifies a thousand times more.
+    // The solver asks for the bound once the gradient is small enough. Here it is a thousand times
+    // smaller than the gradient's bound.
     let (sharp, asked, x) = solve(Some(1e-3));
     assert!(asked > 0 && sharp.iterations <= plain.iterations);
     assert!(sharp.error.value() <= 1e-9);
@@ -350,7 +353,7 @@ fn fixed_numbers_of_steps_and_limits() {
 }
 
 #[test]
-fn a_stopped_solve_goes_on_where_it_was() {
+fn a_stopped_solve_continues_with_the_same_iterates() {
     let objective = Robust::new(Steps::Newton);
     let mut whole = State::new(vec![10.0; 5]);
     let _ = Solver::default().minimize(&objective, to(1e-10), &mut whole, &mut ());
@@ -362,7 +365,7 @@ fn a_stopped_solve_goes_on_where_it_was() {
 }
 
 #[test]
-fn where_there_are_no_newton_steps() {
+fn newtons_method_needs_newton_steps_and_the_whole_space() {
     let newton = Solver {
         method: Method::Newton,
         ..Solver::default()
@@ -377,7 +380,7 @@ fn where_there_are_no_newton_steps() {
     let with = Robust::new(Steps::Newton);
     let none = over_set.minimize(&with, to(1.0), &mut state, &mut ());
     assert_eq!(none, Err(SolveError::NoNewtonSteps));
-    // Auto finds a way.
+    // Auto uses FISTA over a set.
     let auto = Solver {
         domain: Domain::NON_NEGATIVE,
         ..Solver::default()
@@ -398,13 +401,13 @@ fn where_there_are_no_newton_steps() {
     assert_eq!(solved.map(|s| s.outcome), Ok(Outcome::Converged));
 }
 
-/// A state that begins near another keeps its dual variables, a restarted one does not.
+/// A warm start takes over the dual variables; a restart does not.
 #[test]
-fn dual_variables_go_along() {
+fn warm_starts_take_over_the_dual_variables() {
     let objective = Robust::new(Steps::Newton);
     let mut state = State::new(vec![10.0; 5]);
     let _ = Solver::default().minimize(&objective, to(1e-9), &mut state, &mut ());
-    // every whole step adds 1
+    // Every whole step adds 1 to the dual variable.
     let near = State::near(&state);
     assert_eq!(near.point(), state.point());
     let parts = [Checkpoint::full(&state), Checkpoint::full(&near)];

@@ -1,5 +1,5 @@
-//! What must hold for every strongly convex function: certified errors are never violated, targets
-//! are met when they are said to be met, and going on is the same as not having stopped.
+//! Properties for every strongly convex function: certified errors hold, a reported success is one,
+//! and continuing is the same as not having stopped.
 
 mod quadratic;
 
@@ -154,7 +154,7 @@ proptest! {
                 matches!(solved.outcome, Outcome::RoundingFloor | Outcome::Stalled),
                 "{:?}", solved
             );
-            // What was achieved is as good as rounding allows, and true.
+            // The reported error is as small as rounding allows, and true.
             let kappa = case.quadratic.curvature().condition_number();
             let start = distance(&case.start, &vec![0.0; case.start.len()]);
             let allowed = 100.0 * case.quadratic.construction_error() + 1e-13 * kappa * start;
@@ -165,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn going_on_is_not_having_stopped(case in cases(), first in 1_u64..30, second in 1_u64..30) {
+    fn continuing_equals_not_having_stopped(case in cases(), first in 1_u64..30, second in 1_u64..30) {
         for method in METHODS {
             let solver = Solver { method, domain: case.domain() };
             let mut split = State::new(case.start.clone());
@@ -179,7 +179,7 @@ proptest! {
             prop_assert_eq!(&split, &whole);
             prop_assert_eq!(last.error, all.error);
 
-            // Likewise to a tighter target, at the price of the difference.
+            // The same holds for a tighter target, at the cost of the additional gradients.
             let mut split = State::new(case.start.clone());
             let mut whole = split.clone();
             let [loose, tight] = [1e-1, 1e-5].map(|target| Stop::accuracy(bound(target)));
@@ -188,8 +188,8 @@ proptest! {
             let c = solver.refine(&case.quadratic, tight, &mut whole, &mut ()).unwrap();
             prop_assert!(a.outcome == Outcome::Converged && b.outcome == Outcome::Converged);
             if case.non_negative && a.error <= bound(1e-5) {
-                // Over a set an answer is certified anew: by one iteration of gradient descent; the
-                // momentum of FISTA may carry the next iterate away first.
+                // Over a set the answer is certified again. Gradient descent needs one iteration
+                // for that; the momentum of FISTA may carry its next iterates away first.
                 let is_descent = matches!(method, Method::GradientDescent { .. });
                 prop_assert!(b.iterations == 1 || (!is_descent && b.iterations > 1));
             } else {
@@ -227,7 +227,7 @@ proptest! {
     }
 }
 
-/// A state that forgot its gradient goes on with the same iterates, for one gradient more.
+/// A state without its gradient continues with the same iterates, for one more gradient.
 #[test]
 fn a_forgotten_gradient_costs_one_gradient() {
     for method in [
@@ -241,26 +241,26 @@ fn a_forgotten_gradient_costs_one_gradient() {
             ..Solver::default()
         };
         let mut state = State::new(vec![10.0; 10]);
-        let go_on = |iterations: u64, state: &mut State| {
+        let iterate = |iterations: u64, state: &mut State| {
             let never = ErrorBound::new(0.0).unwrap();
             let stop = Stop::accuracy(never).with_max_iterations(iterations);
             solver.refine(&quadratic, stop, state, &mut ()).unwrap()
         };
-        let _ = go_on(20, &mut state);
+        let _ = iterate(20, &mut state);
         let mut lighter = State::default();
         Checkpoint::full(&state).resume_into(&mut lighter);
-        // a quadratic without a fingerprint is asked for its gradient again anyway
-        let (kept, forgot) = (go_on(30, &mut state), go_on(30, &mut lighter));
+        // A quadratic without a fingerprint evaluates its gradient again in both cases.
+        let (full, without) = (iterate(30, &mut state), iterate(30, &mut lighter));
         assert_eq!(lighter.point(), state.point(), "{method:?}");
-        assert_eq!(forgot.error, kept.error);
-        assert!(forgot.gradients <= kept.gradients + 1);
+        assert_eq!(without.error, full.error);
+        assert!(without.gradients <= full.gradients + 1);
     }
 }
 
 /// Iterations that change nothing are counted without being made, and leave the answer that making
 /// them would leave.
 #[test]
-fn iterations_at_rest_are_only_counted() {
+fn iterations_that_change_nothing_are_only_counted() {
     let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
     let many = 20_000;
     for method in METHODS {
@@ -288,7 +288,7 @@ fn iterations_at_rest_are_only_counted() {
             solved.gradients < many / 5 && made.gradients > many,
             "{method:?}: {solved:?}"
         );
-        // so many that making them is out of the question
+        // This many iterations could never be made.
         assert_eq!(run(u64::MAX, false).0, point, "{method:?}");
     }
 }

@@ -104,8 +104,8 @@ impl Acceleration {
         evaluator.advance(update, point, gradient)
     }
 
-    /// Moves the point from `$x^k$` to `$z^{k+1}$`, unless it is there already. Without momentum the
-    /// two are the same point.
+    /// Moves the point from `$x^k$` to `$z^{k+1}$`, unless it is there already. Without momentum
+    /// the two are the same point.
     fn extrapolate<O: StronglyConvex>(
         &mut self,
         point: &mut Buffer,

@@ -9,8 +9,9 @@
 //!
 //! With `$\gamma = 0$` this is Polyak's heavy ball, with `$\gamma = \beta$` Nesterov's method. On a
 //! quadratic, each iteration multiplies a mode of curvature `$\ell$` by the roots of
-//! `$z^2 - (1 + \beta - \tau\ell(1 + \gamma))z + \beta - \tau\ell\gamma$`. The following choice makes
-//! the roots at `$\ell = \mu$` and at `$\ell = L$` double, and therefore as small as possible:
+//! `$z^2 - (1 + \beta - \tau\ell(1 + \gamma))z + \beta - \tau\ell\gamma$`. The following choice
+//! makes the roots at `$\ell = \mu$` and at `$\ell = L$` double, and therefore as small as
+//! possible:
 //!
 //! ```math
 //! \tau = \frac{4}{(1 + \gamma)^2(\sqrt L + \sqrt\mu)^2}, \qquad
@@ -18,11 +19,11 @@
 //! ```
 //!
 //! The double roots are then `$1 - \frac{2}{(1+\gamma)(K+1)}$` at `$\mu$` and
-//! `$1 - \frac{2K}{(1+\gamma)(K+1)} \approx -\frac{1-\gamma}{1+\gamma}$` at `$L$`, and no mode decays
-//! more slowly than the one at `$\mu$`. Polyak's ball gives all modes the same rate. On functions
-//! that are not quadratic, the slow modes excite the fast ones as quickly as these decay, and the
-//! iteration can cycle. With `$\gamma = 0.1$` the rate is a tenth smaller, but the fast modes vanish
-//! after a few iterations.
+//! `$1 - \frac{2K}{(1+\gamma)(K+1)} \approx -\frac{1-\gamma}{1+\gamma}$` at `$L$`, and no mode
+//! decays more slowly than the one at `$\mu$`. Polyak's ball gives all modes the same rate. On
+//! functions that are not quadratic, the slow modes excite the fast ones as quickly as these decay,
+//! and the iteration can cycle. With `$\gamma = 0.1$` the rate is a tenth smaller, but the fast
+//! modes vanish after a few iterations.
 //!
 //! **Start.** The first iterations use a smaller `$K$`, so that a rough answer is found as early as
 //! with FISTA, whose momentum grows as well.

@@ -1,17 +1,17 @@
 //! Newton's method: the Newton-like steps of the objective, with a line search that makes them
 //! converge.
 //!
-//! A step `$s = -M^{-1}g$` is a descent direction, since `$g^Ts < 0$`. Most steps are taken whole: a
-//! whole step is accepted if the gradient becomes clearly smaller than at any point before. This
+//! A step `$s = -M^{-1}g$` is a descent direction, since `$g^Ts < 0$`. Most steps are taken whole:
+//! a whole step is accepted if the gradient becomes clearly smaller than at any point before. This
 //! test also works where rounding hides the differences of values. An objective may make several
 //! such steps in a row by itself; the solver then evaluates the gradient at their end again. A step
 //! that fails the test is halved until Armijo's condition
 //! `$\Phi(x + ts) \le \Phi(x) + 10^{-4}\,t\,g^Ts$` holds.
 //!
-//! This converges. Each step of the first kind makes the smallest gradient so far smaller by a fixed
-//! factor, so a given accuracy needs only finitely many of them. A sequence of steps of the second
-//! kind alone is a descent method whose directions are bounded away from being orthogonal to the
-//! gradient. All limit points of such a method are stationary, so its limit is `$x^*$`.
+//! This converges. Each step of the first kind makes the smallest gradient so far smaller by a
+//! fixed factor, so a given accuracy needs only finitely many of them. A sequence of steps of the
+//! second kind alone is a descent method whose directions are bounded away from being orthogonal to
+//! the gradient. All limit points of such a method are stationary, so its limit is `$x^*$`.
 
 use crate::buffer::Buffer;
 use crate::certificate::{ErrorBound, GradientBound};
@@ -21,7 +21,8 @@ use crate::newton::{NewtonPoint, NewtonRun, NewtonSteps};
 use crate::norm::inner;
 use crate::objective::StronglyConvex;
 
-/// Armijo's constant, with its usual value (Nocedal & Wright, *Numerical Optimization*, Section 3.1).
+/// Armijo's constant, with its usual value (Nocedal & Wright, *Numerical Optimization*, Section
+/// 3.1).
 const ARMIJO: f64 = 1e-4;
 /// Where rounding hides the difference of two values, the slope along the step must fall by this
 /// factor; a choice.

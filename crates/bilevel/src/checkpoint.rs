@@ -1,29 +1,31 @@
-//! Reconstructions that the solver keeps, to continue from them later.
+//! Stored reconstructions, from which later evaluations continue.
 
 use std::sync::Arc;
 
 use lowlevel::{Checkpoint, State};
 
-/// How reconstructions are kept at each point that the solver may come back to. Certified errors
-/// are true in any case.
+/// The form in which the reconstructions of a point are stored while the solver may evaluate it
+/// again. Certified errors are true with every form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckpointPolicy {
-    /// `Full`, unless that would need more than 1 GB.
+    /// `Full`, unless that would need more than 1 GiB of memory.
     #[default]
     Auto,
-    /// With all that is needed to continue as if they had not stopped: 16 bytes per pixel and
-    /// point.
+    /// The state of the method without its gradient, in 16 bytes per pixel and point. A refined
+    /// reconstruction continues as if it had not stopped, for one more gradient.
     Full,
-    /// In single precision: 4 bytes per pixel and point. To continue costs some more iterations.
+    /// The reconstruction in single precision, in 4 bytes per pixel and point. A refined
+    /// reconstruction restarts its method there, which costs some more iterations.
     Compact,
 }
 
-/// The memory that reconstructions may take.
+/// The memory in bytes up to which `Auto` means `Full`: 1 GiB.
 const MEMORY: usize = 1 << 30;
 
 impl CheckpointPolicy {
-    /// Replaces `Auto`. The solver keeps the reconstructions of at most about `$2d$` points.
+    /// Replaces `Auto` by `Full` or `Compact`. The solver stores the reconstructions of at most
+    /// about `$2d$` points.
     pub(crate) fn resolve(self, num_entries: usize, num_params: usize) -> Self {
         match self {
             Self::Auto if fits(num_entries, 16, 2 * num_params + 4, MEMORY) => Self::Full,
@@ -32,7 +34,7 @@ impl CheckpointPolicy {
         }
     }
 
-    /// The checkpoint of a state, once resolved.
+    /// Returns the checkpoint of a state. The policy must be resolved.
     pub(crate) fn save(self, state: &State) -> Checkpoint {
         match self {
             Self::Compact => Checkpoint::compact(state),
@@ -41,7 +43,8 @@ impl CheckpointPolicy {
     }
 }
 
-/// Whether `num_entries` numbers of `bytes` bytes at each of `num_points` points fit into `memory`.
+/// Returns whether `num_entries` numbers of `bytes` bytes at each of `num_points` points fit into
+/// `memory` bytes.
 pub(crate) const fn fits(
     num_entries: usize,
     bytes: usize,
@@ -51,12 +54,12 @@ pub(crate) const fn fits(
     num_entries.saturating_mul(bytes * num_points) <= memory
 }
 
-/// The reconstructions of all images at one point: where refinement continues, and where a nearby
-/// point begins.
+/// The reconstructions of all training images at one point: the token of an evaluation. A refined
+/// evaluation of the point continues from them, and evaluations of nearby points start from them.
 ///
-/// They are large and never change. With the feature `serde` only their number is saved with the
-/// state of a solver: save the checkpoints apart, once, and [attach](Self::attach) them when the
-/// state has been loaded.
+/// Reconstructions are large and never change. With the feature `serde`, the state of a solver
+/// contains only their number. Save the checkpoints separately, once, and [attach](Self::attach)
+/// them after loading the state.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "u64", into = "u64"))]
@@ -73,26 +76,27 @@ impl Reconstructions {
         }
     }
 
-    /// The number of the evaluation that made them.
+    /// Returns the number of the evaluation that computed them.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
     }
 
-    /// The checkpoint of each pair; none if they were loaded and not attached yet.
+    /// Returns the checkpoint of each training pair; empty if they were loaded and not attached
+    /// yet.
     #[must_use]
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints
     }
 
-    /// Gives loaded reconstructions their checkpoints back.
+    /// Attaches the checkpoints to loaded reconstructions.
     pub fn attach(&mut self, checkpoints: Arc<Vec<Checkpoint>>) {
         self.checkpoints = checkpoints;
     }
 }
 
 impl From<u64> for Reconstructions {
-    /// Without checkpoints.
+    /// Creates reconstructions without checkpoints, as after loading a state.
     fn from(number: u64) -> Self {
         Self {
             number,
@@ -114,7 +118,7 @@ mod tests {
     #[test]
     fn checkpoints_are_full_while_there_is_room() {
         let auto = CheckpointPolicy::Auto;
-        // 10 points of 16 bytes for each pixel
+        // 10 points with 16 bytes per pixel
         assert_eq!(auto.resolve(MEMORY / 160, 3), CheckpointPolicy::Full);
         assert_eq!(auto.resolve(MEMORY / 160 + 1, 3), CheckpointPolicy::Compact);
         assert_eq!(auto.resolve(25 * 512 * 512, 3), CheckpointPolicy::Full);

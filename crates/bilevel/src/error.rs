@@ -1,4 +1,4 @@
-//! What can be wrong with a learning problem.
+//! Errors of learning problems, reconstructions and their descriptions.
 
 use std::error::Error;
 
@@ -11,165 +11,168 @@ use crate::families::FamilyKind;
 /// The error of a model, which may have any type.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A learning problem that does not make sense. Nothing has been computed.
+/// The error of an invalid learning problem. It is returned before anything is computed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ProblemError {
     /// There are no training pairs.
-    #[error("there are no training pairs")]
+    #[error("there are no training pairs: give at least one")]
     NoPairs,
     /// The model has no parameters to learn.
-    #[error("the model has no parameters to learn: make at least one of them learned")]
+    #[error("the model has no parameters to learn: choose at least one")]
     NoParameters,
     /// Two parameters have the same name.
-    #[error("two parameters are called {name}")]
+    #[error("two parameters are called {name}: rename one of them")]
     SameName {
-        /// The name.
+        /// The name of both parameters.
         name: String,
     },
-    /// A number of a parameter is not usable.
-    #[error("the {what} of {name} is {found}, which its map does not allow")]
+    /// The start or a bound of a parameter is not finite, or the map has no valid value there.
+    #[error("the {what} of {name} is theta = {found}, where {name} has no valid value")]
     Parameter {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
-        /// Which number.
+        /// The number that is wrong: `start`, `lower bound` or `upper bound`.
         what: &'static str,
-        /// What it is, as theta.
+        /// The number found there, as `theta`.
         found: f64,
     },
     /// The bounds of a parameter are crossed.
     #[error("the lower bound {lower} of {name} is above its upper bound {upper}")]
     CrossedBounds {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
-        /// Its lower bound, as a value.
+        /// The lower bound, as a value of the parameter.
         lower: f64,
-        /// Its upper bound, as a value.
+        /// The upper bound, as a value of the parameter.
         upper: f64,
     },
     /// A truth does not fit its grid.
     #[error("the truth of pair {index} has {found} entries, but its grid has {expected}")]
     TruthLength {
-        /// Which pair.
+        /// The index of the pair.
         index: usize,
-        /// Length of the grid.
+        /// The number of entries of the grid.
         expected: usize,
-        /// Length of the truth.
+        /// The number of entries of the truth.
         found: usize,
     },
     /// A truth or data are not finite.
     #[error("entry {entry} of the {what} of pair {index} is not a finite number")]
     NonFinite {
-        /// Which pair.
+        /// The index of the pair.
         index: usize,
-        /// Truth or data.
+        /// The vector with the entry: `truth` or `data`.
         what: &'static str,
-        /// The first such entry.
+        /// The index of the first entry that is not finite.
         entry: usize,
     },
-    /// The model cannot be made at the start.
-    #[error("the model of pair {index} cannot be made at the start: {source}")]
+    /// The family refused the data of a pair, or the start of the parameters.
+    #[error("the model of pair {index} cannot be built at the start: {source}")]
     Model {
-        /// Which pair.
+        /// The index of the pair.
         index: usize,
-        /// Why.
+        /// The error of the family.
         source: BoxError,
     },
-    /// The objective of the model has another dimension than the truth.
+    /// The objective of a pair has another dimension than its truth.
     #[error("the model of pair {index} reconstructs {found} entries, but its grid has {expected}")]
     Dimension {
-        /// Which pair.
+        /// The index of the pair.
         index: usize,
-        /// Length of the grid.
+        /// The number of entries of the grid.
         expected: usize,
-        /// Dimension of the objective.
+        /// The dimension of the objective.
         found: usize,
     },
-    /// No number lies between the bounds of images.
-    #[error("images cannot have values between {lower} and {upper}")]
+    /// The image range contains no number.
+    #[error(
+        "no image value is between {lower} and {upper}: the smallest value of image_range must not \
+         be above the largest"
+    )]
     EmptyImageRange {
-        /// The smallest value.
+        /// The smallest image value.
         lower: f64,
-        /// The largest value.
+        /// The largest image value.
         upper: f64,
     },
-    /// Complex numbers have no smallest and largest value.
-    #[error("pair {index} is complex: its values cannot have bounds")]
+    /// An image range was given for complex images, whose values have no order.
+    #[error("pair {index} is complex, so its values cannot be limited: remove image_range")]
     ComplexImageRange {
-        /// Which pair.
+        /// The index of the pair.
         index: usize,
     },
-    /// A pair that is held out does not fit.
-    #[error("held out: {0}")]
+    /// A held-out pair is invalid.
+    #[error("held-out pairs: {0}")]
     Validation(#[source] Box<Self>),
     /// The solver does not accept an option.
     #[error(transparent)]
     Solver(#[from] SetupError),
 }
 
-/// A reconstruction that could not be made.
+/// The error of a reconstruction that could not be computed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReconstructionError {
-    /// Not one value for each parameter.
+    /// The number of values is not the number of parameters.
     #[error("values has {found} entries, but the model has {expected} parameters")]
     NumValues {
-        /// How many parameters.
+        /// The number of parameters of the family.
         expected: usize,
-        /// How many values.
+        /// The number of values.
         found: usize,
     },
-    /// The model does not accept the parameters or the data.
-    #[error("the model cannot be made: {0}")]
+    /// The family does not accept the values of the parameters or the data.
+    #[error("the model cannot be built: {0}")]
     Model(#[source] BoxError),
-    /// The solver could not start or go on.
+    /// The solver failed.
     #[error(transparent)]
     Solve(#[from] lowlevel::SolveError),
 }
 
-/// A description that does not make sense.
+/// The error of an invalid description of a learning problem, [`Spec`](crate::Spec).
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SpecError {
-    /// A parameter is not one of the family.
+    /// The family has no parameter with this name that can be learned or fixed.
     #[error("{task} has no parameter {name:?} that can be {used}: it has {known}")]
     UnknownParameter {
         /// The family.
         task: FamilyKind,
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// Learned or fixed.
+        /// The use of the name: `learned` or `fixed`.
         used: &'static str,
-        /// The names that are possible.
+        /// The names that are possible, separated by commas.
         known: String,
     },
     /// A parameter is both learned and fixed.
-    #[error("{name} is both learned and fixed")]
+    #[error("{name} is both learned and fixed: remove it from one of the two")]
     LearnedAndFixed {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
     },
-    /// A start is not between its bounds.
+    /// The start of a parameter is not between its bounds.
     #[error("{name} starts at {start:e}, which is not between its bounds {lower:e} and {upper:e}")]
     StartOutside {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
-        /// Its start.
+        /// The start, as a value of the parameter.
         start: f64,
-        /// Its lower bound.
+        /// The lower bound, as a value of the parameter.
         lower: f64,
-        /// Its upper bound.
+        /// The upper bound, as a value of the parameter.
         upper: f64,
     },
-    /// The family needs another input.
+    /// The input does not belong to the family.
     #[error("{task} needs {needed}")]
     Input {
         /// The family.
         task: FamilyKind,
-        /// What it needs.
+        /// The input that the family needs.
         needed: &'static str,
     },
-    /// The family cannot be made.
+    /// The family cannot be built from the input.
     #[error(transparent)]
     Model(#[from] ModelError),
 }

@@ -1,4 +1,4 @@
-//! The families of the paper, and deblurring and inpainting.
+//! Families of reconstruction problems: the paper's two, deblurring and inpainting.
 
 use imaging::{Grid, Measurement};
 
@@ -20,7 +20,7 @@ pub use kind::FamilyKind;
 pub use sampling::FourierWeights;
 pub use tv::{Choice, TvChoices};
 
-/// A measured image, checked, and where its unknown lies.
+/// A measured image, checked, with the grid of its reconstruction.
 #[derive(Clone, Debug)]
 pub struct ImageData {
     grid: Grid,

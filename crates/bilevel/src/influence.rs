@@ -1,4 +1,4 @@
-//! How much the objective depends on each parameter.
+//! The influence of each parameter on the objective.
 
 use dfo_ls::{Accuracy, Jacobian, Report, Start};
 
@@ -8,24 +8,28 @@ use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 use crate::problem::LearningProblem;
 
-/// An objective that changes by less than this share does not matter.
+/// A relative change of the objective below this share counts as negligible: 0.1 %, as fixed in
+/// decision record 11.
 pub const NEGLIGIBLE_INFLUENCE: f64 = 1e-3;
-/// The step over which influences are measured, as a share of a parameter's range.
+/// The step over which influences are measured, as a share of a parameter's range (decision record
+/// 11).
 pub const INFLUENCE_STEP: f64 = 0.1;
-/// Of more parameters the influence is taken from the solver's model.
+/// The largest number of parameters whose influences are evaluated. With more parameters,
+/// influences come from the solver's model, because `$2d$` evaluations would cost too much.
 const MAX_COMPUTED: usize = 10;
-/// The objective is computed to within this share of it, to see how it changes.
+/// The relative accuracy of the objective in these evaluations: a tenth of
+/// [`NEGLIGIBLE_INFLUENCE`].
 const INFLUENCE_ERROR: f64 = 1e-4;
 
 impl<M: LowerLevel> LearningProblem<M> {
-    /// A tenth of the range of each parameter.
+    /// Returns a tenth of the range of each parameter.
     fn steps(&self) -> Vec<f64> {
         let range = |p: &Parameter| INFLUENCE_STEP * (p.upper - p.lower);
         self.parameters.iter().map(range).collect()
     }
 
-    /// By what share the objective changes over a step in each parameter. Reconstructions begin at
-    /// `start`.
+    /// Returns the relative change of the objective over a step in each parameter. Reconstructions
+    /// begin at `start`.
     pub(crate) fn influences(
         &self,
         report: &Report,
@@ -61,7 +65,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         (0..count).map(influence).collect()
     }
 
-    /// `$(2|r^\top J_j| h + \|J_j\|^2 h^2)/f$` for a step `$h$` in each parameter.
+    /// Returns the estimate `$(2|r^\top J_j| h + \|J_j\|^2 h^2)/f$` for a step `$h$` in each
+    /// parameter.
     fn modelled_influences(
         &self,
         jacobian: &Jacobian,
@@ -78,7 +83,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         (0..steps.len()).map(influence).collect()
     }
 
-    /// Directions in which the objective hardly changes, flattest first.
+    /// Returns the directions in which the objective hardly changes, flattest first.
     pub(crate) fn flat_directions(
         &self,
         jacobian: &Jacobian,
@@ -94,7 +99,7 @@ impl<M: LowerLevel> LearningProblem<M> {
     }
 }
 
-/// Infinite where the objective is zero and the change is not.
+/// Returns the relative change, which is infinite if the objective is zero and the change is not.
 fn share(change: f64, objective: f64) -> f64 {
     if change == 0.0 {
         0.0
@@ -108,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_of_nothing_are_infinite() {
+    fn changes_relative_to_zero_are_infinite() {
         assert!((share(1.0, -4.0) - 0.25).abs() < 1e-15);
         assert!(share(0.0, 0.0).abs() < 1e-15);
         assert!(share(1e-3, 0.0).is_infinite());

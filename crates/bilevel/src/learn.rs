@@ -1,4 +1,4 @@
-//! The front door: learning from beginning to end.
+//! Learning from the first evaluation to the result: `LearningProblem::learn`.
 
 use std::ops::ControlFlow;
 
@@ -13,10 +13,14 @@ use crate::lower::LowerLevel;
 use crate::problem::LearningProblem;
 use crate::score::{Scored, ScoredImages};
 
-/// Options of the solver that suit learning: the defaults, but learning ends when steps are as
-/// small as `$10^{-5}$` of the parameters' ranges, or when for `$2d$` steps the objective has
-/// fallen by less than a millionth per step, and reconstructions begin at a combination of earlier
-/// ones.
+/// Returns the options of the solver for learning. They are the defaults of [`dfo_ls`], except that
+///
+/// - a run ends when steps are as small as `$10^{-5}$` of the parameters' ranges,
+/// - or when the objective has fallen by less than a millionth per step for `$2d$` steps, with
+///   `$d$` parameters,
+/// - and reconstructions start from a combination of earlier ones.
+///
+/// Decision record 14 has the measurements behind these values.
 #[must_use]
 pub fn learning_options() -> Options {
     let mut options = Options::default();
@@ -35,8 +39,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// Learns the parameters with the [`learning_options`].
     ///
     /// # Errors
-    /// When the solver does not accept the problem. A failure after the first evaluation is reported
-    /// in [`Learned::termination`].
+    /// When the solver does not accept the problem. A failure after the first evaluation is
+    /// reported in [`Learned::termination`].
     pub fn learn(&mut self) -> Result<Learned, ProblemError> {
         self.learn_with(learning_options())
     }
@@ -51,7 +55,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.learn_observed(options, |_| ControlFlow::Continue(()))
     }
 
-    /// The same; every iteration of the solver is shown to `observe`, which may end the run.
+    /// Learns the parameters and calls `observe` after every iteration of the solver. The observer
+    /// ends the run by returning [`ControlFlow::Break`].
     ///
     /// # Errors
     /// When the solver does not accept an option.
@@ -65,15 +70,16 @@ impl<M: LowerLevel> LearningProblem<M> {
         Ok(self.finish(engine).0)
     }
 
-    /// Ends the run of an engine: what was learned, and the reconstructions of all pairs with the
+    /// Ends the run of an engine. Returns the result and the reconstructions of all pairs with the
     /// learned parameters.
     pub fn finish(&self, engine: Engine<Reconstructions>) -> (Learned, ScoredImages) {
         let (report, best) = engine.into_parts();
         self.learned(report, best)
     }
 
-    /// What the report of a solver says about this problem. The reconstructions at its best point,
-    /// if they are there, are where those of training pairs continue.
+    /// Turns the report of a solver into the result of learning. If `best` holds the
+    /// reconstructions of the report's best point, the training pairs are scored starting from
+    /// them, which saves iterations.
     pub fn learned(
         &self,
         report: Report,

@@ -1,4 +1,4 @@
-//! Learned parameters by name, with certified bounds of the objective.
+//! The result of learning: parameters by name, with certified bounds of the objective.
 
 use dfo_ls::{EvalRecord, Iteration, ObjectiveInterval, Purpose, Termination};
 
@@ -6,37 +6,38 @@ use crate::families::FamilyKind;
 use crate::parameter::Parameter;
 use crate::score::Score;
 
-/// Learned parameters, and everything known about them.
+/// The result of a learning run.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[must_use]
 #[non_exhaustive]
 pub struct Learned {
-    /// The family, if it is one of this crate.
+    /// The family of the reconstruction problems; `None` if it is not one of this crate.
     #[cfg_attr(feature = "serde", serde(default))]
     pub family: Option<FamilyKind>,
-    /// The objective there, with the reconstructions as they were computed.
+    /// The objective at the learned parameters, from the reconstructions as computed.
     pub objective: f64,
-    /// Where the objective with exact reconstructions certainly lies. (Not so with
-    /// [`dfo_ls::Options::experiments`], which take accuracy as asked for and not as achieved.)
+    /// An interval that certainly contains the objective with exact reconstructions. It is not
+    /// certain with [`dfo_ls::Options::experiments`], which assume that every evaluation achieves
+    /// the accuracy that was asked for.
     pub interval: ObjectiveInterval,
-    /// Why learning ended.
+    /// The reason why the run ended.
     pub termination: Termination,
-    /// How many different parameters were tried.
+    /// The number of points that were evaluated.
     pub num_points: u64,
-    /// What that cost, in gradients of the reconstruction problems.
+    /// The work of the run, in gradients of the reconstruction problems.
     pub work: Work,
-    /// The parameters.
+    /// The learned parameters, in the order of the family.
     pub parameters: Vec<LearnedParameter>,
-    /// Directions in which the objective hardly changes.
+    /// Directions in which the objective hardly changes, flattest first.
     pub flat: Vec<FlatDirection>,
-    /// How well the training pairs are reconstructed.
+    /// The scores of the training pairs.
     pub training: Vec<Score>,
-    /// How well the validation pairs are reconstructed, if there are any.
+    /// The scores of the validation pairs; empty if there are none.
     pub validation: Vec<Score>,
-    /// Every iteration of the solver.
+    /// All iterations of the solver.
     pub iterations: Vec<Iteration>,
-    /// Every evaluation of the objective.
+    /// All evaluations of the objective.
     pub evaluations: Vec<EvalRecord>,
 }
 
@@ -45,18 +46,20 @@ pub struct Learned {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct LearnedParameter {
-    /// Its value.
+    /// The value of the parameter.
     pub value: f64,
-    /// The same as the solver sees it.
+    /// The value as the solver sees it: [`Map`](crate::Map) has the relation to `value`.
     pub theta: f64,
-    /// Which bound it has reached, if any.
+    /// The bound that the parameter has reached, if any.
     pub at: Option<Bound>,
-    /// By what share the objective changes at most if `$\theta$` moves by a tenth of its range, up
-    /// or down: certain, from evaluations there (not part of the work or the history). With more
-    /// than ten parameters it is what the solver's last model says. `None` if it is not known, or
-    /// the objective is zero.
+    /// An upper bound on the relative change of the objective when `$\theta$` moves up or down by a
+    /// tenth of its range.
+    ///
+    /// With up to ten parameters the bound is certain: it comes from evaluations at both places,
+    /// which are not part of the work or the history. With more parameters it is an estimate from
+    /// the solver's last model. `None` if it could not be computed, or the objective is zero.
     pub influence: Option<f64>,
-    /// Its name, map and bounds.
+    /// The definition of the parameter: name, map, start and bounds.
     pub parameter: Parameter,
 }
 
@@ -65,9 +68,9 @@ pub struct LearnedParameter {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Bound {
-    /// The lower one.
+    /// The lower bound.
     Lower,
-    /// The upper one.
+    /// The upper bound.
     Upper,
 }
 
@@ -76,26 +79,26 @@ pub enum Bound {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct FlatDirection {
-    /// By what share the objective changes over a step of a tenth of the parameters' ranges, as the
-    /// solver's last model has it. The model is good near the learned parameters; farther away it
-    /// is a guess.
+    /// The relative change of the objective over a step of a tenth of the parameters' ranges,
+    /// estimated by the solver's last model. The model is accurate only near the learned
+    /// parameters.
     pub influence: f64,
-    /// The direction, of length one, in units of the parameters' ranges and in their order.
+    /// The direction as a unit vector, with one entry per parameter in units of its range.
     pub direction: Vec<f64>,
 }
 
-/// What was spent, in gradients of the reconstruction problems.
+/// The work of a run by purpose, in gradients of the reconstruction problems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Work {
-    /// Work on the start and the points around it.
+    /// The work for the start and the points around it.
     pub initial: u64,
-    /// Work on steps of the solver.
+    /// The work for trial points.
     pub trial: u64,
-    /// Work on points that improve the solver's model.
+    /// The work for points that improve the solver's model.
     pub geometry: u64,
-    /// Work on known points, to make them more accurate.
+    /// The work for evaluating known points more accurately.
     pub sharpen: u64,
 }
 
@@ -114,18 +117,19 @@ impl Work {
         work
     }
 
-    /// All of it.
+    /// The sum over all purposes.
     #[must_use]
     pub const fn total(self) -> u64 {
         self.initial + self.trial + self.geometry + self.sharpen
     }
 }
 
-/// A parameter this close to a bound, as a share of its range, is on it.
+/// A parameter whose distance from a bound is at most this share of its range has reached the
+/// bound. The value is a tenth of the final radius of `learning_options`.
 const ON_BOUND: f64 = 1e-6;
 
 impl Bound {
-    /// The bound that a parameter has reached.
+    /// Returns the bound that a parameter has reached at `theta`.
     pub(crate) fn reached(parameter: &Parameter, theta: f64) -> Option<Self> {
         let close = ON_BOUND * (parameter.upper - parameter.lower);
         if theta - parameter.lower <= close {
@@ -139,7 +143,7 @@ impl Bound {
 }
 
 impl LearnedParameter {
-    /// The name of the parameter.
+    /// Returns the name of the parameter.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.parameter.name
@@ -147,19 +151,19 @@ impl LearnedParameter {
 }
 
 impl Learned {
-    /// The parameters as the solver sees them.
+    /// Returns the learned parameters as the solver sees them.
     #[must_use]
     pub fn theta(&self) -> Vec<f64> {
         self.parameters.iter().map(|p| p.theta).collect()
     }
 
-    /// The values of the parameters, as [`reconstruct`](crate::reconstruct) needs them.
+    /// Returns the values of the learned parameters, for [`reconstruct`](crate::reconstruct).
     #[must_use]
     pub fn values(&self) -> Vec<f64> {
         self.parameters.iter().map(|p| p.value).collect()
     }
 
-    /// The value of a parameter.
+    /// Returns the value of the parameter with this name, if there is one.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
         let mut all = self.parameters.iter();
@@ -172,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_are_told_apart() {
+    fn reached_bounds_are_recognised() {
         let parameter = Parameter::log10("alpha", 0.0, -6.0, 4.0);
         for (theta, expected) in [
             (-6.0, Some(Bound::Lower)),

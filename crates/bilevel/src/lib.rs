@@ -1,22 +1,22 @@
 //! Learn the parameters of image reconstruction from examples.
 //!
-//! Given pairs of data `$y_i$` and what should be reconstructed from them, `$x_i$`, find the
-//! parameters `$\theta$` that minimise
+//! A training pair is an image `$x_i$` (the truth) and the data `$y_i$` that were measured of it.
+//! Given such pairs, this crate finds the parameters `$\theta$` of a reconstruction that minimise
 //!
 //! ```math
 //! f(\theta) = \frac1n \sum_{i=1}^n \|\hat x_i(\theta) - x_i\|^2 + J(\theta),
 //! \qquad \hat x_i(\theta) = \operatorname*{arg\,min}_x \Phi_\theta(x; y_i).
 //! ```
 //!
-//! No reconstruction is ever exact. Here each comes with a certified error, the solver asks for
-//! just the accuracy that its decisions need, and the answer comes with an interval that certainly
-//! contains `$f$`:
+//! The reconstructions `$\hat x_i(\theta)$` are computed by iterative solvers, which return a
+//! certified bound on their error. The learning algorithm asks for just the accuracy that its next
+//! decision needs, and returns an interval that certainly contains `$f$`:
 //!
 //! ```
 //! use bilevel::{LearningProblem, Pair, Setup, TvDenoising};
 //! use imaging::{Grid, Seed, noise, phantom};
 //!
-//! // Noisy signals, and what they should be. Bring your own, signals or pictures, of any sizes.
+//! // Five noisy signals. Your own pairs may be signals or pictures, of different sizes.
 //! let seed = Seed::new(1);
 //! let pairs = (0..5)
 //!     .map(|i| {
@@ -33,45 +33,50 @@
 //!     println!("{} = {:.3e}", parameter.name(), parameter.value);
 //! }
 //! println!("f is between {} and {}", learned.interval.lower, learned.interval.upper);
-//! let noisy: f64 = problem.pairs().iter().flat_map(|p| p.data.iter().zip(&p.truth)).map(|(y, x)| (y - x).powi(2)).sum();
-//! assert!(learned.interval.upper < 0.5 * noisy / 5.0);
+//! // The signals are closer to the truth than their data.
+//! for score in &learned.training {
+//!     assert!(score.after.map(|quality| quality.mse) < score.before.map(|quality| quality.mse));
+//! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is where
+//! # Map of the crate
 //!
-//! - What is learned from: [`Pair`]s. What is learned: the [`Parameter`]s of a family of
-//!   reconstruction problems.
-//! - The families: [`TvDenoising`], [`TvDeblurring`], [`TvInpainting`], [`FourierWeights`], and
-//!   your own through the trait [`LowerLevel`]. Of `$(\alpha, \nu, \xi)$`, [`TvChoices`] says which
-//!   are learned. [`Family`] is any of them, and [`Spec`] describes a learning problem in settings
-//!   that can be saved.
-//! - What is minimised: the [`Loss`] ([`ResidualLayout`] has its residuals, for reconstructions
-//!   made elsewhere), and penalties: [`ConditionNumber`], [`RootL1`], your own through the trait
-//!   [`Penalty`], or a non-smooth [`regularizer`](Setup::regularizer).
-//! - How: [`Setup`] and the options of the solver, [`learning_options`]. The paper's variants with
-//!   a fixed number of iterations are [`Effort::Iterations`].
-//! - [`LearningProblem`] joins all that. It is an oracle for [`dfo_ls`], so that whatever that
-//!   crate can do (ask and tell, save and resume, budgets) works here.
-//! - What comes back: [`Learned`], with [`Score`]s on training pairs and on pairs held out.
-//!   [`reconstruct`] applies it to new data, [`score`] to a pair.
+//! - **Input**: training [`Pair`]s, and a family of reconstruction problems with its
+//!   [`Parameter`]s. The families are [`TvDenoising`], [`TvDeblurring`], [`TvInpainting`] and
+//!   [`FourierWeights`]; the trait [`LowerLevel`] adds your own. [`TvChoices`] selects which of
+//!   `$(\alpha, \nu, \xi)$` are learned.
+//! - **Objective**: a [`Loss`], and optional penalties ([`ConditionNumber`], [`RootL1`], or your
+//!   own through the trait [`Penalty`]) or a non-smooth [`regularizer`](Setup::regularizer).
+//! - **Settings**: [`Setup`] for the learning problem, [`learning_options`] for the solver. The
+//!   paper's variants with a fixed number of iterations are [`Effort::Iterations`].
+//! - **Learning**: [`LearningProblem`] joins all of these. It is an oracle for [`dfo_ls`], so
+//!   everything in that crate (ask and tell, save and resume, budgets) works with it.
+//! - **Output**: [`Learned`], with a [`Score`] for each training pair and each held-out pair.
+//!   [`reconstruct`] applies the learned parameters to new data, and [`score`] to a pair.
+//! - **For programs**: [`Family`] is any family of this crate, and [`Spec`] a learning problem in
+//!   settings that can be saved. [`ResidualLayout`] computes residuals from reconstructions that
+//!   were computed elsewhere.
 //!
 //! # Conventions
 //!
-//! Values of images are thought to be in `$[0, 1]$`; nothing depends on it but the [`Score`]s.
-//! Weights are learned as their decimal logarithm. Work is counted in gradients of `$\Phi_\theta$`.
-//! Images and points are solved in parallel; results do not depend on the number of threads. The
-//! method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel
-//! learning*, J. Math. Imaging Vis. 63 (2021); where ours differs, `docs/decisions` says why.
+//! Image values are expected in `$[0, 1]$`, but only the [`Score`]s depend on that. Weights are
+//! learned as their decimal logarithm. Work is counted in gradients of `$\Phi_\theta$`. Images and
+//! points are evaluated in parallel, and results do not depend on the number of threads.
+//!
+//! The method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for
+//! bilevel learning*, J. Math. Imaging Vis. 63 (2021). The decision records in `docs/decisions`
+//! explain the differences.
 //!
 //! # Features
 //!
-//! `rayon` (default): several threads. `serde`: [`Learned`] and the states of runs can be saved and
-//! loaded.
+//! - `rayon` (default): evaluate on several threads.
+//! - `serde`: save and load [`Learned`] and the states of runs.
 
-/// The examples of the front page are tested here.
+/// Tests the examples of the front page and of this crate's page.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
 
 mod checkpoint;

@@ -1,52 +1,52 @@
-//! How far reconstructions are from the truth: residuals, and what errors of reconstructions do to
-//! them.
+//! The loss: residuals from reconstructions, and their accuracy from the errors of reconstructions.
 
 use dfo_ls::Accuracy;
 use lowlevel::ErrorBound;
 
 use crate::checkpoint::fits;
 
-/// What the objective is made of.
+/// The loss, which measures the distance of reconstructions from the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loss {
-    /// A mean or a sum over images.
+    /// Whether the loss is a mean or a sum over images.
     pub scale: Scale,
-    /// What the solver sees of it. The objective is the same.
+    /// The residuals that the solver sees. The value of the loss does not depend on this choice.
     pub residuals: Residuals,
 }
 
-/// Whether the objective is a mean or a sum over images.
+/// Whether the loss is a mean or a sum over images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Scale {
-    /// `$f = \frac1n \sum_i \|\hat x_i - x_i\|^2$`: the paper's text.
+    /// The mean `$\frac1n \sum_i \|\hat x_i - x_i\|^2$`, as in the text of the paper.
     #[default]
     Mean,
-    /// `$f = \sum_i \|\hat x_i - x_i\|^2$`: the paper's figures.
+    /// The sum `$\sum_i \|\hat x_i - x_i\|^2$`, as in the figures of the paper.
     Sum,
 }
 
-/// What the solver sees of the objective.
+/// The residuals that the solver sees of the loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Residuals {
-    /// `Pixel`, unless keeping them would need more than 512 MB.
+    /// `Pixel`, unless storing them would need more than 512 MiB of memory.
     #[default]
     Auto,
-    /// `$\|\hat x_i - x_i\|$`, one per image: the paper's.
+    /// One residual `$\|\hat x_i - x_i\|$` per image, as in the paper.
     Image,
-    /// `$\hat x_i - x_i$`, one per pixel. They are smoother functions of the parameters than
-    /// distances, and tell more: fewer evaluations are needed.
+    /// One residual per pixel, the entries of `$\hat x_i - x_i$`. They are smoother functions of
+    /// the parameters than distances and carry more information, so fewer evaluations are needed.
     Pixel,
 }
 
-/// What residuals of pixels may take.
+/// The memory in bytes up to which `Auto` means `Pixel`: 512 MiB.
 const MEMORY: usize = 512 << 20;
 
 impl Residuals {
-    /// The solver keeps the residuals of about `$5d$` points.
+    /// Replaces `Auto` by `Pixel` or `Image`. The solver stores the residuals of about `$5d$`
+    /// points.
     pub(crate) fn resolve(self, num_entries: usize, num_params: usize) -> Self {
         match self {
             Self::Auto if fits(num_entries, 8, 5 * num_params + 8, MEMORY) => Self::Pixel,
@@ -56,22 +56,23 @@ impl Residuals {
     }
 }
 
-/// How the residual vector is laid out: images one after the other, then the terms of penalties.
+/// The layout of the residual vector: the residuals of the images one after the other, then the
+/// terms of penalties.
 ///
-/// For those who make reconstructions elsewhere: a [`LearningProblem`](crate::LearningProblem) has
-/// one of its own.
+/// A [`LearningProblem`](crate::LearningProblem) has a layout of its own. Use this type to compute
+/// residuals from reconstructions that another program computes.
 #[derive(Clone, Debug)]
 pub struct ResidualLayout {
-    /// `$1/\sqrt n$` for a mean.
+    /// The factor of all residuals: `$1/\sqrt n$` for a mean, 1 for a sum.
     factor: f64,
     per_pixel: bool,
-    /// Entries of each image.
+    /// The number of entries of each image.
     lengths: Vec<usize>,
     num_entries: usize,
 }
 
 impl ResidualLayout {
-    /// For images with so many entries each.
+    /// Creates the layout for images with these numbers of entries.
     #[must_use]
     pub fn new(loss: Loss, lengths: Vec<usize>, num_params: usize) -> Self {
         let num_entries = lengths.iter().sum();
@@ -87,7 +88,7 @@ impl ResidualLayout {
         }
     }
 
-    /// How many residuals, without penalties.
+    /// Returns the number of residuals, without the terms of penalties.
     #[must_use]
     pub fn len(&self) -> usize {
         if self.per_pixel {
@@ -97,29 +98,30 @@ impl ResidualLayout {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no residuals.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What the reconstruction of each image may be off, so that all residuals together are off by
-    /// `target`: the squares are shared out by size.
+    /// Returns the error bound for the reconstruction of one image. If every image meets its bound,
+    /// the accuracy of the residual vector is `target`. The squares of the bounds are proportional
+    /// to the sizes of the images.
     ///
     /// # Panics
-    /// When there is no such image.
+    /// When there is no image with this index.
     #[must_use]
     pub fn share(&self, target: Accuracy, image: usize) -> ErrorBound {
         let size = (self.lengths[image] as f64 / self.num_entries as f64).sqrt();
-        // a little less, for what rounding adds later
+        // a little less, because `write` adds rounding errors
         let share = target.value() / self.factor * size * (1.0 - 1e-9);
         ErrorBound::new(share).unwrap_or(ErrorBound::UNKNOWN)
     }
 
-    /// How many residuals of one image.
+    /// Returns the number of residuals of one image.
     ///
     /// # Panics
-    /// When there is no such image.
+    /// When there is no image with this index.
     #[must_use]
     pub fn len_of(&self, image: usize) -> usize {
         if self.per_pixel {
@@ -129,15 +131,16 @@ impl ResidualLayout {
         }
     }
 
-    /// Writes the residuals of one image, and says how far they may be from those of the exact
-    /// reconstruction.
+    /// Writes the residuals of one image and returns their accuracy.
     ///
-    /// Per image that is
-    /// `$\bigl|\|\tilde x_i - x_i\| - \|\hat x_i - x_i\|\bigr| \le \|\tilde x_i - \hat x_i\|$`, and
-    /// per pixel the same without the first step, plus rounding.
+    /// With one residual per image, the residual of the reconstruction `$\tilde x_i$` and that of
+    /// the exact one `$\hat x_i$` differ by
+    /// `$\bigl|\|\tilde x_i - x_i\| - \|\hat x_i - x_i\|\bigr| \le \|\tilde x_i - \hat x_i\|$`.
+    /// With one per pixel, the two vectors of residuals differ by `$\|\tilde x_i - \hat x_i\|$`.
+    /// The accuracy includes rounding errors.
     ///
     /// # Panics
-    /// When there is no room for a residual.
+    /// When `residuals` is empty and there is one residual per image.
     pub fn write(
         &self,
         x: &[f64],
@@ -159,11 +162,11 @@ impl ResidualLayout {
         }
         let operations = if self.per_pixel { 0.0 } else { x.len() as f64 } + 8.0;
         let rounding = operations * f64::EPSILON * distance;
-        // a bound is never negative or NaN; if it were, nothing would be known
+        // a bound is never negative or NaN; `ANY` would be true even then
         Accuracy::new(self.factor * (error.value() + rounding)).unwrap_or(Accuracy::ANY)
     }
 
-    /// Cuts a residual vector into the residuals of each image, and the rest.
+    /// Splits a residual vector into the residuals of each image and the terms of penalties.
     ///
     /// # Panics
     /// When the vector is too short.
@@ -177,7 +180,7 @@ impl ResidualLayout {
         (images.collect(), residuals)
     }
 
-    /// `$\sum_i \|\tilde x_i - x_i\|^2$`, from a residual vector.
+    /// Computes `$\sum_i \|\tilde x_i - x_i\|^2$` from a residual vector.
     #[must_use]
     pub fn squared_distance(&self, residuals: &[f64]) -> f64 {
         let squares: f64 = residuals.iter().take(self.len()).map(|r| r * r).sum();
@@ -193,7 +196,7 @@ mod tests {
         ResidualLayout::new(Loss { scale, residuals }, vec![4, 12, 9], 3)
     }
 
-    /// The errors that images are allowed make just the error that residuals are allowed.
+    /// The error bounds of all images together use up the accuracy of the residuals.
     #[test]
     fn shares_use_up_the_target() {
         for scale in [Scale::Mean, Scale::Sum] {
@@ -216,7 +219,7 @@ mod tests {
         assert_eq!(any, ErrorBound::UNKNOWN);
     }
 
-    /// Exact reconstructions do not make exact residuals.
+    /// The residuals of exact reconstructions are not exact, because of rounding.
     #[test]
     fn rounding_counts() {
         for residuals in [Residuals::Image, Residuals::Pixel] {
@@ -239,9 +242,9 @@ mod tests {
     }
 
     #[test]
-    fn pixels_are_kept_while_there_is_room() {
+    fn residuals_are_per_pixel_while_there_is_room() {
         let auto = Residuals::Auto;
-        // 23 points of 8 bytes for each pixel
+        // 23 points with 8 bytes per pixel
         assert_eq!(auto.resolve(MEMORY / 184, 3), Residuals::Pixel);
         assert_eq!(auto.resolve(MEMORY / 184 + 1, 3), Residuals::Image);
         assert_eq!(Residuals::Pixel.resolve(usize::MAX, 3), Residuals::Pixel);

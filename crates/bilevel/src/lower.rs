@@ -1,4 +1,4 @@
-//! Families of lower-level problems, and one reconstruction.
+//! The trait `LowerLevel` for families of reconstruction problems, and single reconstructions.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ use crate::parameter::Parameter;
 ///
 /// The families of this crate are [`TvDenoising`](crate::TvDenoising),
 /// [`TvDeblurring`](crate::TvDeblurring), [`TvInpainting`](crate::TvInpainting) and
-/// [`FourierWeights`](crate::FourierWeights). One of your own:
+/// [`FourierWeights`](crate::FourierWeights). This is a family of your own:
 ///
 /// ```
 /// use bilevel::{LearningProblem, LowerLevel, BoxError, Pair, Parameter, Setup};
 /// use imaging::Grid;
 /// use lowlevel::{Curvature, StronglyConvex};
 ///
-/// /// Ridge regression to zero, `$\frac12\|x - y\|^2 + \frac{\lambda}{2}\|x\|^2$`: which `$\lambda$` is best?
+/// /// Shrinks the data towards zero: 1/2 |x - y|^2 + lambda/2 |x|^2, where lambda is learned.
 /// struct Ridge;
 /// struct RidgeObjective<'a> { data: &'a [f64], weight: f64 }
 ///
@@ -34,7 +34,11 @@ use crate::parameter::Parameter;
 ///     fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, BoxError> {
 ///         Ok(data.to_vec())
 ///     }
-///     fn objective<'a>(&'a self, values: &[f64], data: &'a Vec<f64>) -> Result<RidgeObjective<'a>, BoxError> {
+///     fn objective<'a>(
+///         &'a self,
+///         values: &[f64],
+///         data: &'a Vec<f64>,
+///     ) -> Result<RidgeObjective<'a>, BoxError> {
 ///         Ok(RidgeObjective { data, weight: values[0] })
 ///     }
 /// }
@@ -54,11 +58,12 @@ use crate::parameter::Parameter;
 ///         }
 ///     }
 ///     fn value(&self, x: &[f64], _: &mut ()) -> f64 {
-///         x.iter().zip(self.data).map(|(x, y)| 0.5 * (x - y).powi(2) + 0.5 * self.weight * x * x).sum()
+///         let terms = x.iter().zip(self.data);
+///         terms.map(|(x, y)| 0.5 * (x - y).powi(2) + 0.5 * self.weight * x * x).sum()
 ///     }
 /// }
 ///
-/// // The data are three times the truth, so lambda = 2 undoes it.
+/// // The data are three times the truth, and lambda = 2 divides them by three.
 /// let truth = vec![1.0, -2.0, 0.5];
 /// let data = truth.iter().map(|x| 3.0 * x).collect();
 /// let pairs = vec![Pair { grid: Grid::line(3), truth, data }];
@@ -67,46 +72,48 @@ use crate::parameter::Parameter;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LowerLevel: Sync {
-    /// The data of a pair, checked and ready for any values of the parameters.
+    /// The prepared data of a pair: checked, and ready for any values of the parameters.
     type Data: Send + Sync;
 
-    /// Working memory of the objectives. It must fit all objectives on the same grid.
+    /// The working memory of the objectives. It must fit all objectives on the same grid.
     type Scratch: Send;
 
-    /// `$\Phi_\theta(\cdot\,; y)$`.
+    /// The objective `$\Phi_\theta(\cdot\,; y)$` of one reconstruction.
     type Objective<'a>: StronglyConvex<Scratch = Self::Scratch>
     where
         Self: 'a;
 
-    /// The learned parameters.
+    /// Returns the parameters that are learned.
     fn parameters(&self) -> Vec<Parameter>;
 
-    /// Checks `data`, whose unknown lies on `grid`, and does once what all parameters have in
-    /// common.
+    /// Checks the data of an image on `grid`, and computes everything that does not depend on the
+    /// parameters.
     ///
     /// # Errors
-    /// When the data do not fit.
+    /// When the data do not fit the family or the grid.
     fn prepare(&self, grid: Grid, data: &[f64]) -> Result<Self::Data, BoxError>;
 
-    /// The problem for these data where the parameters have these values, in the order of
-    /// [`parameters`](Self::parameters). It is made for every reconstruction, and should not read
-    /// all data.
+    /// Builds the objective for these data and these values of the parameters, which have the order
+    /// of [`parameters`](Self::parameters). It is called for every reconstruction, so it should
+    /// make no pass over the data.
     ///
     /// # Errors
-    /// When a value is out of range. While learning, such a point is avoided.
+    /// When a value is out of range. The solver avoids such a point.
     fn objective<'a>(
         &'a self,
         values: &[f64],
         data: &'a Self::Data,
     ) -> Result<Self::Objective<'a>, BoxError>;
 
-    /// Overwrites `x` with a first guess of the unknown. The default is zero.
+    /// Overwrites `x` with the start of a reconstruction that has no earlier one to start from. The
+    /// default is zero.
     fn cold_start(&self, data: &Self::Data, x: &mut [f64]) {
         let _ = data;
         x.fill(0.0);
     }
 
-    /// The name of the family, if it is one of this crate: results carry it.
+    /// Returns the name of the family, which is stored in results; `None` for families that are not
+    /// in this crate.
     fn kind(&self) -> Option<FamilyKind> {
         None
     }
@@ -145,23 +152,23 @@ impl<M: LowerLevel> LowerLevel for &M {
     }
 }
 
-/// A reconstruction, and how close it is to the exact one.
+/// A reconstruction with its certified error.
 #[derive(Clone, Debug)]
 #[must_use]
 #[non_exhaustive]
 pub struct Reconstruction {
-    /// `$\tilde x$`.
+    /// The reconstruction `$\tilde x$`.
     pub x: Vec<f64>,
-    /// How it was found, with its certified error.
+    /// The result of the solver: certified error, iterations, work and outcome.
     pub solved: Solved,
 }
 
-/// Reconstructs the unknown on `grid` from `data` with given values of the parameters: learned
-/// ones, for example.
+/// Reconstructs an image on `grid` from `data` with these values of the parameters, such as
+/// [`Learned::values`](crate::Learned::values).
 ///
 /// # Errors
-/// When there is not one value for each parameter, the model does not accept values or data, or the
-/// solver fails.
+/// When the number of values is not the number of parameters, the model does not accept the values
+/// or the data, or the solver fails.
 pub fn reconstruct<M: LowerLevel>(
     model: &M,
     values: &[f64],
@@ -173,12 +180,12 @@ pub fn reconstruct<M: LowerLevel>(
     run(model, values, grid, data, solver, stop, None)
 }
 
-/// Whoever watches a reconstruction, and from when on.
+/// An observer of a reconstruction, which is called from some iteration on.
 pub struct Watch<'a> {
-    /// The number of iterations that are made unseen, as fast as without an observer: a solver that
-    /// is watched makes single steps only.
+    /// The number of iterations before the observer is called for the first time. These are as fast
+    /// as without an observer, because only an observed solver stops after every single step.
     pub after: u64,
-    /// Sees every further iteration, and may end the reconstruction.
+    /// The observer, which is called after every further iteration and may end the reconstruction.
     pub observer: &'a mut Observer<'a>,
 }
 
@@ -190,10 +197,11 @@ impl fmt::Debug for Watch<'_> {
     }
 }
 
-/// Like [`reconstruct`], and makes the same iterates, but can be watched and ended.
+/// Reconstructs an image like [`reconstruct`], with the same iterates, and calls an observer that
+/// may end the reconstruction early.
 ///
 /// # Errors
-/// As `reconstruct`.
+/// When `reconstruct` would return an error.
 pub fn reconstruct_observed<M: LowerLevel>(
     model: &M,
     values: &[f64],

@@ -1,5 +1,5 @@
-//! Requested accuracy of residuals down to an error bound for each image, and reconstructions with
-//! their bounds back up.
+//! The learning problem as an oracle: it turns the requested accuracy of residuals into an error
+//! bound for each image, and reconstructions with their errors into residuals with their accuracy.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,28 +14,28 @@ use crate::penalty::PenaltyContext;
 use crate::problem::{ColdStart, LearningProblem};
 use crate::workspace::Workspace;
 
-/// Reconstructions that are made for information only give up after so many iterations.
+/// The iteration limit of reconstructions for influences, which are for information only.
 const MAX_ITERATIONS: u64 = 20_000;
 
-/// One reconstruction of one pair, whose residuals have been written.
+/// The result of reconstructing one pair, besides its residuals.
 struct Part {
     checkpoint: Checkpoint,
-    /// How far the residuals may be from those of the exact reconstruction.
+    /// The accuracy of the pair's residuals.
     accuracy: Accuracy,
     work: f64,
     condition_number: f64,
 }
 
-/// One evaluation that is asked for.
+/// One requested evaluation.
 struct Question<'a> {
     request: Request<'a, Reconstructions>,
     values: Vec<f64>,
-    /// The residuals of penalties.
+    /// The part of the residual vector for the terms of penalties.
     terms: &'a mut [f64],
 }
 
 impl<M: LowerLevel> LearningProblem<M> {
-    /// Reconstructs one pair and writes its residuals. A model that panics has failed.
+    /// Reconstructs one pair and writes its residuals. A panic of the model counts as a failure.
     fn solve(
         &self,
         values: &[f64],
@@ -56,7 +56,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             let solved = (self.setup.solver())
                 .refine(&objective, stop, state, scratch)
                 .map_err(|error| error.to_string())?;
-            // residuals are those of the point that was certified, whatever is kept of it
+            // residuals come from the certified point, before a checkpoint rounds it
             let part = Part {
                 accuracy: (self.layout).write(state.point(), &pair.truth, solved.error, residuals),
                 checkpoint: self.checkpoints.save(state),
@@ -70,7 +70,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             .unwrap_or_else(|_| Err("the model panicked".to_owned()))
     }
 
-    /// Fills `state` with the start of a training pair's reconstruction.
+    /// Fills `state` with the start of the reconstruction of a training pair.
     pub(crate) fn begin(&self, start: &Start<Reconstructions>, index: usize, state: &mut State) {
         let is_known = match start {
             Start::Refine(known) => (known.checkpoints().get(index))
@@ -93,7 +93,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         }
     }
 
-    /// Fills `state` with the first guess of a reconstruction with `len` entries.
+    /// Fills `state` with the cold start of a reconstruction with `len` entries.
     pub(crate) fn begin_cold(&self, data: &M::Data, len: usize, state: &mut State) {
         if state.point().len() != len {
             *state = State::new(vec![0.0; len]);
@@ -104,8 +104,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         });
     }
 
-    /// Where the objective at `theta` lies, as accurately as `target` if that takes a reasonable
-    /// number of iterations.
+    /// Returns an interval that contains the objective at `theta`. It is as accurate as `target`
+    /// unless a reconstruction reaches the iteration limit.
     pub(crate) fn interval_at(
         &self,
         theta: &[f64],
@@ -131,8 +131,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         })
     }
 
-    /// The answer to one evaluation from the reconstructions of all pairs; writes the terms of
-    /// penalties.
+    /// Combines the reconstructions of all pairs into the answer to one evaluation, and writes the
+    /// terms of penalties.
     fn assemble(
         &self,
         number: u64,
@@ -182,8 +182,8 @@ impl<M: LowerLevel> ResidualOracle for LearningProblem<M> {
         Self::num_residuals(self)
     }
 
-    /// Every image of every job is a task of its own; results do not depend on how many run at
-    /// once.
+    /// Evaluates all jobs. Each image of each job is one parallel task, and results do not depend
+    /// on the number of tasks that run at once.
     fn evaluate(&mut self, jobs: &mut [Job<Reconstructions>]) {
         let problem = &*self;
         let mut questions = Vec::with_capacity(jobs.len());
@@ -226,18 +226,18 @@ impl<M: LowerLevel> ResidualOracle for LearningProblem<M> {
     }
 }
 
-/// The results of all tasks, in their order.
+/// Runs all tasks and returns their results, in the order of the tasks.
 #[cfg(feature = "rayon")]
 pub(crate) fn for_each<I: Send, T: Send>(
     tasks: Vec<I>,
     run: impl Fn(I) -> T + Send + Sync,
 ) -> Vec<T> {
     use rayon::prelude::*;
-    // one may take a thousand times as long as another: hand them out one by one
+    // tasks go to threads one by one, because one may take a thousand times as long as another
     tasks.into_par_iter().with_max_len(1).map(run).collect()
 }
 
-/// The results of all tasks, in their order.
+/// Runs all tasks and returns their results, in the order of the tasks.
 #[cfg(not(feature = "rayon"))]
 pub(crate) fn for_each<I: Send, T: Send>(
     tasks: Vec<I>,

@@ -1,9 +1,9 @@
-//! Parameters that are learned: their names, their bounds, and how the solver's `$\theta$` becomes
-//! their value.
+//! Parameters that are learned: their names, their bounds, and the maps from the solver's
+//! `$\theta$` to their values.
 
 use crate::error::ProblemError;
 
-/// One parameter.
+/// A parameter that is learned.
 ///
 /// ```
 /// use bilevel::Parameter;
@@ -13,11 +13,11 @@ use crate::error::ProblemError;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parameter {
-    /// What it is called.
+    /// The name of the parameter.
     pub name: String,
-    /// How `$\theta$` becomes its value.
+    /// The map from `$\theta$` to the value of the parameter.
     pub map: Map,
-    /// Where `$\theta$` begins.
+    /// The start of `$\theta$`.
     pub start: f64,
     /// The lower bound of `$\theta$`.
     pub lower: f64,
@@ -25,23 +25,24 @@ pub struct Parameter {
     pub upper: f64,
 }
 
-/// How `$\theta$` becomes the value of a parameter.
+/// The map from `$\theta$`, which the solver sees, to the value of a parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Map {
-    /// It is the value.
+    /// The value is `$\theta$` itself.
     #[default]
     Identity,
-    /// The value is `$10^\theta$`: for weights, of which only the magnitude is known.
+    /// The value is `$10^\theta$`. This is the map for weights, whose magnitude is unknown.
     Log10,
-    /// The value is `$\theta/(1-\theta)$`, for `$0 \le \theta < 1$`: the paper's sampling weights.
+    /// The value is `$\theta/(1-\theta)$` for `$0 \le \theta < 1$`. This is the map of the paper's
+    /// sampling weights.
     Odds,
 }
 
 impl Map {
-    /// The value at `theta`.
+    /// Returns the value at `theta`.
     #[must_use]
     pub fn value(self, theta: f64) -> f64 {
         match self {
@@ -51,7 +52,7 @@ impl Map {
         }
     }
 
-    /// The `$\theta$` at which the value is `value`.
+    /// Returns the `$\theta$` of a value: the inverse of [`value`](Self::value).
     #[must_use]
     pub fn theta(self, value: f64) -> f64 {
         match self {
@@ -63,7 +64,8 @@ impl Map {
 }
 
 impl Parameter {
-    /// With the value `$10^\theta$`; `start`, `lower` and `upper` are exponents.
+    /// Creates a parameter with the value `$10^\theta$`; `start`, `lower` and `upper` are
+    /// exponents.
     #[must_use]
     pub fn log10(name: impl Into<String>, start: f64, lower: f64, upper: f64) -> Self {
         Self {
@@ -75,7 +77,7 @@ impl Parameter {
         }
     }
 
-    /// Its value at `theta`.
+    /// Returns the value of the parameter at `theta`.
     #[must_use]
     pub fn value(&self, theta: f64) -> f64 {
         self.map.value(theta)

@@ -1,4 +1,4 @@
-//! What is added to the objective beside the distance from the truth.
+//! Penalties on the parameters: terms of the objective besides the loss.
 
 /// A penalty on the parameters, as residuals: the sum of squares of its terms is added to the
 /// objective.
@@ -6,7 +6,7 @@
 /// ```
 /// use bilevel::{Penalty, PenaltyContext};
 ///
-/// /// Prefers theta near a value found before.
+/// /// Prefers parameters near those of an earlier run.
 /// struct Near { theta: Vec<f64>, weight: f64 }
 ///
 /// impl Penalty for Near {
@@ -21,29 +21,31 @@
 /// }
 /// ```
 pub trait Penalty: Send + Sync {
-    /// How many terms; the same everywhere.
+    /// Returns the number of terms, which must be the same at all points.
     fn num_terms(&self) -> usize;
 
-    /// Overwrites `terms`. A term that is not finite makes the point one to avoid.
+    /// Overwrites `terms` with the terms at a point. If a term is not finite, the solver avoids the
+    /// point.
     fn terms(&self, at: &PenaltyContext<'_>, terms: &mut [f64]);
 }
 
-/// Where a penalty is evaluated.
+/// The point at which a penalty is evaluated.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PenaltyContext<'a> {
     /// The parameters as the solver sees them.
     pub theta: &'a [f64],
-    /// Their values.
+    /// The values of the parameters.
     pub values: &'a [f64],
-    /// `$L/\mu$` of the reconstruction problems, the largest if they differ.
+    /// The largest condition number `$L/\mu$` of the reconstruction problems of all pairs.
     pub condition_number: f64,
 }
 
-/// `$\beta (L/\mu)^2$`: parameters whose reconstructions are cheap.
+/// The paper's penalty `$\beta (L/\mu)^2$` on the condition number of the reconstruction problems.
+/// It prefers parameters whose reconstructions need few iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConditionNumber {
-    /// `$\beta$`.
+    /// The weight `$\beta$`.
     pub weight: f64,
 }
 
@@ -57,15 +59,14 @@ impl Penalty for ConditionNumber {
     }
 }
 
-/// `$\beta \|\theta\|_1$` as the square of a residual, `$\sqrt{\beta\|\theta\|_1}$`: the paper's
-/// way to few sampled frequencies.
+/// The paper's penalty `$\beta \|\theta\|_1$`, written as the square of one residual,
+/// `$\sqrt{\beta\|\theta\|_1}$`. It leads to few sampled frequencies.
 ///
-/// For parameters that are not negative this is as smooth as the solver needs it, away from zero.
-/// With others, use the non-smooth [`dfo_ls::L1`] as the
-/// [`regularizer`](crate::Setup::regularizer).
+/// The residual is smooth where all parameters are positive. If they can change their sign, use the
+/// non-smooth [`dfo_ls::L1`] as the [`regularizer`](crate::Setup::regularizer) instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RootL1 {
-    /// `$\beta$`.
+    /// The weight `$\beta$`.
     pub weight: f64,
 }
 

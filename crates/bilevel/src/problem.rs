@@ -1,4 +1,4 @@
-//! The learning problem: pairs, a family, a loss and penalties, evaluated with requested accuracy.
+//! The learning problem: training pairs, a family, a loss and penalties.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::parameter::Parameter;
 use crate::penalty::{Penalty, PenaltyContext};
 use crate::workspace::Workspaces;
 
-/// A training example: data, and what should be reconstructed from it.
+/// A training image: the truth, and the data that were measured of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// Where the unknown lies.
+    /// The grid of the truth and of its reconstruction.
     pub grid: Grid,
-    /// `$x_i$`, what should come out.
+    /// The truth `$x_i$`, the image to recover.
     pub truth: Vec<f64>,
-    /// `$y_i$`, what was measured.
+    /// The data `$y_i$`, measured from the truth.
     pub data: Vec<f64>,
 }
 
-/// How to learn, beside the options of the solver.
+/// The settings of a learning problem, besides the options of the solver.
 #[derive(Default)]
 pub struct Setup {
-    /// What is minimised.
+    /// The loss: the distance of reconstructions from the truth.
     pub loss: Loss,
     /// Penalties that are added to the loss as squares of residuals.
     pub penalties: Vec<Box<dyn Penalty>>,
@@ -38,29 +38,30 @@ pub struct Setup {
     pub regularizer: Option<Arc<dyn dfo_ls::Regularizer>>,
     /// The method that computes reconstructions.
     pub method: Method,
-    /// How accurate reconstructions are.
+    /// The rule for the accuracy of reconstructions.
     pub effort: Effort,
-    /// Where the very first reconstruction begins; later ones begin at an earlier one.
+    /// The start of the very first reconstruction of each image. Later ones start from earlier
+    /// ones.
     pub cold_start: ColdStart,
-    /// How reconstructions are stored for later evaluations to begin from.
+    /// The form in which reconstructions are stored, for later evaluations to start from.
     pub checkpoints: CheckpointPolicy,
-    /// The values that samples of reconstructions may have.
+    /// The range of values that samples of reconstructions may have.
     pub image_range: ImageRange,
-    /// Pairs that are not learned from, to judge what was learned.
+    /// Held-out pairs, which are not learned from but scored at the end.
     pub validation: Vec<Pair>,
 }
 
-/// How accurate reconstructions are.
+/// The rule for the accuracy of reconstructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effort {
-    /// As accurate as the solver asks for.
+    /// Reconstructions are as accurate as the solver asks for.
     Requested {
-        /// A reconstruction gives up after this many iterations; what it reached is reported to the
-        /// solver.
+        /// The largest number of iterations of one reconstruction. If it is reached, the solver is
+        /// told the error that was achieved.
         max_iterations: Option<u64>,
     },
-    /// This many iterations each, whatever comes out: the paper's baselines.
+    /// Every reconstruction takes this many iterations, whatever its error: the paper's baselines.
     Iterations(u64),
 }
 
@@ -72,29 +73,29 @@ impl Default for Effort {
     }
 }
 
-/// The interval in which all samples of a reconstruction lie: it is the minimiser of
-/// `$\Phi_\theta$` among such images.
+/// The range of values that samples of a reconstruction may have. The reconstruction is the
+/// minimiser of `$\Phi_\theta$` among the images in this range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImageRange {
-    /// The smallest value, or minus infinity.
+    /// The smallest value; minus infinity for no limit.
     pub lower: f64,
-    /// The largest value, or infinity.
+    /// The largest value; infinity for no limit.
     pub upper: f64,
 }
 
 impl ImageRange {
-    /// All real numbers.
+    /// The range of all real numbers.
     pub const ALL: Self = Self {
         lower: f64::NEG_INFINITY,
         upper: f64::INFINITY,
     };
-    /// No negative numbers.
+    /// The range of all numbers that are not negative.
     pub const NON_NEGATIVE: Self = Self {
         lower: 0.0,
         ..Self::ALL
     };
 
-    /// The set of images, for the solver.
+    /// Returns the set of images with values in this range.
     #[must_use]
     pub fn domain(self) -> Domain<'static> {
         let Self { lower, upper } = self;
@@ -107,25 +108,25 @@ impl ImageRange {
 }
 
 impl Default for ImageRange {
-    /// All real numbers.
+    /// Returns the range of all real numbers.
     fn default() -> Self {
         Self::ALL
     }
 }
 
-/// Where the very first reconstruction begins.
+/// The start of a reconstruction that has no earlier one to start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColdStart {
-    /// Where the family says: at the data, for example.
+    /// The start that the family chooses ([`LowerLevel::cold_start`]), such as the data.
     #[default]
     Model,
-    /// At zero, as in the paper's experiments.
+    /// Zero, as in the paper's experiments.
     Zero,
 }
 
 impl Setup {
-    /// The solver of reconstructions.
+    /// Returns the solver that computes reconstructions.
     #[must_use]
     pub fn solver(&self) -> Solver<'static> {
         Solver {
@@ -151,18 +152,21 @@ impl fmt::Debug for Setup {
     }
 }
 
-/// A learning problem, which is an oracle for [`dfo_ls`].
+/// A learning problem: training pairs, a family of reconstruction problems and a [`Setup`].
+///
+/// [`learn`](Self::learn) solves it. It is also an oracle for [`dfo_ls`]: [`engine`](Self::engine)
+/// returns an engine for callers that run the loop themselves, to save it or to evaluate elsewhere.
 pub struct LearningProblem<M: LowerLevel> {
     pub(crate) model: M,
     pub(crate) pairs: Vec<Pair>,
-    /// The data of each pair, prepared.
+    /// The prepared data of each training pair.
     pub(crate) data: Vec<M::Data>,
-    /// The same of the pairs held out.
+    /// The prepared data of each held-out pair.
     pub(crate) validation: Vec<M::Data>,
     pub(crate) setup: Setup,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) layout: ResidualLayout,
-    /// Not `Auto`.
+    /// The resolved policy, which is not `Auto`.
     pub(crate) checkpoints: CheckpointPolicy,
     pub(crate) workspaces: Workspaces<M::Scratch>,
     num_terms: usize,
@@ -181,11 +185,12 @@ impl<M: LowerLevel + fmt::Debug> fmt::Debug for LearningProblem<M> {
 }
 
 impl<M: LowerLevel> LearningProblem<M> {
-    /// Checks everything that can be checked before the first reconstruction.
+    /// Creates a learning problem and checks everything that can be checked before the first
+    /// reconstruction.
     ///
     /// # Errors
-    /// When there is nothing to learn from or nothing to learn, a pair does not fit the model, or
-    /// bounds are crossed.
+    /// When there are no pairs or no parameters to learn, a pair does not fit the model, or bounds
+    /// are crossed.
     pub fn new(model: M, pairs: Vec<Pair>, setup: Setup) -> Result<Self, ProblemError> {
         let parameters = model.parameters();
         check_parameters(&parameters)?;
@@ -227,34 +232,34 @@ impl<M: LowerLevel> LearningProblem<M> {
         })
     }
 
-    /// What is learned.
+    /// Returns the parameters that are learned.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// The family.
+    /// Returns the family of reconstruction problems.
     #[must_use]
     pub const fn model(&self) -> &M {
         &self.model
     }
 
-    /// What it learns from.
+    /// Returns the training pairs.
     #[must_use]
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
     }
 
-    /// The pairs that it learns from, and those that are held out.
+    /// Returns the training pairs and the held-out pairs.
     #[must_use]
     pub fn into_pairs(self) -> (Vec<Pair>, Vec<Pair>) {
         (self.pairs, self.setup.validation)
     }
 
-    /// The values of the parameters at `theta`.
+    /// Returns the values of the parameters at `theta`.
     ///
     /// # Panics
-    /// When `theta` has another length.
+    /// When `theta` does not have one entry per parameter.
     #[must_use]
     pub fn values(&self, theta: &[f64]) -> Vec<f64> {
         assert_eq!(
@@ -268,12 +273,12 @@ impl<M: LowerLevel> LearningProblem<M> {
             .collect()
     }
 
-    /// The problem as the solver sees it: start, bounds, regulariser, and the residuals of each
-    /// image as a block. The terms of penalties are the last block.
+    /// Returns the problem as the solver sees it: start, bounds, regulariser, and blocks of
+    /// residuals. Each image has one block, and the terms of penalties are the last block.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
-        reason = "bounds were checked when the problem was made"
+        reason = "bounds were checked when the problem was created"
     )]
     pub fn solver_problem(&self) -> Problem {
         let each = |of: fn(&Parameter) -> f64| self.parameters.iter().map(of).collect::<Vec<_>>();
@@ -291,8 +296,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         problem
     }
 
-    /// The options as this problem needs them: with a fixed number of iterations, no accuracy is
-    /// asked for.
+    /// Adapts the options of the solver to this problem: with a fixed number of iterations, the
+    /// solver asks for no accuracy.
     #[must_use]
     pub fn options(&self, options: Options) -> Options {
         let mut options = options;
@@ -302,8 +307,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         options
     }
 
-    /// An engine that has not asked yet, for those who drive it themselves: to save it, or to
-    /// evaluate elsewhere.
+    /// Creates an engine for this problem, for callers that run the loop of ask and tell
+    /// themselves. Pass it to [`finish`](Self::finish) at the end.
     ///
     /// # Errors
     /// When the solver does not accept an option.
@@ -316,11 +321,11 @@ impl<M: LowerLevel> LearningProblem<M> {
         )?)
     }
 
-    /// An engine that goes on from a saved state, whose reconstructions have been
-    /// [attached](Reconstructions::attach). Later evaluations have numbers that no earlier one has.
+    /// Creates an engine that continues from a saved state, whose reconstructions must have been
+    /// [attached](Reconstructions::attach). Later evaluations get new numbers.
     ///
     /// # Errors
-    /// When the state is not complete or not that of such a problem.
+    /// When the state is incomplete or belongs to another problem.
     pub fn resume(
         &mut self,
         state: State<Reconstructions>,
@@ -332,19 +337,19 @@ impl<M: LowerLevel> LearningProblem<M> {
         Ok(Engine::from_state(self.solver_problem(), state)?)
     }
 
-    /// How many residuals: of images or pixels, and of penalties.
+    /// Returns the number of residuals: those of the images, and the terms of penalties.
     #[must_use]
     pub fn num_residuals(&self) -> usize {
         self.layout.len() + self.num_terms
     }
 
-    /// How the residual vector is laid out.
+    /// Returns the layout of the residual vector.
     #[must_use]
     pub const fn layout(&self) -> &ResidualLayout {
         &self.layout
     }
 
-    /// When the reconstruction of a pair ends.
+    /// Returns the stopping rule for the reconstruction of a pair.
     pub(crate) fn stop(&self, target: Accuracy, pair: usize) -> Stop {
         match self.setup.effort {
             Effort::Iterations(iterations) => Stop::Iterations(iterations),
@@ -355,7 +360,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         }
     }
 
-    /// Overwrites `terms` with those of all penalties.
+    /// Overwrites `terms` with the terms of all penalties.
     pub(crate) fn penalty_terms(
         &self,
         context: &PenaltyContext<'_>,
@@ -366,14 +371,14 @@ impl<M: LowerLevel> LearningProblem<M> {
             terms = rest;
             penalty.terms(context, own);
             if let Some(term) = own.iter().find(|term| !term.is_finite()) {
-                return Err(format!("a penalty is {term}"));
+                return Err(format!("a term of a penalty is {term}"));
             }
         }
         Ok(())
     }
 }
 
-/// One regulariser for every run of a problem.
+/// A regulariser that all runs of a problem share.
 #[derive(Debug)]
 struct Shared(Arc<dyn dfo_ls::Regularizer>);
 
@@ -401,7 +406,7 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), ProblemError> {
     Ok(())
 }
 
-/// Checks a pair, and prepares its data.
+/// Checks a pair and prepares its data.
 fn prepare<M: LowerLevel>(
     model: &M,
     start: &[f64],
@@ -427,7 +432,7 @@ fn prepare<M: LowerLevel>(
     }
     let refuse = |source| ProblemError::Model { index, source };
     let data = model.prepare(pair.grid, &pair.data).map_err(refuse)?;
-    // values that no reconstruction could begin with are refused now; this reads no data
+    // refuses a start outside the range of the model now; this makes no pass over the data
     let found = model.objective(start, &data).map_err(refuse)?.dim();
     if found != expected {
         return Err(ProblemError::Dimension {

@@ -1,4 +1,4 @@
-//! How well images are reconstructed.
+//! The quality of reconstructions, compared with the truth.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,34 +12,36 @@ use crate::oracle::for_each;
 use crate::problem::{LearningProblem, Pair};
 use crate::workspace::Workspace;
 
-/// How well one pair is reconstructed.
+/// The quality of the reconstruction of one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Score {
-    /// The data against the truth, where both are images of the same kind.
+    /// The quality of the data; `None` unless the data are an image like the truth.
     pub before: Option<Quality>,
-    /// The reconstruction against the truth; `None` if there is none.
+    /// The quality of the reconstruction; `None` if it could not be computed.
     pub after: Option<Quality>,
-    /// Root mean square distance of the reconstruction from the exact one, certified.
+    /// The certified error of the reconstruction as a root mean square over its samples: its
+    /// distance from the exact reconstruction is at most this.
     pub error: Option<f64>,
 }
 
-/// How close an image is to the truth, for values in `$[0, 1]$`.
+/// The quality of an image with values in `$[0, 1]$`, compared with the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Quality {
-    /// The mean square of the differences.
+    /// The mean squared error.
     pub mse: f64,
-    /// Peak signal-to-noise ratio in dB; `None` where the images are equal.
+    /// The peak signal-to-noise ratio in dB; `None` if the images are equal.
     pub psnr: Option<f64>,
-    /// Structural similarity; `None` for signals, and for images too small for it.
+    /// The structural similarity; `None` for signals, and for images that are too small for it.
     pub ssim: Option<f64>,
 }
 
 impl Quality {
-    /// Of `x`, which should be `truth`; `None` unless both are finite and on `grid`.
+    /// Computes the quality of `x`. Returns `None` unless `x` and `truth` are finite and have the
+    /// size of `grid`.
     #[must_use]
     pub fn of(x: &[f64], truth: &[f64], grid: Grid) -> Option<Self> {
         if x.len() != grid.len() || truth.len() != grid.len() {
@@ -62,27 +64,30 @@ impl Quality {
     }
 }
 
-/// Reconstructions that are scored are this close to the exact ones, as a root mean square.
+/// The target error of scored reconstructions, as a root mean square: a quarter of a grey level of
+/// 8-bit pictures.
 const ERROR: f64 = 1e-3;
-/// Enough iterations for any problem that was worth learning from.
+/// The iteration limit of scored reconstructions. A reconstruction that reaches it is scored with
+/// the error that it has.
 const MAX_ITERATIONS: u64 = 100_000;
 
-/// A pair, reconstructed and compared with the truth.
+/// The reconstruction of a pair and its score.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Scored {
-    /// The reconstruction, if there is one.
+    /// The reconstruction; `None` if it could not be computed.
     pub reconstruction: Option<Reconstruction>,
-    /// How good it is.
+    /// The score of the reconstruction.
     pub score: Score,
 }
 
-/// The pairs of a learning problem, reconstructed with the learned parameters.
+/// The reconstructions of all pairs of a learning problem with the learned parameters, and their
+/// scores.
 #[derive(Clone, Debug, Default)]
 pub struct ScoredImages {
     /// The training pairs.
     pub training: Vec<Scored>,
-    /// The pairs held out.
+    /// The held-out pairs.
     pub validation: Vec<Scored>,
 }
 
@@ -107,18 +112,18 @@ impl Scored {
     }
 }
 
-/// What makes a root mean square of a norm.
+/// Returns the divisor that turns a Euclidean norm into a root mean square.
 fn size(grid: Grid) -> f64 {
     (grid.num_samples() as f64).sqrt()
 }
 
-/// When a reconstruction that is scored ends.
+/// Returns the stopping rule of scored reconstructions.
 fn stop(grid: Grid) -> Stop {
     let target = ErrorBound::new(ERROR * size(grid)).unwrap_or(ErrorBound::UNKNOWN);
     Stop::accuracy(target).with_max_iterations(MAX_ITERATIONS)
 }
 
-/// Reconstructs a pair, to a root mean square error of `$10^{-3}$`, and compares with the truth.
+/// Reconstructs a pair to a root mean square error of `$10^{-3}$` and compares it with the truth.
 #[must_use]
 pub fn score<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, solver: Solver<'_>) -> Scored {
     let (grid, data) = (pair.grid, &pair.data);
@@ -127,9 +132,9 @@ pub fn score<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, solver: Solv
 }
 
 impl<M: LowerLevel> LearningProblem<M> {
-    /// Reconstructs all pairs with these values of the parameters. Training pairs continue from
-    /// `known` reconstructions with the same values. Where the model panics, there is no
-    /// reconstruction.
+    /// Reconstructs all pairs with these values of the parameters. Training pairs continue from the
+    /// `known` reconstructions, which must belong to the same values. If the model panics for a
+    /// pair, its reconstruction is `None`.
     pub(crate) fn score_all(&self, values: &[f64], known: Option<Reconstructions>) -> ScoredImages {
         let start = known.map_or(Start::Cold, Start::Refine);
         ScoredImages {
@@ -167,7 +172,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         };
         for_each((0..pairs.len()).collect(), |index: usize| {
             let made = catch_unwind(AssertUnwindSafe(|| reconstruct(index)));
-            // what was learned must not be lost because of a panic
+            // a panic here must not lose the learned parameters
             Scored::new(&pairs[index], made.unwrap_or(None))
         })
     }

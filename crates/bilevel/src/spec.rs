@@ -1,5 +1,4 @@
-//! The description of a learning problem in settings, which can be saved: what programs read and
-//! people write.
+//! The description of a learning problem in settings, for programs and settings files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,10 +19,10 @@ use crate::problem::{Effort, ImageRange, Pair, Setup};
 /// Values of parameters by name.
 pub type Values = BTreeMap<String, f64>;
 
-/// A learning problem without its data.
+/// The description of a learning problem, without its data.
 ///
-/// The program, the Python package and the directories of runs share this description. From it come
-/// a [`Family`], a [`Setup`] and the [options](Self::options) of the solver.
+/// The program, the Python package and the directories of runs share this description. It builds a
+/// [`Family`], a [`Setup`] and the [options](Self::options) of the solver.
 ///
 /// ```
 /// use bilevel::{FamilyInput, FamilyKind, LearningProblem, Pair, Spec};
@@ -43,90 +42,93 @@ pub type Values = BTreeMap<String, f64>;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Spec {
-    /// The family.
+    /// The family of reconstruction problems.
     pub task: FamilyKind,
-    /// Its parameters.
+    /// The parameters of the family.
     pub model: ModelSpec,
-    /// The objective.
+    /// The objective of learning.
     pub objective: ObjectiveSpec,
-    /// The solver, and how reconstructions are computed.
+    /// The settings of the solver and of reconstructions.
     pub solver: SolverSpec,
 }
 
-/// Which parameters of a family are learned. All numbers are values, not exponents.
+/// The parameters of a family: learned ones with their starts and bounds, and fixed ones. All
+/// numbers are values of the parameters, not exponents.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ModelSpec {
-    /// The names of learned parameters.
+    /// The names of the learned parameters.
     pub learn: Vec<String>,
-    /// The values of the others.
+    /// The values of the fixed parameters.
     pub fixed: Values,
-    /// Where learned parameters begin.
+    /// The starts of the learned parameters.
     pub start: Values,
-    /// Their lower bounds.
+    /// The lower bounds of the learned parameters.
     pub lower: Values,
-    /// Their upper bounds.
+    /// The upper bounds of the learned parameters.
     pub upper: Values,
-    /// The smallest value that a sample of a reconstruction may have; `None`: no limit.
+    /// The smallest value that a sample of a reconstruction may have; `None` for no limit.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub image_min: Option<f64>,
-    /// The largest value that a sample of a reconstruction may have; `None`: no limit.
+    /// The largest value that a sample of a reconstruction may have; `None` for no limit.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub image_max: Option<f64>,
 }
 
-/// What is minimised.
+/// The objective of learning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ObjectiveSpec {
-    /// A mean or a sum over images.
+    /// Whether the objective is a mean or a sum over images.
     pub scale: Scale,
-    /// The residuals that the solver sees.
+    /// The residuals that the solver sees: one per image or one per pixel.
     pub residuals: Residuals,
-    /// The weight of the squared condition number; zero for none.
+    /// The weight of the squared condition number; zero switches the penalty off.
     pub condition: f64,
-    /// The weight of the sum of all `theta`; zero for none.
+    /// The weight of the sum of all `|theta|`; zero switches the penalty off.
     pub l1: f64,
-    /// How that sum is added.
+    /// The form in which the sum of all `|theta|` is added to the objective.
     pub l1_kind: L1Kind,
 }
 
-/// How the sum of all `theta` is added to the objective.
+/// The form in which the sum of all `|theta|` is added to the objective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum L1Kind {
-    /// As the square of one more residual, [`RootL1`]: the paper's way.
+    /// The square of one more residual, [`RootL1`], as in the paper.
     #[default]
     Root,
-    /// As a [regulariser](Setup::regularizer), whose kinks the solver knows.
+    /// A non-smooth [regulariser](Setup::regularizer), [`dfo_ls::L1`], whose kinks the solver
+    /// knows.
     Nonsmooth,
 }
 
-/// How parameters are found.
+/// The settings of the solver and of reconstructions.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct SolverSpec {
-    /// The largest number of different points that are evaluated.
+    /// The largest number of points that are evaluated. Refining a point does not count again.
     pub evaluations: u64,
-    /// The method of reconstructions.
+    /// The method that computes reconstructions.
     pub method: MethodName,
-    /// The number of iterations of each reconstruction, in place of the accuracy that the solver
-    /// asks for.
+    /// The fixed number of iterations of each reconstruction; `None` to iterate until the accuracy
+    /// that the solver asks for.
     pub iterations: Option<u64>,
-    /// The number of iterations after which a reconstruction gives up.
+    /// The largest number of iterations of a reconstruction that aims at an accuracy; `None` for no
+    /// limit.
     pub max_iterations: Option<u64>,
-    /// The run ends when steps are this small, as a share of the range between bounds.
+    /// The trust-region radius at which the run ends, as a share of the range between the bounds.
     pub final_radius: f64,
-    /// The seed of the first directions. Zero: along the parameters, one after the other, and
-    /// nothing is random.
+    /// The seed of the first directions. With zero they are along the parameters, one after the
+    /// other, and nothing is random.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_zero"))]
     pub seed: u64,
-    /// The number of threads, for the program that makes them; `None`: one for each processor.
-    /// Results do not depend on it.
+    /// The number of threads; `None` for one per processor. This crate does not start threads: the
+    /// program reads the setting. Results do not depend on it.
     pub threads: Option<usize>,
 }
 
@@ -144,12 +146,12 @@ fn is_zero(seed: &u64) -> bool {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum MethodName {
-    /// The fastest that is known for the family: [`Method::Auto`].
+    /// The fastest known method for the family, [`Method::Auto`].
     #[default]
     Auto,
-    /// Accelerated gradient descent: [`Method::FISTA`].
+    /// Accelerated gradient descent, [`Method::FISTA`].
     Fista,
-    /// Gradient descent: [`Method::GRADIENT_DESCENT`].
+    /// Gradient descent, [`Method::GRADIENT_DESCENT`].
     Gd,
 }
 
@@ -177,26 +179,26 @@ impl Default for SolverSpec {
     }
 }
 
-/// What a family needs besides settings.
+/// The input that a family needs besides settings.
 #[derive(Clone, Debug)]
 pub enum FamilyInput {
-    /// Nothing: denoising.
+    /// No input, for denoising.
     None,
-    /// The blur of deblurring, with its origin in the middle.
+    /// The blur kernel, for deblurring.
     Kernel {
-        /// The values.
+        /// The values of the kernel, with its origin in the middle.
         values: Vec<f64>,
-        /// The size.
+        /// The size of the kernel.
         grid: Grid,
     },
-    /// The measured samples of inpainting.
+    /// The mask of measured samples, for inpainting.
     Mask(Mask),
-    /// The number of frequencies of sampling.
+    /// The number of frequencies, for sampling.
     Frequencies(usize),
 }
 
 impl Spec {
-    /// The defaults of a family, which learn all of its parameters.
+    /// Returns the default description for a family: all of its parameters are learned.
     #[must_use]
     pub fn new(task: FamilyKind) -> Self {
         let mut spec = Self {
@@ -205,18 +207,18 @@ impl Spec {
         };
         spec.model.learn = task.learnable().iter().map(|name| (*name).into()).collect();
         if task == FamilyKind::Sampling {
-            // 0.1 for the sum over the paper's ten signals
+            // the paper's 0.1 for the sum over ten signals, divided by ten for the mean
             spec.objective.l1 = 0.01;
             spec.solver.evaluations = 1000;
         }
         spec
     }
 
-    /// The family, made from settings and `input`. Missing values have their defaults.
+    /// Builds the family from the settings and `input`. Missing values get their defaults.
     ///
     /// # Errors
-    /// When a parameter is not one of the family or is used twice, a start is not between its
-    /// bounds, or the family needs another input.
+    /// When the family does not have a named parameter, a parameter is both learned and fixed, a
+    /// start is not between its bounds, or the family needs another input.
     pub fn family(&self, input: FamilyInput) -> Result<Family, SpecError> {
         let model = self.model.completed(self.task);
         model.check(self.task)?;
@@ -245,7 +247,7 @@ impl Spec {
         })
     }
 
-    /// How to learn, besides the options of the solver.
+    /// Builds the setup of the learning problem, with these held-out pairs.
     #[must_use]
     pub fn setup(&self, validation: Vec<Pair>) -> Setup {
         let ObjectiveSpec {
@@ -283,7 +285,7 @@ impl Spec {
         }
     }
 
-    /// The options of the solver.
+    /// Builds the options of the solver: the [`learning_options`] with these settings.
     #[must_use]
     pub fn options(&self) -> Options {
         let mut options = learning_options();
@@ -298,8 +300,8 @@ impl Spec {
 }
 
 impl ModelSpec {
-    /// The same, in the order of the family's parameters, with defaults for all values that are
-    /// missing. A start that is missing is moved between its bounds.
+    /// Returns the settings with learned parameters in the order of the family and with defaults
+    /// for all missing values. The default start is moved between the bounds if it lies outside.
     #[must_use]
     pub fn completed(&self, task: FamilyKind) -> Self {
         let mut model = self.clone();
@@ -320,7 +322,7 @@ impl ModelSpec {
         model
     }
 
-    /// The values that samples of reconstructions may have.
+    /// Returns the range of values that samples of reconstructions may have.
     #[must_use]
     pub fn image_range(&self) -> ImageRange {
         ImageRange {
@@ -329,7 +331,7 @@ impl ModelSpec {
         }
     }
 
-    /// Names and starts, once completed.
+    /// Checks the names and starts of completed settings.
     fn check(&self, task: FamilyKind) -> Result<(), SpecError> {
         let fixable = task.fixed().map(|(name, _)| name);
         let unknown = |name: &String, used, known: &[&str]| SpecError::UnknownParameter {
@@ -364,7 +366,7 @@ impl ModelSpec {
         Ok(())
     }
 
-    /// The parameters of the total variation, once completed and checked.
+    /// Returns the parameters of the total variation from completed and checked settings.
     fn choices(&self) -> TvChoices {
         let choice = |name: &str| match self.fixed.get(name) {
             Some(value) => Choice::Fixed(*value),
@@ -381,7 +383,7 @@ impl ModelSpec {
         }
     }
 
-    /// The weights of frequencies, once completed and checked.
+    /// Returns the family of sampling weights from completed and checked settings.
     fn weights(&self, num_samples: usize) -> Result<FourierWeights, ModelError> {
         let tv = TvParameters {
             alpha: self.fixed["alpha"],
@@ -391,7 +393,7 @@ impl ModelSpec {
         let [start, lower, upper] =
             match [&self.start, &self.lower, &self.upper].map(|values| values.get("theta")) {
                 [Some(start), Some(lower), Some(upper)] => [*start, *lower, *upper],
-                // nothing is learned, which is left for the learning problem to refuse
+                // nothing is learned: the learning problem refuses that
                 _ => FamilyKind::Sampling.range("theta"),
             };
         Ok(FourierWeights::new(num_samples, tv, start)?.with_bounds(lower, upper))
@@ -403,7 +405,7 @@ mod tests {
     use super::*;
     use crate::lower::LowerLevel;
 
-    /// Defaults are values here and exponents in [`TvChoices`]: they are the same to the last bit.
+    /// The defaults are values here and exponents in [`TvChoices`], and agree to the last bit.
     #[test]
     fn defaults_are_those_of_the_families() {
         let Ok(Family::Denoising(family)) =
@@ -418,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_has_its_default() {
+    fn missing_settings_have_defaults() {
         let mut spec = Spec::new(FamilyKind::Denoise);
         spec.model.learn = vec!["xi".into(), "alpha".into()];
         spec.model.upper.insert("alpha".into(), 0.5);

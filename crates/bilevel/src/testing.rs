@@ -1,7 +1,7 @@
 //! The paper's learning problems on the authors' data, for tests and measurements.
 //!
 //! Objectives are sums over images, as in the authors' program. Seed 0 gives the authors' data;
-//! others give data made the same way.
+//! other seeds give other data from the same generator.
 
 use imaging::Grid;
 use imaging::testing::paper_data::{self, Example};
@@ -28,7 +28,7 @@ fn pairs(examples: Vec<Example>, grid: Grid) -> Vec<Pair> {
     examples.into_iter().map(pair).collect()
 }
 
-/// Learns `$\alpha$` of ten signals.
+/// Returns the problem of learning `$\alpha$` from ten signals.
 ///
 /// # Errors
 /// When the setup is invalid.
@@ -50,8 +50,8 @@ pub fn one_parameter(
     LearningProblem::new(TvDenoising { choices }, pairs, setup)
 }
 
-/// Learns `$\alpha$`, `$\nu$` and `$\xi$`, or some of them, of twenty signals, with the penalty
-/// `$\beta = 10^{-6}$` on the condition number.
+/// Returns the problem of learning `$\alpha$`, `$\nu$` and `$\xi$`, or some of them, from twenty
+/// signals, with the weight `$\beta = 10^{-6}$` of the squared condition number.
 ///
 /// # Errors
 /// When the setup is invalid.
@@ -65,14 +65,12 @@ pub fn three_parameters(
     LearningProblem::new(TvDenoising { choices }, pairs, setup)
 }
 
-/// Learns the weights of 64 frequencies of ten signals, with the penalty `$\beta = 0.1$` on their
-/// sum.
+/// Returns the problem of learning the weights of 64 frequencies from ten signals, with the weight
+/// `$\beta = 0.1$` of the sum of all `$\theta$`.
 ///
 /// # Errors
 /// When the setup is invalid.
-///
-/// # Panics
-/// When `start` is no weight.
+#[expect(clippy::missing_panics_doc, reason = "64 samples make a transform")]
 pub fn sampling(
     seed: u32,
     start: f64,

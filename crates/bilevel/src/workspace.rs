@@ -1,20 +1,20 @@
-//! Working memory of reconstructions, reused from one to the next.
+//! Working memory for reconstructions, which later reconstructions reuse.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use imaging::Grid;
 use lowlevel::State;
 
-/// Memory for one reconstruction at a time.
+/// The working memory of one reconstruction.
 #[derive(Debug)]
 pub(crate) struct Workspace<S> {
     grid: Grid,
     pub(crate) state: State,
-    /// `None` until the first objective on this grid has been made.
+    /// `None` until the first objective on this grid has been built.
     pub(crate) scratch: Option<S>,
 }
 
-/// Workspaces that are not in use.
+/// The workspaces that are not in use.
 #[derive(Debug)]
 pub(crate) struct Workspaces<S>(Mutex<Vec<Workspace<S>>>);
 
@@ -27,7 +27,7 @@ impl<S> Workspaces<S> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A workspace that was used on this grid before, or an empty one.
+    /// Takes out a workspace that was used on this grid before, or creates an empty one.
     pub(crate) fn take(&self, grid: Grid) -> Workspace<S> {
         let mut free = self.free();
         let known = free.iter().rposition(|workspace| workspace.grid == grid);
@@ -40,7 +40,7 @@ impl<S> Workspaces<S> {
             })
     }
 
-    /// Puts a workspace back. No more than one for each thread are kept.
+    /// Puts a workspace back. At most one workspace per thread stays here.
     pub(crate) fn put_back(&self, workspace: Workspace<S>) {
         let mut free = self.free();
         if free.len() >= num_threads() {

@@ -1,5 +1,5 @@
-//! Evaluations in a row allocate nothing but what is kept of them. No test harness: its threads
-//! allocate too.
+//! A later evaluation allocates nothing but the residuals and checkpoints that are stored. There is
+//! no test harness, because its threads allocate too.
 
 use std::alloc::System;
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ fn check() {
     let problem = LearningProblem::new(TvDenoising::default(), pairs, Setup::default());
     let mut problem = problem.expect("a valid problem");
     let mut engine = problem.engine(learning_options()).expect("valid options");
-    // the first evaluation makes the memory that later ones use
+    // the first evaluation allocates the memory that later ones use
     problem.evaluate(&mut engine.ask()[..1]);
     engine.tell();
     let job = &mut engine.ask()[..1];

@@ -1,4 +1,4 @@
-//! Whatever is kept of reconstructions, what is learned is as good and as certain.
+//! Learning is as good and as certain with compact checkpoints as with full ones.
 
 mod evaluate;
 mod families;
@@ -13,9 +13,13 @@ use families::{Visitor, for_each_family};
 use imaging::Grid;
 use lowlevel::Checkpoint;
 
-fn problem<M: LowerLevel>(model: M, pairs: &[Pair], keep: CheckpointPolicy) -> LearningProblem<M> {
+fn problem<M: LowerLevel>(
+    model: M,
+    pairs: &[Pair],
+    policy: CheckpointPolicy,
+) -> LearningProblem<M> {
     let setup = Setup {
-        checkpoints: keep,
+        checkpoints: policy,
         ..Setup::default()
     };
     LearningProblem::new(model, pairs.to_vec(), setup).expect("a valid problem")
@@ -27,17 +31,17 @@ fn learn<M: LowerLevel>(problem: &mut LearningProblem<M>) -> Learned {
     problem.learn_with(options).expect("valid options")
 }
 
-/// The same answer from both, and every evaluation on the way as accurate as it says.
+/// Both policies learn the same, and every evaluation is as accurate as reported.
 struct Certain;
 
 impl Visitor for Certain {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
-        let whole = learn(&mut problem(&model, &pairs, CheckpointPolicy::Full));
+        let full = learn(&mut problem(&model, &pairs, CheckpointPolicy::Full));
         let mut problem = problem(&model, &pairs, CheckpointPolicy::Compact);
-        let rounded = learn(&mut problem);
-        let change = (rounded.objective / whole.objective - 1.0).abs();
+        let compact = learn(&mut problem);
+        let change = (compact.objective / full.objective - 1.0).abs();
         assert!(change < 1e-3, "{name}: {change:e}");
-        for record in &rounded.evaluations {
+        for record in &compact.evaluations {
             let Ok(square) = record.objective else {
                 continue;
             };
@@ -47,36 +51,36 @@ impl Visitor for Certain {
             let allowed = achieved + sharp.accuracy.value();
             assert!(apart <= allowed, "{name}: {apart:e} > {allowed:e}");
         }
-        let exact = evaluate(&mut problem, &rounded.theta(), 1e-9).interval;
-        let (lower, upper) = (rounded.interval.lower, rounded.interval.upper);
+        let exact = evaluate(&mut problem, &compact.theta(), 1e-9).interval;
+        let (lower, upper) = (compact.interval.lower, compact.interval.upper);
         assert!(lower <= exact.upper && exact.lower <= upper, "{name}");
     }
 }
 
 #[test]
-fn rounding_changes_neither_the_answer_nor_what_is_certain() {
+fn compact_checkpoints_change_neither_results_nor_certainty() {
     for_each_family(&Certain);
 }
 
-/// Small problems are kept whole unless told otherwise, with the same numbers to the last bit.
+/// The default for small problems is full checkpoints, with the same numbers to the last bit.
 struct Small;
 
 impl Visitor for Small {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
-        let whole = learn(&mut problem(&model, &pairs, CheckpointPolicy::Full));
+        let full = learn(&mut problem(&model, &pairs, CheckpointPolicy::Full));
         let auto = learn(&mut problem(&model, &pairs, CheckpointPolicy::Auto));
-        assert_eq!(format!("{auto:?}"), format!("{whole:?}"), "{name}");
+        assert_eq!(format!("{auto:?}"), format!("{full:?}"), "{name}");
     }
 }
 
 #[test]
-fn small_problems_are_kept_whole() {
+fn small_problems_have_full_checkpoints() {
     for_each_family(&Small);
 }
 
-/// What is kept of each pair after one evaluation: whether it is rounded.
-fn are_rounded(pairs: &[Pair], keep: CheckpointPolicy) -> Vec<bool> {
-    let mut problem = problem(TvDenoising::default(), pairs, keep);
+/// Returns for each pair whether its checkpoint after one evaluation is compact.
+fn are_compact(pairs: &[Pair], policy: CheckpointPolicy) -> Vec<bool> {
+    let mut problem = problem(TvDenoising::default(), pairs, policy);
     let mut options = learning_options();
     options.accuracy = AccuracyControl::Fixed(Accuracy::new(1e45).expect("positive"));
     let mut engine = problem.engine(options).expect("valid options");
@@ -84,22 +88,22 @@ fn are_rounded(pairs: &[Pair], keep: CheckpointPolicy) -> Vec<bool> {
     engine.tell();
     let tokens = engine.state().tokens();
     let token = tokens.first().expect("the start was evaluated");
-    let rounded = |kept: &Checkpoint| matches!(kept, Checkpoint::Compact(_));
-    token.checkpoints().iter().map(rounded).collect()
+    let is_compact = |checkpoint: &Checkpoint| matches!(checkpoint, Checkpoint::Compact(_));
+    token.checkpoints().iter().map(is_compact).collect()
 }
 
 #[test]
-fn numbers_beyond_single_precision_are_kept_whole() {
+fn numbers_beyond_single_precision_have_full_checkpoints() {
     let pair = |scale: f64| Pair {
         grid: Grid::image(2, 2),
         truth: vec![scale; 4],
         data: vec![scale, 0.5 * scale, 0.0, -scale],
     };
     let pairs = [pair(1.0), pair(1e40), pair(1e3)];
-    assert_eq!(are_rounded(&pairs, CheckpointPolicy::Auto), [false; 3]);
-    assert_eq!(are_rounded(&pairs, CheckpointPolicy::Full), [false; 3]);
+    assert_eq!(are_compact(&pairs, CheckpointPolicy::Auto), [false; 3]);
+    assert_eq!(are_compact(&pairs, CheckpointPolicy::Full), [false; 3]);
     assert_eq!(
-        are_rounded(&pairs, CheckpointPolicy::Compact),
+        are_compact(&pairs, CheckpointPolicy::Compact),
         [true, false, true]
     );
 }

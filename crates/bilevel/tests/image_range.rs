@@ -1,4 +1,4 @@
-//! Reconstructions whose values are limited.
+//! Reconstructions whose values are limited by an `ImageRange`.
 
 mod families;
 
@@ -43,7 +43,7 @@ impl Visitor for Limited {
             let ImageRange { lower, upper } = self.0;
             assert!(made.x.iter().all(|x| (lower..=upper).contains(x)), "{name}");
         }
-        // both are as close to the exact reconstruction as they say
+        // both are as close to the exact reconstruction as certified
         let stop = Stop::accuracy(ErrorBound::new(1e-9).expect("positive"));
         let Pair { grid, data, .. } = &pairs[0];
         let exact = reconstruct(&model, &learned.values(), *grid, data, solver, stop);

@@ -1,4 +1,4 @@
-//! What comes back, what is refused, and what a hostile model does.
+//! Results of learning, refused problems, and models that fail.
 
 mod families;
 
@@ -57,7 +57,7 @@ fn pictures_get_better_and_held_out_ones_too() {
     assert!(learned.work.initial > 0 && learned.work.trial > 0);
 }
 
-/// The score says what the objective says.
+/// The mean squared errors of the scores add up to the objective.
 #[test]
 fn scores_agree_with_the_objective() {
     let learned = learn(Setup::default());
@@ -68,8 +68,8 @@ fn scores_agree_with_the_objective() {
     assert!((mse * 256.0 / learned.objective - 1.0).abs() < 0.02);
 }
 
-/// The influence of a parameter is what the objective does a tenth of its range away, on the worse
-/// side.
+/// The influence of a parameter is the larger of the changes of the objective a tenth of its range
+/// up and down.
 #[test]
 fn influences_are_true() {
     let learned = learn(Setup::default());
@@ -99,7 +99,7 @@ fn influences_are_true() {
     }
 }
 
-/// Without regularisation nothing is learned but that none is needed.
+/// Clean data need no regularisation: the weight goes to its lower bound.
 #[test]
 fn bounds_that_are_hit_are_named() {
     let clean = pairs(2, 1).into_iter().map(|pair| Pair {
@@ -173,10 +173,9 @@ fn flat_directions_are_found() {
     assert!(learned.parameters.iter().all(|p| p.influence > Some(1e-2)));
 }
 
-/// A penalty of the user's own, and the non-smooth regulariser, pull parameters where they want
-/// them.
+/// A penalty of the user's own and the non-smooth regulariser both move the parameters.
 #[test]
-fn penalties_pull() {
+fn penalties_move_parameters() {
     struct Near(f64);
     impl Penalty for Near {
         fn num_terms(&self) -> usize {
@@ -204,7 +203,7 @@ fn penalties_pull() {
     );
 }
 
-/// What was learned reconstructs new data, to the accuracy asked for.
+/// Learned parameters reconstruct new data to the requested accuracy.
 #[test]
 fn learned_parameters_apply() {
     let learned = learn(Setup::default());
@@ -348,12 +347,16 @@ fn misuse_is_refused_before_anything_is_computed() {
         ..Setup::default()
     };
     let error = LearningProblem::new(model(), pairs(1, 1), held_out).err();
-    assert!(error.expect("refused").to_string().starts_with("held out"));
+    assert!(
+        error
+            .expect("refused")
+            .to_string()
+            .starts_with("held-out pairs")
+    );
     assert!(FourierWeights::new(0, FourierWeights::TV, 0.5).is_err());
 }
 
-/// A model that fails, panics or lies about its size in a part of the box: the solver goes
-/// elsewhere.
+/// The solver avoids points where the model fails or panics.
 #[test]
 fn hostile_models_are_survived() {
     struct Moody(TvDenoising);

@@ -1,4 +1,4 @@
-//! Evaluations are as accurate as they say, whatever the family, the residuals and the scale.
+//! Evaluations are as accurate as reported, for every family, kind of residuals and scale.
 
 mod evaluate;
 mod families;
@@ -105,7 +105,8 @@ proptest! {
     }
 }
 
-/// The objective is the same, however it is cut into residuals, and the mean is a share of the sum.
+/// The objective does not depend on the kind of residuals, and the mean is the sum divided by the
+/// number of images.
 struct SameObjective;
 
 impl Visitor for SameObjective {
@@ -133,11 +134,11 @@ impl Visitor for SameObjective {
 }
 
 #[test]
-fn residuals_and_scale_are_only_a_matter_of_form() {
+fn the_objective_does_not_depend_on_the_residuals() {
     for_each_family(&SameObjective);
 }
 
-/// Refining goes on where the point stands: the same answer for less work than from the beginning.
+/// Refining a point never makes it less accurate, and the work of all evaluations adds up.
 struct Refine(CheckpointPolicy);
 
 impl Visitor for Refine {

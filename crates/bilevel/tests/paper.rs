@@ -20,7 +20,8 @@ fn budget(points: u64) -> Options {
     options
 }
 
-/// The gap of the learned parameters to the optimum, from an evaluation that is all but exact.
+/// Returns the relative gap of the objective at `theta` to the optimum, from an evaluation that is
+/// all but exact.
 fn exact_gap<M: LowerLevel>(
     problem: &mut LearningProblem<M>,
     theta: &[f64],
@@ -32,8 +33,8 @@ fn exact_gap<M: LowerLevel>(
     report.objective / optimum - 1.0
 }
 
-/// The first evaluation of every archived kind of run: the lower-level methods, their starts and
-/// the objective are the authors'.
+/// The first evaluation of every kind of archived run has the archived objective, so the
+/// lower-level methods, their starts and the objective are the authors'.
 #[test]
 fn first_evaluations_are_the_archived_ones() {
     let first = |effort: Effort, method: Method| {

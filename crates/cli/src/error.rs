@@ -205,7 +205,7 @@ mod tests {
             source: "too dark".into(),
         };
         let error = CliError::from(ProblemError::Validation(Box::new(model)));
-        let expected = "held out: the model of pair 3 cannot be made at the start: too dark";
+        let expected = "held-out pairs: the model of pair 3 cannot be built at the start: too dark";
         assert_eq!(error.chain(), expected);
         assert_eq!(error.exit_code(), 3);
     }

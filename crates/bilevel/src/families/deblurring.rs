@@ -12,22 +12,22 @@ use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
-/// Deblurring with a known kernel:
+/// The family of deblurring problems with a known kernel `$h$`, with the objective
 /// `$\frac12\|h * x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 #[derive(Debug)]
 pub struct TvDeblurring {
     choices: TvChoices,
     kernel: Vec<f64>,
     kernel_grid: Grid,
-    /// One convolution for each size of image, made when it is first met.
+    /// One convolution for each size of image, created at its first use.
     convolutions: Mutex<HashMap<Grid, Arc<Convolution>>>,
 }
 
 impl TvDeblurring {
-    /// Blurred by `kernel`, with its origin in the middle.
+    /// Creates the family for a blur by `kernel`, which has its origin in the middle.
     ///
     /// # Errors
-    /// When the kernel does not fit its grid or is not finite.
+    /// When the kernel does not have the size of `kernel_grid` or is not finite.
     pub fn new(
         choices: TvChoices,
         kernel: Vec<f64>,
@@ -42,10 +42,10 @@ impl TvDeblurring {
         })
     }
 
-    /// The blur of images on `grid`.
+    /// Returns the blur of images on `grid`.
     ///
     /// # Errors
-    /// When the grid has another number of axes than the kernel's.
+    /// When `grid` and the grid of the kernel do not have the same number of axes.
     pub fn blur(&self, grid: Grid) -> Result<Arc<Convolution>, ModelError> {
         let mut known = (self.convolutions.lock()).unwrap_or_else(PoisonError::into_inner);
         if let Some(convolution) = known.get(&grid) {
@@ -57,7 +57,7 @@ impl TvDeblurring {
     }
 }
 
-/// A blurred image, checked, and its blur.
+/// A blurred image, checked, with its blur.
 #[derive(Clone, Debug)]
 pub struct BlurredData {
     blur: Arc<Convolution>,
@@ -94,7 +94,7 @@ impl LowerLevel for TvDeblurring {
         )?)
     }
 
-    /// The data.
+    /// Starts at the data.
     fn cold_start(&self, data: &BlurredData, x: &mut [f64]) {
         x.copy_from_slice(data.image.values.values());
     }

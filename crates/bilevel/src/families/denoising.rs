@@ -6,11 +6,11 @@ use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
-/// Denoising of real signals and pictures:
+/// The family of denoising problems for real signals and pictures, with the objective
 /// `$\frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TvDenoising {
-    /// What is learned.
+    /// The parameters that are learned and those that are fixed.
     pub choices: TvChoices,
 }
 
@@ -36,7 +36,7 @@ impl LowerLevel for TvDenoising {
         Ok(Denoising::new(data.grid, &data.values, parameters)?)
     }
 
-    /// The data.
+    /// Starts at the data.
     fn cold_start(&self, data: &ImageData, x: &mut [f64]) {
         x.copy_from_slice(data.values.values());
     }

@@ -1,5 +1,4 @@
-//! A closed choice of the crate's families, for programs that learn which one is wanted while they
-//! run.
+//! A closed choice of the crate's families, for programs that choose a family at run time.
 
 use imaging::{Convolution, Denoising, FourierMeasurement, FourierSampling, Grid, Mask};
 use imaging::{DenoisingScratch, FourierSamplingScratch, LinearOperator};
@@ -16,17 +15,17 @@ use crate::parameter::Parameter;
 
 /// Any family of this crate.
 ///
-/// It is a [`LowerLevel`] itself, so that code that works with it needs no type parameter.
-/// [`Spec::family`](crate::Spec::family) makes one from settings.
+/// It implements [`LowerLevel`] itself, so code that works with it needs no type parameter.
+/// [`Spec::family`](crate::Spec::family) builds one from settings.
 #[derive(Debug)]
 pub enum Family {
-    /// Real signals and pictures with noise.
+    /// Denoising of real signals and pictures.
     Denoising(TvDenoising),
-    /// Pictures with a known blur.
+    /// Deblurring of pictures with a known blur.
     Deblurring(TvDeblurring),
-    /// Pictures with missing pixels.
+    /// Inpainting of pictures with missing pixels.
     Inpainting(TvInpainting),
-    /// Complex signals from some of their frequencies.
+    /// Reconstruction of complex signals from some of their frequencies.
     Sampling(FourierWeights),
 }
 
@@ -42,7 +41,7 @@ enum Data {
     Sampling(FourierMeasurement),
 }
 
-/// The reconstruction problem of a [`Family`].
+/// The objective of one reconstruction of a [`Family`].
 #[derive(Clone, Debug)]
 pub struct FamilyObjective<'a>(Objective<'a>);
 
@@ -54,7 +53,7 @@ enum Objective<'a> {
     Sampling(FourierSampling<'a>),
 }
 
-/// Working memory of a [`FamilyObjective`].
+/// The working memory of a [`FamilyObjective`].
 #[derive(Clone, Debug)]
 pub struct FamilyScratch(Scratch);
 
@@ -66,7 +65,7 @@ enum Scratch {
     Sampling(FourierSamplingScratch),
 }
 
-/// Evaluates an expression with the family, objective or scratch space that is there.
+/// Evaluates an expression with the inner family, objective or scratch space.
 macro_rules! for_each_family {
     ($kind:ident, $value:expr, $inner:ident => $result:expr) => {
         match $value {
@@ -86,7 +85,7 @@ macro_rules! with_scratch {
             (Objective::Deblurring($inner), Scratch::Deblurring($memory)) => $result,
             (Objective::Inpainting($inner), Scratch::Inpainting($memory)) => $result,
             (Objective::Sampling($inner), Scratch::Sampling($memory)) => $result,
-            _ => panic!("the scratch belongs to another family"),
+            _ => panic!("the scratch space belongs to another family"),
         }
     };
 }
@@ -136,7 +135,7 @@ impl LowerLevel for Family {
             (Self::Denoising(family), Data::Denoising(data)) => family.cold_start(data, x),
             (Self::Deblurring(family), Data::Deblurring(data)) => family.cold_start(data, x),
             (Self::Inpainting(family), Data::Inpainting(data)) => family.cold_start(data, x),
-            // sampling begins at zero
+            // sampling starts at zero
             _ => x.fill(0.0),
         }
     }
@@ -167,7 +166,9 @@ impl StronglyConvex for FamilyObjective<'_> {
     }
 
     fn gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut FamilyScratch) {
-        with_scratch!(self, scratch, (objective, memory) => objective.gradient(x, gradient, memory));
+        with_scratch!(self, scratch, (objective, memory) => {
+            objective.gradient(x, gradient, memory);
+        });
     }
 
     fn value(&self, x: &[f64], scratch: &mut FamilyScratch) -> f64 {
@@ -175,7 +176,9 @@ impl StronglyConvex for FamilyObjective<'_> {
     }
 
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
-        for_each_family!(Objective, &self.0, objective => objective.gradient_rounding(x_norm, gradient_norm))
+        for_each_family!(Objective, &self.0, objective => {
+            objective.gradient_rounding(x_norm, gradient_norm)
+        })
     }
 
     fn fingerprint(&self) -> Option<u64> {
@@ -218,7 +221,7 @@ macro_rules! with_newton {
         match (&$objective.0, &mut $scratch.0) {
             (Objective::Denoising($inner), Scratch::Denoising($memory)) => $result,
             (Objective::Sampling($inner), Scratch::Sampling($memory)) => $result,
-            _ => panic!("the family has no Newton steps, or the scratch belongs to another"),
+            _ => panic!("the family has no Newton steps, or the scratch space of another family"),
         }
     };
 }

@@ -9,16 +9,17 @@ use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
-/// Inpainting: only the samples of a mask were measured,
+/// The family of inpainting problems, in which only the samples of a mask `$M$` were measured, with
+/// the objective
 /// `$\frac12\|Mx - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 ///
-/// In the data, put zero (or any number) where nothing was measured, not NaN. All images have the
-/// size of the mask.
+/// All images must have the size of the mask. Where nothing was measured, the data must be a finite
+/// number, such as zero, and not NaN.
 #[derive(Clone, Debug)]
 pub struct TvInpainting {
-    /// What is learned.
+    /// The parameters that are learned and those that are fixed.
     pub choices: TvChoices,
-    /// What was measured.
+    /// The mask of measured samples.
     pub mask: Mask,
 }
 
@@ -55,7 +56,7 @@ impl LowerLevel for TvInpainting {
         )?)
     }
 
-    /// The data.
+    /// Starts at the data.
     fn cold_start(&self, data: &ImageData, x: &mut [f64]) {
         x.copy_from_slice(data.values.values());
     }

@@ -1,4 +1,4 @@
-//! The names of families, and the defaults of their parameters.
+//! The names of families and the defaults of their parameters.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use imaging::TvParameters;
 
 use super::FourierWeights;
 
-/// The family of a learning problem, by name.
+/// The name of a family.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum FamilyKind {
-    /// Removal of noise: [`TvDenoising`](super::TvDenoising).
+    /// Removing noise: [`TvDenoising`](super::TvDenoising).
     #[default]
     Denoise,
-    /// The choice of frequencies to measure: [`FourierWeights`].
+    /// Choosing the frequencies to measure: [`FourierWeights`].
     Sampling,
-    /// Removal of a known blur: [`TvDeblurring`](super::TvDeblurring).
+    /// Removing a known blur: [`TvDeblurring`](super::TvDeblurring).
     Deblur,
-    /// Filling in of missing pixels: [`TvInpainting`](super::TvInpainting).
+    /// Filling in missing pixels: [`TvInpainting`](super::TvInpainting).
     Inpaint,
 }
 
@@ -26,7 +26,7 @@ impl FamilyKind {
     /// All families.
     pub const ALL: [Self; 4] = [Self::Denoise, Self::Sampling, Self::Deblur, Self::Inpaint];
 
-    /// The name in settings.
+    /// Returns the name as it is written in settings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,8 +37,8 @@ impl FamilyKind {
         }
     }
 
-    /// The parameters that can be learned, in the order in which models have them. For sampling,
-    /// `theta` stands for the parameters of all frequencies.
+    /// Returns the names of the parameters that can be learned, in the order of the family. For
+    /// sampling, `theta` stands for the parameters of all frequencies.
     #[must_use]
     pub const fn learnable(self) -> &'static [&'static str] {
         match self {
@@ -47,8 +47,9 @@ impl FamilyKind {
         }
     }
 
-    /// The parameters that can be fixed, with their default values: the paper's. The paper has none
-    /// for `alpha` of pictures; 0.1 is close to what it learns.
+    /// Returns the parameters that can be fixed, with their default values. The values are the
+    /// paper's, except for `alpha` of pictures, which the paper always learns: 0.1 is close to its
+    /// learned value.
     #[must_use]
     pub const fn fixed(self) -> [(&'static str, f64); 3] {
         let TvParameters { alpha, nu, xi } = match self {
@@ -62,8 +63,8 @@ impl FamilyKind {
         [("alpha", alpha), ("nu", nu), ("xi", xi)]
     }
 
-    /// The default start, lower bound and upper bound of a learned parameter as values: the
-    /// paper's.
+    /// Returns the default start, lower bound and upper bound of a learned parameter: the paper's,
+    /// as values of the parameter.
     #[must_use]
     pub fn range(self, name: &str) -> [f64; 3] {
         match (self, name) {

@@ -8,11 +8,14 @@ use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::{Map, Parameter};
 
-/// Which frequencies to measure: one weight `$s_j = \theta_j/(1-\theta_j)$` for each frequency of a
-/// line, and `$\frac12\|Fx - y\|_S^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$` with
-/// fixed `$(\alpha, \nu, \xi)$`.
+/// The family of Fourier sampling problems for complex signals, whose weights decide which
+/// frequencies to measure. The objective is
+/// `$\frac12\|Fx - y\|_S^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$` with one
+/// learned weight `$s_j = \theta_j/(1-\theta_j)$` per frequency, the entries of the diagonal `$S$`,
+/// and fixed `$(\alpha, \nu, \xi)$`.
 ///
-/// Unknown and data are complex, frequency zero first; the parameters are called `s0`, `s1`, ...
+/// Signals and data are complex, and frequency zero comes first. The parameters are called `s0`,
+/// `s1`, and so on.
 #[derive(Clone, Debug)]
 pub struct FourierWeights {
     fourier: Fourier,
@@ -23,22 +26,23 @@ pub struct FourierWeights {
 }
 
 impl FourierWeights {
-    /// The paper's fixed parameters.
+    /// The fixed parameters of the paper.
     pub const TV: TvParameters = TvParameters {
         alpha: 0.01,
         nu: 0.01,
         xi: 1e-4,
     };
-    /// A frequency counts as measured if its `$\theta$` is above this: its lower bound.
+    /// The paper's lower bound of each `$\theta_j$`. A frequency counts as measured if its
+    /// `$\theta_j$` is above it.
     pub const LOWER: f64 = 0.001;
-    /// The upper bound of each `$\theta$`.
+    /// The paper's upper bound of each `$\theta_j$`.
     pub const UPPER: f64 = 0.99;
 
-    /// For signals of `num_samples` samples; every `$\theta_j$` begins at `start`, which is 0.5 in
-    /// the paper.
+    /// Creates the family for signals of `num_samples` samples. Every `$\theta_j$` begins at
+    /// `start`, which is 0.5 in the paper.
     ///
     /// # Errors
-    /// When there are no samples.
+    /// When `num_samples` is zero.
     pub fn new(num_samples: usize, tv: TvParameters, start: f64) -> Result<Self, ModelError> {
         let fourier = Fourier::new(Grid::line(num_samples).complex())?;
         Ok(Self {
@@ -50,7 +54,7 @@ impl FourierWeights {
         })
     }
 
-    /// With other bounds of every `$\theta_j$`.
+    /// Replaces the bounds of every `$\theta_j$`.
     #[must_use]
     pub const fn with_bounds(mut self, lower: f64, upper: f64) -> Self {
         self.lower = lower;

@@ -1,31 +1,35 @@
-//! Which of the parameters of the total variation are learned.
+//! The parameters of the total variation, fixed or learned.
 
 use imaging::TvParameters;
 
 use crate::parameter::Parameter;
 
-/// Which of `$(\alpha, \nu, \xi)$` are learned; the others are fixed.
+/// The choice which of `$(\alpha, \nu, \xi)$` are learned and which are fixed.
 ///
 /// ```
 /// use bilevel::{Choice, TvChoices};
-/// let only_alpha = TvChoices { nu: Choice::Fixed(1e-3), xi: Choice::Fixed(1e-3), ..TvChoices::default() };
+/// let only_alpha = TvChoices {
+///     nu: Choice::Fixed(1e-3),
+///     xi: Choice::Fixed(1e-3),
+///     ..TvChoices::default()
+/// };
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TvChoices {
-    /// `$\alpha$`.
+    /// The choice for the regularisation weight `$\alpha$`.
     pub alpha: Choice,
-    /// `$\nu$`.
+    /// The choice for the smoothing `$\nu$`.
     pub nu: Choice,
-    /// `$\xi$`.
+    /// The choice for the quadratic weight `$\xi$`.
     pub xi: Choice,
 }
 
-/// Whether a parameter is learned.
+/// The choice whether a parameter is learned or fixed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
-    /// It has this value.
+    /// The parameter has this fixed value.
     Fixed(f64),
-    /// Its exponent `$\theta = \log_{10}$` of its value is learned.
+    /// The parameter is learned as its exponent, the decimal logarithm of its value.
     Learned {
         /// The start of the exponent.
         start: f64,
@@ -37,13 +41,13 @@ pub enum Choice {
 }
 
 impl TvChoices {
-    /// `$\alpha$` as in the paper: from 1, between `$10^{-7}$` and `$10^7$`.
+    /// The paper's choice for `$\alpha$`: learned from 1, between `$10^{-7}$` and `$10^7$`.
     pub const ALPHA: Choice = Choice::Learned {
         start: 0.0,
         lower: -7.0,
         upper: 7.0,
     };
-    /// `$\nu$` and `$\xi$` as in the paper: from 0.1, between `$10^{-7}$` and 1.
+    /// The paper's choice for `$\nu$` and `$\xi$`: learned from 0.1, between `$10^{-7}$` and 1.
     pub const SMOOTHING: Choice = Choice::Learned {
         start: -1.0,
         lower: -7.0,
@@ -67,7 +71,7 @@ impl TvChoices {
             .collect()
     }
 
-    /// All parameters, where the learned ones have these values.
+    /// Returns all parameters, given the values of the learned ones.
     ///
     /// # Panics
     /// When there are fewer values than learned parameters.
@@ -83,7 +87,7 @@ impl TvChoices {
 }
 
 impl Default for TvChoices {
-    /// All are learned, as in the paper.
+    /// Returns the paper's choice: all three parameters are learned.
     fn default() -> Self {
         Self {
             alpha: Self::ALPHA,

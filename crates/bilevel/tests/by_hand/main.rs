@@ -1,5 +1,4 @@
-//! Everything between the solver and the reconstructions, on a family whose answers are known in
-//! closed form.
+//! Learning problems of a family whose reconstructions are known in closed form.
 
 #[path = "../evaluate/mod.rs"]
 mod evaluate;
@@ -22,7 +21,7 @@ use imaging::{Grid, Mask};
 use lowlevel::{ErrorBound, Method, Solver, Stop};
 use ridge::Ridge;
 
-/// The solver with a method.
+/// Returns the solver with this method.
 fn by(method: Method) -> Solver<'static> {
     Solver {
         method,
@@ -30,7 +29,7 @@ fn by(method: Method) -> Solver<'static> {
     }
 }
 
-/// Three samples and two.
+/// Returns a pair of three samples and one of two.
 fn pairs() -> Vec<Pair> {
     let pair = |truth: &[f64], data: &[f64]| Pair {
         grid: Grid::line(truth.len()),
@@ -47,7 +46,7 @@ fn problem(model: Ridge, setup: Setup) -> LearningProblem<Ridge> {
     LearningProblem::new(model, pairs(), setup).expect("a valid problem")
 }
 
-/// The distances of the exact reconstructions from the truth.
+/// Returns the distances of the exact reconstructions from the truth.
 fn distances(weight: f64) -> Vec<f64> {
     let distance = |pair: Pair| {
         let squares = (pair.truth.iter().zip(&pair.data)).map(|(t, y)| y / (1.0 + weight) - t);
@@ -60,10 +59,10 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-7 * b.abs()
 }
 
-/// Tells all that a penalty is told.
-struct Told;
+/// A penalty whose terms are the fields of its context.
+struct Echo;
 
-impl Penalty for Told {
+impl Penalty for Echo {
     fn num_terms(&self) -> usize {
         3
     }
@@ -91,7 +90,7 @@ fn residuals_are_distances_and_then_penalties() {
                 scale,
                 residuals: Residuals::Image,
             },
-            penalties: vec![Box::new(Told)],
+            penalties: vec![Box::new(Echo)],
             regularizer: Some(Arc::new(L1 { weight: 2.0 })),
             ..Setup::default()
         };
@@ -197,14 +196,14 @@ fn cold_starts_and_methods_are_the_chosen_ones() {
     let stop = Stop::accuracy(ErrorBound::new(1e-6).expect("positive"));
     let iterations = |method| make(method, stop).solved.iterations;
     assert!(iterations(Method::GRADIENT_DESCENT) > 2 * iterations(Method::FISTA));
-    let judged = |method| score(&model, &[1.0], pair, by(method)).reconstruction;
-    let iterations = |method| judged(method).expect("made").solved.iterations;
+    let scored = |method| score(&model, &[1.0], pair, by(method)).reconstruction;
+    let iterations = |method| scored(method).expect("made").solved.iterations;
     assert!(iterations(Method::GRADIENT_DESCENT) > iterations(Method::FISTA));
 }
 
-/// Work is billed, whatever makes the point fail.
+/// The work of a failed evaluation is counted.
 #[test]
-fn failures_are_billed() {
+fn work_of_failures_is_counted() {
     let moody = Ridge {
         moody: Some((2, 0.5)),
         ..Ridge::simple()
@@ -268,8 +267,8 @@ fn reconstructions_have_numbers_of_their_own() {
     );
 }
 
-/// Of few parameters, the influence bounds what the objective does on either side, wherever in its
-/// interval it is here.
+/// With few parameters, the influence bounds the change of the objective in both directions, for
+/// every value of the objective in its interval.
 #[test]
 fn influences_of_few_parameters_are_certain() {
     let weight = 0.02;
@@ -305,7 +304,7 @@ fn influences_of_few_parameters_are_certain() {
     }
 }
 
-/// Of many parameters, influences come from the solver's Jacobian.
+/// With many parameters, influences come from the solver's Jacobian.
 #[test]
 fn influences_of_many_parameters_are_those_of_the_model() {
     let range = |j: usize| if j == 0 { 3.0 } else { 6.0 };
@@ -369,7 +368,7 @@ fn a_product_has_a_flat_direction() {
     assert!(work.initial > 0 && work.initial != work.trial);
 }
 
-/// Truths that are met exactly: shares of nothing are not known.
+/// If the objective is zero, relative changes are unknown.
 #[test]
 fn influences_on_a_zero_objective_are_unknown() {
     let mut problem = problem(Ridge::simple(), Setup::default());

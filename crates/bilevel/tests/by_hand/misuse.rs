@@ -1,4 +1,4 @@
-//! Problems that do not make sense are refused.
+//! Invalid learning problems are refused.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn more_misuse_is_refused() {
         refuse(Ridge::new(vec![odds])),
         Some(ProblemError::Parameter { .. })
     ));
-    // a start beyond its bounds is moved there before the model sees it
+    // a start outside its bounds is moved to the nearer one before the model sees it
     let mut outside = Ridge::new(vec![Parameter::log10("a", 3.0, -4.0, -1.0)]);
     outside.moody = Some((2, 0.5));
     assert!(refuse(outside).is_none());

@@ -1,17 +1,17 @@
-//! A family whose answers are known in closed form.
+//! A family whose reconstructions are known in closed form.
 
 use bilevel::{BoxError, LowerLevel, Parameter};
 use imaging::Grid;
 use lowlevel::{Curvature, StronglyConvex};
 
-/// `$\frac12\|x - y\|^2 + \frac{ab}{2}\|x\|^2$`, so that `$\hat x = y/(1 + ab)$`. Its condition
-/// number is said to be ten times the number of samples.
+/// The family `$\frac12\|x - y\|^2 + \frac{ab}{2}\|x\|^2$`, for which `$\hat x = y/(1 + ab)$`. It
+/// reports a condition number of ten times the number of samples.
 #[derive(Clone)]
 pub(crate) struct Ridge {
     pub(crate) parameters: Vec<Parameter>,
-    /// Data of this length are refused if the weight is above the number.
+    /// The length of data that are refused, and the weight above which they are.
     pub(crate) moody: Option<(usize, f64)>,
-    /// How many entries too many the objective has.
+    /// The number of entries by which the objective is too long.
     pub(crate) surplus: usize,
 }
 
@@ -30,7 +30,7 @@ impl Ridge {
         }
     }
 
-    /// With one parameter.
+    /// Creates the family with one parameter.
     pub(crate) fn simple() -> Self {
         Self::new(vec![Parameter::log10("a", -1.0, -4.0, 1.0)])
     }

@@ -3,7 +3,7 @@
 use bilevel::{LearningProblem, LowerLevel};
 use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, Report, ResidualOracle};
 
-/// One evaluation at `theta`.
+/// Evaluates `problem` once, at `theta`, with this accuracy.
 pub(crate) fn evaluate<M: LowerLevel>(
     problem: &mut LearningProblem<M>,
     theta: &[f64],

@@ -34,6 +34,7 @@ pub struct Axis {
     pub(crate) scale: Scale,
     range: Option<[f64; 2]>,
     numbers: Option<Numbers>,
+    labels: Vec<(f64, String)>,
     pub(crate) colour: Option<Colour>,
 }
 
@@ -44,6 +45,7 @@ impl Axis {
             scale,
             range: None,
             numbers: None,
+            labels: Vec::new(),
             colour: None,
         }
     }
@@ -87,6 +89,14 @@ impl Axis {
         self
     }
 
+    /// Writes these texts at these values, in increasing order, in place of numbers.
+    #[must_use]
+    pub fn labels<T: Into<String>>(mut self, labels: impl IntoIterator<Item = (f64, T)>) -> Self {
+        let labels = labels.into_iter();
+        self.labels = labels.map(|(value, text)| (value, text.into())).collect();
+        self
+    }
+
     /// The colour of label and numbers, as of the series that belong to them.
     #[must_use]
     pub const fn colour(mut self, colour: Colour) -> Self {
@@ -106,6 +116,7 @@ impl Axis {
             from,
             to,
             numbers: self.numbers,
+            labels: self.labels.clone(),
         }
     }
 }
@@ -162,6 +173,7 @@ pub(crate) struct Fitted {
     from: f64,
     to: f64,
     numbers: Option<Numbers>,
+    labels: Vec<(f64, String)>,
 }
 
 impl Fitted {

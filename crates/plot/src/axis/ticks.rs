@@ -16,9 +16,19 @@ impl Fitted {
     /// In increasing order.
     pub(crate) fn ticks(&self) -> Vec<Tick> {
         match self.scale {
+            _ if !self.labels.is_empty() => self.own_ticks(),
             Scale::Linear => self.linear_ticks(),
             Scale::Log => self.log_ticks(),
         }
+    }
+
+    /// The labels that the caller of [`Axis::labels`](super::Axis::labels) chose.
+    fn own_ticks(&self) -> Vec<Tick> {
+        let tick = |(value, label): &(f64, String)| Tick {
+            value: *value,
+            label: Some(label.clone()),
+        };
+        self.labels.iter().map(tick).collect()
     }
 
     fn linear_ticks(&self) -> Vec<Tick> {
@@ -173,6 +183,12 @@ mod tests {
         assert_eq!(labels(&wide, &[])[0], "10⁻²⁵");
         let zoom = Axis::log("").range(0.1, 0.5);
         assert_eq!(labels(&zoom, &[]), ["0.1", "0.2", "0.3", "0.4", "0.5"]);
+    }
+
+    #[test]
+    fn chosen_labels_replace_numbers() {
+        let axis = Axis::linear("").labels([(1.0, "one"), (2.0, "two")]);
+        assert_eq!(labels(&axis, &[0.0, 3.0]), ["one", "two"]);
     }
 
     #[test]

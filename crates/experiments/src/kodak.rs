@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use crate::reproduce::record::checksum;
-use download::{Failure, Tool};
+use download::{DownloadFailure, Downloader};
 
 /// Where photographs are looked for, and where they go.
 const FOLDER: &str = "data/kodak";
@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     if mirrors.is_empty() {
         mirrors = MIRRORS.map(str::to_owned).to_vec();
     }
-    fetch(&arguments.out, &mirrors, &SUMS, Tool::find, out)
+    fetch(&arguments.out, &mirrors, &SUMS, Downloader::find, out)
 }
 
 /// The folder with the photographs: the one given, or `data/kodak` in the working directory, or
@@ -105,9 +105,9 @@ fn find_among(given: Option<&Path>, usual: &Path, sums: &[&str]) -> Result<Optio
     let (mut missing, mut wrong) = (Vec::new(), Vec::new());
     for (name, sum) in named(sums) {
         match state(&folder.join(&name), sum)? {
-            State::Right => {}
-            State::Missing => missing.push(name),
-            State::Wrong => wrong.push(name),
+            PhotographState::Right => {}
+            PhotographState::Missing => missing.push(name),
+            PhotographState::Wrong => wrong.push(name),
         }
     }
     let mut complaints = Vec::new();
@@ -139,17 +139,17 @@ fn named<'a>(sums: &[&'a str]) -> impl Iterator<Item = (String, &'a str)> {
         .map(|(number, sum)| (format!("kodim{number:02}.png"), *sum))
 }
 
-enum State {
+enum PhotographState {
     Right,
     Missing,
     Wrong,
 }
 
-fn state(path: &Path, sum: &str) -> Result<State> {
+fn state(path: &Path, sum: &str) -> Result<PhotographState> {
     match fs::read(path) {
-        Ok(bytes) if checksum(&bytes) == sum => Ok(State::Right),
-        Ok(_) => Ok(State::Wrong),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(State::Missing),
+        Ok(bytes) if checksum(&bytes) == sum => Ok(PhotographState::Right),
+        Ok(_) => Ok(PhotographState::Wrong),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(PhotographState::Missing),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
 }
@@ -159,7 +159,7 @@ fn fetch(
     folder: &Path,
     mirrors: &[String],
     sums: &[&str],
-    tool: impl FnOnce() -> Option<Tool>,
+    tool: impl FnOnce() -> Option<Downloader>,
     out: &mut dyn Write,
 ) -> Result<()> {
     fs::create_dir_all(folder)
@@ -168,8 +168,8 @@ fn fetch(
     let mut wanted = Vec::new();
     for (number, (name, sum)) in (1..).zip(named(sums)) {
         match state(&folder.join(&name), sum)? {
-            State::Right => writeln!(out, "[{number:2}/{num_files}] {name} is there")?,
-            State::Missing | State::Wrong => wanted.push((number, name, sum)),
+            PhotographState::Right => writeln!(out, "[{number:2}/{num_files}] {name} is there")?,
+            PhotographState::Missing | PhotographState::Wrong => wanted.push((number, name, sum)),
         }
     }
     if wanted.is_empty() {
@@ -203,7 +203,7 @@ fn fetch(
                 Err(failure) => failure,
             };
             reasons.push(format!("{url}: {failure}"));
-            !matches!(failure, Failure::Unreachable(_))
+            !matches!(failure, DownloadFailure::Unreachable(_))
         });
         let begin = format!("[{number:2}/{num_files}] {name}");
         match source {

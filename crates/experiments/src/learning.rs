@@ -24,7 +24,7 @@ use crate::{file, kodak};
 pub struct Arguments {
     /// What to run; may be given several times [default: all]
     #[arg(long = "problem", value_enum)]
-    problems: Vec<Problem>,
+    problems: Vec<PaperProblem>,
     /// Data sets: 0 is the authors', the others are made the same way from other seeds
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     seeds: u32,
@@ -32,8 +32,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     kodak: Option<PathBuf>,
     /// One residual for each image or for each pixel
-    #[arg(long, value_enum, default_value_t = Form::Auto)]
-    residuals: Form,
+    #[arg(long, value_enum, default_value_t = ResidualForm::Auto)]
+    residuals: ResidualForm,
     /// Evaluations, counting points once however often they are refined [default: the paper's]
     #[arg(long)]
     evaluations: Option<u64>,
@@ -44,7 +44,7 @@ pub struct Arguments {
 
 /// A problem of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Problem {
+enum PaperProblem {
     /// alpha of 1D denoising, from five starts
     One,
     /// alpha, nu and xi of 1D denoising
@@ -56,14 +56,14 @@ enum Problem {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum ResidualForm {
     Auto,
     Image,
     Pixel,
 }
 
 /// One run.
-struct Row {
+struct LearningRun {
     name: String,
     seed: u32,
     exact: f64,
@@ -78,10 +78,10 @@ struct Row {
 /// When a folder or file cannot be read or written.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let all = [
-        Problem::One,
-        Problem::Three,
-        Problem::Sampling,
-        Problem::Photographs,
+        PaperProblem::One,
+        PaperProblem::Three,
+        PaperProblem::Sampling,
+        PaperProblem::Photographs,
     ];
     let chosen = if arguments.problems.is_empty() {
         &all[..]
@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         }
         summarise(*problem, &rows, out)?;
     }
-    let results: Vec<Value> = rows.iter().map(Row::to_json).collect();
+    let results: Vec<Value> = rows.iter().map(LearningRun::to_json).collect();
     let path = arguments.out.join("results.json");
     file::write(&path, serde_json::to_string_pretty(&results)?.as_bytes())?;
     writeln!(out, "\nwritten: {}", path.display())?;
@@ -112,14 +112,14 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
 }
 
 impl Arguments {
-    fn solve(&self, problem: Problem, seed: u32, rows: &mut Vec<Row>) -> Result<()> {
+    fn solve(&self, problem: PaperProblem, seed: u32, rows: &mut Vec<LearningRun>) -> Result<()> {
         let residuals = match self.residuals {
-            Form::Auto => Residuals::Auto,
-            Form::Image => Residuals::Image,
-            Form::Pixel => Residuals::Pixel,
+            ResidualForm::Auto => Residuals::Auto,
+            ResidualForm::Image => Residuals::Image,
+            ResidualForm::Pixel => Residuals::Pixel,
         };
         match problem {
-            Problem::One => {
+            PaperProblem::One => {
                 let optimum = reference::one(seed)?;
                 for start in [-2.0, -1.0, 0.0, 1.0, 2.0] {
                     let problem = one_parameter(seed, start, sum(residuals))?;
@@ -127,12 +127,12 @@ impl Arguments {
                     rows.push(self.learn(name, seed, problem, optimum, 20)?);
                 }
             }
-            Problem::Three => {
+            PaperProblem::Three => {
                 let problem = three_parameters(seed, TvChoices::default(), sum(residuals))?;
                 let optimum = reference::three(seed)?;
                 rows.push(self.learn("3 parameters".into(), seed, problem, optimum, 100)?);
             }
-            Problem::Sampling => {
+            PaperProblem::Sampling => {
                 let problem = sampling(seed, 0.5, sum(residuals))?;
                 let optimum = reference::sampling(seed)?;
                 rows.push(self.learn(
@@ -143,7 +143,7 @@ impl Arguments {
                     3000,
                 )?);
             }
-            Problem::Photographs if seed == 0 => {
+            PaperProblem::Photographs if seed == 0 => {
                 let Some(folder) = kodak::find(self.kodak.as_deref())? else {
                     return Ok(());
                 };
@@ -157,7 +157,7 @@ impl Arguments {
                 )?;
                 rows.push(row);
             }
-            Problem::Photographs => {}
+            PaperProblem::Photographs => {}
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Arguments {
         mut problem: LearningProblem<M>,
         optimum: f64,
         evaluations: u64,
-    ) -> Result<Row> {
+    ) -> Result<LearningRun> {
         let mut options = learning_options();
         options.budget.max_points = Some(self.evaluations.unwrap_or(evaluations));
         let begin = Instant::now();
@@ -177,7 +177,7 @@ impl Arguments {
         let seconds = begin.elapsed().as_secs_f64();
         let exact = objective(&mut problem, &learned.theta(), 1e-9)
             .with_context(|| format!("{name}, seed {seed}"))?;
-        Ok(Row {
+        Ok(LearningRun {
             name,
             seed,
             exact,
@@ -215,7 +215,7 @@ pub(crate) fn objective<M: LowerLevel>(
     }
 }
 
-impl Row {
+impl LearningRun {
     fn gap(&self) -> f64 {
         self.exact / self.optimum - 1.0
     }
@@ -261,12 +261,12 @@ impl Row {
 }
 
 /// The median and the worst gap over all data sets.
-fn summarise(problem: Problem, rows: &[Row], out: &mut dyn Write) -> Result<()> {
+fn summarise(problem: PaperProblem, rows: &[LearningRun], out: &mut dyn Write) -> Result<()> {
     let prefix = match problem {
-        Problem::One => "1 ",
-        Problem::Three => "3 ",
-        Problem::Sampling => "64 ",
-        Problem::Photographs => "25 ",
+        PaperProblem::One => "1 ",
+        PaperProblem::Three => "3 ",
+        PaperProblem::Sampling => "64 ",
+        PaperProblem::Photographs => "25 ",
     };
     let mut gaps: Vec<f64> = (rows.iter())
         .filter(|row| row.name.starts_with(prefix))

@@ -24,11 +24,11 @@ use dfo_ls::Options;
 use dfo_ls::testing::MoreWild;
 use rayon::prelude::*;
 
-use dynamic::Comparison;
+use dynamic::AccuracyComparison;
 use model::ModelChoice;
-use peers::Archive;
-use run::{Run, Task};
-use score::Scores;
+use peers::PeerArchive;
+use run::{RunResult, RunSpec};
+use score::SolverScores;
 
 use crate::file;
 
@@ -37,7 +37,7 @@ use crate::file;
 pub struct Arguments {
     /// What to run; may be given several times [default: all]
     #[arg(long = "variant", value_enum)]
-    variants: Vec<Variant>,
+    variants: Vec<ResidualVariant>,
     /// Numbers of problems, as in 3,17 [default: all]
     #[arg(long, value_delimiter = ',')]
     problems: Vec<usize>,
@@ -67,7 +67,7 @@ pub struct Arguments {
 
 /// What kind of residuals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Variant {
+pub enum ResidualVariant {
     /// Exact residuals
     Smooth,
     /// Each residual times 1 + 0.01 z, z standard normal
@@ -77,7 +77,7 @@ pub enum Variant {
     Dynamic,
 }
 
-impl Variant {
+impl ResidualVariant {
     /// The name in files.
     const fn name(self) -> &'static str {
         match self {
@@ -102,18 +102,18 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         .build()
         .context("cannot start threads")?;
 
-    let mut rows: Vec<Run> = Vec::new();
+    let mut rows: Vec<RunResult> = Vec::new();
     let mut written = Vec::new();
-    for variant in [Variant::Smooth, Variant::Noisy] {
+    for variant in [ResidualVariant::Smooth, ResidualVariant::Noisy] {
         if arguments.wants(variant) {
-            let tasks = arguments.tasks(variant, &problems);
-            let runs = pool.install(|| solve_all(&tasks))?;
+            let specs = arguments.specs(variant, &problems);
+            let runs = pool.install(|| solve_all(&specs))?;
             let peers = archive.scores(variant.name(), &problems);
-            let ours = Scores::of_runs("dfo-ls (this)", &runs);
+            let ours = SolverScores::of_runs("dfo-ls (this)", &runs);
             if arguments.verbose {
                 table::each_run(&runs, &peers, out)?;
             }
-            let solvers: Vec<&Scores> = std::iter::once(&ours).chain(&peers).collect();
+            let solvers: Vec<&SolverScores> = std::iter::once(&ours).chain(&peers).collect();
             table::solved(variant, &solvers, out)?;
             table::overhead(&runs, out)?;
             let stem = directory.join(format!("profiles-{}", variant.name()));
@@ -123,19 +123,19 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
             rows.extend(runs);
         }
     }
-    if arguments.wants(Variant::Dynamic) {
-        let known: Vec<Run> = rows.iter().filter(|run| run.is_smooth()).cloned().collect();
+    if arguments.wants(ResidualVariant::Dynamic) {
+        let known: Vec<RunResult> = rows.iter().filter(|run| run.is_smooth()).cloned().collect();
         let exact = if known.is_empty() {
-            pool.install(|| solve_all(&arguments.tasks(Variant::Smooth, &problems)))?
+            pool.install(|| solve_all(&arguments.specs(ResidualVariant::Smooth, &problems)))?
         } else {
             known
         };
-        let tasks = arguments.tasks(Variant::Dynamic, &problems);
-        let runs = pool.install(|| solve_all(&tasks))?;
+        let specs = arguments.specs(ResidualVariant::Dynamic, &problems);
+        let runs = pool.install(|| solve_all(&specs))?;
         if arguments.verbose {
             table::each_run(&runs, &[], out)?;
         }
-        let comparison = Comparison::new(&runs, &exact);
+        let comparison = AccuracyComparison::new(&runs, &exact);
         table::comparison(&comparison, out)?;
         let stem = directory.join("dynamic-work");
         file::write_figure(&profile::of_work(&comparison, &runs), &stem)?;
@@ -152,13 +152,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// In the order of the tasks, whatever the number of threads.
-fn solve_all(tasks: &[Task]) -> Result<Vec<Run>> {
-    tasks.par_iter().map(run::solve).collect()
+/// In the order of the specs, whatever the number of threads.
+fn solve_all(specs: &[RunSpec]) -> Result<Vec<RunResult>> {
+    specs.par_iter().map(run::solve).collect()
 }
 
 impl Arguments {
-    fn wants(&self, variant: Variant) -> bool {
+    fn wants(&self, variant: ResidualVariant) -> bool {
         self.variants.is_empty() || self.variants.contains(&variant)
     }
 
@@ -177,16 +177,16 @@ impl Arguments {
         numbers.into_iter().map(problem).collect()
     }
 
-    fn archive(&self, out: &mut dyn Write) -> Result<Archive> {
+    fn archive(&self, out: &mut dyn Write) -> Result<PeerArchive> {
         if let Some(path) = &self.peers {
-            return Archive::read(path).context("--peers");
+            return PeerArchive::read(path).context("--peers");
         }
         let path = root().join("../shared/reference/more_wild.json");
         if path.is_file() {
-            Archive::read(&path)
+            PeerArchive::read(&path)
         } else {
             writeln!(out, "no archived runs of other solvers (--peers FILE)")?;
-            Ok(Archive::default())
+            Ok(PeerArchive::default())
         }
     }
 
@@ -196,31 +196,33 @@ impl Arguments {
     }
 
     /// Every run of a variant, by problem.
-    fn tasks(&self, variant: Variant, problems: &[MoreWild]) -> Vec<Task> {
+    fn specs(&self, variant: ResidualVariant, problems: &[MoreWild]) -> Vec<RunSpec> {
         let seeds = match variant {
-            Variant::Smooth => 1,
-            Variant::Noisy | Variant::Dynamic => self.seeds,
+            ResidualVariant::Smooth => 1,
+            ResidualVariant::Noisy | ResidualVariant::Dynamic => self.seeds,
         };
-        let mut tasks = Vec::new();
+        let mut specs = Vec::new();
         for &problem in problems {
             for replicate in 0..seeds {
                 let seed = self.seed.wrapping_add(u64::from(replicate));
                 let mut options = match variant {
-                    Variant::Smooth | Variant::Dynamic => Options::default(),
-                    Variant::Noisy => Options::noisy(),
+                    ResidualVariant::Smooth | ResidualVariant::Dynamic => Options::default(),
+                    ResidualVariant::Noisy => Options::noisy(),
                 };
                 options.budget.max_points = Some(run::budget(problem));
                 if let Some(model) = self.model {
                     options.model = model.into();
                 }
                 match variant {
-                    Variant::Smooth => tasks.push(Task::smooth(problem, options)),
-                    Variant::Noisy => tasks.push(Task::noisy(problem, options, seed)),
-                    Variant::Dynamic => tasks.extend(dynamic::tasks(problem, &options, seed)),
+                    ResidualVariant::Smooth => specs.push(RunSpec::smooth(problem, options)),
+                    ResidualVariant::Noisy => specs.push(RunSpec::noisy(problem, options, seed)),
+                    ResidualVariant::Dynamic => {
+                        specs.extend(dynamic::specs(problem, &options, seed))
+                    }
                 }
             }
         }
-        tasks
+        specs
     }
 }
 

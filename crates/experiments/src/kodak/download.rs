@@ -9,14 +9,14 @@ use crate::reproduce::record::checksum;
 
 /// A program that downloads files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tool {
+pub(super) enum Downloader {
     Curl,
     Wget,
 }
 
 /// Why there is no file.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum DownloadFailure {
     /// There is nobody at the address.
     Unreachable(String),
     /// The file is not there.
@@ -27,7 +27,7 @@ pub(super) enum Failure {
     Local(io::Error),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for DownloadFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(message) | Self::Refused(message) => f.write_str(message),
@@ -37,7 +37,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Tool {
+impl Downloader {
     /// One that is installed.
     pub(super) fn find() -> Option<Self> {
         let is_there = |tool: &Self| {
@@ -56,16 +56,16 @@ impl Tool {
     }
 
     /// Makes or replaces a file if what is at `url` has this checksum.
-    pub(super) fn download(self, url: &str, path: &Path, sum: &str) -> Result<(), Failure> {
+    pub(super) fn download(self, url: &str, path: &Path, sum: &str) -> Result<(), DownloadFailure> {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = PathBuf::from(name);
         let done = self.get(url, &temporary).and_then(|()| {
-            let found = checksum(&fs::read(&temporary).map_err(Failure::Local)?);
+            let found = checksum(&fs::read(&temporary).map_err(DownloadFailure::Local)?);
             if found != sum {
-                return Err(Failure::Other(found));
+                return Err(DownloadFailure::Other(found));
             }
-            fs::rename(&temporary, path).map_err(Failure::Local)
+            fs::rename(&temporary, path).map_err(DownloadFailure::Local)
         });
         if done.is_err() {
             // The first error is the one to report.
@@ -74,9 +74,9 @@ impl Tool {
         done
     }
 
-    fn get(self, url: &str, to: &Path) -> Result<(), Failure> {
+    fn get(self, url: &str, to: &Path) -> Result<(), DownloadFailure> {
         let done = self.command(url, to.as_os_str()).output();
-        let done = done.map_err(Failure::Local)?;
+        let done = done.map_err(DownloadFailure::Local)?;
         if done.status.success() {
             return Ok(());
         }
@@ -87,9 +87,9 @@ impl Tool {
             str::to_owned,
         );
         if self.was_answered(done.status.code()) {
-            Err(Failure::Refused(message))
+            Err(DownloadFailure::Refused(message))
         } else {
-            Err(Failure::Unreachable(message))
+            Err(DownloadFailure::Unreachable(message))
         }
     }
 

@@ -58,7 +58,7 @@ fn get(folder: &Path, mirrors: &[String]) -> (Result<()>, String) {
     let sums = sums();
     let mut out = Vec::new();
     let sums: Vec<&str> = sums.iter().map(String::as_str).collect();
-    let done = fetch(folder, mirrors, &sums, Tool::find, &mut out);
+    let done = fetch(folder, mirrors, &sums, Downloader::find, &mut out);
     (done, String::from_utf8(out).unwrap())
 }
 
@@ -69,7 +69,7 @@ fn look(given: Option<&Path>, usual: &Path) -> Result<Option<PathBuf>> {
 
 /// `wget` knows no `file://`.
 fn has_curl() -> bool {
-    let has = Tool::find() == Some(Tool::Curl);
+    let has = Downloader::find() == Some(Downloader::Curl);
     if !has {
         eprintln!("skipped: no curl");
     }

@@ -11,8 +11,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::run::{Kind, Record, Run, Task, exact_objective, sum_of_squares};
-use super::score::{Evaluation, TIGHT, median};
+use super::run::{OracleRecord, RunKind, RunResult, RunSpec, exact_objective, sum_of_squares};
+use super::score::{RecordedEvaluation, TIGHT, median};
 
 /// No residuals are better than this, relative to those at the start.
 const BEST: f64 = 1e-16;
@@ -25,14 +25,14 @@ pub(super) const CAREFUL: i32 = 10;
 
 /// How accuracy is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Setting {
+pub(super) enum AccuracySetting {
     /// By the solver, as it goes.
     Dynamic,
     /// `10^-k` throughout.
     Fixed(i32),
 }
 
-impl Setting {
+impl AccuracySetting {
     pub(super) fn name(self) -> String {
         match self {
             Self::Dynamic => "dynamic".to_owned(),
@@ -42,21 +42,21 @@ impl Setting {
 }
 
 /// The run with accuracy on demand, and one for each fixed accuracy.
-pub(super) fn tasks(problem: MoreWild, options: &Options, seed: u64) -> Vec<Task> {
-    let task = |setting, options| Task {
-        kind: Kind::Priced(setting),
+pub(super) fn specs(problem: MoreWild, options: &Options, seed: u64) -> Vec<RunSpec> {
+    let spec = |setting, options| RunSpec {
+        kind: RunKind::Priced(setting),
         problem,
         options,
         seed,
     };
-    let mut tasks = vec![task(Setting::Dynamic, options.clone())];
+    let mut specs = vec![spec(AccuracySetting::Dynamic, options.clone())];
     for decade in DECADES {
         let mut options = options.clone();
         let accuracy = Accuracy::new(10_f64.powi(-decade)).expect("a power is positive");
         options.accuracy = AccuracyControl::Fixed(accuracy);
-        tasks.push(task(Setting::Fixed(decade), options));
+        specs.push(spec(AccuracySetting::Fixed(decade), options));
     }
-    tasks
+    specs
 }
 
 /// Residuals with an error of known size. From nothing, an error of `a` costs `100 ln(s / a)` units
@@ -71,7 +71,7 @@ pub(super) struct PricedOracle {
     seed: u64,
     scale: f64,
     exact: Vec<f64>,
-    pub(super) record: Record,
+    pub(super) record: OracleRecord,
 }
 
 impl PricedOracle {
@@ -82,7 +82,7 @@ impl PricedOracle {
             seed,
             scale: start.sqrt().max(1.0),
             exact: vec![0.0; problem.num_residuals()],
-            record: Record::default(),
+            record: OracleRecord::default(),
         }
     }
 
@@ -122,7 +122,7 @@ impl PricedOracle {
         let radius = self.radius(asked, paid);
         let work = self.price(radius) - paid.map_or(0, |paid| self.price(paid));
         self.problem.residuals(theta, &mut self.exact);
-        self.record.history.push(Evaluation {
+        self.record.history.push(RecordedEvaluation {
             objective: sum_of_squares(&self.exact),
             work,
             is_new: paid.is_none(),
@@ -193,8 +193,8 @@ fn whole(value: f64) -> u64 {
 /// Accuracy on demand against fixed ones, problem by problem (and seed by seed), judged by the work
 /// until solved to 1e-5.
 #[derive(Clone, Debug)]
-pub(super) struct Comparison {
-    pub(super) matches: Vec<Match>,
+pub(super) struct AccuracyComparison {
+    pub(super) matches: Vec<ProblemComparison>,
     /// How many problems the solver solves with exact residuals.
     pub(super) solved_exact: usize,
     pub(super) num_exact: usize,
@@ -202,7 +202,7 @@ pub(super) struct Comparison {
 
 /// One problem.
 #[derive(Clone, Debug)]
-pub(super) struct Match {
+pub(super) struct ProblemComparison {
     pub(super) problem: MoreWild,
     /// The work until solved.
     pub(super) dynamic: Option<u64>,
@@ -210,7 +210,7 @@ pub(super) struct Match {
     pub(super) fixed: Vec<(i32, Option<u64>)>,
 }
 
-impl Match {
+impl ProblemComparison {
     /// The fixed accuracy that needed the least work: known only in hindsight.
     pub(super) fn best_fixed(&self) -> Option<(i32, u64)> {
         let solved = self.fixed.iter().filter_map(|&(k, work)| Some((k, work?)));
@@ -247,19 +247,21 @@ fn quotient(above: Option<u64>, below: Option<u64>) -> Option<f64> {
     }
 }
 
-impl Comparison {
-    /// `runs` as [`tasks`] orders them, for each problem and seed the dynamic one first.
-    pub(super) fn new(runs: &[Run], exact: &[Run]) -> Self {
-        let mut matches: Vec<Match> = Vec::new();
+impl AccuracyComparison {
+    /// `runs` as [`specs`] orders them, for each problem and seed the dynamic one first.
+    pub(super) fn new(runs: &[RunResult], exact: &[RunResult]) -> Self {
+        let mut matches: Vec<ProblemComparison> = Vec::new();
         for run in runs {
             let work = run.reached[TIGHT].map(|reached| reached.work);
             match (run.kind, matches.last_mut()) {
-                (Kind::Priced(Setting::Dynamic), _) => matches.push(Match {
+                (RunKind::Priced(AccuracySetting::Dynamic), _) => matches.push(ProblemComparison {
                     problem: run.problem,
                     dynamic: work,
                     fixed: Vec::new(),
                 }),
-                (Kind::Priced(Setting::Fixed(k)), Some(last)) => last.fixed.push((k, work)),
+                (RunKind::Priced(AccuracySetting::Fixed(k)), Some(last)) => {
+                    last.fixed.push((k, work))
+                }
                 _ => {}
             }
         }
@@ -278,16 +280,24 @@ impl Comparison {
     }
 
     pub(super) fn solved_fixed(&self, decade: i32) -> usize {
-        let is_solved = |m: &&Match| m.fixed_at(decade).is_some();
+        let is_solved = |m: &&ProblemComparison| m.fixed_at(decade).is_some();
         self.matches.iter().filter(is_solved).count()
     }
 
     pub(super) fn median_against_best(&self) -> Option<f64> {
-        median(self.matches.iter().filter_map(Match::against_best))
+        median(
+            self.matches
+                .iter()
+                .filter_map(ProblemComparison::against_best),
+        )
     }
 
     pub(super) fn median_careful_against(&self) -> Option<f64> {
-        median(self.matches.iter().filter_map(Match::careful_against))
+        median(
+            self.matches
+                .iter()
+                .filter_map(ProblemComparison::careful_against),
+        )
     }
 }
 

@@ -7,15 +7,15 @@ use anyhow::{Context, Result, ensure};
 use dfo_ls::testing::MoreWild;
 use serde_json::Value;
 
-use super::score::{Entry, Scores, TAU_NAMES, TAUS};
+use super::score::{ProblemScore, SolverScores, TAU_NAMES, TAUS};
 
-/// Scores by variant.
+/// SolverScores by variant.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Archive {
-    variants: Vec<(String, Vec<Scores>)>,
+pub(super) struct PeerArchive {
+    variants: Vec<(String, Vec<SolverScores>)>,
 }
 
-impl Archive {
+impl PeerArchive {
     pub(super) fn read(path: &Path) -> Result<Self> {
         let text =
             fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -49,13 +49,13 @@ impl Archive {
     }
 
     /// All solvers of a variant, on these problems only.
-    pub(super) fn scores(&self, variant: &str, problems: &[MoreWild]) -> Vec<Scores> {
+    pub(super) fn scores(&self, variant: &str, problems: &[MoreWild]) -> Vec<SolverScores> {
         let known = self.variants.iter().find(|(name, _)| name == variant);
         let solvers = known.map_or(&[][..], |(_, solvers)| solvers);
-        let chosen = |scores: &Scores| {
+        let chosen = |scores: &SolverScores| {
             let entries = scores.entries.iter();
             let entries = entries.filter(|entry| problems.contains(&entry.problem));
-            Scores {
+            SolverScores {
                 solver: scores.solver.clone(),
                 entries: entries.cloned().collect(),
             }
@@ -64,16 +64,16 @@ impl Archive {
     }
 }
 
-fn scores(solver: &str, rows: &Value) -> Result<Scores> {
+fn scores(solver: &str, rows: &Value) -> Result<SolverScores> {
     let rows = rows.as_array().context("no list of runs")?;
     let entries = rows.iter().map(entry).collect::<Result<_>>()?;
-    Ok(Scores {
+    Ok(SolverScores {
         solver: solver.to_owned(),
         entries,
     })
 }
 
-fn entry(row: &Value) -> Result<Entry> {
+fn entry(row: &Value) -> Result<ProblemScore> {
     let number = row["problem"].as_u64().context("a run has no `problem`")?;
     let problem = usize::try_from(number).ok().and_then(MoreWild::new);
     let problem = problem.with_context(|| format!("there is no problem {number}"))?;
@@ -97,7 +97,7 @@ fn entry(row: &Value) -> Result<Entry> {
             "problem {number}: {count} is no number of evaluations"
         );
     }
-    Ok(Entry {
+    Ok(ProblemScore {
         problem,
         evaluations_to,
     })
@@ -107,8 +107,8 @@ fn entry(row: &Value) -> Result<Entry> {
 mod tests {
     use super::*;
 
-    fn archive(row: &str) -> Result<Archive> {
-        Archive::parse(&format!(
+    fn archive(row: &str) -> Result<PeerArchive> {
+        PeerArchive::parse(&format!(
             "{{\"peers\": {{\"smooth\": {{\"a\": [{row}]}}}}}}"
         ))
     }
@@ -135,12 +135,12 @@ mod tests {
         let bad = r#"{"problem": 3, "evaluations_to": {"0.1": -1}}"#;
         assert!(message(bad).contains("-1"));
         assert!(
-            Archive::parse("{}")
+            PeerArchive::parse("{}")
                 .unwrap_err()
                 .to_string()
                 .contains("peers")
         );
-        let missing = Archive::read(Path::new("not/there.json")).unwrap_err();
+        let missing = PeerArchive::read(Path::new("not/there.json")).unwrap_err();
         assert!(missing.to_string().contains("not/there.json"));
     }
 }

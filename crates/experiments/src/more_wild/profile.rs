@@ -2,10 +2,10 @@
 
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
-use super::Variant;
-use super::dynamic::{Comparison, Match, Setting};
-use super::run::{Kind, Run};
-use super::score::{self, Scores, TIGHT};
+use super::ResidualVariant;
+use super::dynamic::{AccuracyComparison, AccuracySetting, ProblemComparison};
+use super::run::{RunKind, RunResult};
+use super::score::{self, SolverScores, TIGHT};
 
 const OURS: Colour = Colour::hex(0x00c0_182b);
 /// Colours that people with colour-blindness can tell apart, and dashes for print in grey.
@@ -37,19 +37,19 @@ fn profile(mut costs: Vec<f64>, total: usize, from: f64, to: f64) -> Vec<[f64; 2
 /// One panel for each tau: ours as the strongest line, the others dashed. The place among all
 /// `solvers` decides about the colour, so that it is the same in all figures.
 pub(super) fn of_evaluations(
-    variant: Variant,
-    ours: &Scores,
-    peers: &[Scores],
+    variant: ResidualVariant,
+    ours: &SolverScores,
+    peers: &[SolverScores],
     solvers: &[&str],
 ) -> Figure {
     let title = match variant {
-        Variant::Smooth => "Moré–Wild problems, exact residuals",
-        Variant::Noisy => "Moré–Wild problems, residuals with 1 % Gaussian noise",
-        Variant::Dynamic => "Moré–Wild problems",
+        ResidualVariant::Smooth => "Moré–Wild problems, exact residuals",
+        ResidualVariant::Noisy => "Moré–Wild problems, residuals with 1 % Gaussian noise",
+        ResidualVariant::Dynamic => "Moré–Wild problems",
     };
     let mut figure = Figure::new(2).title(title);
     for (tau, name) in ["10⁻¹", "10⁻³", "10⁻⁵", "10⁻⁷"].into_iter().enumerate() {
-        let steps = |scores: &Scores| {
+        let steps = |scores: &SolverScores| {
             let costs = scores.entries.iter().filter_map(|entry| entry.cost(tau));
             Series::steps(profile(costs.collect(), scores.entries.len(), 1.0, 100.0))
                 .label(&scores.solver)
@@ -71,7 +71,7 @@ pub(super) fn of_evaluations(
 }
 
 /// What share of problems is solved at what work, and the ratios of work problem by problem.
-pub(super) fn of_work(comparison: &Comparison, runs: &[Run]) -> Figure {
+pub(super) fn of_work(comparison: &AccuracyComparison, runs: &[RunResult]) -> Figure {
     Figure::new(2)
         .title("Moré–Wild problems, accuracy at a price: work until solved to τ = 10⁻⁵")
         .panel_size(400.0, 300.0)
@@ -88,17 +88,23 @@ const FIXED: [(i32, Colour, Dash); 5] = [
     (14, Colour::hex(0x0033_3333), Dash::Long),
 ];
 
-fn work_profiles(runs: &[Run]) -> Panel {
-    let costs = |setting: Setting| -> (Vec<f64>, usize) {
-        let of_setting = || runs.iter().filter(|run| run.kind == Kind::Priced(setting));
-        let cost = |run: &Run| Some(score::per_simplex(run.problem, run.reached[TIGHT]?.work));
+fn work_profiles(runs: &[RunResult]) -> Panel {
+    let costs = |setting: AccuracySetting| -> (Vec<f64>, usize) {
+        let of_setting = || {
+            runs.iter()
+                .filter(|run| run.kind == RunKind::Priced(setting))
+        };
+        let cost =
+            |run: &RunResult| Some(score::per_simplex(run.problem, run.reached[TIGHT]?.work));
         (
             of_setting().filter_map(cost).collect(),
             of_setting().count(),
         )
     };
-    let all = FIXED.iter().map(|(k, ..)| Setting::Fixed(*k));
-    let all = all.chain([Setting::Dynamic]).flat_map(|s| costs(s).0);
+    let all = FIXED.iter().map(|(k, ..)| AccuracySetting::Fixed(*k));
+    let all = all
+        .chain([AccuracySetting::Dynamic])
+        .flat_map(|s| costs(s).0);
     let (least, most) = all.fold((f64::INFINITY, 0.0_f64), |(least, most), cost| {
         (least.min(cost), most.max(cost))
     });
@@ -116,11 +122,11 @@ fn work_profiles(runs: &[Run]) -> Panel {
         Axis::linear("share of problems solved").range(0.0, 1.03),
     )
     .title("solved within this much work");
-    let ours = steps(Setting::Dynamic, "accuracy on demand".to_owned());
+    let ours = steps(AccuracySetting::Dynamic, "accuracy on demand".to_owned());
     panel = panel.with(ours.colour(OURS).width(2.6).on_top());
     for (decade, colour, dash) in FIXED {
         let label = format!("always 1e-{decade}");
-        let series = steps(Setting::Fixed(decade), label);
+        let series = steps(AccuracySetting::Fixed(decade), label);
         panel = panel.with(series.colour(colour).dash(dash).width(1.5));
     }
     panel
@@ -129,8 +135,8 @@ fn work_profiles(runs: &[Run]) -> Panel {
 /// Largest and smallest ratio shown; what is beyond is drawn at the edge.
 const RATIOS: [f64; 2] = [0.05, 100.0];
 
-fn work_ratios(comparison: &Comparison) -> Panel {
-    let sorted = |ratio: fn(&Match) -> Option<f64>| -> Vec<[f64; 2]> {
+fn work_ratios(comparison: &AccuracyComparison) -> Panel {
+    let sorted = |ratio: fn(&ProblemComparison) -> Option<f64>| -> Vec<[f64; 2]> {
         let ratios = comparison.matches.iter().filter_map(ratio);
         let mut ratios: Vec<f64> = ratios.map(|r| r.clamp(RATIOS[0], RATIOS[1])).collect();
         ratios.sort_by(f64::total_cmp);
@@ -140,7 +146,10 @@ fn work_ratios(comparison: &Comparison) -> Panel {
             .map(|(rank, ratio)| [rank, ratio])
             .collect()
     };
-    let (best, careful) = (sorted(Match::against_best), sorted(Match::careful_against));
+    let (best, careful) = (
+        sorted(ProblemComparison::against_best),
+        sorted(ProblemComparison::careful_against),
+    );
     let last = best.iter().chain(&careful).map(|point| point[0]);
     let last = last.fold(1.0, f64::max) + 1.0;
     let equal = vec![[0.0, 1.0], [last, 1.0]];

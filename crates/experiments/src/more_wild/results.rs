@@ -5,17 +5,17 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use super::run::{Kind, Run};
+use super::run::{RunKind, RunResult};
 use super::score::{Reached, TAU_NAMES};
 use crate::file;
 
 /// Writes all rows, one in a line.
-pub(super) fn write(path: &Path, runs: &[Run]) -> Result<()> {
+pub(super) fn write(path: &Path, runs: &[RunResult]) -> Result<()> {
     let rows: Vec<String> = runs.iter().map(|run| row(run).to_string()).collect();
     file::write(path, format!("[\n{}\n]\n", rows.join(",\n")).as_bytes())
 }
 
-fn row(run: &Run) -> Value {
+fn row(run: &RunResult) -> Value {
     let mut row = json!({
         "variant": variant(run.kind),
         "problem": run.problem.number(),
@@ -27,7 +27,7 @@ fn row(run: &Run) -> Value {
         "overhead_seconds": run.overhead.as_secs_f64(),
         "termination": run.termination,
     });
-    if matches!(run.kind, Kind::Priced(_)) {
+    if matches!(run.kind, RunKind::Priced(_)) {
         row["points_to"] = by_tau(run, |reached| reached.points);
         row["work_to"] = by_tau(run, |reached| reached.work);
         row["work"] = json!(run.work);
@@ -36,15 +36,15 @@ fn row(run: &Run) -> Value {
 }
 
 /// The name in the file.
-pub(super) fn variant(kind: Kind) -> String {
+pub(super) fn variant(kind: RunKind) -> String {
     match kind {
-        Kind::Smooth => "smooth".to_owned(),
-        Kind::Noisy => "gauss1e-2".to_owned(),
-        Kind::Priced(setting) => setting.name(),
+        RunKind::Smooth => "smooth".to_owned(),
+        RunKind::Noisy => "gauss1e-2".to_owned(),
+        RunKind::Priced(setting) => setting.name(),
     }
 }
 
-fn by_tau(run: &Run, count: impl Fn(Reached) -> u64) -> Value {
+fn by_tau(run: &RunResult, count: impl Fn(Reached) -> u64) -> Value {
     let counts = run.reached.map(|reached| json!(reached.map(&count)));
     let names = TAU_NAMES.map(str::to_owned);
     Value::Object(names.into_iter().zip(counts).collect::<Map<_, _>>())
@@ -57,7 +57,7 @@ mod tests {
     use dfo_ls::testing::MoreWild;
 
     use super::*;
-    use crate::more_wild::dynamic::Setting;
+    use crate::more_wild::dynamic::AccuracySetting;
 
     #[test]
     fn what_is_not_reached_is_null() {
@@ -66,8 +66,8 @@ mod tests {
             points: 3,
             work: 70,
         };
-        let run = Run {
-            kind: Kind::Priced(Setting::Fixed(2)),
+        let run = RunResult {
+            kind: RunKind::Priced(AccuracySetting::Fixed(2)),
             problem: MoreWild::new(6).unwrap(),
             seed: 0,
             reached: [Some(reached), None, None, None],

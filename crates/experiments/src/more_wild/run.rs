@@ -9,32 +9,32 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::dynamic::{PricedOracle, Setting};
-use super::score::{self, Evaluation, Reached, TAUS};
+use super::dynamic::{AccuracySetting, PricedOracle};
+use super::score::{self, Reached, RecordedEvaluation, TAUS};
 
 /// The standard deviation of the factors on residuals.
 const NOISE: f64 = 1e-2;
 
 /// What is to be solved how.
 #[derive(Clone, Debug)]
-pub(super) struct Task {
-    pub(super) kind: Kind,
+pub(super) struct RunSpec {
+    pub(super) kind: RunKind,
     pub(super) problem: MoreWild,
     pub(super) options: Options,
     pub(super) seed: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum RunKind {
     Smooth,
     Noisy,
-    Priced(Setting),
+    Priced(AccuracySetting),
 }
 
-impl Task {
+impl RunSpec {
     pub(super) const fn smooth(problem: MoreWild, options: Options) -> Self {
         Self {
-            kind: Kind::Smooth,
+            kind: RunKind::Smooth,
             problem,
             options,
             seed: 0,
@@ -43,7 +43,7 @@ impl Task {
 
     pub(super) const fn noisy(problem: MoreWild, options: Options, seed: u64) -> Self {
         Self {
-            kind: Kind::Noisy,
+            kind: RunKind::Noisy,
             problem,
             options,
             seed,
@@ -53,8 +53,8 @@ impl Task {
 
 /// What came out.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) kind: Kind,
+pub(super) struct RunResult {
+    pub(super) kind: RunKind,
     pub(super) problem: MoreWild,
     pub(super) seed: u64,
     /// In the order of [`TAUS`].
@@ -68,9 +68,9 @@ pub(super) struct Run {
     pub(super) termination: String,
 }
 
-impl Run {
+impl RunResult {
     pub(super) fn is_smooth(&self) -> bool {
-        self.kind == Kind::Smooth
+        self.kind == RunKind::Smooth
     }
 }
 
@@ -80,31 +80,31 @@ pub(super) const fn budget(problem: MoreWild) -> u64 {
 }
 
 /// Runs the solver.
-pub(super) fn solve(task: &Task) -> Result<Run> {
-    let (report, record, time) = match task.kind {
-        Kind::Smooth | Kind::Noisy => {
-            let noise = (task.kind == Kind::Noisy).then(|| stream(task.seed, task.problem));
-            let mut oracle = ExactOracle::new(task.problem, noise);
-            let (report, time) = timed(task, &mut oracle)?;
+pub(super) fn solve(spec: &RunSpec) -> Result<RunResult> {
+    let (report, record, time) = match spec.kind {
+        RunKind::Smooth | RunKind::Noisy => {
+            let noise = (spec.kind == RunKind::Noisy).then(|| stream(spec.seed, spec.problem));
+            let mut oracle = ExactOracle::new(spec.problem, noise);
+            let (report, time) = timed(spec, &mut oracle)?;
             (report, oracle.record, time)
         }
-        Kind::Priced(_) => {
-            let mut oracle = PricedOracle::new(task.problem, task.seed);
-            let (report, time) = timed(task, &mut oracle)?;
+        RunKind::Priced(_) => {
+            let mut oracle = PricedOracle::new(spec.problem, spec.seed);
+            let (report, time) = timed(spec, &mut oracle)?;
             (report, oracle.record, time)
         }
     };
-    let start = exact_objective(task.problem, &task.problem.start());
+    let start = exact_objective(spec.problem, &spec.problem.start());
     let reached = TAUS.map(|tau| {
-        let threshold = score::threshold(task.problem.best_known(), start, tau);
+        let threshold = score::threshold(spec.problem.best_known(), start, tau);
         score::first(&record.history, threshold)
     });
-    Ok(Run {
-        kind: task.kind,
-        problem: task.problem,
-        seed: task.seed,
+    Ok(RunResult {
+        kind: spec.kind,
+        problem: spec.problem,
+        seed: spec.seed,
         reached,
-        objective: exact_objective(task.problem, &report.theta),
+        objective: exact_objective(spec.problem, &report.theta),
         evaluations: record.history.len(),
         work: record.history.iter().map(|e| e.work).sum(),
         overhead: time.saturating_sub(record.inside),
@@ -112,11 +112,11 @@ pub(super) fn solve(task: &Task) -> Result<Run> {
     })
 }
 
-fn timed<O: ResidualOracle>(task: &Task, oracle: &mut O) -> Result<(Report, Duration)> {
+fn timed<O: ResidualOracle>(spec: &RunSpec, oracle: &mut O) -> Result<(Report, Duration)> {
     let begin = Instant::now();
-    let problem = Problem::new(task.problem.start());
-    let report = minimize(oracle, problem, task.options.clone())
-        .with_context(|| format!("problem {}", task.problem.number()))?;
+    let problem = Problem::new(spec.problem.start());
+    let report = minimize(oracle, problem, spec.options.clone())
+        .with_context(|| format!("problem {}", spec.problem.number()))?;
     Ok((report, begin.elapsed()))
 }
 
@@ -140,8 +140,8 @@ pub(super) fn sum_of_squares(residuals: &[f64]) -> f64 {
 
 /// What an oracle saw: the solver's own bookkeeping is not asked.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Record {
-    pub(super) history: Vec<Evaluation>,
+pub(super) struct OracleRecord {
+    pub(super) history: Vec<RecordedEvaluation>,
     /// The time inside of the oracle.
     pub(super) inside: Duration,
 }
@@ -150,7 +150,7 @@ pub(super) struct Record {
 struct ExactOracle {
     problem: MoreWild,
     noise: Option<ChaCha8Rng>,
-    record: Record,
+    record: OracleRecord,
 }
 
 impl ExactOracle {
@@ -158,14 +158,14 @@ impl ExactOracle {
         Self {
             problem,
             noise,
-            record: Record::default(),
+            record: OracleRecord::default(),
         }
     }
 
     /// Overwrites `residuals`; what is recorded has no noise.
     fn compute(&mut self, theta: &[f64], is_new: bool, residuals: &mut [f64]) {
         self.problem.residuals(theta, residuals);
-        self.record.history.push(Evaluation {
+        self.record.history.push(RecordedEvaluation {
             objective: sum_of_squares(residuals),
             work: 1,
             is_new,
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// Two evaluations of the start.
-    fn noisy_residuals(seed: u64, problem: MoreWild) -> (Vec<f64>, Vec<f64>, Record) {
+    fn noisy_residuals(seed: u64, problem: MoreWild) -> (Vec<f64>, Vec<f64>, OracleRecord) {
         let mut oracle = ExactOracle::new(problem, Some(stream(seed, problem)));
         let mut once = || {
             let mut residuals = vec![0.0; problem.num_residuals()];
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn an_easy_problem_is_solved_within_its_budget_and_every_time_alike() {
-        let solve = || solve(&Task::smooth(easy(), Options::default())).unwrap();
+        let solve = || solve(&RunSpec::smooth(easy(), Options::default())).unwrap();
         let run = solve();
         let evaluations = run.reached.map(|reached| reached.unwrap().evaluations);
         assert!(evaluations.is_sorted() && evaluations[3] <= budget(easy()));

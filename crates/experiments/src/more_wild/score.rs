@@ -2,7 +2,7 @@
 
 use dfo_ls::testing::MoreWild;
 
-use super::run::Run;
+use super::run::RunResult;
 
 /// How much of the possible decrease may be missing.
 pub(super) const TAUS: [f64; 4] = [1e-1, 1e-3, 1e-5, 1e-7];
@@ -15,7 +15,7 @@ pub(super) const BUDGETS: [u64; 4] = [5, 10, 20, 100];
 
 /// One evaluation of a run, as its oracle saw it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Evaluation {
+pub(super) struct RecordedEvaluation {
     /// Exact and without noise.
     pub(super) objective: f64,
     pub(super) work: u64,
@@ -37,7 +37,7 @@ pub(super) fn threshold(best: f64, start: f64, tau: f64) -> f64 {
 }
 
 /// The first evaluation with an objective of at most `threshold`.
-pub(super) fn first(history: &[Evaluation], threshold: f64) -> Option<Reached> {
+pub(super) fn first(history: &[RecordedEvaluation], threshold: f64) -> Option<Reached> {
     let mut reached = Reached {
         evaluations: 0,
         points: 0,
@@ -56,19 +56,19 @@ pub(super) fn first(history: &[Evaluation], threshold: f64) -> Option<Reached> {
 
 /// How fast one solver solved each problem; a problem appears once for every seed.
 #[derive(Clone, Debug)]
-pub(super) struct Scores {
+pub(super) struct SolverScores {
     pub(super) solver: String,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<ProblemScore>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct ProblemScore {
     pub(super) problem: MoreWild,
     /// In the order of [`TAUS`].
     pub(super) evaluations_to: [Option<u64>; 4],
 }
 
-impl Entry {
+impl ProblemScore {
     /// Evaluations in multiples of the number of parameters plus one.
     pub(super) fn cost(&self, tau: usize) -> Option<f64> {
         self.evaluations_to[tau].map(|evaluations| per_simplex(self.problem, evaluations))
@@ -80,9 +80,9 @@ impl Entry {
     }
 }
 
-impl Scores {
-    pub(super) fn of_runs(solver: &str, runs: &[Run]) -> Self {
-        let entry = |run: &Run| Entry {
+impl SolverScores {
+    pub(super) fn of_runs(solver: &str, runs: &[RunResult]) -> Self {
+        let entry = |run: &RunResult| ProblemScore {
             problem: run.problem,
             evaluations_to: run.reached.map(|reached| reached.map(|r| r.evaluations)),
         };
@@ -94,7 +94,7 @@ impl Scores {
 
     /// The share of problems solved within `budget`, in percent.
     pub(super) fn percent(&self, tau: usize, budget: u64) -> f64 {
-        let is_solved = |entry: &&Entry| entry.is_solved(tau, budget);
+        let is_solved = |entry: &&ProblemScore| entry.is_solved(tau, budget);
         let solved = self.entries.iter().filter(is_solved).count();
         100.0 * ratio(solved, self.entries.len())
     }
@@ -156,8 +156,8 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn history(values: &[(f64, u64, bool)]) -> Vec<Evaluation> {
-        let evaluation = |&(objective, work, is_new)| Evaluation {
+    fn history(values: &[(f64, u64, bool)]) -> Vec<RecordedEvaluation> {
+        let evaluation = |&(objective, work, is_new)| RecordedEvaluation {
             objective,
             work,
             is_new,
@@ -196,12 +196,12 @@ mod tests {
     }
 
     /// Problem 6 has two parameters, problem 0 nine.
-    fn scores() -> Scores {
-        let entry = |number, evaluations: Option<u64>| Entry {
+    fn scores() -> SolverScores {
+        let entry = |number, evaluations: Option<u64>| ProblemScore {
             problem: MoreWild::new(number).unwrap(),
             evaluations_to: [evaluations; 4],
         };
-        Scores {
+        SolverScores {
             solver: String::new(),
             entries: vec![
                 entry(0, Some(50)),
@@ -222,7 +222,7 @@ mod tests {
         );
         assert!(close(percent(10), 50.0) && close(percent(20), 50.0));
         assert!(close(percent(100), 75.0));
-        let none = Scores {
+        let none = SolverScores {
             entries: Vec::new(),
             ..scores()
         };

@@ -5,14 +5,18 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::Variant;
-use super::dynamic::{CAREFUL, Comparison, DECADES, Match};
+use super::ResidualVariant;
+use super::dynamic::{AccuracyComparison, CAREFUL, DECADES, ProblemComparison};
 use super::results;
-use super::run::Run;
-use super::score::{BUDGETS, Scores, TAU_NAMES, TIGHT, median};
+use super::run::RunResult;
+use super::score::{BUDGETS, SolverScores, TAU_NAMES, TIGHT, median};
 
 /// The share of problems that each solver solves, and what it does not solve.
-pub(super) fn solved(variant: Variant, solvers: &[&Scores], out: &mut dyn Write) -> Result<()> {
+pub(super) fn solved(
+    variant: ResidualVariant,
+    solvers: &[&SolverScores],
+    out: &mut dyn Write,
+) -> Result<()> {
     let name = solvers.iter().map(|s| s.solver.chars().count()).max();
     let name = name.unwrap_or(0);
     let runs = solvers.first().map_or(0, |ours| ours.entries.len());
@@ -70,7 +74,7 @@ fn list(unsolved: &[(usize, usize)]) -> String {
 }
 
 /// The solver's own time.
-pub(super) fn overhead(runs: &[Run], out: &mut dyn Write) -> Result<()> {
+pub(super) fn overhead(runs: &[RunResult], out: &mut dyn Write) -> Result<()> {
     let per_evaluation = median(runs.iter().map(|run| {
         let evaluations = u32::try_from(run.evaluations.max(1)).unwrap_or(u32::MAX);
         1e6 * run.overhead.as_secs_f64() / f64::from(evaluations)
@@ -86,7 +90,11 @@ pub(super) fn overhead(runs: &[Run], out: &mut dyn Write) -> Result<()> {
 }
 
 /// One line for each run, with the best of the others.
-pub(super) fn each_run(runs: &[Run], peers: &[Scores], out: &mut dyn Write) -> Result<()> {
+pub(super) fn each_run(
+    runs: &[RunResult],
+    peers: &[SolverScores],
+    out: &mut dyn Write,
+) -> Result<()> {
     writeln!(
         out,
         "\n{:12} {:>4} {:>3} {:20} {:>2} {:>3} {:>6} {:>6} {:>6} {:>6} {:>7} {:>11} {:>11} {:>7}  termination",
@@ -143,7 +151,7 @@ pub(super) fn each_run(runs: &[Run], peers: &[Scores], out: &mut dyn Write) -> R
 }
 
 /// Accuracy on demand against fixed ones.
-pub(super) fn comparison(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
+pub(super) fn comparison(comparison: &AccuracyComparison, out: &mut dyn Write) -> Result<()> {
     let runs = comparison.matches.len();
     writeln!(
         out,
@@ -160,7 +168,7 @@ pub(super) fn comparison(comparison: &Comparison, out: &mut dyn Write) -> Result
         comparison.solved_dynamic()
     )?;
     for decade in DECADES {
-        let best = |m: &&Match| m.best_fixed().is_some_and(|(k, _)| k == decade);
+        let best = |m: &&ProblemComparison| m.best_fixed().is_some_and(|(k, _)| k == decade);
         writeln!(
             out,
             "fixed {:<14} {:>4} of {runs} solved, cheapest fixed one on {}",
@@ -219,20 +227,20 @@ mod tests {
     use dfo_ls::testing::MoreWild;
 
     use super::*;
-    use crate::more_wild::score::Entry;
+    use crate::more_wild::score::ProblemScore;
 
     #[test]
     fn columns_line_up() {
-        let scores = |solver: &str| Scores {
+        let scores = |solver: &str| SolverScores {
             solver: solver.to_owned(),
-            entries: vec![Entry {
+            entries: vec![ProblemScore {
                 problem: MoreWild::new(17).unwrap(),
                 evaluations_to: [Some(1), Some(30), None, None],
             }],
         };
         let (ours, peer) = (scores("ours"), scores("a longer name"));
         let mut out = Vec::new();
-        solved(Variant::Smooth, &[&ours, &peer], &mut out).unwrap();
+        solved(ResidualVariant::Smooth, &[&ours, &peer], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().skip(2).take(4).collect();
         assert!(

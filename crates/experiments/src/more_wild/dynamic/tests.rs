@@ -84,7 +84,7 @@ fn errors_depend_on_point_accuracy_and_seed_only() {
 
 #[test]
 fn comparisons_count_unsolved_problems_as_infinitely_expensive() {
-    let entry = |dynamic, fixed: &[(i32, Option<u64>)]| Match {
+    let entry = |dynamic, fixed: &[(i32, Option<u64>)]| ProblemComparison {
         problem: MoreWild::new(0).unwrap(),
         dynamic,
         fixed: fixed.to_vec(),

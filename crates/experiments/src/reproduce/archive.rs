@@ -37,7 +37,7 @@ const NOISE_SWEEP: &str = include_str!("../../archive/noise_sweep.json");
 /// Curves are to be drawn with straight lines. Points between two of the same value are left out.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Archived {
+pub struct ArchivedRun {
     /// Lower-level iterations of each evaluation, of all images together: those of the first 100
     /// evaluations for the MRI, none for photographs.
     pub lower_iterations: Vec<u64>,
@@ -74,13 +74,13 @@ pub struct Archived {
 
 /// A file of runs.
 #[derive(Deserialize)]
-struct Runs {
+struct ArchiveFile {
     /// By the names of their variants.
-    runs: BTreeMap<String, Archived>,
+    runs: BTreeMap<String, ArchivedRun>,
 }
 
 #[derive(Deserialize)]
-struct Sweep {
+struct SweepFile {
     points: Vec<[f64; 3]>,
 }
 
@@ -93,8 +93,8 @@ const fn unknown() -> f64 {
 /// # Panics
 /// Never: a test reads every file.
 #[must_use]
-pub fn run(setting: &str, variant: Variant) -> Option<&'static Archived> {
-    static ALL: OnceLock<BTreeMap<&str, Runs>> = OnceLock::new();
+pub fn run(setting: &str, variant: Variant) -> Option<&'static ArchivedRun> {
+    static ALL: OnceLock<BTreeMap<&str, ArchiveFile>> = OnceLock::new();
     let all = ALL.get_or_init(|| FILES.map(|(name, text)| (name, parse(text))).into());
     all.get(setting)?.runs.get(variant.name())
 }
@@ -107,7 +107,7 @@ pub fn run(setting: &str, variant: Variant) -> Option<&'static Archived> {
 #[must_use]
 pub fn noise_sweep() -> &'static [[f64; 3]] {
     static POINTS: OnceLock<Vec<[f64; 3]>> = OnceLock::new();
-    POINTS.get_or_init(|| parse::<Sweep>(NOISE_SWEEP).points)
+    POINTS.get_or_init(|| parse::<SweepFile>(NOISE_SWEEP).points)
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(text: &str) -> T {

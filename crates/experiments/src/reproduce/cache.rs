@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::data::Source;
-use super::record::{Record, RunId, checksum};
-use super::setting::{Kind, Setting};
+use super::data::DataSource;
+use super::record::{RunId, RunRecord, checksum};
+use super::setting::{DataKind, Setting};
 use crate::file;
 
 /// A hash of the sources of everything that results depend on.
@@ -16,22 +16,22 @@ const CODE_VERSION: &str = env!("CODE_VERSION");
 
 /// A directory of runs.
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub struct RunCache {
     directory: PathBuf,
 }
 
 /// What the directory knows about a run.
 #[derive(Clone, Debug)]
-pub enum Found {
+pub enum CacheEntry {
     /// It was made before.
-    Record(Box<Record>),
+    Record(Box<RunRecord>),
     /// It was not.
     Nothing,
     /// There is a file that is no record, and why.
     Broken(String),
 }
 
-impl Cache {
+impl RunCache {
     /// In this directory, which need not exist.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
@@ -42,18 +42,18 @@ impl Cache {
 
     /// Looks for a run.
     #[must_use]
-    pub fn find(&self, id: &RunId, key: &str) -> Found {
+    pub fn find(&self, id: &RunId, key: &str) -> CacheEntry {
         let path = self.path(id, key);
-        let read = || -> Result<Record> {
+        let read = || -> Result<RunRecord> {
             let text = String::from_utf8(fs::read(&path)?).context("it is not text")?;
-            let (record, found) = Record::from_lines(&text)?;
+            let (record, found) = RunRecord::from_lines(&text)?;
             ensure!(found == key && record.id == *id, "it is of another run");
             Ok(record)
         };
         match read() {
-            Ok(record) => Found::Record(Box::new(record)),
-            Err(error) if is_missing(&error) => Found::Nothing,
-            Err(error) => Found::Broken(format!("{}: {error:#}", path.display())),
+            Ok(record) => CacheEntry::Record(Box::new(record)),
+            Err(error) if is_missing(&error) => CacheEntry::Nothing,
+            Err(error) => CacheEntry::Broken(format!("{}: {error:#}", path.display())),
         }
     }
 
@@ -61,7 +61,7 @@ impl Cache {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep(&self, record: &Record, key: &str) -> Result<()> {
+    pub fn keep(&self, record: &RunRecord, key: &str) -> Result<()> {
         file::write(&self.path(&record.id, key), record.to_lines(key).as_bytes())
     }
 
@@ -83,12 +83,12 @@ fn is_missing(error: &anyhow::Error) -> bool {
 /// # Panics
 /// Never: settings can be written as JSON.
 #[must_use]
-pub fn key(setting: &Setting, id: &RunId, source: &Source) -> String {
+pub fn key(setting: &Setting, id: &RunId, source: &DataSource) -> String {
     let photographs = match (setting.data.kind, &source.kodak) {
-        (Kind::Signals | Kind::Frequencies, _) => "",
+        (DataKind::Signals | DataKind::Frequencies, _) => "",
         // their checksums were compared
-        (Kind::Photographs, Some(_)) => "kodak",
-        (Kind::Photographs, None) => "dead leaves",
+        (DataKind::Photographs, Some(_)) => "kodak",
+        (DataKind::Photographs, None) => "dead leaves",
     };
     let seed = source.seed;
     let setting = serde_json::to_string(setting).expect("settings can be written as JSON");
@@ -100,11 +100,11 @@ pub fn key(setting: &Setting, id: &RunId, source: &Source) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::record::{Mode, Outcome, Variant};
+    use super::super::record::{Mode, RunOutcome, Variant};
     use super::*;
 
-    fn record() -> Record {
-        Record {
+    fn record() -> RunRecord {
+        RunRecord {
             id: RunId {
                 setting: "mri".to_owned(),
                 variant: Variant::ALL[2],
@@ -113,7 +113,7 @@ mod tests {
             names: vec!["s0".to_owned()],
             evaluations: Vec::new(),
             iterates: Vec::new(),
-            outcome: Outcome {
+            outcome: RunOutcome {
                 theta: vec![0.1],
                 params: BTreeMap::from([("s0".to_owned(), 0.1)]),
                 f: 1.0,
@@ -130,15 +130,18 @@ mod tests {
     fn what_was_kept_is_found_and_what_was_changed_is_not() {
         let directory =
             std::env::temp_dir().join(format!("reproduce-cache-{}", std::process::id()));
-        let cache = Cache::new(&directory);
+        let cache = RunCache::new(&directory);
         let (record, key) = (record(), "0123456789abcdef");
-        assert!(matches!(cache.find(&record.id, key), Found::Nothing));
+        assert!(matches!(cache.find(&record.id, key), CacheEntry::Nothing));
         cache.keep(&record, key).unwrap();
-        let Found::Record(found) = cache.find(&record.id, key) else {
+        let CacheEntry::Record(found) = cache.find(&record.id, key) else {
             panic!("it was kept");
         };
         assert_eq!(*found, record);
-        assert!(matches!(cache.find(&record.id, "0123"), Found::Nothing));
+        assert!(matches!(
+            cache.find(&record.id, "0123"),
+            CacheEntry::Nothing
+        ));
 
         let path = cache.path(&record.id, key);
         let text = fs::read_to_string(&path).unwrap();
@@ -150,7 +153,7 @@ mod tests {
             format!("{text}{text}"),
         ] {
             fs::write(&path, broken).unwrap();
-            let Found::Broken(reason) = cache.find(&record.id, key) else {
+            let CacheEntry::Broken(reason) = cache.find(&record.id, key) else {
                 panic!("it was changed");
             };
             assert!(reason.contains("mri.gd_dynamic.ours"), "{reason}");
@@ -166,15 +169,15 @@ mod tests {
             .find(|s| s.name == "kodak_sigma1e-1")
             .unwrap();
         let id = &record().id;
-        let kodak = Source {
+        let kodak = DataSource {
             seed: None,
             kodak: Some(PathBuf::from("anywhere")),
         };
-        let leaves = Source {
+        let leaves = DataSource {
             kodak: None,
             ..kodak.clone()
         };
-        let seeded = Source {
+        let seeded = DataSource {
             seed: Some(0),
             ..leaves.clone()
         };
@@ -188,7 +191,7 @@ mod tests {
         for (index, key) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(key));
         }
-        let moved = Source {
+        let moved = DataSource {
             kodak: Some(PathBuf::from("elsewhere")),
             ..kodak
         };

@@ -21,7 +21,7 @@ mod tests;
 
 use serde::Serialize;
 
-use super::record::{Mode, Record, Variant};
+use super::record::{Mode, RunRecord, Variant};
 use super::results::Results;
 use super::setting::Setting;
 
@@ -135,7 +135,7 @@ fn run<'a>(
     setting: &str,
     variant: Variant,
     mode: Mode,
-) -> Result<&'a Record, String> {
+) -> Result<&'a RunRecord, String> {
     let missing = || {
         let (variant, mode) = (variant.name(), mode.name());
         format!("the run {setting}.{variant}.{mode} was not made")
@@ -149,7 +149,7 @@ fn made<'a>(
     setting: &str,
     variants: &[Variant],
     mode: Mode,
-) -> Vec<&'a Record> {
+) -> Vec<&'a RunRecord> {
     let one = |variant: &Variant| results.record(setting, *variant, mode);
     variants.iter().filter_map(one).collect()
 }

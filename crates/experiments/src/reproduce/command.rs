@@ -11,15 +11,15 @@ use ::page::number::significant;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::cache::{Cache, Found, key};
+use super::cache::{CacheEntry, RunCache, key};
 use super::claims::{self, Convergence};
-use super::data::Source;
+use super::data::DataSource;
 use super::figures::{self, Drawn, FIGURES, bounds};
 use super::page;
-use super::plan::{self, Planned};
-use super::progress::{Progress, duration};
+use super::plan::{self, PlannedRun};
+use super::progress::{PlanProgress, duration};
 use super::record::RunId;
-use super::results::{Results, Size};
+use super::results::{ReproductionSize, Results};
 use super::run::run as make;
 use super::selection::Selection;
 use super::setting::Setting;
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     if arguments.list {
         return list(&selection, &runs, size, out);
     }
-    let source = Source {
+    let source = DataSource {
         seed: arguments.seed,
         kodak: kodak::find(arguments.kodak.as_deref())?,
     };
@@ -80,10 +80,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         pool.build_global().context("--threads")?;
     }
     on_interrupt()?;
-    let mut work = Work {
+    let mut work = Reproduction {
         directory: &arguments.out,
         selection: &selection,
-        cache: Cache::new(&arguments.out.join("runs")),
+        cache: RunCache::new(&arguments.out.join("runs")),
         results: Results {
             size,
             settings,
@@ -98,11 +98,11 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
 }
 
 impl Arguments {
-    const fn size(&self) -> Size {
+    const fn size(&self) -> ReproductionSize {
         match (self.quick, self.full) {
-            (true, _) => Size::Quick,
-            (_, true) => Size::Full,
-            _ => Size::Plain,
+            (true, _) => ReproductionSize::Quick,
+            (_, true) => ReproductionSize::Full,
+            _ => ReproductionSize::Plain,
         }
     }
 
@@ -110,9 +110,9 @@ impl Arguments {
     fn command(&self) -> String {
         let mut command = "cargo xtask reproduce".to_owned();
         match self.size() {
-            Size::Quick => command.push_str(" --quick"),
-            Size::Plain => {}
-            Size::Full => command.push_str(" --full"),
+            ReproductionSize::Quick => command.push_str(" --quick"),
+            ReproductionSize::Plain => {}
+            ReproductionSize::Full => command.push_str(" --full"),
         }
         if !self.only.is_empty() {
             command.push_str(&format!(" --only {}", self.only.join(",")));
@@ -127,15 +127,15 @@ impl Arguments {
     }
 }
 
-fn settings(size: Size) -> Result<Vec<Setting>> {
+fn settings(size: ReproductionSize) -> Result<Vec<Setting>> {
     let all = Setting::all()?;
     Ok(match size {
-        Size::Quick => all.into_iter().map(Setting::quick).collect(),
-        Size::Plain | Size::Full => all,
+        ReproductionSize::Quick => all.into_iter().map(Setting::quick).collect(),
+        ReproductionSize::Plain | ReproductionSize::Full => all,
     })
 }
 
-fn wanted(selection: &Selection, settings: &[Setting], size: Size) -> Vec<RunId> {
+fn wanted(selection: &Selection, settings: &[Setting], size: ReproductionSize) -> Vec<RunId> {
     let shown: BTreeSet<RunId> = (selection.figures.iter())
         .flat_map(|id| figures::runs(id, size))
         .collect();
@@ -144,7 +144,12 @@ fn wanted(selection: &Selection, settings: &[Setting], size: Size) -> Vec<RunId>
     runs
 }
 
-fn list(selection: &Selection, runs: &[RunId], size: Size, out: &mut dyn Write) -> Result<()> {
+fn list(
+    selection: &Selection,
+    runs: &[RunId],
+    size: ReproductionSize,
+    out: &mut dyn Write,
+) -> Result<()> {
     for entry in FIGURES.iter().filter(|f| selection.figures.contains(&f.id)) {
         writeln!(out, "{}  {}", entry.id, entry.title)?;
         for run in figures::runs(entry.id, size) {
@@ -176,16 +181,16 @@ fn check_writable(directory: &Path) -> Result<()> {
         .with_context(|| format!("--out: cannot write to {}", directory.display()))
 }
 
-struct Work<'a> {
+struct Reproduction<'a> {
     directory: &'a Path,
     selection: &'a Selection,
-    cache: Cache,
+    cache: RunCache,
     results: Results,
     /// By their places in the selection.
     drawn: BTreeMap<usize, Vec<Drawn>>,
 }
 
-impl Work<'_> {
+impl Reproduction<'_> {
     /// Makes the runs that were not made before, the cheap ones first, and draws every figure as
     /// soon as its runs are there.
     fn make(&mut self, runs: &[RunId], out: &mut dyn Write) -> Result<()> {
@@ -193,11 +198,11 @@ impl Work<'_> {
         for id in runs {
             let setting = self.results.setting(&id.setting)?;
             match self.cache.find(id, &key(setting, id, &self.results.source)) {
-                Found::Record(record) => {
+                CacheEntry::Record(record) => {
                     self.results.records.insert(id.clone(), *record);
                 }
-                Found::Nothing => missing.push(id.clone()),
-                Found::Broken(reason) => {
+                CacheEntry::Nothing => missing.push(id.clone()),
+                CacheEntry::Broken(reason) => {
                     writeln!(
                         out,
                         "warning: this run is made again, for its file is broken: {reason}"
@@ -208,7 +213,7 @@ impl Work<'_> {
         }
         let plan = plan::plan(&missing, &self.results.settings, &self.results.source)?;
         self.print_plan(&plan, runs.len(), out)?;
-        let mut progress = Progress::new(&plan);
+        let mut progress = PlanProgress::new(&plan);
         self.draw(out, &progress)?;
         for (index, planned) in plan.iter().enumerate() {
             progress.show(planned, 0.0);
@@ -239,7 +244,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn print_plan(&self, plan: &[Planned], total: usize, out: &mut dyn Write) -> Result<()> {
+    fn print_plan(&self, plan: &[PlannedRun], total: usize, out: &mut dyn Write) -> Result<()> {
         let source = &self.results.source;
         match source.seed {
             None => writeln!(out, "data: the authors' own, regenerated from their seed")?,
@@ -280,7 +285,7 @@ impl Work<'_> {
     }
 
     /// Draws what can be drawn and was not drawn yet.
-    fn draw(&mut self, out: &mut dyn Write, progress: &Progress) -> Result<()> {
+    fn draw(&mut self, out: &mut dyn Write, progress: &PlanProgress) -> Result<()> {
         for (place, id) in self.selection.figures.iter().enumerate() {
             let runs = figures::runs(id, self.results.size);
             let is_ready = runs
@@ -309,7 +314,7 @@ impl Work<'_> {
         let claims = claims::check(&self.results, &convergence(&self.results.source)?);
         let summary = summary::json(&self.results, &claims, &drawn)?;
         file::write(&self.directory.join("summary.json"), summary.as_bytes())?;
-        let html = page::html(&page::Input {
+        let html = page::html(&page::PageInput {
             results: &self.results,
             claims: &claims,
             figures: &drawn,
@@ -346,7 +351,7 @@ impl Work<'_> {
 }
 
 /// The ends of Figure 3's curves.
-fn convergence(source: &Source) -> Result<Vec<Convergence>> {
+fn convergence(source: &DataSource) -> Result<Vec<Convergence>> {
     let panels = bounds::measure(source)?;
     let panels = [
         ('a', panels.quadratic_gd),

@@ -9,12 +9,12 @@ use imaging::testing::paper_data::LegacyRandom;
 use imaging::{Fourier, Grid, LinearOperator, Seed, noise, phantom};
 
 use super::record::checksum;
-use super::setting::{Data, Kind};
+use super::setting::{DataKind, DataSpec};
 use crate::kodak::photograph;
 
 /// Where data come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct DataSource {
     /// Of the random numbers; `None`: the authors', made as they made them.
     pub seed: Option<u64>,
     /// The folder with the authors' photographs; `None`: dead leaves stand in for them.
@@ -24,15 +24,15 @@ pub struct Source {
 /// A photograph or what stands in for it has so many rows and columns.
 const SIZE: usize = 256;
 
-impl Source {
+impl DataSource {
     /// The pairs of an experiment.
     ///
     /// # Errors
     /// When a photograph cannot be read.
-    pub fn pairs(&self, data: &Data) -> Result<Vec<Pair>> {
+    pub fn pairs(&self, data: &DataSpec) -> Result<Vec<Pair>> {
         let truths = match data.kind {
-            Kind::Signals | Kind::Frequencies => None,
-            Kind::Photographs => Some(self.photographs(data)?),
+            DataKind::Signals | DataKind::Frequencies => None,
+            DataKind::Photographs => Some(self.photographs(data)?),
         };
         match self.seed {
             None => authors(data, truths),
@@ -40,7 +40,7 @@ impl Source {
         }
     }
 
-    fn photographs(&self, data: &Data) -> Result<Vec<Vec<f64>>> {
+    fn photographs(&self, data: &DataSpec) -> Result<Vec<Vec<f64>>> {
         let side = data.pixels;
         let one = |index: usize| -> Result<Vec<f64>> {
             match &self.kodak {
@@ -73,17 +73,17 @@ fn centre(image: &[f64], side: usize) -> Vec<f64> {
         .collect()
 }
 
-const fn grid(data: &Data) -> Grid {
+const fn grid(data: &DataSpec) -> Grid {
     match data.kind {
-        Kind::Signals => Grid::line(data.pixels),
-        Kind::Photographs => Grid::image(data.pixels, data.pixels),
-        Kind::Frequencies => Grid::line(data.pixels).complex(),
+        DataKind::Signals => Grid::line(data.pixels),
+        DataKind::Photographs => Grid::image(data.pixels, data.pixels),
+        DataKind::Frequencies => Grid::line(data.pixels).complex(),
     }
 }
 
 /// All truths first, then the noise of one image after the other; the real parts of complex noise
 /// before the imaginary ones.
-fn authors(data: &Data, photographs: Option<Vec<Vec<f64>>>) -> Result<Vec<Pair>> {
+fn authors(data: &DataSpec, photographs: Option<Vec<Vec<f64>>>) -> Result<Vec<Pair>> {
     let mut random = LegacyRandom::new(0);
     let num_pixels = u32::try_from(data.pixels)?;
     let truths = photographs.unwrap_or_else(|| {
@@ -106,7 +106,7 @@ fn authors(data: &Data, photographs: Option<Vec<Vec<f64>>>) -> Result<Vec<Pair>>
     })
 }
 
-fn random(data: &Data, photographs: Option<Vec<Vec<f64>>>, seed: Seed) -> Result<Vec<Pair>> {
+fn random(data: &DataSpec, photographs: Option<Vec<Vec<f64>>>, seed: Seed) -> Result<Vec<Pair>> {
     let truths = match photographs {
         Some(truths) => truths,
         None => (0..data.images)
@@ -127,14 +127,14 @@ fn random(data: &Data, photographs: Option<Vec<Vec<f64>>>, seed: Seed) -> Result
 /// Truths and what is measured of them; `add_noise` is given the number of the image and clean
 /// data, and whether these are complex.
 fn pairs(
-    data: &Data,
+    data: &DataSpec,
     truths: Vec<Vec<f64>>,
     mut add_noise: impl FnMut(usize, &mut [f64], bool) -> Result<()>,
 ) -> Result<Vec<Pair>> {
     let grid = grid(data);
     let fourier = match data.kind {
-        Kind::Frequencies => Some(Fourier::new(grid)?),
-        Kind::Signals | Kind::Photographs => None,
+        DataKind::Frequencies => Some(Fourier::new(grid)?),
+        DataKind::Signals | DataKind::Photographs => None,
     };
     let mut made = Vec::new();
     for (index, truth) in truths.into_iter().enumerate() {

@@ -5,11 +5,11 @@ use bilevel::{LowerLevel, Pair, reconstruct};
 use lowlevel::{ErrorBound, Method, Solver, Stop, StronglyConvex};
 use rayon::prelude::*;
 
-use super::setting::Penalty;
+use super::setting::PenaltySetting;
 
 /// The objective, and how good reconstructions are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Exact {
+pub(super) struct ExactObjective {
     /// The objective.
     pub(super) f: f64,
     /// Mean PSNR.
@@ -28,10 +28,10 @@ const LEAST_SHARE: f64 = 1e-6;
 pub(super) fn exact<M: LowerLevel>(
     model: &M,
     pairs: &[Pair],
-    penalty: Penalty,
+    penalty: PenaltySetting,
     theta: &[f64],
     f: f64,
-) -> Result<Exact> {
+) -> Result<ExactObjective> {
     let values: Vec<f64> = (model.parameters().iter().zip(theta))
         .map(|(parameter, theta)| parameter.value(*theta))
         .collect();
@@ -71,5 +71,5 @@ pub(super) fn exact<M: LowerLevel>(
         "the objective is {f}, but only to within {error}"
     );
     let psnr = parts.iter().map(|part| part.1).sum::<f64>() / count;
-    Ok(Exact { f, psnr })
+    Ok(ExactObjective { f, psnr })
 }

@@ -19,7 +19,7 @@ use lowlevel::{ErrorBound, Method, Solver, State, Stop, StronglyConvex, norm};
 use rayon::prelude::*;
 
 use super::record::Evaluation;
-use super::setting::{Penalty, ResumeFrom};
+use super::setting::{PenaltySetting, ResumeFrom};
 
 /// No reconstruction is more accurate: the stopping test compares squares with `$10^{-15}$`.
 const FLOOR: f64 = 3.162_277_660_168_379e-8;
@@ -29,11 +29,11 @@ type Images = Arc<Vec<Vec<f64>>>;
 
 /// The residual function.
 #[derive(Debug)]
-pub(super) struct Faithful<M> {
+pub(super) struct FaithfulOracle<M> {
     model: M,
     parameters: Vec<Parameter>,
     pairs: Vec<Pair>,
-    rules: Rules,
+    rules: FaithfulRules,
     last: Images,
     /// Every evaluation, in their order.
     pub(super) evaluations: Vec<Evaluation>,
@@ -41,13 +41,13 @@ pub(super) struct Faithful<M> {
 
 /// What differs between experiments and variants.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rules {
+pub(super) struct FaithfulRules {
     /// How reconstructions are computed,
     pub(super) method: Method,
     /// with so many iterations, or as accurately as asked.
     pub(super) iterations: Option<u64>,
     /// What is added to the objective.
-    pub(super) penalty: Penalty,
+    pub(super) penalty: PenaltySetting,
     /// Residuals that are always zero.
     pub(super) zero_residuals: usize,
     /// Where a known point is evaluated more accurately from.
@@ -57,7 +57,7 @@ pub(super) struct Rules {
 }
 
 /// One reconstruction.
-struct Part {
+struct ImageReconstruction {
     x: Vec<f64>,
     distance: f64,
     error: f64,
@@ -66,10 +66,10 @@ struct Part {
     condition_number: f64,
 }
 
-impl<M: LowerLevel> Faithful<M> {
+impl<M: LowerLevel> FaithfulOracle<M> {
     /// All reconstructions begin at zero.
     #[must_use]
-    pub(super) fn new(model: M, pairs: Vec<Pair>, rules: Rules) -> Self {
+    pub(super) fn new(model: M, pairs: Vec<Pair>, rules: FaithfulRules) -> Self {
         let zeros = pairs.iter().map(|pair| vec![0.0; pair.truth.len()]);
         Self {
             parameters: model.parameters(),
@@ -87,7 +87,7 @@ impl<M: LowerLevel> Faithful<M> {
         start: &[f64],
         stop: Stop,
         pair: &Pair,
-    ) -> Result<Part, String> {
+    ) -> Result<ImageReconstruction, String> {
         let refuse = |error: BoxError| error.to_string();
         let data = (self.model.prepare(pair.grid, &pair.data)).map_err(refuse)?;
         let objective = self.model.objective(values, &data).map_err(refuse)?;
@@ -106,7 +106,7 @@ impl<M: LowerLevel> Faithful<M> {
             .map_err(|error| error.to_string())?;
         let x = state.into_point();
         let difference: Vec<f64> = x.iter().zip(&pair.truth).map(|(x, t)| x - t).collect();
-        Ok(Part {
+        Ok(ImageReconstruction {
             x,
             distance: norm(&difference),
             error: solved.error.value(),
@@ -133,10 +133,11 @@ impl<M: LowerLevel> Faithful<M> {
         let values: Vec<f64> = (self.parameters.iter().zip(job.theta()))
             .map(|(parameter, theta)| parameter.value(*theta))
             .collect();
-        let parts: Result<Vec<Part>, String> = (self.pairs.par_iter().zip(&starts[..]))
-            .with_max_len(1)
-            .map(|(pair, start)| self.solve(&values, start, stop, pair))
-            .collect();
+        let parts: Result<Vec<ImageReconstruction>, String> =
+            (self.pairs.par_iter().zip(&starts[..]))
+                .with_max_len(1)
+                .map(|(pair, start)| self.solve(&values, start, stop, pair))
+                .collect();
         let parts = match parts {
             Ok(parts) => parts,
             Err(reason) => {
@@ -192,7 +193,7 @@ impl<M: LowerLevel> Faithful<M> {
     }
 }
 
-impl<M: LowerLevel> ResidualOracle for Faithful<M> {
+impl<M: LowerLevel> ResidualOracle for FaithfulOracle<M> {
     type Resume = Images;
 
     fn num_residuals(&self) -> usize {
@@ -224,15 +225,15 @@ mod tests {
             data: vec![0.1, 0.9, 1.1, -0.1],
         };
         for (iterations, is_refused) in [(None, true), (Some(3), false)] {
-            let rules = Rules {
+            let rules = FaithfulRules {
                 method: Method::FISTA_TWO_GRADIENTS,
                 iterations,
-                penalty: Penalty::None,
+                penalty: PenaltySetting::None,
                 zero_residuals: 2,
                 resume: ResumeFrom::Last,
                 max_condition_number: 1e8,
             };
-            let mut oracle = Faithful::new(TvDenoising::default(), vec![pair.clone()], rules);
+            let mut oracle = FaithfulOracle::new(TvDenoising::default(), vec![pair.clone()], rules);
             let problem = Problem::new([7.0, -7.0, -7.0]);
             let mut engine = Engine::new(problem, 3, Options::experiments()).unwrap();
             oracle.evaluate(engine.ask());

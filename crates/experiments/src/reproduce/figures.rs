@@ -18,10 +18,10 @@ mod synthetic;
 use anyhow::{Context, Result, bail};
 use plot::Figure;
 
-use super::archive::{self, Archived};
+use super::archive::{self, ArchivedRun};
 use super::plan::is_slow;
-use super::record::{Effort, Method, Mode, Record, RunId, Variant};
-use super::results::{Results, Size};
+use super::record::{Effort, Mode, PaperMethod, RunId, RunRecord, Variant};
+use super::results::{ReproductionSize, Results};
 use super::setting::Setting;
 
 /// A figure that was drawn.
@@ -39,7 +39,7 @@ pub struct Drawn {
 
 /// A figure that can be drawn.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct FigureSpec {
     /// `fig04`.
     pub id: &'static str,
     /// What it is about.
@@ -47,13 +47,13 @@ pub struct Entry {
     /// Experiments that it shows,
     experiments: &'static [&'static str],
     /// and which runs of each.
-    runs: Runs,
-    draw: fn(&Scene<'_>) -> Result<Vec<Drawn>>,
+    runs: NeededRuns,
+    draw: fn(&FigureInput<'_>) -> Result<Vec<Drawn>>,
 }
 
 /// Runs of an experiment that a figure needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Runs {
+enum NeededRuns {
     /// Dynamic FISTA.
     DynamicFista,
     /// Dynamic FISTA, of the authors' algorithm and ours.
@@ -68,10 +68,10 @@ const fn entry(
     id: &'static str,
     title: &'static str,
     experiments: &'static [&'static str],
-    runs: Runs,
-    draw: fn(&Scene<'_>) -> Result<Vec<Drawn>>,
-) -> Entry {
-    Entry {
+    runs: NeededRuns,
+    draw: fn(&FigureInput<'_>) -> Result<Vec<Drawn>>,
+) -> FigureSpec {
+    FigureSpec {
         id,
         title,
         experiments,
@@ -81,47 +81,47 @@ const fn entry(
 }
 
 /// All figures, in the order of the paper.
-pub const FIGURES: [Entry; 17] = [
+pub const FIGURES: [FigureSpec; 17] = [
     entry(
         "fig01",
         "Training pairs for denoising",
         &[],
-        Runs::All,
+        NeededRuns::All,
         signals::training_pairs,
     ),
     entry(
         "fig02",
         "Denoised signals for various parameters",
         &[],
-        Runs::All,
+        NeededRuns::All,
         signals::parameters,
     ),
     entry(
         "fig03",
         "Bounds on the error of reconstructions",
         &[],
-        Runs::All,
+        NeededRuns::All,
         bounds::draw,
     ),
     entry(
         "fig04",
         "Results for the 1-parameter denoising problem",
         &["denoise1_start0"],
-        Runs::AllAndOurs,
+        NeededRuns::AllAndOurs,
         comparison::draw,
     ),
     entry(
         "fig05",
         "1-parameter final reconstructions",
         &["denoise1_start0"],
-        Runs::DynamicFista,
+        NeededRuns::DynamicFista,
         signals::reconstructions,
     ),
     entry(
         "fig06",
         "1-parameter results for different starting points",
         &["denoise1_start1", "denoise1_start-1", "denoise1_start-2"],
-        Runs::AllAndOurs,
+        NeededRuns::AllAndOurs,
         comparison::draw,
     ),
     entry(
@@ -134,101 +134,101 @@ pub const FIGURES: [Entry; 17] = [
             "denoise1_start1",
             "denoise1_start2",
         ],
-        Runs::All,
+        NeededRuns::All,
         starts::draw,
     ),
     entry(
         "fig08",
         "Results for the 3-parameter 1D denoising problem",
         &["denoise3_beta1e-6"],
-        Runs::AllAndOurs,
+        NeededRuns::AllAndOurs,
         comparison::draw,
     ),
     entry(
         "fig09",
         "3-parameter final reconstructions, β = 10⁻⁶",
         &["denoise3_beta1e-6"],
-        Runs::DynamicFista,
+        NeededRuns::DynamicFista,
         signals::reconstructions,
     ),
     entry(
         "fig10",
         "3-parameter final reconstructions, β = 10⁻⁴",
         &["denoise3_beta1e-4"],
-        Runs::DynamicFista,
+        NeededRuns::DynamicFista,
         signals::reconstructions,
     ),
     entry(
         "fig11",
         "3-parameter reconstructions of the first image while learning",
         &["denoise3_beta1e-6"],
-        Runs::DynamicFista,
+        NeededRuns::DynamicFista,
         signals::progress,
     ),
     entry(
         "fig12",
         "Results for the 3-parameter denoising problem with 2D images",
         &["kodak_sigma1e-1"],
-        Runs::AllAndOurs,
+        NeededRuns::AllAndOurs,
         comparison::draw,
     ),
     entry(
         "fig13",
         "Reconstructions of 2D images",
         &["kodak_sigma1e-1"],
-        Runs::DynamicFista,
+        NeededRuns::DynamicFista,
         photographs::draw,
     ),
     entry(
         "fig14",
         "Learned regularization parameter for varying noise levels",
         &noise::EXPERIMENTS,
-        Runs::BothDynamicFista,
+        NeededRuns::BothDynamicFista,
         noise::draw,
     ),
     entry(
         "fig15",
         "Results for the MRI sampling problem",
         &["mri"],
-        Runs::AllAndOurs,
+        NeededRuns::AllAndOurs,
         comparison::draw,
     ),
     entry(
         "fig16",
         "MRI sampling patterns",
         &["mri"],
-        Runs::All,
+        NeededRuns::All,
         pattern::draw,
     ),
     entry(
         "fig17",
         "MRI reconstructions",
         &["mri"],
-        Runs::DynamicFista,
+        NeededRuns::DynamicFista,
         signals::sampled,
     ),
 ];
 
-const DYNAMIC_GD: Variant = Variant::new(Method::Gd, Effort::Dynamic);
-const DYNAMIC_FISTA: Variant = Variant::new(Method::Fista, Effort::Dynamic);
+const DYNAMIC_GD: Variant = Variant::new(PaperMethod::Gd, Effort::Dynamic);
+const DYNAMIC_FISTA: Variant = Variant::new(PaperMethod::Fista, Effort::Dynamic);
 
 /// The runs that a figure needs, without those that are left out at this size; none for an unknown
 /// figure.
 #[must_use]
-pub fn runs(id: &str, size: Size) -> Vec<RunId> {
+pub fn runs(id: &str, size: ReproductionSize) -> Vec<RunId> {
     let Some(entry) = FIGURES.iter().find(|entry| entry.id == id) else {
         return Vec::new();
     };
     let mut runs = Vec::new();
     for experiment in entry.experiments {
         let faithful: &[Variant] = match entry.runs {
-            Runs::All | Runs::AllAndOurs => &Variant::ALL,
-            Runs::DynamicFista | Runs::BothDynamicFista => &[DYNAMIC_FISTA],
+            NeededRuns::All | NeededRuns::AllAndOurs => &Variant::ALL,
+            NeededRuns::DynamicFista | NeededRuns::BothDynamicFista => &[DYNAMIC_FISTA],
         };
         let ours: &[Variant] = match entry.runs {
-            Runs::All | Runs::DynamicFista => &[],
-            Runs::BothDynamicFista => &[DYNAMIC_FISTA],
-            Runs::AllAndOurs => &[DYNAMIC_GD, DYNAMIC_FISTA],
+            NeededRuns::All | NeededRuns::DynamicFista => &[],
+            NeededRuns::BothDynamicFista => &[DYNAMIC_FISTA],
+            NeededRuns::AllAndOurs => &[DYNAMIC_GD, DYNAMIC_FISTA],
         };
         for (mode, variants) in [(Mode::Faithful, faithful), (Mode::Ours, ours)] {
             runs.extend(variants.iter().map(|&variant| RunId {
@@ -238,7 +238,7 @@ pub fn runs(id: &str, size: Size) -> Vec<RunId> {
             }));
         }
     }
-    runs.retain(|run| size != Size::Plain || !is_slow(run));
+    runs.retain(|run| size != ReproductionSize::Plain || !is_slow(run));
     runs
 }
 
@@ -247,23 +247,23 @@ pub fn runs(id: &str, size: Size) -> Vec<RunId> {
 /// # Errors
 /// When there is no such figure, or none of the runs that it needs was made.
 pub fn draw(id: &str, results: &Results) -> Result<Vec<Drawn>> {
-    let has_authors_data = |entry: &Entry| {
+    let has_authors_data = |entry: &FigureSpec| {
         let mut experiments = entry.experiments.iter();
         let has_photographs = experiments.any(|name| name.starts_with("kodak"));
         results.source.seed.is_none() && (!has_photographs || results.source.kodak.is_some())
     };
     let archive = if FIGURES.iter().any(|f| f.id == id && has_authors_data(f)) {
-        Archive {
+        AuthorsCurves {
             run: archive::run,
             noise_sweep: archive::noise_sweep(),
         }
     } else {
-        Archive::EMPTY
+        AuthorsCurves::EMPTY
     };
     draw_with(id, results, archive)
 }
 
-fn draw_with(id: &str, results: &Results, archive: Archive) -> Result<Vec<Drawn>> {
+fn draw_with(id: &str, results: &Results, archive: AuthorsCurves) -> Result<Vec<Drawn>> {
     let entry = FIGURES.iter().find(|entry| entry.id == id);
     let entry = entry.with_context(|| format!("there is no figure {id}"))?;
     let needed = runs(id, results.size);
@@ -273,22 +273,22 @@ fn draw_with(id: &str, results: &Results, archive: Archive) -> Result<Vec<Drawn>
         let names: Vec<String> = needed.by_ref().map(ToString::to_string).collect();
         bail!("{id} needs runs that were not made: {}", names.join(", "));
     }
-    let scene = Scene {
+    let input = FigureInput {
         entry,
         results,
         archive,
     };
-    (entry.draw)(&scene).with_context(|| format!("cannot draw {id}"))
+    (entry.draw)(&input).with_context(|| format!("cannot draw {id}"))
 }
 
 /// The authors' curves.
 #[derive(Clone, Copy)]
-struct Archive {
-    run: fn(&str, Variant) -> Option<&'static Archived>,
+struct AuthorsCurves {
+    run: fn(&str, Variant) -> Option<&'static ArchivedRun>,
     noise_sweep: &'static [[f64; 3]],
 }
 
-impl Archive {
+impl AuthorsCurves {
     /// For data that are not the authors'.
     const EMPTY: Self = Self {
         run: |_, _| None,
@@ -297,13 +297,13 @@ impl Archive {
 }
 
 /// What a figure is drawn from.
-struct Scene<'a> {
-    entry: &'static Entry,
+struct FigureInput<'a> {
+    entry: &'static FigureSpec,
     results: &'a Results,
-    archive: Archive,
+    archive: AuthorsCurves,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> FigureInput<'a> {
     /// The first experiment of the figure.
     fn setting(&self) -> Result<&'a Setting> {
         let experiments = self.entry.experiments.iter();
@@ -312,7 +312,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Dynamic FISTA of the first experiment, by the authors' algorithm.
-    fn dynamic_fista(&self) -> Result<&'a Record> {
+    fn dynamic_fista(&self) -> Result<&'a RunRecord> {
         let name = &self.setting()?.name;
         let record = self.results.record(name, DYNAMIC_FISTA, Mode::Faithful);
         record.with_context(|| format!("the run of dynamic FISTA for {name} is missing"))

@@ -14,12 +14,12 @@ use maud::{Markup, PreEscaped, html};
 
 use super::claims::{Claim, Topic, failed};
 use super::figures::Drawn;
-use super::results::{Results, Size};
+use super::results::{ReproductionSize, Results};
 use super::summary::size_name;
 
 /// Content of the page.
 #[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
+pub struct PageInput<'a> {
     /// The runs.
     pub results: &'a Results,
     /// The claims and whether they hold.
@@ -43,45 +43,45 @@ const MAX_SVG: usize = 300_000;
 
 /// A section of the page: its name in links, its heading, what the claims in it are about, and its
 /// figures.
-struct Part {
+struct PageSection {
     anchor: &'static str,
     heading: &'static str,
     topic: Topic,
     figures: &'static [u32],
 }
 
-const PARTS: [Part; 6] = [
-    Part {
+const SECTIONS: [PageSection; 6] = [
+    PageSection {
         anchor: "foundations",
         heading: "Data, bounds and honesty (Section 2)",
         topic: Topic::Foundations,
         figures: &[1, 2, 3],
     },
-    Part {
+    PageSection {
         anchor: "one-parameter",
         heading: "Denoising signals, one parameter (Section 4.2)",
         topic: Topic::OneParameter,
         figures: &[4, 5, 6, 7],
     },
-    Part {
+    PageSection {
         anchor: "three-parameters",
         heading: "Denoising signals, three parameters (Section 4.2)",
         topic: Topic::ThreeParameters,
         figures: &[8, 9, 10, 11],
     },
-    Part {
+    PageSection {
         anchor: "photographs",
         heading: "Denoising photographs (Section 4.3)",
         topic: Topic::Photographs,
         figures: &[12, 13, 14],
     },
-    Part {
+    PageSection {
         anchor: "sampling",
         heading: "Sampling patterns for MRI (Section 4.4)",
         topic: Topic::Sampling,
         figures: &[15, 16, 17],
     },
-    Part {
+    PageSection {
         anchor: "headline",
         heading: "How much faster",
         topic: Topic::Headline,
@@ -91,12 +91,12 @@ const PARTS: [Part; 6] = [
 
 /// Returns the page. Equal inputs give equal pages.
 #[must_use]
-pub fn html(input: &Input<'_>) -> String {
+pub fn html(input: &PageInput<'_>) -> String {
     let title = "Inexact derivative-free optimization for bilevel learning: the paper, reproduced";
     let body = html! {
         (introduction(input))
         (contents(input))
-        @for part in &PARTS { (part_html(input, part)) }
+        @for part in &SECTIONS { (part_html(input, part)) }
         (anchored("runs", "Every run", runs::html(input.results)))
         (anchored("about", "How this was made", about(input)))
     };
@@ -109,14 +109,16 @@ fn anchored(anchor: &str, heading: &str, body: Markup) -> Markup {
 }
 
 /// One sentence, then the verdict.
-fn introduction(input: &Input<'_>) -> Markup {
-    let Input {
+fn introduction(input: &PageInput<'_>) -> Markup {
+    let PageInput {
         results, claims, ..
     } = input;
     let scale = match results.size {
-        Size::Quick => "with reduced budgets for all but one parameter",
-        Size::Plain => "at the scale of the paper, without the slowest runs on photographs",
-        Size::Full => "at the scale of the paper",
+        ReproductionSize::Quick => "with reduced budgets for all but one parameter",
+        ReproductionSize::Plain => {
+            "at the scale of the paper, without the slowest runs on photographs"
+        }
+        ReproductionSize::Full => "at the scale of the paper",
     };
     let wrong = failed(claims);
     let class = if wrong.is_empty() { "good" } else { "warning" };
@@ -145,17 +147,17 @@ fn num_runs(results: &Results) -> String {
 }
 
 /// The claims of a section.
-fn claims<'a>(input: &Input<'a>, part: &Part) -> Vec<&'a Claim> {
+fn claims<'a>(input: &PageInput<'a>, part: &PageSection) -> Vec<&'a Claim> {
     let claims = input.claims.iter();
     claims.filter(|claim| claim.topic == part.topic).collect()
 }
 
 /// Links to all sections, with the number of their claims that hold.
-fn contents(input: &Input<'_>) -> Markup {
+fn contents(input: &PageInput<'_>) -> Markup {
     html! {
         nav aria-label="contents" {
             ol {
-                @for part in &PARTS {
+                @for part in &SECTIONS {
                     @let verdicts: Vec<bool> = claims(input, part).iter().filter_map(|claim| claim.holds).collect();
                     @let hold = verdicts.iter().filter(|holds| **holds).count();
                     li {
@@ -171,7 +173,7 @@ fn contents(input: &Input<'_>) -> Markup {
 }
 
 /// Figures, each with the claims it is the first to show, and the claims without figures.
-fn part_html(input: &Input<'_>, part: &Part) -> Markup {
+fn part_html(input: &PageInput<'_>, part: &PageSection) -> Markup {
     let mut rest = claims(input, part);
     let mut figures = Vec::new();
     for number in part.figures {
@@ -229,7 +231,7 @@ fn figure_html(drawn: &Drawn) -> Markup {
 }
 
 /// Where the data come from, how long the runs took, and how to repeat them.
-fn about(input: &Input<'_>) -> Markup {
+fn about(input: &PageInput<'_>) -> Markup {
     let results = input.results;
     let signals = match results.source.seed {
         None => {

@@ -5,16 +5,16 @@ use std::time::Instant;
 
 use anyhow::Result;
 use bilevel::LowerLevel;
-use lowlevel::{Method as LowerMethod, Solver, State, Stop, StronglyConvex};
+use lowlevel::{Method, Solver, State, Stop, StronglyConvex};
 
-use super::data::Source;
-use super::record::{Effort, Method, Mode, RunId, Variant};
-use super::results::Size;
-use super::setting::{Data, Kind, Setting};
+use super::data::DataSource;
+use super::record::{Effort, Mode, PaperMethod, RunId, Variant};
+use super::results::ReproductionSize;
+use super::setting::{DataKind, DataSpec, Setting};
 
 /// A run that is to be made.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
+pub struct PlannedRun {
     /// Which.
     pub id: RunId,
     /// About how long it will take.
@@ -23,7 +23,7 @@ pub struct Planned {
 
 /// All runs of a size.
 #[must_use]
-pub fn all(settings: &[Setting], size: Size) -> Vec<RunId> {
+pub fn all(settings: &[Setting], size: ReproductionSize) -> Vec<RunId> {
     let mut runs = Vec::new();
     for setting in settings {
         for variant in Variant::ALL {
@@ -33,7 +33,7 @@ pub fn all(settings: &[Setting], size: Size) -> Vec<RunId> {
                     variant,
                     mode,
                 };
-                if is_wanted(setting, &run) && (size != Size::Plain || !is_slow(&run)) {
+                if is_wanted(setting, &run) && (size != ReproductionSize::Plain || !is_slow(&run)) {
                     runs.push(run);
                 }
             }
@@ -45,16 +45,16 @@ pub fn all(settings: &[Setting], size: Size) -> Vec<RunId> {
 fn is_wanted(setting: &Setting, run: &RunId) -> bool {
     let is_dynamic = run.variant.effort == Effort::Dynamic;
     // other noise is only for the figure of learned weights
-    let is_sweep = setting.data.kind == Kind::Photographs && setting.name != "kodak_sigma1e-1";
+    let is_sweep = setting.data.kind == DataKind::Photographs && setting.name != "kodak_sigma1e-1";
     (is_dynamic || run.mode == Mode::Faithful)
-        && (!is_sweep || (is_dynamic && run.variant.method == Method::Fista))
+        && (!is_sweep || (is_dynamic && run.variant.method == PaperMethod::Fista))
 }
 
 /// On photographs FISTA 2,000, GD 1,000 and GD 10,000 take the longest.
 pub(super) fn is_slow(run: &RunId) -> bool {
     let is_slow = match run.variant.effort {
         Effort::Dynamic => false,
-        Effort::Low => run.variant.method == Method::Gd,
+        Effort::Low => run.variant.method == PaperMethod::Gd,
         Effort::High => true,
     };
     is_slow && run.setting.starts_with("kodak")
@@ -64,15 +64,15 @@ pub(super) fn is_slow(run: &RunId) -> bool {
 ///
 /// # Errors
 /// When data cannot be made.
-pub fn plan(runs: &[RunId], settings: &[Setting], source: &Source) -> Result<Vec<Planned>> {
-    let mut clock = Clock::default();
+pub fn plan(runs: &[RunId], settings: &[Setting], source: &DataSource) -> Result<Vec<PlannedRun>> {
+    let mut clock = IterationTimes::default();
     let mut planned = Vec::new();
     for id in runs {
         let Some(setting) = settings.iter().find(|s| s.name == id.setting) else {
             continue;
         };
         let seconds = clock.seconds(setting, id, source)?;
-        planned.push(Planned {
+        planned.push(PlannedRun {
             id: id.clone(),
             seconds,
         });
@@ -83,16 +83,16 @@ pub fn plan(runs: &[RunId], settings: &[Setting], source: &Source) -> Result<Vec
 
 /// How long iterations take on this machine.
 #[derive(Default)]
-struct Clock {
+struct IterationTimes {
     /// Seconds of one iteration of one image, by kind, pixels and whether there are two gradients
     /// in it.
     measured: BTreeMap<(u8, usize, bool), f64>,
 }
 
-impl Clock {
-    fn seconds(&mut self, setting: &Setting, id: &RunId, source: &Source) -> Result<f64> {
-        let Data { kind, images, .. } = setting.data;
-        let two_gradients = id.variant.method == Method::Fista && id.mode == Mode::Faithful;
+impl IterationTimes {
+    fn seconds(&mut self, setting: &Setting, id: &RunId, source: &DataSource) -> Result<f64> {
+        let DataSpec { kind, images, .. } = setting.data;
+        let two_gradients = id.variant.method == PaperMethod::Fista && id.mode == Mode::Faithful;
         let key = (kind as u8, setting.data.pixels, two_gradients);
         let each = match self.measured.get(&key) {
             Some(each) => *each,
@@ -104,8 +104,8 @@ impl Clock {
         };
         let iterations = match (id.variant.iterations(setting), id.variant.method) {
             (Some(each), _) => each * setting.evaluations * images as u64,
-            (None, Method::Gd) => setting.expected.gd,
-            (None, Method::Fista) => setting.expected.fista,
+            (None, PaperMethod::Gd) => setting.expected.gd,
+            (None, PaperMethod::Fista) => setting.expected.fista,
         };
         let threads = rayon::current_num_threads().min(images);
         let seconds = each * iterations as f64 / threads as f64;
@@ -114,25 +114,25 @@ impl Clock {
 }
 
 /// The time of one iteration, from a few of them.
-fn measure(setting: &Setting, two_gradients: bool, source: &Source) -> Result<f64> {
-    let one = Data {
+fn measure(setting: &Setting, two_gradients: bool, source: &DataSource) -> Result<f64> {
+    let one = DataSpec {
         images: 1,
         ..setting.data
     };
     let pairs = source.pairs(&one)?;
     let pair = &pairs[0];
     let method = if two_gradients {
-        LowerMethod::FISTA_TWO_GRADIENTS
+        Method::FISTA_TWO_GRADIENTS
     } else {
-        LowerMethod::GRADIENT_DESCENT
+        Method::GRADIENT_DESCENT
     };
     Ok(match setting.data.kind {
-        Kind::Frequencies => time(&setting.frequencies()?, pair, method)?,
-        Kind::Signals | Kind::Photographs => time(&setting.denoising()?, pair, method)?,
+        DataKind::Frequencies => time(&setting.frequencies()?, pair, method)?,
+        DataKind::Signals | DataKind::Photographs => time(&setting.denoising()?, pair, method)?,
     })
 }
 
-fn time<M: LowerLevel>(model: &M, pair: &bilevel::Pair, method: LowerMethod) -> Result<f64> {
+fn time<M: LowerLevel>(model: &M, pair: &bilevel::Pair, method: Method) -> Result<f64> {
     let values: Vec<f64> = (model.parameters().iter())
         .map(|parameter| parameter.value(parameter.start))
         .collect();
@@ -160,7 +160,7 @@ fn time<M: LowerLevel>(model: &M, pair: &bilevel::Pair, method: LowerMethod) -> 
 mod tests {
     use super::*;
 
-    fn count(size: Size) -> usize {
+    fn count(size: ReproductionSize) -> usize {
         all(&Setting::all().unwrap(), size).len()
     }
 
@@ -168,9 +168,15 @@ mod tests {
     /// which ours makes two again; seven more noises have one and one.
     #[test]
     fn all_variants_are_planned() {
-        assert_eq!(count(Size::Full), 10 * 8 + 7 * 2);
-        assert_eq!(count(Size::Plain), count(Size::Full) - 3);
-        assert_eq!(count(Size::Quick), count(Size::Full));
+        assert_eq!(count(ReproductionSize::Full), 10 * 8 + 7 * 2);
+        assert_eq!(
+            count(ReproductionSize::Plain),
+            count(ReproductionSize::Full) - 3
+        );
+        assert_eq!(
+            count(ReproductionSize::Quick),
+            count(ReproductionSize::Full)
+        );
     }
 
     #[test]
@@ -180,11 +186,11 @@ mod tests {
             .into_iter()
             .map(Setting::quick)
             .collect();
-        let source = Source {
+        let source = DataSource {
             seed: None,
             kodak: None,
         };
-        let runs = all(&settings, Size::Quick);
+        let runs = all(&settings, ReproductionSize::Quick);
         let planned = plan(&runs, &settings, &source).unwrap();
         assert_eq!(planned.len(), runs.len());
         assert!(planned.is_sorted_by(|a, b| a.seconds <= b.seconds));

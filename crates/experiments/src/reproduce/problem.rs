@@ -8,17 +8,17 @@ use bilevel::{
 };
 use imaging::{Denoising, DenoisingScratch, Grid, TvParameters};
 
-use super::setting::{Penalty, Setting, TvParameter};
+use super::setting::{PenaltySetting, Setting, TvParameter};
 
 /// Total variation denoising whose parameters come in another order than `$\alpha, \nu, \xi$`.
 #[derive(Clone, Debug)]
-pub(super) struct Reordered {
+pub(super) struct ReorderedDenoising {
     model: TvDenoising,
     /// For each parameter, its place among those of `model`.
     places: Vec<usize>,
 }
 
-impl Reordered {
+impl ReorderedDenoising {
     /// The model, with parameters in the order of these names.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Reordered {
     }
 }
 
-impl LowerLevel for Reordered {
+impl LowerLevel for ReorderedDenoising {
     type Data = ImageData;
     type Scratch = DenoisingScratch;
     type Objective<'a> = Denoising<'a>;
@@ -122,7 +122,7 @@ impl Setting {
     }
 }
 
-impl Penalty {
+impl PenaltySetting {
     /// As the library has it.
     #[must_use]
     pub(super) fn to_library(self) -> Vec<Box<dyn bilevel::Penalty>> {

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::plan::Planned;
+use super::plan::PlannedRun;
 
 /// Shows how far a plan has come.
-pub(super) struct Progress {
+pub(super) struct PlanProgress {
     bar: ProgressBar,
     begin: Instant,
     /// Estimated seconds of all runs,
@@ -22,8 +22,8 @@ pub(super) struct Progress {
 /// Parts of the bar.
 const PARTS: u64 = 1000;
 
-impl Progress {
-    pub(super) fn new(plan: &[Planned]) -> Self {
+impl PlanProgress {
+    pub(super) fn new(plan: &[PlannedRun]) -> Self {
         let bar = ProgressBar::new(PARTS);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
             bar.set_style(style);
@@ -37,7 +37,7 @@ impl Progress {
     }
 
     /// A run has come this far, as a share of its budget.
-    pub(super) fn show(&self, run: &Planned, share: f64) {
+    pub(super) fn show(&self, run: &PlannedRun, share: f64) {
         let now = self.done + share.min(1.0) * run.seconds;
         let elapsed = self.begin.elapsed().as_secs_f64();
         // estimates are corrected by how good they were so far
@@ -59,7 +59,7 @@ impl Progress {
     }
 
     /// A run is finished.
-    pub(super) fn finish(&mut self, run: &Planned) {
+    pub(super) fn finish(&mut self, run: &PlannedRun) {
         self.done += run.seconds;
     }
 

@@ -25,7 +25,7 @@ pub struct RunId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Variant {
     /// By which method.
-    pub method: Method,
+    pub method: PaperMethod,
     /// How accurately.
     pub effort: Effort,
 }
@@ -33,7 +33,7 @@ pub struct Variant {
 /// Gradient descent or FISTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Method {
+pub enum PaperMethod {
     /// Gradient descent.
     Gd,
     /// FISTA.
@@ -65,17 +65,17 @@ pub enum Mode {
 impl Variant {
     /// In the order of the paper's legends.
     pub const ALL: [Self; 6] = [
-        Self::new(Method::Gd, Effort::Low),
-        Self::new(Method::Gd, Effort::High),
-        Self::new(Method::Gd, Effort::Dynamic),
-        Self::new(Method::Fista, Effort::Low),
-        Self::new(Method::Fista, Effort::High),
-        Self::new(Method::Fista, Effort::Dynamic),
+        Self::new(PaperMethod::Gd, Effort::Low),
+        Self::new(PaperMethod::Gd, Effort::High),
+        Self::new(PaperMethod::Gd, Effort::Dynamic),
+        Self::new(PaperMethod::Fista, Effort::Low),
+        Self::new(PaperMethod::Fista, Effort::High),
+        Self::new(PaperMethod::Fista, Effort::Dynamic),
     ];
 
     /// A variant.
     #[must_use]
-    pub const fn new(method: Method, effort: Effort) -> Self {
+    pub const fn new(method: PaperMethod, effort: Effort) -> Self {
         Self { method, effort }
     }
 
@@ -83,8 +83,8 @@ impl Variant {
     #[must_use]
     pub const fn iterations(self, setting: &Setting) -> Option<u64> {
         let [low, high] = match self.method {
-            Method::Gd => setting.iterations.gd,
-            Method::Fista => setting.iterations.fista,
+            PaperMethod::Gd => setting.iterations.gd,
+            PaperMethod::Fista => setting.iterations.fista,
         };
         match self.effort {
             Effort::Low => Some(low),
@@ -97,12 +97,12 @@ impl Variant {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match (self.method, self.effort) {
-            (Method::Gd, Effort::Low) => "gd_low",
-            (Method::Gd, Effort::High) => "gd_high",
-            (Method::Gd, Effort::Dynamic) => "gd_dynamic",
-            (Method::Fista, Effort::Low) => "fista_low",
-            (Method::Fista, Effort::High) => "fista_high",
-            (Method::Fista, Effort::Dynamic) => "fista_dynamic",
+            (PaperMethod::Gd, Effort::Low) => "gd_low",
+            (PaperMethod::Gd, Effort::High) => "gd_high",
+            (PaperMethod::Gd, Effort::Dynamic) => "gd_dynamic",
+            (PaperMethod::Fista, Effort::Low) => "fista_low",
+            (PaperMethod::Fista, Effort::High) => "fista_high",
+            (PaperMethod::Fista, Effort::Dynamic) => "fista_dynamic",
         }
     }
 
@@ -110,8 +110,8 @@ impl Variant {
     #[must_use]
     pub fn label(self, setting: &Setting) -> String {
         let method = match self.method {
-            Method::Gd => "GD",
-            Method::Fista => "FISTA",
+            PaperMethod::Gd => "GD",
+            PaperMethod::Fista => "FISTA",
         };
         match self.iterations(setting) {
             None => format!("Dynamic {method}"),
@@ -142,7 +142,7 @@ impl fmt::Display for RunId {
 
 /// A finished run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
+pub struct RunRecord {
     /// Which.
     pub id: RunId,
     /// Names of the learned parameters, in the order of `theta` everywhere in the record.
@@ -152,7 +152,7 @@ pub struct Record {
     /// Every iteration of the solver that was not spent on re-evaluating its incumbent.
     pub iterates: Vec<Iterate>,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
 }
 
 /// One call of the residual function.
@@ -199,7 +199,7 @@ pub struct Iterate {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// What was learned,
     pub theta: Vec<f64>,
     /// and the values of the parameters, fixed ones too.
@@ -219,7 +219,7 @@ pub struct Outcome {
     pub termination: String,
 }
 
-impl Record {
+impl RunRecord {
     /// Lower-level iterations after each evaluation, of all images together.
     #[must_use]
     pub fn cumulative_iterations(&self) -> Vec<u64> {
@@ -247,7 +247,7 @@ impl Record {
 /// A line of a file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum RecordLine {
     Run {
         id: RunId,
         /// Identifies settings, data and code.
@@ -256,27 +256,27 @@ enum Line {
     },
     Evaluation(Evaluation),
     Iterate(Iterate),
-    Outcome(Outcome),
+    Outcome(RunOutcome),
     /// The checksum of all lines before.
     End(String),
 }
 
-impl Record {
+impl RunRecord {
     /// The text of a file, under a key that identifies settings, data and code.
     ///
     /// # Panics
     /// Never: records can be written as JSON.
     #[must_use]
     pub fn to_lines(&self, key: &str) -> String {
-        let json = |line: &Line| serde_json::to_string(line).expect("a line is JSON") + "\n";
-        let header = Line::Run {
+        let json = |line: &RecordLine| serde_json::to_string(line).expect("a line is JSON") + "\n";
+        let header = RecordLine::Run {
             id: self.id.clone(),
             key: key.to_owned(),
             names: self.names.clone(),
         };
-        let evaluations = self.evaluations.iter().cloned().map(Line::Evaluation);
-        let iterates = self.iterates.iter().cloned().map(Line::Iterate);
-        let outcome = Line::Outcome(self.outcome.clone());
+        let evaluations = self.evaluations.iter().cloned().map(RecordLine::Evaluation);
+        let iterates = self.iterates.iter().cloned().map(RecordLine::Iterate);
+        let outcome = RecordLine::Outcome(self.outcome.clone());
         let mut text = String::new();
         for line in [header]
             .into_iter()
@@ -286,7 +286,7 @@ impl Record {
         {
             text.push_str(&json(&line));
         }
-        let end = json(&Line::End(checksum(text.as_bytes())));
+        let end = json(&RecordLine::End(checksum(text.as_bytes())));
         text + &end
     }
 
@@ -299,19 +299,19 @@ impl Record {
             let parsed = serde_json::from_str(line);
             parsed.with_context(|| format!("line {} is no part of a record", number + 1))
         });
-        let Some(Line::Run { id, key, names }) = lines.next().transpose()? else {
+        let Some(RecordLine::Run { id, key, names }) = lines.next().transpose()? else {
             bail!("the first line is not the header of a record");
         };
         let (mut evaluations, mut iterates) = (Vec::new(), Vec::new());
         let outcome = loop {
             match lines.next().transpose()? {
-                Some(Line::Evaluation(evaluation)) => evaluations.push(evaluation),
-                Some(Line::Iterate(iterate)) => iterates.push(iterate),
-                Some(Line::Outcome(outcome)) => break outcome,
+                Some(RecordLine::Evaluation(evaluation)) => evaluations.push(evaluation),
+                Some(RecordLine::Iterate(iterate)) => iterates.push(iterate),
+                Some(RecordLine::Outcome(outcome)) => break outcome,
                 _ => bail!("the record has no end"),
             }
         };
-        let Some(Line::End(expected)) = lines.next().transpose()? else {
+        let Some(RecordLine::End(expected)) = lines.next().transpose()? else {
             bail!("the record has no checksum");
         };
         let body = text

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-use super::data::Source;
-use super::record::{Mode, Record, RunId, Variant};
+use super::data::DataSource;
+use super::record::{Mode, RunId, RunRecord, Variant};
 use super::setting::Setting;
 
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
+pub enum ReproductionSize {
     /// Reduced budgets, in less than a minute.
     Quick,
     /// The paper's scale, without the slowest runs on photographs.
@@ -23,13 +23,13 @@ pub enum Size {
 #[derive(Clone, Debug)]
 pub struct Results {
     /// How much was run.
-    pub size: Size,
+    pub size: ReproductionSize,
     /// Experiments as they were run, in the order of the paper.
     pub settings: Vec<Setting>,
     /// Finished runs; those that were not asked for are missing.
-    pub records: BTreeMap<RunId, Record>,
+    pub records: BTreeMap<RunId, RunRecord>,
     /// Where data come from.
-    pub source: Source,
+    pub source: DataSource,
 }
 
 impl Results {
@@ -45,7 +45,7 @@ impl Results {
 
     /// A run, if it was made.
     #[must_use]
-    pub fn record(&self, setting: &str, variant: Variant, mode: Mode) -> Option<&Record> {
+    pub fn record(&self, setting: &str, variant: Variant, mode: Mode) -> Option<&RunRecord> {
         self.records.get(&RunId {
             setting: setting.to_owned(),
             variant,

@@ -10,14 +10,14 @@ use dfo_ls::{
     Accuracy, AccuracyControl, Engine, Limit, Options, Problem, Report, ResidualOracle,
     Termination, drive_with,
 };
-use lowlevel::Method as LowerMethod;
+use lowlevel::Method;
 
 use super::exact::exact;
-use super::faithful::{Faithful, Rules};
+use super::faithful::{FaithfulOracle, FaithfulRules};
 use super::iterates::iterates;
-use super::problem::Reordered;
-use super::record::{Effort, Evaluation, Method, Mode, Outcome, Record, RunId};
-use super::setting::{Kind, Setting};
+use super::problem::ReorderedDenoising;
+use super::record::{Effort, Evaluation, Mode, PaperMethod, RunId, RunOutcome, RunRecord};
+use super::setting::{DataKind, Setting};
 
 /// Makes a run; `progress` hears how many evaluations have been made.
 ///
@@ -28,35 +28,41 @@ pub fn run(
     id: &RunId,
     pairs: Vec<Pair>,
     progress: &mut dyn FnMut(usize),
-) -> Result<Record> {
-    let task = Task { setting, id, pairs };
+) -> Result<RunRecord> {
+    let inputs = RunInputs { setting, id, pairs };
     match (setting.data.kind, id.mode) {
-        (Kind::Frequencies, Mode::Faithful) => task.faithful(&setting.frequencies()?, progress),
-        (Kind::Frequencies, Mode::Ours) => task.ours(&setting.frequencies()?, progress),
-        (Kind::Signals | Kind::Photographs, Mode::Faithful) => {
-            let model = Reordered::new(setting.denoising()?, &setting.learned())?;
-            task.faithful(&model, progress)
+        (DataKind::Frequencies, Mode::Faithful) => {
+            inputs.faithful(&setting.frequencies()?, progress)
         }
-        (Kind::Signals | Kind::Photographs, Mode::Ours) => {
-            task.ours(&setting.denoising()?, progress)
+        (DataKind::Frequencies, Mode::Ours) => inputs.ours(&setting.frequencies()?, progress),
+        (DataKind::Signals | DataKind::Photographs, Mode::Faithful) => {
+            let model = ReorderedDenoising::new(setting.denoising()?, &setting.learned())?;
+            inputs.faithful(&model, progress)
+        }
+        (DataKind::Signals | DataKind::Photographs, Mode::Ours) => {
+            inputs.ours(&setting.denoising()?, progress)
         }
     }
     .with_context(|| id.to_string())
 }
 
-struct Task<'a> {
+struct RunInputs<'a> {
     setting: &'a Setting,
     id: &'a RunId,
     pairs: Vec<Pair>,
 }
 
-impl Task<'_> {
-    fn faithful<M: LowerLevel>(self, model: &M, progress: &mut dyn FnMut(usize)) -> Result<Record> {
+impl RunInputs<'_> {
+    fn faithful<M: LowerLevel>(
+        self,
+        model: &M,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<RunRecord> {
         let setting = self.setting;
-        let rules = Rules {
+        let rules = FaithfulRules {
             method: match self.id.variant.method {
-                Method::Gd => LowerMethod::GRADIENT_DESCENT,
-                Method::Fista => LowerMethod::FISTA_TWO_GRADIENTS,
+                PaperMethod::Gd => Method::GRADIENT_DESCENT,
+                PaperMethod::Fista => Method::FISTA_TWO_GRADIENTS,
             },
             iterations: self.id.variant.iterations(setting),
             penalty: setting.penalty,
@@ -70,14 +76,14 @@ impl Task<'_> {
         if rules.iterations.is_some() {
             options.accuracy = AccuracyControl::Fixed(Accuracy::ANY);
         }
-        let mut oracle = Faithful::new(model, self.pairs.clone(), rules);
+        let mut oracle = FaithfulOracle::new(model, self.pairs.clone(), rules);
         let begin = Instant::now();
         let report = drive(&mut oracle, bounds(model)?, options, progress)?;
         let seconds = begin.elapsed().as_secs_f64();
         self.record(model, &report, oracle.evaluations, seconds)
     }
 
-    fn ours<M: LowerLevel>(self, model: &M, progress: &mut dyn FnMut(usize)) -> Result<Record> {
+    fn ours<M: LowerLevel>(self, model: &M, progress: &mut dyn FnMut(usize)) -> Result<RunRecord> {
         let setting = self.setting;
         if self.id.variant.effort != Effort::Dynamic {
             bail!("our algorithm asks for accuracy, it makes no fixed number of iterations");
@@ -89,8 +95,8 @@ impl Task<'_> {
             },
             penalties: setting.penalty.to_library(),
             method: match self.id.variant.method {
-                Method::Gd => LowerMethod::GRADIENT_DESCENT,
-                Method::Fista => LowerMethod::FISTA,
+                PaperMethod::Gd => Method::GRADIENT_DESCENT,
+                PaperMethod::Fista => Method::FISTA,
             },
             ..Setup::default()
         };
@@ -127,7 +133,7 @@ impl Task<'_> {
         report: &Report,
         evaluations: Vec<Evaluation>,
         seconds: f64,
-    ) -> Result<Record> {
+    ) -> Result<RunRecord> {
         let parameters = model.parameters();
         let fixed = self.setting.parameters.iter();
         let fixed = fixed.filter_map(|p| p.fixed.map(|value| (p.name.clone(), value)));
@@ -144,7 +150,7 @@ impl Task<'_> {
             &report.theta,
             report.objective,
         )?;
-        let outcome = Outcome {
+        let outcome = RunOutcome {
             theta: report.theta.clone(),
             params,
             f: report.objective,
@@ -154,7 +160,7 @@ impl Task<'_> {
             seconds,
             termination: ending(&report.termination),
         };
-        Ok(Record {
+        Ok(RunRecord {
             id: self.id.clone(),
             names: parameters.into_iter().map(|p| p.name).collect(),
             iterates: iterates(&evaluations, report),
@@ -204,10 +210,10 @@ fn drive<O: ResidualOracle>(
 mod tests {
     use super::*;
     use crate::reproduce::archive;
-    use crate::reproduce::data::Source;
+    use crate::reproduce::data::DataSource;
     use crate::reproduce::record::Variant;
 
-    fn made(setting: &str, variant: Variant, mode: Mode) -> Record {
+    fn made(setting: &str, variant: Variant, mode: Mode) -> RunRecord {
         let setting = Setting::all()
             .unwrap()
             .into_iter()
@@ -218,7 +224,7 @@ mod tests {
             variant,
             mode,
         };
-        let source = Source {
+        let source = DataSource {
             seed: None,
             kodak: None,
         };
@@ -234,7 +240,7 @@ mod tests {
     #[test]
     fn the_authors_iterations_are_repeated() {
         for setting in ["denoise1_start0", "denoise1_start-2"] {
-            let variant = Variant::new(Method::Fista, Effort::Dynamic);
+            let variant = Variant::new(PaperMethod::Fista, Effort::Dynamic);
             let record = made(setting, variant, Mode::Faithful);
             let archived = archive::run(setting, variant).unwrap();
             assert!(archived.objective.len() > 5);
@@ -255,7 +261,7 @@ mod tests {
     /// that certify where reconstructions begin.
     #[test]
     fn runs_are_reproducible_and_iterations_are_counted() {
-        let variant = Variant::new(Method::Gd, Effort::Dynamic);
+        let variant = Variant::new(PaperMethod::Gd, Effort::Dynamic);
         let [first, mut second] = [(); 2].map(|()| made("denoise1_start-2", variant, Mode::Ours));
         second.outcome.seconds = first.outcome.seconds;
         assert_eq!(first, second);

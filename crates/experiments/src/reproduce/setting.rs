@@ -56,20 +56,20 @@ pub struct Setting {
     /// would need years. Archived runs of which every point is known stay below.
     pub max_condition_number: f64,
     /// What is learned from.
-    pub data: Data,
+    pub data: DataSpec,
     /// Parameters of the total variation, in the order of the authors' program.
     #[serde(default)]
     pub parameters: Vec<TvParameter>,
     /// Sampling weights.
-    pub sampling: Option<Sampling>,
+    pub sampling: Option<SamplingSetting>,
     /// What is added to the objective.
-    pub penalty: Penalty,
+    pub penalty: PenaltySetting,
     /// Of the variants with low and with high accuracy.
-    pub iterations: Each<[u64; 2]>,
+    pub iterations: PerMethod<[u64; 2]>,
     /// Iterations of the dynamic variants, about.
-    pub expected: Each<u64>,
+    pub expected: PerMethod<u64>,
     /// What `--quick` changes.
-    pub quick: Quick,
+    pub quick: QuickBudget,
 }
 
 /// Where a known point is evaluated more accurately from.
@@ -85,9 +85,9 @@ pub enum ResumeFrom {
 /// What is learned from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Data {
+pub struct DataSpec {
     /// Of what kind.
-    pub kind: Kind,
+    pub kind: DataKind,
     /// How many.
     pub images: usize,
     /// In a row.
@@ -99,7 +99,7 @@ pub struct Data {
 /// What images are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum DataKind {
     /// Box functions.
     Signals,
     /// Centres of photographs.
@@ -131,7 +131,7 @@ pub struct TvParameter {
 /// Sampling weights: all begin alike, within the same bounds, and the total variation is fixed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sampling {
+pub struct SamplingSetting {
     /// Where each `$\theta_j$` begins,
     pub start: f64,
     /// the least,
@@ -149,7 +149,7 @@ pub struct Sampling {
 /// What is added to the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Penalty {
+pub enum PenaltySetting {
     /// Nothing.
     None,
     /// `$\beta (L/\mu)^2$`.
@@ -167,7 +167,7 @@ pub enum Penalty {
 /// One for each method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Each<T> {
+pub struct PerMethod<T> {
     /// Of gradient descent.
     pub gd: T,
     /// Of FISTA.
@@ -177,7 +177,7 @@ pub struct Each<T> {
 /// What `--quick` changes; nothing where nothing is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Quick {
+pub struct QuickBudget {
     evaluations: Option<u64>,
     images: Option<usize>,
     pixels: Option<usize>,

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 
 use super::claims::{Claim, headline};
 use super::figures::Drawn;
-use super::record::Record;
-use super::results::{Results, Size};
+use super::record::RunRecord;
+use super::results::{ReproductionSize, Results};
 
 /// The name that `reproduce` has for a size.
 #[must_use]
-pub const fn size_name(size: Size) -> &'static str {
+pub const fn size_name(size: ReproductionSize) -> &'static str {
     match size {
-        Size::Quick => "quick",
-        Size::Plain => "plain",
-        Size::Full => "full",
+        ReproductionSize::Quick => "quick",
+        ReproductionSize::Plain => "plain",
+        ReproductionSize::Full => "full",
     }
 }
 
@@ -52,7 +52,7 @@ fn data(results: &Results) -> Value {
     json!({ "signals": signals, "photographs": photographs })
 }
 
-fn run(record: &Record) -> Value {
+fn run(record: &RunRecord) -> Value {
     let outcome = &record.outcome;
     json!({
         "setting": record.id.setting,
@@ -74,7 +74,7 @@ fn run(record: &Record) -> Value {
 
 /// How many times fewer lower-level iterations than with high accuracy; `null` where a target is
 /// never reached.
-fn factors(row: &headline::Row) -> Value {
+fn factors(row: &headline::SpeedupRow) -> Value {
     let of =
         |all: Option<[headline::Speedup; 3]>| all.map(|all| all.map(headline::Speedup::factor));
     json!({

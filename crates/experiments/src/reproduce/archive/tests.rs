@@ -1,13 +1,13 @@
 //! The numbers of the figures, and that the bundled files are the reference archive.
 
 use super::*;
-use crate::reproduce::record::Method::{Fista, Gd};
-use crate::reproduce::record::{Effort, Method};
-use crate::reproduce::setting::{Kind, Setting};
+use crate::reproduce::record::PaperMethod::{Fista, Gd};
+use crate::reproduce::record::{Effort, PaperMethod};
+use crate::reproduce::setting::{DataKind, Setting};
 
 mod rule;
 
-fn get(setting: &str, method: Method, effort: Effort) -> &'static Archived {
+fn get(setting: &str, method: PaperMethod, effort: Effort) -> &'static ArchivedRun {
     run(setting, Variant::new(method, effort)).unwrap()
 }
 
@@ -144,7 +144,7 @@ fn runs_are_consistent() {
             .iter()
             .filter_map(|variant| run(&setting.name, *variant))
         {
-            let digitised = setting.data.kind == Kind::Photographs;
+            let digitised = setting.data.kind == DataKind::Photographs;
             let learned = setting.learned();
             assert_eq!(archived.theta.len(), learned.len());
             if setting.sampling.is_none() {

@@ -2,13 +2,13 @@
 
 use super::measure::{count, digits, percent, relative, whole};
 use super::{Claim, Topic, Verdict, authors_data, authors_photographs, full_scale, run};
-use crate::reproduce::archive::{self, Archived};
-use crate::reproduce::record::{Effort, Mode, Record, Variant};
+use crate::reproduce::archive::{self, ArchivedRun};
+use crate::reproduce::record::{Effort, Mode, RunRecord, Variant};
 use crate::reproduce::results::Results;
 
 /// Evaluations that can be reproduced: even the authors' own program, run again, leaves the
 /// archived paths later. Section 11 of the reference archive's FACTS.md.
-struct Expected {
+struct ExpectedTrace {
     id: &'static str,
     setting: &'static str,
     topic: Topic,
@@ -25,8 +25,8 @@ struct Expected {
     objective: f64,
 }
 
-const TRACES: [Expected; 5] = [
-    Expected {
+const TRACES: [ExpectedTrace; 5] = [
+    ExpectedTrace {
         id: "denoise1_start0/evaluations",
         setting: "denoise1_start0",
         topic: Topic::OneParameter,
@@ -37,7 +37,7 @@ const TRACES: [Expected; 5] = [
         iterations: 1e-3,
         objective: 1e-8,
     },
-    Expected {
+    ExpectedTrace {
         id: "denoise1_start-2/evaluations",
         setting: "denoise1_start-2",
         topic: Topic::OneParameter,
@@ -48,7 +48,7 @@ const TRACES: [Expected; 5] = [
         iterations: 1e-3,
         objective: 1e-8,
     },
-    Expected {
+    ExpectedTrace {
         id: "denoise3_beta1e-6/first evaluations",
         setting: "denoise3_beta1e-6",
         topic: Topic::ThreeParameters,
@@ -59,7 +59,7 @@ const TRACES: [Expected; 5] = [
         iterations: 1e-3,
         objective: 1e-8,
     },
-    Expected {
+    ExpectedTrace {
         id: "denoise3_beta1e-6/evaluations",
         setting: "denoise3_beta1e-6",
         topic: Topic::ThreeParameters,
@@ -70,7 +70,7 @@ const TRACES: [Expected; 5] = [
         iterations: 1e-3,
         objective: f64::INFINITY,
     },
-    Expected {
+    ExpectedTrace {
         id: "mri/evaluations",
         setting: "mri",
         topic: Topic::Sampling,
@@ -93,7 +93,7 @@ const TOTALS: [(&str, Topic, u32, f64); 3] = [
 ];
 
 pub(super) fn claims(results: &Results) -> Vec<Claim> {
-    let trace = |expected: &Expected| {
+    let trace = |expected: &ExpectedTrace| {
         let text = format!(
             "The authors' algorithm repeats the archived runs: {}.",
             expected.what
@@ -128,7 +128,7 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
     claims
 }
 
-impl Expected {
+impl ExpectedTrace {
     fn text(&self) -> String {
         let iterations = percent(self.iterations);
         let text = format!("lower-level iterations of each evaluation within {iterations}");
@@ -139,18 +139,18 @@ impl Expected {
     }
 }
 
-fn known(setting: &str, variant: Variant) -> Result<&'static Archived, String> {
+fn known(setting: &str, variant: Variant) -> Result<&'static ArchivedRun, String> {
     archive::run(setting, variant).ok_or_else(|| format!("no run of {setting} is archived"))
 }
 
-fn repeated(results: &Results, expected: &Expected) -> Verdict {
+fn repeated(results: &Results, expected: &ExpectedTrace) -> Verdict {
     authors_data(results)?;
     let mut holds = true;
     let mut text = Vec::new();
     for variant in Variant::ALL {
         let record = run(results, expected.setting, variant, Mode::Faithful)?;
         let archived = known(expected.setting, variant)?;
-        let compared = Compared::of(record, archived, expected);
+        let compared = TraceComparison::of(record, archived, expected);
         holds &= compared.is_same();
         text.push(format!("{}: {}", variant.name(), compared.text()));
     }
@@ -158,7 +158,7 @@ fn repeated(results: &Results, expected: &Expected) -> Verdict {
 }
 
 /// A run next to the archived one.
-struct Compared {
+struct TraceComparison {
     /// Evaluations that should be the same,
     num: usize,
     /// those before the first that is not,
@@ -168,8 +168,8 @@ struct Compared {
     objective: f64,
 }
 
-impl Compared {
-    fn of(record: &Record, archived: &Archived, expected: &Expected) -> Self {
+impl TraceComparison {
+    fn of(record: &RunRecord, archived: &ArchivedRun, expected: &ExpectedTrace) -> Self {
         let num = match record.id.variant.effort {
             Effort::Dynamic => expected.num_dynamic,
             Effort::Low | Effort::High => expected.num_fixed,

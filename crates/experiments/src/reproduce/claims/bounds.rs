@@ -21,7 +21,7 @@ pub struct Convergence {
 }
 
 /// What a panel must show.
-struct Expected {
+struct ExpectedPanel {
     panel: char,
     text: &'static str,
     mu: f64,
@@ -35,8 +35,8 @@ struct Expected {
 
 /// Rows 3a to 3d of the reference archive's FIGURES.md, and section 10 of its FACTS.md. Errors have
 /// two or three digits there. The last errors of FISTA are rounding errors: within a factor of 30.
-const PANELS: [Expected; 4] = [
-    Expected {
+const PANELS: [ExpectedPanel; 4] = [
+    ExpectedPanel {
         panel: 'a',
         text: "Gradient descent on Nesterov's quadratic, 200 iterations: the gradient gives the true error, the rate is far off",
         mu: 3.005_10,
@@ -46,7 +46,7 @@ const PANELS: [Expected; 4] = [
         linear_bound: 3.62e-3,
         tolerance: 0.01,
     },
-    Expected {
+    ExpectedPanel {
         panel: 'b',
         text: "FISTA on Nesterov's quadratic, 200 iterations: the gradient gives the true error, the rate is far off",
         mu: 3.005_10,
@@ -56,7 +56,7 @@ const PANELS: [Expected; 4] = [
         linear_bound: 6.8e-13,
         tolerance: 30.0,
     },
-    Expected {
+    ExpectedPanel {
         panel: 'c',
         text: "Gradient descent for denoising, 2,000 iterations: the gradient overestimates the error by a factor of 2, the rate by 1,000",
         mu: 1.001,
@@ -66,7 +66,7 @@ const PANELS: [Expected; 4] = [
         linear_bound: 3.70e-2,
         tolerance: 0.01,
     },
-    Expected {
+    ExpectedPanel {
         panel: 'd',
         text: "FISTA for denoising, 1,000 iterations: the gradient gives about the true error, the rate is far off",
         mu: 1.001,
@@ -79,7 +79,7 @@ const PANELS: [Expected; 4] = [
 ];
 
 pub(super) fn claims(measured: &[Convergence]) -> Vec<Claim> {
-    let claim = |expected: &Expected| {
+    let claim = |expected: &ExpectedPanel| {
         let panel = expected.panel;
         let numbers = [
             expected.mu,
@@ -109,7 +109,7 @@ pub(super) fn claims(measured: &[Convergence]) -> Vec<Claim> {
     PANELS.iter().map(claim).collect()
 }
 
-fn verdict(expected: &Expected, measured: &[Convergence]) -> Verdict {
+fn verdict(expected: &ExpectedPanel, measured: &[Convergence]) -> Verdict {
     let mut all = measured.iter();
     let Some(found) = all.find(|one| one.panel == expected.panel) else {
         return Err("the panel was not computed".to_owned());

@@ -4,7 +4,7 @@ use bilevel::Pair;
 
 use super::measure::{digits, relative};
 use super::{Claim, Topic, Verdict, authors_data, authors_photographs, full_scale};
-use crate::reproduce::data::Source;
+use crate::reproduce::data::DataSource;
 use crate::reproduce::results::Results;
 
 /// SHA-256 of truth and noisy data, signal after signal, as 64-bit little-endian numbers. From the
@@ -40,14 +40,14 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
             "data/1-parameter",
             "The ten noisy signals of the experiment with one parameter are the authors', bit by bit.",
             ONE_PARAMETER,
-            Source::fingerprint,
+            DataSource::fingerprint,
         ),
         equal(
             "denoise3_beta1e-6",
             "data/3-parameter",
             "The twenty noisy signals of the experiment with three parameters are the authors', bit by bit.",
             THREE_PARAMETERS,
-            Source::fingerprint,
+            DataSource::fingerprint,
         ),
         equal(
             "mri",
@@ -103,5 +103,5 @@ pub(super) fn rounded(pairs: &[Pair]) -> String {
             data: round(&pair.data),
         })
         .collect();
-    Source::fingerprint(&pairs)
+    DataSource::fingerprint(&pairs)
 }

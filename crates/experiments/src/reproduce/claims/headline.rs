@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::measure::{best, best_archived, digits, factor, objective, work};
 use super::{Claim, Topic, Verdict, full_scale, made, run};
-use crate::reproduce::archive::{self, Archived};
-use crate::reproduce::record::{Effort, Method, Mode, Variant};
+use crate::reproduce::archive::{self, ArchivedRun};
+use crate::reproduce::record::{Effort, Mode, PaperMethod, Variant};
 use crate::reproduce::results::Results;
 
 /// How far above the best.
@@ -61,11 +61,11 @@ fn iterations(work: Option<f64>) -> String {
 
 /// One row of the table: dynamic against high accuracy, for each target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct SpeedupRow {
     /// The experiment,
     pub setting: String,
     /// and the method.
-    pub method: Method,
+    pub method: PaperMethod,
     /// The authors' algorithm, run here; `None` if it was not.
     pub faithful: Option<[Speedup; 3]>,
     /// The archived runs, as far as they are known. Those of `beta = 1e-4` have factors only: of
@@ -77,13 +77,13 @@ pub struct Row {
 
 /// The table; experiments at reduced budgets are left out.
 #[must_use]
-pub fn table(results: &Results) -> Vec<Row> {
+pub fn table(results: &Results) -> Vec<SpeedupRow> {
     let mut rows = Vec::new();
     for setting in SETTINGS {
         if full_scale(results, setting).is_err() {
             continue;
         }
-        for method in [Method::Gd, Method::Fista] {
+        for method in [PaperMethod::Gd, PaperMethod::Fista] {
             let each = |mode: Mode| -> Option<[Speedup; 3]> {
                 let mut all = [Speedup {
                     fast: None,
@@ -94,7 +94,7 @@ pub fn table(results: &Results) -> Vec<Row> {
                 }
                 Some(all)
             };
-            let row = Row {
+            let row = SpeedupRow {
                 setting: setting.to_owned(),
                 method,
                 faithful: each(Mode::Faithful),
@@ -113,7 +113,7 @@ pub fn table(results: &Results) -> Vec<Row> {
 pub(super) fn speedup(
     results: &Results,
     setting: &str,
-    method: Method,
+    method: PaperMethod,
     against: Effort,
     target: f64,
 ) -> Result<Speedup, String> {
@@ -123,7 +123,7 @@ pub(super) fn speedup(
 fn compare(
     results: &Results,
     setting: &str,
-    method: Method,
+    method: PaperMethod,
     mode: Mode,
     against: Effort,
     target: f64,
@@ -150,10 +150,12 @@ fn compare(
 
 /// Section 12 of the reference archive's FACTS.md: factors at 10 % and 1 % of archived runs that
 /// are not bundled.
-const BETA_1E_4: [(Method, [f64; 2]); 2] =
-    [(Method::Gd, [87.0, 105.0]), (Method::Fista, [102.0, 23.0])];
+const BETA_1E_4: [(PaperMethod, [f64; 2]); 2] = [
+    (PaperMethod::Gd, [87.0, 105.0]),
+    (PaperMethod::Fista, [102.0, 23.0]),
+];
 
-fn archived(setting: &str, method: Method) -> Option<[Option<Speedup>; 3]> {
+fn archived(setting: &str, method: PaperMethod) -> Option<[Option<Speedup>; 3]> {
     if setting == "denoise3_beta1e-4" {
         let (_, [ten, one]) = BETA_1E_4.iter().find(|(of, _)| *of == method)?;
         let known = |factor: &f64| {
@@ -164,7 +166,7 @@ fn archived(setting: &str, method: Method) -> Option<[Option<Speedup>; 3]> {
         };
         return Some([known(ten), known(one), None]);
     }
-    let runs: Vec<&Archived> = (Variant::ALL.iter())
+    let runs: Vec<&ArchivedRun> = (Variant::ALL.iter())
         .filter_map(|variant| archive::run(setting, *variant))
         .collect();
     let of = |effort| archive::run(setting, Variant::new(method, effort));
@@ -202,14 +204,14 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
     ]
 }
 
-fn largest(results: &Results, column: impl Fn(&Row) -> Option<[Speedup; 3]>) -> Verdict {
+fn largest(results: &Results, column: impl Fn(&SpeedupRow) -> Option<[Speedup; 3]>) -> Verdict {
     full_scale(results, "mri")?;
     let rows = table(results);
     let mut found: Vec<(f64, String)> = Vec::new();
     for row in &rows {
         let name = match row.method {
-            Method::Gd => "GD",
-            Method::Fista => "FISTA",
+            PaperMethod::Gd => "GD",
+            PaperMethod::Fista => "FISTA",
         };
         let Some(all) = column(row) else { continue };
         for (speedup, target) in all.iter().zip(["10 %", "1 %", "0.1 %"]) {

@@ -2,12 +2,12 @@
 
 use ::page::number;
 
-use crate::reproduce::archive::Archived;
+use crate::reproduce::archive::ArchivedRun;
 use crate::reproduce::figures::curves;
-use crate::reproduce::record::Record;
+use crate::reproduce::record::RunRecord;
 
 /// Objective against lower-level iterations, as the figures show it.
-pub(super) fn objective(record: &Record) -> Vec<[f64; 2]> {
+pub(super) fn objective(record: &RunRecord) -> Vec<[f64; 2]> {
     let points = curves::objective(record).into_iter();
     points.map(|[work, f, _]| [work, f]).collect()
 }
@@ -20,8 +20,8 @@ pub(super) fn work(objective: &[[f64; 2]], target: f64) -> Option<f64> {
 
 /// The least of the exact objectives where runs ended; digitised runs only have what the figures
 /// show.
-pub(super) fn best_archived<'a>(runs: impl IntoIterator<Item = &'a Archived>) -> f64 {
-    let one = |run: &Archived| match run.f_exact.is_finite() {
+pub(super) fn best_archived<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> f64 {
+    let one = |run: &ArchivedRun| match run.f_exact.is_finite() {
         true => run.f_exact,
         false => run.f,
     };
@@ -29,7 +29,7 @@ pub(super) fn best_archived<'a>(runs: impl IntoIterator<Item = &'a Archived>) ->
 }
 
 /// The least of the exact objectives where runs ended.
-pub(super) fn best<'a>(runs: impl IntoIterator<Item = &'a Record>) -> f64 {
+pub(super) fn best<'a>(runs: impl IntoIterator<Item = &'a RunRecord>) -> f64 {
     let exact = runs.into_iter().map(|run| run.outcome.f_exact);
     exact.fold(f64::INFINITY, f64::min)
 }
@@ -50,7 +50,7 @@ pub(super) fn range(values: impl IntoIterator<Item = f64>) -> [f64; 2] {
 }
 
 /// A learned or fixed parameter; NaN if there is none of this name.
-pub(super) fn parameter(record: &Record, name: &str) -> f64 {
+pub(super) fn parameter(record: &RunRecord, name: &str) -> f64 {
     record.outcome.params.get(name).copied().unwrap_or(f64::NAN)
 }
 

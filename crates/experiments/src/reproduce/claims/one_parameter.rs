@@ -5,7 +5,7 @@ use super::measure::{
     digits, factor, is_between, parameter, percent, range, range_text, relative, whole,
 };
 use super::{Claim, Topic, Verdict, authors_data, made, run};
-use crate::reproduce::record::{Effort, Method, Mode, Variant};
+use crate::reproduce::record::{Effort, Mode, PaperMethod, Variant};
 use crate::reproduce::results::Results;
 
 /// From `$\alpha = 10^{-2}$` to `$10^2$`.
@@ -27,13 +27,16 @@ const LOW_GD: [f64; 5] = [1.066, 1.122, 3.123, 1.153, 100.0];
 
 const PAPER: &str = "paper, Section 4.2, 1-parameter denoising results";
 
-const fn variant(method: Method, effort: Effort) -> Variant {
+const fn variant(method: PaperMethod, effort: Effort) -> Variant {
     Variant::new(method, effort)
 }
 
 /// Variants of both methods.
 const fn both(effort: Effort) -> [Variant; 2] {
-    [variant(Method::Gd, effort), variant(Method::Fista, effort)]
+    [
+        variant(PaperMethod::Gd, effort),
+        variant(PaperMethod::Fista, effort),
+    ]
 }
 
 pub(super) fn claims(results: &Results) -> Vec<Claim> {
@@ -73,10 +76,10 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
             .verdict(authors_data(results).and_then(|()| optimum(results, &[Effort::Dynamic], Mode::Ours))),
         claim("FISTA is faster", &[4], "Dynamic FISTA converges faster than high-accuracy FISTA from alpha = 1.")
             .expected("lower-level iterations until f is within 0.1 % of the best: more than 1x fewer (archive: 2.74x)", format!("{PAPER}; reference archive, FACTS.md section 9.14"))
-            .verdict(speed(results, start, Method::Fista).map(|(speed, text)| (speed > 1.0, text))),
+            .verdict(speed(results, start, PaperMethod::Fista).map(|(speed, text)| (speed > 1.0, text))),
         claim("GD is slower", &[4], "Dynamic GD converges more slowly than high-accuracy GD from alpha = 1.")
             .expected("less than 1x (archive: 0.22x, that is 4.55x slower)", format!("{PAPER}; reference archive, FACTS.md section 9.14"))
-            .verdict(speed(results, start, Method::Gd).map(|(speed, text)| (speed < 1.0, text))),
+            .verdict(speed(results, start, PaperMethod::Gd).map(|(speed, text)| (speed < 1.0, text))),
         claim("first evaluations", &[4], "The first two evaluations from alpha = 1 take most of dynamic GD's iterations, and a smaller share of dynamic FISTA's.")
             .expected("GD more than 50 % and more than FISTA (archive: 68 % and 29 %)", format!("{PAPER}; reference archive, FACTS.md section 11"))
             .verdict(first_evaluations(results, start)),
@@ -130,7 +133,7 @@ fn archived_alpha(results: &Results) -> Verdict {
     Ok((found.into_iter().all(is_inside), range_text(found, 4)))
 }
 
-fn low_alphas(results: &Results, method: Method) -> Result<[f64; 5], String> {
+fn low_alphas(results: &Results, method: PaperMethod) -> Result<[f64; 5], String> {
     let mut alphas = [f64::NAN; 5];
     for (alpha, start) in alphas.iter_mut().zip(STARTS) {
         let record = run(results, start, variant(method, Effort::Low), Mode::Faithful)?;
@@ -141,8 +144,8 @@ fn low_alphas(results: &Results, method: Method) -> Result<[f64; 5], String> {
 
 fn inconsistent(results: &Results) -> Verdict {
     let (gd, fista) = (
-        low_alphas(results, Method::Gd)?,
-        low_alphas(results, Method::Fista)?,
+        low_alphas(results, PaperMethod::Gd)?,
+        low_alphas(results, PaperMethod::Fista)?,
     );
     let is_spread = |alphas: [f64; 5]| {
         let [least, most] = range(alphas);
@@ -158,8 +161,8 @@ fn inconsistent(results: &Results) -> Verdict {
 
 fn low_alpha(results: &Results) -> Verdict {
     let (gd, fista) = (
-        low_alphas(results, Method::Gd)?,
-        low_alphas(results, Method::Fista)?,
+        low_alphas(results, PaperMethod::Gd)?,
+        low_alphas(results, PaperMethod::Fista)?,
     );
     let is_close = |found: [f64; 5], expected: [f64; 5]| {
         (found.iter().zip(expected)).all(|(found, expected)| relative(*found, expected) <= 0.01)
@@ -210,7 +213,7 @@ fn optimum(results: &Results, efforts: &[Effort], mode: Mode) -> Verdict {
 
 /// How many times fewer iterations the dynamic variant takes than that with high accuracy, to
 /// within 0.1 %.
-fn speed(results: &Results, start: &str, method: Method) -> Result<(f64, String), String> {
+fn speed(results: &Results, start: &str, method: PaperMethod) -> Result<(f64, String), String> {
     let speed = speedup(results, start, method, Effort::High, 1e-3)?;
     let text = format!(
         "{} iterations against {}: {}",
@@ -293,7 +296,7 @@ fn good_starts(results: &Results) -> Verdict {
     let mut holds = true;
     let mut text = Vec::new();
     for (start, alpha) in [("denoise1_start-1", "0.1"), ("denoise1_start-2", "0.01")] {
-        for (method, name) in [(Method::Gd, "GD"), (Method::Fista, "FISTA")] {
+        for (method, name) in [(PaperMethod::Gd, "GD"), (PaperMethod::Fista, "FISTA")] {
             let (speed, _) = speed(results, start, method)?;
             holds &= speed >= 1.0;
             text.push(format!("from {alpha} {name} {}x", digits(speed, 3)));

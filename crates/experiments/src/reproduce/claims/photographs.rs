@@ -4,12 +4,12 @@ use super::headline::speedup;
 use super::measure::{digits, factor, parameter, percent, range, range_text, relative, whole};
 use super::{Claim, Topic, Verdict, authors_photographs, full_scale, made, run};
 use crate::reproduce::archive;
-use crate::reproduce::record::{Effort, Method, Mode, Record, Variant};
+use crate::reproduce::record::{Effort, Mode, PaperMethod, RunRecord, Variant};
 use crate::reproduce::results::Results;
 
 const SETTING: &str = "kodak_sigma1e-1";
 const PAPER: &str = "paper, Section 4.3";
-const DYNAMIC_FISTA: Variant = Variant::new(Method::Fista, Effort::Dynamic);
+const DYNAMIC_FISTA: Variant = Variant::new(PaperMethod::Fista, Effort::Dynamic);
 
 /// The true minimum, to 0.001. Section 14 of the reference archive's FACTS.md.
 const BEST: f64 = 3_186.193;
@@ -96,7 +96,7 @@ fn full_scale_data(results: &Results) -> Result<usize, String> {
 }
 
 /// At least two of the variants, or there is nothing to compare.
-fn several(results: &Results) -> Result<Vec<&Record>, String> {
+fn several(results: &Results) -> Result<Vec<&RunRecord>, String> {
     full_scale(results, SETTING)?;
     let runs = made(results, SETTING, &Variant::ALL, Mode::Faithful);
     if runs.len() < 2 {
@@ -105,7 +105,7 @@ fn several(results: &Results) -> Result<Vec<&Record>, String> {
     Ok(runs)
 }
 
-fn same(results: &Results, tolerance: f64, name: &str, of: impl Fn(&Record) -> f64) -> Verdict {
+fn same(results: &Results, tolerance: f64, name: &str, of: impl Fn(&RunRecord) -> f64) -> Verdict {
     let runs = several(results)?;
     let [least, most] = range(runs.iter().map(|run| of(run)));
     let spread = most / least - 1.0;
@@ -145,7 +145,7 @@ fn faster(results: &Results) -> Verdict {
     full_scale(results, SETTING)?;
     let mut holds = true;
     let mut text = Vec::new();
-    for (method, name) in [(Method::Gd, "GD"), (Method::Fista, "FISTA")] {
+    for (method, name) in [(PaperMethod::Gd, "GD"), (PaperMethod::Fista, "FISTA")] {
         for (against, least, words) in [(Effort::Low, 2.0, "low"), (Effort::High, 10.0, "high")] {
             match speedup(results, SETTING, method, against, 0.1) {
                 Err(_) => text.push(format!("{name} against {words}: not run")),

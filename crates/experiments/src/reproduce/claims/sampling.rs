@@ -3,16 +3,16 @@
 use super::headline::speedup;
 use super::measure::{best, digits, factor, range, range_text, relative, whole};
 use super::{Claim, Topic, Verdict, authors_data, full_scale, made, run};
-use crate::reproduce::record::{Effort, Method, Mode, Record, Variant};
+use crate::reproduce::record::{Effort, Mode, PaperMethod, RunRecord, Variant};
 use crate::reproduce::results::Results;
 
 const SETTING: &str = "mri";
 const PAPER: &str = "paper, Section 4.4";
-const LOW_GD: Variant = Variant::new(Method::Gd, Effort::Low);
-const LOW_FISTA: Variant = Variant::new(Method::Fista, Effort::Low);
+const LOW_GD: Variant = Variant::new(PaperMethod::Gd, Effort::Low);
+const LOW_FISTA: Variant = Variant::new(PaperMethod::Fista, Effort::Low);
 const DYNAMIC: [Variant; 2] = [
-    Variant::new(Method::Gd, Effort::Dynamic),
-    Variant::new(Method::Fista, Effort::Dynamic),
+    Variant::new(PaperMethod::Gd, Effort::Dynamic),
+    Variant::new(PaperMethod::Fista, Effort::Dynamic),
 ];
 
 /// The true minimum. Section 14 of the reference archive's FACTS.md.
@@ -80,7 +80,7 @@ fn all<'a>(
     results: &'a Results,
     variants: &[Variant],
     mode: Mode,
-) -> Result<Vec<&'a Record>, String> {
+) -> Result<Vec<&'a RunRecord>, String> {
     full_scale(results, SETTING)?;
     let one = |variant: &Variant| run(results, SETTING, *variant, mode);
     variants.iter().map(one).collect()
@@ -95,7 +95,7 @@ fn best_objective(results: &Results) -> Verdict {
 }
 
 /// Frequencies that are sampled.
-fn active(record: &Record) -> Vec<usize> {
+fn active(record: &RunRecord) -> Vec<usize> {
     let weights = record.outcome.theta.iter().enumerate();
     let on = weights.filter(|(_, theta)| !(**theta <= OFF));
     on.map(|(index, _)| index).collect()
@@ -110,7 +110,7 @@ fn active_modes(results: &Results, variants: &[Variant], mode: Mode) -> Verdict 
 }
 
 /// "gd_high: 32, the same" or which are missing and which are too many.
-fn difference(record: &Record) -> String {
+fn difference(record: &RunRecord) -> String {
     let found = active(record);
     let missing = ACTIVE.iter().filter(|mode| !found.contains(mode));
     let missing: Vec<String> = missing.map(ToString::to_string).collect();
@@ -152,7 +152,7 @@ fn faster(results: &Results) -> Verdict {
         (0.01, "1 %", true),
         (0.001, "0.1 %", false),
     ] {
-        let speedup = speedup(results, SETTING, Method::Gd, Effort::High, target)?;
+        let speedup = speedup(results, SETTING, PaperMethod::Gd, Effort::High, target)?;
         holds &= !is_judged || speedup.factor().unwrap_or(f64::NAN) >= 50.0;
         text.push(format!("{words}: {}", factor(speedup.factor())));
     }
@@ -163,7 +163,7 @@ fn crossing(results: &Results) -> Verdict {
     full_scale(results, SETTING)?;
     let low = run(results, SETTING, LOW_FISTA, Mode::Faithful)?.lower_iterations();
     let dynamic = run(results, SETTING, DYNAMIC[1], Mode::Faithful)?.lower_iterations();
-    let speedup = speedup(results, SETTING, Method::Fista, Effort::Low, 0.01)?;
+    let speedup = speedup(results, SETTING, PaperMethod::Fista, Effort::Low, 0.01)?;
     let holds = low < dynamic && speedup.factor().unwrap_or(f64::NAN) > 1.0;
     let text = format!(
         "{} against {} in total; {} until 1 %",

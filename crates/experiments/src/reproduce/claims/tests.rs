@@ -9,9 +9,9 @@ use bilevel::Pair;
 use imaging::Grid;
 
 use super::{Claim, Convergence, check, data, failed, headline};
-use crate::reproduce::data::Source;
-use crate::reproduce::record::{Effort, Method, Mode, Outcome, Record, RunId, Variant};
-use crate::reproduce::results::{Results, Size};
+use crate::reproduce::data::DataSource;
+use crate::reproduce::record::{Effort, Mode, PaperMethod, RunId, RunOutcome, RunRecord, Variant};
+use crate::reproduce::results::{ReproductionSize, Results};
 use crate::reproduce::setting::Setting;
 use synthetic::{bounds, results};
 
@@ -24,7 +24,7 @@ fn holds(claims: &[Claim], id: &str) -> Option<bool> {
 
 /// Changes the runs that fit a pattern, of which there must be one: `mri.*_low.faithful`, where `*`
 /// stands for anything.
-fn change(results: &mut Results, pattern: &str, change: impl Fn(&mut Record)) {
+fn change(results: &mut Results, pattern: &str, change: impl Fn(&mut RunRecord)) {
     let fits = |name: &str| {
         let mut parts = pattern.split('.').zip(name.split('.'));
         parts.all(|(pattern, part)| match pattern.strip_prefix('*') {
@@ -41,18 +41,18 @@ fn change(results: &mut Results, pattern: &str, change: impl Fn(&mut Record)) {
     assert!(num > 0, "{pattern}");
 }
 
-fn set(name: &str, value: f64) -> impl Fn(&mut Record) {
+fn set(name: &str, value: f64) -> impl Fn(&mut RunRecord) {
     move |record| {
         record.outcome.params.insert(name.to_owned(), value);
     }
 }
 
-fn exact(f: f64) -> impl Fn(&mut Record) {
+fn exact(f: f64) -> impl Fn(&mut RunRecord) {
     move |record| record.outcome.f_exact = f
 }
 
 /// All evaluations cost so many times as much.
-fn work(factor: u64) -> impl Fn(&mut Record) {
+fn work(factor: u64) -> impl Fn(&mut RunRecord) {
     move |record| {
         for evaluation in &mut record.evaluations {
             evaluation.lower_iterations *= factor;
@@ -185,7 +185,7 @@ fn what_cannot_be_checked_is_not() {
 #[test]
 fn reduced_budgets_keep_what_they_can() {
     let mut quick = results();
-    quick.size = Size::Quick;
+    quick.size = ReproductionSize::Quick;
     quick.settings = quick.settings.into_iter().map(Setting::quick).collect();
     let claims = check(&quick, &bounds());
     for claim in &claims {
@@ -223,12 +223,12 @@ fn reduced_budgets_keep_what_they_can() {
 fn archived_factors_are_known() {
     for row in headline::table(&results()) {
         let expected: [f64; 2] = match (row.setting.as_str(), row.method) {
-            ("mri", Method::Gd) => [121.0, 92.0],
-            ("mri", Method::Fista) => [72.0, 61.0],
-            ("denoise1_start0", Method::Gd) => [0.23, 0.22],
-            ("denoise1_start0", Method::Fista) => [1.9, 2.7],
-            ("kodak_sigma1e-1", Method::Gd) => [209.0, 54.0],
-            ("kodak_sigma1e-1", Method::Fista) => [86.0, 25.0],
+            ("mri", PaperMethod::Gd) => [121.0, 92.0],
+            ("mri", PaperMethod::Fista) => [72.0, 61.0],
+            ("denoise1_start0", PaperMethod::Gd) => [0.23, 0.22],
+            ("denoise1_start0", PaperMethod::Fista) => [1.9, 2.7],
+            ("kodak_sigma1e-1", PaperMethod::Gd) => [209.0, 54.0],
+            ("kodak_sigma1e-1", PaperMethod::Fista) => [86.0, 25.0],
             _ => continue,
         };
         for (index, expected) in expected.into_iter().enumerate() {
@@ -271,7 +271,7 @@ fn golden_data_are_the_authors() {
             signals(&format!("{name}_noisy.npy"), 256),
         );
         assert_eq!(
-            Source::fingerprint(&pairs(truths, noisy, Grid::line(256))),
+            DataSource::fingerprint(&pairs(truths, noisy, Grid::line(256))),
             golden
         );
     }

@@ -3,7 +3,7 @@
 use super::headline::speedup;
 use super::measure::{digits, factor, is_between, parameter, range, range_text, relative};
 use super::{Claim, Topic, Verdict, authors_data, full_scale, run};
-use crate::reproduce::record::{Effort, Method, Mode, Record, Variant};
+use crate::reproduce::record::{Effort, Mode, PaperMethod, RunRecord, Variant};
 use crate::reproduce::results::Results;
 
 const SETTING: &str = "denoise3_beta1e-6";
@@ -12,11 +12,11 @@ const PAPER: &str = "paper, Section 4.2, 3-parameter denoising results";
 /// The infimum. Section 14 of the reference archive's FACTS.md.
 const BEST: f64 = 2.826_874_15;
 
-const DYNAMIC_FISTA: Variant = Variant::new(Method::Fista, Effort::Dynamic);
-const METHODS: [(Method, &str); 2] = [(Method::Gd, "GD"), (Method::Fista, "FISTA")];
+const DYNAMIC_FISTA: Variant = Variant::new(PaperMethod::Fista, Effort::Dynamic);
+const METHODS: [(PaperMethod, &str); 2] = [(PaperMethod::Gd, "GD"), (PaperMethod::Fista, "FISTA")];
 
 /// Where runs may end.
-struct Region {
+struct EndRegion {
     f: [f64; 2],
     alpha: [f64; 2],
     nu: [f64; 2],
@@ -24,7 +24,7 @@ struct Region {
 
 /// Reruns of the authors' own program end in this region. Section 12 of the reference archive's
 /// FACTS.md.
-const SCATTER: Region = Region {
+const SCATTER: EndRegion = EndRegion {
     f: [2.83, 3.02],
     alpha: [0.34, 0.43],
     nu: [0.0029, 0.0035],
@@ -34,7 +34,7 @@ const SCATTER: Region = Region {
 /// 0.0132 (section 9.12 of the reference archive's FACTS.md), above the infimum 4.97968 (section
 /// 12). Reruns with beta = 1e-6 scatter three times as much as the archived runs do: this leaves
 /// the same room.
-const SCATTER_1E_4: Region = Region {
+const SCATTER_1E_4: EndRegion = EndRegion {
     f: [4.979, 5.15],
     alpha: [0.25, 0.31],
     nu: [0.0115, 0.0145],
@@ -104,7 +104,7 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
     ]
 }
 
-impl Region {
+impl EndRegion {
     fn text(&self) -> String {
         format!(
             "f {}, alpha {}, nu {}",
@@ -115,17 +115,17 @@ impl Region {
     }
 }
 
-fn all<'a>(results: &'a Results, setting: &str) -> Result<Vec<&'a Record>, String> {
+fn all<'a>(results: &'a Results, setting: &str) -> Result<Vec<&'a RunRecord>, String> {
     full_scale(results, setting)?;
     let one = |variant: &Variant| run(results, setting, *variant, Mode::Faithful);
     Variant::ALL.iter().map(one).collect()
 }
 
-fn region(results: &Results, setting: &str, expected: &Region) -> Verdict {
+fn region(results: &Results, setting: &str, expected: &EndRegion) -> Verdict {
     authors_data(results)?;
     let runs = all(results, setting)?;
     let of = |name: &str| range(runs.iter().map(|run| parameter(run, name)));
-    let found = Region {
+    let found = EndRegion {
         f: range(runs.iter().map(|run| run.outcome.f_exact)),
         alpha: of("alpha"),
         nu: of("nu"),
@@ -193,11 +193,12 @@ fn smaller(results: &Results) -> Verdict {
     let (small, usual) = (all(results, "denoise3_beta1e-8")?, all(results, SETTING)?);
     let num_smaller = |name: &str| {
         let pairs = small.iter().zip(&usual);
-        let is_smaller =
-            |(small, usual): &(&&Record, &&Record)| parameter(small, name) < parameter(usual, name);
+        let is_smaller = |(small, usual): &(&&RunRecord, &&RunRecord)| {
+            parameter(small, name) < parameter(usual, name)
+        };
         pairs.filter(is_smaller).count()
     };
-    let of = |runs: &[&Record], name: &str| {
+    let of = |runs: &[&RunRecord], name: &str| {
         range_text(range(runs.iter().map(|run| parameter(run, name))), 2)
     };
     let (nu, xi) = (num_smaller("nu"), num_smaller("xi"));

@@ -2,11 +2,11 @@
 
 use super::measure::digits;
 use super::{Claim, Topic, Verdict};
-use crate::reproduce::record::{Effort, Mode, Record};
+use crate::reproduce::record::{Effort, Mode, RunRecord};
 use crate::reproduce::results::Results;
 
 pub(super) fn claims(results: &Results) -> Vec<Claim> {
-    let claim = |id: &str, text: &str, is_meant: fn(&Record) -> bool| {
+    let claim = |id: &str, text: &str, is_meant: fn(&RunRecord) -> bool| {
         Claim::new(Topic::Foundations, &format!("truth/{id}"), &[], text)
             .expected(
                 "every |f - exact f| at most the error given with f, plus 1e-9 (1 + f)",
@@ -33,8 +33,8 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
     ]
 }
 
-fn verdict(results: &Results, is_meant: fn(&Record) -> bool) -> Verdict {
-    let runs: Vec<&Record> = (results.records.values())
+fn verdict(results: &Results, is_meant: fn(&RunRecord) -> bool) -> Verdict {
+    let runs: Vec<&RunRecord> = (results.records.values())
         .filter(|run| is_meant(run))
         .collect();
     let mut wrong = Vec::new();

@@ -9,14 +9,14 @@ use lowlevel::testing::NesterovQuadratic;
 use lowlevel::{Curvature, Method, Solver, State, Stop, StronglyConvex, norm_squared};
 use plot::{Axis, Dash, Figure, Numbers, Panel, Series};
 
-use super::super::data::Source;
-use super::super::setting::{Data, Kind};
+use super::super::data::DataSource;
+use super::super::setting::{DataKind, DataSpec};
 use super::style::{BLUE, GREEN, ORANGE};
-use super::{Drawn, Scene};
+use super::{Drawn, FigureInput};
 
 /// The four panels.
 #[derive(Clone, Debug)]
-pub struct Bounds {
+pub struct BoundPanels {
     /// (a) Gradient descent on Nesterov's quadratic.
     pub quadratic_gd: Trajectory,
     /// (b) FISTA on Nesterov's quadratic.
@@ -48,7 +48,7 @@ pub struct Trajectory {
 
 /// The numbers at the end of a [`Trajectory`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct End {
+pub struct TrajectoryEnd {
     /// `$\|x^k - x^*\|^2$`
     pub error: f64,
     /// `$\|\nabla\Phi(x^k)\|^2/\mu^2$`
@@ -60,9 +60,9 @@ pub struct End {
 impl Trajectory {
     /// After the last iteration.
     #[must_use]
-    pub fn end(&self) -> End {
+    pub fn end(&self) -> TrajectoryEnd {
         let last = |values: &[f64]| values.last().copied().unwrap_or(f64::NAN);
-        End {
+        TrajectoryEnd {
             error: last(&self.error),
             gradient_bound: last(&self.gradient_bound),
             linear_bound: last(&self.linear_bound),
@@ -74,15 +74,15 @@ impl Trajectory {
 ///
 /// # Errors
 /// Never, unless a solver fails.
-pub fn measure(source: &Source) -> Result<Bounds> {
+pub fn measure(source: &DataSource) -> Result<BoundPanels> {
     let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
     let minimizer = quadratic.minimizer();
     let start = vec![10.0; 10];
     let scale = square_distance(&start, &minimizer);
-    let on_quadratic = |method| walk(&quadratic, method, 200, &start, &minimizer, scale);
+    let on_quadratic = |method| trajectory(&quadratic, method, 200, &start, &minimizer, scale);
 
-    let data = Data {
-        kind: Kind::Signals,
+    let data = DataSpec {
+        kind: DataKind::Signals,
         images: 1,
         pixels: 100,
         sigma: 0.1,
@@ -104,12 +104,12 @@ pub fn measure(source: &Source) -> Result<Bounds> {
     let minimizer = state.into_point();
     let scale = square_distance(&pair.data, &pair.truth);
     let on_denoising = |method, iterations| {
-        walk(
+        trajectory(
             &denoising, method, iterations, &pair.data, &minimizer, scale,
         )
     };
 
-    Ok(Bounds {
+    Ok(BoundPanels {
         quadratic_gd: on_quadratic(Method::GRADIENT_DESCENT)?,
         quadratic_fista: on_quadratic(Method::FISTA_TWO_GRADIENTS)?,
         denoising_gd: on_denoising(Method::GRADIENT_DESCENT, 2000)?,
@@ -117,7 +117,7 @@ pub fn measure(source: &Source) -> Result<Bounds> {
     })
 }
 
-fn walk<O: StronglyConvex>(
+fn trajectory<O: StronglyConvex>(
     objective: &O,
     method: Method,
     iterations: u64,
@@ -130,12 +130,12 @@ fn walk<O: StronglyConvex>(
     let mut gradient = vec![0.0; start.len()];
     let mut scratch = objective.scratch();
     // The solver's own certificate includes rounding errors, which the figure does not.
-    let mut look = |x: &[f64]| {
+    let mut observe = |x: &[f64]| {
         objective.gradient(x, &mut gradient, &mut scratch);
         error.push(square_distance(x, minimizer));
         gradient_bound.push(norm_squared(&gradient) / curvature.strong_convexity().powi(2));
     };
-    look(start);
+    observe(start);
     let solver = Solver {
         method,
         ..Solver::default()
@@ -147,7 +147,7 @@ fn walk<O: StronglyConvex>(
         &mut state,
         &mut objective.scratch(),
         &mut |progress| {
-            look(progress.point);
+            observe(progress.point);
             ControlFlow::Continue(())
         },
     )?;
@@ -177,8 +177,8 @@ fn square_distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
 }
 
-pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let bounds = measure(&scene.results.source)?;
+pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let bounds = measure(&input.results.source)?;
     let panels = [
         ("(a) GD, Nesterov's quadratic", &bounds.quadratic_gd),
         ("(b) FISTA, Nesterov's quadratic", &bounds.quadratic_fista),
@@ -218,7 +218,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
     let what = "200 iterations of GD and FISTA on Nesterov's quadratic in 10 dimensions, 2,000 of GD and 1,000 of FISTA on denoising \
                 a signal of 100 pixels. In (c) and (d) the linear bound begins with the squared distance of the noisy signal from the \
                 true one, as in the published figure; the paper's text says from the minimiser, which is a little less.";
-    Ok(vec![scene.drawn(what, figure)])
+    Ok(vec![input.drawn(what, figure)])
 }
 
 #[cfg(test)]
@@ -234,8 +234,8 @@ mod tests {
         );
     }
 
-    fn authors() -> Bounds {
-        let source = Source {
+    fn authors() -> BoundPanels {
+        let source = DataSource {
             seed: None,
             kodak: None,
         };

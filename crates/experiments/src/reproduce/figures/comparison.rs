@@ -3,27 +3,27 @@
 use anyhow::{Context, Result};
 use plot::{Axis, Figure, Numbers, Panel, Scale};
 
-use super::super::archive::Archived;
-use super::super::record::{Mode, Record, Variant};
-use super::style::{Curve, Pen, with_curves};
-use super::{DYNAMIC_FISTA, DYNAMIC_GD, Drawn, Scene, curves};
+use super::super::archive::ArchivedRun;
+use super::super::record::{Mode, RunRecord, Variant};
+use super::style::{CurveStyle, StyledCurve, with_curves};
+use super::{DYNAMIC_FISTA, DYNAMIC_GD, Drawn, FigureInput, curves};
 
 /// A figure of panels.
-struct Layout {
+struct FigureLayout {
     id: &'static str,
     archive_id: &'static str,
     columns: usize,
     what: &'static str,
-    views: &'static [View],
+    panels: &'static [PanelSpec],
 }
 
 /// A panel: one quantity of the figure's first, second, ... experiment.
-struct View {
+struct PanelSpec {
     title: &'static str,
     experiment: usize,
     quantity: Quantity,
     scale: Scale,
-    range: Range,
+    range: VerticalRange,
 }
 
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ enum Quantity {
 
 /// Of the vertical axis.
 #[derive(Clone, Copy)]
-enum Range {
+enum VerticalRange {
     /// All points of lines.
     Data,
     /// The paper's, if most curves end there; they do not with other data.
@@ -44,29 +44,29 @@ enum Range {
     From(f64),
 }
 
-const fn objective(title: &'static str, scale: Scale, range: [f64; 2]) -> View {
-    View {
+const fn objective(title: &'static str, scale: Scale, range: [f64; 2]) -> PanelSpec {
+    PanelSpec {
         title,
         experiment: 0,
         quantity: Quantity::Objective,
         scale,
-        range: Range::Paper(range),
+        range: VerticalRange::Paper(range),
     }
 }
 
 /// Of one of several experiments.
-const fn parameter(title: &'static str, name: &'static str, experiment: usize) -> View {
-    View {
+const fn parameter(title: &'static str, name: &'static str, experiment: usize) -> PanelSpec {
+    PanelSpec {
         title,
         experiment,
         quantity: Quantity::Parameter(name),
         scale: Scale::Log,
-        range: Range::Data,
+        range: VerticalRange::Data,
     }
 }
 
-const fn cumulative(title: &'static str, range: Range) -> View {
-    View {
+const fn cumulative(title: &'static str, range: VerticalRange) -> PanelSpec {
+    PanelSpec {
         title,
         experiment: 0,
         quantity: Quantity::Cumulative,
@@ -75,13 +75,13 @@ const fn cumulative(title: &'static str, range: Range) -> View {
     }
 }
 
-static LAYOUTS: [Layout; 5] = [
-    Layout {
+static LAYOUTS: [FigureLayout; 5] = [
+    FigureLayout {
         id: "fig04",
         archive_id: "fig04-archive",
         columns: 2,
         what: "Learning the weight α of the total variation, from α = 1.",
-        views: &[
+        panels: &[
             objective("(a) Objective value f(θ)", Scale::Log, [0.8, 2e3]),
             objective(
                 "(b) Objective value f(θ), zoomed in",
@@ -91,80 +91,80 @@ static LAYOUTS: [Layout; 5] = [
             parameter("(c) Parameter value α", "alpha", 0),
             cumulative(
                 "(d) Cumulative GD/FISTA iterations per upper-level evaluation",
-                Range::Data,
+                VerticalRange::Data,
             ),
         ],
     },
-    Layout {
+    FigureLayout {
         id: "fig06",
         archive_id: "fig06-archive",
         columns: 3,
         what: "The best α found from different starting points; compare with Figure 4 (c).",
-        views: &[
+        panels: &[
             parameter("(a) Start θ⁰ = 1", "alpha", 0),
             parameter("(b) Start θ⁰ = −1", "alpha", 1),
             parameter("(c) Start θ⁰ = −2", "alpha", 2),
         ],
     },
-    Layout {
+    FigureLayout {
         id: "fig08",
         archive_id: "fig08-archive",
         columns: 2,
         what: "Learning α, ν and ξ for signals; condition numbers are penalised with β = 10⁻⁶.",
-        views: &[
+        panels: &[
             objective("(a) Objective value f(θ)", Scale::Log, [2.0, 100.0]),
             cumulative(
                 "(b) Cumulative GD/FISTA iterations per upper-level evaluation",
-                Range::Data,
+                VerticalRange::Data,
             ),
         ],
     },
-    Layout {
+    FigureLayout {
         id: "fig12",
         archive_id: "fig12-archive",
         columns: 3,
         what: "Learning α, ν and ξ for images.",
-        views: &[
+        panels: &[
             objective("(a) Objective value f(θ)", Scale::Linear, [2.7e3, 1.3e4]),
             cumulative(
                 "(b) Cumulative GD/FISTA iterations per upper-level evaluation",
-                Range::Data,
+                VerticalRange::Data,
             ),
             parameter("(c) Parameter value α", "alpha", 0),
             parameter("(d) Parameter value ν", "nu", 0),
             parameter("(e) Parameter value ξ", "xi", 0),
         ],
     },
-    Layout {
+    FigureLayout {
         id: "fig15",
         archive_id: "fig15-archive",
         columns: 2,
         what: "Learning which Fourier coefficients of signals to measure.",
-        views: &[
+        panels: &[
             objective("(a) Objective value f(θ)", Scale::Linear, [0.3, 5.0]),
             cumulative(
                 "(b) Cumulative GD/FISTA iterations per upper-level evaluation",
-                Range::From(1e4),
+                VerticalRange::From(1e4),
             ),
         ],
     },
 ];
 
 /// The figure, and its dynamic variants next to the authors' curves and ours.
-pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let layout = LAYOUTS.iter().find(|layout| layout.id == scene.entry.id);
+pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let layout = LAYOUTS.iter().find(|layout| layout.id == input.entry.id);
     let layout = layout.context("it does not compare variants")?;
     let mut main = Figure::new(layout.columns);
     let mut compared = Figure::new(layout.columns);
     let mut origin = None;
     let mut has_curves = false;
-    for view in layout.views {
-        let name = scene.entry.experiments[view.experiment];
-        main = main.with(panel(view, &variants(scene, name, view.quantity)?));
-        let repeated = repeated(scene, name, view.quantity)?;
+    for spec in layout.panels {
+        let name = input.entry.experiments[spec.experiment];
+        main = main.with(panel(spec, &variants(input, name, spec.quantity)?));
+        let repeated = repeated(input, name, spec.quantity)?;
         has_curves |= repeated.iter().any(|curve| !curve.points.is_empty());
-        compared = compared.with(panel(view, &repeated));
-        let archived = [DYNAMIC_GD, DYNAMIC_FISTA].map(|v| (scene.archive.run)(name, v));
+        compared = compared.with(panel(spec, &repeated));
+        let archived = [DYNAMIC_GD, DYNAMIC_FISTA].map(|v| (input.archive.run)(name, v));
         origin = origin.or(archived.into_iter().flatten().next().map(|archived| {
             if archived.lower_iterations.is_empty() {
                 "read off the published figure"
@@ -173,8 +173,8 @@ pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
             }
         }));
     }
-    let is_objective = |view: &View| matches!(view.quantity, Quantity::Objective);
-    let about_f = if layout.views.iter().any(is_objective) {
+    let is_objective = |spec: &PanelSpec| matches!(spec.quantity, Quantity::Objective);
+    let about_f = if layout.panels.iter().any(is_objective) {
         " f is a sum over images; shading shows how far off it may be."
     } else {
         ""
@@ -183,7 +183,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
         "{} Variants of the authors' algorithm; lower-level iterations are those of all images together.{about_f}",
         layout.what
     );
-    let mut drawn = vec![scene.drawn(&what, main)];
+    let mut drawn = vec![input.drawn(&what, main)];
     if has_curves {
         let authors = origin.map_or_else(
             || "of the authors' algorithm (faithful)".to_owned(),
@@ -198,23 +198,23 @@ pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
              One iteration of FISTA costs two gradients in the authors' algorithm and one in ours.",
             layout.what
         );
-        drawn.push(scene.compared(layout.archive_id, &what, compared));
+        drawn.push(input.compared(layout.archive_id, &what, compared));
     }
     Ok(drawn)
 }
 
 /// The paper's six curves, without those that are missing.
-fn variants(scene: &Scene<'_>, name: &str, quantity: Quantity) -> Result<Vec<Curve>> {
-    let setting = scene.results.setting(name)?;
+fn variants(input: &FigureInput<'_>, name: &str, quantity: Quantity) -> Result<Vec<StyledCurve>> {
+    let setting = input.results.setting(name)?;
     let curve = |variant: Variant| {
-        let record = scene.results.record(name, variant, Mode::Faithful)?;
+        let record = input.results.record(name, variant, Mode::Faithful)?;
         let shade = match quantity {
             Quantity::Objective => curves::shade(&curves::objective(record)),
             Quantity::Parameter(_) | Quantity::Cumulative => Vec::new(),
         };
-        Some(Curve {
+        Some(StyledCurve {
             label: variant.label(setting),
-            pen: Pen::of(variant),
+            style: CurveStyle::of(variant),
             points: points(record, quantity),
             shade,
         })
@@ -223,37 +223,41 @@ fn variants(scene: &Scene<'_>, name: &str, quantity: Quantity) -> Result<Vec<Cur
 }
 
 /// Dynamic variants: of the authors, of their algorithm, and of ours.
-fn repeated(scene: &Scene<'_>, name: &str, quantity: Quantity) -> Result<Vec<Curve>> {
-    let setting = scene.results.setting(name)?;
+fn repeated(input: &FigureInput<'_>, name: &str, quantity: Quantity) -> Result<Vec<StyledCurve>> {
+    let setting = input.results.setting(name)?;
     let mut curves = Vec::new();
     for variant in [DYNAMIC_GD, DYNAMIC_FISTA] {
-        let mut add = |whose: &str, pen: Pen, points: Vec<[f64; 2]>| {
-            curves.push(Curve {
+        let mut add = |whose: &str, style: CurveStyle, points: Vec<[f64; 2]>| {
+            curves.push(StyledCurve {
                 label: format!("{}, {whose}", variant.label(setting)),
-                pen,
+                style,
                 points,
                 shade: Vec::new(),
             });
         };
-        if let Some(record) = scene.results.record(name, variant, Mode::Faithful) {
-            let pen = Pen {
+        if let Some(record) = input.results.record(name, variant, Mode::Faithful) {
+            let style = CurveStyle {
                 width: 2.8,
-                ..Pen::of(variant)
+                ..CurveStyle::of(variant)
             };
-            add("faithful", pen, points(record, quantity));
+            add("faithful", style, points(record, quantity));
         }
-        if let Some(record) = scene.results.record(name, variant, Mode::Ours) {
-            add("ours", Pen::of_ours(variant), points(record, quantity));
+        if let Some(record) = input.results.record(name, variant, Mode::Ours) {
+            add(
+                "ours",
+                CurveStyle::of_ours(variant),
+                points(record, quantity),
+            );
         }
-        if let Some(archived) = (scene.archive.run)(name, variant) {
+        if let Some(archived) = (input.archive.run)(name, variant) {
             let points = archived_points(archived, quantity);
-            add("archived", Pen::of_archived(variant), points);
+            add("archived", CurveStyle::of_archived(variant), points);
         }
     }
     Ok(curves)
 }
 
-fn points(record: &Record, quantity: Quantity) -> Vec<[f64; 2]> {
+fn points(record: &RunRecord, quantity: Quantity) -> Vec<[f64; 2]> {
     match quantity {
         Quantity::Objective => curves::objective(record)
             .into_iter()
@@ -264,7 +268,7 @@ fn points(record: &Record, quantity: Quantity) -> Vec<[f64; 2]> {
     }
 }
 
-fn archived_points(archived: &Archived, quantity: Quantity) -> Vec<[f64; 2]> {
+fn archived_points(archived: &ArchivedRun, quantity: Quantity) -> Vec<[f64; 2]> {
     match quantity {
         Quantity::Objective => archived.objective.clone(),
         Quantity::Parameter(name) => archived.parameters.get(name).cloned().unwrap_or_default(),
@@ -272,42 +276,42 @@ fn archived_points(archived: &Archived, quantity: Quantity) -> Vec<[f64; 2]> {
     }
 }
 
-fn panel(view: &View, curves: &[Curve]) -> Panel {
-    let x = match view.quantity {
+fn panel(spec: &PanelSpec, curves: &[StyledCurve]) -> Panel {
+    let x = match spec.quantity {
         Quantity::Objective | Quantity::Parameter(_) => {
             Axis::log("Lower-level problem iterations").numbers(Numbers::Powers)
         }
         Quantity::Cumulative => Axis::linear("Upper-level evaluations"),
     };
-    let label = match view.quantity {
+    let label = match spec.quantity {
         Quantity::Objective => "f(θ)",
         Quantity::Parameter("alpha") => "α",
         Quantity::Parameter("nu") => "ν",
         Quantity::Parameter(_) => "ξ",
         Quantity::Cumulative => "Lower-level iterations",
     };
-    let y = match view.scale {
+    let y = match spec.scale {
         Scale::Linear => Axis::linear(label),
         Scale::Log => Axis::log(label),
     };
-    let y = match vertical(view, curves) {
+    let y = match vertical(spec, curves) {
         Some([low, high]) => y.range(low, high),
         None => y,
     };
-    with_curves(Panel::new(x, y).title(view.title), curves)
+    with_curves(Panel::new(x, y).title(spec.title), curves)
 }
 
 /// From lines alone: shading may be endless.
-fn vertical(view: &View, curves: &[Curve]) -> Option<[f64; 2]> {
+fn vertical(spec: &PanelSpec, curves: &[StyledCurve]) -> Option<[f64; 2]> {
     let values = curves.iter().flat_map(|curve| &curve.points).map(|p| p[1]);
-    let values = values.filter(|v| v.is_finite() && (view.scale == Scale::Linear || *v > 0.0));
+    let values = values.filter(|v| v.is_finite() && (spec.scale == Scale::Linear || *v > 0.0));
     let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| {
         (low.min(v), high.max(v))
     });
     if !(low <= high) {
         return None;
     }
-    let data = match view.scale {
+    let data = match spec.scale {
         Scale::Linear => {
             let room = (0.05 * (high - low)).max(1e-3 * high.abs()).max(1e-300);
             [low - room, high + room]
@@ -317,11 +321,11 @@ fn vertical(view: &View, curves: &[Curve]) -> Option<[f64; 2]> {
             [low / room, high * room]
         }
     };
-    Some(match view.range {
-        Range::Data => data,
-        Range::From(low) if 10.0 * low < high => [low, data[1]],
-        Range::From(_) => data,
-        Range::Paper([low, high]) => {
+    Some(match spec.range {
+        VerticalRange::Data => data,
+        VerticalRange::From(low) if 10.0 * low < high => [low, data[1]],
+        VerticalRange::From(_) => data,
+        VerticalRange::Paper([low, high]) => {
             let ends = curves.iter().filter_map(|curve| curve.points.last());
             let inside = ends.clone().filter(|end| (low..=high).contains(&end[1]));
             if 2 * inside.count() >= ends.count() {
@@ -337,10 +341,10 @@ fn vertical(view: &View, curves: &[Curve]) -> Option<[f64; 2]> {
 mod tests {
     use super::*;
 
-    fn curve(values: &[f64]) -> Curve {
-        Curve {
+    fn curve(values: &[f64]) -> StyledCurve {
+        StyledCurve {
             label: String::new(),
-            pen: Pen::of(DYNAMIC_GD),
+            style: CurveStyle::of(DYNAMIC_GD),
             points: values.iter().map(|v| [1.0, *v]).collect(),
             shade: vec![[1.0, 0.0, 1e9]],
         }
@@ -348,20 +352,20 @@ mod tests {
 
     #[test]
     fn the_papers_range_holds_where_most_curves_end() {
-        let view = objective("", Scale::Linear, [1.0, 2.0]);
+        let spec = objective("", Scale::Linear, [1.0, 2.0]);
         let inside = [curve(&[9.0, 1.5]), curve(&[1.9]), curve(&[5.0])];
-        assert_eq!(vertical(&view, &inside), Some([1.0, 2.0]));
+        assert_eq!(vertical(&spec, &inside), Some([1.0, 2.0]));
         let outside = [curve(&[30.0, 10.0]), curve(&[20.0])];
-        assert_eq!(vertical(&view, &outside), Some([9.0, 31.0]));
-        assert_eq!(vertical(&view, &[curve(&[f64::INFINITY])]), None);
+        assert_eq!(vertical(&spec, &outside), Some([9.0, 31.0]));
+        assert_eq!(vertical(&spec, &[curve(&[f64::INFINITY])]), None);
     }
 
     #[test]
     fn a_lower_end_is_kept_only_if_there_is_something_above_it() {
-        let view = cumulative("", Range::From(1e4));
-        let range = vertical(&view, &[curve(&[10.0, 1e6])]).unwrap();
+        let spec = cumulative("", VerticalRange::From(1e4));
+        let range = vertical(&spec, &[curve(&[10.0, 1e6])]).unwrap();
         assert!((range[0] - 1e4).abs() < 1e-9 && range[1] > 1e6);
-        let range = vertical(&view, &[curve(&[10.0, 2e4])]).unwrap();
+        let range = vertical(&spec, &[curve(&[10.0, 2e4])]).unwrap();
         assert!(range[0] < 10.0);
     }
 }

@@ -1,12 +1,12 @@
 //! How a run becomes a curve: the rules of the paper's figures.
 
-use super::super::record::{Effort, Evaluation, Record};
+use super::super::record::{Effort, Evaluation, RunRecord};
 
 /// The best evaluation so far, after every evaluation: the one of least objective, whatever its
 /// accuracy, the first of equals. With it, lower-level iterations until then. Evaluations before
 /// the first finite objective have none.
 #[must_use]
-pub fn best(record: &Record) -> Vec<(f64, &Evaluation)> {
+pub fn best(record: &RunRecord) -> Vec<(f64, &Evaluation)> {
     let mut best: Option<&Evaluation> = None;
     let works = record.cumulative_iterations();
     let mut points = Vec::new();
@@ -23,7 +23,7 @@ pub fn best(record: &Record) -> Vec<(f64, &Evaluation)> {
 /// [best](best) after every evaluation; with dynamic accuracy, of the incumbent when an iteration
 /// begins, which is not always the best.
 #[must_use]
-pub fn objective(record: &Record) -> Vec<[f64; 3]> {
+pub fn objective(record: &RunRecord) -> Vec<[f64; 3]> {
     if record.id.variant.effort == Effort::Dynamic {
         let iterates = record.iterates.iter();
         return iterates
@@ -39,7 +39,7 @@ pub fn objective(record: &Record) -> Vec<[f64; 3]> {
 /// Lower-level iterations and the value of a parameter of the total variation at the [best](best)
 /// evaluation, in every variant. Nothing if it was not learned.
 #[must_use]
-pub fn parameter(record: &Record, name: &str) -> Vec<[f64; 2]> {
+pub fn parameter(record: &RunRecord, name: &str) -> Vec<[f64; 2]> {
     let Some(index) = record.names.iter().position(|known| known == name) else {
         return Vec::new();
     };
@@ -51,7 +51,7 @@ pub fn parameter(record: &Record, name: &str) -> Vec<[f64; 2]> {
 
 /// Evaluations, counted from one, and lower-level iterations after them.
 #[must_use]
-pub fn cumulative(record: &Record) -> Vec<[f64; 2]> {
+pub fn cumulative(record: &RunRecord) -> Vec<[f64; 2]> {
     let works = record.cumulative_iterations().into_iter();
     (1..)
         .zip(works)
@@ -62,7 +62,7 @@ pub fn cumulative(record: &Record) -> Vec<[f64; 2]> {
 /// Where a run ends in the paper's figure of sampling patterns: the last incumbent of a dynamic
 /// variant, otherwise the [best](best) evaluation.
 #[must_use]
-pub fn last(record: &Record) -> Option<&[f64]> {
+pub fn last(record: &RunRecord) -> Option<&[f64]> {
     if record.id.variant.effort == Effort::Dynamic {
         return record.iterates.last().map(|at| at.theta.as_slice());
     }
@@ -72,7 +72,7 @@ pub fn last(record: &Record) -> Option<&[f64]> {
 
 /// The incumbent after so many evaluations; before there is any, the start.
 #[must_use]
-pub fn after(record: &Record, evaluations: usize) -> Option<&[f64]> {
+pub fn after(record: &RunRecord, evaluations: usize) -> Option<&[f64]> {
     let mut iterates = record.iterates.iter().rev();
     let incumbent = iterates
         .find(|at| evaluations > 1 && at.evaluations <= evaluations)
@@ -123,16 +123,16 @@ const fn number(count: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::record::{Method, Variant};
+    use super::super::super::record::{PaperMethod, Variant};
     use super::super::synthetic;
     use super::*;
 
-    const LOW: Variant = Variant::new(Method::Gd, Effort::Low);
-    const DYNAMIC: Variant = Variant::new(Method::Fista, Effort::Dynamic);
+    const LOW: Variant = Variant::new(PaperMethod::Gd, Effort::Low);
+    const DYNAMIC: Variant = Variant::new(PaperMethod::Fista, Effort::Dynamic);
 
     /// Objectives 5, 3, 4, 2, 2 with errors 0.5, 4, 0.1, 0.2, 0.3, at theta -1, -2, ..., for 10,
     /// 20, ... iterations; the incumbents are those of evaluations 3 and 4, at work 60 and 100.
-    fn record(variant: Variant) -> Record {
+    fn record(variant: Variant) -> RunRecord {
         let evaluations = [
             (5.0, 0.5, 10),
             (3.0, 4.0, 20),

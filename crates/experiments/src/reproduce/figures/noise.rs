@@ -4,8 +4,8 @@ use anyhow::Result;
 use plot::{Axis, Colour, Dash, Figure, Numbers, Panel, Series};
 
 use super::super::record::Mode;
-use super::style::{BLUE, ORANGE, Pen};
-use super::{DYNAMIC_FISTA, Drawn, Scene};
+use super::style::{BLUE, CurveStyle, ORANGE};
+use super::{DYNAMIC_FISTA, Drawn, FigureInput};
 
 /// From much noise to little.
 pub(super) const EXPERIMENTS: [&str; 8] = [
@@ -19,8 +19,8 @@ pub(super) const EXPERIMENTS: [&str; 8] = [
     "kodak_sigma1e-8",
 ];
 
-pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let faithful = sweep(scene, Mode::Faithful)?;
+pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let faithful = sweep(input, Mode::Faithful)?;
     let panel = Panel::new(
         sigma(),
         Axis::log("α").numbers(Numbers::Powers).colour(BLUE),
@@ -44,16 +44,16 @@ pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
     let figure = Figure::new(1).panel_size(560.0, 240.0).with(panel);
     let what = "The weight α of the total variation that dynamic FISTA learned from images with noise of standard deviation σ. \
                 The bounds of the parameters are wider from σ = 10⁻⁵ on, as in the authors' program.";
-    let mut drawn = vec![scene.drawn(what, figure)];
+    let mut drawn = vec![input.drawn(what, figure)];
 
-    let ours = sweep(scene, Mode::Ours)?;
-    let archived = scene.archive.noise_sweep;
+    let ours = sweep(input, Mode::Ours)?;
+    let archived = input.archive.noise_sweep;
     if !ours.is_empty() || !archived.is_empty() {
         let mut figure = Figure::new(2);
         for (title, label, which) in [("(a) Learned α", "α", 1), ("(b) σ²/α", "σ²/α", 2)] {
             let mut panel = Panel::new(sigma(), Axis::log(label).numbers(Numbers::Powers));
-            let here = Pen::of(DYNAMIC_FISTA).colour;
-            let our = Pen::of_ours(DYNAMIC_FISTA).colour;
+            let here = CurveStyle::of(DYNAMIC_FISTA).colour;
+            let our = CurveStyle::of_ours(DYNAMIC_FISTA).colour;
             panel = curve(
                 panel,
                 &faithful,
@@ -68,7 +68,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
             );
             if !archived.is_empty() {
                 let line = column(archived, which, Series::line);
-                let line = Pen::of_archived(DYNAMIC_FISTA).draw(line);
+                let line = CurveStyle::of_archived(DYNAMIC_FISTA).draw(line);
                 panel = panel.with(line.label("Dynamic FISTA, published").on_top());
             }
             figure = figure.with(panel.title(title));
@@ -79,7 +79,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
             "What dynamic FISTA learned in the authors' runs (read off the published figure), with the same algorithm run here \
              (faithful), and with ours."
         };
-        drawn.push(scene.compared("fig14-archive", what, figure));
+        drawn.push(input.compared("fig14-archive", what, figure));
     }
     Ok(drawn)
 }
@@ -89,11 +89,11 @@ fn sigma() -> Axis {
 }
 
 /// `$\sigma$`, `$\alpha$`, `$\sigma^2/\alpha$`, of the runs that were made.
-fn sweep(scene: &Scene<'_>, mode: Mode) -> Result<Vec<[f64; 3]>> {
+fn sweep(input: &FigureInput<'_>, mode: Mode) -> Result<Vec<[f64; 3]>> {
     let mut points = Vec::new();
     for name in EXPERIMENTS {
-        let sigma = scene.results.setting(name)?.data.sigma;
-        let record = scene.results.record(name, DYNAMIC_FISTA, mode);
+        let sigma = input.results.setting(name)?.data.sigma;
+        let record = input.results.record(name, DYNAMIC_FISTA, mode);
         let Some(record) = record else { continue };
         let mut names = record.names.iter().zip(&record.outcome.theta);
         if let Some((_, theta)) = names.find(|(name, _)| *name == "alpha") {

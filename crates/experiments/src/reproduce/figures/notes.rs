@@ -1,27 +1,31 @@
 //! What captions say about data and runs.
 
 use super::super::record::{Mode, RunId};
-use super::super::results::Size;
-use super::super::setting::{Kind, Setting};
-use super::{Scene, runs};
+use super::super::results::ReproductionSize;
+use super::super::setting::{DataKind, Setting};
+use super::{FigureInput, runs};
 
 /// More runs than this are counted, not named.
 const LONGEST: usize = 6;
 
 /// What is shown, then where the data come from, what was reduced, and which of the runs `shown`
 /// are missing.
-pub(super) fn caption(scene: &Scene<'_>, what: &str, shown: impl Fn(&RunId) -> bool) -> String {
-    let mut notes = vec![what.to_owned(), data(scene)];
-    notes.extend(reduced(scene));
-    notes.extend(missing(scene, shown));
+pub(super) fn caption(
+    input: &FigureInput<'_>,
+    what: &str,
+    shown: impl Fn(&RunId) -> bool,
+) -> String {
+    let mut notes = vec![what.to_owned(), data(input)];
+    notes.extend(reduced(input));
+    notes.extend(missing(input, shown));
     notes.join(" ")
 }
 
-fn data(scene: &Scene<'_>) -> String {
-    let source = &scene.results.source;
-    let has_photographs = scene
+fn data(input: &FigureInput<'_>) -> String {
+    let source = &input.results.source;
+    let has_photographs = input
         .setting()
-        .is_ok_and(|setting| setting.data.kind == Kind::Photographs);
+        .is_ok_and(|setting| setting.data.kind == DataKind::Photographs);
     let noise = match source.seed {
         None => "regenerated from the authors' seed".to_owned(),
         Some(seed) => format!("made the authors' way, but from seed {seed}"),
@@ -36,14 +40,14 @@ fn data(scene: &Scene<'_>) -> String {
 }
 
 /// What `--quick` took away.
-fn reduced(scene: &Scene<'_>) -> Option<String> {
-    if scene.results.size != Size::Quick {
+fn reduced(input: &FigureInput<'_>) -> Option<String> {
+    if input.results.size != ReproductionSize::Quick {
         return None;
     }
     let whole = Setting::all().ok()?;
     let is_reduced = |name: &&&str| {
         let whole = whole.iter().find(|setting| setting.name == **name);
-        let run = scene.results.setting(name).ok();
+        let run = input.results.setting(name).ok();
         let size = |setting: &Setting| {
             (
                 setting.evaluations,
@@ -53,11 +57,11 @@ fn reduced(scene: &Scene<'_>) -> Option<String> {
         };
         whole.map(size) != run.map(size)
     };
-    let name = scene.entry.experiments.iter().find(is_reduced)?;
-    let run = scene.results.setting(name).ok()?;
+    let name = input.entry.experiments.iter().find(is_reduced)?;
+    let run = input.results.setting(name).ok()?;
     let pixels = match run.data.kind {
-        Kind::Photographs => format!("{0} x {0}", run.data.pixels),
-        Kind::Signals | Kind::Frequencies => run.data.pixels.to_string(),
+        DataKind::Photographs => format!("{0} x {0}", run.data.pixels),
+        DataKind::Signals | DataKind::Frequencies => run.data.pixels.to_string(),
     };
     Some(format!(
         "Reduced by --quick to {} evaluations and {} images of {pixels} pixels: only the shape of the curves can be compared.",
@@ -65,11 +69,11 @@ fn reduced(scene: &Scene<'_>) -> Option<String> {
     ))
 }
 
-fn missing(scene: &Scene<'_>, shown: impl Fn(&RunId) -> bool) -> Option<String> {
-    let is_missing = |run: &RunId| shown(run) && !scene.results.records.contains_key(run);
-    let planned = runs(scene.entry.id, scene.results.size);
+fn missing(input: &FigureInput<'_>, shown: impl Fn(&RunId) -> bool) -> Option<String> {
+    let is_missing = |run: &RunId| shown(run) && !input.results.records.contains_key(run);
+    let planned = runs(input.entry.id, input.results.size);
     let left_out = || {
-        let mut all = runs(scene.entry.id, Size::Full);
+        let mut all = runs(input.entry.id, ReproductionSize::Full);
         all.retain(|run| !planned.contains(run) && is_missing(run));
         all
     };
@@ -77,7 +81,7 @@ fn missing(scene: &Scene<'_>, shown: impl Fn(&RunId) -> bool) -> Option<String> 
         if runs.len() > LONGEST {
             return format!("{} runs", runs.len());
         }
-        let names: Vec<String> = runs.iter().map(|run| name(scene, run)).collect();
+        let names: Vec<String> = runs.iter().map(|run| name(input, run)).collect();
         names.join(", ")
     };
     let lost: Vec<RunId> = planned
@@ -97,15 +101,15 @@ fn missing(scene: &Scene<'_>, shown: impl Fn(&RunId) -> bool) -> Option<String> 
 }
 
 /// A run as the reader of one figure knows it.
-fn name(scene: &Scene<'_>, run: &RunId) -> String {
-    let Ok(setting) = scene.results.setting(&run.setting) else {
+fn name(input: &FigureInput<'_>, run: &RunId) -> String {
+    let Ok(setting) = input.results.setting(&run.setting) else {
         return run.to_string();
     };
     let mut name = run.variant.label(setting);
     if run.mode == Mode::Ours {
         name += ", ours";
     }
-    if scene.entry.experiments.len() > 1 {
+    if input.entry.experiments.len() > 1 {
         name += &format!(" ({})", setting.title);
     }
     name

@@ -4,21 +4,21 @@ use anyhow::{Context, Result};
 use plot::{Figure, Panel};
 
 use super::super::record::{Mode, Variant};
-use super::super::setting::Sampling;
+use super::super::setting::SamplingSetting;
 use super::reconstruction::is_active;
-use super::{Drawn, Scene, curves};
+use super::{Drawn, FigureInput, curves};
 
 const WIDTH: f64 = 640.0;
 /// Of a bar, in coefficients.
 const HEIGHT: usize = 3;
 
-pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let setting = scene.setting()?;
+pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let setting = input.setting()?;
     let sampling = setting.sampling.context("nothing is sampled")?;
     let mut panels = Vec::new();
     let mut count = 1;
     for variant in Variant::ALL {
-        let record = scene.results.record(&setting.name, variant, Mode::Faithful);
+        let record = input.results.record(&setting.name, variant, Mode::Faithful);
         let Some(theta) = record.and_then(curves::last) else {
             continue;
         };
@@ -36,11 +36,11 @@ pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
         "Where each variant ends: the coefficients with θ > {} are white, whatever their weight. Frequency zero is in the middle.",
         sampling.lower
     );
-    Ok(vec![scene.drawn(&what, figure)])
+    Ok(vec![input.drawn(&what, figure)])
 }
 
 /// 1 for an active coefficient; frequency zero, the first, is moved to the middle.
-fn bars(theta: &[f64], sampling: &Sampling) -> Vec<f64> {
+fn bars(theta: &[f64], sampling: &SamplingSetting) -> Vec<f64> {
     let mut bars: Vec<f64> = theta
         .iter()
         .map(|theta| f64::from(u8::from(is_active(*theta, sampling))))

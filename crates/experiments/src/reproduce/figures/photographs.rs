@@ -6,15 +6,15 @@ use plot::{Figure, Panel};
 use rayon::prelude::*;
 
 use super::reconstruction::{self, denoised};
-use super::{Drawn, Scene};
+use super::{Drawn, FigureInput};
 
 /// The paper's images, counted from zero.
 const SHOWN: [usize; 5] = [0, 3, 7, 12, 20];
 
-pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let (setting, record) = (scene.setting()?, scene.dynamic_fista()?);
+pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let (setting, record) = (input.setting()?, input.dynamic_fista()?);
     let values = reconstruction::values(setting, &record.names, &record.outcome.theta)?;
-    let pairs = scene.results.source.pairs(&setting.data)?;
+    let pairs = input.results.source.pairs(&setting.data)?;
     let shown: Vec<usize> = if SHOWN.iter().all(|index| *index < pairs.len()) {
         SHOWN.to_vec()
     } else {
@@ -39,5 +39,5 @@ pub(super) fn draw(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
          ξ = {:.5}. Black is 0, white is 1; above each its PSNR.",
         values.alpha, values.nu, values.xi
     );
-    Ok(vec![scene.drawn(&what, figure)])
+    Ok(vec![input.drawn(&what, figure)])
 }

@@ -5,7 +5,7 @@ use bilevel::Pair;
 use imaging::{Denoising, Fourier, FourierSampling, TvParameters};
 use lowlevel::{Method, Solver, State, Stop, StronglyConvex};
 
-use super::super::setting::{Sampling, Setting};
+use super::super::setting::{SamplingSetting, Setting};
 
 /// The values of all parameters of the total variation where the learned ones, in the order of
 /// `names`, are at `theta`.
@@ -42,7 +42,7 @@ pub(super) fn denoised(
 /// bound are not used.
 pub(super) fn from_frequencies(
     pair: &Pair,
-    sampling: &Sampling,
+    sampling: &SamplingSetting,
     theta: &[f64],
     iterations: u64,
 ) -> Result<Vec<f64>> {
@@ -64,7 +64,7 @@ pub(super) fn from_frequencies(
 }
 
 /// Whether a coefficient is measured: above the lower bound, forgiving its rounding.
-pub(super) fn is_active(theta: f64, sampling: &Sampling) -> bool {
+pub(super) fn is_active(theta: f64, sampling: &SamplingSetting) -> bool {
     theta > sampling.lower + 1e-9
 }
 
@@ -87,13 +87,13 @@ pub(super) fn solved<O: StronglyConvex>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::results::Size;
+    use super::super::super::results::ReproductionSize;
     use super::super::synthetic;
     use super::*;
 
     #[test]
     fn values_follow_the_names() {
-        let results = synthetic::results(Size::Quick, 8, []);
+        let results = synthetic::results(ReproductionSize::Quick, 8, []);
         let three = results.setting("denoise3_beta1e-6").unwrap();
         let names = ["alpha", "xi", "nu"].map(ToOwned::to_owned);
         let found = values(three, &names, &[0.0, -1.0, -2.0]).unwrap();
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn coefficients_that_are_not_measured_do_not_matter() {
-        let results = synthetic::results(Size::Quick, 8, []);
+        let results = synthetic::results(ReproductionSize::Quick, 8, []);
         let setting = results.setting("mri").unwrap();
         let sampling = setting.sampling.unwrap();
         let mut pair = results.source.pairs(&setting.data).unwrap().remove(0);

@@ -7,26 +7,26 @@ use lowlevel::{ErrorBound, Method, Stop};
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 use rayon::prelude::*;
 
-use super::super::setting::{Data, Kind};
+use super::super::setting::{DataKind, DataSpec};
 use super::reconstruction::{self, denoised, from_frequencies, solved};
 use super::style::{BLUE, GREY, ORANGE};
-use super::{Drawn, Scene, curves};
+use super::{Drawn, FigureInput, curves};
 
 /// So many signals are shown, if there are that many.
 const SHOWN: usize = 6;
 const PANEL: [f64; 2] = [250.0, 140.0];
 
 /// Of Figures 1 and 2.
-const DATA: Data = Data {
-    kind: Kind::Signals,
+const DATA: DataSpec = DataSpec {
+    kind: DataKind::Signals,
     images: 8,
     pixels: 256,
     sigma: 0.1,
 };
 
 /// Figure 1.
-pub(super) fn training_pairs(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let pairs = scene.results.source.pairs(&DATA)?;
+pub(super) fn training_pairs(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let pairs = input.results.source.pairs(&DATA)?;
     let mut figure = figure(3);
     for (index, pair) in pairs.iter().take(SHOWN).enumerate() {
         let noisy = line(&pair.data, "noisy signal y", ORANGE, 1.2).dash(Dash::Short);
@@ -37,12 +37,12 @@ pub(super) fn training_pairs(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
     }
     let what =
         "Six of eight pairs of true and noisy signals, with noise of standard deviation 0.1.";
-    Ok(vec![scene.drawn(what, figure)])
+    Ok(vec![input.drawn(what, figure)])
 }
 
 /// Figure 2.
-pub(super) fn parameters(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let pairs = scene.results.source.pairs(&DATA)?;
+pub(super) fn parameters(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let pairs = input.results.source.pairs(&DATA)?;
     let pair = pairs.first().context("no signals")?;
     let at = |alpha, nu, xi| TvParameters { alpha, nu, xi };
     let mut panels = Vec::new();
@@ -65,14 +65,14 @@ pub(super) fn parameters(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
     }
     let what = "The first pair of Figure 1, denoised by GD to within 10⁻⁶ of the minimiser. Top: ν = ξ = 10⁻³; middle: α = 1, ξ = 10⁻³; \
                 bottom: α = 1, ν = 10⁻³.";
-    Ok(vec![scene.drawn(what, figure)])
+    Ok(vec![input.drawn(what, figure)])
 }
 
 /// Figures 5, 9 and 10.
-pub(super) fn reconstructions(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let (setting, record) = (scene.setting()?, scene.dynamic_fista()?);
+pub(super) fn reconstructions(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let (setting, record) = (input.setting()?, input.dynamic_fista()?);
     let values = reconstruction::values(setting, &record.names, &record.outcome.theta)?;
-    let pairs = scene.results.source.pairs(&setting.data)?;
+    let pairs = input.results.source.pairs(&setting.data)?;
     let found = shown(&pairs, |pair| denoised(pair, values, 1000, None))?;
     let mut figure = figure(3);
     for (index, (pair, x)) in pairs.iter().zip(&found).enumerate() {
@@ -86,13 +86,13 @@ pub(super) fn reconstructions(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
         found.len(),
         pairs.len()
     );
-    Ok(vec![scene.drawn(&what, figure)])
+    Ok(vec![input.drawn(&what, figure)])
 }
 
 /// Figure 11.
-pub(super) fn progress(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let (setting, record) = (scene.setting()?, scene.dynamic_fista()?);
-    let pairs = scene.results.source.pairs(&setting.data)?;
+pub(super) fn progress(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let (setting, record) = (input.setting()?, input.dynamic_fista()?);
+    let pairs = input.results.source.pairs(&setting.data)?;
     let pair = pairs.first().context("no signals")?;
     let mut figure = figure(2);
     let mut last = None;
@@ -106,15 +106,15 @@ pub(super) fn progress(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
     }
     let what = "The first signal with the best parameters of dynamic FISTA after N evaluations of the upper-level objective, \
                 reconstructed by 1,000 iterations of FISTA: at N = 1 from zero, then from the reconstruction before.";
-    Ok(vec![scene.drawn(what, figure)])
+    Ok(vec![input.drawn(what, figure)])
 }
 
 /// Figure 17.
-pub(super) fn sampled(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
-    let (setting, record) = (scene.setting()?, scene.dynamic_fista()?);
+pub(super) fn sampled(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
+    let (setting, record) = (input.setting()?, input.dynamic_fista()?);
     let sampling = setting.sampling.context("nothing is sampled")?;
     let theta = curves::last(record).context("the run has no iterations")?;
-    let pairs = scene.results.source.pairs(&setting.data)?;
+    let pairs = input.results.source.pairs(&setting.data)?;
     let found = shown(&pairs, |pair| {
         from_frequencies(pair, &sampling, theta, 2000)
     })?;
@@ -131,7 +131,7 @@ pub(super) fn sampled(scene: &Scene<'_>) -> Result<Vec<Drawn>> {
         pairs.len(),
         sampling.lower
     );
-    Ok(vec![scene.drawn(&what, figure)])
+    Ok(vec![input.drawn(&what, figure)])
 }
 
 /// Of the first few pairs.

@@ -2,7 +2,7 @@
 
 use plot::{Colour, Dash, Panel, Series};
 
-use super::super::record::{Effort, Method, Variant};
+use super::super::record::{Effort, PaperMethod, Variant};
 use super::curves;
 
 /// The first two colours of the paper's signals.
@@ -16,22 +16,22 @@ const FAINT: f64 = 80.0 / 255.0;
 
 /// How a curve is drawn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pen {
+pub(super) struct CurveStyle {
     pub(super) colour: Colour,
     pub(super) dash: Dash,
     pub(super) width: f64,
 }
 
-impl Pen {
+impl CurveStyle {
     /// A variant in the paper's figures.
     pub(super) const fn of(variant: Variant) -> Self {
         let colour = match (variant.method, variant.effort) {
-            (Method::Gd, Effort::Low) => 0x00fd_cc8a,
-            (Method::Gd, Effort::High) => 0x00fc_8d59,
-            (Method::Gd, Effort::Dynamic) => 0x00d7_301f,
-            (Method::Fista, Effort::Low) => 0x00b3_cde3,
-            (Method::Fista, Effort::High) => 0x008c_96c6,
-            (Method::Fista, Effort::Dynamic) => 0x0088_419d,
+            (PaperMethod::Gd, Effort::Low) => 0x00fd_cc8a,
+            (PaperMethod::Gd, Effort::High) => 0x00fc_8d59,
+            (PaperMethod::Gd, Effort::Dynamic) => 0x00d7_301f,
+            (PaperMethod::Fista, Effort::Low) => 0x00b3_cde3,
+            (PaperMethod::Fista, Effort::High) => 0x008c_96c6,
+            (PaperMethod::Fista, Effort::Dynamic) => 0x0088_419d,
         };
         Self {
             colour: Colour::hex(colour),
@@ -43,8 +43,8 @@ impl Pen {
     /// A variant of ours, beside the paper's.
     pub(super) const fn of_ours(variant: Variant) -> Self {
         let colour = match variant.method {
-            Method::Gd => 0x0000_72b2,
-            Method::Fista => 0x0000_9e73,
+            PaperMethod::Gd => 0x0000_72b2,
+            PaperMethod::Fista => 0x0000_9e73,
         };
         Self {
             colour: Colour::hex(colour),
@@ -56,8 +56,8 @@ impl Pen {
     /// A curve of the authors, thin over all others.
     pub(super) const fn of_archived(variant: Variant) -> Self {
         let (colour, dash) = match variant.method {
-            Method::Gd => (0x0077_7777, Dash::Short),
-            Method::Fista => (0x0022_2222, Dash::Dotted),
+            PaperMethod::Gd => (0x0077_7777, Dash::Short),
+            PaperMethod::Fista => (0x0022_2222, Dash::Dotted),
         };
         Self {
             colour: Colour::hex(colour),
@@ -73,29 +73,29 @@ impl Pen {
 
 const fn dash(variant: Variant) -> Dash {
     match variant.method {
-        Method::Gd => Dash::Solid,
-        Method::Fista => Dash::DashDot,
+        PaperMethod::Gd => Dash::Solid,
+        PaperMethod::Fista => Dash::DashDot,
     }
 }
 
 /// A labelled line, perhaps with shading.
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
+pub(super) struct StyledCurve {
     pub(super) label: String,
-    pub(super) pen: Pen,
+    pub(super) style: CurveStyle,
     pub(super) points: Vec<[f64; 2]>,
     pub(super) shade: Vec<[f64; 3]>,
 }
 
 /// All shading below all lines.
-pub(super) fn with_curves(mut panel: Panel, curves: &[Curve]) -> Panel {
+pub(super) fn with_curves(mut panel: Panel, curves: &[StyledCurve]) -> Panel {
     for curve in curves.iter().filter(|curve| !curve.shade.is_empty()) {
         let band = Series::band(curves::thinned(&curve.shade));
-        panel = panel.with(band.colour(curve.pen.colour.alpha(FAINT)));
+        panel = panel.with(band.colour(curve.style.colour.alpha(FAINT)));
     }
     for curve in curves {
         let line = Series::line(curves::thinned(&curve.points));
-        panel = panel.with(curve.pen.draw(line).label(&curve.label));
+        panel = panel.with(curve.style.draw(line).label(&curve.label));
     }
     panel
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::data::Source;
-use super::super::record::{Evaluation, Iterate, Mode, Outcome, Record, RunId, Variant};
-use super::super::results::{Results, Size};
+use super::super::data::DataSource;
+use super::super::record::{Evaluation, Iterate, Mode, RunId, RunOutcome, RunRecord, Variant};
+use super::super::results::{ReproductionSize, Results};
 use super::super::setting::Setting;
 
 /// One learned parameter: evaluations `(f, f_error, lower_iterations)` at theta = -1, -2, ..., and
@@ -14,7 +14,7 @@ pub(super) fn record(
     variant: Variant,
     evaluations: &[(f64, f64, u64)],
     iterates: &[(f64, f64, f64, usize, u64)],
-) -> Record {
+) -> RunRecord {
     let evaluations: Vec<Evaluation> = (evaluations.iter().zip(1_u32..))
         .map(|(&(f, f_error, lower_iterations), count)| Evaluation {
             theta: vec![-f64::from(count)],
@@ -34,7 +34,7 @@ pub(super) fn record(
         lower_iterations,
         radius: 0.1,
     };
-    Record {
+    RunRecord {
         id: RunId {
             setting: setting.to_owned(),
             variant,
@@ -47,8 +47,8 @@ pub(super) fn record(
     }
 }
 
-fn outcome(theta: Vec<f64>, f: f64) -> Outcome {
-    Outcome {
+fn outcome(theta: Vec<f64>, f: f64) -> RunOutcome {
+    RunOutcome {
         theta,
         params: BTreeMap::new(),
         f,
@@ -61,13 +61,17 @@ fn outcome(theta: Vec<f64>, f: f64) -> Outcome {
 }
 
 /// All experiments with two images of so many pixels, and a made-up run for each of `runs`.
-pub(super) fn results(size: Size, pixels: usize, runs: impl IntoIterator<Item = RunId>) -> Results {
+pub(super) fn results(
+    size: ReproductionSize,
+    pixels: usize,
+    runs: impl IntoIterator<Item = RunId>,
+) -> Results {
     let mut settings = Setting::all().unwrap();
     for setting in &mut settings {
         setting.data.images = 2;
         setting.data.pixels = pixels;
     }
-    let source = Source {
+    let source = DataSource {
         seed: None,
         kodak: None,
     };
@@ -86,7 +90,7 @@ pub(super) fn results(size: Size, pixels: usize, runs: impl IntoIterator<Item = 
 }
 
 /// Six evaluations, four iterations.
-fn made_up(setting: &Setting, id: RunId) -> Record {
+fn made_up(setting: &Setting, id: RunId) -> RunRecord {
     let names = setting.learned();
     let start: Vec<f64> = match setting.sampling {
         Some(sampling) => vec![sampling.start; names.len()],
@@ -131,7 +135,7 @@ fn made_up(setting: &Setting, id: RunId) -> Record {
         });
     }
     let outcome = outcome(evaluations[5].theta.clone(), evaluations[5].f);
-    Record {
+    RunRecord {
         id,
         names,
         evaluations,

@@ -3,10 +3,10 @@ use std::sync::LazyLock;
 
 use super::*;
 
-static ARCHIVED: LazyLock<Archived> = LazyLock::new(|| {
+static ARCHIVED: LazyLock<ArchivedRun> = LazyLock::new(|| {
     let points = vec![[1e3, 9.0], [4e3, 7.0]];
     let parameters = ["alpha", "nu", "xi"].map(|name| (name.to_owned(), points.clone()));
-    Archived {
+    ArchivedRun {
         lower_iterations: Vec::new(),
         objectives: Vec::new(),
         cumulative: vec![[1.0, 1e3], [2.0, 4e3]],
@@ -22,14 +22,14 @@ static ARCHIVED: LazyLock<Archived> = LazyLock::new(|| {
     }
 });
 
-fn archive() -> Archive {
-    Archive {
+fn archive() -> AuthorsCurves {
+    AuthorsCurves {
         run: |_, _| Some(&ARCHIVED),
         noise_sweep: &[[0.1, 0.07, 0.14], [0.01, 0.003, 0.03]],
     }
 }
 
-fn all_runs(size: Size) -> BTreeSet<RunId> {
+fn all_runs(size: ReproductionSize) -> BTreeSet<RunId> {
     let ids = FIGURES.iter().map(|entry| entry.id);
     ids.flat_map(|id| runs(id, size)).collect()
 }
@@ -37,7 +37,11 @@ fn all_runs(size: Size) -> BTreeSet<RunId> {
 #[test]
 fn every_figure_is_drawn_from_tiny_data() {
     for pixels in [1, 9] {
-        let results = synthetic::results(Size::Quick, pixels, all_runs(Size::Quick));
+        let results = synthetic::results(
+            ReproductionSize::Quick,
+            pixels,
+            all_runs(ReproductionSize::Quick),
+        );
         let mut ids = BTreeSet::new();
         for entry in FIGURES {
             for drawn in draw_with(entry.id, &results, archive()).unwrap() {
@@ -53,7 +57,11 @@ fn every_figure_is_drawn_from_tiny_data() {
 
 #[test]
 fn six_variants_are_named_in_the_papers_figures() {
-    let results = synthetic::results(Size::Quick, 4, all_runs(Size::Quick));
+    let results = synthetic::results(
+        ReproductionSize::Quick,
+        4,
+        all_runs(ReproductionSize::Quick),
+    );
     let names = [
         "GD 1,000",
         "GD 10,000",
@@ -105,14 +113,18 @@ fn the_plain_size_leaves_out_the_slowest_runs() {
         "kodak_sigma1e-1.gd_dynamic.ours",
         "kodak_sigma1e-1.fista_dynamic.ours",
     ];
-    assert_eq!(names(Size::Plain), plain);
-    assert_eq!(names(Size::Full).len(), 8);
-    assert_eq!(names(Size::Quick).len(), 8);
-    assert!(runs("fig03", Size::Full).is_empty());
-    assert_eq!(runs("fig14", Size::Plain).len(), 16);
-    assert_eq!(runs("fig05", Size::Plain).len(), 1);
+    assert_eq!(names(ReproductionSize::Plain), plain);
+    assert_eq!(names(ReproductionSize::Full).len(), 8);
+    assert_eq!(names(ReproductionSize::Quick).len(), 8);
+    assert!(runs("fig03", ReproductionSize::Full).is_empty());
+    assert_eq!(runs("fig14", ReproductionSize::Plain).len(), 16);
+    assert_eq!(runs("fig05", ReproductionSize::Plain).len(), 1);
 
-    let results = synthetic::results(Size::Plain, 4, all_runs(Size::Plain));
+    let results = synthetic::results(
+        ReproductionSize::Plain,
+        4,
+        all_runs(ReproductionSize::Plain),
+    );
     let drawn = draw_with("fig12", &results, archive()).unwrap();
     let note = "Left out at this size: GD 1,000, GD 10,000, FISTA 2,000.";
     assert!(drawn[0].caption.contains(note), "{}", drawn[0].caption);
@@ -122,9 +134,9 @@ fn the_plain_size_leaves_out_the_slowest_runs() {
 
 #[test]
 fn what_is_missing_is_left_out_and_said() {
-    let all = all_runs(Size::Full);
+    let all = all_runs(ReproductionSize::Full);
     let some = all.iter().filter(|run| run.variant == DYNAMIC_FISTA);
-    let results = synthetic::results(Size::Full, 4, some.cloned());
+    let results = synthetic::results(ReproductionSize::Full, 4, some.cloned());
     for entry in FIGURES {
         draw_with(entry.id, &results, archive()).unwrap();
     }
@@ -141,7 +153,7 @@ fn what_is_missing_is_left_out_and_said() {
 
 #[test]
 fn without_any_run_the_error_names_them() {
-    let results = synthetic::results(Size::Plain, 4, []);
+    let results = synthetic::results(ReproductionSize::Plain, 4, []);
     for entry in &FIGURES[3..] {
         let error = draw(entry.id, &results).unwrap_err().to_string();
         assert!(error.contains(".fista_dynamic.faithful"), "{error}");

@@ -4,8 +4,8 @@ use ::page::number::{number, significant};
 use ::page::table;
 use maud::{Markup, html};
 
-use crate::reproduce::claims::headline::{self, Row, Speedup};
-use crate::reproduce::record::Method;
+use crate::reproduce::claims::headline::{self, Speedup, SpeedupRow};
+use crate::reproduce::record::PaperMethod;
 use crate::reproduce::results::Results;
 
 /// Table and explanation; nothing if there is nothing to compare.
@@ -35,12 +35,12 @@ pub(super) fn html(results: &Results) -> Markup {
     }
 }
 
-fn cells(results: &Results, row: &Row) -> Vec<Markup> {
+fn cells(results: &Results, row: &SpeedupRow) -> Vec<Markup> {
     let title = (results.setting(&row.setting))
         .map_or(row.setting.as_str(), |setting| setting.title.as_str());
     let method = match row.method {
-        Method::Gd => "GD",
-        Method::Fista => "FISTA",
+        PaperMethod::Gd => "GD",
+        PaperMethod::Fista => "FISTA",
     };
     let mut cells = vec![html! { (title) }, html! { (method) }];
     for index in 0..3 {

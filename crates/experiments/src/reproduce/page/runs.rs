@@ -7,8 +7,8 @@ use ::page::number::{duration, length, number, significant, whole};
 use ::page::{folded, table};
 use maud::{Markup, html};
 
-use crate::reproduce::archive::{self, Archived};
-use crate::reproduce::record::{Mode, Record, Variant};
+use crate::reproduce::archive::{self, ArchivedRun};
+use crate::reproduce::record::{Mode, RunRecord, Variant};
 use crate::reproduce::results::Results;
 use crate::reproduce::setting::Setting;
 
@@ -72,7 +72,7 @@ fn learned(setting: &Setting, theta: &[f64], params: &BTreeMap<String, f64>) -> 
     ["alpha", "nu", "xi"].map(of).join(", ")
 }
 
-fn of_record(label: &str, run: &str, record: &Record, setting: &Setting) -> Vec<Markup> {
+fn of_record(label: &str, run: &str, record: &RunRecord, setting: &Setting) -> Vec<Markup> {
     let outcome = &record.outcome;
     cells([
         label.to_owned(),
@@ -90,7 +90,7 @@ fn of_record(label: &str, run: &str, record: &Record, setting: &Setting) -> Vec<
     ])
 }
 
-fn of_archived(label: &str, run: &Archived, setting: &Setting) -> Vec<Markup> {
+fn of_archived(label: &str, run: &ArchivedRun, setting: &Setting) -> Vec<Markup> {
     let known = |value: f64, digits: usize| match value.is_finite() {
         true => significant(value, digits),
         false => String::new(),

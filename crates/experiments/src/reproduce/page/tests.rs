@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use plot::{Axis, Figure, Panel, Series};
 use serde_json::Value;
 
-use super::{Drawn, Input, figure_number, html};
+use super::{Drawn, PageInput, figure_number, html};
 use crate::reproduce::claims::{Claim, Topic};
-use crate::reproduce::data::Source;
-use crate::reproduce::results::{Results, Size};
+use crate::reproduce::data::DataSource;
+use crate::reproduce::results::{ReproductionSize, Results};
 use crate::reproduce::setting::Setting;
 use crate::reproduce::summary;
 
@@ -26,10 +26,10 @@ fn claim(id: &str, holds: Option<bool>, expected_to_hold: bool) -> Claim {
 
 fn results() -> Results {
     Results {
-        size: Size::Plain,
+        size: ReproductionSize::Plain,
         settings: Setting::all().unwrap(),
         records: BTreeMap::new(),
-        source: Source {
+        source: DataSource {
             seed: Some(7),
             kodak: None,
         },
@@ -49,7 +49,7 @@ fn drawn(id: &'static str, num_points: u32) -> Drawn {
 }
 
 fn page(claims: &[Claim], figures: &[Drawn]) -> String {
-    html(&Input {
+    html(&PageInput {
         results: &results(),
         claims,
         figures,

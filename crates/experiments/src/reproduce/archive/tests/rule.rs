@@ -46,7 +46,7 @@ fn the_bundle_is_the_archive() {
     assert_eq!(noise_sweep(), points.collect::<Vec<_>>());
 }
 
-fn decoded(file: &Value, variant: Variant, is_mri: bool) -> Archived {
+fn decoded(file: &Value, variant: Variant, is_mri: bool) -> ArchivedRun {
     let name = match (variant.method, variant.effort) {
         (Gd, Effort::Low) => "gd_1000",
         (Gd, Effort::High) => "gd_10000",
@@ -94,7 +94,7 @@ fn decoded(file: &Value, variant: Variant, is_mri: bool) -> Archived {
     }
     let number = |name: &str| archived[name].as_f64().unwrap();
     let param = |name: &str| archived["final_params"][name].as_f64().unwrap();
-    Archived {
+    ArchivedRun {
         lower_iterations,
         objectives,
         cumulative,
@@ -112,7 +112,7 @@ fn decoded(file: &Value, variant: Variant, is_mri: bool) -> Archived {
     }
 }
 
-fn digitised(file: &Value, variant: Variant) -> Archived {
+fn digitised(file: &Value, variant: Variant) -> ArchivedRun {
     let name = match (variant.method, variant.effort) {
         (Gd, Effort::Low) => "gd_fixed_niters_1000",
         (Gd, Effort::High) => "gd_fixed_niters_10000",
@@ -136,7 +136,7 @@ fn digitised(file: &Value, variant: Variant) -> Archived {
         .map(|(name, figure)| (name.to_owned(), read(figure)))
         .into();
     let end = |curve: &Vec<[f64; 2]>| curve.last().unwrap()[1];
-    Archived {
+    ArchivedRun {
         lower_iterations: Vec::new(),
         objectives: Vec::new(),
         f: end(&objective),

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Convergence, Effort, Method, Mode, Outcome, Record, Results, RunId, Setting, Size, Source,
-    Variant,
+    Convergence, DataSource, Effort, Mode, PaperMethod, ReproductionSize, Results, RunId,
+    RunOutcome, RunRecord, Setting, Variant,
 };
-use crate::reproduce::archive::{self, Archived};
+use crate::reproduce::archive::{self, ArchivedRun};
 use crate::reproduce::record::{Evaluation, Iterate};
 
 /// Figure 3 as it should be.
@@ -32,10 +32,10 @@ pub(super) fn bounds() -> Vec<Convergence> {
 /// All runs of the paper and ours.
 pub(super) fn results() -> Results {
     let mut results = Results {
-        size: Size::Full,
+        size: ReproductionSize::Full,
         settings: Setting::all().unwrap(),
         records: BTreeMap::new(),
-        source: Source {
+        source: DataSource {
             seed: None,
             kodak: Some("nowhere".into()),
         },
@@ -53,11 +53,11 @@ pub(super) fn results() -> Results {
     results
 }
 
-fn add(results: &mut Results, record: Record) {
+fn add(results: &mut Results, record: RunRecord) {
     results.records.insert(record.id.clone(), record);
 }
 
-fn faithful(setting: &Setting, variant: Variant) -> Option<Record> {
+fn faithful(setting: &Setting, variant: Variant) -> Option<RunRecord> {
     let name = setting.name.as_str();
     let model = match name {
         "denoise1_start-1" => "denoise1_start-2",
@@ -67,7 +67,7 @@ fn faithful(setting: &Setting, variant: Variant) -> Option<Record> {
         name => name,
     };
     let is_sweep = name.starts_with("kodak") && name != model;
-    if is_sweep && variant != Variant::new(Method::Fista, Effort::Dynamic) {
+    if is_sweep && variant != Variant::new(PaperMethod::Fista, Effort::Dynamic) {
         return None;
     }
     let mut record = replayed(setting, variant, archive::run(model, variant)?);
@@ -108,7 +108,7 @@ fn faithful(setting: &Setting, variant: Variant) -> Option<Record> {
 }
 
 /// At the true minimum.
-fn ours(faithful: &Record) -> Record {
+fn ours(faithful: &RunRecord) -> RunRecord {
     let mut record = faithful.clone();
     record.id.mode = Mode::Ours;
     let f = match faithful.id.setting.as_str() {
@@ -123,7 +123,7 @@ fn ours(faithful: &Record) -> Record {
 }
 
 /// An archived run as if it had been made here.
-fn replayed(setting: &Setting, variant: Variant, archived: &Archived) -> Record {
+fn replayed(setting: &Setting, variant: Variant, archived: &ArchivedRun) -> RunRecord {
     let evaluations: Vec<Evaluation> = work(setting, variant, archived)
         .into_iter()
         .map(|(f, lower_iterations)| Evaluation {
@@ -154,7 +154,7 @@ fn replayed(setting: &Setting, variant: Variant, archived: &Archived) -> Record 
         exact if exact.is_finite() => (exact, archived.f_error),
         _ => (archived.f, 1e-3),
     };
-    Record {
+    RunRecord {
         id: RunId {
             setting: setting.name.clone(),
             variant,
@@ -163,7 +163,7 @@ fn replayed(setting: &Setting, variant: Variant, archived: &Archived) -> Record 
         names: setting.learned(),
         evaluations,
         iterates,
-        outcome: Outcome {
+        outcome: RunOutcome {
             theta: archived.theta.clone(),
             params: archived.params.clone(),
             f: archived.f,
@@ -178,7 +178,7 @@ fn replayed(setting: &Setting, variant: Variant, archived: &Archived) -> Record 
 
 /// Objective and iterations of each evaluation; where the archive does not tell, only what matters
 /// for claims.
-fn work(setting: &Setting, variant: Variant, archived: &Archived) -> Vec<(f64, u64)> {
+fn work(setting: &Setting, variant: Variant, archived: &ArchivedRun) -> Vec<(f64, u64)> {
     let known = archived.objectives.iter().copied();
     let mut all: Vec<(f64, u64)> = known
         .zip(archived.lower_iterations.iter().copied())

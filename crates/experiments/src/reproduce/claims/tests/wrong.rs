@@ -1,7 +1,7 @@
 //! Wrong numbers, at least one for each claim.
 
 use super::synthetic::{bounds, results};
-use super::{Convergence, Record, check, exact, holds, set, work};
+use super::{Convergence, RunRecord, check, exact, holds, set, work};
 
 /// A claim, the runs whose numbers are changed (`*` stands for anything), and the change that makes
 /// the claim fail.
@@ -63,7 +63,7 @@ headline/100 times, ours                    | *.*.ours                          
 ";
 
 /// Makes the change of a row.
-fn apply_to(record: &mut Record, change: &str) {
+fn apply_to(record: &mut RunRecord, change: &str) {
     let number = |text: &str| -> f64 { text.parse().expect(change) };
     let whole = |text: &str| -> usize { text.parse().expect(change) };
     let words: Vec<&str> = change.split_whitespace().collect();

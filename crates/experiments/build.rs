@@ -1,12 +1,13 @@
-//! Gives the code that makes results a version: a hash of its sources. Results that other code made
-//! are made anew.
+//! Computes a version of the code that results depend on: a hash of its sources. The cache of
+//! `reproduce` does not reuse runs of another version.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What results depend on, relative to this package. What only draws or judges them is left out.
+/// Sources that results depend on, relative to this package. Sources that only draw results or
+/// check claims are not among them.
 const SOURCES: [&str; 13] = [
     "../dfo-ls/src",
     "../lowlevel/src",
@@ -34,7 +35,7 @@ fn main() {
     for file in files {
         let name = file.to_string_lossy().replace('\\', "/");
         let content = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // comments and indentation make no results either
+        // Comments and indentation do not change results.
         let lines = content.lines().map(str::trim);
         let lines = lines.filter(|line| !line.starts_with("//"));
         name.hash(&mut hash);
@@ -44,7 +45,7 @@ fn main() {
     println!("cargo::rustc-env=VERSIONS={}", versions());
 }
 
-/// Of the libraries and the compiler.
+/// Returns the versions of the libraries and of the compiler.
 fn versions() -> String {
     let mut all = Vec::new();
     for package in ["dfo-ls", "lowlevel", "imaging", "bilevel"] {
@@ -63,7 +64,7 @@ fn versions() -> String {
     all.join(", ")
 }
 
-/// Tests make no results.
+/// Adds the files under `path`, except tests, which do not change results.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     if path.ends_with("tests") || path.ends_with("tests.rs") {
         return;

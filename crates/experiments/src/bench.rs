@@ -1,7 +1,9 @@
-//! Everything about speed: ours, that of others, and how cost grows.
+//! Benchmarks: our times and memory, those of other programs, and how time grows with the size of a
+//! problem.
 //!
-//! Every time is the fastest of several. Others work on the same data in the same run, on one
-//! thread like ours, except the authors' program, whose archived times are quoted.
+//! Every time is the fastest of several calls. Other programs run during the same benchmark, on the
+//! same data and on one thread like our code. The authors' program is the exception: its archived
+//! times are quoted.
 
 mod chart;
 mod clock;
@@ -9,11 +11,11 @@ mod data;
 mod kernels;
 mod learn;
 mod least_squares;
+mod measurement;
 mod memory;
 mod micro;
 mod peers;
 mod python;
-mod row;
 mod scaling;
 mod solve;
 mod threads;
@@ -25,82 +27,83 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
+use plot::Figure;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{file, kodak};
+use measurement::Measurement;
 use peers::Peers;
-use row::Row;
-use scaling::Curve;
+use scaling::ScalingCurve;
 
-/// What to measure, and where results go.
+/// The arguments of `bench`.
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
-    /// Smaller sizes and fewer repetitions: less than two minutes
+    /// Use smaller sizes and fewer repetitions; takes less than two minutes
     #[arg(long)]
     quick: bool,
-    /// What to run; --list names the parts [default: all]
+    /// Run only these parts; --list names them [default: all]
     #[arg(long, value_name = "NAME", value_enum, num_args = 1..)]
-    only: Vec<Part>,
-    /// Where results go [default: target/bench]
+    only: Vec<BenchPart>,
+    /// Directory for results [default: target/bench]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The folder with kodim01.png to kodim25.png [default: data/kodak, if it exists]
+    /// Directory with kodim01.png to kodim25.png [default: data/kodak, if it exists]
     #[arg(long, value_name = "DIR")]
     kodak: Option<PathBuf>,
-    /// Only ours: no Python
+    /// Do not install and run the Python packages that we compare with
     #[arg(long)]
     no_peers: bool,
-    /// Names the parts, and runs nothing
+    /// List the parts and exit
     #[arg(long)]
     list: bool,
-    /// Learns from pictures with such sides, and prints its peak memory
+    /// Learn from images with this many rows and columns, and print the peak memory of this process
     #[arg(long, hide = true, value_name = "SIDE")]
     memory_child: Option<usize>,
 }
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Part {
-    /// The micro-benchmarks of `benches/`, beside their composed twins
+enum BenchPart {
+    /// Micro-benchmarks of benches/, compared with simpler implementations of the same formulas
     Micro,
-    /// One iteration, beside NumPy's
+    /// One iteration of a solver, compared with NumPy
     Kernels,
-    /// Whole solves, beside FISTA, scipy and scikit-image
+    /// Whole reconstructions, compared with SciPy and scikit-image
     Solve,
-    /// Learning end to end, beside the archived times of the authors' program
+    /// Learning from start to end, compared with archived times of the authors' program
     Learn,
-    /// dfo-ls, beside DFO-LS
+    /// The crate dfo-ls, compared with DFO-LS
     LeastSquares,
-    /// The Python package dfo_ls, beside DFO-LS
+    /// The Python package dfo_ls, compared with DFO-LS
     Python,
-    /// One thread and two
+    /// Two threads, compared with one
     Threads,
-    /// How cost grows with images, pixels and parameters
+    /// How time grows with the number of images, pixels and parameters
     Scaling,
     /// Peak memory of learning
     Memory,
 }
 
-/// What all parts need to know.
-struct Context {
+/// The settings that all parts share.
+struct BenchContext {
     quick: bool,
     directory: PathBuf,
     kodak: Option<PathBuf>,
     peers: Peers,
 }
 
-impl Context {
-    /// For one time.
+impl BenchContext {
+    /// Returns the time to spend on one measurement.
     const fn budget(&self) -> Duration {
         Duration::from_millis(if self.quick { 150 } else { 1000 })
     }
 }
 
-/// Runs what was asked for, prints a line for every number, and writes `results.json` and figures.
+/// Runs the chosen parts, prints a line for every measurement, and writes `results.json` and
+/// figures after every part.
 ///
 /// # Errors
-/// When an argument is not valid, something cannot be computed, or a file cannot be written. What
-/// was measured before is written.
+/// When an argument is not valid, a measurement fails, or a file cannot be written.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     if let Some(side) = arguments.memory_child {
         return memory::child(side, out);
@@ -108,70 +111,83 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     if arguments.list {
         return list(out);
     }
-    // A wrong folder is noticed now, not after minutes.
+    // Reports a wrong folder now, not after minutes.
     kodak::find(arguments.kodak.as_deref()).context("--kodak")?;
     let directory = arguments.directory();
     let work = directory.join("data");
     data::write(&work).context("--out")?;
     let parts = arguments.parts();
-    let has_peers = [Part::Kernels, Part::Solve, Part::LeastSquares, Part::Python];
+    let has_peers = [
+        BenchPart::Kernels,
+        BenchPart::Solve,
+        BenchPart::LeastSquares,
+        BenchPart::Python,
+    ];
     let peers = if arguments.no_peers || !parts.iter().any(|part| has_peers.contains(part)) {
         Peers::NONE
     } else {
         Peers::find(&root().join("target/bench/venv"), &work, out)?
     };
-    if parts.contains(&Part::Micro) {
+    if parts.contains(&BenchPart::Micro) {
         micro::build(out)?;
     }
-    if parts.contains(&Part::Python) && peers.is_some() {
+    if parts.contains(&BenchPart::Python) && peers.is_some() {
         python::build(&directory, out)?;
     }
     let begin = Instant::now();
-    let context = Context {
+    let context = BenchContext {
         quick: arguments.quick,
         directory: directory.clone(),
         kodak: arguments.kodak.clone(),
         peers,
     };
-    let (mut rows, mut curves) = (Vec::new(), Vec::new());
+    let (mut measurements, mut curves) = (Vec::new(), Vec::new());
     for (index, part) in parts.iter().enumerate() {
         let name = part.name();
         let elapsed = begin.elapsed().as_secs();
         writeln!(out, "[{}/{}] {name} ({elapsed} s)", index + 1, parts.len())?;
         let measured = part.run(&context, &mut curves, out).context(name)?;
-        for row in &measured {
-            row.print(out)?;
+        for measurement in &measured {
+            measurement.print(out)?;
         }
-        rows.extend(measured);
-        write(&directory, &rows, &curves)?;
+        measurements.extend(measured);
+        write(&directory, &measurements, &curves)?;
     }
     let shown = directory.display();
     writeln!(out, "wrote {shown}/results.json")?;
-    if chart::ratios(&rows).is_some() {
-        writeln!(out, "wrote {shown}/ratios.svg and .png")?;
+    for (name, _) in figures(&measurements, &curves) {
+        writeln!(out, "wrote {shown}/{name}.svg and .png")?;
     }
-    if !curves.is_empty() {
-        writeln!(out, "wrote {shown}/scaling.svg and .png")?;
-    }
-    Ok(writeln!(out, "{} s in all", begin.elapsed().as_secs())?)
+    Ok(writeln!(out, "{} s in total", begin.elapsed().as_secs())?)
 }
 
-fn write(directory: &Path, rows: &[Row], curves: &[Curve]) -> Result<()> {
+fn write(directory: &Path, measurements: &[Measurement], curves: &[ScalingCurve]) -> Result<()> {
     file::write(
         &directory.join("results.json"),
-        row::to_json(rows).as_bytes(),
+        measurement::to_json(measurements).as_bytes(),
     )?;
-    if let Some(figure) = chart::ratios(rows) {
-        file::write_figure(&figure, &directory.join("ratios"))?;
-    }
-    if !curves.is_empty() {
-        file::write_figure(&chart::scaling(curves), &directory.join("scaling"))?;
+    for (name, figure) in figures(measurements, curves) {
+        file::write_figure(&figure, &directory.join(name))?;
     }
     Ok(())
 }
 
+/// Returns the figures that can be drawn from these measurements, with the names of their files.
+fn figures(measurements: &[Measurement], curves: &[ScalingCurve]) -> Vec<(&'static str, Figure)> {
+    let scaling = (!curves.is_empty()).then(|| chart::scaling(curves));
+    let figures = [
+        ("speed", chart::headlines(measurements)),
+        ("ratios", chart::ratios(measurements)),
+        ("scaling", scaling),
+    ];
+    let drawn = figures.into_iter();
+    drawn
+        .filter_map(|(name, figure)| Some((name, figure?)))
+        .collect()
+}
+
 fn list(out: &mut dyn Write) -> Result<()> {
-    for part in Part::value_variants() {
+    for part in BenchPart::value_variants() {
         let value = part.to_possible_value();
         let help = value.as_ref().and_then(|value| value.get_help());
         let help = help.map(ToString::to_string).unwrap_or_default();
@@ -181,9 +197,9 @@ fn list(out: &mut dyn Write) -> Result<()> {
 }
 
 impl Arguments {
-    /// In their own order, each once.
-    fn parts(&self) -> Vec<Part> {
-        let all = Part::value_variants().iter().copied();
+    /// Returns the chosen parts in the order of [`BenchPart`], each once.
+    fn parts(&self) -> Vec<BenchPart> {
+        let all = BenchPart::value_variants().iter().copied();
         all.filter(|part| self.only.is_empty() || self.only.contains(part))
             .collect()
     }
@@ -194,7 +210,7 @@ impl Arguments {
     }
 }
 
-impl Part {
+impl BenchPart {
     fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
@@ -202,10 +218,10 @@ impl Part {
 
     fn run(
         self,
-        context: &Context,
-        curves: &mut Vec<Curve>,
+        context: &BenchContext,
+        curves: &mut Vec<ScalingCurve>,
         out: &mut dyn Write,
-    ) -> Result<Vec<Row>> {
+    ) -> Result<Vec<Measurement>> {
         match self {
             Self::Micro => micro::run(context, out),
             Self::Kernels => kernels::run(context, out),
@@ -233,8 +249,8 @@ const fn count(number: usize) -> f64 {
     number as f64
 }
 
-/// The workspace's directory: cargo says at run time where this package is now, the compiler only
-/// where it was.
+/// Returns the workspace's directory. Cargo's variable at run time has the present location of this
+/// package, the compiler's only the one at build time.
 fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use plot::Figure;
 
-/// Writes next to `path`, then renames: readers see the old content or the new one. Makes missing
-/// directories.
+/// Writes a temporary file next to `path`, then renames it: readers see the old content or the new
+/// one. Creates missing directories.
 ///
 /// # Errors
-/// When something cannot be written; the message names it.
+/// When a directory or the file cannot be written; the message names it.
 pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)
-            .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+            .with_context(|| format!("cannot create the directory {}", directory.display()))?;
     }
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = Path::new(&name);
     let written = fs::write(temporary, content).and_then(|()| fs::rename(temporary, path));
     if written.is_err() {
-        // The first error is the one to report.
+        // The first error is reported, not one of this clean-up.
         let _ = fs::remove_file(temporary);
     }
     written.with_context(|| format!("cannot write {}", path.display()))

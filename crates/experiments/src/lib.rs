@@ -1,5 +1,5 @@
-//! Runs that measure the library, and the tables and figures made of them. The program
-//! `experiments` is a thin layer over this.
+//! Experiments that measure the libraries, with their tables and figures. The program `experiments`
+//! is a thin layer over this library.
 
 pub mod bench;
 pub mod file;

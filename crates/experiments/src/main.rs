@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use experiments::{bench, kodak, learning, more_wild, reproduce};
 
-/// Runs that measure the library.
+/// Experiments that measure the libraries.
 #[derive(Debug, Parser)]
 #[command(about)]
 struct Arguments {
@@ -20,15 +20,15 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Regenerates every figure of the paper and checks its claims.
+    /// Reproduces every figure of the paper and checks the paper's claims.
     Reproduce(reproduce::command::Arguments),
     /// Solves the 53 problems of Moré and Wild and compares with other solvers.
     MoreWild(more_wild::Arguments),
-    /// Learns the parameters of the paper's problems, and compares with the true optima.
+    /// Learns the parameters of the paper's problems and compares them with the true optima.
     Learning(learning::Arguments),
-    /// Measures speed, compares with others, and shows how cost grows.
+    /// Measures speed and memory and compares them with other programs.
     Bench(bench::Arguments),
-    /// Downloads the 25 photographs of the paper and checks that they are the right ones.
+    /// Downloads the 25 photographs of the paper and verifies their checksums.
     FetchKodak(kodak::Arguments),
 }
 

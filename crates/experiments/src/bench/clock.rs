@@ -1,8 +1,8 @@
-//! Times that can be trusted on a busy machine: the fastest of several.
+//! Timing that is reliable on a busy machine: the fastest of several calls.
 
 use std::time::{Duration, Instant};
 
-/// Seconds of the fastest call of `work`, which is called at least three times, and again until
+/// Returns the seconds of the fastest call of `work`. Calls it at least three times, and until
 /// `budget` is spent.
 pub(super) fn fastest(budget: Duration, mut work: impl FnMut()) -> f64 {
     let begin = Instant::now();
@@ -17,7 +17,7 @@ pub(super) fn fastest(budget: Duration, mut work: impl FnMut()) -> f64 {
     best
 }
 
-/// The same for something that can fail.
+/// Does the same as [`fastest`] for work that can fail, and stops at the first error.
 pub(super) fn try_fastest<E>(
     budget: Duration,
     mut work: impl FnMut() -> Result<(), E>,

@@ -1,4 +1,4 @@
-//! One iteration, ours and NumPy's: the same formulas, the same data, one thread.
+//! The time of one iteration, ours and NumPy's: the same formulas and data, on one thread.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -10,18 +10,24 @@ use serde_json::{Value, json};
 
 use super::clock::{fastest, try_fastest};
 use super::data::{self, IMAGE, LENGTH, NUM_FREQUENCIES, SAMPLING, SIDE};
-use super::row::Row;
-use super::{Context, count};
+use super::measurement::{Headline, Measurement};
+use super::{BenchContext, count};
 
 const NUMPY: &str = "NumPy";
-/// Batches are short, and some must meet a quiet moment.
+const HEADLINE: Headline = Headline {
+    label: "NumPy: one FISTA iteration, 256 × 256 image",
+    is_archived: false,
+};
+/// Each time gets this many time budgets: batches are short, and some must run while the machine is
+/// quiet.
 const BUDGETS: f64 = 4.0;
-/// No solve of a few iterations certifies this.
+/// An error that no solve of a few iterations certifies.
 const UNREACHED: f64 = 1e-12;
-/// A long way, for a share of the squared norm of a gradient.
+/// The largest relative difference of squared gradient norms, ours and NumPy's. Rounding causes
+/// much smaller differences.
 const AGREEMENT: f64 = 1e-8;
 
-pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
+pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement>> {
     let job = json!({
         "part": "kernels",
         "seconds": BUDGETS * context.budget().as_secs_f64(),
@@ -41,7 +47,7 @@ pub(super) fn parameters(of: TvParameters) -> Value {
     json!({"alpha": of.alpha, "nu": of.nu, "xi": of.xi})
 }
 
-fn denoising(context: &Context, numpy: &Value) -> Result<Vec<Row>> {
+fn denoising(context: &BenchContext, numpy: &Value) -> Result<Vec<Measurement>> {
     let image = data::image(SIDE, 0)?.1;
     let grid = Grid::image(SIDE, SIDE);
     let objective = Denoising::new(grid, &image, IMAGE)?;
@@ -56,12 +62,16 @@ fn denoising(context: &Context, numpy: &Value) -> Result<Vec<Row>> {
     ] {
         let seconds = per_iteration(context, &objective, &image, method, 50)?;
         let peer = numpy_image[key].as_f64().map(|peer| per_pixel * peer);
-        rows.extend(Row::against(
+        let times = Measurement::against(
             &format!("iteration of {name}, image {SIDE}x{SIDE}, per pixel"),
             per_pixel * seconds,
             "ns",
             &[(NUMPY, peer)],
-        ));
+        );
+        rows.extend(times.into_iter().map(|one| match key {
+            "fista" => one.with_headline(NUMPY, HEADLINE),
+            _ => one,
+        }));
     }
     let line = data::signal(0)?.1;
     let objective = Denoising::new(Grid::line(LENGTH), &line, data::line(0.1))?;
@@ -69,7 +79,7 @@ fn denoising(context: &Context, numpy: &Value) -> Result<Vec<Row>> {
     let per_pixel = 1e9 / count(LENGTH);
     let seconds = per_iteration(context, &objective, &line, Method::FISTA, 100)?;
     let peer = numpy["line"]["fista"].as_f64().map(|peer| per_pixel * peer);
-    rows.extend(Row::against(
+    rows.extend(Measurement::against(
         &format!("iteration of FISTA, line {LENGTH}, per pixel"),
         per_pixel * seconds,
         "ns",
@@ -78,7 +88,7 @@ fn denoising(context: &Context, numpy: &Value) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn sampling(context: &Context, numpy: &Value) -> Result<Vec<Row>> {
+fn sampling(context: &BenchContext, numpy: &Value) -> Result<Vec<Measurement>> {
     let fourier = data::fourier()?;
     let x = data::frequencies(&fourier)?;
     let weights = data::even_weights();
@@ -93,7 +103,7 @@ fn sampling(context: &Context, numpy: &Value) -> Result<Vec<Row>> {
         }
     }) / f64::from(batch);
     let peer = numpy["gradient"].as_f64().map(|peer| 1e6 * peer);
-    Ok(Row::against(
+    Ok(Measurement::against(
         &format!("gradient with Fourier transforms, line {NUM_FREQUENCIES}"),
         1e6 * seconds,
         "us",
@@ -101,21 +111,21 @@ fn sampling(context: &Context, numpy: &Value) -> Result<Vec<Row>> {
     ))
 }
 
-/// A peer that computes something else is no peer.
+/// Checks that the peer computes the same function: that its squared gradient norm is `norm`.
 fn agree(norm: f64, peer: &Value) -> Result<()> {
     if let Some(other) = peer["norm"].as_f64() {
         ensure!(
             (norm - other).abs() <= AGREEMENT * norm,
-            "NumPy computes something else: its gradient has the squared norm {other}, ours {norm}"
+            "NumPy computes another function: its squared gradient norm is {other}, ours is {norm}"
         );
     }
     Ok(())
 }
 
-/// Seconds of one iteration in a solve of `batch` of them, from the fastest of several. What a
-/// solve does before its first iteration is part of it.
+/// Returns the seconds of one iteration: the time of the fastest solve of `batch` iterations,
+/// including what it does before the first one, divided by its gradients.
 fn per_iteration<O: StronglyConvex>(
-    context: &Context,
+    context: &BenchContext,
     objective: &O,
     start: &[f64],
     method: Method,
@@ -140,7 +150,7 @@ fn per_iteration<O: StronglyConvex>(
     Ok(seconds / count(usize::try_from(gradients)?))
 }
 
-/// The squared norm of the gradient after so many iterations.
+/// Returns the squared norm of the gradient after this number of accelerated iterations.
 fn accelerate<O: StronglyConvex>(objective: &O, start: &[f64], iterations: u32) -> f64 {
     let mut scratch = objective.scratch();
     let (mut iterate, mut point) = (start.to_vec(), start.to_vec());
@@ -163,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_that_computes_something_else_is_noticed() {
+    fn a_peer_that_computes_another_function_is_noticed() {
         assert!(agree(1.0, &json!({"norm": 1.0 + 1e-10})).is_ok());
         assert!(agree(1.0, &Value::Null).is_ok());
         let message = agree(1.0, &json!({"norm": 1.1})).unwrap_err().to_string();

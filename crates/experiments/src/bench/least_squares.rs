@@ -1,5 +1,5 @@
-//! `dfo-ls` against the Python package DFO-LS, with exact residuals: evaluations until solved, and
-//! the time between two of them.
+//! `dfo-ls` and the Python package DFO-LS with exact residuals: the number of evaluations until a
+//! problem is solved, and the solver's own time between two evaluations.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -8,14 +8,19 @@ use anyhow::Result;
 use dfo_ls::{FnOracle, Options, Problem, minimize};
 use serde_json::{Map, Value, json};
 
-use super::Context;
-use super::row::Row;
+use super::BenchContext;
+use super::measurement::{Headline, Measurement};
 
 const PEER: &str = "DFO-LS";
-/// Solved: `$f \le \tau f(\theta_0)$`; the least value of all problems is zero.
+/// A problem is solved when `$f \le \tau f(\theta_0)$`. The least objective of all problems is zero.
 const TAU: f64 = 1e-7;
+/// The bar of the problem with ten parameters in the chart of the front page.
+const HEADLINE: Headline = Headline {
+    label: "DFO-LS: solver's own time, 10 parameters",
+    is_archived: false,
+};
 
-struct Task {
+struct LeastSquaresBenchmark {
     key: &'static str,
     name: &'static str,
     start: Vec<f64>,
@@ -23,23 +28,23 @@ struct Task {
     residuals: fn(&[f64], &mut [f64]),
 }
 
-fn tasks() -> [Task; 3] {
+fn benchmarks() -> [LeastSquaresBenchmark; 3] {
     [
-        Task {
+        LeastSquaresBenchmark {
             key: "rosenbrock",
             name: "Rosenbrock, 2 parameters",
             start: vec![-1.2, 1.0],
             num_residuals: 2,
             residuals: chained,
         },
-        Task {
+        LeastSquaresBenchmark {
             key: "exponentials",
             name: "exponential decay, 3 parameters",
             start: vec![1.0, 1.0, 0.0],
             num_residuals: 30,
             residuals: exponentials,
         },
-        Task {
+        LeastSquaresBenchmark {
             key: "chained",
             name: "chained Rosenbrock, 10 parameters",
             start: vec![-1.0; 10],
@@ -49,8 +54,8 @@ fn tasks() -> [Task; 3] {
     ]
 }
 
-/// `$10 (\theta_{j+1} - \theta_j^2)$` and `$1 - \theta_j$`; for two parameters, Rosenbrock's
-/// function.
+/// Computes `$10 (\theta_{j+1} - \theta_j^2)$` and `$1 - \theta_j$`: Rosenbrock's function if there
+/// are two parameters.
 fn chained(theta: &[f64], out: &mut [f64]) {
     let (valleys, distances) = out.split_at_mut(theta.len() - 1);
     for ((pair, valley), distance) in theta.windows(2).zip(valleys).zip(distances) {
@@ -59,8 +64,8 @@ fn chained(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// `$\theta_0 e^{-\theta_1 t} + \theta_2$` where `$t = 0, 0.1, \dots$`, compared with
-/// `$2 e^{-1.5 t} + 0.5$`.
+/// Computes the difference of `$\theta_0 e^{-\theta_1 t} + \theta_2$` and `$2 e^{-1.5 t} + 0.5$` at
+/// `$t = 0, 0.1, \dots$`.
 fn exponentials(theta: &[f64], out: &mut [f64]) {
     for (k, r) in (0_u32..).zip(out) {
         let t = f64::from(k) / 10.0;
@@ -68,24 +73,23 @@ fn exponentials(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
+pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement>> {
     let mut problems = Map::new();
-    for task in tasks() {
-        let problem =
-            json!({"start": task.start, "target": task.target(), "budget": task.budget()});
-        problems.insert(task.key.to_owned(), problem);
+    for benchmark in benchmarks() {
+        let problem = json!({"start": benchmark.start, "target": benchmark.target(), "budget": benchmark.budget()});
+        problems.insert(benchmark.key.to_owned(), problem);
     }
     let repetitions = if context.quick { 3 } else { 10 };
     let job = json!({"part": "least_squares", "repetitions": repetitions, "problems": problems});
     let peers = context.peers.ask(&job, out)?;
     let mut rows = Vec::new();
-    for task in tasks() {
-        rows.extend(task.compare(&peers[task.key], 10 * repetitions)?);
+    for benchmark in benchmarks() {
+        rows.extend(benchmark.compare(&peers[benchmark.key], 10 * repetitions)?);
     }
     Ok(rows)
 }
 
-impl Task {
+impl LeastSquaresBenchmark {
     fn budget(&self) -> usize {
         100 * (self.start.len() + 1)
     }
@@ -96,14 +100,14 @@ impl Task {
         TAU * sum_of_squares(&residuals)
     }
 
-    fn compare(&self, peer: &Value, repetitions: u32) -> Result<Vec<Row>> {
+    fn compare(&self, peer: &Value, repetitions: u32) -> Result<Vec<Measurement>> {
         let mut ours = self.solve()?;
         for _ in 1..repetitions {
             ours.overhead = ours.overhead.min(self.solve()?.overhead);
         }
         let mut rows = Vec::new();
         if let Some(solved) = ours.solved {
-            rows = Row::against(
+            rows = Measurement::against(
                 &format!("evaluations until solved, {}", self.name),
                 f64::from(solved),
                 "evaluations",
@@ -111,16 +115,20 @@ impl Task {
             );
         }
         let overhead = peer["overhead"].as_f64().map(|seconds| 1e6 * seconds);
-        rows.extend(Row::against(
+        let times = Measurement::against(
             &format!("time between evaluations, {}", self.name),
             1e6 * ours.overhead,
             "us",
             &[(PEER, overhead)],
-        ));
+        );
+        rows.extend(times.into_iter().map(|one| match self.key {
+            "chained" => one.with_headline(PEER, HEADLINE),
+            _ => one,
+        }));
         Ok(rows)
     }
 
-    fn solve(&self) -> Result<Outcome> {
+    fn solve(&self) -> Result<SolverCost> {
         let target = self.target();
         let (mut calls, mut solved, mut inside) = (0_u32, None, Duration::ZERO);
         let mut oracle = FnOracle::new(self.num_residuals, |theta: &[f64], out: &mut [f64]| {
@@ -138,17 +146,17 @@ impl Task {
         let problem = Problem::new(self.start.clone());
         let _ = minimize(&mut oracle, problem, options)?;
         let outside = begin.elapsed().saturating_sub(inside);
-        Ok(Outcome {
+        Ok(SolverCost {
             solved,
             overhead: outside.as_secs_f64() / f64::from(calls.max(1)),
         })
     }
 }
 
-struct Outcome {
-    /// After how many evaluations.
+struct SolverCost {
+    /// The number of evaluations until the problem is solved.
     solved: Option<u32>,
-    /// Seconds for each evaluation, outside of the residuals.
+    /// Seconds per evaluation outside the residual function.
     overhead: f64,
 }
 
@@ -162,23 +170,27 @@ mod tests {
 
     #[test]
     fn the_solutions_have_no_residuals_and_are_found() {
-        for task in tasks() {
-            let solution = match task.key {
+        for benchmark in benchmarks() {
+            let solution = match benchmark.key {
                 "exponentials" => vec![2.0, 1.5, 0.5],
-                _ => vec![1.0; task.start.len()],
+                _ => vec![1.0; benchmark.start.len()],
             };
-            let mut residuals = vec![f64::NAN; task.num_residuals];
-            (task.residuals)(&solution, &mut residuals);
-            assert!(sum_of_squares(&residuals) < 1e-20, "{}", task.name);
-            assert!(task.solve().unwrap().solved.is_some(), "{}", task.name);
+            let mut residuals = vec![f64::NAN; benchmark.num_residuals];
+            (benchmark.residuals)(&solution, &mut residuals);
+            assert!(sum_of_squares(&residuals) < 1e-20, "{}", benchmark.name);
+            assert!(
+                benchmark.solve().unwrap().solved.is_some(),
+                "{}",
+                benchmark.name
+            );
         }
     }
 
     #[test]
     fn rosenbrock_at_its_usual_start() {
-        let task = &tasks()[0];
+        let benchmark = &benchmarks()[0];
         let mut residuals = [f64::NAN; 2];
-        (task.residuals)(&task.start, &mut residuals);
+        (benchmark.residuals)(&benchmark.start, &mut residuals);
         assert!((residuals[0] + 4.4).abs() < 1e-12 && (residuals[1] - 2.2).abs() < 1e-12);
     }
 }

@@ -1,38 +1,51 @@
-//! What was measured, one number at a time.
+//! Measurements: a number, its unit, and the same number of another program.
 
 use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
-/// A number, and the same number of somebody else.
+/// A measured number, and the same number of a peer.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct Measurement {
     pub(super) name: String,
     pub(super) value: f64,
     pub(super) unit: &'static str,
-    pub(super) peer: Option<Peer>,
+    pub(super) peer: Option<PeerValue>,
+    /// The entry of this measurement in the chart of the front page, if it has one.
+    pub(super) headline: Option<Headline>,
 }
 
-/// Somebody else, measured in the same unit.
+/// A bar of the chart of the front page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Headline {
+    /// The peer and its task.
+    pub(super) label: &'static str,
+    /// Whether the peer's number is quoted from an archive, not measured in the same run.
+    pub(super) is_archived: bool,
+}
+
+/// The number of a peer, in the unit of the measurement.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Peer {
+pub(super) struct PeerValue {
     pub(super) name: String,
     pub(super) value: f64,
 }
 
-impl Row {
-    /// A number that is compared with nothing.
+impl Measurement {
+    /// Returns a measurement without a peer.
     pub(super) fn alone(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Self {
             name: name.into(),
             value,
             unit,
             peer: None,
+            headline: None,
         }
     }
 
-    /// One row for each peer that gave an answer, and one without any if there was none.
+    /// Returns one measurement for each peer that gave an answer, and one without a peer if none
+    /// did.
     pub(super) fn against(
         name: &str,
         value: f64,
@@ -42,17 +55,29 @@ impl Row {
         let alone = Self::alone(name, value, unit);
         let answered = peers.iter().filter_map(|(peer, value)| {
             let (name, value) = ((*peer).to_owned(), (*value)?);
-            let peer = Some(Peer { name, value });
+            let peer = Some(PeerValue { name, value });
             Some(Self {
                 peer,
                 ..alone.clone()
             })
         });
-        let rows: Vec<Self> = answered.collect();
-        if rows.is_empty() { vec![alone] } else { rows }
+        let compared: Vec<Self> = answered.collect();
+        if compared.is_empty() {
+            vec![alone]
+        } else {
+            compared
+        }
     }
 
-    /// How many times more the peer needs; none unless both numbers are positive.
+    /// Puts the measurement into the chart of the front page if it is compared with this peer.
+    pub(super) fn with_headline(mut self, peer: &str, headline: Headline) -> Self {
+        if self.peer.as_ref().is_some_and(|known| known.name == peer) {
+            self.headline = Some(headline);
+        }
+        self
+    }
+
+    /// Returns the peer's number divided by ours; `None` unless both are positive.
     pub(super) fn ratio(&self) -> Option<f64> {
         let peer = self.peer.as_ref()?.value;
         (self.value > 0.0 && peer > 0.0).then(|| peer / self.value)
@@ -69,11 +94,11 @@ impl Row {
         })
     }
 
-    /// A line of the table.
+    /// Prints the measurement as one line.
     pub(super) fn print(&self, out: &mut dyn Write) -> Result<()> {
         let value = format!("{} {}", short(self.value), self.unit);
         let (mut peer, mut ratio) = (String::new(), String::new());
-        if let Some(Peer { name, value }) = &self.peer {
+        if let Some(PeerValue { name, value }) = &self.peer {
             peer = format!("{} {}  {name}", short(*value), self.unit);
             ratio = self.ratio().map_or_else(String::new, times);
         }
@@ -82,13 +107,14 @@ impl Row {
     }
 }
 
-/// All rows, one in a line.
-pub(super) fn to_json(rows: &[Row]) -> String {
-    let rows: Vec<String> = rows.iter().map(|row| row.to_json().to_string()).collect();
-    format!("[\n{}\n]\n", rows.join(",\n"))
+/// Writes a JSON array with one measurement per line.
+pub(super) fn to_json(measurements: &[Measurement]) -> String {
+    let lines = measurements.iter().map(|one| one.to_json().to_string());
+    format!("[\n{}\n]\n", lines.collect::<Vec<_>>().join(",\n"))
 }
 
-/// Three digits, without an exponent where there is room; whole numbers as they are.
+/// Writes a number with three digits, without an exponent if it is between 1e-4 and 1e9; a whole
+/// number with all its digits.
 pub(super) fn short(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -107,7 +133,7 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// A ratio with its unit.
+/// Writes a ratio: "30×".
 pub(super) fn times(ratio: f64) -> String {
     format!("{}×", short(ratio))
 }
@@ -117,13 +143,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_has_exactly_six_fields_and_null_where_nobody_is_compared() {
-        let rows = Row::against("a", 2.0, "s", &[("b", Some(6.0)), ("c", None)]);
+    fn a_row_has_exactly_six_fields_and_null_without_a_peer() {
+        let rows = Measurement::against("a", 2.0, "s", &[("b", Some(6.0)), ("c", None)]);
         assert_eq!(rows.len(), 1);
-        let expected = json!({"name": "a", "value": 2.0, "unit": "s", "peer": "b", "peer_value": 6.0, "ratio": 3.0});
+        let expected = json!({
+            "name": "a", "value": 2.0, "unit": "s", "peer": "b", "peer_value": 6.0, "ratio": 3.0,
+        });
         assert_eq!(rows[0].to_json(), expected);
-        let alone = Row::against("a", 2.0, "s", &[("c", None)]);
-        let expected = json!({"name": "a", "value": 2.0, "unit": "s", "peer": null, "peer_value": null, "ratio": null});
+        let alone = Measurement::against("a", 2.0, "s", &[("c", None)]);
+        let expected = json!({
+            "name": "a", "value": 2.0, "unit": "s", "peer": null, "peer_value": null, "ratio": null,
+        });
         assert_eq!(alone.len(), 1);
         assert_eq!(alone[0].to_json(), expected);
         let text = to_json(&[rows, alone].concat());
@@ -133,9 +163,9 @@ mod tests {
     }
 
     #[test]
-    fn no_ratio_of_what_is_not_positive() {
+    fn there_is_no_ratio_unless_both_numbers_are_positive() {
         for (value, peer) in [(0.0, 1.0), (1.0, 0.0), (f64::NAN, 1.0), (1.0, -1.0)] {
-            let row = &Row::against("a", value, "s", &[("b", Some(peer))])[0];
+            let row = &Measurement::against("a", value, "s", &[("b", Some(peer))])[0];
             assert_eq!(row.ratio(), None);
         }
     }
@@ -163,7 +193,7 @@ mod tests {
     #[test]
     fn a_line_of_the_table_has_everything() {
         let mut out = Vec::new();
-        let row = &Row::against("solve", 2.0, "ms", &[("NumPy", Some(60.0))])[0];
+        let row = &Measurement::against("solve", 2.0, "ms", &[("NumPy", Some(60.0))])[0];
         row.print(&mut out).unwrap();
         let line = String::from_utf8(out).unwrap();
         for part in ["solve", "2 ms", "60 ms", "NumPy", "30×"] {

@@ -1,4 +1,4 @@
-//! How much memory learning needs, measured in a process of its own.
+//! The memory that learning needs, measured in a process of its own.
 
 use std::fs;
 use std::io::Write;
@@ -8,18 +8,18 @@ use anyhow::{Context as _, Result, ensure};
 use bilevel::{Residuals, learning_options};
 
 use super::learn::dead_leaves;
-use super::row::Row;
-use super::{Context, count};
+use super::measurement::Measurement;
+use super::{BenchContext, count};
 
 const NUM_IMAGES: usize = 25;
-/// Those of the first model and some steps.
+/// The number of evaluated points: those of the first model and of some steps.
 const NUM_POINTS: u64 = 8;
-/// Where Linux says how much memory a process had at most.
+/// The file in which Linux reports the peak memory of a process.
 const STATUS: &str = "/proc/self/status";
 
-pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
+pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement>> {
     if fs::metadata(STATUS).is_err() {
-        writeln!(out, "  this system has no {STATUS}: nothing is measured")?;
+        writeln!(out, "  this system has no {STATUS}: memory is not measured")?;
         return Ok(Vec::new());
     }
     let side = if context.quick { 256 } else { 2048 };
@@ -35,13 +35,13 @@ pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
     let bytes: f64 = String::from_utf8_lossy(&done.stdout)
         .trim()
         .parse()
-        .context("the process that measures memory gave no number")?;
+        .context("the process that measures memory printed no number")?;
     let name = format!("peak memory, learning from {NUM_IMAGES} images of {side}x{side}");
     let per_image = bytes / count(NUM_IMAGES);
     Ok(vec![
-        Row::alone(name.clone(), 1e-9 * bytes, "GB"),
-        Row::alone(format!("{name}, per image"), 1e-6 * per_image, "MB"),
-        Row::alone(
+        Measurement::alone(name.clone(), 1e-9 * bytes, "GB"),
+        Measurement::alone(format!("{name}, per image"), 1e-6 * per_image, "MB"),
+        Measurement::alone(
             format!("{name}, per pixel"),
             per_image / count(side * side),
             "bytes",
@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
     ])
 }
 
-/// In the process of its own: learns, and prints the most bytes it ever had.
+/// Learns in this process, and prints its peak memory in bytes.
 pub(super) fn child(side: usize, out: &mut dyn Write) -> Result<()> {
     let mut problem = dead_leaves(side, NUM_IMAGES, Residuals::Auto)?;
     let mut options = learning_options();
@@ -60,7 +60,7 @@ pub(super) fn child(side: usize, out: &mut dyn Write) -> Result<()> {
     Ok(writeln!(out, "{bytes}")?)
 }
 
-/// In bytes.
+/// Returns the peak memory in bytes from the text of [`STATUS`].
 fn peak(status: &str) -> Option<u64> {
     let line = status
         .lines()

@@ -1,5 +1,5 @@
-//! The micro-benchmarks of `benches/`, run by criterion; each beside its composed twin where there
-//! is one.
+//! The micro-benchmarks of `benches/`, run by criterion. Where there is a slower implementation of
+//! the same computation (its twin), the two are compared.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,13 +12,13 @@ use std::time::SystemTime;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use super::row::Row;
-use super::{Context, root};
+use super::measurement::Measurement;
+use super::{BenchContext, root};
 
 /// Nanoseconds by group and benchmark.
 type Times = BTreeMap<(String, String), f64>;
 
-/// Who stands beside whom, in the same group.
+/// A benchmark, its twin in the same group, and the name of the twin in results.
 const TWINS: [(&str, &str, &str); 3] = [
     ("FISTA", "FISTA, composed", "composed twin (ours)"),
     ("fused", "composed", "composed twin (ours)"),
@@ -29,16 +29,16 @@ const TWINS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Compiles what [`run`] runs.
+/// Compiles the benchmarks that [`run`] runs.
 pub(super) fn build(out: &mut dyn Write) -> Result<()> {
     writeln!(
         out,
-        "building the micro-benchmarks (minutes, the first time)"
+        "building the micro-benchmarks (the first time takes minutes)"
     )?;
     cargo(&root(), &["--no-run"])
 }
 
-pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
+pub(super) fn run(context: &BenchContext, _: &mut dyn Write) -> Result<Vec<Measurement>> {
     let root = root();
     let begin = SystemTime::now();
     let arguments: &[&str] = if context.quick {
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
     Ok(rows(&times))
 }
 
-/// `cargo bench -p benches`.
+/// Runs `cargo bench -p benches` with these arguments.
 fn cargo(root: &Path, arguments: &[&str]) -> Result<()> {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -61,17 +61,17 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<()> {
     command.arg("--target-dir").arg(root.join("target"));
     command.args(arguments).stdin(Stdio::null());
     let done = command.output().context("cannot start cargo")?;
-    let complaint = String::from_utf8_lossy(&done.stderr);
+    let message = String::from_utf8_lossy(&done.stderr);
     ensure!(
         done.status.success(),
         "`cargo bench -p benches` failed:\n{}",
-        complaint.trim()
+        message.trim()
     );
     Ok(())
 }
 
-/// What was written after `begin` in `folder/*/*/new`: older ones may be of benchmarks that no
-/// longer exist.
+/// Reads the results that criterion wrote to `folder/*/*/new` after `begin`. Older ones may belong
+/// to benchmarks that no longer exist.
 fn read(folder: &Path, begin: SystemTime) -> Result<Times> {
     let mut times = Times::new();
     for group in children(folder)? {
@@ -97,7 +97,7 @@ fn read(folder: &Path, begin: SystemTime) -> Result<Times> {
     Ok(times)
 }
 
-/// Criterion prints the slope where it has one, else the mean.
+/// Returns the estimate that criterion prints: the slope where it has one, else the mean.
 fn estimate(estimates: &Value) -> Option<f64> {
     let of = |name: &str| estimates[name]["point_estimate"].as_f64();
     of("slope").or_else(|| of("mean"))
@@ -119,11 +119,11 @@ fn children(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
 fn json(path: &Path) -> Result<Value> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))
+    serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))
 }
 
-/// Twins are not rows of their own.
-fn rows(times: &Times) -> Vec<Row> {
+/// Returns the measurements. A twin is the peer of its benchmark and has no measurement of its own.
+fn rows(times: &Times) -> Vec<Measurement> {
     let is_twin = |name: &String| TWINS.iter().any(|(_, twin, _)| twin == name);
     let mut rows = Vec::new();
     for ((group, name), nanoseconds) in times.iter().filter(|((_, name), _)| !is_twin(name)) {
@@ -140,12 +140,17 @@ fn rows(times: &Times) -> Vec<Row> {
             peers.push((*label, of_twin.map(|(_, time)| scale * time)));
         }
         let name = format!("criterion: {group}: {name}");
-        rows.extend(Row::against(&name, scale * nanoseconds, unit, &peers));
+        rows.extend(Measurement::against(
+            &name,
+            scale * nanoseconds,
+            unit,
+            &peers,
+        ));
     }
     rows
 }
 
-/// A twin with a group of its own.
+/// Whether a twin is in a group of its own.
 fn is_alone(twin: &str) -> bool {
     twin.starts_with("d = ")
 }
@@ -155,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn twins_stand_beside_each_other_in_their_group() {
+    fn benchmarks_are_compared_with_the_twin_in_their_group() {
         let time = |group: &str, name: &str, time: f64| ((group.into(), name.into()), time);
         let times = Times::from([
             time("a", "FISTA", 2.0),

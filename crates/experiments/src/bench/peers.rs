@@ -1,5 +1,5 @@
-//! Other people's programs, run in the same run: NumPy, SciPy, scikit-image and DFO-LS, in a
-//! virtual environment of our own.
+//! The Python packages that we compare with: NumPy, SciPy, scikit-image and DFO-LS. They run during
+//! the benchmark, in a virtual environment under `target/bench`.
 
 use std::fs;
 use std::io::Write;
@@ -14,27 +14,27 @@ use crate::file;
 const SCRIPT: &str = include_str!("peers.py");
 const PACKAGES: [&str; 4] = ["numpy", "scipy", "scikit-image", "DFO-LS"];
 
-/// A Python that has the packages, or none.
+/// The peers, if there is a Python with their packages.
 #[derive(Debug)]
 pub(super) struct Peers {
-    found: Option<Python>,
+    found: Option<PythonEnvironment>,
 }
 
 #[derive(Debug)]
-struct Python {
+struct PythonEnvironment {
     program: PathBuf,
     script: PathBuf,
     data: PathBuf,
 }
 
 impl Peers {
-    /// Nobody.
+    /// No peers.
     pub(super) const NONE: Self = Self { found: None };
 
-    /// Makes the environment unless it is there. Without Python, or without a connection, there are
-    /// no peers; `out` is told why.
+    /// Creates the virtual environment unless it exists. Without Python or a network connection
+    /// there are no peers, and the reason is written to `out`.
     pub(super) fn find(venv: &Path, data: &Path, out: &mut dyn Write) -> Result<Self> {
-        let found = Python::find(venv, data, out);
+        let found = PythonEnvironment::find(venv, data, out);
         match &found {
             Ok((_, versions)) => writeln!(out, "peers: {versions}")?,
             Err(error) => writeln!(out, "no peers: {error:#}. Going on without them.")?,
@@ -43,13 +43,13 @@ impl Peers {
         Ok(Self { found })
     }
 
-    /// Whether there is a Python.
+    /// Whether there are peers.
     pub(super) const fn is_some(&self) -> bool {
         self.found.is_some()
     }
 
-    /// What a script of its own prints, where it can import what is in `packages`; nothing without
-    /// Python.
+    /// Runs a Python script that can import the packages in the directory `packages`, and returns
+    /// its output; an empty text if there are no peers or the script fails.
     pub(super) fn script(
         &self,
         script: &Path,
@@ -68,8 +68,8 @@ impl Peers {
         })
     }
 
-    /// What the peers answer to `job`; null if there are none. A peer that fails is reported, and
-    /// then there is none for this job.
+    /// Returns the answer of the peers to `job`; null if there are no peers or they fail. A failure
+    /// is written to `out`.
     pub(super) fn ask(&self, job: &Value, out: &mut dyn Write) -> Result<Value> {
         let Some(python) = &self.found else {
             return Ok(Value::Null);
@@ -81,7 +81,7 @@ impl Peers {
     }
 }
 
-impl Python {
+impl PythonEnvironment {
     fn find(venv: &Path, data: &Path, out: &mut dyn Write) -> Result<(Self, String)> {
         let python = Self {
             program: program(venv),
@@ -103,7 +103,10 @@ impl Python {
         Ok((python, versions))
     }
 
-    /// Fails if a package is missing.
+    /// Returns the versions of the packages.
+    ///
+    /// # Errors
+    /// When a package is missing.
     fn versions(&self) -> Result<String> {
         ensure!(
             self.program.is_file(),
@@ -114,7 +117,7 @@ impl Python {
         Ok(versions.as_str().unwrap_or_default().to_owned())
     }
 
-    /// As many threads as ours.
+    /// Returns a command that runs the script on one thread, like our own code.
     fn command(&self, script: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(script);
@@ -129,13 +132,17 @@ impl Python {
         file::write(&path, job.to_string().as_bytes())?;
         let mut command = self.command(&self.script);
         let answer = output(command.arg(&path).arg(&self.data))?;
-        // Packages may print: only the last line is the answer.
-        let line = answer.lines().last().context("the script said nothing")?;
-        serde_json::from_str(line).with_context(|| format!("the script said `{line}`"))
+        // Packages may print too; the answer is the last line.
+        let line = answer
+            .lines()
+            .last()
+            .context("the script printed nothing")?;
+        serde_json::from_str(line)
+            .with_context(|| format!("the script printed `{line}`, which is not JSON"))
     }
 }
 
-/// Of an environment.
+/// Returns the path of the Python program of an environment.
 fn program(venv: &Path) -> PathBuf {
     if cfg!(windows) {
         venv.join("Scripts").join("python.exe")
@@ -144,11 +151,11 @@ fn program(venv: &Path) -> PathBuf {
     }
 }
 
-/// From nothing, whatever is there.
+/// Creates the environment and installs the packages, replacing an environment that exists.
 fn make(venv: &Path) -> Result<()> {
     if let Some(parent) = venv.parent() {
         fs::create_dir_all(parent)
-            .with_context(|| format!("cannot make the directory {}", parent.display()))?;
+            .with_context(|| format!("cannot create the directory {}", parent.display()))?;
     }
     let mut create = Command::new("python3");
     create.args(["-m", "venv", "--clear"]).arg(venv);
@@ -160,16 +167,19 @@ fn make(venv: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the program printed; its last words if it failed.
+/// Runs the program and returns its output.
+///
+/// # Errors
+/// When the program fails; the message has the last line of its error output.
 fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let done = command
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("cannot start {name}"))?;
-    let complaint = String::from_utf8_lossy(&done.stderr);
-    let complaint = complaint.trim().lines().last().unwrap_or_default();
-    ensure!(done.status.success(), "{name}: {} {complaint}", done.status);
+    let message = String::from_utf8_lossy(&done.stderr);
+    let message = message.trim().lines().last().unwrap_or_default();
+    ensure!(done.status.success(), "{name}: {} {message}", done.status);
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
@@ -185,9 +195,10 @@ mod tests {
         assert!(out.is_empty());
     }
 
-    /// A file where the environment should be: neither Python nor the absence of it helps.
+    /// There is a file where the directory of the environment should be, so creating it fails with
+    /// and without Python.
     #[test]
-    fn an_environment_that_cannot_be_made_is_reported_and_not_fatal() {
+    fn an_environment_that_cannot_be_created_is_reported_and_not_fatal() {
         let name = format!("experiments-peers-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         let file = directory.join("file");
@@ -195,10 +206,10 @@ mod tests {
         let mut out = Vec::new();
         let peers = Peers::find(&file.join("venv"), &directory, &mut out).unwrap();
         assert!(peers.found.is_none());
-        let said = String::from_utf8(out).unwrap();
+        let printed = String::from_utf8(out).unwrap();
         assert!(
-            said.contains("no peers: cannot make the directory"),
-            "{said}"
+            printed.contains("no peers: cannot create the directory"),
+            "{printed}"
         );
         fs::remove_dir_all(directory).unwrap();
     }

@@ -1,4 +1,5 @@
-//! What a residual function written in Python pays for being called: `dfo_ls.solve` beside DFO-LS.
+//! The overhead of calling a residual function written in Python, for `dfo_ls.solve` and for
+//! DFO-LS.
 
 use std::env;
 use std::fs;
@@ -9,16 +10,19 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use super::row::Row;
-use super::{Context, root};
+use super::measurement::Measurement;
+use super::{BenchContext, root};
 use crate::file;
 
 const PACKAGE: &str = "crates/dfo-ls-python";
 const PEER: &str = "DFO-LS";
 
-/// Compiles the module, and puts the package together as an installation has it.
+/// Compiles the Python module and assembles the package as an installation would.
 pub(super) fn build(directory: &Path, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "building the Python package (minutes, the first time)")?;
+    writeln!(
+        out,
+        "building the Python package (the first time takes minutes)"
+    )?;
     let root = root();
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -30,14 +34,14 @@ pub(super) fn build(directory: &Path, out: &mut dyn Write) -> Result<()> {
         "dfo-ls-python",
     ]);
     command.arg("--target-dir").arg(root.join("target"));
-    // Its directory has the settings of the build.
+    // This directory has the settings of the build.
     command.current_dir(&root).stdin(Stdio::null());
     let done = command.output().context("cannot start cargo")?;
-    let complaint = String::from_utf8_lossy(&done.stderr);
+    let message = String::from_utf8_lossy(&done.stderr);
     ensure!(
         done.status.success(),
         "`cargo build --release -p dfo-ls-python` failed:\n{}",
-        complaint.trim()
+        message.trim()
     );
     let (prefix, suffix) = (env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
     let module = root.join(format!("target/release/{prefix}_dfo_ls{suffix}"));
@@ -60,8 +64,8 @@ pub(super) fn build(directory: &Path, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// One row for each kind of model and number of parameters.
-pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
+/// Returns one measurement for each kind of model and number of parameters.
+pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement>> {
     let script = root().join(PACKAGE).join("bench/overhead.py");
     let path = packages(&context.directory);
     let repetitions = if context.quick { "3" } else { "10" };
@@ -69,11 +73,11 @@ pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for line in answer.lines() {
         let found: Value = serde_json::from_str(line)
-            .with_context(|| format!("{} said `{line}`", script.display()))?;
+            .with_context(|| format!("{} printed `{line}`", script.display()))?;
         let (Some(name), Some(value)) = (found["name"].as_str(), found["value"].as_f64()) else {
             continue;
         };
-        rows.extend(Row::against(
+        rows.extend(Measurement::against(
             name,
             value,
             "us",

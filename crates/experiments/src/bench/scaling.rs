@@ -1,4 +1,4 @@
-//! How cost grows with the number of images, pixels and parameters.
+//! How time grows with the number of images, pixels and parameters.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -15,30 +15,30 @@ use lowlevel::{ErrorBound, Method, Solver, State, Stop, StronglyConvex};
 
 use super::clock::try_fastest;
 use super::data::{self, IMAGE, LENGTH};
-use super::row::Row;
-use super::{Context, count, pool};
+use super::measurement::Measurement;
+use super::{BenchContext, count, pool};
 
 const IMAGES: [usize; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 400];
 const SIDES: [usize; 6] = [64, 128, 256, 512, 1024, 2048];
 const PARAMETERS: [usize; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 const NUM_RESIDUALS: usize = 1000;
 const ITERATIONS: u64 = 20;
-/// Of a pixel, on average.
+/// The certified error of the average pixel.
 const ERROR: f64 = 1e-5;
 
-/// Cost by size.
+/// Measured times by size.
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
+pub(super) struct ScalingCurve {
     pub(super) name: &'static str,
-    /// What the sizes are.
+    /// The unit of the sizes: images, pixels or parameters.
     pub(super) of: &'static str,
-    /// Sizes, and seconds.
+    /// Pairs of a size and its seconds.
     pub(super) points: Vec<[f64; 2]>,
 }
 
-impl Curve {
-    /// Of a straight line through the points, by least squares, both axes logarithmic; NaN if there
-    /// are not two sizes.
+impl ScalingCurve {
+    /// Returns the slope of the straight line through the points in logarithmic axes, by least
+    /// squares; NaN if there are fewer than two sizes.
     pub(super) fn slope(&self) -> f64 {
         let points: Vec<[f64; 2]> = self.points.iter().map(|p| p.map(f64::ln)).collect();
         let mean = |of: usize| points.iter().map(|p| p[of]).sum::<f64>() / count(points.len());
@@ -48,33 +48,36 @@ impl Curve {
         both / square
     }
 
-    /// The slope and the largest size's cost.
-    fn rows(&self) -> Vec<Row> {
-        let mut rows = vec![Row::alone(
+    /// Returns the slope, and the time of the largest size.
+    fn rows(&self) -> Vec<Measurement> {
+        let mut rows = vec![Measurement::alone(
             format!("slope, {}", self.name),
             self.slope(),
             "slope",
         )];
         if let Some([size, seconds]) = self.points.last() {
             let name = format!("{}, {size} {}", self.name, self.of);
-            rows.push(Row::alone(name, 1e3 * seconds, "ms"));
+            rows.push(Measurement::alone(name, 1e3 * seconds, "ms"));
         }
         rows
     }
 }
 
-pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<(Vec<Row>, Vec<Curve>)> {
+pub(super) fn run(
+    context: &BenchContext,
+    out: &mut dyn Write,
+) -> Result<(Vec<Measurement>, Vec<ScalingCurve>)> {
     let mut curves = vec![pool(1)?.install(|| images(context))?];
     writeln!(out, "  images done")?;
     curves.extend(pixels(context)?);
     writeln!(out, "  pixels done")?;
     curves.push(parameters(context)?);
-    let rows = curves.iter().flat_map(Curve::rows).collect();
+    let rows = curves.iter().flat_map(ScalingCurve::rows).collect();
     Ok((rows, curves))
 }
 
-/// One evaluation of a learning problem, the same error for every image.
-fn images(context: &Context) -> Result<Curve> {
+/// Measures one evaluation of a learning problem, with the same error for every image.
+fn images(context: &BenchContext) -> Result<ScalingCurve> {
     let pair = |index| {
         let (truth, data) = data::signal(index)?;
         let grid = Grid::line(LENGTH);
@@ -96,15 +99,15 @@ fn images(context: &Context) -> Result<Curve> {
         })?;
         points.push([count(num_images), seconds]);
     }
-    Ok(Curve {
+    Ok(ScalingCurve {
         name: "one evaluation, lines of 256",
         of: "images",
         points,
     })
 }
 
-/// A fixed number of iterations, and a fixed error of the average pixel.
-fn pixels(context: &Context) -> Result<[Curve; 2]> {
+/// Measures a fixed number of iterations, and solves to a fixed error of the average pixel.
+fn pixels(context: &BenchContext) -> Result<[ScalingCurve; 2]> {
     let (mut fixed, mut accurate) = (Vec::new(), Vec::new());
     let largest = if context.quick { 1024 } else { 2048 };
     let fista = Solver {
@@ -135,12 +138,12 @@ fn pixels(context: &Context) -> Result<[Curve; 2]> {
     }
     let of = "pixels";
     Ok([
-        Curve {
+        ScalingCurve {
             name: "20 iterations of FISTA, 1 image",
             of,
             points: fixed,
         },
-        Curve {
+        ScalingCurve {
             name: "solve to 1e-5 per pixel, 1 image",
             of,
             points: accurate,
@@ -148,8 +151,9 @@ fn pixels(context: &Context) -> Result<[Curve; 2]> {
     ])
 }
 
-/// The time of `dfo-ls` outside of the residuals, for each evaluation after the first model.
-fn parameters(context: &Context) -> Result<Curve> {
+/// Measures the time that `dfo-ls` spends outside the residual function, per evaluation after the
+/// first model.
+fn parameters(context: &BenchContext) -> Result<ScalingCurve> {
     let mut points = Vec::new();
     for num_params in PARAMETERS {
         let mut best = f64::INFINITY;
@@ -161,7 +165,7 @@ fn parameters(context: &Context) -> Result<Curve> {
         }
         points.push([count(num_params), best]);
     }
-    Ok(Curve {
+    Ok(ScalingCurve {
         name: "dfo-ls between two evaluations, 1000 residuals",
         of: "parameters",
         points,
@@ -196,7 +200,7 @@ fn overhead(num_params: usize) -> Result<f64> {
     Ok(outside.as_secs_f64() / count(calls - num_params - 1))
 }
 
-/// Smooth, each of two parameters.
+/// Computes smooth residuals that depend on two parameters each.
 fn residuals(theta: &[f64], out: &mut [f64]) {
     let d = theta.len();
     let mut weight = 0.1;
@@ -211,8 +215,8 @@ fn residuals(theta: &[f64], out: &mut [f64]) {
 mod tests {
     use super::*;
 
-    fn curve(points: Vec<[f64; 2]>) -> Curve {
-        Curve {
+    fn curve(points: Vec<[f64; 2]>) -> ScalingCurve {
+        ScalingCurve {
             name: "",
             of: "",
             points,
@@ -229,8 +233,8 @@ mod tests {
         assert!(curve(vec![[2.0, 1.0]]).slope().is_nan());
     }
 
-    /// Least squares, not the ends: the middle point of (1, e^0), (e, e^2), (e^2, e^1) counts for
-    /// the mean only.
+    /// The slope is that of least squares, not of the line through the ends: the middle point of
+    /// (1, e^0), (e, e^2), (e^2, e^1) only changes the mean.
     #[test]
     fn the_slope_is_that_of_least_squares() {
         let e = std::f64::consts::E;

@@ -1,5 +1,5 @@
-//! Whole solves to a certified error: our default method, FISTA, and what people use instead. One
-//! thread.
+//! Whole reconstructions to a certified error on one thread: our default method, our FISTA, SciPy
+//! and scikit-image.
 
 use std::io::Write;
 
@@ -11,20 +11,29 @@ use serde_json::{Value, json};
 use super::clock::try_fastest;
 use super::data::{self, IMAGE, LENGTH, NUM_FREQUENCIES, NUM_LINES, SAMPLING, SIDE};
 use super::kernels::parameters;
-use super::row::Row;
-use super::{Context, count};
+use super::measurement::{Headline, Measurement};
+use super::{BenchContext, count};
 
 const IMAGE_ERROR: f64 = 1e-4;
 const LINE_ERROR: f64 = 1e-6;
 const SAMPLING_ERROR: f64 = 1e-3;
 const ALPHAS: [f64; 3] = [1.0, 0.1, 0.01];
-/// As few as are needed to see the ratio: L-BFGS-B is slow.
+/// Two lines are enough to see the ratio in a quick run: L-BFGS-B is slow.
 const QUICK_LINES: usize = 2;
 
 const FISTA: &str = "FISTA (ours)";
 const LBFGS: &str = "scipy L-BFGS-B";
+const LBFGS_HEADLINE: Headline = Headline {
+    label: "SciPy L-BFGS-B: denoise a 256 × 256 image",
+    is_archived: false,
+};
+const CHAMBOLLE: &str = "scikit-image, eps 1e-6";
+const CHAMBOLLE_HEADLINE: Headline = Headline {
+    label: "scikit-image: denoise a 256 × 256 image",
+    is_archived: false,
+};
 
-pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
+pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement>> {
     let num_lines = if context.quick {
         QUICK_LINES
     } else {
@@ -53,12 +62,12 @@ pub(super) fn run(context: &Context, out: &mut dyn Write) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn image(context: &Context, peers: &Value) -> Result<Vec<Row>> {
+fn image(context: &BenchContext, peers: &Value) -> Result<Vec<Measurement>> {
     let noisy = data::image(SIDE, 0)?.1;
     let objective = Denoising::new(Grid::image(SIDE, SIDE), &noisy, IMAGE)?;
     let [ours, fista] = both(context, &objective, &noisy, IMAGE_ERROR)?.map(|s| 1e3 * s);
     let peer = |key: &str| peers[key].as_f64().map(|seconds| 1e3 * seconds);
-    Ok(Row::against(
+    let measurements = Measurement::against(
         &format!("solve, image {SIDE}x{SIDE}, alpha 0.1, to 1e-4"),
         ours,
         "ms",
@@ -66,13 +75,23 @@ fn image(context: &Context, peers: &Value) -> Result<Vec<Row>> {
             (FISTA, Some(fista)),
             (LBFGS, peer("image")),
             ("scikit-image, default (rough)", peer("chambolle")),
-            ("scikit-image, eps 1e-6", peer("chambolle_accurate")),
+            (CHAMBOLLE, peer("chambolle_accurate")),
         ],
-    ))
+    );
+    let with_headlines = measurements.into_iter().map(|one| {
+        one.with_headline(LBFGS, LBFGS_HEADLINE)
+            .with_headline(CHAMBOLLE, CHAMBOLLE_HEADLINE)
+    });
+    Ok(with_headlines.collect())
 }
 
-/// Per line.
-fn lines(context: &Context, alpha: f64, num_lines: usize, peers: &Value) -> Result<Vec<Row>> {
+/// Measures the average time of one line.
+fn lines(
+    context: &BenchContext,
+    alpha: f64,
+    num_lines: usize,
+    peers: &Value,
+) -> Result<Vec<Measurement>> {
     let signals = (0..NUM_LINES).map(|index| Ok(data::signal(index)?.1));
     let signals = signals.collect::<Result<Vec<_>>>()?;
     let parameters: TvParameters = data::line(alpha);
@@ -88,7 +107,7 @@ fn lines(context: &Context, alpha: f64, num_lines: usize, peers: &Value) -> Resu
     }
     let scipy = peers[format!("line {alpha:?}")].as_f64();
     let scipy = scipy.map(|seconds| 1e6 * seconds);
-    Ok(Row::against(
+    Ok(Measurement::against(
         &format!("solve, line {LENGTH}, alpha {alpha}, to 1e-6"),
         totals[0],
         "us",
@@ -96,7 +115,7 @@ fn lines(context: &Context, alpha: f64, num_lines: usize, peers: &Value) -> Resu
     ))
 }
 
-fn sampling(context: &Context, peers: &Value) -> Result<Vec<Row>> {
+fn sampling(context: &BenchContext, peers: &Value) -> Result<Vec<Measurement>> {
     let fourier = data::fourier()?;
     let measured = data::frequencies(&fourier)?;
     let mut start = vec![0.0; measured.len()];
@@ -109,7 +128,7 @@ fn sampling(context: &Context, peers: &Value) -> Result<Vec<Row>> {
         let objective = FourierSampling::new(&fourier, &measured, &weights, SAMPLING)?;
         let [ours, fista] = both(context, &objective, &start, SAMPLING_ERROR)?.map(|s| 1e6 * s);
         let scipy = peers[key].as_f64().map(|seconds| 1e6 * seconds);
-        rows.extend(Row::against(
+        rows.extend(Measurement::against(
             &format!("solve, Fourier line {NUM_FREQUENCIES}, {name}, to 1e-3"),
             ours,
             "us",
@@ -119,9 +138,9 @@ fn sampling(context: &Context, peers: &Value) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Seconds of our default method and of FISTA.
+/// Returns the seconds of our default method and of our FISTA.
 fn both<O: StronglyConvex>(
-    context: &Context,
+    context: &BenchContext,
     objective: &O,
     start: &[f64],
     error: f64,

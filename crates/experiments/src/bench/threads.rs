@@ -1,4 +1,5 @@
-//! The same work on one thread and on two: how much faster, and the same to the last bit.
+//! The same work on one thread and on two: the speed-up, and a check that the results are equal to
+//! the last bit.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -12,15 +13,15 @@ use rayon::prelude::*;
 
 use super::clock::try_fastest;
 use super::data::{self, IMAGE, SIDE};
-use super::row::Row;
-use super::{Context, pool};
+use super::measurement::Measurement;
+use super::{BenchContext, pool};
 
 const NUM_IMAGES: usize = 8;
-/// The first model of 64 parameters needs one point more, and all but the first are evaluated at
-/// once.
+/// The number of points of the first model of 64 parameters. The solver asks for all but the first
+/// of them at once.
 const NUM_POINTS: u64 = 65;
 
-pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
+pub(super) fn run(context: &BenchContext, _: &mut dyn Write) -> Result<Vec<Measurement>> {
     let images = (0..NUM_IMAGES).map(|index| Ok(data::image(SIDE, index)?.1));
     let images = images.collect::<Result<Vec<_>>>()?;
     let mut rows = compare(
@@ -31,7 +32,7 @@ pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
     )?;
     let mut problem = testing::sampling(0, 0.5, testing::sum(Residuals::Image))?;
     let mut again = testing::sampling(0, 0.5, testing::sum(Residuals::Image))?;
-    // The first is told; the others are asked for until they are.
+    // The first point is answered. The engine returns the others from every `ask` until they are.
     let mut engine = problem.engine(options()?)?;
     problem.evaluate(engine.ask());
     let _ = engine.tell();
@@ -50,13 +51,14 @@ pub(super) fn run(context: &Context, _: &mut dyn Write) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// How long `work` takes; what `answer` says must not depend on the number of threads.
+/// Measures `work` on one and on two threads, and checks that the results of `answer` do not depend
+/// on the number of threads.
 fn compare(
-    context: &Context,
+    context: &BenchContext,
     name: &str,
     mut work: impl FnMut() -> Result<()> + Send,
     mut answer: impl FnMut() -> Result<Vec<Vec<f64>>> + Send,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<Measurement>> {
     let mut run = |num_threads| -> Result<(f64, Vec<Vec<f64>>)> {
         let pool = pool(num_threads)?;
         let answer = pool.install(&mut answer)?;
@@ -70,7 +72,7 @@ fn compare(
         "{name}: results depend on the number of threads"
     );
     let peers = [("1 thread (ours)", Some(one))];
-    Ok(Row::against(name, two, "ms", &peers))
+    Ok(Measurement::against(name, two, "ms", &peers))
 }
 
 fn bits(results: &[Vec<f64>]) -> Vec<u64> {

@@ -15,6 +15,15 @@ numbers = st.floats(-100, 100, width=32)
 vectors = arrays.arrays(np.float64, st.integers(1, 5), elements=numbers)
 
 
+def misaligned(vector: np.ndarray) -> np.ndarray:
+    """The same numbers one byte off, as in a field of a structured array."""
+    record = np.zeros(1, dtype=[("flag", np.bool_), ("field", vector.dtype, vector.shape)])
+    record["field"] = vector
+    field = record["field"][0]
+    assert field.flags.c_contiguous and not field.flags.aligned
+    return field
+
+
 def variants(vector: np.ndarray) -> list[Any]:
     """The same numbers in other clothes."""
     read_only = vector.copy()
@@ -32,6 +41,8 @@ def variants(vector: np.ndarray) -> list[Any]:
         vector.astype(np.longdouble),
         vector.astype(object),
         np.asfortranarray(vector),
+        misaligned(vector),
+        misaligned(vector.astype(">f8")),
     ]
 
 
@@ -47,6 +58,30 @@ def test_what_an_array_looks_like_does_not_matter(x0: np.ndarray, residuals: np.
     expected = first_questions(dfo_ls.Engine(x0), residuals)
     for start, answer in zip(variants(x0), variants(residuals)):
         assert first_questions(dfo_ls.Engine(start), answer) == expected
+
+
+def test_misaligned_arrays_are_taken_everywhere() -> None:
+    """In every argument, in every answer of a user's function, with every way to call it."""
+    target = misaligned(np.array([1.0, 2.0]))
+
+    def fun(x: np.ndarray) -> np.ndarray:
+        return misaligned(x - target)
+
+    x0 = misaligned(np.array([0.5, 0.5]))
+    box = (misaligned(np.full(2, -5.0)), misaligned(np.full(2, 5.0)))
+    known = [(misaligned(np.zeros(2)), misaligned(-np.array([1.0, 2.0])))]
+    results: list[Any] = [
+        dfo_ls.minimize(fun, x0),
+        dfo_ls.minimize(fun, x0, bounds=box, known=known, projections=[misaligned]),
+        dfo_ls.minimize(lambda x, *_: (fun(x), 0.0, None, 1), x0, inexact=True),
+        dfo_ls.minimize(lambda xs: misaligned(xs - target), x0, vectorized=True),
+        dfo_ls.solve(fun, x0),
+        dfo_ls.solve(fun, x0, bounds=box, projections=[misaligned]),
+        dfo_ls.solve(fun, dfo_ls.EvaluationDatabase(known)),
+        dfo_ls.solve(fun, x0, nsamples=lambda *_: 2),
+    ]
+    for result in results:
+        np.testing.assert_allclose(result.x, [1.0, 2.0], atol=1e-6)
 
 
 @settings(max_examples=30, deadline=None)

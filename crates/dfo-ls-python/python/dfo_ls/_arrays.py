@@ -66,6 +66,7 @@ def residual_vector(value: Any, num_residuals: int | None = None) -> FloatArray:
         and value.dtype == _FLOAT
         and value.ndim == 1
         and value.flags.c_contiguous
+        and value.flags.aligned
         and value.size
     ):
         array = value
@@ -89,7 +90,9 @@ def _converted(value: Any) -> FloatArray:
         raise ValueError(f"{what} must be one-dimensional, but has shape {array.shape}")
     if len(array) == 0:
         raise ValueError("the function returned no residuals")
-    return np.ascontiguousarray(array, dtype=_FLOAT)
+    # a field of a structured array may be contiguous, but not aligned
+    aligned: FloatArray = np.require(array, dtype=_FLOAT, requirements=["C", "A", "E"])
+    return aligned
 
 
 def limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | None:

@@ -79,8 +79,38 @@ def option(engine: dfols.Engine, path: str) -> Any:
 
 
 def test_no_key_is_forgotten() -> None:
-    known = [*_params.OPTIONS, *_params.VALUES, *_params.FIXED, *_params.DERIVED]
-    assert sorted(known) == sorted(DOCUMENTED)
+    groups = (_params.OPTIONS, _params.VALUES, _params.UNUSED, _params.FIXED, _params.DERIVED)
+    assert sorted(key for group in groups for key in group) == sorted(DOCUMENTED)
+    assert _params.KEYS == frozenset(DOCUMENTED)
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_none_means_the_default(noisy: bool, engines: list[dfols.Engine]) -> None:
+    """One by one and all together, as optimagic passes them."""
+
+    def run(user_params: dict[str, Any] | None) -> Any:
+        return dfols.solve(
+            rosenbrock, X0, maxfun=40, user_params=user_params, objfun_has_noise=noisy
+        )
+
+    straight = run(None)
+    for params in (*({key: None} for key in DOCUMENTED), dict.fromkeys(DOCUMENTED)):
+        soln = run(params)
+        assert (soln.obj, soln.nf, soln.msg) == (straight.obj, straight.nf, straight.msg), params
+        assert engines[-1].options == engines[0].options, params
+    with pytest.raises(ValueError, match="'tr_radius.eta3'"):
+        run({"tr_radius.eta3": None})
+
+
+def test_keys_that_nothing_depends_on() -> None:
+    for key, value in (
+        ("restarts.increase_npt_amt", 0),
+        ("restarts.hard.increase_ndirs_initial_amt", 3),
+        ("restarts.hard.use_old_rk", False),
+    ):
+        assert dfols.solve(rosenbrock, X0, user_params={key: value}).flag == 0
+        soln = dfols.solve(rosenbrock, X0, user_params={key: -1})
+        assert soln.flag == soln.EXIT_INPUT_ERROR and key in soln.msg
 
 
 @pytest.mark.parametrize("key", HONOURED)

@@ -98,12 +98,12 @@ class Job:
         #: where to evaluate
         self.x = x
         #: Euclidean norm of the error of the residuals, at most: a wish, never below zero, infinite
-        #if anything will do
+        # if anything will do
         self.accuracy = accuracy
         shares = [(weight, engine._states.get(token)) for weight, token in tokens]
         known = any(state is not None for _, state in shares)
         #: ``cold``, ``near`` (a state of another point), ``refine`` (of this point) or ``blend`` (a
-        #combination, see ``shares``)
+        # combination, see ``shares``)
         self.start = start if known else "cold"
         #: states to begin with, and their weights, which add up to 1; the best first
         self.shares = shares if known else []

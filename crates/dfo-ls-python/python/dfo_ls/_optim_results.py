@@ -61,7 +61,7 @@ class OptimResults:
         self.flag = exit_flag
         self.msg = exit_msg
         #: a pandas frame if pandas is there, otherwise a dictionary of lists; ``None`` unless it
-        #was asked for
+        # was asked for
         self.diagnostic_info: Any = None
         self.xmin_eval_num = xmin_eval_num
         self.jacmin_eval_nums = np.array(jacmin_eval_nums, dtype=int)

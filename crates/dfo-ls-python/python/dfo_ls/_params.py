@@ -49,6 +49,10 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0
+
+
 def _is_flag(value: Any) -> bool:
     # NumPy has a truth of its own
     return type(value).__name__ in ("bool", "bool_")
@@ -74,7 +78,7 @@ OPTIONS: dict[str, tuple[_Check, str]] = {
 }
 
 #: Keys that ``solve`` reads, with their defaults; ``None`` where the default depends on other
-#arguments.
+# arguments.
 VALUES: dict[str, tuple[_Check, Any]] = {
     "logging.n_to_print_whole_x_vector": (_is_size, 6),
     "logging.save_diagnostic_info": (_is_flag, False),
@@ -96,6 +100,14 @@ VALUES: dict[str, tuple[_Check, Any]] = {
     "growing.ndirs_initial": (_is_count, None),
 }
 
+#: Keys that only matter together with values that are refused: more points after each restart, hard
+#: restarts. Any value that DFO-LS takes is taken.
+UNUSED: dict[str, _Check] = {
+    "restarts.increase_npt_amt": _is_amount,
+    "restarts.hard.increase_ndirs_initial_amt": _is_amount,
+    "restarts.hard.use_old_rk": _is_flag,
+}
+
 #: Keys without a meaning here, which are taken at their default only.
 FIXED: dict[str, Any] = {
     "general.rounding_error_constant": 0.1,
@@ -109,9 +121,6 @@ FIXED: dict[str, Any] = {
     "restarts.use_soft_restarts": True,
     "restarts.soft.move_xk": True,
     "restarts.increase_npt": False,
-    "restarts.increase_npt_amt": 1,
-    "restarts.hard.increase_ndirs_initial_amt": 1,
-    "restarts.hard.use_old_rk": True,
     "restarts.auto_detect.history": 30,
     "restarts.auto_detect.min_chgJ_slope": 0.015,
     "restarts.auto_detect.min_correl": 0.1,
@@ -136,7 +145,7 @@ FIXED: dict[str, Any] = {
 }
 
 #: Keys without a meaning here whose default depends on the number of residuals, or on other
-#arguments.
+# arguments.
 DERIVED = (
     "restarts.max_npt",
     "restarts.soft.max_fake_successful_steps",
@@ -146,11 +155,15 @@ DERIVED = (
     "growing.delta_scale_new_dirns",
 )
 
+#: Every key.
+KEYS = frozenset([*OPTIONS, *VALUES, *UNUSED, *FIXED, *DERIVED])
+
 
 def read(
     user_params: Mapping[str, Any] | None, noisy: bool, num_params: int, npt: int, maxfun: int
 ) -> Params:
-    """What the keys ask for. An unknown key, or one that cannot be honoured, is a ``ValueError`` with its name."""
+    """What the keys ask for; ``None`` asks for the default. An unknown key, or one that cannot be
+    honoured, is a ``ValueError`` with its name."""
     given = {} if user_params is None else user_params
     if not isinstance(given, Mapping):
         raise TypeError(f"user_params must be a dictionary, but is {given!r}")
@@ -161,20 +174,24 @@ def read(
         "restarts.max_npt": npt,
         "restarts.soft.max_fake_successful_steps": maxfun,
     }
-    if "tr_radius.gamma_dec" in given:
+    if given.get("tr_radius.gamma_dec") is not None:
         derived["growing.gamma_dec"] = given["tr_radius.gamma_dec"]
     bad = []
     for key, value in given.items():
+        if key not in KEYS:
+            raise ValueError(f"unknown parameter {key!r} in user_params")
+        if value is None:
+            continue
         if key in OPTIONS:
             check, path = OPTIONS[key]
             params.options[path] = value
         elif key in VALUES:
             check, _ = VALUES[key]
             params.values[key] = value
-        elif key in FIXED or key in DERIVED:
-            check = _is_default(key, derived if key in DERIVED else FIXED)
+        elif key in UNUSED:
+            check = UNUSED[key]
         else:
-            raise ValueError(f"unknown parameter {key!r} in user_params")
+            check = _is_default(key, derived if key in DERIVED else FIXED)
         if not check(value):
             bad.append(key)
     if bad:

@@ -19,7 +19,7 @@ class Iteration:
 
     number: int
     #: ``initial``, ``accepted``, ``rejected``, ``failed``, ``short``, ``sharpened``,
-    #``criticality`` or ``restarted``
+    # ``criticality`` or ``restarted``
     kind: str
     x: FloatArray
     objective: float
@@ -80,7 +80,7 @@ class Result:
     #: where the exact objective lies
     interval: tuple[float, float]
     #: ``radius_reached``, ``target_reached``, ``noise_reached``, ``restarts_exhausted``, ``slow``,
-    #``exhausted``, ``blocked``, : ``accuracy_floor``, ``stopped`` or ``failed``
+    # ``exhausted``, ``blocked``, : ``accuracy_floor``, ``stopped`` or ``failed``
     termination: str
     message: str
     #: whether it ended because there was nothing left to do
@@ -95,7 +95,7 @@ class Result:
     iterations: list[Iteration] = field(repr=False)
     evaluations: list[Evaluated] = field(repr=False)
     #: the run: ``engine.run(fun)`` goes on after Ctrl-C, or after ``engine.extend(...)``; not
-    #pickled with the result
+    # pickled with the result
     engine: Engine | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def solve(
                 raise InputError(
                     "gap between lower and upper must be at least 2*rhobeg (dfo_ls.minimize takes narrow boxes and fixed parameters)"
                 )
-        params = read(user_params, objfun_has_noise, len(start), points, calls)
+        params = read(user_params, bool(objfun_has_noise), len(start), points, calls)
         if calls <= points:
             warnings.warn(
                 "maxfun <= npt: Are you sure your budget is large enough?",

@@ -1,0 +1,11 @@
+"""Settings of all tests of this package."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prints the reasons of skipped tests at the end, also with ``-q``."""
+    if "s" not in config.option.reportchars:
+        config.option.reportchars += "s"

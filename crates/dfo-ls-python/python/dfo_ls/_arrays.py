@@ -30,6 +30,11 @@ def vector(name: str, value: Any) -> FloatArray:
 
 def numbers(name: str, value: Any) -> npt.NDArray[Any]:
     """An array that can become one of doubles without loss of meaning."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} has {np.ma.count_masked(value)} masked entries: replace them with numbers "
+            "(array.filled(...)) or remove them (array.compressed())"
+        )
     try:
         array = np.asarray(value)
     except ValueError as error:

@@ -1,43 +1,57 @@
-"""Arrays as users have them, and as the module in Rust takes them."""
+"""Checks of arrays: from the forms that users pass to the form that the module in Rust takes.
+
+An array that could be read in two ways is refused with the expression to write instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._warn import warn
+
 Array: TypeAlias = NDArray[Any]
 """An image: `float64` or `complex128`, C-contiguous, with one or two axes."""
 
+# A last axis of at most this length, shorter than the others, holds channels and not columns.
+CHANNELS: Final = 4
+# A stack whose pictures are this many times as high as wide may be a volume (H, W, slices).
+NARROW: Final = 4
+# Values above this are not meant to be in [0, 1].
+LARGE: Final = 8.0
+
 
 def image(name: str, value: ArrayLike, *, complex_too: bool = False, finite: bool = True) -> Array:
-    """One image; not copied if it is `float64` (or `complex128`) and C-contiguous already."""
-    array = _numbers(name, value)
-    if array.dtype.kind == "c" and not complex_too:
-        raise ValueError(f"{name} is complex, but real numbers are needed here")
-    if array.ndim not in (1, 2):
-        raise ValueError(f"{name} has shape {array.shape}, but an image has one or two axes")
-    if array.size == 0:
-        raise ValueError(f"{name} has shape {array.shape}: it is empty")
-    if finite:
-        check_finite(name, array)
-    return array
+    """Check one image; it is copied only if it is not C-contiguous `float64` or `complex128`."""
+    return _image(name, value, None, complex_too, finite)
 
 
-def images(name: str, value: Any, *, complex_too: bool = False, finite: bool = True) -> list[Array]:
-    """Several images: the first axis of an array, or a sequence of arrays of any sizes."""
-    if not isinstance(value, np.ndarray) and hasattr(value, "__array__"):
+def images(
+    name: str,
+    value: Any,
+    *,
+    complex_too: bool = False,
+    finite: bool = True,
+    any_shape: bool = False,
+) -> list[Array]:
+    """Check several images: the first axis of an array, or a sequence of arrays of any sizes.
+
+    With `any_shape`, a stack that looks like a colour picture or a volume is taken as it is.
+    """
+    if is_table(value):
+        raise TypeError(
+            f"{name} is a table, and its signals may be rows or columns: "
+            f"pass {name}.to_numpy() for rows or {name}.to_numpy().T for columns"
+        )
+    if is_array(value):
+        refuse_masked(name, value)
         value = np.asarray(value)
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        if value.ndim not in (2, 3):
-            raise ValueError(
-                f"{name} has shape {value.shape}, but must be (n, N) for signals or (n, H, W) for pictures; "
-                "a single image goes into a list"
-            )
-        whole = _numbers(name, value)
-        parts: Sequence[Any] = list(whole)
+    if isinstance(value, np.ndarray) and (value.dtype.kind != "O" or value.ndim != 1):
+        check_stack(name, value.shape, any_shape)
+        parts: Sequence[Any] = list(_numbers(name, value))
     elif isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise TypeError(
             f"{name} must be an array or a sequence of arrays, not {type(value).__name__}"
@@ -47,17 +61,102 @@ def images(name: str, value: Any, *, complex_too: bool = False, finite: bool = T
     if len(parts) == 0:
         raise ValueError(f"{name} is empty: it holds no images")
     checked = [
-        image(f"{name}[{index}]", part, complex_too=complex_too, finite=finite)
+        _image(f"{name}[{index}]", part, name, complex_too, finite)
         for index, part in enumerate(parts)
     ]
-    axes = {array.ndim for array in checked}
-    if len(axes) > 1:
+    if len({array.ndim for array in checked}) > 1:
         raise ValueError(f"{name} mixes signals (one axis) and pictures (two axes)")
     return checked
 
 
+def is_array(value: Any) -> bool:
+    """Whether NumPy reads this object as an array: its own, pandas, dask, h5py, torch, ..."""
+    return isinstance(value, np.ndarray) or hasattr(value, "__array__")
+
+
+def is_table(value: Any) -> bool:
+    """Whether this object is a table with named columns, such as a `pandas.DataFrame`."""
+    return hasattr(value, "columns") and hasattr(value, "__array__")
+
+
+def check_stack(name: str, shape: tuple[int, ...], any_shape: bool = False) -> None:
+    """Refuse the shape of an array that does not hold one image for each index of its first axis.
+
+    Pictures that really are as narrow as a colour picture has channels can be passed as a list.
+    """
+    advice = None
+    if len(shape) == 3 and not any_shape:
+        rows, cols, last = shape
+        if last <= CHANNELS and min(rows, cols) > last:
+            advice = (
+                f"and looks like one colour picture: pass its channels, {_channels(name, last)}"
+            )
+        elif rows == cols != last:
+            advice = (
+                f"and looks like a volume of {last} slices: pass the slices, "
+                f"list(numpy.moveaxis({name}, -1, 0))"
+            )
+        if advice is not None:
+            advice += f"; if it holds {rows} pictures of {cols} × {last}, pass list({name})"
+    elif len(shape) == 4:
+        _, second, _, last = shape
+        advice = "but pictures have two axes: pass "
+        if second == 1:
+            advice += f"{name}[:, 0]"
+        elif last == 1:
+            advice += f"{name}[..., 0]"
+        elif last in (3, 4):
+            used = min(last, 3)
+            advice += (
+                f"all channels as pictures, [x[..., c] for x in {name} for c in range({used})]"
+            )
+        else:
+            advice += f"the pictures in one list, [x for part in {name} for x in part]"
+    elif len(shape) not in (2, 3):
+        advice = (
+            "but must be (n, N) for signals or (n, H, W) for pictures; "
+            "put a single image into a list"
+        )
+    if advice is not None:
+        raise ValueError(f"{name} has shape {shape}, {advice}")
+
+
+def warn_of_stack(name: str, value: Any) -> None:
+    """Warn of an array of images that may be a single picture or a volume."""
+    shape: tuple[int, ...] = np.shape(value) if is_array(value) else ()
+    if len(shape) == 2 and min(shape) >= 16 and max(shape) <= 4 * min(shape):
+        warn(
+            f"{name} has shape {shape} and is taken as {shape[0]} signals of {shape[1]} samples: "
+            "if it is one picture, pass [picture], and likewise for data",
+            UserWarning,
+        )
+    elif len(shape) == 3 and shape[1] >= NARROW * shape[2] and shape[0] > shape[2] > CHANNELS:
+        warn(
+            f"{name} has shape {shape} and is taken as {shape[0]} pictures of "
+            f"{shape[1]} × {shape[2]}: if it is a volume of {shape[2]} slices, pass "
+            f"list(numpy.moveaxis({name}, -1, 0)); if not, list({name}) avoids this warning",
+            UserWarning,
+        )
+
+
+def refuse_masked(name: str, value: Any) -> None:
+    """Refuse a masked array, unless nothing is masked in it."""
+    if isinstance(value, np.ma.MaskedArray):
+        count = int(np.ma.getmaskarray(value).sum())
+        if count > 0:
+            raise ValueError(
+                f"{name} is a masked array with {counted(count, 'masked entry', 'masked entries')},"
+                f" and masks are not used: pass {name}.filled(value), or learn with "
+                f"model='inpaint' and mask=~{name}.mask"
+            )
+    elif isinstance(value, (list, tuple)):
+        for index, part in enumerate(value):
+            if isinstance(part, (np.ma.MaskedArray, list, tuple)):
+                refuse_masked(f"{name}[{index}]", part)
+
+
 def check_finite(name: str, array: Array) -> None:
-    """Refuses NaN and infinity, and says where."""
+    """Refuse NaN and infinity, and name their place."""
     bad = ~np.isfinite(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -66,7 +165,7 @@ def check_finite(name: str, array: Array) -> None:
 
 
 def check_same(first: str, a: Sequence[Array], second: str, b: Sequence[Array]) -> None:
-    """Refuses images that do not belong together."""
+    """Refuse two lists of images that differ in their number or in the shape of an image."""
     if len(a) != len(b):
         raise ValueError(f"{first} has {counted(len(a), 'image')}, but {second} has {len(b)}")
     for index, (x, y) in enumerate(zip(a, b)):
@@ -76,13 +175,13 @@ def check_same(first: str, a: Sequence[Array], second: str, b: Sequence[Array]) 
             )
 
 
-def counted(count: int, word: str) -> str:
-    """One thing, or several things."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+def counted(count: int, word: str, plural: str | None = None) -> str:
+    """A number with its noun, such as "1 image" or "2 images"."""
+    return f"{count} {word}" if count == 1 else f"{count} {plural or word + 's'}"
 
 
 def about(arrays: Sequence[Array]) -> str:
-    """What these images are, in words."""
+    """The number, kind and size of images in words, such as "2 pictures of 8 × 6"."""
     ndim, shapes = arrays[0].ndim, {array.shape for array in arrays}
     what = counted(len(arrays), "signal" if ndim == 1 else "picture")
     if len(shapes) > 1:
@@ -99,11 +198,68 @@ def flat(array: Array) -> NDArray[np.float64]:
     return array.view(np.float64).reshape(-1)
 
 
+def _image(name: str, value: Any, whole: str | None, complex_too: bool, finite: bool) -> Array:
+    """Check one image; `whole` is the name of the sequence that it belongs to."""
+    refuse_masked(name, value)
+    array = _numbers(name, value)
+    if array.dtype.kind == "c" and not complex_too:
+        raise ValueError(
+            f"{name} is complex, but real numbers are needed here: "
+            f"pass the real part or the absolute value of {whole or name}"
+        )
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name} has shape {array.shape}, {_advice(name, array.shape, whole)}")
+    if array.size == 0:
+        raise ValueError(f"{name} has shape {array.shape}: it is empty")
+    if finite:
+        check_finite(name, array)
+    return array
+
+
+def _advice(name: str, shape: tuple[int, ...], whole: str | None) -> str:
+    """What to pass in place of an array that is not one image."""
+    if len([length for length in shape if length != 1]) in (1, 2) and len(shape) > 2:
+        squeezed = (
+            f"numpy.squeeze({name})" if whole is None else f"[numpy.squeeze(x) for x in {whole}]"
+        )
+        return f"but an image has one or two axes: pass {squeezed}"
+    if len(shape) == 3 and shape[2] <= CHANNELS and min(shape) == shape[2]:
+        if whole is not None:
+            used = min(shape[2], 3)
+            return (
+                "which looks like a colour picture: pass all channels as pictures, "
+                f"[x[..., c] for x in {whole} for c in range({used})]"
+            )
+        return (
+            "which looks like a colour picture: pass one channel at a time, "
+            f"{_channels(name, shape[2])}"
+        )
+    if len(shape) == 3 and whole is not None:
+        return (
+            "but an image has one or two axes: pass the slices of a volume as pictures, "
+            f"[x for volume in {whole} for x in volume]"
+        )
+    if len(shape) >= 3:
+        return f"but an image has one or two axes: pass one picture at a time, such as {name}[0]"
+    return "but an image has one or two axes"
+
+
+def _channels(name: str, count: int) -> str:
+    """The expression for the channels of a colour picture, without transparency."""
+    if count == 1:
+        return f"[{name}[..., 0]]"
+    return f"[{name}[..., c] for c in range({min(count, 3)})]"
+
+
 def _numbers(name: str, value: ArrayLike) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name} is not an array: {error}") from None
+    if array.dtype.kind == "O":
+        raise TypeError(
+            f"{name} must hold numbers, but holds Python objects: convert it with .astype(float)"
+        )
     if array.dtype.kind not in "biufc":
         raise TypeError(f"{name} must hold numbers, not {array.dtype}")
     wanted = np.complex128 if array.dtype.kind == "c" else np.float64

@@ -5,7 +5,8 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from . import _bilevel
-from ._arrays import Array, flat, image
+from ._arrays import LARGE, Array, flat, image
+from ._warn import warn
 
 
 def _both(x: ArrayLike, truth: ArrayLike) -> tuple[Array, Array]:
@@ -13,6 +14,18 @@ def _both(x: ArrayLike, truth: ArrayLike) -> tuple[Array, Array]:
     if a.shape != b.shape:
         raise ValueError(f"x has shape {a.shape}, but truth has shape {b.shape}")
     return a, b
+
+
+def _check_peak(truth: Array, peak: float) -> float:
+    """Warn of values that do not fit the default of `peak`."""
+    largest = float(truth.max())
+    if peak == 1.0 and largest > LARGE:
+        warn(
+            f"truth has values of up to {largest:g}, but peak is 1: "
+            f"pass peak={'255' if largest <= 255.0 else f'{largest:g}'}, or divide both by it",
+            UserWarning,
+        )
+    return peak
 
 
 def mse(x: ArrayLike, truth: ArrayLike) -> float:
@@ -34,7 +47,7 @@ def psnr(x: ArrayLike, truth: ArrayLike, peak: float = 1.0) -> float:
     20.0
     """
     a, b = _both(x, truth)
-    return _bilevel.psnr(flat(a), flat(b), peak)
+    return _bilevel.psnr(flat(a), flat(b), _check_peak(b, peak))
 
 
 def ssim(x: ArrayLike, truth: ArrayLike, peak: float = 1.0) -> float:
@@ -48,4 +61,4 @@ def ssim(x: ArrayLike, truth: ArrayLike, peak: float = 1.0) -> float:
     a, b = _both(x, truth)
     if a.ndim != 2:
         raise ValueError(f"x has shape {a.shape}, but ssim compares pictures, with two axes")
-    return _bilevel.ssim(flat(a), flat(b), a.shape[0], a.shape[1], peak)
+    return _bilevel.ssim(flat(a), flat(b), a.shape[0], a.shape[1], _check_peak(b, peak))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Array, counted, image, images
+from ._arrays import Array, counted, image, images, is_table, refuse_masked, warn_of_stack
 from ._denoise import solve
 from ._settings import TASKS, nonnegative
 
@@ -273,29 +273,33 @@ class Result:
                 "a model written in Python makes its own reconstructions: call it with result.theta"
             )
         ndim = self._about["ndim"]
-        if not isinstance(data, np.ndarray):
-            if isinstance(data, (list, tuple)) and len(data) == 0:
-                raise ValueError("data is empty: it holds no images")
-            if isinstance(data, (list, tuple)) and np.ndim(data[0]) == ndim:
-                found = images("data", data, complex_too=True, finite=False)
-                return [
-                    self._apply(f"data[{index}]", y, accuracy, max_iterations)
-                    for index, y in enumerate(found)
-                ]
-            data = np.asarray(data)
-        if data.ndim == ndim + 1:
-            stack = images("data", data, complex_too=True, finite=False)
-            return np.stack(
-                [
-                    self._apply(f"data[{index}]", y, accuracy, max_iterations)
-                    for index, y in enumerate(stack)
-                ]
-            )
-        if data.ndim != ndim:
+        refuse_masked("data", data)
+        if isinstance(data, (list, tuple)) and (len(data) == 0 or np.ndim(data[0]) >= ndim):
+            return self._apply_all(data, accuracy, max_iterations)
+        if ndim == 1 and is_table(data):
+            # refused there, because its signals may be rows or columns
+            return self._apply_all(data, accuracy, max_iterations)
+        array = np.asarray(data)
+        if array.ndim == ndim + 1 or array.ndim > 3:
+            if ndim == 2:
+                warn_of_stack("data", array)
+            return np.stack(self._apply_all(array, accuracy, max_iterations))
+        if array.ndim != ndim:
+            axes = ("", "one axis", "two axes")[ndim]
             raise ValueError(
-                f"data has shape {data.shape}, but the parameters were learned from images with {('', 'one axis', 'two axes')[ndim]}"
+                f"data has shape {array.shape}, but the parameters were learned from images "
+                f"with {axes}"
             )
-        return self._apply("data", data, accuracy, max_iterations)
+        return self._apply("data", array, accuracy, max_iterations)
+
+    def _apply_all(
+        self, data: Any, accuracy: float | None, max_iterations: int | None
+    ) -> list[Array]:
+        """Reconstruct each of several images."""
+        return [
+            self._apply(f"data[{index}]", y, accuracy, max_iterations)
+            for index, y in enumerate(images("data", data, complex_too=True, finite=False))
+        ]
 
     def _apply(
         self, name: str, data: Any, accuracy: float | None, max_iterations: int | None

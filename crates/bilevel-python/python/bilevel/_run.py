@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import Array, about, check_same, counted, flat, images
+from ._arrays import LARGE, Array, about, check_same, counted, flat, images, warn_of_stack
 from ._result import Result, f_error
 from ._settings import (
     Examples,
@@ -34,8 +34,6 @@ from ._settings import (
 from ._warn import warn
 
 LEARN: Final = ("alpha", "nu", "xi")
-# Larger values than these are hardly meant to be in [0, 1].
-LARGE: Final = 8.0
 
 
 class Reject(Exception):
@@ -197,17 +195,6 @@ def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> N
         raise ValueError(f"validation has {theirs.size} frequencies, but truth has {mine.size}")
 
 
-def warn_of_picture(truth: Any) -> None:
-    """An array with two axes holds signals, but one picture looks the same."""
-    shape: tuple[int, ...] = np.shape(truth) if hasattr(truth, "__array__") else ()
-    if len(shape) == 2 and min(shape) >= 16 and max(shape) <= 4 * min(shape):
-        warn(
-            f"truth has shape {shape} and is taken as {shape[0]} signals of {shape[1]} samples: "
-            "if it is one picture, pass [picture], and likewise for data",
-            UserWarning,
-        )
-
-
 def warn_of_values(truth: Sequence[Array]) -> None:
     """Starts and bounds are made for values in [0, 1]."""
     largest = max(float(np.abs(array).max()) for array in truth)
@@ -247,7 +234,7 @@ class _Rust:
         check_kernel(family.kernel, "truth", examples.truth)
         check_kernel(family.kernel, "validation truth", held_out.truth)
         if family.model != "sampling":
-            warn_of_picture(truth)
+            warn_of_stack("truth", truth)
         warn_of_values(examples.truth)
         known = ("condition", "l1", "l1_kind") if family.model == "sampling" else ("condition",)
         terms = Penalty.read(penalty, known, family.model)
@@ -335,7 +322,9 @@ class _Python:
             )
         made, error, state = reply[:3]
         # NaN is for the solver: it avoids such points
-        x = images("the model's reconstructions", made, complex_too=True, finite=False)
+        x = images(
+            "the model's reconstructions", made, complex_too=True, finite=False, any_shape=True
+        )
         check_same("truth", self._truth, "the model's reconstructions", x)
         x = [
             a.astype(t.dtype, copy=False) if t.dtype.kind == "c" else a

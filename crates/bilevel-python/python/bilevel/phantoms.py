@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bilevel
-from ._arrays import Array, flat, image, images
+from ._arrays import Array, flat, image, images, is_array, refuse_masked
 from ._settings import nonnegative, positive_int, unsigned
 
 __all__ = ["add_noise", "box_functions", "dead_leaves", "shepp_logan"]
@@ -57,8 +57,16 @@ def add_noise(truth: list[Any] | tuple[Any, ...], sigma: float, seed: int = ...)
 def add_noise(truth: Any, sigma: float, seed: int = 0) -> Any:
     """Add Gaussian noise of standard deviation `sigma`.
 
-    `truth` is one image or a stack of them, real or complex (then `sigma` is that of a complex number); or a list of arrays, and a list
-    comes back. Every entry has noise of its own; nothing is clipped.
+    Every entry of `truth` has noise of its own; nothing is clipped.
+
+    Args:
+        truth: One image, or an array or a list of them, real or complex. Colour pictures and
+            volumes are arrays, too.
+        sigma: The standard deviation. For complex numbers it is that of the complex number.
+        seed: Equal seeds give equal noise.
+
+    Returns:
+        An array for an array, or a list for a list.
 
     >>> import bilevel
     >>> truth = bilevel.phantoms.box_functions(3, 64)
@@ -71,12 +79,21 @@ def add_noise(truth: Any, sigma: float, seed: int = 0) -> Any:
         made = _bilevel.add_noise(flat(clean), clean.dtype.kind == "c", sigma, seed, index)
         return made.view(clean.dtype).reshape(clean.shape)
 
-    if isinstance(truth, np.ndarray) and truth.ndim == 1:
-        return noisy(image("truth", truth, complex_too=True), 0)
+    is_one_array = is_array(truth)
+    if is_one_array:
+        refuse_masked("truth", truth)
+        truth = np.asarray(truth)
+        if truth.ndim == 1 and truth.dtype.kind != "O":
+            return noisy(image("truth", truth, complex_too=True), 0)
+    if is_one_array and truth.ndim > 3:
+        # the noise of an entry does not depend on what its axes mean
+        rows = truth.reshape(-1, *truth.shape[-2:])
+        return add_noise(rows, sigma, seed).reshape(truth.shape)
     made = [
-        noisy(clean, index) for index, clean in enumerate(images("truth", truth, complex_too=True))
+        noisy(clean, index)
+        for index, clean in enumerate(images("truth", truth, complex_too=True, any_shape=True))
     ]
-    return np.stack(made) if isinstance(truth, np.ndarray) else made
+    return np.stack(made) if is_one_array and truth.dtype.kind != "O" else made
 
 
 def _check_size(num_pixels: int) -> None:

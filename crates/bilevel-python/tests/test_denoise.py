@@ -141,6 +141,7 @@ def test_bad_arguments_are_named(
         bilevel.denoise(**{"y": np.zeros(4), **VALUES, "accuracy": 1e-3, **change})
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("use", ["denoise", "apply"])
 def test_it_can_be_interrupted(use: str) -> None:
     y = np.random.default_rng(1).random((24, 24))

@@ -50,6 +50,7 @@ def test_the_callback_sees_and_ends_the_run() -> None:
     assert "NOT CONVERGED, it was ended early" in repr(result)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupted_runs_give_what_they_have() -> None:
     def callback(run: bilevel.Run) -> None:
         if run.evaluations >= 6:
@@ -61,6 +62,7 @@ def test_interrupted_runs_give_what_they_have() -> None:
     assert not result.converged and np.isfinite(result.f)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupted_while_rust_works() -> None:
     truth = bilevel.phantoms.dead_leaves(4, (64, 64))
     timers: list[threading.Timer] = []

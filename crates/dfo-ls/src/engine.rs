@@ -1,15 +1,15 @@
-//! The engine: asks for evaluations, is told the answers, and knows nothing of the oracle, threads,
-//! files or clocks. Only the sums over residuals in `blocks.rs` may use threads, with the feature
-//! `rayon`; they give the same bits with and without.
+//! The engine, which asks for evaluations and is told the answers. It is independent of the oracle,
+//! threads, files and clocks. Only the sums over residuals in `blocks.rs` may use threads, with the
+//! feature `rayon`; their results have the same bits with and without threads.
 //!
-//! [`Engine::ask`] hands out jobs, [`Engine::tell`] takes their answers and computes until it needs
-//! the next ones. Between the two everything the engine knows is in its [`State`], which can be
-//! saved and loaded.
+//! [`Engine::ask`] hands out jobs. [`Engine::tell`] takes their answers and computes until it needs
+//! the next ones. Between the two calls, the [`State`] is all that the engine needs to go on, and
+//! can be saved and loaded.
 //!
-//! A state has four parts, each with its own file: the [`Interpolation`] set, the [`TrustState`] region,
+//! A state has four parts, each with its own file: the [`Interpolation`] set, the [`TrustState`],
 //! the [`Outstanding`] evaluations and the [`Ledger`]. The algorithms ([`practical`], [`paper`])
-//! work on a [`Run`], which has all of these but the outstanding evaluations. Each of their steps
-//! returns what comes [`Next`], and [`Engine::go`] alone asks, continues or stops.
+//! work on a [`Run`], which has all of these except for the outstanding evaluations. Each of their
+//! functions returns the next action as a [`Next`]. Only [`Engine::go`] asks, continues or stops.
 
 mod geometry;
 mod growth;
@@ -45,24 +45,25 @@ use rules::{Rule, Situation};
 use setup::UserCode;
 use trust::TrustState;
 
-/// Minimises `$\|r(\theta)\|^2$` by asking and being told.
+/// A solver with an ask-and-tell interface: it asks for evaluations and is told the answers.
 #[derive(Debug)]
 pub struct Engine<R> {
     code: UserCode,
     state: State<R>,
 }
 
-/// Everything an engine knows, except for projections and regulariser, which are code.
+/// All that an engine needs to go on, except for projections and regulariser, which are code.
 ///
-/// With the feature `serde` it can be saved after any [`tell`](Engine::tell). Loaded, it continues
-/// the run bit for bit, provided that the format keeps numbers exactly (`serde_json` does with its
-/// feature `float_roundtrip`).
+/// With the feature `serde` a state can be saved after any [`tell`](Engine::tell). A loaded state
+/// continues the run bit for bit, provided that the format stores numbers exactly (`serde_json`
+/// does with its feature `float_roundtrip`).
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State<R> {
     options: Options,
     num_residuals: usize,
-    /// Whether the problem has projections, and a regulariser: code, which is not saved.
+    /// Whether the problem has projections, and whether it has a regulariser. Both are code, which
+    /// is not saved.
     needs_code: (bool, bool),
     space: Space,
     points: Interpolation<R>,
@@ -71,44 +72,45 @@ pub struct State<R> {
     ledger: Ledger<R>,
 }
 
-/// What the outstanding evaluations are for.
+/// The purpose of the outstanding evaluations.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Phase<R> {
-    /// The start.
+    /// The start is evaluated.
     Start,
-    /// The points around it.
+    /// The points around the start are evaluated.
     Build(InitialPoints<R>),
-    /// Known points, more accurately.
+    /// Known points are evaluated more accurately.
     Sharpen,
-    /// A step.
+    /// The trial point of a step, or the incumbent, is evaluated until the step is decided.
     Trial(Box<Trial<R>>),
-    /// New places for points of the set, given by their positions.
+    /// Points of the set are replaced by better placed ones. The list has their positions in the
+    /// set.
     Geometry(Vec<usize>),
-    /// A point in a direction that the set does not have.
+    /// A point in a new direction is evaluated, for a set that does not span all directions.
     Grow,
-    /// The last point of the run: a step too short for a trial, which is evaluated once because it
-    /// may still be a little better.
+    /// The last point of the run is evaluated: a step that is too short for a trial, but may still
+    /// be a little better.
     Last,
-    /// What makes the paper's model fully linear: new places for points, given by their positions,
-    /// and others (`None`) more accurately.
+    /// The paper's model is made fully linear. The list has one entry for each evaluation: the
+    /// position of a point that is replaced, or `None` for a point that is sharpened.
     Improve(Vec<Option<usize>>),
 }
 
-/// What comes after a step of an algorithm.
+/// The next action, returned by every function of an algorithm.
 enum Next<R> {
-    /// Evaluations are needed.
+    /// Asks for evaluations.
     Ask(Phase<R>, Vec<Query<R>>),
-    /// The next iteration can begin.
+    /// Begins the next iteration.
     Continue,
-    /// The run has ended.
+    /// Ends the run.
     Stop(Termination),
 }
 
-/// A point, or why there is none.
+/// An evaluated point, or the failure of its evaluation.
 type Answer<R> = Result<Point<R>, Failure>;
 
-/// What the algorithms read and change.
+/// The parts of an engine that the algorithms read and change.
 struct Run<'a, R> {
     options: &'a Options,
     num_residuals: usize,
@@ -120,8 +122,8 @@ struct Run<'a, R> {
 }
 
 impl<R: Clone> Engine<R> {
-    /// The evaluations that are wanted now; empty when the run has ended. They are independent of
-    /// each other.
+    /// Returns the jobs to answer now, none if the run has ended. They are independent of each
+    /// other.
     pub fn ask(&mut self) -> &mut [Job<R>] {
         if self.termination().is_some() {
             return &mut [];
@@ -129,9 +131,9 @@ impl<R: Clone> Engine<R> {
         self.state.outstanding.jobs_mut()
     }
 
-    /// Takes the answers, and gives the iterations that they completed. Jobs left unanswered are
-    /// asked again; until they are answered too, the others count for the [best](Self::best) point
-    /// only.
+    /// Takes the answers and returns the iterations that they completed. The engine asks for
+    /// unanswered jobs again. Until all are answered, the answers so far only update the
+    /// [best](Self::best) point.
     pub fn tell(&mut self) -> &[Iteration] {
         if self.termination().is_none() {
             self.collect();
@@ -140,7 +142,7 @@ impl<R: Clone> Engine<R> {
         self.state.ledger.tell()
     }
 
-    /// Ends the run. The answers of jobs that are answered already are taken first.
+    /// Takes the answers so far and ends the run.
     pub fn stop(&mut self, why: Termination) {
         if self.termination().is_none() {
             self.collect();
@@ -149,8 +151,9 @@ impl<R: Clone> Engine<R> {
         }
     }
 
-    /// Goes on with a run that was stopped, or whose budget is spent, with another budget for all
-    /// of it. Runs that ended for other reasons stay ended.
+    /// Continues a run that was stopped or whose budget is spent. `budget` replaces the earlier
+    /// budget and counts from the beginning of the run. A run that ended for another reason stays
+    /// ended.
     pub fn extend(&mut self, budget: Budget) {
         let derived = self.state.options.budget.max_points;
         self.state.options.budget = Budget {
@@ -165,13 +168,13 @@ impl<R: Clone> Engine<R> {
         } else if self.state.points.is_empty() {
             self.begin(Vec::new());
         } else {
-            // The budget was spent before the next evaluations were asked for: a new iteration
-            // finds them again.
+            // The budget was spent before the engine asked for the next evaluations. A new
+            // iteration asks for them.
             self.go(Next::Continue);
         }
     }
 
-    /// Why the run has ended, if it has.
+    /// The reason for the end of the run; `None` while it goes on.
     pub const fn termination(&self) -> Option<&Termination> {
         self.state.ledger.termination()
     }
@@ -182,7 +185,7 @@ impl<R: Clone> Engine<R> {
         self.state.ledger.best()
     }
 
-    /// The jobs that are outstanding, answered or not; empty when the run has ended.
+    /// The outstanding jobs, answered or not. Empty if the run has ended.
     #[must_use]
     pub fn pending(&self) -> &[Job<R>] {
         if self.termination().is_some() {
@@ -191,44 +194,44 @@ impl<R: Clone> Engine<R> {
         self.state.outstanding.jobs()
     }
 
-    /// How many different points were evaluated.
+    /// The number of different points that were evaluated.
     #[must_use]
     pub const fn num_points(&self) -> u64 {
         self.state.ledger.num_points
     }
 
-    /// The cost of all evaluations together, in the oracle's unit.
+    /// The work of all evaluations, in the oracle's unit.
     #[must_use]
     pub const fn work(&self) -> u64 {
         self.state.ledger.work
     }
 
-    /// The radius and the lower radius, in scaled parameters.
+    /// The trust-region radius and the lower radius, in scaled parameters.
     #[must_use]
     pub const fn radii(&self) -> (f64, f64) {
         (self.state.trust.delta(), self.state.trust.rho())
     }
 
-    /// The points of the interpolation set, numbered as in
-    /// [`EvalRecord::point`](crate::EvalRecord::point); known evaluations have numbers beyond all
-    /// of these.
+    /// The numbers of the points of the interpolation set, as in
+    /// [`EvalRecord::point`](crate::EvalRecord::point). Known evaluations have larger numbers than
+    /// all evaluated points.
     #[must_use]
     pub fn set_points(&self) -> Vec<u64> {
         self.state.points.numbers()
     }
 
-    /// The options, with everything derived filled in.
+    /// The options, with derived values filled in.
     #[must_use]
     pub const fn options(&self) -> &Options {
         &self.state.options
     }
 
-    /// Everything the engine knows.
+    /// The state, to save it.
     pub const fn state(&self) -> &State<R> {
         &self.state
     }
 
-    /// How many iterations [`tell`](Self::tell) has given to the caller.
+    /// The number of iterations that [`tell`](Self::tell) has returned.
     pub(crate) const fn num_told(&self) -> usize {
         self.state.ledger.num_told
     }
@@ -245,7 +248,7 @@ impl<R: Clone> Engine<R> {
         }
     }
 
-    /// Takes the answers there are.
+    /// Takes the answers so far.
     fn collect(&mut self) {
         let State {
             outstanding,
@@ -260,8 +263,8 @@ impl<R: Clone> Engine<R> {
         }
     }
 
-    /// Lets points whose answers are complete count for the best point while others are
-    /// outstanding. When the run has ended, points of which some samples are missing count too.
+    /// Updates the best point with points whose answers are complete, while others are outstanding.
+    /// When the run has ended, points with missing samples count too.
     fn note_answered(&mut self) {
         let ended = self.termination().is_some();
         for query in self.state.outstanding.answered(ended) {
@@ -269,7 +272,7 @@ impl<R: Clone> Engine<R> {
         }
     }
 
-    /// Goes on if all that was asked for is answered.
+    /// Continues the run if all jobs are answered.
     fn proceed(&mut self) {
         let is_open = self.termination().is_none();
         let complete = is_open.then(|| self.state.outstanding.take()).flatten();
@@ -286,7 +289,7 @@ impl<R: Clone> Engine<R> {
         }
     }
 
-    /// Asks, goes on or stops: computes until evaluations are needed or the run has ended.
+    /// Asks, continues or stops: computes until evaluations are needed or the run has ended.
     fn go(&mut self, mut next: Next<R>) {
         loop {
             next = match (next, self.state.ledger.exhausted) {
@@ -316,7 +319,7 @@ impl<R: Clone> Engine<R> {
 }
 
 impl<R: Clone> Run<'_, R> {
-    /// Goes on with the answers to the phase's evaluations.
+    /// Continues with the answers to the phase's evaluations.
     fn absorb(&mut self, phase: Phase<R>, answers: Vec<Answer<R>>) -> Next<R> {
         match phase {
             Phase::Start => self.on_start(answers),
@@ -355,7 +358,7 @@ impl<R: Clone> Run<'_, R> {
         }
     }
 
-    /// The steps from the incumbent of at most this length that stay feasible, in multiples of
+    /// The feasible steps from the incumbent of at most the length `radius`, in multiples of
     /// `unit`.
     fn region(&self, radius: f64, unit: f64) -> StepRegion<'_> {
         StepRegion::new(
@@ -368,13 +371,13 @@ impl<R: Clone> Run<'_, R> {
         )
     }
 
-    /// Asks known points for more accuracy.
+    /// Asks for more accurate evaluations of known points.
     fn sharpen(&self, points: Vec<Query<R>>) -> Next<R> {
         Next::Ask(Phase::Sharpen, points)
     }
 
-    /// Writes the iteration's row.
-    fn record(&mut self, kind: StepKind, row: StepRecord) {
+    /// Adds an iteration to the history.
+    fn record(&mut self, kind: StepKind, step: StepRecord) {
         let delta = self.trust.delta();
         let wanted = self.options.diagnostics.poisedness;
         let poisedness = wanted
@@ -390,11 +393,11 @@ impl<R: Clone> Run<'_, R> {
             interval: incumbent.interval(),
             delta,
             rho: self.trust.rho(),
-            step: row.step,
-            predicted: row.predicted,
-            ratio: row.ratio,
-            certified: row.certified,
-            gradient: row.gradient,
+            step: step.step,
+            predicted: step.predicted,
+            ratio: step.ratio,
+            certified: step.certified,
+            gradient: step.gradient,
             poisedness,
             num_points: self.ledger.num_points,
             num_evaluations: self.ledger.evaluations.len() as u64,
@@ -412,8 +415,8 @@ impl<R> State<R> {
 }
 
 impl<R> Phase<R> {
-    /// Points that were evaluated, but are neither in the set nor given up, because they, or the
-    /// incumbent, are still being sharpened.
+    /// Points that were evaluated but are neither in the set nor dropped, because they or the
+    /// incumbent are still being sharpened.
     fn undecided(&self) -> Vec<&Point<R>> {
         match self {
             Self::Build(build) => build.rough().collect(),
@@ -422,7 +425,7 @@ impl<R> Phase<R> {
         }
     }
 
-    /// The same points as [`undecided`](Self::undecided), to be changed.
+    /// The points of [`undecided`](Self::undecided), mutably.
     fn undecided_mut(&mut self) -> Vec<&mut Point<R>> {
         match self {
             Self::Build(build) => build.rough_mut().collect(),

@@ -1,4 +1,4 @@
-//! Better places for points of the set that are far away.
+//! Geometry improvement: better places for points of the set that are far from the incumbent.
 
 use super::interpolation::VANISHES;
 use super::{Answer, Next, Phase, Run};
@@ -8,15 +8,16 @@ use crate::model::linear::LinearModel;
 use crate::model::pool::Point;
 use std::borrow::Cow;
 
-/// Points that cannot be evaluated are asked for this often in a row. Not tuned.
+/// The number of consecutive geometry points that may fail before the solver goes on without them.
+/// Not tuned.
 pub(super) const MAX_FAILURES: u32 = 3;
-/// A far point is moved to this share of its distance, but into the trust region and not below the
-/// lower radius: Powell's BOBYQA report (2009).
+/// The distance of a moved point, as a share of its old distance, limited by the lower radius and
+/// the radius: Powell's BOBYQA report (2009).
 const MOVE_TO: f64 = 0.1;
 
 impl<R: Clone> Run<'_, R> {
-    /// What moves the points that are farther than `threshold`; `None` if there are none. With
-    /// `shrink`, the radius shrinks too.
+    /// Asks for replacements of the points that are farther away than `threshold`; `None` if there
+    /// are no such points. With `shrink`, the radius shrinks too.
     pub(super) fn improve_geometry(&mut self, threshold: f64, shrink: bool) -> Option<Next<R>> {
         if self.trust.geometry_failures >= MAX_FAILURES {
             self.trust.geometry_failures = 0;
@@ -35,8 +36,8 @@ impl<R: Clone> Run<'_, R> {
         self.move_points(&positions, radius.max(self.trust.rho()))
     }
 
-    /// What replaces the points at `positions`, each where its polynomial is largest; `None` if no
-    /// place is better.
+    /// Asks for replacements of the points at `positions`, each where its polynomial is largest;
+    /// `None` if there are no better places.
     pub(super) fn move_points(&mut self, positions: &[usize], radius: f64) -> Option<Next<R>> {
         if !self.points.refresh() {
             return None;
@@ -90,7 +91,7 @@ impl<R: Clone> Run<'_, R> {
         let is_center = position == self.points.center();
         self.points.replace(position, &step, point, better);
         if is_center && !better {
-            // the incumbent itself was moved: the best of the set takes over
+            // The incumbent itself was replaced: the best point of the set becomes the incumbent.
             let objective = |position: usize| self.points.get(position).objective;
             let best =
                 (0..self.points.len()).min_by(|&a, &b| objective(a).total_cmp(&objective(b)));

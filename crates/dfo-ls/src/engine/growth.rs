@@ -1,5 +1,5 @@
-//! Interpolation sets with too few points: new directions until the set spans all that the feasible
-//! set allows (Cartis et al. 2019, "growing").
+//! Growing of interpolation sets with too few points, by new directions until the set spans all
+//! that the feasible set allows (Cartis et al., 2019).
 
 use super::geometry::MAX_FAILURES;
 use super::{Answer, Next, Phase, Run};
@@ -8,17 +8,19 @@ use crate::model::ModelStep;
 use crate::random::{Draw, unit_vector};
 use crate::{Directions, Purpose, Termination};
 
-/// Random directions that are tried before the set is taken to have all. Not tuned.
+/// The number of random directions that are tried before the set counts as spanning everything. Not
+/// tuned.
 const MAX_DRAWS: u32 = 10;
-/// A random direction is new if this much of it is. Not tuned.
+/// The share of a random direction that must be orthogonal to the set. Not tuned.
 const NEW_PART: f64 = 1e-6;
-/// The share of the radius that must be left of a new direction inside the feasible set. Not tuned.
+/// The room that the feasible set must leave in a new direction, as a share of the radius. Not
+/// tuned.
 pub(super) const LEAST_ROOM: f64 = 0.1;
-/// The length of the new direction that is added to a step, in multiples of the radius. Not tuned.
+/// The length of the new direction that is added to a step, as a share of the radius. Not tuned.
 const SIDEWAYS: f64 = 0.5;
 
 impl<R: Clone> Run<'_, R> {
-    /// The points are dependent: drops some, and lets the set grow again.
+    /// Repairs a set of dependent points: drops some of them and lets the set grow again.
     pub(super) fn repair(&mut self) -> Next<R> {
         self.points.repair();
         if self.points.len() == 1 {
@@ -27,7 +29,7 @@ impl<R: Clone> Run<'_, R> {
         Next::Continue
     }
 
-    /// Asks for a point in a direction that the set does not have.
+    /// Asks for a point in a direction that the set does not span.
     pub(super) fn add_direction(&mut self) -> Next<R> {
         let Some(direction) = self.missing_direction() else {
             self.points.set_spans(true);
@@ -63,7 +65,7 @@ impl<R: Clone> Run<'_, R> {
         Next::Continue
     }
 
-    /// A random direction orthogonal to the set, as far as the feasible set has room for it.
+    /// Draws a random direction that is orthogonal to the set and has room in the feasible set.
     fn missing_direction(&mut self) -> Option<Vec<f64>> {
         let d = self.dim();
         let delta = self.trust.delta();
@@ -88,7 +90,8 @@ impl<R: Clone> Run<'_, R> {
         None
     }
 
-    /// An iteration of a set that does not span all directions yet.
+    /// Continues an iteration with a set that does not span all directions yet: adds a new
+    /// direction to the step, or asks for a point in a new direction if the step is short.
     pub(super) fn grow(&mut self, step: &ModelStep, is_short: bool) -> Next<R> {
         if is_short {
             return self.add_direction();
@@ -104,13 +107,14 @@ impl<R: Clone> Run<'_, R> {
         self.try_step(&step)
     }
 
+    /// Numbers the next random vector.
     pub(super) fn draw(&mut self) -> Draw {
         let seed = match self.options.initial.directions {
             Directions::Coordinate => 0,
             Directions::Orthogonal { seed } => seed,
         };
         self.trust.draws += 1;
-        // numbers below the dimension are those of the initial directions
+        // Small numbers belong to the initial directions.
         Draw {
             seed,
             number: (1 << 32) + self.trust.draws,

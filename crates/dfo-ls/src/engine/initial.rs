@@ -1,4 +1,4 @@
-//! The start and the points around it.
+//! The first phase of a run: the start and the points around it.
 
 use super::growth::LEAST_ROOM;
 use super::{Answer, Engine, Failure, Next, Phase, Run, StepRecord};
@@ -11,19 +11,19 @@ use crate::report::{StepKind, Termination};
 use crate::span::Span;
 use crate::{Algorithm, Purpose};
 
-/// Points around the start that are wanted.
+/// The points around the start that have yet to be evaluated, or evaluated more accurately.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct InitialPoints<R> {
     wanted: Vec<InitialStep>,
-    /// Evaluated, but not accurately enough; in the order of `wanted`.
+    /// The points that were evaluated, but not accurately enough, in the order of `wanted`.
     rough: Vec<Option<Point<R>>>,
-    /// Parameters whose unit turned out too small, and by what factor.
+    /// The parameters whose units are too small, and the factors that enlarge them.
     enlarge: Vec<(usize, f64)>,
 }
 
 impl<R> InitialPoints<R> {
-    /// Points that are not accurate enough yet.
+    /// The points that are not accurate enough yet.
     pub(super) fn rough(&self) -> impl Iterator<Item = &Point<R>> {
         self.rough.iter().flatten()
     }
@@ -33,34 +33,43 @@ impl<R> InitialPoints<R> {
     }
 }
 
+/// A step from the start to one of the points around it.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct InitialStep {
     step: Vec<f64>,
-    /// The parameter it belongs to, if only one.
+    /// The parameter that the step changes, if there is only one.
     coordinate: Option<usize>,
+    /// The number of earlier attempts in this direction.
     tries: u32,
 }
 
-/// A direction whose point fails or tells nothing is tried this often.
+/// The largest number of attempts for a direction whose point fails or hardly changes the
+/// residuals. Not tuned.
 const MAX_TRIES: u32 = 4;
-/// Residuals that change by less than this share of their norm tell nothing.
+/// The change of the residuals, relative to their norm, up to which a step is invisible. Not tuned.
 const INVISIBLE: f64 = 1e-9;
-/// The factor that enlarges the unit of a parameter whose step tells nothing.
+/// The factor that enlarges the unit of a parameter whose step is invisible. Not tuned.
 const ENLARGE: f64 = 1e3;
-/// A parameter with a unit of its own is suspect if it changes the residuals by less than this
-/// share of the strongest.
+/// The change of the residuals, relative to that of the strongest parameter, below which the unit
+/// of a parameter may be enlarged. Not tuned.
 const FAINT: f64 = 1e-2;
-/// A start that is known is not farther away than this.
+/// The change of the residuals, relative to that of the strongest parameter, that a faint parameter
+/// is enlarged to. Not tuned.
+const VISIBLE: f64 = 0.1;
+/// The largest distance from the start at which a known evaluation counts as that of the start. Not
+/// tuned.
 const SAME_PLACE: f64 = 1e-12;
-/// The start is accurate enough up to this multiple of what the model asks for. Neither this nor
-/// the constants above were tuned.
+/// The largest ratio of the start's error to the accuracy that the model needs. Not tuned.
 const START_ENOUGH: f64 = 2.0;
-/// A step forward with this share of its length inside the bounds is taken without a look backward.
+/// The share of a step that must lie inside the bounds for the positive direction to be taken
+/// without comparing it with the negative one. Not tuned.
 const ENOUGH_ROOM: f64 = 0.99;
+/// The number of random directions that are tried for every parameter. Not tuned.
+const DRAWS_PER_PARAM: usize = 20;
 
 impl<R: Clone> Engine<R> {
-    /// Begins with what is known.
+    /// Begins the run with known evaluations.
     pub(super) fn begin(&mut self, known: Vec<Point<R>>) {
         let mut run = self.run();
         let next = run.first_question(known);
@@ -69,7 +78,7 @@ impl<R: Clone> Engine<R> {
 }
 
 impl<R: Clone> Run<'_, R> {
-    /// The first question, unless everything is known.
+    /// Asks for the start, unless it is known already.
     fn first_question(&mut self, known: Vec<Point<R>>) -> Next<R> {
         let mut start = None;
         let mut others = Vec::new();
@@ -110,7 +119,7 @@ impl<R: Clone> Run<'_, R> {
                     point.note_floor(self.points.incumbent().accuracy);
                 }
                 self.points.begin(point);
-                // the accuracy wanted depends on the residuals, which depend on the accuracy
+                // The accuracy that the model needs is known only now, from the residuals.
                 let target = self.rule().model_target(&self.now());
                 let point = self.points.incumbent();
                 let is_rough = !(point.accuracy.value() <= START_ENOUGH * target.value());
@@ -130,7 +139,7 @@ impl<R: Clone> Run<'_, R> {
         })
     }
 
-    /// Steps from the start, apart from those to known points.
+    /// Chooses the steps from the start, in addition to those to known points.
     fn choose_directions(&mut self) -> Vec<InitialStep> {
         let span = self.points.adopt_stored(self.trust.delta());
         let size = self.points.len().max(1);
@@ -173,7 +182,7 @@ impl<R: Clone> Run<'_, R> {
                 tries: 0,
             })
             .collect();
-        // regression: the opposite sides, then random directions
+        // Regression needs more points: first on the opposite sides, then in random directions.
         for j in 0..count.saturating_sub(d) {
             let step = if j < d {
                 self.other_side(&wanted[j].step)
@@ -186,7 +195,8 @@ impl<R: Clone> Run<'_, R> {
         wanted
     }
 
-    /// Of the two steps of length `$\Delta$`, the one with more room to the bounds, cut there.
+    /// The step of length `$\Delta$` along `direction` or against it, whichever has more room, cut
+    /// at the bounds.
     fn toward_room(&self, direction: &[f64]) -> Vec<f64> {
         let delta = self.trust.delta();
         let plus = self.cut(direction, delta);
@@ -203,7 +213,7 @@ impl<R: Clone> Run<'_, R> {
         if norm(&opposite) >= LEAST_ROOM * norm(step) {
             opposite
         } else {
-            // no room: halfway on the same side
+            // There is no room on the other side: go halfway on the same side.
             step.iter().map(|s| 0.5 * s).collect()
         }
     }
@@ -217,12 +227,13 @@ impl<R: Clone> Run<'_, R> {
             .collect()
     }
 
-    /// Independent steps whose ends lie in the set.
+    /// Chooses independent steps whose end points lie in the feasible set: along the coordinates,
+    /// then in random directions.
     fn feasible_directions(&mut self, count: usize, mut span: Span) -> Vec<InitialStep> {
         let d = self.dim();
         let delta = self.trust.delta();
         let mut wanted = Vec::new();
-        for attempt in 0..(2 * d + 20 * d) {
+        for attempt in 0..(2 + DRAWS_PER_PARAM) * d {
             if wanted.len() == count {
                 break;
             }
@@ -285,7 +296,7 @@ impl<R: Clone> Run<'_, R> {
                     self.consider(wanted, point, strongest, &mut next);
                 }
                 Err(_) if wanted.tries + 1 < MAX_TRIES => {
-                    // the other side, closer
+                    // Try the other side, at half the distance.
                     let step = wanted.step.iter().map(|s| -0.5 * s).collect::<Vec<_>>();
                     let step = self.cut(&step, 1.0);
                     if norm(&step) > 0.0 {
@@ -312,7 +323,7 @@ impl<R: Clone> Run<'_, R> {
         self.ask_for(next)
     }
 
-    /// Takes a point into the set, or asks for a better one.
+    /// Takes a point into the set, or asks for a more accurate or a more distant one.
     fn consider(
         &mut self,
         wanted: InitialStep,
@@ -321,7 +332,7 @@ impl<R: Clone> Run<'_, R> {
         next: &mut InitialPoints<R>,
     ) {
         if self.points.is_empty() {
-            // the start failed: this is the first point there is
+            // The start failed, and this is the first point that could be evaluated.
             self.points.begin(point);
         } else if (self.rule().informative_target(&self.now(), &point)).is_some() {
             next.wanted.push(wanted);
@@ -336,8 +347,8 @@ impl<R: Clone> Run<'_, R> {
         }
     }
 
-    /// The parameter whose unit is so small that the residuals hardly see a step, and a factor that
-    /// helps.
+    /// Returns the parameter and a factor that enlarges its unit, if the unit is so small that the
+    /// step hardly changes the residuals.
     fn too_small(
         &self,
         wanted: &InitialStep,
@@ -356,17 +367,17 @@ impl<R: Clone> Run<'_, R> {
         }
         let difference = self.points.difference(point);
         if difference <= INVISIBLE * self.points.blocks().norm(&start.residuals) {
-            // no difference at all: nothing depends on it
+            // Without any difference the residuals do not depend on the parameter.
             return (difference > 0.0).then_some((j, ENLARGE));
         }
-        // a unit of its own, from a start that happens to be small
+        // The parameter has a unit of its own, from a start that may be small by accident.
         let units = self.space.units();
         let room = units.iter().fold(0.0_f64, |a, b| a.max(*b)) / units[j];
         let faint = difference < FAINT * strongest && room > 1.0;
-        faint.then(|| (j, (0.1 * strongest / difference).min(room)))
+        faint.then(|| (j, (VISIBLE * strongest / difference).min(room)))
     }
 
-    /// The set is complete, as far as it can be.
+    /// Ends the first phase: moves to the best point of the set and records the first iteration.
     fn built(&mut self) -> Next<R> {
         if self.points.is_empty() {
             let reason = self.trust.start_failure.clone();

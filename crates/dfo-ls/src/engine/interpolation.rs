@@ -1,8 +1,8 @@
-//! The interpolation set: evaluated points, those among them that the model meets, and all that is
-//! computed from them.
+//! The interpolation set: the points that the model interpolates, other stored points, and the
+//! Lagrange polynomials and models computed from them.
 //!
-//! Points of the set are known by their position in it. This file alone decides when what was
-//! computed from the points is no longer valid.
+//! Points of the set are identified by their position in it. Only this file invalidates the cached
+//! polynomials.
 
 mod model;
 
@@ -13,35 +13,34 @@ use crate::model::pool::{Point, PointPool};
 use crate::residuals::Residuals;
 use crate::span::Span;
 
-/// Evaluated points around the incumbent.
+/// The evaluated points around the incumbent.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Interpolation<R> {
     /// The points of the set, and some that have left it.
     pool: PointPool<R>,
-    /// Slots of the interpolation set.
+    /// The slots of the points of the set.
     set: Vec<usize>,
-    /// Slot of the incumbent.
+    /// The slot of the incumbent.
     center: usize,
-    /// How many points the set should have.
+    /// The number of points of a complete set.
     full_size: usize,
     /// Whether no further direction can be added to the set.
     spans: bool,
-    /// The Lagrange polynomials of the set; `None` if they must be computed anew.
+    /// The Lagrange polynomials of the set; `None` if they must be recomputed.
     linear: Option<LinearModel>,
-    /// The residuals' curvature per squared length, as the last quadratic model had it.
+    /// The curvature of the residuals per squared length, from the last quadratic model.
     curvature: Option<f64>,
 }
 
-/// A direction counts as new if this share of it is orthogonal to the others. Eight of sixteen
-/// digits; not tuned.
+/// The share of a direction that must be orthogonal to the others for it to count as new: eight of
+/// sixteen digits. Not tuned.
 const NEW_DIRECTION: f64 = 1e-8;
-/// A Lagrange polynomial smaller than this at a point cannot tell the point from rounding. Not
-/// tuned.
+/// The value of a Lagrange polynomial at a point up to which it counts as zero. Not tuned.
 pub(super) const VANISHES: f64 = 1e-12;
 
 impl<R> Interpolation<R> {
-    /// No points; `full_size` are wanted in the set, at most `capacity` are stored.
+    /// Creates an empty set that is complete with `full_size` points and stores at most `capacity`.
     pub(super) fn new(full_size: usize, capacity: usize, blocks: Blocks) -> Self {
         Self {
             pool: PointPool::new(capacity, blocks),
@@ -70,7 +69,7 @@ impl<R> Interpolation<R> {
         self.full_size
     }
 
-    /// Notes whether no further direction can be added.
+    /// Sets whether no further direction can be added.
     pub(super) const fn set_spans(&mut self, spans: bool) {
         self.spans = spans;
     }
@@ -79,13 +78,13 @@ impl<R> Interpolation<R> {
         self.pool.get(self.center)
     }
 
-    /// The incumbent's position.
+    /// The incumbent's position in the set.
     pub(super) fn center(&self) -> usize {
         let position = self.set.iter().position(|&slot| slot == self.center);
         position.expect("the incumbent is in the set")
     }
 
-    /// A point of the set.
+    /// The point at a position of the set.
     pub(super) fn get(&self, position: usize) -> &Point<R> {
         self.pool.get(self.set[position])
     }
@@ -95,7 +94,7 @@ impl<R> Interpolation<R> {
         self.set.iter().map(|&slot| self.pool.get(slot))
     }
 
-    /// All points that are stored, in the set or not.
+    /// All stored points, in the set or not.
     pub(super) fn stored(&self) -> impl Iterator<Item = &Point<R>> {
         self.pool.points()
     }
@@ -104,7 +103,7 @@ impl<R> Interpolation<R> {
         self.pool.points_mut()
     }
 
-    /// The residuals that products are measured from, if there are any.
+    /// The reference residuals of the inner products, if there are any.
     pub(super) fn reference(&self) -> Option<&Residuals> {
         (self.pool.has_reference()).then(|| self.pool.reference())
     }
@@ -124,7 +123,7 @@ impl<R> Interpolation<R> {
         center.iter().zip(step).map(|(u, s)| u + unit * s).collect()
     }
 
-    /// How far a point of the set is from the incumbent.
+    /// The distance of a point of the set from the incumbent.
     pub(super) fn distance(&self, position: usize) -> f64 {
         self.slot_distance(self.set[position])
     }
@@ -133,18 +132,18 @@ impl<R> Interpolation<R> {
         norm(&self.step_to(&self.pool.get(slot).u))
     }
 
-    /// Distances and positions of all points of the set.
+    /// The distances and positions of all points of the set.
     pub(super) fn distances(&self) -> Vec<(f64, usize)> {
         (0..self.len()).map(|t| (self.distance(t), t)).collect()
     }
 
-    /// How far a point's residuals are from the incumbent's.
+    /// The distance of a point's residuals from the incumbent's.
     pub(super) fn difference(&self, point: &Point<R>) -> f64 {
         self.blocks()
             .distance(&point.residuals, &self.incumbent().residuals)
     }
 
-    /// How the polynomials were fitted; `None` if there are none.
+    /// The kind of fit of the polynomials; `None` if there are no polynomials.
     pub(super) fn fit(&self) -> Option<Fit> {
         self.linear.as_ref().map(|linear| linear.fit)
     }
@@ -154,12 +153,13 @@ impl<R> Interpolation<R> {
         self.linear.as_ref()
     }
 
-    /// Whether the set does not have all directions yet, and may get more.
+    /// Whether the set does not span all directions yet but can get more of them.
     pub(super) fn is_growing(&self) -> bool {
         !self.spans && self.fit() == Some(Fit::Underdetermined)
     }
 
-    /// Makes sure that there are Lagrange polynomials. `false` if the points are dependent.
+    /// Computes the Lagrange polynomials if they are out of date. Returns `false` if the points are
+    /// dependent.
     pub(super) fn refresh(&mut self) -> bool {
         if self.pool.keep_precise(self.center, &self.set)
             && let Some(linear) = &mut self.linear
@@ -188,10 +188,10 @@ impl<R> Interpolation<R> {
         self.pool.insert(point);
     }
 
-    /// Takes stored points into the set that begins with the start, if their directions are new and
-    /// they are about `delta` away; gives the directions.
+    /// Adds stored points to the set that begins with the start, if their directions are new and
+    /// their distance is about `delta`. Returns the span of their directions.
     pub(super) fn adopt_stored(&mut self, delta: f64) -> Span {
-        // the same score that DFO-LS gives to entries of its evaluation database
+        // The score is that of DFO-LS's evaluation database; the threshold is ours and not tuned.
         const WORTHWHILE: f64 = 1e-3;
         let mut span = Span::default();
         if self.is_empty() {
@@ -209,7 +209,7 @@ impl<R> Interpolation<R> {
         span
     }
 
-    /// Measures parameter `j` in a unit that is `factor` times as large.
+    /// Rescales all points to a unit of parameter `j` that is `factor` times as large.
     pub(super) fn rescale(&mut self, j: usize, factor: f64) {
         self.pool.positions().for_each(|u| u[j] /= factor);
     }
@@ -230,14 +230,14 @@ impl<R> Interpolation<R> {
     }
 
     fn set_center(&mut self, slot: usize) {
-        // where all residuals are met, polynomials do not depend on the incumbent
+        // The polynomials of an interpolation do not depend on the incumbent.
         if self.fit().is_some_and(|fit| fit != Fit::Interpolation) {
             self.linear = None;
         }
         self.center = slot;
     }
 
-    /// Puts a trial point into the set, in the place of the point that it makes most superfluous.
+    /// Puts a trial point into the set, where it replaces the point that it makes most superfluous.
     pub(super) fn take(
         &mut self,
         step: &[f64],
@@ -255,9 +255,9 @@ impl<R> Interpolation<R> {
         } else {
             let slot = self.store(point);
             if accepted {
-                // No point can leave for the new one: there are no Lagrange polynomials, or all of
-                // them vanish at the step. The new point takes the incumbent's place, and the
-                // model is built anew from what is left of the set.
+                // No point can be replaced: there are no Lagrange polynomials, or all of them
+                // vanish at the step. The new point takes the incumbent's place, and the model is
+                // rebuilt from the rest of the set.
                 let position = self.center();
                 self.set[position] = slot;
                 self.center = slot;
@@ -266,9 +266,9 @@ impl<R> Interpolation<R> {
         }
     }
 
-    /// The position that a new point at `step` should take: Powell's choice, the polynomial that is
-    /// largest there, with preference for points far outside the trust region (BOBYQA report, 2009;
-    /// the power is that of Cartis et al., 2019).
+    /// Chooses the position that a new point at `step` takes: that of the polynomial that is
+    /// largest there, with preference for points far outside the trust region (Powell's BOBYQA
+    /// report, 2009; the power is that of Cartis et al., 2019).
     fn choose_leaving(&self, step: &[f64], delta: f64, may_take_center: bool) -> Option<usize> {
         let linear = self.linear.as_ref()?;
         let center = self.center();
@@ -314,7 +314,7 @@ impl<R> Interpolation<R> {
         }
     }
 
-    /// Stores a point, forgetting the one farthest away if there is no room.
+    /// Stores a point. If there is no room, the point farthest from the incumbent is dropped.
     fn store(&mut self, point: Point<R>) -> usize {
         if self.pool.is_full() {
             let farthest = (self.pool.live())
@@ -328,7 +328,8 @@ impl<R> Interpolation<R> {
         self.pool.insert(point)
     }
 
-    /// Takes a more accurate evaluation of a known point, or notes that there is none.
+    /// Takes a more accurate evaluation of a known point, or notes that the point cannot be
+    /// sharpened.
     pub(super) fn sharpen(&mut self, answer: super::Answer<R>) {
         let number = match &answer {
             Ok(point) => point.number,
@@ -349,7 +350,7 @@ impl<R> Interpolation<R> {
                 linear.forget_residuals();
             }
         } else {
-            // what is known must do
+            // The point cannot be sharpened.
             self.pool.get_mut(slot).at_floor = true;
         }
     }
@@ -371,14 +372,15 @@ impl<R> Interpolation<R> {
             }
         }
         if independent.len() == self.len() {
-            // every direction is there, but not to working precision: drop the farthest
+            // The directions span everything, but not to working precision: drop the farthest
+            // point.
             independent.pop();
         }
         self.set = independent;
         self.linear = None;
     }
 
-    /// The directions that the set has.
+    /// The span of the directions from the incumbent to the points of the set.
     pub(super) fn span(&self) -> Span {
         let mut span = Span::default();
         for point in self.iter() {
@@ -391,8 +393,8 @@ impl<R> Interpolation<R> {
         span
     }
 
-    /// Drops the tokens of points that have left the set: they still shape the model, but are never
-    /// evaluated again.
+    /// Drops the tokens of points that have left the set. These points are still part of quadratic
+    /// models, but are never evaluated again.
     pub(super) fn forget_tokens(&mut self) {
         let left: Vec<usize> = (self.pool.live())
             .filter(|slot| !self.set.contains(slot))

@@ -1,5 +1,5 @@
-//! The books of a run: iterations, evaluations, the best point, what was spent, and how the run
-//! ended.
+//! The ledger of a run: iterations, evaluations, the best point, the spent budget and the reason
+//! for the end.
 
 use crate::linalg::norm;
 use crate::model::pool::Point;
@@ -7,32 +7,32 @@ use crate::report::{EvalRecord, Iteration, Limit, Termination};
 use crate::residuals::Residuals;
 use crate::{Accuracy, Budget, ObjectiveInterval};
 
-/// What happened in a run so far.
+/// The history of a run so far, its best point and its counters.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Ledger<R> {
     pub(super) iterations: Vec<Iteration>,
-    /// How many iterations were handed to the caller.
+    /// The number of iterations that the caller has seen.
     pub(super) num_told: usize,
     pub(super) evaluations: Vec<EvalRecord>,
-    /// How many iterations and evaluations a lean state lacks.
+    /// The numbers of iterations and evaluations that a lean state lacks.
     pub(super) missing: Option<(usize, usize)>,
     pub(super) best: Option<BestPoint<R>>,
     /// The token of the point evaluated last.
     pub(super) last_resume: Option<R>,
-    /// How many points were asked for: the number of the next new point.
+    /// The number of the next new point, which is the number of points asked for so far.
     pub(super) next_number: u64,
-    /// How many residual vectors were made.
+    /// The number of residual vectors so far.
     num_vectors: u64,
-    /// How many points were evaluated.
+    /// The number of points that were evaluated.
     pub(super) num_points: u64,
     pub(super) work: u64,
-    /// A limit of the budget that was reached while evaluations are outstanding.
+    /// The limit of the budget that was reached while evaluations are outstanding.
     pub(super) exhausted: Option<Limit>,
     termination: Option<Termination>,
 }
 
-/// The best point so far, also if it has left the set.
+/// The best point so far. It may have left the interpolation set.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct BestPoint<R> {
@@ -45,27 +45,27 @@ pub(super) struct BestPoint<R> {
     pub(super) resume: Option<R>,
 }
 
-/// The best point of a run so far: the one whose objective is certainly lowest.
+/// The best point of a run so far: the one with the lowest upper bound on its exact objective.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Best<'a, R> {
     /// The parameters.
     pub theta: &'a [f64],
-    /// The residuals there.
+    /// The residuals.
     pub residuals: &'a [f64],
-    /// The objective, as it was computed.
+    /// The computed objective.
     pub objective: f64,
-    /// Bounds on the exact objective.
+    /// The interval that contains the exact objective.
     pub interval: ObjectiveInterval,
     /// The accuracy of the residuals.
     pub accuracy: Accuracy,
-    /// The number of the point, as in [`EvalRecord::point`]; `None` for a known evaluation.
+    /// The number of the point, as in [`EvalRecord::point`]. `None` for a known evaluation.
     pub point: Option<u64>,
-    /// The oracle's token for this point; `None` for a known evaluation.
+    /// The oracle's token for this point. `None` for a known evaluation.
     pub resume: Option<&'a R>,
 }
 
-/// What an iteration knows of its step.
+/// The step of an iteration, as its history records it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepRecord {
     pub(super) step: Option<f64>,
@@ -76,7 +76,7 @@ pub(super) struct StepRecord {
 }
 
 impl StepRecord {
-    /// The row of an iteration without a step.
+    /// The record of an iteration without a step.
     pub(super) const fn without_step(gradient: f64) -> Self {
         Self {
             step: None,
@@ -87,7 +87,8 @@ impl StepRecord {
         }
     }
 
-    /// The row of an iteration with a step, which is empty if it was never evaluated.
+    /// The record of an iteration with a step. An empty `step` means that the trial point was never
+    /// evaluated.
     pub(super) fn of_step(
         step: &[f64],
         predicted: f64,
@@ -129,14 +130,14 @@ impl<R> Ledger<R> {
         self.termination.as_ref()
     }
 
-    /// Ends the run. The first reason stays.
+    /// Ends the run. If it has ended already, the earlier reason stays.
     pub(super) fn end(&mut self, why: Termination) {
         self.termination.get_or_insert(why);
     }
 
-    /// Lets a run go on that was stopped, or whose budget was spent; `false` for all others.
+    /// Reopens a run that was stopped or whose budget was spent. Returns whether the run goes on.
     pub(super) fn reopen(&mut self) -> bool {
-        // a limit may have been noted while the last evaluations were under way
+        // A limit may have been reached while the last evaluations were outstanding.
         self.exhausted = None;
         let goes_on = matches!(
             self.termination,
@@ -148,7 +149,7 @@ impl<R> Ledger<R> {
         goes_on
     }
 
-    /// Ends the run if the best point is certainly at the target, or at zero.
+    /// Ends the run if the objective of the best point is certainly at most the target, or zero.
     pub(super) fn end_at_target(&mut self, target: Option<f64>) {
         let best = self.best.as_ref();
         let upper = best.map_or(f64::INFINITY, |best| best.interval().upper);
@@ -157,7 +158,7 @@ impl<R> Ledger<R> {
         }
     }
 
-    /// How many points and evaluations the budget leaves.
+    /// The numbers of points and evaluations that are left in the budget.
     pub(super) fn left(&self, budget: &Budget) -> (u64, u64) {
         let evaluations = self.evaluations.len() as u64;
         let left = |max: Option<u64>, spent| max.map_or(u64::MAX, |max| max.saturating_sub(spent));
@@ -167,7 +168,7 @@ impl<R> Ledger<R> {
         )
     }
 
-    /// Writes down an evaluation and what it cost.
+    /// Adds an evaluation and its work.
     pub(super) fn add_evaluation(&mut self, record: EvalRecord) {
         self.work = self.work.saturating_add(record.work);
         self.evaluations.push(record);
@@ -179,7 +180,7 @@ impl<R> Ledger<R> {
         self.num_vectors - 1
     }
 
-    /// The iterations that the caller has not seen.
+    /// Returns the iterations that the caller has not seen.
     pub(super) fn tell(&mut self) -> &[Iteration] {
         let first = std::mem::replace(&mut self.num_told, self.iterations.len());
         &self.iterations[first..]
@@ -201,7 +202,7 @@ impl<R> Ledger<R> {
 }
 
 impl<R: Clone> Ledger<R> {
-    /// Remembers the point with the lowest certain objective.
+    /// Stores the point if it is better than the best point so far, or is a new evaluation of it.
     pub(super) fn note_best(&mut self, point: &Point<R>) {
         let better = self.best.as_ref().is_none_or(|best| {
             let exact = best.accuracy == Accuracy::EXACT && point.accuracy == Accuracy::EXACT;
@@ -245,12 +246,12 @@ impl<R: Clone> Ledger<R> {
 }
 
 impl<R> Point<R> {
-    /// Bounds on the exact objective.
+    /// The interval that contains the exact objective.
     pub(super) fn interval(&self) -> ObjectiveInterval {
         interval(self.objective, self.penalty, self.accuracy)
     }
 
-    /// `$\|r\|^2$`, without the regulariser.
+    /// The sum of squares `$\|r\|^2$`, without the regulariser.
     pub(super) fn square(&self) -> f64 {
         self.objective - self.penalty
     }
@@ -262,7 +263,8 @@ impl<R> BestPoint<R> {
     }
 }
 
-/// Bounds on the exact objective, for residuals of this accuracy and a penalty without error.
+/// The interval that contains the exact objective, for residuals of this accuracy and a penalty
+/// without error.
 fn interval(objective: f64, penalty: f64, accuracy: Accuracy) -> ObjectiveInterval {
     let square = accuracy.objective_interval((objective - penalty).max(0.0));
     ObjectiveInterval {

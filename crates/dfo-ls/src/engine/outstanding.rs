@@ -1,4 +1,4 @@
-//! Evaluations that are outstanding: what they are for, their jobs, and the answers so far.
+//! Outstanding evaluations: their purpose, their jobs and the answers so far.
 
 use super::{Ledger, Phase, Query};
 use crate::blocks::Blocks;
@@ -6,14 +6,14 @@ use crate::oracle::Start;
 use crate::report::Limit;
 use crate::{Budget, Job};
 
-/// Points that were asked for, and the jobs that have not been answered.
+/// The points that were asked for, and the jobs that have not been answered.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Outstanding<R> {
     phase: Phase<R>,
     queries: Vec<Query<R>>,
     jobs: Vec<Job<R>>,
-    /// The query of each job.
+    /// The index of the query that each job belongs to.
     owners: Vec<usize>,
 }
 
@@ -60,7 +60,7 @@ impl<R> Outstanding<R> {
         &mut self.queries
     }
 
-    /// Whether nothing is outstanding.
+    /// Whether there are no outstanding evaluations.
     pub(super) fn is_empty(&self) -> bool {
         self.queries.is_empty()
     }
@@ -80,7 +80,7 @@ impl<R> Outstanding<R> {
         }
     }
 
-    /// All that was asked for, once every job is answered.
+    /// Takes the phase and its queries if every job is answered.
     pub(super) fn take(&mut self) -> Option<(Phase<R>, Vec<Query<R>>)> {
         let is_complete = self.jobs.is_empty() && !self.queries.is_empty();
         is_complete.then(|| {
@@ -89,7 +89,7 @@ impl<R> Outstanding<R> {
         })
     }
 
-    /// The states that jobs begin from.
+    /// The starts of the outstanding jobs.
     pub(super) fn starts(&self) -> impl Iterator<Item = &Start<R>> {
         self.jobs.iter().map(Job::start)
     }
@@ -100,8 +100,8 @@ impl<R> Outstanding<R> {
 }
 
 impl<R: Clone> Outstanding<R> {
-    /// Asks for points. If the budget does not allow for all, only the first are asked for, and the
-    /// ledger knows that it is exhausted.
+    /// Asks for points. If the budget does not allow for all, it asks for the first ones only and
+    /// notes the limit in the ledger.
     pub(super) fn ask(
         &mut self,
         phase: Phase<R>,
@@ -137,7 +137,7 @@ impl<R: Clone> Outstanding<R> {
         ledger.next_number += points;
     }
 
-    /// The points that are completely answered, or all of them.
+    /// The points whose samples are all answered; with `also_in_part` all points.
     pub(super) fn answered(&self, also_in_part: bool) -> Vec<Query<R>> {
         (0..self.queries.len())
             .filter(|owner| also_in_part || !self.owners.contains(owner))

@@ -1,6 +1,6 @@
-//! Algorithm 1 of the paper: one radius, a criticality and an accuracy phase, and models that are
-//! certified to be fully linear. It is implemented as written, apart from the exceptions that are
-//! listed at [`paper_step`](Run::paper_step).
+//! Algorithm 1 of the paper, with one radius, a criticality phase, an accuracy phase, and models
+//! that are certified to be fully linear. It is implemented as written, apart from the exceptions
+//! that are listed at [`paper_step`](Run::paper_step).
 //!
 //! A model is fully linear in `$B(\theta^k, \Delta)$` if all points lie there, their Lagrange
 //! polynomials are at most `$\Lambda$` there, and their residuals are accurate to `$c\Delta^2$`.
@@ -16,18 +16,19 @@ use crate::options::{Algorithm, PaperParameters, TrustStep};
 use crate::report::{StepKind, Termination};
 use crate::{Accuracy, Purpose};
 
-/// One round makes a model fully linear; more are for points that cannot be evaluated.
+/// The largest number of rounds that make a model fully linear. One is enough if all points can be
+/// evaluated. Not tuned.
 const MAX_IMPROVEMENTS: u32 = 5;
-/// The share of the wanted accuracy that is asked for, so that rounding does not spoil it.
+/// The share of the needed error that is asked for, so that rounding does not spoil the accuracy.
 const MARGIN: f64 = 0.9;
-/// New points are placed in a ball of this share of the radius, so that rounding does not put one
-/// outside the trust region.
+/// The radius of the ball for new points, as a share of the trust-region radius, so that rounding
+/// does not put a point outside the trust region.
 const INSIDE: f64 = 1.0 - 1e-4;
-/// Points are moved until their polynomials are at most this share of the limit, because they are
-/// measured in the slightly smaller ball of [`INSIDE`].
+/// The share of the limit to which polynomials are reduced, because they are measured in the
+/// slightly smaller ball of [`INSIDE`].
 const BELOW_LIMIT: f64 = 1.0 - 1e-3;
-/// Replacements that are tried per point; each makes the volume of the set larger by more than the
-/// limit, so that few are needed.
+/// The largest number of replacements per point. Few are needed, because each multiplies the volume
+/// of the set by more than the limit. Not tuned.
 const MAX_REPLACEMENTS: usize = 10;
 
 impl<R: Clone> Run<'_, R> {
@@ -38,20 +39,21 @@ impl<R: Clone> Run<'_, R> {
         }
     }
 
-    /// Lines 3 to 9 of Algorithm 1, the repeat loop, and the first evaluation of line 10.
-    /// [`on_paper_trial`](Self::on_paper_trial) does the rest of line 10, and lines 11 and 12.
+    /// Runs lines 3 to 9 of Algorithm 1, the repeat loop, and asks for the first evaluation of
+    /// line 10. [`on_paper_trial`](Self::on_paper_trial) does the rest of line 10, and lines 11 and
+    /// 12.
     ///
     /// A call is one pass through the loop, up to the next evaluation. Each `$i$` of the
-    /// criticality phase is one pass as well: it shrinks the radius once.
+    /// criticality phase is one pass as well and shrinks the radius once.
     ///
     /// The following is not in Algorithm 1:
     ///
-    /// - The run stops when the radius has reached `final_radius`, or when a point that must become
-    ///   more accurate cannot.
+    /// - The run stops when the radius has reached `final_radius`, or when a point cannot be
+    ///   evaluated as accurately as needed.
     /// - The radius shrinks if the step does not decrease the model.
     /// - The radius shrinks if [`MAX_IMPROVEMENTS`] rounds did not make the model fully linear, or
-    ///   if nothing is left to improve.
-    /// - The radius shrinks if a new place for a point of the set cannot be evaluated.
+    ///   if no point is left to improve.
+    /// - The radius shrinks if a replacement of a point of the set cannot be evaluated.
     /// - A trial point that cannot be evaluated counts as a rejected step.
     /// - A set with too few points, or with dependent ones, is completed first.
     pub(super) fn paper_step(&mut self) -> Next<R> {
@@ -109,16 +111,15 @@ impl<R: Clone> Run<'_, R> {
         Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
 
-    /// `$\Delta \leftarrow \gamma_\mathrm{dec}\Delta$`
+    /// Shrinks the radius to `$\gamma_\mathrm{dec}\Delta$`.
     fn shrink(&mut self) {
         let factor = self.options.trust_region.gamma_dec;
         self.trust.set_single(factor * self.trust.delta());
     }
 
-    /// The paper's accuracy condition (`MIN_ACCURACY`) is
-    /// `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`.
-    /// Gives the accuracy that a point must be asked for so that its objective meets the condition;
-    /// `None` if it does already.
+    /// Returns the accuracy that a point needs to meet the paper's accuracy condition
+    /// (`MIN_ACCURACY`), `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`; `None` if
+    /// it meets the condition already.
     fn too_inaccurate(&self, point: &Point<R>, predicted: f64) -> Option<Accuracy> {
         let error = self.rule().eta1_prime()? * predicted;
         let square = point.square().max(0.0);
@@ -126,7 +127,8 @@ impl<R: Clone> Run<'_, R> {
         (!accurate).then(|| Accuracy::for_objective_error(square, MARGIN * error))
     }
 
-    /// A question for more accuracy, or the end if the point has none to give.
+    /// Creates a query for a more accurate evaluation, or ends the run if the point is at the
+    /// oracle's floor.
     fn sharper(&self, point: &Point<R>, wanted: Accuracy) -> Result<super::Query<R>, Termination> {
         if point.at_floor {
             let achieved = point.accuracy;
@@ -135,8 +137,8 @@ impl<R: Clone> Run<'_, R> {
         Ok(self.again(point, wanted))
     }
 
-    /// Lines 10 to 12 of Algorithm 1. The trial point is sharpened until it is accurate enough;
-    /// then the ratio decides on the step, the radius and the set.
+    /// Runs lines 10 to 12 of Algorithm 1: sharpens the trial point until it is accurate enough,
+    /// then decides on the step, the radius and the set by the ratio.
     pub(super) fn on_paper_trial(
         &mut self,
         mut trial: Trial<R>,
@@ -204,16 +206,16 @@ impl<R: Clone> Run<'_, R> {
             && (self.poisedness_of_others(radius)).is_some_and(|poisedness| poisedness <= limit)
     }
 
-    /// `$\Lambda$`: the largest absolute value of a Lagrange polynomial in the ball, without the
-    /// incumbent's.
+    /// The poisedness `$\Lambda$`: the largest absolute value in the ball of a Lagrange polynomial
+    /// other than the incumbent's.
     pub(super) fn poisedness_of_others(&self, radius: f64) -> Option<f64> {
         let center = self.points.center();
         let region = self.region(radius, 1.0);
         self.points.poisedness(&region, |t| t != center)
     }
 
-    /// Asks for what makes the model fully linear in the trust region: better places for points
-    /// that are far away or badly placed, and better accuracy for the others.
+    /// Makes the model fully linear in the trust region: asks for better places for points that are
+    /// far away or badly placed, and for more accurate evaluations of the others.
     fn make_fully_linear(&mut self) -> Next<R> {
         if !self.points.refresh() {
             return self.complete_set();
@@ -236,7 +238,7 @@ impl<R: Clone> Run<'_, R> {
         }
         self.trust.improvements += 1;
         if queries.is_empty() || self.trust.improvements > MAX_IMPROVEMENTS {
-            // nothing helps: a smaller region is all that is left
+            // No improvement is left but a smaller region.
             self.trust.improvements = 0;
             self.shrink();
             return Next::Continue;
@@ -244,9 +246,9 @@ impl<R: Clone> Run<'_, R> {
         Next::Ask(Phase::Improve(moved), queries)
     }
 
-    /// For every point of the set a better place, if it needs one. Points outside the trust region
-    /// are moved into it. Then the point with the largest polynomial is moved to where that is
-    /// largest, again and again until all polynomials are small enough.
+    /// Returns a better place for every point of the set that needs one. Points outside the trust
+    /// region are moved into it. Then the point with the largest polynomial is moved to the
+    /// maximiser of that polynomial, until all polynomials are small enough.
     fn better_places(&self) -> Vec<Option<Vec<f64>>> {
         let radius = self.trust.delta();
         let limit = self.paper_parameters().poisedness;
@@ -308,7 +310,7 @@ impl<R: Clone> Run<'_, R> {
         Next::Continue
     }
 
-    /// Points that could not be evaluated left a gap in the set.
+    /// Completes a set in which points are missing that could not be evaluated.
     fn complete_set(&mut self) -> Next<R> {
         if self.points.linear().is_none() && self.points.len() > 1 {
             self.repair()

@@ -1,11 +1,10 @@
 //! The default algorithm: Algorithm 1 of Ehrhardt and Roberts (2021) in the practical form of
 //! Cartis, Fiala, Marteau and Roberts (2019), with two radii and a safety phase.
 //!
-//! [`iterate`](Run::iterate) is one iteration up to its first evaluation,
-//! [`on_trial`](Run::on_trial) and [`conclude`](Run::conclude) are what follows when the trial
-//! point was evaluated, and [`safety`](Run::safety) is what is done instead when the step is too
-//! short. The rules for the radii are in `radius.rs` and `trust.rs`, those for accuracy in
-//! [`rules`](super::rules).
+//! [`iterate`](Run::iterate) is one iteration up to its first evaluation.
+//! [`on_trial`](Run::on_trial) and [`conclude`](Run::conclude) follow when the trial point has been
+//! evaluated. [`safety`](Run::safety) replaces both when the step is too short. The rules for the
+//! radii are in `radius.rs` and `trust.rs`, those for accuracy in [`rules`](super::rules).
 
 use super::rules::Verdict;
 use super::{Answer, Next, Phase, Run, StepRecord};
@@ -20,53 +19,54 @@ use crate::report::{StepKind, Termination};
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Trial<R> {
-    /// The step from the incumbent to the trial point. It is empty, which means not known yet,
-    /// until the point was evaluated.
+    /// The step from the incumbent to the trial point. Empty until the point has been evaluated.
     pub(super) step: Vec<f64>,
     /// The decrease of the objective that the model predicts.
     pub(super) predicted: f64,
     /// The norm of the model's gradient at the incumbent.
     pub(super) gradient: f64,
-    /// The trial point, once it was evaluated.
+    /// The trial point, once it has been evaluated.
     pub(super) point: Option<Point<R>>,
-    /// Whether the outstanding evaluation sharpens the incumbent, and not the trial point.
+    /// Whether the outstanding evaluation sharpens the incumbent rather than the trial point.
     pub(super) sharpens_incumbent: bool,
 }
 
-/// A predicted decrease of less than so many units in the last place of the objective is hidden by
-/// rounding.
+/// The smallest predicted decrease, relative to the objective, that rounding does not hide.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-/// After a bad step, points are moved if they are farther away than this multiple of the radius,
-/// and than [`FAR_IN_RHO`] allows: Powell's BOBYQA report (2009) and Cartis et al. (2019). Factors
-/// from 2 to 5 made no difference on the problems of Moré and Wild.
+/// The distance from the incumbent, as a multiple of the radius, beyond which a point is moved
+/// after an unsuccessful step, provided that it is also beyond [`FAR_IN_RHO`]: Powell's BOBYQA
+/// report (2009) and Cartis et al. (2019). Factors from 2 to 5 made no difference on the problems
+/// of Moré and Wild.
 const FAR_IN_DELTA: f64 = 2.0;
-/// Points are moved only if they are farther away than this multiple of the lower radius: Powell's
-/// BOBYQA report (2009) and Cartis et al. (2019). Factors from 3 to 30 made no difference on the
-/// problems of Moré and Wild.
+/// The distance from the incumbent, as a multiple of the lower radius, up to which a point is never
+/// moved: Powell's BOBYQA report (2009) and Cartis et al. (2019). Factors from 3 to 30 made no
+/// difference on the problems of Moré and Wild.
 const FAR_IN_RHO: f64 = 10.0;
-/// A step that could not be evaluated counts as one of this share of the radius. Not tuned.
+/// The length, as a share of the radius, that is assumed for a step whose trial point could not be
+/// evaluated. Not tuned.
 const FAILED_LENGTH: f64 = 0.5;
-/// Predictions are accurate enough for the lower radius if their errors `$e$` satisfy
-/// `$e \le 0.125\,\rho^2 \kappa$`, where `$\kappa$` is the smallest curvature of the model:
-/// Powell's BOBYQA report (2009).
+/// The factor in the condition `$e \le 0.125\,\rho^2 \kappa$` for predictions that are accurate
+/// enough for the lower radius, where `$e$` are their errors and `$\kappa$` is the smallest
+/// curvature of the model: Powell's BOBYQA report (2009).
 const CURVATURE_SHARE: f64 = 0.125;
 
 impl<R: Clone> Run<'_, R> {
-    /// One iteration, up to its first new point. Where known points must be sharpened first, the
+    /// Runs one iteration up to its first new point. If known points must be sharpened first, the
     /// iteration begins again from the top with the answers.
     pub(super) fn iterate(&mut self) -> Next<R> {
-        // Cartis et al., noise: nothing is left to gain.
+        // Cartis et al., noise: all points are equal up to noise.
         if self.all_within_noise() {
             return self.finish_or_restart(Termination::NoiseReached);
         }
-        // A set that can be modelled: at least two points, all independent.
+        // A model needs at least two points, all of them independent.
         if self.points.len() == 1 {
             return self.add_direction();
         }
         if !self.points.refresh() {
             return self.repair();
         }
-        // Algorithm 1, accuracy of the model: points that are too inaccurate for the radius.
+        // Algorithm 1, accuracy of the model: sharpen points that are too inaccurate for the
+        // radius.
         let target = self.rule().model_target(&self.now());
         let stale = self.points.iter();
         let stale = stale.filter(|point| self.rule().is_stale(&self.now(), point));
@@ -96,7 +96,8 @@ impl<R: Clone> Run<'_, R> {
         if is_short {
             return self.safety(&step, length);
         }
-        // Algorithm 1, accuracy of the incumbent: enough to see the predicted decrease.
+        // Algorithm 1, accuracy of the incumbent: sharpen it if its error hides the predicted
+        // decrease.
         if let Some(sharper) = self.sharper_incumbent(step.decrease) {
             return sharper;
         }
@@ -119,8 +120,8 @@ impl<R: Clone> Run<'_, R> {
         Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
 
-    /// Algorithm 1, accuracy of the ratio: the trial point, or the incumbent, is evaluated until
-    /// the step is decided.
+    /// Algorithm 1, accuracy of the ratio: sharpens the trial point or the incumbent until the step
+    /// is decided.
     pub(super) fn on_trial(&mut self, mut trial: Trial<R>, mut answers: Vec<Answer<R>>) -> Next<R> {
         match answers.pop() {
             Some(answer) if trial.sharpens_incumbent => self.points.sharpen(answer),
@@ -152,8 +153,8 @@ impl<R: Clone> Run<'_, R> {
         Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }
 
-    /// Algorithm 1, acceptance, and Cartis et al.: the radius, the set and the incumbent follow
-    /// from the ratio.
+    /// Algorithm 1, acceptance, and Cartis et al.: updates the radius, the set and the incumbent
+    /// from the ratio of achieved to predicted decrease.
     fn conclude(
         &mut self,
         trial: &Trial<R>,
@@ -171,8 +172,8 @@ impl<R: Clone> Run<'_, R> {
         self.trust.note_length(length);
         let growing = self.points.is_growing();
         self.trust.after_step(length, ratio, trust_region);
-        // Acceptance and the point that leaves the set are judged with the new radius, which is the
-        // order of Cartis et al.
+        // Acceptance and the choice of the point that leaves the set use the new radius, as in
+        // Cartis et al.
         let accepted = self.rule().accepts(&self.now(), &point, ratio);
         self.take_into_set(&trial.step, point, accepted, ratio > 0.0);
         self.points.refresh();
@@ -185,8 +186,8 @@ impl<R: Clone> Run<'_, R> {
         if ratio > 0.0 && !growing && self.count_slow_step(before) {
             return self.finish_or_restart(Termination::Slow);
         }
-        // This must be counted before good steps return, because they set the count to zero.
-        let chases_noise = self.count_vain_step(ratio);
+        // Successful steps, which return below, must be counted too: they reset the count.
+        let chases_noise = self.count_unsuccessful_step(ratio);
         if ratio >= trust_region.eta1 || growing {
             return Next::Continue;
         }
@@ -196,7 +197,7 @@ impl<R: Clone> Run<'_, R> {
         self.after_bad_step(length, rho, ratio)
     }
 
-    /// The trial point cannot be evaluated: an unsuccessful step.
+    /// Treats a trial point that cannot be evaluated as an unsuccessful step.
     fn failed_trial(&mut self, trial: &Trial<R>) -> Next<R> {
         let (delta, rho) = (self.trust.delta(), self.trust.rho());
         let trust_region = &self.options.trust_region;
@@ -205,12 +206,12 @@ impl<R: Clone> Run<'_, R> {
             .after_step(length, f64::NEG_INFINITY, trust_region);
         self.trust.blocked = true;
         self.record(StepKind::Failed, trial.step_record(None, true));
-        // The whole old radius counts as the step's length here, so that the lower radius is
-        // reduced only if the failed step was tried within it; otherwise shorter steps come first.
+        // The old radius counts as the step's length here. The lower radius is therefore reduced
+        // only if the old radius had shrunk to it; otherwise shorter steps are tried first.
         self.after_bad_step(delta, rho, f64::NEG_INFINITY)
     }
 
-    /// After an unsuccessful step, far points are moved, or the lower radius is reduced.
+    /// Moves far points after an unsuccessful step, or reduces the lower radius.
     fn after_bad_step(&mut self, length: f64, rho: f64, ratio: f64) -> Next<R> {
         let threshold = (FAR_IN_DELTA * self.trust.delta()).max(FAR_IN_RHO * rho);
         if let Some(next) = self.improve_geometry(threshold, false) {
@@ -222,12 +223,12 @@ impl<R: Clone> Run<'_, R> {
         self.reduce_radius()
     }
 
-    /// Cartis et al., safety phase: without an evaluation of the step, far points are moved, or the
-    /// lower radius is reduced. At the final radius the step is evaluated after all, as the last
-    /// point of the run.
+    /// Cartis et al., safety phase: moves far points or reduces the lower radius, without
+    /// evaluating the step. At the final radius the step is evaluated after all, as the last point
+    /// of the run.
     fn safety(&mut self, step: &ModelStep, length: f64) -> Next<R> {
         let rho = self.trust.rho();
-        let row = StepRecord {
+        let record = StepRecord {
             step: Some(length),
             predicted: Some(step.decrease),
             ratio: None,
@@ -241,15 +242,15 @@ impl<R: Clone> Run<'_, R> {
             self.improve_geometry(FAR_IN_RHO * rho, true)
         };
         if let Some(next) = next {
-            self.record(StepKind::Short, row);
+            self.record(StepKind::Short, record);
             return next;
         }
         if rho > self.options.trust_region.final_radius {
             let next = self.reduce_radius();
-            self.record(StepKind::Short, row);
+            self.record(StepKind::Short, record);
             return next;
         }
-        self.record(StepKind::Short, row);
+        self.record(StepKind::Short, record);
         if !(length > 0.0 && step.decrease > 0.0) || self.options.restarts.is_some() {
             return self.finish_or_restart(Termination::RadiusReached);
         }
@@ -269,7 +270,7 @@ impl<R: Clone> Run<'_, R> {
         Next::Stop(Termination::RadiusReached)
     }
 
-    /// Reduces the lower radius, or ends the run or restarts it if that is the final one already.
+    /// Reduces the lower radius. If it is the final one already, ends or restarts the run.
     fn reduce_radius(&mut self) -> Next<R> {
         let trust_region = &self.options.trust_region;
         if self.trust.rho() <= trust_region.final_radius {
@@ -284,13 +285,13 @@ impl<R: Clone> Run<'_, R> {
         Next::Continue
     }
 
-    /// What sharpens the incumbent so that the predicted decrease can be seen, if that is needed.
+    /// Asks for a more accurate incumbent if its error hides the predicted decrease.
     fn sharper_incumbent(&self, predicted: f64) -> Option<Next<R>> {
         let target = self.rule().incumbent_target(&self.now(), predicted)?;
         Some(self.sharpen(vec![self.again(self.points.incumbent(), target)]))
     }
 
-    /// The minimiser of the model in the trust region.
+    /// Computes the minimiser of the model in the trust region.
     pub(super) fn model_step(&mut self, delta: f64, how: TrustStep) -> ModelStep {
         let most_points = match self.options.model {
             Model::Composite { points_per_param } => {
@@ -349,6 +350,7 @@ impl<R: Clone> Run<'_, R> {
         true
     }
 
+    /// Whether the objectives of all points are equal up to the noise level.
     fn all_within_noise(&self) -> bool {
         let Some(level) = self.options.noise.level else {
             return false;
@@ -364,8 +366,9 @@ impl<R: Clone> Run<'_, R> {
 }
 
 impl<R> Trial<R> {
-    /// Takes an evaluation of the trial point. If it failed, the point keeps the residuals of its
-    /// earlier evaluation, if there was one, and is taken to be as accurate as it can get.
+    /// Takes an evaluation of the trial point. If the evaluation failed, the point keeps the
+    /// residuals of an earlier evaluation, if there was one, and its accuracy counts as the
+    /// oracle's floor.
     pub(super) fn take(&mut self, answer: Option<Answer<R>>) {
         match (answer, &mut self.point) {
             (Some(Ok(mut point)), before) => {

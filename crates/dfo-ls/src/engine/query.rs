@@ -1,4 +1,4 @@
-//! Points that are wanted, and what becomes of them: jobs, answers, points.
+//! Queries: points whose residuals are needed, their jobs, and the collection of answers.
 
 use super::outstanding::Failure;
 use super::{Answer, Ledger, Run};
@@ -11,7 +11,7 @@ use crate::report::{EvalRecord, Termination};
 use crate::residuals::Residuals;
 use crate::{Accuracy, EvalError, Job, Purpose, Start};
 
-/// A point whose residuals are wanted, from one or several samples.
+/// A point whose residuals are needed, from one or several samples.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Query<R> {
@@ -19,25 +19,30 @@ pub(super) struct Query<R> {
     theta: Vec<f64>,
     target: Accuracy,
     purpose: Purpose,
-    /// Set for a new point when the first job is made.
+    /// The number of the point. For a new point it is set when its first job is created.
     number: u64,
     start: Start<R>,
+    /// The number of samples to evaluate.
     samples: u32,
+    /// The sum of the residuals of all samples so far.
     sum: Residuals,
+    /// The number of samples so far.
     got: u32,
+    /// The sum of the achieved error bounds of all samples so far.
     achieved: f64,
     resume: Option<R>,
     failure: Option<String>,
 }
 
-/// An accuracy is missed if the bound is this much larger than asked for. Not tuned.
+/// The ratio of achieved to requested error above which an answer has missed its accuracy. Not
+/// tuned.
 const MISSED: f64 = 1.1;
-/// Points whose accuracies differ by no more than this factor are taken to be at the same floor.
-/// Not tuned.
+/// The largest ratio of the accuracies of two points that are assumed to be at the same floor. Not
+/// tuned.
 const SIMILAR_FLOOR: f64 = 2.0;
 
 impl<R: Clone> Run<'_, R> {
-    /// A new point. `u` is moved into the feasible set.
+    /// Creates a query for a new point. `u` is moved into the feasible set.
     pub(super) fn new_point(
         &self,
         mut u: Vec<f64>,
@@ -49,7 +54,7 @@ impl<R: Clone> Run<'_, R> {
         self.query(u, theta, target, purpose, start)
     }
 
-    /// A known point, more accurately.
+    /// Creates a query for a more accurate evaluation of a known point.
     pub(super) fn again(&self, point: &Point<R>, target: Accuracy) -> Query<R> {
         let start = point.resume.clone().map_or(Start::Cold, Start::Refine);
         let (u, theta) = (point.u.clone(), point.theta.clone());
@@ -100,7 +105,8 @@ impl<R: Clone> Run<'_, R> {
         }
     }
 
-    /// The point that the answers make: it counts for the best point, and may reach the target.
+    /// Creates the point from the answers, updates the best point and ends the run if the target is
+    /// reached.
     pub(super) fn finish(&mut self, query: Query<R>) -> Answer<R> {
         let mut point = self.point(query)?;
         point.at_floor = self.is_at_known_floor(&point);
@@ -110,8 +116,8 @@ impl<R: Clone> Run<'_, R> {
         Ok(point)
     }
 
-    /// Whether a point has missed the accuracy that it was asked for, and another has shown that
-    /// the oracle cannot do much better: asking again would be useless.
+    /// Whether a point has missed the accuracy it was asked for, and another point has shown that
+    /// the oracle cannot achieve much more. Asking again would be useless then.
     fn is_at_known_floor(&self, point: &Point<R>) -> bool {
         let missed = !(point.accuracy.value() <= MISSED * point.asked.value());
         let is_floor = |other: &Point<R>| {
@@ -122,8 +128,8 @@ impl<R: Clone> Run<'_, R> {
         missed && self.points.iter().any(is_floor)
     }
 
-    /// Lets a point count for the best point before the others that were asked for with it are
-    /// answered.
+    /// Updates the best point with an answered query while others of the same batch are
+    /// outstanding.
     pub(super) fn note_best_of(&mut self, query: Query<R>) {
         if let Ok(point) = self.point(query) {
             self.ledger.note_best(&point);
@@ -156,7 +162,7 @@ impl<R> Query<R> {
         self.number = number;
     }
 
-    /// The residuals so far, if there are any.
+    /// The sum of the residuals so far, if there are any.
     pub(super) fn sum(&self) -> Option<&Residuals> {
         (self.got > 0).then_some(&self.sum)
     }
@@ -282,7 +288,7 @@ impl<R> Query<R> {
 }
 
 impl<R: Clone> Query<R> {
-    /// A job for one sample.
+    /// Creates the job for one sample.
     pub(super) fn job(&self, sample: u32, num_residuals: usize) -> Job<R> {
         let (theta, start) = (self.theta.clone(), self.start.clone());
         Job::new(theta, self.target, start, self.purpose, num_residuals).with_sample(sample)

@@ -1,9 +1,9 @@
-//! Slow progress, runs that only chase noise, and starting again around the best point.
+//! Detection of slow progress and of noise, and restarts around the best point.
 
 use super::{Next, Run, StepRecord};
 use crate::report::{StepKind, Termination};
 
-/// The last objectives, and for how many iterations progress was slow.
+/// The last objectives, and the number of consecutive slow iterations.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct SlowTracker {
@@ -11,31 +11,33 @@ pub(super) struct SlowTracker {
     slow: u64,
 }
 
-/// What is known of restarts so far.
+/// The counters of restarts and of unsuccessful steps.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct RestartTracker {
+    /// The number of consecutive restarts without a better point.
     unsuccessful: u32,
+    /// The number of restarts.
     count: i32,
     /// The best objective at the last restart.
     best: Option<f64>,
-    /// Steps in a row that were not good enough.
-    pub(super) vain: u32,
+    /// The number of consecutive unsuccessful steps.
+    #[cfg_attr(feature = "serde", serde(rename = "vain"))]
+    pub(super) unsuccessful_steps: u32,
 }
 
-/// The radius of restarts goes through this many doublings of the initial radius, then begins
-/// again: noise that hides every difference at one radius is small compared with those at a larger
-/// one (measured: decision record 8).
+/// The number of radii that restarts go through: the initial radius, doubled each time, then from
+/// the beginning. Noise that hides every difference at one radius is small compared with the
+/// differences at a larger one (measured: decision record 8).
 const RADII: i32 = 5;
-/// A run is taken to chase noise after this many unsuccessful steps in a row, and
-/// [`VAIN_PER_PARAM`] more for every parameter (measured: decision record 8).
-const VAIN: u32 = 20;
-/// A run may have this many more unsuccessful steps in a row than [`VAIN`] for every parameter
-/// before it is taken to chase noise (measured: decision record 8).
-const VAIN_PER_PARAM: u32 = 2;
+/// The number of consecutive unsuccessful steps after which only noise is assumed to be left, to
+/// which [`NOISY_STEPS_PER_PARAM`] is added for every parameter (measured: decision record 8).
+const NOISY_STEPS: u32 = 20;
+/// The number of further unsuccessful steps for every parameter (see [`NOISY_STEPS`]).
+const NOISY_STEPS_PER_PARAM: u32 = 2;
 
 impl<R: Clone> Run<'_, R> {
-    /// Ends the run, or starts again if that is wanted and was not too often without success.
+    /// Restarts the run, or ends it if there are no restarts or too many were unsuccessful.
     pub(super) fn finish_or_restart(&mut self, why: Termination) -> Next<R> {
         let Some(restarts) = &self.options.restarts else {
             return Next::Stop(why);
@@ -49,7 +51,7 @@ impl<R: Clone> Run<'_, R> {
             tracker.unsuccessful = 0;
         }
         tracker.best = Some(best);
-        tracker.vain = 0;
+        tracker.unsuccessful_steps = 0;
         if tracker.unsuccessful >= restarts.max_unsuccessful {
             return Next::Stop(Termination::RestartsExhausted);
         }
@@ -66,7 +68,7 @@ impl<R: Clone> Run<'_, R> {
             .unwrap_or(Next::Stop(why))
     }
 
-    /// Counts the step if progress was slow. Says whether that has now been so for too long.
+    /// Counts the step if progress was slow. Returns whether progress has been slow for too long.
     pub(super) fn count_slow_step(&mut self, before: f64) -> bool {
         let Some(slow) = &self.options.slow else {
             return false;
@@ -91,21 +93,21 @@ impl<R: Clone> Run<'_, R> {
         tracker.slow >= patience
     }
 
-    /// Counts the step if it was in vain; a good step sets the count to zero. Says whether so many
-    /// steps in a row were in vain that only noise is left at this radius.
-    pub(super) fn count_vain_step(&mut self, ratio: f64) -> bool {
+    /// Counts an unsuccessful step; a successful one resets the count. Returns whether there were
+    /// so many in a row that only noise is left at this radius.
+    pub(super) fn count_unsuccessful_step(&mut self, ratio: f64) -> bool {
         let Some(restarts) = &self.options.restarts else {
             return false;
         };
         let dim = u32::try_from(self.dim()).unwrap_or(u32::MAX);
-        let limit = VAIN.saturating_add(VAIN_PER_PARAM.saturating_mul(dim));
+        let limit = NOISY_STEPS.saturating_add(NOISY_STEPS_PER_PARAM.saturating_mul(dim));
         let tracker = &mut self.trust.restarts;
-        tracker.vain = if ratio >= self.options.trust_region.eta1 {
+        tracker.unsuccessful_steps = if ratio >= self.options.trust_region.eta1 {
             0
         } else {
-            tracker.vain + 1
+            tracker.unsuccessful_steps + 1
         };
-        restarts.automatic && tracker.vain >= limit
+        restarts.automatic && tracker.unsuccessful_steps >= limit
     }
 }
 

@@ -1,5 +1,5 @@
-//! How accurate evaluations are asked to be, and what may be concluded from them: one rule for each
-//! [`AccuracyControl`].
+//! Accuracy rules, one for each [`AccuracyControl`]: the accuracy that evaluations are asked for,
+//! and the decisions that follow from their results.
 //!
 //! Conversions between errors of residuals and of the objective are those of [`Accuracy`].
 
@@ -12,7 +12,7 @@ use crate::Accuracy;
 use crate::model::pool::Point;
 use crate::options::{AccuracyControl, TrustRegion, WarmStart};
 
-/// What a rule may look at.
+/// The parts of the engine's state that a rule depends on.
 pub(super) struct Situation<'a, R> {
     pub(super) points: &'a Interpolation<R>,
     pub(super) delta: f64,
@@ -26,21 +26,21 @@ impl<'a, R> Situation<'a, R> {
     }
 }
 
-/// What to do with a step whose trial point was evaluated.
+/// The decision about a step whose trial point was evaluated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Verdict {
-    /// The ratio of achieved to predicted decrease, and whether its class is certain.
+    /// The ratio of achieved to predicted decrease decides about the step. `certified` tells
+    /// whether the decision holds in spite of the errors.
     Decided { ratio: f64, certified: bool },
-    /// Not accurate enough: the incumbent must be evaluated again with this accuracy.
+    /// The step is undecided, and the incumbent must be sharpened to this accuracy.
     SharpenIncumbent(Accuracy),
-    /// Not accurate enough: the trial point must be evaluated again with this accuracy.
+    /// The step is undecided, and the trial point must be sharpened to this accuracy.
     SharpenTrial(Accuracy),
-    /// Not accurate enough, and nothing gets more accurate.
+    /// The step is undecided, and neither point can be sharpened.
     Floor { wanted: Accuracy },
 }
 
-/// A rule of accuracy. Methods with a default here are written again only by rules that differ from
-/// it.
+/// An accuracy rule.
 pub(super) trait Rule<R> {
     /// The accuracy that the start is asked for first.
     fn start_target(&self, now: &Situation<'_, R>) -> Accuracy;
@@ -57,19 +57,18 @@ pub(super) trait Rule<R> {
     }
 
     /// The accuracy that the incumbent needs before a step with this predicted decrease; `None` if
-    /// it has it, or cannot get it.
+    /// it is accurate enough or cannot be sharpened.
     fn incumbent_target(&self, _now: &Situation<'_, R>, _predicted: f64) -> Option<Accuracy> {
         None
     }
 
-    /// Whether the incumbent is sharpened before it is known whether the step is long enough to be
-    /// tried.
+    /// Whether the incumbent is sharpened before the length of the step is checked.
     fn sharpens_before_length(&self) -> bool {
         false
     }
 
-    /// The accuracy that a new point of the first model needs to say something about the residuals;
-    /// `None` if it does.
+    /// The accuracy at which a new point of the first model tells how the residuals change; `None`
+    /// if the point is accurate enough.
     fn informative_target(&self, _now: &Situation<'_, R>, _point: &Point<R>) -> Option<Accuracy> {
         None
     }
@@ -79,7 +78,7 @@ pub(super) trait Rule<R> {
         false
     }
 
-    /// Whether the step to `trial` can be decided.
+    /// Decides about the step to `trial`, or returns the point to sharpen first.
     fn verdict(&self, now: &Situation<'_, R>, trial: &Point<R>, predicted: f64) -> Verdict {
         let incumbent = now.incumbent();
         Verdict::Decided {
@@ -88,7 +87,7 @@ pub(super) trait Rule<R> {
         }
     }
 
-    /// Whether a point is better than the incumbent for certain.
+    /// Whether a point is certainly better than the incumbent.
     fn is_better(&self, now: &Situation<'_, R>, point: &Point<R>) -> bool;
 
     /// Whether a trial point becomes the incumbent.
@@ -96,8 +95,8 @@ pub(super) trait Rule<R> {
         ratio >= now.region.eta1 || self.is_better(now, point)
     }
 
-    /// Whether a trial point with some decrease may take the incumbent's place in the set without
-    /// being accepted.
+    /// Whether a trial point that decreases the objective, but is not accepted, may replace the
+    /// incumbent in the set.
     fn may_displace_incumbent(&self, now: &Situation<'_, R>, point: &Point<R>) -> bool {
         self.is_better(now, point)
     }
@@ -107,24 +106,24 @@ pub(super) trait Rule<R> {
         self.is_better(now, point)
     }
 
-    /// The accuracy that an answer is taken to have.
+    /// The accuracy that the solver assumes for an answer.
     fn achieved(&self, _asked: Accuracy, reported: Accuracy) -> Accuracy {
         reported
     }
 
-    /// Where evaluations of new points begin.
+    /// The start of evaluations of new points.
     fn warm_start(&self) -> WarmStart {
         WarmStart::default()
     }
 
-    /// `$\eta_1'$` of the paper; `None` if accuracy is not controlled.
+    /// The constant `$\eta_1'$` of the paper; `None` if accuracy is not controlled.
     fn eta1_prime(&self) -> Option<f64> {
         None
     }
 }
 
 impl AccuracyControl {
-    /// The rule that was chosen.
+    /// The selected rule.
     pub(super) fn rule<R>(&self) -> &dyn Rule<R> {
         match self {
             Self::Dynamic(rule) => rule,
@@ -134,11 +133,12 @@ impl AccuracyControl {
     }
 }
 
-/// An evaluation that came out less than this much better is at its floor. Not tuned.
+/// The ratio of new to old error from which an evaluation counts as not improved. Not tuned.
 const AT_FLOOR: f64 = 0.99;
 
 impl<R> Point<R> {
-    /// Notes whether more accuracy was asked for than before, without success.
+    /// Notes that the point is at the oracle's floor if more accuracy was asked for without
+    /// success.
     pub(super) fn note_floor(&mut self, before: Accuracy) {
         let improved = self.accuracy.value() < AT_FLOOR * before.value();
         self.at_floor |= self.asked <= before && !improved;

@@ -1,5 +1,5 @@
-//! A state in parts: the small one that changes with every evaluation, and those that are made once
-//! and never change.
+//! Serialization of `State` in parts: the lean state, which changes with every evaluation, and the
+//! residual vectors, tokens and history, of which each item is written once and never changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::oracle::Start;
 use crate::report::{EvalRecord, Iteration};
 use crate::residuals::Residuals;
 
-/// A run that is saved after every evaluation writes the lean state anew each time, but every
-/// residual vector, token, iteration and evaluation only once:
+/// Saving in parts. A run that is saved after every evaluation writes the lean state each time, but
+/// every residual vector, token, iteration and evaluation only once:
 ///
 /// ```
 /// # #[cfg(feature = "serde")]
@@ -46,8 +46,8 @@ use crate::residuals::Residuals;
 /// # fn main() {}
 /// ```
 impl<R> State<R> {
-    /// A copy without residual vectors, iterations and evaluations, none of which are copied on the
-    /// way. It must be [completed](Self::complete) before it is used.
+    /// Returns a copy of the state without residual vectors, iterations and evaluations. They are
+    /// not copied at any time. A lean state must be [completed](Self::complete) before it is used.
     #[must_use]
     pub fn lean(&self) -> Self
     where
@@ -67,8 +67,7 @@ impl<R> State<R> {
         lean
     }
 
-    /// The residual vectors in use, each once, with the number of the evaluation that made it. A
-    /// vector never changes.
+    /// The residual vectors in use, each once and with its number. A vector never changes.
     #[must_use]
     pub fn vectors(&self) -> Vec<(u64, &[f64])> {
         let points = self.points().map(|point| &point.residuals);
@@ -99,12 +98,12 @@ impl<R> State<R> {
         &self.ledger.evaluations
     }
 
-    /// Gives a [lean](Self::lean) state back what it lacks. Of longer histories the beginning is
-    /// taken.
+    /// Restores the residual vectors and the history of a [lean](Self::lean) state. `vector`
+    /// returns the residual vector with a number. Histories that are longer than needed are cut at
+    /// the end.
     ///
     /// # Errors
-    /// When `vector` does not know a number or its vector has another length, or a history is too
-    /// short.
+    /// When `vector` returns `None` or a vector of another length, or when a history is too short.
     pub fn complete(
         &mut self,
         mut vector: impl FnMut(u64) -> Option<Vec<f64>>,
@@ -146,7 +145,7 @@ impl<R> State<R> {
         Ok(())
     }
 
-    /// The tokens in use. They may repeat.
+    /// The tokens in use. A token may occur more than once.
     #[must_use]
     pub fn tokens(&self) -> Vec<&R> {
         let points = self.points().filter_map(|point| point.resume.as_ref());
@@ -158,7 +157,7 @@ impl<R> State<R> {
         all.collect()
     }
 
-    /// Lets `change` have every token: to attach what was saved apart, for example.
+    /// Calls `change` for every token, for example to attach data that were saved separately.
     pub fn each_token(&mut self, mut change: impl FnMut(&mut R)) {
         for point in self.points_mut() {
             point.resume.iter_mut().for_each(&mut change);
@@ -186,7 +185,7 @@ impl<R> State<R> {
         self.points.reference_mut().map(change);
     }
 
-    /// Stored points, and those that are not decided yet.
+    /// Stored points and undecided ones.
     fn points(&self) -> impl Iterator<Item = &Point<R>> {
         let undecided = self.outstanding.phase().undecided();
         self.points.stored().chain(undecided)

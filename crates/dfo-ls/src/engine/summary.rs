@@ -1,4 +1,4 @@
-//! From an engine to a report.
+//! Reports of an engine.
 
 use super::{BestPoint, Engine, State};
 use crate::Accuracy;
@@ -6,8 +6,8 @@ use crate::report::{Report, Termination};
 use crate::residuals::Residuals;
 
 impl<R: Clone> Engine<R> {
-    /// The outcome so far, with the answers that were given already. A run that has not ended
-    /// counts as stopped in it, and goes on.
+    /// Returns the report so far, including answers that the engine has not been told yet. A run
+    /// that goes on is reported as stopped.
     pub fn report(&self) -> Report {
         let copy = Self {
             code: self.code.clone(),
@@ -16,13 +16,13 @@ impl<R: Clone> Engine<R> {
         copy.into_report()
     }
 
-    /// The outcome so far. A run that has not ended counts as stopped.
+    /// Returns the report and drops the engine. A run that has not ended is reported as stopped.
     pub fn into_report(self) -> Report {
         self.into_parts().0
     }
 
-    /// The outcome so far, and the oracle's token for the best point. A run that has not ended
-    /// counts as stopped.
+    /// Returns the report and the oracle's token for the best point, and drops the engine. A run
+    /// that has not ended is reported as stopped.
     pub fn into_parts(mut self) -> (Report, Option<R>) {
         self.stop(Termination::Stopped);
         let State {

@@ -1,20 +1,19 @@
-//! Where the evaluation of a new point begins.
+//! Warm starts of evaluations of new points.
 
 use super::Run;
 use crate::linalg::{Matrix, cholesky, dot};
 use crate::options::WarmStart;
 use crate::oracle::{Share, Start};
 
-/// What a large weight costs beside missing the point: results are inexact, and a weight multiplies
-/// their errors.
+/// The penalty `$\lambda$` on large weights, which multiply the errors of inexact results.
 const RIDGE: f64 = 1e-3;
 
-/// With more parameters, the points of a set are too far apart for what lies between them to be
-/// linear.
+/// The largest number of parameters for combinations of tokens. With more, the points of a set are
+/// too far apart for the results between them to be nearly linear.
 const MAX_PARAMS: usize = 10;
 
 impl<R: Clone> Run<'_, R> {
-    /// Where the evaluation of a new point begins.
+    /// The start of the evaluation of a new point at `u`.
     pub(super) fn warm_start(&self, u: &[f64]) -> Start<R> {
         let one = |token: Option<R>| token.map_or(Start::Cold, Start::Near);
         match self.rule().warm_start() {
@@ -26,7 +25,7 @@ impl<R: Clone> Run<'_, R> {
         }
     }
 
-    /// Displacements and tokens of the points of the set, the nearest to `u` first.
+    /// The displacements and tokens of the points of the set, the nearest to `u` first.
     fn nearest(&self, u: &[f64]) -> impl Iterator<Item = (Vec<f64>, R)> {
         let known = self.points.stored().filter_map(|point| {
             let displacement: Vec<f64> = point.u.iter().zip(u).map(|(a, b)| a - b).collect();
@@ -37,7 +36,7 @@ impl<R: Clone> Run<'_, R> {
         known.into_iter()
     }
 
-    /// Of as many points as a linear function needs.
+    /// The combination of the tokens of the nearest points, as many as determine a linear function.
     fn blend(&self, u: &[f64]) -> Start<R> {
         let known: Vec<(Vec<f64>, R)> = self.nearest(u).take(u.len() + 1).collect();
         let displacements: Vec<&[f64]> = known.iter().map(|(s, _)| &s[..]).collect();
@@ -55,12 +54,12 @@ impl<R: Clone> Run<'_, R> {
     }
 }
 
-/// Weights `$w$` with `$\sum_t w_t = 1$` that make `$|\sum_t w_t s_t|^2/h^2 + \lambda|w|^2$` least,
-/// where `$h^2$` is the mean of `$|s_t|^2$`: the combination of points that lies nearest to the
-/// origin of the displacements `$s_t$`, without large weights.
+/// Computes the weights `$w$` with `$\sum_t w_t = 1$` that minimise
+/// `$|\sum_t w_t s_t|^2/h^2 + \lambda|w|^2$`, where `$h^2$` is the mean of `$|s_t|^2$`: the
+/// combination of points that lies nearest to the origin of the displacements `$s_t$`, without
+/// large weights. `None` if there are no points.
 ///
 /// Lagrange's conditions are `$Aw = c\mathbf{1}$` with `$A = (s_i^Ts_j/h^2 + \lambda\delta_{ij})$`.
-/// `None` where there is no point.
 fn affine_weights(displacements: &[&[f64]]) -> Option<Vec<f64>> {
     let n = displacements.len();
     let size: f64 = displacements.iter().map(|s| dot(s, s)).sum();

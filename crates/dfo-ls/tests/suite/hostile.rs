@@ -276,6 +276,7 @@ fn the_wrong_number_of_residuals() {
     };
     let report = check(oracle, far(), bounded());
     let second = report.evaluations[1].objective.as_ref();
-    assert!(second.is_err_and(|reason| reason.contains("3 residuals were given, but there are 2")));
+    let expected = "3 residuals were given, but there must be 2";
+    assert!(second.is_err_and(|reason| reason.contains(expected)));
     assert_near(&report.theta, &[1.0, 1.0], 1e-4);
 }

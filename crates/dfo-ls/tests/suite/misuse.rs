@@ -71,7 +71,7 @@ fn bounds() {
             found: 2
         }
     );
-    assert_eq!(length.to_string(), "`upper` has 2 entries, but there are 1");
+    assert_eq!(length.to_string(), "`upper` has 2 entries, but must have 1");
     for (lower, upper) in [(NAN, 1.0), (0.0, NAN), (INF, INF), (-INF, -INF), (INF, 0.0)] {
         let error = error(&[0.0, lower], &[1.0, upper]);
         assert!(
@@ -90,7 +90,7 @@ fn bounds() {
     );
     assert_eq!(
         crossed.to_string(),
-        "bound 1 is crossed: lower 2 is above upper 1"
+        "the lower bound 2 of parameter 1 is above its upper bound 1"
     );
     let short = plain().with_bounds([0.0], [1.0]).expect("bounds in order");
     let (error, _) = check(short, 3, Options::default());

@@ -130,7 +130,7 @@ fn accuracy() {
     }
     assert!(Accuracy::new(NAN).is_err());
     let text = Accuracy::new(-1.0).expect_err("negative").to_string();
-    assert_eq!(text, "an accuracy is -1, but must be zero or positive");
+    assert_eq!(text, "the accuracy is -1, but must be zero or positive");
 }
 
 #[test]

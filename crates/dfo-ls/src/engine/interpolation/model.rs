@@ -1,5 +1,5 @@
-//! Models through the points: Gauss-Newton and quadratic residuals, the Jacobian, and how well the
-//! points are placed.
+//! Models from the interpolation set: the Gauss-Newton model, the model with quadratic residuals,
+//! the Jacobian, and the poisedness of the set.
 
 use super::Interpolation;
 use crate::Accuracy;
@@ -11,21 +11,22 @@ use crate::region::StepRegion;
 use crate::report::Jacobian;
 use crate::space::Space;
 
-/// Points farther than this many radii do not help a quadratic model. From 5 to 30, no difference
-/// was measured on the problems of Moré and Wild.
+/// The largest distance, in multiples of the radius, of a point that a quadratic model uses. Values
+/// from 5 to 30 made no difference on the problems of Moré and Wild.
 const HISTORY_REACH: f64 = 10.0;
-/// The Jacobian is computed for this many residuals at a time.
+/// The number of residuals for which the Jacobian is computed at a time, so that they stay in the
+/// cache.
 const CHUNK: usize = 1024;
-/// The ratio of errors to curvature that is assumed before there was a quadratic model. Not tuned.
+/// The ratio of errors to curvature that is assumed before the first quadratic model. Not tuned.
 const FIRST_NOISE: f64 = 1e-3;
-/// The largest ratio of errors to curvature: a point of even less weight does not matter. Not
-/// tuned.
+/// The largest ratio of errors to curvature. The weight of a point with a larger one would not
+/// matter any more. Not tuned.
 const MOST_NOISE: f64 = 1e3;
 
 impl<R> Interpolation<R> {
-    /// The model of the objective in multiples of `delta`. With `most_points` (beside the
-    /// incumbent), residuals are quadratic if there are points for it; otherwise, and without, they
-    /// are linear.
+    /// Builds the model of the objective, for steps in multiples of `delta`. Residuals are
+    /// quadratic if `most_points` is given (the largest number of points in addition to the
+    /// incumbent) and there are enough points; otherwise they are linear.
     pub(in crate::engine) fn model(
         &mut self,
         delta: f64,
@@ -41,7 +42,7 @@ impl<R> Interpolation<R> {
         ObjectiveModel::GaussNewton(self.gauss_newton(delta))
     }
 
-    /// `$g = 2J^\top r$`, `$H = 2J^\top J$`, in multiples of `unit`.
+    /// The Gauss-Newton model with `$g = 2J^\top r$` and `$H = 2J^\top J$`, in multiples of `unit`.
     fn gauss_newton(&mut self, unit: f64) -> Taylor {
         let d = self.incumbent().u.len();
         let center = self.center();
@@ -64,13 +65,13 @@ impl<R> Interpolation<R> {
         self.slope().map_or(0.0, |slope| 2.0 * norm(&slope))
     }
 
-    /// `$J^\top r$` of linear residuals.
+    /// The product `$J^\top r$` of linear residuals.
     pub(in crate::engine) fn slope(&self) -> Option<Vec<f64>> {
         let linear = self.linear.as_ref()?;
         Some(linear.slope(&self.pool, &self.set, self.center()))
     }
 
-    /// The decrease that linear residuals predict.
+    /// The decrease of the objective that linear residuals predict for `step`.
     pub(in crate::engine) fn predicted_decrease(&mut self, step: &[f64]) -> f64 {
         let center = self.center();
         let Some(linear) = &mut self.linear else {
@@ -118,7 +119,7 @@ impl<R> Interpolation<R> {
         CompositeModel::new(points, &self.noise(&rows, delta), gram, along)
     }
 
-    /// The error of each point's residuals in units of their curvature over the trust region.
+    /// The error of each point's residuals, in units of their curvature over the trust region.
     fn noise(&self, rows: &[usize], delta: f64) -> Vec<f64> {
         let own = self.incumbent().accuracy;
         let curvature = self
@@ -136,8 +137,8 @@ impl<R> Interpolation<R> {
         rows.iter().map(ratio).collect()
     }
 
-    /// The largest absolute value in a region that the polynomials of the positions that count
-    /// attain.
+    /// The largest absolute value in a region of the polynomials at the positions that `counts`
+    /// selects.
     pub(in crate::engine) fn poisedness(
         &self,
         region: &StepRegion<'_>,
@@ -153,8 +154,8 @@ impl<R> Interpolation<R> {
         Some(counted.map(value).fold(0.0, f64::max))
     }
 
-    /// The Jacobian of the residuals by the user's parameters. Fixed parameters have a column of
-    /// zeros.
+    /// The Jacobian of the residuals with respect to the user's parameters. Fixed parameters have a
+    /// column of zeros.
     pub(in crate::engine) fn jacobian(&mut self, space: &Space) -> Option<Jacobian> {
         if self.is_empty() || !self.refresh() {
             return None;
@@ -181,7 +182,8 @@ impl<R> Interpolation<R> {
         }
         let blocks = self.blocks();
         for (k, &j) in free.iter().enumerate() {
-            // what rounding alone can make of residuals that do not depend on the parameter
+            // Rounding errors alone can make a column of this norm for a parameter that the
+            // residuals do not depend on.
             let weight: f64 = weights.col(k).iter().map(|w| w.abs()).sum();
             let noise = 16.0 * f64::EPSILON * blocks.norm(center) * weight;
             if blocks.norm(&columns[j]) <= noise {

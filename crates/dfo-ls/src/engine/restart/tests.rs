@@ -85,9 +85,9 @@ fn one_fast_iteration_starts_the_count_again() {
     assert!(!engine.run().count_slow_step(1.0));
 }
 
-/// Twenty steps in vain and two for every parameter, in a row.
+/// Noise is assumed after twenty unsuccessful steps in a row and two more for every parameter.
 #[test]
-fn noise_is_recognised_by_steps_in_vain() {
+fn noise_is_recognised_by_unsuccessful_steps() {
     let mut engine = engine(
         Options {
             restarts: Some(Restarts::default()),
@@ -95,22 +95,22 @@ fn noise_is_recognised_by_steps_in_vain() {
         },
         3,
     );
-    engine.state.trust.restarts.vain = 0;
+    engine.state.trust.restarts.unsuccessful_steps = 0;
     let mut first = |ratios: &dyn Fn(u32) -> f64| {
-        engine.state.trust.restarts.vain = 0;
-        (1..100).find(|&k| engine.run().count_vain_step(ratios(k)))
+        engine.state.trust.restarts.unsuccessful_steps = 0;
+        (1..100).find(|&k| engine.run().count_unsuccessful_step(ratios(k)))
     };
     assert_eq!(first(&|_| 0.0999), Some(26));
     assert_eq!(first(&|_| f64::NEG_INFINITY), Some(26));
     assert_eq!(first(&|_| f64::NAN), Some(26));
     assert_eq!(first(&|_| 0.1), None);
-    // one good step, and the count begins again
+    // one successful step resets the count
     assert_eq!(first(&|k| if k == 10 { 0.5 } else { -1.0 }), Some(36));
     engine.state.options.restarts = Some(Restarts {
         automatic: false,
         ..Restarts::default()
     });
-    assert!((0..100).all(|_| !engine.run().count_vain_step(-1.0)));
+    assert!((0..100).all(|_| !engine.run().count_unsuccessful_step(-1.0)));
     engine.state.options.restarts = None;
-    assert!((0..100).all(|_| !engine.run().count_vain_step(-1.0)));
+    assert!((0..100).all(|_| !engine.run().count_unsuccessful_step(-1.0)));
 }

@@ -1,5 +1,5 @@
-//! Accuracy on demand, the default: certified intervals decide, and evaluations are as accurate as
-//! the decision needs (decision record 8, where its constants were measured).
+//! The default accuracy rule: certified intervals decide about steps, and evaluations are as
+//! accurate as the decisions need (decision record 8, where its constants were measured).
 
 use super::{Rule, Situation, Verdict, is_exact};
 use crate::model::pool::Point;
@@ -7,32 +7,33 @@ use crate::options::{Dynamic, WarmStart};
 use crate::radius::RatioInterval;
 use crate::{Accuracy, ObjectiveInterval};
 
-/// The paper's constant of the model's accuracy `$c\Delta^2$`, for residuals of norm one.
+/// The constant `$c$` of the model's accuracy `$c\Delta^2$` for residuals of norm one, from the
+/// paper's experiments.
 const MODEL_CONSTANT: f64 = 10.0;
-/// The share of the wanted accuracy that is asked for, so that rounding does not spoil it. With
-/// `kappa_inc = 0.5` the incumbent is sharpened to 0.45 of the predicted decrease, as in the
+/// The share of the needed error that is asked for, so that rounding does not spoil the accuracy.
+/// With `kappa_inc = 0.5` the incumbent is sharpened to 0.45 of the predicted decrease, as in the
 /// measurements of the rule.
 const MARGIN: f64 = 0.9;
-/// When a point is evaluated again, asked accuracy / present accuracy is at most 0.5: less progress
-/// is not worth a call. Not tuned.
+/// The largest ratio of requested to present error when a point is sharpened. A smaller improvement
+/// is not worth an evaluation. Not tuned.
 const SHARPEN_LEAST: f64 = 0.5;
-/// When a point is evaluated again, asked accuracy / present accuracy is at least 0.05, because a
-/// rougher answer may decide already. Not tuned.
+/// The smallest ratio of requested to present error when a point is sharpened. A rougher answer may
+/// decide already. Not tuned.
 const SHARPEN_MOST: f64 = 0.05;
-/// Each of two points gets this share of the allowed error.
+/// The share of the allowed error for each of two points.
 const SHARE: f64 = 0.5;
-/// A point whose error is less than this share of the other's is not sharpened: it decides nothing.
-/// Not tuned.
+/// The ratio of the errors of two points below which the more accurate one is not sharpened,
+/// because its error decides nothing. Not tuned.
 const NEGLIGIBLE: f64 = 0.1;
-/// A bound is met if it is missed by no more than this. Not tuned.
+/// The largest ratio of achieved to requested error that counts as accurate enough. Not tuned.
 const ENOUGH: f64 = 1.1;
-/// For points of the first model, asked accuracy / model's accuracy `$c\Delta^2$` is at least 0.01,
-/// as in the measurements of the rule.
+/// The smallest ratio of requested error to the model's accuracy `$c\Delta^2$` for points of the
+/// first model, as in the measurements of the rule.
 const FIRST_LEAST: f64 = 0.01;
-/// When a point of the first model is evaluated again, asked accuracy / present accuracy is at
-/// least 0.1. Not tuned.
+/// The smallest ratio of requested to present error when a point of the first model is sharpened.
+/// Not tuned.
 const FIRST_MOST: f64 = 0.1;
-/// Residuals with errors of so many units in the last place are as accurate as numbers are.
+/// The error of residuals, relative to their norm, up to which they are at rounding level.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
 impl<R> Rule<R> for Dynamic {
@@ -42,7 +43,7 @@ impl<R> Rule<R> for Dynamic {
             .unwrap_or(Accuracy::ANY)
     }
 
-    /// `$c\Delta^2$`
+    /// The accuracy `$c\Delta^2$`.
     fn model_target(&self, now: &Situation<'_, R>) -> Accuracy {
         let constant = self
             .model_constant
@@ -57,8 +58,8 @@ impl<R> Rule<R> for Dynamic {
         if first <= model { first } else { model }
     }
 
-    /// This is weaker than the paper's accuracy condition: the allowed share of the predicted
-    /// decrease is `kappa_inc`, not `eta1_prime`. `verdict` makes up for it.
+    /// This condition is weaker than the paper's: it allows an error of `kappa_inc`, not
+    /// `eta1_prime`, times the predicted decrease. `verdict` asks for the rest.
     fn incumbent_target(&self, now: &Situation<'_, R>, predicted: f64) -> Option<Accuracy> {
         let incumbent = now.incumbent();
         let enough = half_width(incumbent.interval()) <= self.kappa_inc * predicted;
@@ -96,12 +97,12 @@ impl<R> Rule<R> for Dynamic {
         })
     }
 
-    /// The step is decided as soon as the interval of its ratio decides it.
+    /// Decides about the step as soon as the interval of its ratio allows only one decision.
     ///
     /// The paper's accuracy condition (`MIN_ACCURACY`) is
-    /// `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`. Where the interval does not
-    /// prove the decision earlier, both points are sharpened until their errors together are as
-    /// small as this condition makes them.
+    /// `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`. Unless the interval decides
+    /// earlier, both points are sharpened until the sum of their errors is as small as this
+    /// condition makes it.
     fn verdict(&self, now: &Situation<'_, R>, trial: &Point<R>, predicted: f64) -> Verdict {
         let incumbent = now.incumbent();
         let as_computed = (incumbent.objective - trial.objective) / predicted;
@@ -126,14 +127,14 @@ impl<R> Rule<R> for Dynamic {
             }
             return Verdict::SharpenTrial(limit);
         }
-        // what would decide, if the middle stays where it is
+        // The error that would decide about the step if the middle of the interval stayed the same.
         let middle = ratio.middle();
         let to_class = (middle - now.region.eta1)
             .abs()
             .min((middle - now.region.eta2).abs());
         let needed = MARGIN * to_class.max(2.0 * self.eta1_prime) * predicted;
         let incumbent_is_worse = !(half_width(old) <= half_width(new));
-        // as accurate as numbers are: below that, intervals of objectives do not get narrower
+        // Below rounding level, intervals of objectives do not get narrower.
         let square = incumbent.square().max(trial.square());
         let rounding = ROUNDING * square.max(0.0).sqrt();
         let at_rounding = |point: &Point<R>| point.accuracy.value() <= rounding;
@@ -176,7 +177,7 @@ fn half_width(interval: ObjectiveInterval) -> f64 {
     0.5 * (interval.upper - interval.lower)
 }
 
-/// The next accuracy to ask a point for, so that two objectives have an error of `needed` together.
+/// The next accuracy to ask a point for, so that the errors of two objectives add up to `needed`.
 fn sharper<R>(point: &Point<R>, needed: f64) -> Accuracy {
     let square = point.square().max(0.0);
     let wanted = Accuracy::for_objective_error(square, SHARE * needed).value();

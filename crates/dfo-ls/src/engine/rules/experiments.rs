@@ -1,21 +1,23 @@
-//! The rules of the paper's experiments, as they were implemented: accuracy is taken as asked, old
-//! points are never looked at again, and any decrease may cost the incumbent its place in the set.
-//! For reproduction.
+//! The accuracy rule of the paper's experiments as the authors implemented it, for reproduction:
+//! every answer is assumed to be as accurate as requested, old points are never sharpened, and a
+//! trial point with any decrease may replace the incumbent in the set.
 //!
-//! The paper bounds each residual; the bound on the vector is `$\sqrt m$` times as large.
+//! The paper bounds the error of each residual. The bound on the error of the vector is `$\sqrt m$`
+//! times as large.
 
 use super::{Rule, Situation};
 use crate::Accuracy;
 use crate::model::pool::Point;
 use crate::options::{ExperimentRules, WarmStart};
 
-/// The objective is never asked for more than this relative accuracy.
+/// The smallest error of the objective that is asked for, relative to the objective: as in the
+/// authors' program.
 const LEAST_ERROR: f64 = 1e-15;
-/// The share of the allowed error that the incumbent is sharpened to.
+/// The share of the allowed error that the incumbent is sharpened to: as in the authors' program.
 const SHARPEN_TO: f64 = 0.99;
 
 impl ExperimentRules {
-    /// `wanted`, but at least as accurate as the model needs and not below the floor.
+    /// Limits the accuracy `wanted` by that of the model and by the floor.
     fn limited<R>(&self, now: &Situation<'_, R>, wanted: Accuracy) -> Accuracy {
         let root = (now.num_residuals as f64).sqrt();
         let model = root * self.model_constant * now.delta * now.delta;
@@ -23,9 +25,9 @@ impl ExperimentRules {
         Accuracy::new(value).unwrap_or(Accuracy::EXACT)
     }
 
-    /// The paper's accuracy condition (`MIN_ACCURACY`) is
-    /// `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`. Gives the error of the
-    /// objective that it allows for a step, but at least what rounding leaves.
+    /// The error of the objective that the paper's accuracy condition (`MIN_ACCURACY`),
+    /// `$\max(\delta^k, \delta^k_+) \le \eta_1' (m^k(0) - m^k(s^k))$`, allows for a step, but at
+    /// least [`LEAST_ERROR`].
     fn allowed<R>(&self, now: &Situation<'_, R>, predicted: f64) -> f64 {
         (self.eta1_prime * predicted).max(LEAST_ERROR * now.incumbent().objective)
     }
@@ -40,7 +42,7 @@ impl<R> Rule<R> for ExperimentRules {
         self.limited(now, Accuracy::ANY)
     }
 
-    /// Measured with the largest objective of the set.
+    /// The accuracy is computed from the largest objective of the set.
     fn trial_target(&self, now: &Situation<'_, R>, predicted: f64) -> Accuracy {
         let largest = now.points.iter().map(Point::square).fold(0.0, f64::max);
         let error = self.allowed(now, predicted);

@@ -1,4 +1,5 @@
-//! Fixed accuracy: every evaluation is asked for the same, and values are compared as they are.
+//! The fixed accuracy rule: every evaluation is asked for the same accuracy, and computed
+//! objectives are compared without regard to their errors.
 
 use super::{Rule, Situation};
 use crate::Accuracy;

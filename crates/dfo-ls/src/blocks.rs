@@ -89,12 +89,12 @@ impl Blocks {
         self.ranges().fold(0.0, |sum, range| sum + part(range))
     }
 
-    /// `$x^\top y$`.
+    /// The inner product `$x^\top y$`.
     pub(crate) fn dot(&self, x: &[f64], y: &[f64]) -> f64 {
         self.sum(|range| dot(&x[range.clone()], &y[range]))
     }
 
-    /// `$\|x\|$`, without overflow or underflow on the way.
+    /// The norm `$\|x\|$`, without intermediate overflow or underflow.
     pub(crate) fn norm(&self, x: &[f64]) -> f64 {
         let square = self.dot(x, x);
         if (1e-280..=1e280).contains(&square) {
@@ -104,7 +104,7 @@ impl Blocks {
         }
     }
 
-    /// `$\|x - y\|$`.
+    /// The distance `$\|x - y\|$`.
     pub(crate) fn distance(&self, x: &[f64], y: &[f64]) -> f64 {
         let square = |range: Range<usize>| {
             let pairs = x[range.clone()].iter().zip(&y[range]);

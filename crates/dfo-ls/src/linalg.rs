@@ -1,6 +1,6 @@
-//! Dense linear algebra. The one place that knows faer: large matrices go there, on one thread, so
-//! that results do not depend on the number of threads; small ones take plain loops, which are
-//! faster and the same on every machine.
+//! Dense linear algebra. This is the only file that uses faer: large matrices are passed to it, on
+//! one thread, so that results do not depend on the number of threads. Small matrices use plain
+//! loops, which are faster and give the same results on every machine.
 
 mod matrix;
 #[cfg(test)]
@@ -23,9 +23,9 @@ use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
 use faer::prelude::default;
 use faer::{Accum, MatMut, MatRef, Par};
 
-/// Up to this many multiplications a product is a plain loop.
+/// The number of multiplications up to which a product is a plain loop.
 const SMALL_PRODUCT: usize = 512;
-/// Up to this size a Cholesky factorisation is a plain loop.
+/// The size up to which a Cholesky factorisation is a plain loop.
 const SMALL_CHOLESKY: usize = 20;
 
 fn view(a: &Matrix) -> MatRef<'_, f64> {
@@ -37,7 +37,7 @@ fn view_mut(a: &mut Matrix) -> MatMut<'_, f64> {
     MatMut::from_column_major_slice_mut(a.as_mut_slice(), rows, cols)
 }
 
-/// `$AB$`.
+/// The product `$AB$`.
 pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
     assert_eq!(a.cols(), b.rows());
     let mut out = Matrix::zeros(a.rows(), b.cols());
@@ -52,7 +52,7 @@ pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
-/// `$A^T B$`.
+/// The product `$A^T B$`.
 pub(crate) fn product_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     assert_eq!(a.rows(), b.rows());
     let mut out = Matrix::zeros(a.cols(), b.cols());
@@ -67,24 +67,26 @@ pub(crate) fn product_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
-/// `$A + \sigma I = LL^T$`. Keeps its memory from one factorisation to the next.
+/// The Cholesky factorisation `$A + \sigma I = LL^T$`. Its memory is reused from one factorisation
+/// to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cholesky {
-    /// `$L$` in the lower triangle; the rest means nothing.
+    /// The factor `$L$` in the lower triangle. The rest is unspecified.
     lower: Matrix,
 }
 
-/// The factorisation of a symmetric matrix, of which the lower triangle is read; `None` if it is
-/// not numerically positive definite.
+/// Factorises a symmetric matrix, of which only the lower triangle is read; `None` if it is not
+/// numerically positive definite.
 pub(crate) fn cholesky(a: &Matrix) -> Option<Cholesky> {
     let mut factor = Cholesky::default();
     factor.factorize(a, 0.0).then_some(factor)
 }
 
 impl Cholesky {
-    /// Factorises `$A + \sigma I$`. False, and no factorisation, unless each pivot is well above
-    /// what rounding leaves of the diagonal entry: `$L_{jj}^2 > n\varepsilon (A_{jj} + \sigma)$`,
-    /// which does not depend on the scale of the variables.
+    /// Factorises `$A + \sigma I$`. Returns `false`, without a factorisation, unless each pivot is
+    /// well above the rounding error of the diagonal entry:
+    /// `$L_{jj}^2 > n\varepsilon (A_{jj} + \sigma)$`. This condition does not depend on the scale
+    /// of the variables.
     pub(crate) fn factorize(&mut self, a: &Matrix, shift: f64) -> bool {
         let n = a.rows();
         assert_eq!(n, a.cols());
@@ -105,7 +107,7 @@ impl Cholesky {
         done && (0..n).all(|j| self.lower[(j, j)].powi(2) > least * (a[(j, j)] + shift))
     }
 
-    /// Column by column, each from those before it.
+    /// Factorises column by column, each from those before it.
     fn factorize_in_place(&mut self) -> bool {
         let n = self.lower.rows();
         for j in 0..n {
@@ -126,7 +128,7 @@ impl Cholesky {
         true
     }
 
-    /// `$L^{-1} x$`.
+    /// Replaces `x` by `$L^{-1} x$`.
     pub(crate) fn solve_lower_in_place(&self, x: &mut [f64]) {
         for j in 0..x.len() {
             let column = &self.lower.col(j)[j..];
@@ -136,13 +138,13 @@ impl Cholesky {
         }
     }
 
-    /// `$(A + \sigma I)^{-1} x$`.
+    /// Replaces `x` by `$(A + \sigma I)^{-1} x$`.
     pub(crate) fn solve_in_place(&self, x: &mut [f64]) {
         self.solve_lower_in_place(x);
         self.solve_upper_in_place(x);
     }
 
-    /// `$L^{-T} x$`.
+    /// Replaces `x` by `$L^{-T} x$`.
     pub(crate) fn solve_upper_in_place(&self, x: &mut [f64]) {
         for j in (0..x.len()).rev() {
             let column = &self.lower.col(j)[j..];
@@ -152,9 +154,9 @@ impl Cholesky {
     }
 }
 
-/// The inverse of a square matrix by elimination with partial pivoting. The rows are first brought
-/// to one scale. `None` if a pivot is no larger than what rounding leaves of its column, or if an
-/// entry is not finite.
+/// The inverse of a square matrix, by elimination with partial pivoting. The rows are first scaled
+/// to the same size. `None` if a pivot is at most the rounding error of its column, or if an entry
+/// is not finite.
 pub(crate) fn inverse(a: &Matrix) -> Option<Matrix> {
     let n = a.rows();
     assert_eq!(n, a.cols());
@@ -203,12 +205,12 @@ pub(crate) fn inverse(a: &Matrix) -> Option<Matrix> {
 }
 
 /// The inverse of a symmetric matrix, definite or not, by Bunch and Kaufman's factorisation
-/// `$LBL^T$`, exactly symmetric. Rows and columns are first brought to one scale. `None` if what
-/// comes out is as large as rounding can make it.
+/// `$LBL^T$`. The inverse is exactly symmetric. Rows and columns are first scaled to the same size.
+/// `None` if the inverse is so large that the matrix is singular up to rounding.
 pub(crate) fn inverse_symmetric(a: &Matrix) -> Option<Matrix> {
     let n = a.rows();
     assert_eq!(n, a.cols());
-    // Bunch: the largest entry of each row of the lower triangle becomes one (J. ACM 18, 1971)
+    // The largest entry of each row of the lower triangle becomes one: Bunch, J. ACM 18 (1971).
     let mut scales: Vec<f64> = Vec::with_capacity(n);
     for j in 0..n {
         let column = a.col(j);
@@ -268,7 +270,8 @@ fn scale_by(x: &mut [f64], scales: &[f64]) {
     x.iter_mut().zip(scales).for_each(|(v, s)| *v *= s);
 }
 
-/// Eigenvalues in increasing order, and the eigenvectors as columns. The lower triangle is read.
+/// The eigenvalues of a symmetric matrix in increasing order, and its eigenvectors as columns. Only
+/// the lower triangle is read.
 pub(crate) fn symmetric_eigen(a: &Matrix) -> Option<(Vec<f64>, Matrix)> {
     let n = a.rows();
     assert_eq!(n, a.cols());
@@ -277,7 +280,7 @@ pub(crate) fn symmetric_eigen(a: &Matrix) -> Option<(Vec<f64>, Matrix)> {
     }
     let mut vectors = Matrix::zeros(n, n);
     if n == 0 {
-        // faer reserves n - 1 of something
+        // faer's scratch size would underflow, since it needs n - 1
         return Some((Vec::new(), vectors));
     }
     let mut values = Diag::<f64>::zeros(n);
@@ -295,14 +298,15 @@ pub(crate) fn symmetric_eigen(a: &Matrix) -> Option<(Vec<f64>, Matrix)> {
     Some((values, vectors))
 }
 
-/// `$A = U \operatorname{diag}(s) V^T$` with `$s$` decreasing; `$U$` square if `full`, otherwise as
-/// narrow as possible. `None` if there is nothing, or an entry is not finite.
+/// The singular value decomposition `$A = U \operatorname{diag}(s) V^T$`, with `$s$` decreasing.
 struct Svd {
     left: Matrix,
     values: Vec<f64>,
     right: Matrix,
 }
 
+/// Computes the singular value decomposition. `$U$` and `$V$` are square if `full`, and as narrow
+/// as possible otherwise. `None` if the matrix is empty or an entry is not finite.
 fn singular_values(a: &Matrix, full: bool) -> Option<Svd> {
     let (m, n) = (a.rows(), a.cols());
     let size = m.min(n);
@@ -336,14 +340,14 @@ fn singular_values(a: &Matrix, full: bool) -> Option<Svd> {
     })
 }
 
-/// How many singular values exceed `relative_tolerance` times the largest.
+/// The number of singular values that exceed `relative_tolerance` times the largest.
 fn rank(values: &[f64], relative_tolerance: f64) -> usize {
     let least = values.first().map_or(0.0, |top| top * relative_tolerance);
     values.iter().take_while(|value| **value > least).count()
 }
 
-/// The pseudo-inverse and the rank, singular values up to `relative_tolerance` times the largest
-/// counting as zero. Zero of rank 0 if an entry is not finite.
+/// The pseudo-inverse and the rank. Singular values up to `relative_tolerance` times the largest
+/// count as zero. The result is a zero matrix of rank 0 if an entry is not finite.
 pub(crate) fn pseudo_inverse(a: &Matrix, relative_tolerance: f64) -> (Matrix, usize) {
     let Some(svd) = singular_values(a, false) else {
         return (Matrix::zeros(a.cols(), a.rows()), 0);
@@ -354,8 +358,8 @@ pub(crate) fn pseudo_inverse(a: &Matrix, relative_tolerance: f64) -> (Matrix, us
     (product_transposed(&right, &left), rank)
 }
 
-/// An orthonormal basis of what is orthogonal to the columns of `a`: `d x k` gives
-/// `d x (d - rank)`.
+/// An orthonormal basis of the orthogonal complement of the columns of `a`. A `d x k` matrix gives
+/// a `d x (d - rank)` one.
 pub(crate) fn orthogonal_complement(a: &Matrix, relative_tolerance: f64) -> Matrix {
     let d = a.rows();
     if a.cols() == 0 || d == 0 {

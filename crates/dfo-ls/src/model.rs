@@ -13,12 +13,12 @@ use crate::options::TrustStep;
 use crate::region::StepRegion;
 use crate::subproblem::Quadratic;
 
-/// `$m(v) - m(0)$` for `$v = s/\Delta$`.
+/// The model `$m(v) - m(0)$` of the objective for steps `$v = s/\Delta$`.
 #[derive(Clone, Debug)]
 pub(crate) enum ObjectiveModel {
-    /// Linear residuals: a quadratic.
+    /// The quadratic model that linear residuals give.
     GaussNewton(Taylor),
-    /// Quadratic residuals: a quartic.
+    /// The quartic model that quadratic residuals give.
     Composite(CompositeModel),
 }
 
@@ -26,22 +26,27 @@ pub(crate) enum ObjectiveModel {
 #[derive(Clone, Debug)]
 pub(crate) struct ModelStep {
     pub(crate) v: Vec<f64>,
-    /// `$m(0) - m(v)$`
+    /// The predicted decrease `$m(0) - m(v)$`.
     pub(crate) decrease: f64,
-    /// The smallest curvature where the step is interior; otherwise zero.
+    /// The smallest curvature of the model if the step is inside the ball; otherwise zero.
     pub(crate) curvature: f64,
     /// The norm of the model's gradient at the incumbent.
     pub(crate) gradient_norm: f64,
     /// The model's gradient at the step.
     pub(crate) end_gradient: Vec<f64>,
-    /// The diagonal of the model's Hessian at the step.
+    /// The diagonal of the model's Hessian at the incumbent.
     pub(crate) diagonal: Vec<f64>,
 }
 
-/// The largest number of corrections of a step of a quartic model.
+/// The largest number of corrections of a step of a quartic model. Not tuned.
 const MAX_CORRECTIONS: usize = 8;
-/// Corrections end when one gains less than this share.
+/// The gain of a correction, as a share of the decrease so far, below which corrections end. Not
+/// tuned.
 const WORTHWHILE: f64 = 1e-3;
+/// The largest number of halvings of the radius on the path of steepest descent. Not tuned.
+const MAX_PATH_HALVINGS: usize = 40;
+/// The largest number of halvings of a correction. Not tuned.
+const MAX_CORRECTION_HALVINGS: usize = 10;
 
 impl ObjectiveModel {
     fn change(&self, v: &[f64]) -> f64 {
@@ -51,6 +56,7 @@ impl ObjectiveModel {
         }
     }
 
+    /// Minimises the model over a region.
     pub(crate) fn minimize(&self, region: &StepRegion<'_>, how: TrustStep) -> ModelStep {
         let zero = vec![0.0; region.lower().len()];
         let first = match self {
@@ -90,11 +96,12 @@ impl ObjectiveModel {
     }
 }
 
-/// A good point on the path of steepest descent: the radius is halved while that lowers the model.
+/// Computes a good point on the path of steepest descent: halves the radius while that lowers the
+/// model.
 fn cauchy(model: &CompositeModel, region: &StepRegion<'_>, gradient: &[f64]) -> Vec<f64> {
     let mut best = (0.0, vec![0.0; gradient.len()]);
     let mut share = 1.0;
-    for _ in 0..40 {
+    for _ in 0..MAX_PATH_HALVINGS {
         let v = region.steepest(gradient, share);
         let value = model.change(&v) + region.penalty(&v);
         if value < best.0 {
@@ -107,8 +114,8 @@ fn cauchy(model: &CompositeModel, region: &StepRegion<'_>, gradient: &[f64]) -> 
     best.1
 }
 
-/// Improves the better of two steps, of the second-order model and on the path of steepest descent,
-/// for the full quartic.
+/// Improves a step for the full quartic model. It begins with the better of two candidates: the
+/// minimiser of the second-order model and the point on the path of steepest descent.
 fn correct(
     model: &CompositeModel,
     region: &StepRegion<'_>,
@@ -142,7 +149,7 @@ fn correct(
         });
         let mut share = 1.0;
         let (mut next, mut next_value) = (step.step.clone(), f64::NAN);
-        for _ in 0..10 {
+        for _ in 0..MAX_CORRECTION_HALVINGS {
             next = (v.iter().zip(&step.step))
                 .map(|(v, s)| v + share * (s - v))
                 .collect();

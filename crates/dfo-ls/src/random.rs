@@ -1,4 +1,4 @@
-//! Random vectors, each a function of its seed and number alone.
+//! Random vectors that depend only on a seed and a number.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::linalg::norm;
 use crate::span::Span;
 
-/// Which random vector: the seed, and how many were drawn before.
+/// The seed and the number of a random vector.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draw {
     pub(crate) seed: u64,
@@ -20,7 +20,7 @@ fn normal_vector(dim: usize, draw: Draw) -> Vec<f64> {
     (0..dim).map(|_| StandardNormal.sample(&mut rng)).collect()
 }
 
-/// Uniform on the unit sphere.
+/// A random vector with the uniform distribution on the unit sphere.
 pub(crate) fn unit_vector(dim: usize, draw: Draw) -> Vec<f64> {
     let vector = normal_vector(dim, draw);
     let length = norm(&vector);
@@ -34,6 +34,7 @@ pub(crate) fn orthogonal_directions(dim: usize, seed: u64) -> Vec<Vec<f64>> {
     while basis.len() < dim {
         let vector = unit_vector(dim, Draw { seed, number });
         number += 1;
+        // a vector with a smaller orthogonal part would cost three digits
         basis.add_if(&vector, |length| length > 1e-3);
     }
     basis.into_directions()

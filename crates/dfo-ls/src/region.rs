@@ -1,4 +1,5 @@
-//! Where a step may go: the trust region and the feasible set, and what can be minimised there.
+//! The region of a step, which is the intersection of trust region and feasible set, and
+//! minimisation over it.
 
 use crate::constraints::{FeasibleSet, Regularizer};
 use crate::linalg::{dot, max_abs};
@@ -8,7 +9,8 @@ use crate::subproblem::{
     minimize_linear, minimize_linear_over, minimize_quadratic, minimize_truncated,
 };
 
-/// Steps from a point, in multiples `$v = s/\text{unit}$` of a length.
+/// The feasible steps from a point in the trust region, as multiples `$v = s/\text{unit}$` of a
+/// length.
 pub(crate) struct StepRegion<'a> {
     space: &'a Space,
     feasible: &'a FeasibleSet,
@@ -62,7 +64,7 @@ impl<'a> StepRegion<'a> {
         &self.upper
     }
 
-    /// `$h(\theta(v)) - h(\theta(0))$`
+    /// The change `$h(\theta(v)) - h(\theta(0))$` of the regulariser.
     pub(crate) fn penalty(&self, v: &[f64]) -> f64 {
         self.regularizer
             .map_or(0.0, |h| h.value(&self.theta_at(v)) - h.value(&self.theta))
@@ -86,13 +88,13 @@ impl<'a> StepRegion<'a> {
         }
     }
 
-    /// A good step rather than the best where there is no regulariser and no projection, as
-    /// [`minimize_truncated`] finds it; otherwise as [`Self::minimize`].
+    /// Computes the approximate minimiser of [`minimize_truncated`] if there are no regulariser and
+    /// no projections, and otherwise that of [`Self::minimize`].
     pub(crate) fn minimize_early(&self, quadratic: &Quadratic<'_>) -> SubproblemStep {
         if !self.is_plain() {
             return self.minimize(quadratic);
         }
-        // its thresholds are meant for s, not for v
+        // The thresholds of `minimize_truncated` apply to s, not to v.
         let unit = self.unit;
         let times = |bounds: &[f64]| bounds.iter().map(|b| b * unit).collect::<Vec<_>>();
         let (lower, upper) = (times(&self.lower), times(&self.upper));
@@ -127,8 +129,8 @@ impl<'a> StepRegion<'a> {
         self.steepest(gradient, 1.0)
     }
 
-    /// Minimises `$g^\top v$` in a share of the radius: as `share` grows, the path of steepest
-    /// descent.
+    /// Minimises `$g^\top v$` within a share of the radius. As `share` grows, the minimisers form
+    /// the path of steepest descent.
     pub(crate) fn steepest(&self, gradient: &[f64], share: f64) -> Vec<f64> {
         let radius = share * self.radius;
         if matches!(self.feasible, FeasibleSet::Convex(_)) {
@@ -158,12 +160,12 @@ impl<'a> StepRegion<'a> {
         }
     }
 
-    /// The feasible set and the regulariser as proximal maps of `$v$`.
+    /// Calls `run` with the feasible set and the regulariser as proximal maps of `$v$`.
     fn with_terms<T>(&self, regularized: bool, run: impl FnOnce(ProxTerms<'_>) -> T) -> T {
-        // one unit for all parameters: distances in v and in theta are proportional
+        // All parameters have one unit here, so distances in v and in theta are proportional.
         let scale = self.unit * self.space.units()[0];
         let through_theta = |v: &mut [f64], map: &dyn Fn(&mut [f64])| {
-            // not cut at the bounds: these are terms of their own
+            // This theta is not cut at the bounds, which are terms of their own.
             let mut theta = self.theta.clone();
             for (v, &j) in v.iter().zip(self.space.free()) {
                 theta[j] += scale * v;
@@ -198,7 +200,7 @@ impl<'a> StepRegion<'a> {
         let terms: Vec<Prox<'_>> = terms.iter().map(|term| term.as_ref() as Prox<'_>).collect();
         run(ProxTerms {
             terms: &terms,
-            // a map through theta is as exact as theta is
+            // A map through theta has the rounding errors of theta.
             rounding: 4.0 * f64::EPSILON * max_abs(&self.theta) / scale,
         })
     }

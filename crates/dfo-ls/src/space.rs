@@ -1,4 +1,4 @@
-//! Scaled parameters: the solver works with `$u$`, the user with
+//! Scaled parameters `$u$`, with which the solver works. The user's parameters are
 //! `$\theta_j = \theta^0_j + s_j u_j$`.
 
 use crate::constraints::FeasibleSet;
@@ -6,18 +6,19 @@ use crate::linalg::{max_abs, norm};
 use crate::options::Scaling;
 use crate::subproblem::{BoxedProx, Prox, ProxTerms, prox_of_sum};
 
-/// The map between `$u$` and `$\theta$`. Fixed parameters have no `$u$`.
+/// The map between `$u$` and `$\theta$`. Fixed parameters have no entry in `$u$`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Space {
     /// The start, moved into the feasible set.
     origin: Vec<f64>,
-    /// Which parameters are free.
+    /// The indices of the free parameters.
     free: Vec<usize>,
     /// The unit of each free parameter.
     units: Vec<f64>,
-    /// Bounds of each free parameter; `None` without one.
+    /// The lower bound of each free parameter, if it has one.
     lower: Vec<Option<f64>>,
+    /// The upper bound of each free parameter, if it has one.
     upper: Vec<Option<f64>>,
 }
 
@@ -53,7 +54,7 @@ impl Space {
         }
     }
 
-    /// Whether the free parameters have these bounds, and the others are fixed by them.
+    /// Whether the free parameters have the bounds of `feasible`, and the others are fixed by them.
     pub(crate) fn has_bounds_of(&self, feasible: &FeasibleSet) -> bool {
         let (lower, upper) = bounds_of(feasible, self.origin.len());
         (0..self.origin.len()).all(|j| match self.free.iter().position(|&k| k == j) {
@@ -62,7 +63,7 @@ impl Space {
         })
     }
 
-    /// How many parameters are free.
+    /// The number of free parameters.
     pub(crate) fn dim(&self) -> usize {
         self.free.len()
     }
@@ -79,17 +80,17 @@ impl Space {
         &self.units
     }
 
-    /// Whether the unit of `j` came from two bounds.
+    /// Whether free parameter `j` has two bounds.
     pub(crate) fn is_boxed(&self, j: usize) -> bool {
         self.lower[j].is_some() && self.upper[j].is_some()
     }
 
-    /// Only while the start is the only point.
+    /// Enlarges the unit of free parameter `j` by `factor`. All stored points must be rescaled too.
     pub(crate) fn rescale(&mut self, j: usize, factor: f64) {
         self.units[j] *= factor;
     }
 
-    /// Bounds on steps from `u`.
+    /// Computes the bounds on steps from `u`.
     pub(crate) fn step_bounds(&self, u: &[f64], lower: &mut Vec<f64>, upper: &mut Vec<f64>) {
         let entry = |j: usize, bound: Option<f64>, none: f64| {
             bound.map_or(none, |b| {
@@ -124,7 +125,7 @@ impl Space {
             .collect()
     }
 
-    /// Moves `u` into the feasible set and gives its parameters.
+    /// Moves `u` into the feasible set and returns its parameters.
     pub(crate) fn make_feasible(&self, u: &mut Vec<f64>, feasible: &FeasibleSet) -> Vec<f64> {
         let mut theta = self.theta(u);
         match feasible {
@@ -142,7 +143,7 @@ impl Space {
     }
 }
 
-/// Finite bounds of all parameters.
+/// The finite bounds of all parameters.
 fn bounds_of(feasible: &FeasibleSet, len: usize) -> (Vec<Option<f64>>, Vec<Option<f64>>) {
     let bound = |bounds: &[f64], j: usize| Some(bounds[j]).filter(|b| b.is_finite());
     match feasible {
@@ -153,7 +154,7 @@ fn bounds_of(feasible: &FeasibleSet, len: usize) -> (Vec<Option<f64>>, Vec<Optio
     }
 }
 
-/// Whether `theta` is in all `sets`, up to what projections round.
+/// Whether `theta` is in all `sets`, up to the errors of their projections.
 pub(crate) fn contain(sets: &[Box<dyn crate::Projection>], theta: &[f64]) -> bool {
     sets.iter().all(|set| {
         let mut nearest = theta.to_vec();
@@ -178,9 +179,9 @@ pub(crate) fn project(sets: &[Box<dyn crate::Projection>], theta: &mut [f64]) {
     prox_of_sum(terms, 1.0, theta);
 }
 
-/// Starts within this factor of the largest share its unit: a ball in which all parameters move
-/// alike serves them better than one that follows accidents of the start. Beyond, they are taken
-/// for parameters of another kind.
+/// The ratio to the largest start up to which a parameter shares its unit. Parameters with smaller
+/// starts are assumed to be of another kind and have units of their own (decision record 7, where
+/// the factor was measured).
 const SAME_KIND: f64 = 30.0;
 
 fn unit_from_start(start: f64, largest: f64) -> f64 {

@@ -1,8 +1,8 @@
-//! Orthonormal directions, collected one by one.
+//! The span of a growing list of directions.
 
 use crate::linalg::{dot, norm};
 
-/// The space that the directions collected so far span.
+/// An orthonormal basis of the span of the directions added so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Span {
     directions: Vec<Vec<f64>>,
@@ -21,7 +21,8 @@ impl Span {
         self.directions
     }
 
-    /// The part of `x` that is orthogonal to the span, by Gram and Schmidt: twice is enough.
+    /// The part of `x` that is orthogonal to the span, by the Gram-Schmidt method. The method is
+    /// applied twice, which is enough for full precision.
     pub(crate) fn orthogonal_part(&self, x: &[f64]) -> Vec<f64> {
         let mut rest = x.to_vec();
         for _ in 0..2 {
@@ -35,7 +36,8 @@ impl Span {
         rest
     }
 
-    /// Adds the direction of the part of `x` that is new, if `is_enough` says so of its length.
+    /// Adds the part of `x` that is orthogonal to the span if `is_enough` holds for its length.
+    /// Returns whether it was added.
     pub(crate) fn add_if(&mut self, x: &[f64], is_enough: impl FnOnce(f64) -> bool) -> bool {
         let fresh = self.orthogonal_part(x);
         let length = norm(&fresh);

@@ -1,11 +1,12 @@
-//! Minimising the model in the trust region.
+//! Trust-region subproblems: minimisation of a quadratic or linear function over the trust region.
 //!
-//! Three regions, each with its own method: the ball ([`ball`]), ball and box ([`boxed`],
-//! [`linear`]), and ball and anything convex that can be projected on ([`projected`], on top of
-//! [`prox`]). Steps are measured from the centre, which is feasible: zero always is.
+//! There are three kinds of regions, each with its own method: the ball ([`ball`]), the ball and a
+//! box ([`boxed`], [`linear`]), and the ball and convex sets that are given by projections
+//! ([`projected`], which uses [`prox`]). Steps are measured from the centre. The centre is
+//! feasible, so the zero step always is.
 //!
-//! Ball and box problems are first scaled by powers of two, so that the step is of order one and so
-//! is the larger of the linear and the quadratic term. Nothing is rounded by that, and nothing
+//! Problems on ball and box are first scaled by powers of two, so that the step and the larger of
+//! the linear and the quadratic term are of order one. The scaling does not round, and nothing
 //! overflows after it.
 
 mod ball;
@@ -22,15 +23,15 @@ pub(crate) use truncated::minimize_truncated;
 
 use crate::linalg::{Matrix, all_finite, dot, exponent, max_abs, norm, power_of_two};
 
-/// `$q(s) = g^T s + \tfrac12 s^T H s$` with symmetric `$H$`.
+/// A quadratic function `$q(s) = g^T s + \tfrac12 s^T H s$` with symmetric `$H$`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quadratic<'a> {
     pub(crate) gradient: &'a [f64],
     pub(crate) hessian: &'a Matrix,
 }
 
-/// Ball and box around the centre: `$\|s\| \le \Delta$`, `$l \le s \le u$` with `$l \le 0 \le u$`.
-/// Bounds may be infinite.
+/// The intersection of ball and box around the centre: `$\|s\| \le \Delta$` and `$l \le s \le u$`
+/// with `$l \le 0 \le u$`. Bounds may be infinite.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BallAndBox<'a> {
     pub(crate) radius: f64,
@@ -38,14 +39,14 @@ pub(crate) struct BallAndBox<'a> {
     pub(crate) upper: &'a [f64],
 }
 
-/// A step and what the model promises for it.
+/// A step, with the decrease and the curvature of the quadratic.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SubproblemStep {
     pub(crate) step: Vec<f64>,
-    /// `$-q(s)$`, zero or positive.
+    /// The decrease `$-q(s)$`, zero or positive.
     pub(crate) decrease: f64,
-    /// About the smallest eigenvalue of `$H$` on the free variables, if `$H$` is positive definite
-    /// there and the step is inside the ball. Otherwise zero.
+    /// An estimate of the smallest eigenvalue of `$H$` on the free variables if `$H$` is positive
+    /// definite there and the step is inside the ball; otherwise zero.
     pub(crate) curvature: f64,
 }
 
@@ -60,7 +61,7 @@ impl SubproblemStep {
 }
 
 impl Quadratic<'_> {
-    /// `$q(s)$`.
+    /// The value `$q(s)$`.
     pub(crate) fn value(&self, step: &[f64]) -> f64 {
         let mut product = vec![0.0; step.len()];
         self.hessian.mul_vec(step, &mut product);
@@ -73,7 +74,7 @@ impl Quadratic<'_> {
 }
 
 impl BallAndBox<'_> {
-    /// A positive radius and an interval around zero for each of `n` variables.
+    /// Whether the radius is positive and the bounds of all `n` variables contain zero.
     fn is_valid(&self, n: usize) -> bool {
         assert_eq!((self.lower.len(), self.upper.len()), (n, n));
         let around_zero = |(l, u): (&f64, &f64)| *l <= 0.0 && *u >= 0.0;
@@ -86,7 +87,8 @@ impl BallAndBox<'_> {
         self.lower.iter().zip(self.upper).any(inside)
     }
 
-    /// Removes rounding errors: the bounds hold exactly, the ball up to one part in `$10^{12}$`.
+    /// Removes rounding errors from a step, so that the bounds hold exactly and the norm is at most
+    /// `$(1 + 10^{-12})\Delta$`.
     fn enforce(&self, step: &mut [f64]) {
         for (s, (l, u)) in step.iter_mut().zip(self.lower.iter().zip(self.upper)) {
             *s = s.clamp(*l, *u);
@@ -99,12 +101,13 @@ impl BallAndBox<'_> {
     }
 }
 
-/// Beyond this ratio of curvature to slope (as an exponent of two), squares would underflow.
+/// The ratio of curvature to slope, as an exponent of two, beyond which squares would underflow.
 const STEEPEST_RATIO: i32 = 300;
 
-/// The minimiser of the quadratic over ball and box: global if `$H$` is positive semidefinite or no
-/// bound is inside the ball, otherwise with at least the decrease of the best point on the
-/// projected gradient path. The zero step if the input is not a number or nothing decreases.
+/// Minimises a quadratic over ball and box. The minimiser is global if `$H$` is positive
+/// semidefinite or no bound is inside the ball. Otherwise the decrease is at least that of the best
+/// point on the projected gradient path. The step is zero if an input is NaN or infinite, or if no
+/// step decreases the quadratic.
 pub(crate) fn minimize_quadratic(
     quadratic: &Quadratic<'_>,
     region: &BallAndBox<'_>,
@@ -119,7 +122,7 @@ pub(crate) fn minimize_quadratic(
     let radius = region.radius.min(f64::MAX);
     let ratio = exponent(radius) + bend - exponent(slope);
     if slope > 0.0 && ratio > STEEPEST_RATIO {
-        // A Newton step, if there is one, is far inside.
+        // A Newton step, if there is one, is far inside the ball.
         let near = power_of_two(exponent(radius) - ratio + STEEPEST_RATIO);
         let step = minimize_scaled(quadratic, region, near.max(f64::MIN_POSITIVE));
         if norm(&step.step) < 0.5 * near {
@@ -129,7 +132,7 @@ pub(crate) fn minimize_quadratic(
     minimize_scaled(quadratic, region, radius)
 }
 
-/// The same, in units in which all is of order one.
+/// Minimises a quadratic over ball and box, in units in which all numbers are of order one.
 fn minimize_scaled(
     quadratic: &Quadratic<'_>,
     region: &BallAndBox<'_>,
@@ -140,7 +143,7 @@ fn minimize_scaled(
     let slope = exponent(max_abs(quadratic.gradient));
     let bend = exponent(max_abs(quadratic.hessian.as_slice()));
     let energy = (size + slope).max(2 * size + bend);
-    // each in two factors that are in range
+    // Scale by two factors, since one alone may be out of range.
     let down = |from: i32, to: i32| (power_of_two(-from), power_of_two(to.max(-STEEPEST_RATIO)));
     let (first, second) = down(slope, size + slope - energy);
     let gradient: Vec<f64> = quadratic
@@ -198,7 +201,7 @@ fn ball_alone(quadratic: &Quadratic<'_>, radius: f64) -> SubproblemStep {
     }
 }
 
-/// `$x 2^e$`, as large as a number can be instead of infinite.
+/// The product `$x 2^e$`, limited to the largest finite number.
 fn unscale(x: f64, exponent: i32) -> f64 {
     let half = exponent / 2;
     let scaled = x * power_of_two(half) * power_of_two(exponent - half);

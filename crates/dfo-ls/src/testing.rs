@@ -1,4 +1,4 @@
-//! Least-squares problems with known answers: for tests and benchmarks of solvers, ours and others.
+//! Least-squares problems with known answers, for tests and benchmarks of solvers.
 
 mod equations;
 mod fits;
@@ -8,17 +8,17 @@ mod problems;
 
 use problems::{PROBLEMS, TestProblem};
 
-/// One of the 53 problems on which Moré and Wild compare derivative-free solvers: minimise
-/// `$f(\theta) = \|r(\theta)\|^2$`.
+/// One of the 53 least-squares problems, minimise `$f(\theta) = \|r(\theta)\|^2$`, on which Moré
+/// and Wild compare derivative-free solvers.
 ///
-/// They combine 22 functions with sizes and with two starts, the standard one and, "far", ten times
-/// as far from the origin (J. J. Moré and S. M. Wild, *Benchmarking Derivative-Free Optimization
-/// Algorithms*, SIAM J. Optim. 20, 2009, Section 4). Where there is a number under MGH, the
-/// function is defined in J. J. Moré, B. S. Garbow and K. E. Hillstrom, *Testing Unconstrained
-/// Optimization Software*, ACM Trans. Math. Softw. 7, 1981; the others are from the collection
-/// CUTEr. The formulas stand with the functions in the source of this module.
+/// The problems combine 22 functions with sizes and with two starts: the standard one, and a "far"
+/// one that is ten times as far from the origin (J. J. Moré and S. M. Wild, *Benchmarking
+/// Derivative-Free Optimization Algorithms*, SIAM J. Optim. 20, 2009, Section 4). Functions with a
+/// number under MGH are defined in J. J. Moré, B. S. Garbow and K. E. Hillstrom, *Testing
+/// Unconstrained Optimization Software*, ACM Trans. Math. Softw. 7, 1981; the others are from the
+/// collection CUTEr. The formulas are documented with the functions in the source of this module.
 ///
-/// | [`name`](Self::name) | MGH | [`number`](Self::number), far in brackets | parameters × residuals | least `$f$`, and where else solvers end |
+/// | [`name`](Self::name) | MGH | [`number`](Self::number), far in brackets | parameters × residuals | least `$f$`, and other values at which solvers end |
 /// |---|---|---|---|---|
 /// | `linear_full_rank` | 32 | 0 (1) | 9 × 45 | 36 |
 /// | `linear_rank1` | 33 | 2 (3) | 7 × 35 | 8.38028 |
@@ -53,13 +53,14 @@ use problems::{PROBLEMS, TestProblem};
 /// | | | 49 (50) | 12 × 12 | 0 |
 /// | `heart8ls` | | 51 (52) | 8 × 8 | 0 |
 ///
-/// Moré and Wild call a problem solved to `$\tau$` at the first `$\theta$` with
+/// Moré and Wild call a problem solved to the tolerance `$\tau$` at the first `$\theta$` with
 ///
 /// ```math
 /// f(\theta) \le f_L + \tau \bigl(f(\theta_0) - f_L\bigr),
 /// ```
 ///
-/// `$\theta_0$` the [`start`](Self::start) and `$f_L$` the [`best_known`](Self::best_known) value:
+/// where `$\theta_0$` is the [`start`](Self::start) and `$f_L$` the
+/// [`best_known`](Self::best_known) value:
 ///
 /// ```
 /// use dfo_ls::testing::MoreWild;
@@ -69,7 +70,7 @@ use problems::{PROBLEMS, TestProblem};
 ///     problem.residuals(theta, &mut residuals);
 ///     residuals.iter().map(|r| r * r).sum()
 /// };
-/// // Your solver here; this one goes to (1, ..., 1) without looking.
+/// // Put your solver here. This one always returns (1, ..., 1).
 /// let solve = |problem: MoreWild| vec![1.0; problem.num_params()];
 ///
 /// let solved = MoreWild::all().filter(|problem| {
@@ -78,17 +79,17 @@ use problems::{PROBLEMS, TestProblem};
 /// });
 /// let mut names: Vec<&str> = solved.map(MoreWild::name).collect();
 /// names.dedup();
-/// // The last from a start so far away that the test asks for little.
+/// // The last one counts as solved because its start is so bad that the test asks for little.
 /// assert_eq!(names, ["rosenbrock", "brown_almost_linear", "cube", "heart8ls"]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MoreWild {
-    /// Less than 53.
+    /// The number of the problem, less than 53.
     number: usize,
 }
 
 impl MoreWild {
-    /// The problem of this number, from 0; none from 53 on.
+    /// The problem with this number, counted from 0; `None` from 53 on.
     #[must_use]
     pub const fn new(number: usize) -> Option<Self> {
         if number < PROBLEMS.len() {
@@ -98,12 +99,12 @@ impl MoreWild {
         }
     }
 
-    /// All problems, by number.
+    /// All problems, in the order of their numbers.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..PROBLEMS.len()).map(|number| Self { number })
     }
 
-    /// The place in [`all`](Self::all), from 0.
+    /// The number of the problem, counted from 0 as in [`all`](Self::all).
     #[must_use]
     pub const fn number(self) -> usize {
         self.number
@@ -115,22 +116,22 @@ impl MoreWild {
         self.problem().function.name()
     }
 
-    /// How many numbers `$\theta$` consists of.
+    /// The number of parameters `$\theta$`.
     #[must_use]
     pub const fn num_params(self) -> usize {
         self.problem().num_params
     }
 
-    /// How many numbers `$r(\theta)$` consists of.
+    /// The number of residuals `$r(\theta)$`.
     #[must_use]
     pub const fn num_residuals(self) -> usize {
         self.problem().num_residuals
     }
 
-    /// Where a solver begins.
+    /// The parameters that a solver starts from.
     ///
-    /// Moré and Wild's starts, which differ from MGH's in `watson` (0.5 instead of 0) and
-    /// `osborne1` (the third number is 1 instead of -1).
+    /// These are Moré and Wild's starts, which differ from MGH's for `watson` (0.5 instead of 0)
+    /// and `osborne1` (the third parameter is 1 instead of -1).
     #[must_use]
     pub fn start(self) -> Vec<f64> {
         let problem = self.problem();
@@ -141,13 +142,13 @@ impl MoreWild {
         start
     }
 
-    /// Overwrites `out` with `$r(\theta)$`; allocates nothing.
+    /// Overwrites `out` with `$r(\theta)$`, without allocation.
     ///
-    /// Far from the start a residual may overflow or be undefined, and is then infinite or NaN.
+    /// Far from the start a residual may overflow or be undefined. It is infinite or NaN then.
     ///
     /// # Panics
-    /// When `theta` has not [`num_params`](Self::num_params) numbers, or `out` not
-    /// [`num_residuals`](Self::num_residuals).
+    /// When the length of `theta` is not [`num_params`](Self::num_params), or the length of `out`
+    /// is not [`num_residuals`](Self::num_residuals).
     pub fn residuals(&self, theta: &[f64], out: &mut [f64]) {
         let problem = self.problem();
         let name = problem.function.name();
@@ -156,21 +157,19 @@ impl MoreWild {
         problem.function.residuals(theta, out);
     }
 
-    /// The least `$\|r\|^2$` that a solver is on record to have reached from this start: `$f_L$` in
-    /// the test above.
+    /// The least `$\|r\|^2$` that a solver has reached from this start: `$f_L$` in the test above.
     ///
-    /// It is a record, not a theorem: the least value of all runs, with and without noise in the
-    /// residuals, in a comparison of DFO-LS, POUNDERS and other solvers
-    /// (`tests/golden/more_wild.json` says what is known of it). It is what to compare solvers
-    /// with, as it can be reached from here. It need not be the least value of the function, and is
-    /// not in
+    /// It is the least value of all runs, with and without noise in the residuals, in a comparison
+    /// of DFO-LS, POUNDERS and other solvers (`tests/golden/more_wild.json` documents its origin).
+    /// Solvers should be compared with it, because it can be reached from this start. It need not
+    /// be the least value of the function, and is not for
     ///
     /// - 12, `freudenstein_roth`: 48.9843, the local minimum;
     /// - 17, `meyer`: 226.226, still in the valley that leads to 87.9459;
     /// - 37, `osborne2`, far: 1.78981, a local minimum;
     /// - 44, `cube` with eight parameters: 6.6e-9, on the way to 0.
     ///
-    /// Minima of 0 are recorded as what rounding leaves of them, such as 4e-53.
+    /// Minima of 0 are recorded with their rounding errors, such as 4e-53.
     #[must_use]
     pub const fn best_known(self) -> f64 {
         self.problem().best_known
@@ -181,12 +180,12 @@ impl MoreWild {
     }
 }
 
-/// `$1, 2, 3, \dots$`: indices as the formulas count them.
+/// The numbers `$1, 2, 3, \dots$`, which are the indices of the formulas.
 fn counting() -> impl Iterator<Item = f64> {
     (1_u32..).map(f64::from)
 }
 
-/// All parameters, to be named.
+/// All parameters as an array, so that they can be named.
 fn parameters<const N: usize>(theta: &[f64]) -> [f64; N] {
     theta.try_into().expect("the length was checked on entry")
 }

@@ -1,9 +1,9 @@
-//! Dense matrices, stored column by column.
+//! Dense matrices.
 
 use super::vector::{axpy, dot};
 use std::ops::{Index, IndexMut};
 
-/// A dense matrix, column-major.
+/// A dense matrix, stored column by column.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Matrix {
@@ -57,7 +57,7 @@ impl Matrix {
         &mut self.data[j * self.rows..(j + 1) * self.rows]
     }
 
-    /// Column `j`, to write, and all columns before it.
+    /// Column `j`, mutably, and all columns before it.
     pub(crate) fn col_and_before(&mut self, j: usize) -> (&mut [f64], &[f64]) {
         let (before, rest) = self.data.split_at_mut(j * self.rows);
         (&mut rest[..self.rows], before)
@@ -72,14 +72,14 @@ impl Matrix {
         &mut self.data
     }
 
-    /// Makes it a zero matrix of another size in the same memory.
+    /// Changes the matrix to a zero matrix of another size, in the same memory.
     pub(crate) fn reset(&mut self, rows: usize, cols: usize) {
         self.data.clear();
         self.data.resize(rows * cols, 0.0);
         (self.rows, self.cols) = (rows, cols);
     }
 
-    /// Makes it a copy of `other` in the same memory.
+    /// Changes the matrix to a copy of `other`, in the same memory.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.data.clear();
         self.data.extend_from_slice(&other.data);
@@ -90,14 +90,14 @@ impl Matrix {
         Self::from_fn(self.cols, self.rows, |i, j| self[(j, i)])
     }
 
-    /// `out` becomes `$A x$`.
+    /// Sets `out` to `$A x$`.
     pub(crate) fn mul_vec(&self, x: &[f64], out: &mut [f64]) {
         assert_eq!((x.len(), out.len()), (self.cols, self.rows));
         out.fill(0.0);
         if self.rows == 0 {
             return;
         }
-        // four columns at a time: `out` is loaded and stored once for each four
+        // Four columns at a time, so that `out` is loaded and stored once for every four columns.
         let mut blocks = self.data.chunks_exact(4 * self.rows);
         let mut weights = x.chunks_exact(4);
         for (block, w) in (&mut blocks).zip(&mut weights) {
@@ -117,7 +117,7 @@ impl Matrix {
         }
     }
 
-    /// `$\alpha A$`.
+    /// The matrix `$\alpha A$`.
     pub(crate) fn scaled(&self, alpha: f64) -> Self {
         Self {
             rows: self.rows,
@@ -126,7 +126,7 @@ impl Matrix {
         }
     }
 
-    /// `out` becomes `$A^T x$`.
+    /// Sets `out` to `$A^T x$`.
     pub(crate) fn mul_vec_transposed(&self, x: &[f64], out: &mut [f64]) {
         assert_eq!((x.len(), out.len()), (self.rows, self.cols));
         for (j, o) in out.iter_mut().enumerate() {
@@ -134,7 +134,7 @@ impl Matrix {
         }
     }
 
-    /// `$A \leftarrow A + \alpha x y^T$`.
+    /// Adds `$\alpha x y^T$`.
     pub(crate) fn add_outer(&mut self, alpha: f64, x: &[f64], y: &[f64]) {
         assert_eq!((x.len(), y.len()), (self.rows, self.cols));
         for (j, v) in y.iter().enumerate() {

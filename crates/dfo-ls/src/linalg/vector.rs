@@ -1,9 +1,9 @@
-//! Kernels on slices. Eight running sums in a fixed order: they vectorise, and give the same bits
-//! on every machine.
+//! Kernels on slices. They use eight running sums in a fixed order, which vectorise and give the
+//! same bits on every machine.
 
 const LANES: usize = 8;
 
-/// `$x^T y$`.
+/// The inner product `$x^T y$`.
 pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     debug_assert_eq!(x.len(), y.len());
     let (mut xs, mut ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
@@ -23,7 +23,7 @@ pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     ((a + e) + (c + g)) + ((b + f) + (d + h)) + tail
 }
 
-/// `$x^T (y - z)$`.
+/// The inner product `$x^T (y - z)$`.
 pub(crate) fn dot_difference(x: &[f64], y: &[f64], z: &[f64]) -> f64 {
     debug_assert!(x.len() == y.len() && x.len() == z.len(), "equal lengths");
     let mut xs = x.chunks_exact(LANES);
@@ -43,7 +43,7 @@ pub(crate) fn dot_difference(x: &[f64], y: &[f64], z: &[f64]) -> f64 {
     ((a + e) + (c + g)) + ((b + f) + (d + h)) + tail
 }
 
-/// `$\|x\|_2$`, without overflow or underflow on the way.
+/// The norm `$\|x\|_2$`, without intermediate overflow or underflow.
 pub(crate) fn norm(x: &[f64]) -> f64 {
     let square = dot(x, x);
     if (1e-280..=1e280).contains(&square) || square.is_nan() {
@@ -53,14 +53,14 @@ pub(crate) fn norm(x: &[f64]) -> f64 {
     if !(largest > 0.0 && largest < f64::INFINITY) {
         return largest;
     }
-    // in two factors, since 2^-exponent may overflow
+    // Scale by two factors, since 2^-exponent may overflow.
     let half = power_of_two(-exponent(largest) / 2);
     let rest = power_of_two(-exponent(largest) - (-exponent(largest) / 2));
     let scaled: f64 = x.iter().map(|v| (v * half * rest).powi(2)).sum();
     scaled.sqrt() / half / rest
 }
 
-/// `$y \leftarrow y + \alpha x$`.
+/// Adds `$\alpha x$` to `$y$`.
 pub(crate) fn axpy(alpha: f64, x: &[f64], y: &mut [f64]) {
     debug_assert_eq!(x.len(), y.len());
     for (a, b) in y.iter_mut().zip(x) {
@@ -68,7 +68,7 @@ pub(crate) fn axpy(alpha: f64, x: &[f64], y: &mut [f64]) {
     }
 }
 
-/// `$\max_i |x_i|$`, ignoring NaN.
+/// The largest absolute value `$\max_i |x_i|$`, ignoring NaN.
 pub(crate) fn max_abs(x: &[f64]) -> f64 {
     let larger = |most: f64, v: f64| if v.abs() > most { v.abs() } else { most };
     let mut chunks = x.chunks_exact(LANES);
@@ -84,7 +84,7 @@ pub(crate) fn max_abs(x: &[f64]) -> f64 {
 
 /// Whether no entry is NaN or infinite.
 pub(crate) fn all_finite(x: &[f64]) -> bool {
-    // to the end, whatever comes: that vectorises
+    // No early exit, so that the loop vectorises.
     x.iter().fold(true, |fine, v| fine & v.is_finite())
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn exponent(x: f64) -> i32 {
     i32::try_from(biased).map_or(0, |e| e.max(1) - 1023)
 }
 
-/// `$2^e$`; zero or infinity where it is out of range (below -1074, above 1023).
+/// The power `$2^e$`; zero for exponents below -1074, infinity for those above 1023.
 pub(crate) fn power_of_two(exponent: i32) -> f64 {
     match u64::try_from(exponent + 1023) {
         Ok(0) | Err(_) if exponent < -1074 => 0.0,

@@ -1,5 +1,5 @@
-//! Residuals modelled as quadratics: the least curvature that explains the points, and the sum of
-//! their squares in full.
+//! Quadratic models of the residuals, with the least curvature that explains the points, and the
+//! quartic model of the objective that they give.
 //!
 //! With `$u = s/\Delta$`, points `$z_t = (y_t - x_k)/\Delta$` in the rows of `$Z$` and
 //! `$K_{ts} = (z_t^\top z_s)^2/2$`, the quadratic interpolants of least Frobenius norm of all
@@ -10,33 +10,42 @@
 //! \begin{pmatrix} A & L^\top \\ L & * \end{pmatrix} = \begin{pmatrix} K + \Lambda & Z \\ Z^\top & 0 \end{pmatrix}^{-1}.
 //! ```
 //!
-//! (Square elementwise.) `$\Lambda$` is a small ridge for points beyond the `$d$` of the
-//! interpolation set, larger for points whose residuals are inexact. The model of the objective
-//! keeps all terms up to the fourth order:
+//! The square is elementwise. `$\Lambda$` is a ridge, which is small for points beyond the `$d$` of
+//! the interpolation set and larger for points whose residuals are inexact. The model of the
+//! objective has all terms up to the fourth order:
 //! `$\|\tilde r(u)\|^2 = f_k + 2b^\top\beta + \beta^\top G \beta$` with
 //! `$B = L^\top + A\,\mathrm{diag}(Zu)\,Z$`, `$q = b + G\beta$`, gradient `$2B^\top q$` and Hessian
 //! `$2B^\top G B + 2 Z^\top \mathrm{diag}(A q)\,Z$`.
 
 use crate::linalg::{Matrix, axpy, dot, inverse_symmetric, product, product_transposed};
 
-/// The ridge for points beyond the interpolation set.
+/// The ridge for points beyond the interpolation set (measured: decision record 7).
 const RIDGE: f64 = 1e-12;
+/// The ridge for all points, relative to the largest entry of `$K$`, which keeps the matrix regular
+/// in spite of rounding. Not tuned.
+const FLOOR: f64 = 1e-13;
+/// The smallest squared distance, in multiples of the radius, that rows are scaled by. Not tuned.
+const LEAST_SCALE: f64 = 1e-8;
+/// The smallest squared distance, in multiples of the radius, that enters the ridge. Not tuned.
+const LEAST_RIDGE_DISTANCE: f64 = 0.01;
 
+/// A quadratic model of all residuals.
 #[derive(Clone, Debug)]
 pub(crate) struct CompositeModel {
-    /// `$Z^\top$`: one column per point.
+    /// The points `$Z^\top$`, one per column.
     points: Matrix,
-    /// `$L$`: one column per point.
+    /// The matrix `$L$`, with one column per point.
     slopes: Matrix,
-    /// `$A$`
+    /// The matrix `$A$`.
     curvatures: Matrix,
-    /// `$G$`
+    /// The matrix `$G$`.
     gram: Matrix,
-    /// `$b$`
+    /// The vector `$b$`.
     along: Vec<f64>,
 }
 
-/// The model of the objective around a point: `$m(u + v) \approx m(u) + g^\top v + v^\top H v/2$`.
+/// The second-order expansion of the model of the objective around a point:
+/// `$m(u + v) \approx m(u) + g^\top v + v^\top H v/2$`.
 #[derive(Clone, Debug)]
 pub(crate) struct Taylor {
     pub(crate) gradient: Vec<f64>,
@@ -44,9 +53,9 @@ pub(crate) struct Taylor {
 }
 
 impl CompositeModel {
-    /// `points`: columns `$z_t$`, the first `$d$` from the interpolation set. `noise`: for every
-    /// point, the error of its residuals in units of the residuals' curvature over the trust
-    /// region.
+    /// Builds the model. The columns of `points` are `$z_t$`, the first `$d$` of which belong to
+    /// the interpolation set. `noise` has the error of each point's residuals, in units of the
+    /// residuals' curvature over the trust region. `None` if the system is numerically singular.
     pub(crate) fn new(
         points: Matrix,
         noise: &[f64],
@@ -56,8 +65,8 @@ impl CompositeModel {
         let (d, p) = (points.rows(), points.cols());
         let squares: Vec<f64> = (0..p).map(|t| dot(points.col(t), points.col(t))).collect();
         let largest = squares.iter().fold(0.0_f64, |a, b| a.max(*b));
-        let floor = 1e-13 * (largest * largest).max(1.0);
-        let weight = |t: usize| 1.0 / squares[t].max(1e-8);
+        let floor = FLOOR * (largest * largest).max(1.0);
+        let weight = |t: usize| 1.0 / squares[t].max(LEAST_SCALE);
         let mut kkt = product_transposed(&points, &points);
         let mut full = Matrix::zeros(p + d, p + d);
         for t in 0..p {
@@ -66,7 +75,7 @@ impl CompositeModel {
                 full[(s, t)] = 0.5 * inner * inner * weight(s) * weight(t);
             }
             let extra = if t >= d {
-                RIDGE * squares[t].max(0.01).powi(3)
+                RIDGE * squares[t].max(LEAST_RIDGE_DISTANCE).powi(3)
             } else {
                 0.0
             };
@@ -95,13 +104,14 @@ impl CompositeModel {
         })
     }
 
-    /// `$Zu$`
+    /// The products `$Zu$`.
     fn projections(&self, u: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.points.cols()];
         self.points.mul_vec_transposed(u, &mut out);
         out
     }
 
+    /// The coefficients `$\beta(u)$`.
     fn coefficients(&self, u: &[f64], projections: &[f64]) -> Vec<f64> {
         let half_squares: Vec<f64> = projections.iter().map(|x| 0.5 * x * x).collect();
         let mut beta = vec![0.0; half_squares.len()];
@@ -114,7 +124,7 @@ impl CompositeModel {
         beta
     }
 
-    /// `$\|\tilde r(u)\|^2 - \|r_k\|^2$`
+    /// The change `$\|\tilde r(u)\|^2 - \|r_k\|^2$` of the objective.
     pub(crate) fn change(&self, u: &[f64]) -> f64 {
         let beta = self.coefficients(u, &self.projections(u));
         let mut image = vec![0.0; beta.len()];
@@ -122,7 +132,7 @@ impl CompositeModel {
         2.0 * dot(&self.along, &beta) + dot(&beta, &image)
     }
 
-    /// The model's gradient.
+    /// The gradient of the model of the objective.
     pub(crate) fn gradient(&self, u: &[f64]) -> Vec<f64> {
         let projections = self.projections(u);
         let q = self.residual_products(u, &projections);
@@ -143,7 +153,7 @@ impl CompositeModel {
             .collect()
     }
 
-    /// `$q = b + G\beta(u)$`
+    /// The vector `$q = b + G\beta(u)$`.
     fn residual_products(&self, u: &[f64], projections: &[f64]) -> Vec<f64> {
         let beta = self.coefficients(u, projections);
         let mut q = vec![0.0; beta.len()];
@@ -154,6 +164,7 @@ impl CompositeModel {
         q
     }
 
+    /// The second-order expansion around `u`.
     pub(crate) fn taylor(&self, u: &[f64]) -> Taylor {
         let (d, p) = (self.points.rows(), self.points.cols());
         let projections = self.projections(u);
@@ -193,7 +204,7 @@ impl CompositeModel {
         Taylor { gradient, hessian }
     }
 
-    /// The norm of all the residuals' curvature, `$\sqrt{\sum_i \|H_i\|_F^2}$`, over the trust
+    /// The norm `$\sqrt{\sum_i \|H_i\|_F^2}$` of the curvature of all residuals over the trust
     /// region.
     pub(crate) fn curvature(&self) -> f64 {
         // H_i = sum_t (A dR)_ti z_t z_t^T, so sum_i |H_i|^2 = sum_ts (z_t.z_s)^2 (A G A)_ts

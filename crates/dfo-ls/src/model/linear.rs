@@ -1,4 +1,5 @@
-//! Linear Lagrange polynomials of the interpolation set, and the Gauss-Newton matrix they give.
+//! Linear models of the residuals: the Lagrange polynomials of the interpolation set, and the
+//! Gauss-Newton matrix.
 //!
 //! With `$\ell_t(x_k + s) = c_t + g_t^\top s$`, residuals are modelled by
 //! `$\sum_t \ell_t(x_k + s)\,r_t$`, so the Jacobian is `$J = \sum_t r_t g_t^\top$`. Neither the
@@ -9,36 +10,44 @@
 use super::pool::PointPool;
 use crate::linalg::{Matrix, axpy, dot, inverse, norm, product, pseudo_inverse};
 
-/// How many points there are for `$d$` parameters.
+/// The kind of fit, which depends on the number of points for `$d$` parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Fit {
-    /// `$d + 1$`: every residual is met.
+    /// The model interpolates all residuals at `$d + 1$` points.
     Interpolation,
-    /// Fewer: the Jacobian of least norm that meets them.
+    /// With fewer points, the model interpolates them with the Jacobian of least norm.
     Underdetermined,
-    /// More: least squares.
+    /// With more points, the model fits them by least squares.
     Regression,
 }
 
-/// The Lagrange polynomials, in the order of the set.
+/// A linear model of the residuals, given by the Lagrange polynomials in the order of the set.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct LinearModel {
     pub(crate) fit: Fit,
-    /// `$g_t$` in column `$t$`.
+    /// The gradients `$g_t$`, one per column.
     gradients: Matrix,
-    /// `$c_t$`, in regression only: otherwise 1 for the incumbent and 0 for the others.
+    /// The constants `$c_t$` of a regression. Otherwise the list is empty, and the constants are 1
+    /// for the incumbent and 0 for the others.
     constants: Vec<f64>,
-    /// `$J^\top J$`; `None` when residuals have changed.
+    /// The Gauss-Newton matrix `$J^\top J$`; `None` after residuals have changed.
     gauss_newton: Option<Matrix>,
-    /// Points replaced since it was computed from nothing.
+    /// The number of points that were replaced since the polynomials were computed from scratch.
     updates: usize,
 }
 
+/// The smallest pivot, that is the value of the replaced point's polynomial at the new point, for
+/// an update: three of sixteen digits may be lost. Not tuned.
+const LEAST_PIVOT: f64 = 1e-3;
+/// The smallest number of updates after which the polynomials are computed from scratch; the number
+/// of parameters if that is larger (decision record 7).
+const MAX_UPDATES: usize = 20;
+
 impl LinearModel {
-    /// `points` in the order of the set, `center` the incumbent's position. `None` if they are
-    /// numerically dependent.
+    /// Computes the polynomials of `points`, which are in the order of the set, with the incumbent
+    /// at position `center`. `None` if the points are numerically dependent.
     pub(crate) fn new(points: &[&[f64]], center: usize) -> Option<Self> {
         let d = points[center].len();
         let others: Vec<usize> = (0..points.len()).filter(|&t| t != center).collect();
@@ -54,7 +63,8 @@ impl LinearModel {
         let mut constants = Vec::new();
         let fit = match others.len().cmp(&d) {
             std::cmp::Ordering::Equal => {
-                // each row by its own length: a set with near and far points is not singular
+                // Each row is divided by its length, so that a set with near and far points is not
+                // singular.
                 let lengths: Vec<f64> = others
                     .iter()
                     .map(|&t| distance(points[t], points[center]) / scale)
@@ -118,7 +128,7 @@ impl LinearModel {
         self.gradients.col(t)
     }
 
-    /// `$c_t$`
+    /// The constant `$c_t$`.
     pub(crate) fn constant(&self, t: usize, center: usize) -> f64 {
         match self.fit {
             Fit::Regression => self.constants[t],
@@ -126,19 +136,20 @@ impl LinearModel {
         }
     }
 
-    /// `$\ell_t(x_k + s)$` for all `$t$`.
+    /// The values `$\ell_t(x_k + s)$` for all `$t$`.
     pub(crate) fn values(&self, step: &[f64], center: usize) -> Vec<f64> {
         (0..self.gradients.cols())
             .map(|t| self.constant(t, center) + dot(self.gradient(t), step))
             .collect()
     }
 
-    /// Residuals have changed without a point being replaced.
+    /// Drops the Gauss-Newton matrix, because residuals have changed without a point being
+    /// replaced.
     pub(crate) fn forget_residuals(&mut self) {
         self.gauss_newton = None;
     }
 
-    /// `$J^\top J$`
+    /// The Gauss-Newton matrix `$J^\top J$`.
     pub(crate) fn gauss_newton<R>(
         &mut self,
         pool: &PointPool<R>,
@@ -158,7 +169,7 @@ impl LinearModel {
         })
     }
 
-    /// `$J^\top \tilde r(x_k)$`, where `$\tilde r(x_k) = \sum_t c_t r_t$`.
+    /// The slope `$J^\top \tilde r(x_k)$`, where `$\tilde r(x_k) = \sum_t c_t r_t$`.
     pub(crate) fn slope<R>(&self, pool: &PointPool<R>, set: &[usize], center: usize) -> Vec<f64> {
         let k = set[center];
         let mut products: Vec<f64> = set.iter().map(|&t| pool.slope(k, t)).collect();
@@ -174,8 +185,9 @@ impl LinearModel {
         out
     }
 
-    /// Replaces point `t` by `center + step`, whose residuals are in `slot` (still beside those of
-    /// the old point). `false` if everything must be computed anew.
+    /// Replaces point `t` by `center + step`, whose residuals are in `slot`. The residuals of the
+    /// old point must still be in the pool. Returns `false` if the polynomials must be computed
+    /// from scratch.
     pub(crate) fn replace<R>(
         &mut self,
         t: usize,
@@ -186,17 +198,17 @@ impl LinearModel {
         center: usize,
     ) -> bool {
         let d = self.gradients.rows();
-        if self.fit != Fit::Interpolation || self.updates >= d.max(20) {
+        if self.fit != Fit::Interpolation || self.updates >= d.max(MAX_UPDATES) {
             return false;
         }
         let values = self.values(step, center);
         let pivot = values[t];
-        if !(pivot.abs() > 1e-3) {
+        if !(pivot.abs() > LEAST_PIVOT) {
             return false;
         }
         let direction: Vec<f64> = self.gradient(t).iter().map(|g| g / pivot).collect();
         if let Some(matrix) = &mut self.gauss_newton {
-            // e = r_+ - (model at the new point); J^T e and |e|^2 from inner products
+            // With e = r_+ - (model at the new point), J^T e and |e|^2 follow from inner products.
             let k = set[center];
             let along: Vec<f64> = set.iter().map(|&s| pool.product(k, slot, s)).collect();
             let modelled = pool.combined_products(k, set, &values);
@@ -222,7 +234,8 @@ impl LinearModel {
     }
 }
 
-/// Relative size below which a direction counts as missing.
+/// The singular value, relative to the largest, up to which a direction counts as missing. Not
+/// tuned.
 pub(crate) const RANK: f64 = 1e-10;
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {

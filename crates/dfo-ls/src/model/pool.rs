@@ -1,13 +1,13 @@
-//! Evaluated points, and the inner products of their residuals.
+//! The pool of evaluated points, and the inner products of their residuals.
 //!
 //! Models of the residuals are combinations of evaluated residuals,
-//! `$\tilde r(u) = r_k + \sum_t \beta_t(u)\,(r_t - r_k)$`, so all that a model of `$\|r\|^2$` needs
-//! is the matrix `$G_{ts} = (r_t - r_k)^\top(r_s - r_k)$` and `$b_t = (r_t - r_k)^\top r_k$`. They
-//! follow from products of differences to a fixed reference, each computed once, in one pass over
-//! the residuals when a point is added. When the incumbent has moved far from the reference
-//! compared with the distances that matter, differences of these products would lose digits: then
-//! the incumbent becomes the reference and all products are computed again. All products are sums
-//! over [`Blocks`].
+//! `$\tilde r(u) = r_k + \sum_t \beta_t(u)\,(r_t - r_k)$`. A model of `$\|r\|^2$` therefore needs
+//! only the matrix `$G_{ts} = (r_t - r_k)^\top(r_s - r_k)$` and the vector
+//! `$b_t = (r_t - r_k)^\top r_k$`. They follow from products of differences to a fixed reference,
+//! each of which is computed once, in one pass over the residuals when a point is added. When the
+//! incumbent is far from the reference compared with its distances to the other points, differences
+//! of these products would lose digits. The incumbent then becomes the reference, and all products
+//! are computed again. All products are sums over [`Blocks`].
 
 use std::ops::Range;
 
@@ -16,42 +16,43 @@ use crate::blocks::Blocks;
 use crate::linalg::{Matrix, axpy, dot, dot_difference, product_transposed};
 use crate::residuals::Residuals;
 
-/// Residuals are read in pieces of this many, which stay in the fastest memory.
+/// The number of residuals that are processed at a time, so that they stay in the cache.
 const CHUNK: usize = 1024;
 
-/// One evaluated point.
+/// An evaluated point.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Point<R> {
+    /// The scaled parameters.
     pub(crate) u: Vec<f64>,
-    /// The same in the user's parameters, as evaluated.
+    /// The user's parameters, as they were evaluated.
     pub(crate) theta: Vec<f64>,
     pub(crate) residuals: Residuals,
-    /// `$\|r\|^2$` plus the regulariser.
+    /// The objective: `$\|r\|^2$` plus the regulariser.
     pub(crate) objective: f64,
-    /// The regulariser.
+    /// The value of the regulariser.
     pub(crate) penalty: f64,
     pub(crate) accuracy: Accuracy,
-    /// What was asked for last.
+    /// The accuracy that was asked for last.
     pub(crate) asked: Accuracy,
-    /// Whether sharpening it was tried in vain.
+    /// Whether the point is at the oracle's floor: sharpening it was tried without success.
     pub(crate) at_floor: bool,
     pub(crate) samples: u32,
     pub(crate) resume: Option<R>,
-    /// Counted in the order of first evaluation.
+    /// The number of the point, counted in the order of first evaluation.
     pub(crate) number: u64,
 }
 
-/// The points that are kept. A slot number stays valid until the slot is removed.
+/// The stored points. The number of a slot stays valid until its point is removed.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct PointPool<R> {
     slots: Vec<Option<Point<R>>>,
     blocks: Blocks,
     reference: Residuals,
-    /// `$(r_t - r_\mathrm{ref})^\top (r_s - r_\mathrm{ref})$`
+    /// The products `$(r_t - r_\mathrm{ref})^\top (r_s - r_\mathrm{ref})$`.
     gram: Matrix,
-    /// `$(r_t - r_\mathrm{ref})^\top r_\mathrm{ref}$`
+    /// The products `$(r_t - r_\mathrm{ref})^\top r_\mathrm{ref}$`.
     cross: Vec<f64>,
 }
 
@@ -66,7 +67,7 @@ impl<R> PointPool<R> {
         }
     }
 
-    /// How sums over residuals are added up.
+    /// The blocks over which residuals are summed.
     pub(crate) const fn blocks(&self) -> &Blocks {
         &self.blocks
     }
@@ -99,12 +100,12 @@ impl<R> PointPool<R> {
         &mut self.reference
     }
 
-    /// Whether there ever was a point.
+    /// Whether there is, or was, a point.
     pub(crate) fn has_reference(&self) -> bool {
         self.slots.iter().any(Option::is_some) || !self.reference.is_empty()
     }
 
-    /// Where the points are.
+    /// The scaled parameters of all points, mutably.
     pub(crate) fn positions(&mut self) -> impl Iterator<Item = &mut Vec<f64>> + '_ {
         self.slots.iter_mut().flatten().map(|point| &mut point.u)
     }
@@ -117,7 +118,7 @@ impl<R> PointPool<R> {
         self.slots[slot].take()
     }
 
-    /// Adds a point to a pool that is not full.
+    /// Adds a point to a pool that is not full, and returns its slot.
     pub(crate) fn insert(&mut self, point: Point<R>) -> usize {
         let slot = self
             .slots
@@ -202,8 +203,7 @@ impl<R> PointPool<R> {
         slots.iter().map(row).collect()
     }
 
-    /// For every slot `$t$` of `set`, `$\sum_s w_s\,(r_t - r_k)^\top(r_s - r_k)$` with weights that
-    /// sum to one.
+    /// Computes `$\sum_s w_s\,(r_t - r_k)^\top(r_s - r_k)$` for every slot `$t$` of `set`.
     pub(crate) fn combined_products(
         &self,
         center: usize,
@@ -223,7 +223,7 @@ impl<R> PointPool<R> {
             .collect()
     }
 
-    /// `$(r_t - r_k)^\top(r_s - r_k)$`
+    /// The product `$(r_t - r_k)^\top(r_s - r_k)$`.
     pub(crate) fn product(&self, center: usize, t: usize, s: usize) -> f64 {
         let g = |a, b| self.gram[(a, b)];
         if t == center || s == center {
@@ -233,14 +233,16 @@ impl<R> PointPool<R> {
         }
     }
 
-    /// `$(r_t - r_k)^\top r_k$`
+    /// The product `$(r_t - r_k)^\top r_k$`.
     pub(crate) fn slope(&self, center: usize, t: usize) -> f64 {
         let g = |a, b| self.gram[(a, b)];
         (self.cross[t] - self.cross[center]) + (g(t, center) - g(center, center))
     }
 
-    /// Makes the incumbent the reference if differences to it would lose digits.
+    /// Makes the incumbent the reference if differences of products would lose digits. Returns
+    /// whether it did.
     pub(crate) fn keep_precise(&mut self, center: usize, others: &[usize]) -> bool {
+        // six of sixteen digits may be lost (decision record 7)
         const LOSS: f64 = 1e6;
         let moved = self.gram[(center, center)];
         let nearest = others
@@ -249,7 +251,7 @@ impl<R> PointPool<R> {
             .map(|&t| self.product(center, t, t))
             .filter(|&p| p > 0.0)
             .fold(f64::INFINITY, f64::min);
-        // where no product is positive, no digit may be left
+        // If no product is positive, all digits may be lost.
         let precise = nearest.is_finite() && moved <= LOSS * nearest;
         if precise || moved == 0.0 {
             return false;
@@ -260,7 +262,7 @@ impl<R> PointPool<R> {
     }
 }
 
-/// A block in pieces of at most [`CHUNK`] residuals.
+/// Divides a block into pieces of at most [`CHUNK`] residuals.
 fn pieces(block: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = block.end;
     block

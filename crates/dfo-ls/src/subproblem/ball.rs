@@ -1,38 +1,41 @@
-//! The trust-region problem: `$\min g^T s + \tfrac12 s^T H s$` over `$\|s\| \le \Delta$`, solved
-//! exactly.
+//! The exact solution of the trust-region problem `$\min g^T s + \tfrac12 s^T H s$` over
+//! `$\|s\| \le \Delta$`.
 //!
 //! A step is optimal if and only if some `$\lambda \ge 0$` makes `$H + \lambda I$` positive
 //! semidefinite with `$(H + \lambda I)s = -g$` and `$\lambda(\Delta - \|s\|) = 0$`. The work
 //! depends on `$H$`:
 //!
-//! - Positive definite: one Cholesky factorisation gives the Newton step. If it is too long,
-//!   Newton's method on `$1/\Delta - 1/\|s(\lambda)\| = 0$` from `$\lambda = 0$` rises to the
-//!   solution without overshooting, one factorisation each time (Moré and Sorensen, SIAM J. Sci.
-//!   Stat. Comput. 4, 1983).
-//! - Singular but not indefinite, up to rounding: the same from the smallest `$\lambda$` that
-//!   rounding allows.
-//! - Indefinite: one eigendecomposition, in which `$\|s(\lambda)\|$` costs next to nothing. If no
-//!   `$\lambda$` gives a long enough step (the hard case), an eigenvector fills up what is missing.
+//! - If `$H$` is positive definite, one Cholesky factorisation gives the Newton step. If that is
+//!   too long, Newton's method on `$1/\Delta - 1/\|s(\lambda)\| = 0$` from `$\lambda = 0$` rises to
+//!   the solution without overshooting, with one factorisation per iteration (Moré and Sorensen,
+//!   SIAM J. Sci. Stat. Comput. 4, 1983).
+//! - If `$H$` is singular but not indefinite, up to rounding, the same method begins with the
+//!   smallest `$\lambda$` that rounding allows.
+//! - If `$H$` is indefinite, one eigendecomposition makes `$\|s(\lambda)\|$` cheap. If no
+//!   `$\lambda$` gives a long enough step (the hard case), a multiple of an eigenvector completes
+//!   it.
 
 use crate::linalg::{Cholesky, Matrix, axpy, dot, max_abs, norm, symmetric_eigen};
 
-/// How close to the sphere is on it.
+/// The relative distance from the sphere up to which a step counts as on it: about the rounding
+/// error of a norm.
 const SPHERE: f64 = 1e-13;
-/// More Newton steps than were ever needed.
+/// The largest number of Newton iterations, more than were ever needed.
 const MAX_NEWTON: usize = 60;
-/// Inverse iterations for the least eigenvalue.
+/// The number of inverse iterations for the smallest eigenvalue, enough for the estimate that the
+/// radius rules need.
 const INVERSE_ITERATIONS: usize = 4;
 
-/// Where the minimiser lies.
+/// The kind of a solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SolutionKind {
-    /// Inside, with a positive definite matrix.
+    /// A Newton step inside the ball, with a positive definite matrix.
     Newton,
-    /// Elsewhere, with this multiplier of the ball.
+    /// Any other step, with this multiplier of the ball constraint.
     Shifted { multiplier: f64 },
 }
 
-/// A solver that keeps its memory.
+/// A solver that reuses its memory.
 #[derive(Debug, Default)]
 pub(super) struct Ball {
     factor: Cholesky,
@@ -49,8 +52,8 @@ impl SolutionKind {
 }
 
 impl Ball {
-    /// Writes the minimiser into `step`. All entries must be finite and not larger than about 1,
-    /// `radius` of moderate size.
+    /// Writes the minimiser into `step`. All entries must be finite and at most about 1 in size,
+    /// and `radius` must be of moderate size.
     pub(super) fn minimize(
         &mut self,
         gradient: &[f64],
@@ -67,7 +70,7 @@ impl Ball {
         if !(radius > 0.0) {
             return SolutionKind::Shifted { multiplier: 0.0 };
         }
-        // Below this, a multiplier changes the matrix no more than rounding does.
+        // A smaller multiplier changes the matrix no more than rounding does.
         let size = max_abs(hessian.as_slice());
         let noise = 16.0 * n as f64 * f64::EPSILON * size;
         let mut multiplier = 0.0;
@@ -99,7 +102,7 @@ impl Ball {
             self.factor.solve_lower_in_place(&mut self.work);
             let next = multiplier + excess / dot(&self.work, &self.work);
             if !(next > multiplier && next < f64::INFINITY) {
-                // as close as the numbers allow
+                // The multiplier is as accurate as rounding allows.
                 shorten(step, length, radius);
                 return SolutionKind::Shifted { multiplier };
             }
@@ -111,19 +114,19 @@ impl Ball {
         indefinite(gradient, hessian, radius, step)
     }
 
-    /// After a `minimize` that ended in `kind`: the smallest eigenvalue of the matrix by a few
-    /// inverse iterations if the kind is [`SolutionKind::Newton`], otherwise zero. Never too small, but
-    /// for rounding.
+    /// Estimates the smallest eigenvalue of the matrix by a few inverse iterations, after a
+    /// `minimize` that returned [`SolutionKind::Newton`]; zero for other kinds. The estimate is
+    /// never too small, except for rounding.
     pub(super) fn curvature(&mut self, kind: SolutionKind, n: usize) -> f64 {
         if kind != SolutionKind::Newton || n == 0 {
             return 0.0;
         }
-        // a start that is orthogonal to no plausible eigenvector
+        // A start that is orthogonal to no plausible eigenvector.
         let golden = 0.618_033_988_749_894_9;
         self.work.clear();
         self.work
             .extend((0..n).map(|i| 1.0 + (i as f64 * golden).fract()));
-        // |L^-1 x|^2 = x^T A^-1 x for |x| = 1, then the solve is completed
+        // |L^-1 x|^2 = x^T A^-1 x gives the eigenvalue for |x| = 1; then the solve is completed.
         let mut eigenvalue = 0.0;
         for _ in 0..INVERSE_ITERATIONS {
             let length = norm(&self.work);
@@ -140,7 +143,7 @@ impl Ball {
     }
 }
 
-/// Makes a step of this length no longer than the radius.
+/// Shortens a step of this length to the radius if it is longer.
 fn shorten(step: &mut [f64], length: f64, radius: f64) {
     if length > radius {
         let scale = radius / length;
@@ -148,7 +151,7 @@ fn shorten(step: &mut [f64], length: f64, radius: f64) {
     }
 }
 
-/// No curvature: straight down to the sphere.
+/// Writes the solution for a zero matrix: the point of the sphere along the negative gradient.
 fn along_gradient(gradient: &[f64], radius: f64, step: &mut [f64]) -> SolutionKind {
     let length = norm(gradient);
     if length > 0.0 {
@@ -161,9 +164,9 @@ fn along_gradient(gradient: &[f64], radius: f64, step: &mut [f64]) -> SolutionKi
     }
 }
 
-/// With `$H = Q \operatorname{diag}(\lambda_i) Q^T$` and `$c = Q^T g$`,
-/// `$\|s\|^2 = \sum_i c_i^2/(\lambda_i + \lambda)^2$`. Solved for `$\mu = \lambda + \lambda_1$`, so
-/// that the small denominators are exact.
+/// Solves the problem by an eigendecomposition. With `$H = Q \operatorname{diag}(\lambda_i) Q^T$`
+/// and `$c = Q^T g$`, `$\|s\|^2 = \sum_i c_i^2/(\lambda_i + \lambda)^2$`. The unknown is
+/// `$\mu = \lambda + \lambda_1$`, so that the small denominators are exact.
 fn indefinite(gradient: &[f64], hessian: &Matrix, radius: f64, step: &mut [f64]) -> SolutionKind {
     step.fill(0.0);
     let Some((values, vectors)) = symmetric_eigen(hessian) else {
@@ -178,7 +181,8 @@ fn indefinite(gradient: &[f64], hessian: &Matrix, radius: f64, step: &mut [f64])
         norm(&parts.collect::<Vec<_>>())
     };
     let least = values[0].max(0.0);
-    // The first component alone fills the ball at the lower end; the upper end is too far.
+    // At the lower end the first component alone has the length of the radius; at the upper end the
+    // step is too short.
     let mut low = (c[0].abs() / radius).max(least);
     let mut high = (norm(&c) / radius).max(low);
     let mut mu = low;
@@ -218,7 +222,7 @@ fn indefinite(gradient: &[f64], hessian: &Matrix, radius: f64, step: &mut [f64])
         axpy(weight, vectors.col(j), step);
     }
     if hard && values[0] < 0.0 {
-        // orthogonal to the first eigenvector but for rounding
+        // The step is orthogonal to the first eigenvector, up to rounding.
         let reached = norm(step);
         let inner = dot(step, vectors.col(0));
         let missing = (radius - reached) * (radius + reached);
@@ -237,7 +241,7 @@ fn indefinite(gradient: &[f64], hessian: &Matrix, radius: f64, step: &mut [f64])
     }
 }
 
-/// `$a/b$`, zero when there is nothing to divide by.
+/// The quotient `$a/b$`, or zero if `$b$` is not positive.
 fn quotient(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }

@@ -1,27 +1,27 @@
-//! A quadratic over ball and box, by an active set around the exact solution in the ball.
+//! Minimisation of a quadratic over ball and box, by an active-set method.
 //!
-//! Some variables are fixed at bounds. On the others the problem is one of the ball with what is
-//! left of the radius, `$\Delta^2 - \|s_{\text{fixed}}\|^2$`, and [`ball`](super::ball) solves it.
-//! Then
+//! Some variables are fixed at bounds. For the others, [`ball`](super::ball) solves the problem on
+//! the ball with the rest of the squared radius, `$\Delta^2 - \|s_{\text{fixed}}\|^2$`. Then
 //!
-//! - a solution inside the box is taken, and fixed variables are released whose multiplier
+//! - a solution inside the box is accepted, and the fixed variables are released whose multiplier
 //!   `$(g + Hs)_i + \lambda s_i$` has the wrong sign; if there are none, the step is optimal;
-//! - a solution outside is clipped, which keeps it in the ball since zero is in the box. If that is
-//!   a descent, all clipped variables are fixed at once; otherwise the step goes towards the
-//!   solution up to the first bound and fixes that.
+//! - a solution outside the box is clipped, which keeps it in the ball because zero is in the box.
+//!   If that decreases the quadratic, all clipped variables are fixed at once. Otherwise the step
+//!   moves towards the solution up to the first bound, at which the variable is fixed.
 //!
-//! Each move decreases the quadratic, so no face of the box comes back. If in the end the best
-//! point on the projected gradient path is lower, which can only happen if `$H$` is indefinite, the
-//! active_set goes on from there.
+//! Each move decreases the quadratic, so no face of the box is visited twice. If the best point on
+//! the projected gradient path is lower in the end, which is possible only if `$H$` is indefinite,
+//! the method continues from there.
 
 use super::ball::{Ball, SolutionKind};
 use super::{BallAndBox, Quadratic, SubproblemStep};
 use crate::linalg::{Matrix, axpy, dot, max_abs};
 
-/// Multipliers this small relative to the terms of which they are sums have no sign.
+/// The size of a multiplier, relative to the terms it is the sum of, up to which rounding decides
+/// its sign.
 const ROUNDING: f64 = 1e-13;
 
-/// The state of the active_set.
+/// The state of the active-set method.
 struct ActiveSet<'a> {
     quadratic: Quadratic<'a>,
     region: BallAndBox<'a>,
@@ -33,26 +33,29 @@ struct ActiveSet<'a> {
     /// The free variables, in order.
     free: Vec<usize>,
     ball: Ball,
-    /// The problem on the free variables, and its solution.
+    /// The gradient of the problem on the free variables.
     gradient: Vec<f64>,
+    /// The Hessian of the problem on the free variables.
     hessian: Matrix,
+    /// The solution of the problem on the free variables.
     solution: Vec<f64>,
     /// The solution with the fixed variables filled in.
     candidate: Vec<f64>,
     product: Vec<f64>,
 }
 
-/// How a move ended.
+/// The outcome of a move.
 enum MoveOutcome {
-    /// At the minimiser on the face.
+    /// The step is the minimiser on the face.
     Inside(SolutionKind),
-    /// At a bound that was not active.
+    /// The step reached a bound that was not active.
     AtBound,
-    /// Nowhere.
+    /// No move decreased the quadratic.
     Stuck,
 }
 
-/// All entries finite and not much larger than one.
+/// Minimises a quadratic over ball and box. All entries must be finite and not much larger than
+/// one.
 pub(super) fn minimize(quadratic: &Quadratic<'_>, region: &BallAndBox<'_>) -> SubproblemStep {
     let n = quadratic.gradient.len();
     let mut active_set = ActiveSet {
@@ -90,7 +93,7 @@ pub(super) fn minimize(quadratic: &Quadratic<'_>, region: &BallAndBox<'_>) -> Su
 }
 
 impl ActiveSet<'_> {
-    /// Goes on from another point.
+    /// Continues from another step.
     fn restart(&mut self, step: Vec<f64>, value: f64) {
         for (i, s) in step.iter().enumerate() {
             let (lower, upper) = (self.region.lower[i], self.region.upper[i]);
@@ -99,7 +102,7 @@ impl ActiveSet<'_> {
         (self.step, self.value) = (step, value);
     }
 
-    /// Moves until the step is optimal, or nothing helps.
+    /// Moves until the step is optimal or no move decreases the quadratic.
     fn run(&mut self) -> SolutionKind {
         let n = self.step.len();
         let mut kind = SolutionKind::Shifted { multiplier: 0.0 };
@@ -111,7 +114,8 @@ impl ActiveSet<'_> {
                 MoveOutcome::Inside(found) => kind = found,
                 MoveOutcome::Stuck => kind = SolutionKind::Shifted { multiplier: 0.0 },
             }
-            // A release that gained nothing: try the worst variable alone, then give up.
+            // If a release gained nothing, the worst variable is released alone; then the loop
+            // ends.
             let gained = self.value < before;
             if !gained && one_by_one {
                 break;
@@ -125,7 +129,7 @@ impl ActiveSet<'_> {
         kind
     }
 
-    /// Solves the problem on the free variables and goes there as far as the box lets it.
+    /// Solves the problem on the free variables and moves to its solution as far as the box allows.
     fn advance(&mut self) -> MoveOutcome {
         let kind = self.solve_on_face();
         let inside = self.free.iter().all(|&i| self.admits(i, self.candidate[i]));
@@ -136,7 +140,8 @@ impl ActiveSet<'_> {
         self.met_bounds = true;
         let mut solution = self.candidate.clone();
         if !(max_abs(&self.gradient) > 0.0) {
-            // without a slope, down is both ways
+            // Without a slope the opposite point has the same value: take the better one in the
+            // box.
             let here = self.clip(&solution);
             self.free.iter().for_each(|&i| solution[i] = -solution[i]);
             if here <= self.clip(&solution) {
@@ -153,7 +158,7 @@ impl ActiveSet<'_> {
         self.follow(&solution)
     }
 
-    /// `candidate` becomes the point of the box nearest to this one. Returns the quadratic there.
+    /// Sets `candidate` to the point of the box nearest to `point` and returns its value.
     fn clip(&mut self, point: &[f64]) -> f64 {
         for &i in &self.free {
             self.candidate[i] = point[i].clamp(self.region.lower[i], self.region.upper[i]);
@@ -166,7 +171,7 @@ impl ActiveSet<'_> {
         self.region.lower[i] <= value && value <= self.region.upper[i]
     }
 
-    /// `candidate` becomes the minimiser over the ball with the fixed variables where they are.
+    /// Sets `candidate` to the minimiser over the ball with the fixed variables at their bounds.
     fn solve_on_face(&mut self) -> SolutionKind {
         let n = self.step.len();
         let (g, h) = (self.quadratic.gradient, self.quadratic.hessian);
@@ -182,7 +187,7 @@ impl ActiveSet<'_> {
             self.gradient.extend_from_slice(g);
             return kind;
         }
-        // the gradient where the free variables are zero
+        // The gradient at the point whose free variables are zero.
         self.product.copy_from_slice(g);
         let mut used = 0.0;
         for i in (0..n).filter(|&i| self.fixed[i]) {
@@ -214,7 +219,7 @@ impl ActiveSet<'_> {
         kind
     }
 
-    /// Moves to the candidate if that is lower.
+    /// Moves to the candidate if its value is lower. Returns whether it is.
     fn accept(&mut self) -> bool {
         let value = self.evaluate();
         let better = value < self.value;
@@ -225,15 +230,15 @@ impl ActiveSet<'_> {
         better
     }
 
-    /// The quadratic at the candidate.
+    /// The value of the quadratic at the candidate.
     fn evaluate(&mut self) -> f64 {
         let q = self.quadratic;
         q.hessian.mul_vec(&self.candidate, &mut self.product);
         dot(q.gradient, &self.candidate) + 0.5 * dot(&self.product, &self.candidate)
     }
 
-    /// From the step towards a point outside the box, up to the first bound, which is fixed even if
-    /// it is met at once.
+    /// Moves from the step towards a point outside the box, up to the first bound. The variable is
+    /// fixed there, even if the bound is met at once.
     fn follow(&mut self, target: &[f64]) -> MoveOutcome {
         let mut reach = 1.0_f64;
         let mut blocking = None;
@@ -272,8 +277,8 @@ impl ActiveSet<'_> {
         }
     }
 
-    /// Frees the variables at bounds that the multipliers push inwards, or only the one pushed
-    /// most. False if there is none.
+    /// Releases the variables at bounds whose multipliers push them inwards, or only the one that
+    /// is pushed most. Returns `false` if there are none.
     fn release(&mut self, multiplier: f64, only_worst: bool) -> bool {
         let (g, h) = (self.quadratic.gradient, self.quadratic.hessian);
         let mut worst = (0.0, None);
@@ -289,8 +294,7 @@ impl ActiveSet<'_> {
                 force += a * b;
                 size += (a * b).abs();
             }
-            // at the lower bound a negative derivative pulls inwards, at the upper one a positive
-            // one does
+            // A negative derivative pulls inwards at the lower bound, a positive one at the upper.
             let inwards = if s <= lower { -force } else { force };
             if inwards > ROUNDING * size {
                 any = true;
@@ -308,9 +312,9 @@ impl ActiveSet<'_> {
     }
 }
 
-/// The first minimiser along `$p(t) = \operatorname{clip}(-tg, l, u)$`, up to the sphere, and the
-/// quadratic there. Where one variable after the other stops at its bound, slope and curvature are
-/// updated rather than computed again.
+/// Computes the first minimiser along the path `$p(t) = \operatorname{clip}(-tg, l, u)$` up to the
+/// sphere, and the value of the quadratic there. Slope and curvature are updated when a variable
+/// reaches its bound.
 fn projected_gradient(quadratic: &Quadratic<'_>, region: &BallAndBox<'_>) -> (Vec<f64>, f64) {
     let (g, h) = (quadratic.gradient, quadratic.hessian);
     let n = g.len();
@@ -342,7 +346,7 @@ fn projected_gradient(quadratic: &Quadratic<'_>, region: &BallAndBox<'_>) -> (Ve
         if !(slope < 0.0) || !(speed > 0.0) {
             break;
         }
-        // up to the next bound, the sphere, or the minimiser
+        // Move up to the next bound, the sphere or the minimiser, whichever comes first.
         let across = dot(&point, &direction);
         let room = (region.radius * region.radius - dot(&point, &point)).max(0.0);
         let sphere = room / (across + (across * across + speed * room).sqrt());

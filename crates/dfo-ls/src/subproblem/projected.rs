@@ -1,34 +1,43 @@
 //! The general convex case: `$\min q(s) + h(s)$` over `$\|s\| \le \Delta$` and convex sets that are
-//! known only through their projections, with a convex `$h$` that is known through its prox.
+//! given by their projections, with a convex `$h$` that is given by its proximal map.
 //!
-//! Accelerated proximal gradients, `$s_+ = \operatorname{prox}_{t(h + \dots)}(y - t \nabla q(y))$`
-//! with `$t = 1/\|H\|_2$`. Momentum is dropped when it leads uphill; a step without momentum
-//! descends for any `$H$`. Where that is slow, because `$H$` is ill-conditioned, a Newton step now
-//! and then helps.
+//! The method is the accelerated proximal gradient method,
+//! `$s_+ = \operatorname{prox}_{t(h + \dots)}(y - t \nabla q(y))$` with `$t = 1/\|H\|_2$`. Momentum
+//! is reset when it leads uphill; a step without momentum descends for any `$H$`. The method is
+//! slow for an ill-conditioned `$H$`, so a Newton step is tried at intervals.
 
 use super::prox::{HARDLY, ProxOfSum, ProxTerms};
 use super::{BallAndBox, Quadratic, SubproblemStep, minimize_quadratic};
 use crate::linalg::{Matrix, all_finite, axpy, dot, inverse, norm, product, symmetric_eigen};
 
+/// The largest number of gradient steps. Not tuned.
 const MAX_GRADIENT_STEPS: usize = 2000;
-/// A gradient step this short, relative to the radius, is the last.
+/// The length of a gradient step, relative to the radius, at which the method ends: rounding level.
 const SHORT: f64 = 1e-14;
-/// Gradient steps between two Newton steps, unless the last one helped.
+/// The number of gradient steps between two Newton steps, unless the last Newton step succeeded.
+/// Not tuned.
 const NEWTON_PERIOD: usize = 40;
-/// Of the radius, the width of the differences in Newton's method.
+/// The width of the differences in Newton's method, relative to the radius: about the cube root of
+/// the rounding error.
 const DIFFERENCE: f64 = 1e-5;
-/// No gradient step is longer than this many radii.
+/// The largest length of a gradient step, in multiples of the radius. Not tuned.
 const LONGEST: f64 = 100.0;
+/// The share of the radius up to which a step is inside the ball.
+const INTERIOR: f64 = 1.0 - 1e-6;
+/// The largest number of steps for a linear function. Not tuned.
 const MAX_LINEAR_STEPS: i32 = 40;
-/// With a linear function, steps grow up to this power of two times the radius.
+/// The largest step for a linear function, as a power of two times the radius. Not tuned.
 const LONGEST_LINEAR: i32 = 13;
-/// With a linear function, a step this short, relative to the radius, is the last.
+/// The length of a step for a linear function, relative to the radius, at which the method ends.
+/// Not tuned.
 const SHORT_LINEAR: f64 = 1e-11;
 
-/// The minimiser of `$q + h$` over the ball and all terms, global if `$H$` is positive
-/// semidefinite; `value` is `$h$`, zero for sets alone, and its prox must be among the terms. The
-/// decrease is `$h(0) - q(s) - h(s)$`. The curvature is the smallest eigenvalue of `$H$` for a step
-/// inside the ball. The zero step if nothing decreases.
+/// Minimises `$q + h$` over the ball and all terms. The minimiser is global if `$H$` is positive
+/// semidefinite.
+///
+/// `value` computes `$h$` (zero if all terms are sets), and the proximal map of `$h$` must be among
+/// the terms. The decrease is `$h(0) - q(s) - h(s)$`. The curvature is the smallest eigenvalue of
+/// `$H$` for a step inside the ball. The step is zero if no step decreases `$q + h$`.
 pub(crate) fn minimize_composite(
     quadratic: &Quadratic<'_>,
     value: &dyn Fn(&[f64]) -> f64,
@@ -48,7 +57,7 @@ pub(crate) fn minimize_composite(
     let t = if lipschitz > 0.0 {
         lipschitz.recip()
     } else {
-        // h alone, of which only the unit is known
+        // Only h is left, of which only the size is known.
         LONGEST * radius * radius / at_zero.abs().max(f64::MIN_POSITIVE)
     };
     let t = t.min(f64::MAX);
@@ -65,7 +74,7 @@ pub(crate) fn minimize_composite(
     if !(decrease > 0.0) {
         return SubproblemStep::zero(n);
     }
-    let interior = norm(&step) < radius * (1.0 - 1e-6);
+    let interior = norm(&step) < radius * INTERIOR;
     SubproblemStep {
         step,
         decrease,
@@ -73,7 +82,7 @@ pub(crate) fn minimize_composite(
     }
 }
 
-/// Proximal gradients.
+/// The accelerated proximal gradient method.
 struct ProximalDescent<'a> {
     quadratic: Quadratic<'a>,
     value: &'a dyn Fn(&[f64]) -> f64,
@@ -93,7 +102,7 @@ impl ProximalDescent<'_> {
                 step = candidate;
             }
         }
-        let mut point = step.clone(); // the extrapolated one
+        let mut point = step.clone(); // the extrapolated point
         let mut next = step.clone();
         let mut momentum = 1.0_f64;
         let mut newton_at = NEWTON_PERIOD;
@@ -116,7 +125,7 @@ impl ProximalDescent<'_> {
                 point.copy_from_slice(&step);
                 continue;
             }
-            // `point` becomes what the gradient step did, `step` what the iteration did
+            // `point` becomes minus the gradient step, `step` the move of the whole iteration.
             axpy(-1.0, &next, &mut point);
             let short = norm(&point) <= SHORT * self.radius;
             step.iter_mut().zip(&next).for_each(|(s, x)| *s = x - *s);
@@ -139,13 +148,13 @@ impl ProximalDescent<'_> {
         step
     }
 
-    /// `next` becomes `$\operatorname{prox}(y - t\nabla q(y))$`.
+    /// Sets `next` to `$\operatorname{prox}(y - t\nabla q(y))$`.
     fn gradient_step(&mut self, point: &[f64], next: &mut [f64]) {
         self.descend(point, next);
         self.sum.prox_in_ball(self.t, self.radius, next);
     }
 
-    /// `next` becomes `$y - t\nabla q(y)$`.
+    /// Sets `next` to `$y - t\nabla q(y)$`.
     fn descend(&mut self, point: &[f64], next: &mut [f64]) {
         self.quadratic.hessian.mul_vec(point, &mut self.bent);
         axpy(1.0, self.quadratic.gradient, &mut self.bent);
@@ -153,8 +162,8 @@ impl ProximalDescent<'_> {
         axpy(-self.t, &self.bent, next);
     }
 
-    /// The change from one step to the next, without the cancellation that the difference of two
-    /// values suffers.
+    /// The change of `$q + h$` from one step to the next, without the cancellation of a difference
+    /// of two values of `$q$`.
     fn change(&mut self, from: &[f64], to: &[f64]) -> f64 {
         let middle: Vec<f64> = from.iter().zip(to).map(|(a, b)| 0.5 * (a + b)).collect();
         self.quadratic.hessian.mul_vec(&middle, &mut self.bent);
@@ -164,10 +173,11 @@ impl ProximalDescent<'_> {
         slope + ((self.value)(to) - (self.value)(from))
     }
 
-    /// One Newton step for `$s = \operatorname{prox}(s - t\nabla q(s))$`, and a gradient step after
-    /// it; `None` unless that is lower. The derivative `$M$` of the prox, by differences, tells
-    /// what is free to move: `$I$` inside all sets, a projection where some are active. Then
-    /// `$(I - M(I - tH))d = \operatorname{prox}(\dots) - s$`.
+    /// Tries one Newton step for `$s = \operatorname{prox}(s - t\nabla q(s))$`, followed by a
+    /// gradient step; `None` if the value is not lower. The Newton step `$d$` solves
+    /// `$(I - M(I - tH))d = \operatorname{prox}(\dots) - s$`, where `$M$` is the derivative of the
+    /// proximal map, computed by differences. It is `$I$` inside all sets, and a projection where
+    /// some of them are active.
     fn newton(&mut self, step: &[f64]) -> Option<Vec<f64>> {
         let n = step.len();
         let mut start = vec![0.0; n];
@@ -196,7 +206,7 @@ impl ProximalDescent<'_> {
         axpy(-1.0, step, &mut there);
         let mut direction = vec![0.0; n];
         inverse(&system)?.mul_vec(&there, &mut direction);
-        // shorter, should other sets become active on the way
+        // Try shorter steps too, because other sets may become active on the way.
         [1.0, 0.25, 0.0625, 0.015_625]
             .into_iter()
             .find_map(|length| {
@@ -209,7 +219,8 @@ impl ProximalDescent<'_> {
     }
 }
 
-/// Where the quadratic alone is least in the ball; if it has no slope, the opposite point too.
+/// The minimiser of the quadratic alone in the ball. If the quadratic has no slope, the opposite
+/// point is a minimiser too.
 fn unconstrained(quadratic: &Quadratic<'_>, radius: f64) -> Vec<Vec<f64>> {
     let n = quadratic.gradient.len();
     let region = BallAndBox {
@@ -226,9 +237,9 @@ fn unconstrained(quadratic: &Quadratic<'_>, radius: f64) -> Vec<Vec<f64>> {
     }
 }
 
-/// The minimiser of `$g^T s$` over the ball and all terms, which are sets here. Proximal point
-/// steps `$s \leftarrow P(s - tg)$` with growing `$t$`: exact to rounding after a few steps if the
-/// sets are polyhedral, and in any case within `$2\Delta^2/\sum t$`, about
+/// Minimises `$g^T s$` over the ball and all terms, which must be sets, by proximal point steps
+/// `$s \leftarrow P(s - tg)$` with growing `$t$`. The result is exact to rounding after a few steps
+/// if the sets are polyhedral. In any case its error is at most `$2\Delta^2/\sum t$`, about
 /// `$10^{-5} \Delta \|g\|$`.
 pub(crate) fn minimize_linear_over(
     gradient: &[f64],

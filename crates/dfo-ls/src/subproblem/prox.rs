@@ -1,25 +1,25 @@
-//! The prox of a sum of convex functions and sets, from the prox of each, alone or in a ball around
-//! zero.
+//! The proximal map (prox) of a sum of convex functions and sets, computed from the prox of each,
+//! with or without a ball around zero.
 //!
-//! The prox of a sum, by Dykstra's method. With `$p_i = 0$` at first, and term after term,
-//! `$w = x + p_i$`, `$x \leftarrow \operatorname{prox}_{t f_i}(w)$`, `$p_i \leftarrow w - x$`. This
-//! is cyclic coordinate ascent on the dual problem, so it converges for any number of terms and
-//! from any corrections `$p_i$` with `$x = z - \sum_i p_i$`: a second prox nearby starts from those
-//! of the first.
+//! The prox of a sum is computed by Dykstra's method. With `$p_i = 0$` at first, it repeats for
+//! term after term `$w = x + p_i$`, `$x \leftarrow \operatorname{prox}_{t f_i}(w)$`,
+//! `$p_i \leftarrow w - x$`. This is cyclic coordinate ascent on the dual problem. It therefore
+//! converges for any number of terms and from any corrections `$p_i$` with `$x = z - \sum_i p_i$`,
+//! so the prox of a nearby point starts from the corrections of the last one.
 //!
 //! The ball could be one more set, but needs no iteration with the others, since
 //! `$\operatorname{prox}_{t f + B}(z) = \operatorname{prox}_{\beta t f}(\beta z)$` for the
-//! `$\beta \in (0, 1]$` that makes the norm `$\Delta$`; the norm grows with `$\beta$`. So the last
-//! operation on a point is always one of the user's.
+//! `$\beta \in (0, 1]$` that makes the norm `$\Delta$`. The norm grows with `$\beta$`. The last
+//! operation on a point is therefore always one of the user's maps.
 
 use crate::linalg::{axpy, dot, norm};
 
-/// A convex function known through its prox: the point becomes
-/// `$\arg\min_y h(y) + \|y - \text{point}\|^2/(2t)$`. For a set, that is the projection, whatever
-/// `$t$` is.
+/// A convex function, given by its prox: it replaces the point by
+/// `$\arg\min_y h(y) + \|y - \text{point}\|^2/(2t)$`. For a set, this is the projection, for every
+/// `$t$`.
 pub(crate) type Prox<'a> = &'a dyn Fn(f64, &mut [f64]);
 
-/// Several of them, and how far apart their values at one point may be because of rounding.
+/// Several convex functions or sets, and the rounding error of their maps.
 #[derive(Clone, Copy)]
 pub(crate) struct ProxTerms<'a> {
     pub(crate) terms: &'a [Prox<'a>],
@@ -27,7 +27,7 @@ pub(crate) struct ProxTerms<'a> {
 }
 
 impl<'a> ProxTerms<'a> {
-    /// ProxTerms that do not round.
+    /// Creates terms without rounding errors.
     #[cfg(test)]
     pub(crate) const fn exact(terms: &'a [Prox<'a>]) -> Self {
         let rounding = 0.0;
@@ -35,29 +35,33 @@ impl<'a> ProxTerms<'a> {
     }
 }
 
-/// The same, owned.
+/// An owned [`Prox`].
 pub(crate) type BoxedProx<'a> = Box<dyn Fn(f64, &mut [f64]) + 'a>;
 
-/// Moves this small, relative to the points, end Dykstra's method.
+/// The move of a sweep, relative to the points, at which Dykstra's method ends: about rounding
+/// level.
 const STATIONARY: f64 = 1e-13;
-/// Sweeps through the terms in one prox, and in all of them together. A prox gets a few even when
-/// all are spent.
+/// The largest number of sweeps through the terms in one prox. Not tuned.
 const MAX_SWEEPS: usize = 10_000;
+/// The largest number of sweeps in all proxes of a subproblem. Not tuned.
 const ALL_SWEEPS: usize = 100_000;
+/// The number of sweeps that a prox may have even if [`ALL_SWEEPS`] are spent. Not tuned.
 const FEW_SWEEPS: usize = 100;
-/// A multiple of `$t$` with which a prox is a projection on the domain.
+/// The multiple of `$t$` for which a prox is a projection on the domain, up to rounding.
 pub(super) const HARDLY: f64 = 1e-16;
-/// How close to the sphere is on it.
+/// The distance from the sphere, relative to the radius, up to which a point counts as on it.
 const SPHERE: f64 = 1e-12;
+/// The largest number of steps of the root search. Not tuned.
 const MAX_ROOT_STEPS: usize = 80;
 
-/// ProxTerms with the corrections of Dykstra's method, kept from one prox to the next.
+/// The prox of a sum of terms, with the corrections of Dykstra's method, which are reused from one
+/// prox to the next.
 pub(super) struct ProxOfSum<'a> {
     terms: &'a [Prox<'a>],
     rounding: f64,
     corrections: Vec<Vec<f64>>,
     before: Vec<f64>,
-    /// Sweeps left.
+    /// The number of sweeps that are left.
     budget: usize,
 }
 
@@ -73,17 +77,17 @@ impl<'a> ProxOfSum<'a> {
         }
     }
 
-    /// Whether there is no point in going on.
+    /// Whether all sweeps are spent.
     pub(super) const fn is_exhausted(&self) -> bool {
         self.budget == 0
     }
 
-    /// The number of sweeps for one method.
+    /// The number of sweeps that one method may use.
     fn sweeps(&self) -> usize {
         self.budget.clamp(FEW_SWEEPS, MAX_SWEEPS)
     }
 
-    /// The prox of the sum of all terms.
+    /// Replaces `point` by the prox of the sum of all terms.
     pub(super) fn prox(&mut self, t: f64, point: &mut [f64]) {
         if let [term] = self.terms {
             return term(t, point);
@@ -111,7 +115,8 @@ impl<'a> ProxOfSum<'a> {
         self.land(t, point);
     }
 
-    /// Alternating projections: into all sets, not to the nearest point.
+    /// Moves the point into all sets by alternating projections. The result is not the nearest
+    /// point.
     fn land(&mut self, t: f64, point: &mut [f64]) {
         for _ in 0..self.sweeps() {
             self.budget = self.budget.saturating_sub(1);
@@ -128,9 +133,10 @@ impl<'a> ProxOfSum<'a> {
         }
     }
 
-    /// The prox of the sum of all terms and the ball: the same with a shorter point and a smaller
-    /// `t`. Secants between a scale that is too small and one that is too large, halving the weight
-    /// of an end that stays.
+    /// Replaces `point` by the prox of the sum of all terms and the ball. This is the prox of the
+    /// terms alone for a point and a `t` that are scaled down. The scale is found by secants
+    /// between a scale that is too small and one that is too large, halving the weight of an end
+    /// that stays.
     pub(super) fn prox_in_ball(&mut self, t: f64, radius: f64, point: &mut [f64]) {
         let target = point.to_vec();
         self.prox(t, point);
@@ -140,7 +146,7 @@ impl<'a> ProxOfSum<'a> {
             return;
         }
         let (mut low, mut high) = ((0.0, -radius), (1.0, excess));
-        // what is inside the ball, should the search end outside
+        // The last point inside the ball, in case the search ends outside.
         let mut inside = vec![0.0; point.len()];
         for k in 0..MAX_ROOT_STEPS {
             let secant = low.0 + (high.0 - low.0) * (low.1 / (low.1 - high.1));
@@ -174,11 +180,11 @@ impl<'a> ProxOfSum<'a> {
     }
 }
 
-/// The prox of the sum of sets and functions,
-/// `$\arg\min_y \sum_i f_i(y) + \|y - \text{point}\|^2/(2t)$`, to about 13 digits. The point is in
-/// the last set exactly. Where sets meet at a very sharp angle, or a function has a kink next to
-/// the border of a set, Dykstra's method can be too slow; then the point is in all sets but not the
-/// nearest.
+/// Replaces `point` by the prox of the sum of sets and functions,
+/// `$\arg\min_y \sum_i f_i(y) + \|y - \text{point}\|^2/(2t)$`, to about 13 digits. The result is in
+/// the last set exactly. If sets meet at a very sharp angle, or a function has a kink next to the
+/// border of a set, Dykstra's method can be too slow. The result is then in all sets but not the
+/// nearest point.
 pub(crate) fn prox_of_sum(terms: ProxTerms<'_>, weight_t: f64, point: &mut [f64]) {
     ProxOfSum::new(terms, point.len()).prox(weight_t, point);
 }

@@ -1,12 +1,11 @@
-//! A step that is good rather than best, as in the paper's experiments: conjugate gradients until
-//! they leave the ball or gain little, then rotations on the sphere.
+//! Approximate minimisation of a quadratic over ball and box, as in the paper's experiments:
+//! conjugate gradients until they leave the ball or gain little, then rotations on the sphere.
 //!
-//! Where no bound is inside the ball, rotations look at the whole circle and are made even if they
-//! gain nothing, as in Powell's NEWUOA; otherwise they stop at bounds, as in his BOBYQA.
+//! If no bound is inside the ball, a rotation considers the whole circle and is applied even if it
+//! gains nothing, as in Powell's NEWUOA. Otherwise rotations stop at bounds, as in his BOBYQA.
 //!
-//! `$q = g + Hd$` is the gradient at the step `$d$`, `$F$` the variables that are free. A variable
-//! that meets a bound is fixed there for good. Thresholds are absolute in places, so steps depend
-//! on the units.
+//! `$q = g + Hd$` is the gradient at the step `$d$`, and `$F$` are the free variables. A variable
+//! that meets a bound stays fixed. Some thresholds are absolute, so steps depend on the units.
 
 mod plane;
 mod rotation;
@@ -16,31 +15,35 @@ use plane::RotationPlane;
 use super::{BallAndBox, Quadratic, SubproblemStep};
 use crate::linalg::{axpy, dot};
 
-/// Bounds closer than this are moved away: a variable may start on a bound and still move, a
-/// little.
+// All thresholds are those of the authors' experiments, which the reproduction needs.
+
+/// The smallest distance between the start and a bound: closer bounds are moved away, so that a
+/// variable on a bound can still move a little.
 const LEAST_ROOM: f64 = 1e-14;
-/// The gradient counts as zero only if its square, or its square times the room that is left, is at
-/// most this.
+/// The absolute limit on the squared gradient, or on the squared gradient times the squared radius
+/// that is left, up to which the gradient may count as zero.
 const FLAT: f64 = 1e-18;
-/// The gradient counts as zero only if its square is at most this share of the first one's, or
-/// times the room at most this share of the square of the decrease so far.
+/// The relative limit up to which the gradient may count as zero: on its square relative to that of
+/// the first gradient, or on its square times the squared radius that is left relative to the
+/// squared decrease.
 const FLAT_SHARE: f64 = 1e-6;
-/// Steps along conjugate directions end when one gains no more than this share of all.
+/// The gain of a conjugate direction, as a share of the whole decrease, at which the conjugate
+/// gradients end.
 const CONJUGATE_SHARE: f64 = 1e-6;
-/// A multiple of the direction that counts as none.
+/// The multiple of a direction up to which a step counts as zero.
 const NO_STEP: f64 = 1e-30;
-/// Rotations end when the slope along the sphere, or what one gains, is no more than this share of
-/// all.
+/// The slope along the sphere, or the gain of a rotation, as a share of the whole decrease, at
+/// which rotations end.
 const ROTATION_SHARE: f64 = 1e-2;
-/// Nothing is gained on the sphere if the cosine of the angle between the step and steepest descent
-/// is at least this.
+/// The cosine of the angle between the step and steepest descent from which rotations gain nothing.
 const ALIGNED: f64 = 0.99;
 
-/// A step of less than the full decrease. It may leave the box by `$10^{-14}$`. Zero if the input
-/// is not a number or nothing decreases.
+/// Computes an approximate minimiser, with less than the full decrease. It may leave the box by
+/// `$10^{-14}$`. The step is zero if an input is NaN or infinite, or if the quadratic does not
+/// decrease.
 ///
-/// The step's curvature is the smallest met along conjugate directions that ended at no bound, zero
-/// if the step ends on the sphere or there was none.
+/// The curvature is the smallest one along the conjugate directions that did not end at a bound. It
+/// is zero if the step ends on the sphere or there were no such directions.
 pub(crate) fn minimize_truncated(
     quadratic: &Quadratic<'_>,
     region: &BallAndBox<'_>,
@@ -75,30 +78,34 @@ pub(crate) fn minimize_truncated(
     }
 }
 
+/// The reason for the end of the conjugate gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConjugateEnd {
+    /// The gradient or the gain is small.
     Converged,
+    /// The step has reached the sphere.
     Sphere,
 }
 
+/// The state of the search for a step.
 struct TruncatedSearch<'a> {
     quadratic: &'a Quadratic<'a>,
     lower: Vec<f64>,
     upper: Vec<f64>,
-    /// The bound each fixed variable is at.
+    /// The bound of each fixed variable; `None` for the free ones.
     fixed: Vec<Option<f64>>,
     step: Vec<f64>,
+    /// The gradient `$q$` at the step.
     slopes: Vec<f64>,
-    /// The square of the radius that is left for the free variables.
+    /// The squared radius that is left for the free variables.
     room: f64,
     decrease: f64,
-    /// Negative while unknown.
+    /// The smallest curvature so far; negative before the first one.
     curvature: f64,
     loops_left: usize,
 }
 
-/// How far a rotation may go, by the tangent of half its angle, and the variable and bound that end
-/// it.
+/// The limit of a rotation: the tangent of half its angle, and the variable and bound that end it.
 struct RotationLimit {
     tangent: f64,
     ends: Option<(usize, f64)>,
@@ -127,7 +134,7 @@ impl<'a> TruncatedSearch<'a> {
         self.fixed.iter().filter(|fixed| fixed.is_none()).count()
     }
 
-    /// `x` on the free variables, zero elsewhere.
+    /// A copy of `x` with zeros for the fixed variables.
     fn free_part(&self, x: &[f64]) -> Vec<f64> {
         let entry = |(x, fixed): (&f64, &Option<f64>)| if fixed.is_none() { *x } else { 0.0 };
         x.iter().zip(&self.fixed).map(entry).collect()
@@ -150,7 +157,7 @@ impl<'a> TruncatedSearch<'a> {
         self.room -= self.step[index] * self.step[index];
     }
 
-    /// Conjugate gradients in the free variables, from the start again after each bound.
+    /// Runs conjugate gradients in the free variables. They start again after each bound.
     fn conjugate(&mut self) -> ConjugateEnd {
         let mut direction = vec![0.0; self.step.len()];
         let mut beta = 0.0;
@@ -232,7 +239,7 @@ impl<'a> TruncatedSearch<'a> {
         }
         let along = dot(direction, &step);
         let root = (square * rest + along * along).sqrt();
-        // without cancellation
+        // Both forms avoid cancellation.
         Some(if along < 0.0 {
             (root - along) / square
         } else {
@@ -240,7 +247,7 @@ impl<'a> TruncatedSearch<'a> {
         })
     }
 
-    /// Shortens the length to the first bound on the way.
+    /// Shortens the length to the first bound on the way, and returns that variable and bound.
     fn first_bound(&self, direction: &[f64], length: &mut f64) -> Option<(usize, f64)> {
         let mut first = None;
         for (i, s) in direction.iter().enumerate() {
@@ -260,7 +267,8 @@ impl<'a> TruncatedSearch<'a> {
         first
     }
 
-    /// Moves on the sphere, in the plane of the step and the steepest tangent.
+    /// Rotates the step on the sphere, in the plane of the step and the steepest tangent, up to the
+    /// bounds.
     fn rotate(&mut self) {
         'again: while self.num_free() > 1 {
             let mut plane = RotationPlane::new(self);
@@ -294,7 +302,7 @@ impl<'a> TruncatedSearch<'a> {
         }
     }
 
-    /// The same without bounds.
+    /// Rotates the step on the sphere without regard to bounds.
     fn rotate_freely(&mut self) {
         let mut plane = RotationPlane::new(self);
         while self.another_loop() {
@@ -313,8 +321,7 @@ impl<'a> TruncatedSearch<'a> {
         }
     }
 
-    /// How far the rotation towards `tangent` may go, or a free variable that is at a bound
-    /// already.
+    /// The limit of a rotation towards `tangent`, or a free variable that is at a bound already.
     fn reach(&self, tangent: &[f64]) -> Result<RotationLimit, (usize, f64)> {
         let mut reach = RotationLimit {
             tangent: 1.0,

@@ -1,4 +1,4 @@
-//! Systems of nonlinear equations: formulas without data.
+//! Systems of nonlinear equations, which are formulas without data.
 
 use std::f64::consts::TAU;
 
@@ -68,10 +68,11 @@ pub(super) fn freudenstein_roth(theta: &[f64], out: &mut [f64]) {
 ///
 /// ```math
 /// r_i = \sum_{j=2}^n (j - 1) \theta_j t_i^{j-2} - \Bigl(\sum_{j=1}^n \theta_j t_i^{j-1}\Bigr)^2 - 1,
-/// \qquad r_{30} = \theta_1, \qquad r_{31} = \theta_2 - \theta_1^2 - 1:
+/// \qquad r_{30} = \theta_1, \qquad r_{31} = \theta_2 - \theta_1^2 - 1.
 /// ```
 ///
-/// a polynomial that solves `$y' = y^2 + 1$`, `$y(0) = 0$` as well as it can.
+/// The polynomial with coefficients `$\theta$` approximates the solution of `$y' = y^2 + 1$`,
+/// `$y(0) = 0$`.
 pub(super) fn watson(theta: &[f64], out: &mut [f64]) {
     let (equation, boundary) = out.split_at_mut(29);
     for (i, r) in counting().zip(equation) {
@@ -173,7 +174,7 @@ pub(super) fn mancino_start(num_params: usize) -> Vec<f64> {
         .collect()
 }
 
-/// All of [`mancino`]'s `$r_i$` but the linear term.
+/// The terms of [`mancino`]'s `$r_i$` without the linear one.
 fn mancino_pull(i: f64, x: f64, num_params: usize) -> f64 {
     let waves = counting().take(num_params).map(|j| {
         let v = (x * x + i / j).sqrt();

@@ -1,8 +1,8 @@
-//! The 22 functions: name, standard start and residuals of each.
+//! The 22 functions, each with its name, its standard start and its residuals.
 
 use super::{as_f64, counting, equations, fits, linear};
 
-/// The numbers of the variants, from 1, are the functions' numbers in Moré and Wild.
+/// A function of Moré and Wild. The variants are in the order of their numbers there.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TestFunction {
     LinearFullRank,
@@ -57,7 +57,7 @@ impl TestFunction {
         }
     }
 
-    /// The standard start, that is without the factor 10.
+    /// The standard start, without the factor 10 of far starts.
     pub(super) fn start(self, num_params: usize) -> Vec<f64> {
         match self {
             Self::LinearFullRank
@@ -89,7 +89,7 @@ impl TestFunction {
         }
     }
 
-    /// Overwrites `out`. The lengths are right.
+    /// Overwrites `out` with the residuals. The lengths must be right.
     pub(super) fn residuals(self, theta: &[f64], out: &mut [f64]) {
         match self {
             Self::LinearFullRank => linear::full_rank(theta, out),

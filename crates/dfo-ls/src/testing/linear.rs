@@ -1,5 +1,4 @@
-//! The three linear functions: the only problems whose minimum is known in closed form whatever
-//! their size.
+//! The three linear functions, the only ones whose minimum is known in closed form for all sizes.
 
 use super::{as_f64, counting};
 

@@ -7,13 +7,13 @@ pub(super) struct TestProblem {
     pub(super) function: TestFunction,
     pub(super) num_params: usize,
     pub(super) num_residuals: usize,
-    /// Of the standard start: 1 or 10.
+    /// The multiple of the standard start, 1 or 10.
     pub(super) start_factor: f64,
     pub(super) best_known: f64,
 }
 
 impl TestProblem {
-    /// From the standard start.
+    /// A problem with the standard start.
     const fn near(
         function: TestFunction,
         num_params: usize,
@@ -29,7 +29,7 @@ impl TestProblem {
         }
     }
 
-    /// From ten times the standard start.
+    /// A problem with ten times the standard start.
     const fn far(
         function: TestFunction,
         num_params: usize,
@@ -43,8 +43,8 @@ impl TestProblem {
     }
 }
 
-/// In the order of Moré and Wild: function, number of parameters, number of residuals, best known
-/// value.
+/// The problems in the order of Moré and Wild: function, number of parameters, number of residuals,
+/// best known value.
 pub(super) static PROBLEMS: [TestProblem; 53] = [
     TestProblem::near(TestFunction::LinearFullRank, 9, 45, 35.99999999999996),
     TestProblem::far(TestFunction::LinearFullRank, 9, 45, 35.99999999999996),

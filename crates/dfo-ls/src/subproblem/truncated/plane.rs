@@ -1,19 +1,19 @@
-//! Rotations of a step on the sphere.
+//! The plane in which a step is rotated on the sphere.
 
 use super::TruncatedSearch;
 use super::rotation::{CircleQuadratic, Rotation};
 use crate::linalg::dot;
 
-/// The plane of the step and the steepest tangent, both on the free variables.
+/// The plane spanned by the step and the steepest tangent, both restricted to the free variables.
 pub(super) struct RotationPlane {
     step: Vec<f64>,
     square: f64,
     step_image: Vec<f64>,
     pub(super) tangent: Vec<f64>,
     tangent_image: Vec<f64>,
-    /// `$q_F^\top d_F$`
+    /// The product `$q_F^\top d_F$`.
     pub(super) along: f64,
-    /// Minus the slope towards the tangent, which is as long as the step.
+    /// The descent `$-q_F^\top s$` along the tangent `$s$`, which is as long as the step.
     pub(super) descent: f64,
 }
 
@@ -31,6 +31,7 @@ impl RotationPlane {
         }
     }
 
+    /// Computes the steepest tangent at the step.
     pub(super) fn turn_to(&mut self, search: &TruncatedSearch<'_>) {
         let slopes = search.free_part(&search.slopes);
         self.along = dot(&slopes, &self.step);
@@ -41,6 +42,7 @@ impl RotationPlane {
             .collect();
     }
 
+    /// The quadratic on the circle through the step and the tangent.
     pub(super) fn curve(&mut self, search: &TruncatedSearch<'_>) -> CircleQuadratic {
         self.tangent_image = search.image(&self.tangent);
         CircleQuadratic {
@@ -52,6 +54,7 @@ impl RotationPlane {
         }
     }
 
+    /// Applies a rotation to the step.
     pub(super) fn rotate(&mut self, search: &mut TruncatedSearch<'_>, by: &Rotation) {
         for i in 0..self.step.len() {
             let image = by.cosine * self.step_image[i] + by.sine * self.tangent_image[i];

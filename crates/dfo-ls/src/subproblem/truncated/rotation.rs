@@ -1,29 +1,30 @@
-//! How far to rotate in a plane.
+//! The choice of the angle of a rotation.
 
 use std::f64::consts::TAU;
 
-/// The quadratic on the circle through the step `$d$` and a tangent `$s$` of the same length: what
-/// it is made of.
+/// The coefficients of the quadratic on the circle through the step `$d$` and a tangent `$s$` of
+/// the same length.
 pub(super) struct CircleQuadratic {
-    /// `$q^\top d$`
+    /// The coefficient `$q^\top d$`.
     pub(super) along: f64,
-    /// `$-q^\top s$`
+    /// The coefficient `$-q^\top s$`.
     pub(super) descent: f64,
-    /// `$s^\top H s$`
+    /// The coefficient `$s^\top H s$`.
     pub(super) tangent: f64,
-    /// `$d^\top H s$`
+    /// The coefficient `$d^\top H s$`.
     pub(super) mixed: f64,
-    /// `$d^\top H d$`
+    /// The coefficient `$d^\top H d$`.
     pub(super) step: f64,
 }
 
+/// A rotation and its decrease of the quadratic.
 pub(super) struct Rotation {
     pub(super) sine: f64,
     pub(super) cosine: f64,
     pub(super) gain: f64,
 }
 
-/// Looks around the circle at this many angles.
+/// The number of angles at which the whole circle is sampled, as in the authors' experiments.
 const AROUND: u32 = 50;
 
 impl CircleQuadratic {
@@ -43,8 +44,9 @@ impl CircleQuadratic {
         }
     }
 
-    /// The best of equally spaced tangents of half the angle up to `reach`, improved by a parabola
-    /// through its neighbours, and whether it is the last. `None` if nothing is gained.
+    /// Chooses the best of equally spaced tangents of half the angle up to `reach`, improves it by
+    /// a parabola through its neighbours, and returns whether it is the last one. `None` if no
+    /// rotation gains anything.
     pub(super) fn best_within(&self, reach: f64) -> Option<(Rotation, bool)> {
         #[expect(
             clippy::cast_possible_truncation,
@@ -72,8 +74,9 @@ impl CircleQuadratic {
         (found.gain > 0.0).then_some((found, is_last))
     }
 
-    /// The best of equally spaced angles, improved by a parabola through its neighbours: which may
-    /// well be worse, if the best is where the rotation begins. `None` if all are the same.
+    /// Chooses the best of equally spaced angles on the whole circle and improves it by a parabola
+    /// through its neighbours. The result may be worse than no rotation if the best angle is zero.
+    /// `None` if all values are the same.
     pub(super) fn best_around(&self) -> Option<Rotation> {
         let at = |k: f64| {
             let (sine, cosine) = (TAU * k / f64::from(AROUND)).sin_cos();
@@ -91,7 +94,7 @@ impl CircleQuadratic {
     }
 }
 
-/// The first of the largest.
+/// The index of the largest value, the first one if there are several.
 fn largest(gains: &[f64]) -> usize {
     let mut best = 0;
     for (k, gain) in gains.iter().enumerate() {
@@ -102,7 +105,7 @@ fn largest(gains: &[f64]) -> usize {
     best
 }
 
-/// Where the parabola through values at -1, 0 and 1 is largest.
+/// The vertex of the parabola through values at -1, 0 and 1.
 fn vertex(before: f64, here: f64, after: f64) -> f64 {
     0.5 * (after - before) / (2.0 * here - before - after)
 }

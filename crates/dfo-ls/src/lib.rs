@@ -1,35 +1,37 @@
-//! Derivative-free least squares: minimise
+//! Derivative-free least squares for simulators. This crate minimises
 //!
 //! ```math
 //! f(\theta) = \|r(\theta)\|_2^2 + h(\theta), \qquad \theta \in C \subseteq \mathbb{R}^d,
 //! ```
 //!
-//! where the residuals `$r(\theta) \in \mathbb{R}^m$` come from a simulation: no derivatives, every
-//! evaluation expensive, and rarely exact. The solver says how accurate each evaluation has to be,
-//! and asks for no more. The set `$C$` (bounds, or convex sets) and the convex function `$h$` are
-//! optional.
+//! where a simulation computes the residuals `$r(\theta) \in \mathbb{R}^m$`. There are no
+//! derivatives, every evaluation is expensive, and few are exact. The solver tells the simulator
+//! how accurate each evaluation must be, so that none is computed more accurately than needed. The
+//! feasible set `$C$` (bounds or convex sets) and the convex regulariser `$h$` are optional.
 //!
 //! # Fit a curve
 //!
-//! An amplitude near 500 and a rate near 1e-6, a start that is off by a factor of two to three, and
-//! nothing about units:
+//! [`FnOracle`] turns a closure that computes residuals into an oracle. This fit has an amplitude
+//! near 500 and a rate near 1e-6. Its start is off by factors of two and three, and no units are
+//! given:
 //!
 //! ```
 //! use dfo_ls::{FnOracle, Options, Problem, minimize};
 //!
 //! let times: Vec<f64> = (0..40).map(|i| 1e5 * f64::from(i)).collect();
 //! let error = [2.0, -1.0, -2.0, 1.0].into_iter().cycle();
-//! let data: Vec<f64> = times.iter().zip(error).map(|(t, e)| 500.0 * (-1e-6 * t).exp() + e).collect();
+//! let decay = |(t, e): (&f64, f64)| 500.0 * (-1e-6 * t).exp() + e;
+//! let data: Vec<f64> = times.iter().zip(error).map(decay).collect();
 //!
-//! let mut decay = FnOracle::new(data.len(), |theta: &[f64], residuals: &mut [f64]| {
+//! let mut oracle = FnOracle::new(data.len(), |theta: &[f64], residuals: &mut [f64]| {
 //!     for ((r, t), y) in residuals.iter_mut().zip(&times).zip(&data) {
 //!         *r = theta[0] * (-theta[1] * t).exp() - y;
 //!     }
 //! });
-//! let report = minimize(&mut decay, Problem::new([200.0, 3e-6]), Options::default())?;
+//! let report = minimize(&mut oracle, Problem::new([200.0, 3e-6]), Options::default())?;
 //! assert!(report.termination.is_success());
 //!
-//! // 500.2 +- 0.9 and 1.0006e-6 +- 0.0028e-6
+//! // The result is 500.2 +- 0.9 and 1.0006e-6 +- 0.0028e-6.
 //! let errors = report.standard_errors().expect("more data than parameters");
 //! for (j, truth) in [500.0, 1e-6].into_iter().enumerate() {
 //!     assert!((report.theta[j] - truth).abs() < 2.0 * errors[j] && errors[j] < 0.01 * truth);
@@ -37,11 +39,34 @@
 //! # Ok::<(), dfo_ls::SetupError>(())
 //! ```
 //!
-//! # A simulator with an error
+//! # A simulator that can fail
 //!
-//! The temperature of a rod is the fixed point of an iteration, never reached, but approached with
-//! a known error. The state of the iteration goes to the solver as a token, with which it can ask
-//! to go on.
+//! A closure in [`InexactFn`] returns its result or an [`EvalError`]. A rejected point costs one
+//! evaluation, and the solver continues with other points:
+//!
+//! ```
+//! use dfo_ls::{EvalError, Evaluated, InexactFn, Options, Problem, Request, minimize};
+//!
+//! let mut oracle = InexactFn::new(2, |request: Request<'_, ()>, residuals: &mut [f64]| {
+//!     let [x, y] = [request.theta[0], request.theta[1]];
+//!     if x > 1.5 {
+//!         return Err(EvalError::reject(format!("no convergence at x = {x}")));
+//!     }
+//!     residuals.copy_from_slice(&[10.0 * (y - x * x), 1.0 - x]);
+//!     Ok(Evaluated::exact())
+//! });
+//! let problem = Problem::new([-1.2, 1.0]).with_bounds([-2.0, -2.0], [2.0, 2.0])?;
+//! let report = minimize(&mut oracle, problem, Options::default())?;
+//! assert!(report.theta.iter().all(|t| (t - 1.0).abs() < 1e-6));
+//! # Ok::<(), dfo_ls::SetupError>(())
+//! ```
+//!
+//! # A simulator with a known error
+//!
+//! The temperature of a rod is the fixed point of an iteration. The iteration never reaches it, but
+//! the error is known at every step. The closure below iterates until the error is at most
+//! `request.target`. It returns the temperatures as a token, from which the solver can continue the
+//! iteration later or start that of a nearby point.
 //!
 //! ```
 //! use dfo_ls::{Accuracy, AccuracyControl, EvalError, Evaluated, InexactFn, Options, Problem};
@@ -53,19 +78,21 @@
 //!     let mean = |j: usize| 0.5 * (at(j.checked_sub(1)) + at(Some(j + 1)));
 //!     (0..x.len()).map(|j| theta[0] + theta[1] * mean(j)).collect()
 //! };
-//! let distance = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
+//! let distance = |x: &[f64], y: &[f64]| {
+//!     x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
+//! };
 //! let exact = |theta: &[f64]| (0..3000).fold(vec![0.0; 30], |x, _| sweep(theta, &x));
 //! let noise = [0.2, -0.1, -0.2, 0.1].into_iter().cycle();
 //! let measured: Vec<f64> = exact(&[2.0, 0.98]).iter().zip(noise).map(|(x, e)| x + e).collect();
 //!
 //! let fit = |accuracy: AccuracyControl| -> Result<Report, SetupError> {
 //!     let mut rod = InexactFn::new(30, |request: Request<'_, Vec<f64>>, residuals: &mut [f64]| {
-//!         // from where a point nearby, or this one, was left
+//!         // Start from the token of this point or of a nearby one, if there is one.
 //!         let mut x = request.start.into_resume().unwrap_or_else(|| vec![0.0; 30]);
 //!         let (mut work, mut error) = (0, f64::INFINITY);
 //!         while !(error <= request.target.value()) && work < 5000 {
 //!             let next = sweep(request.theta, &x);
-//!             // a contraction, up to rounding
+//!             // The error bound of a contraction, plus rounding errors.
 //!             error = request.theta[1] / (1.0 - request.theta[1]) * distance(&next, &x) + 1e-11;
 //!             x = next;
 //!             work += 1;
@@ -77,27 +104,28 @@
 //!         Ok(Evaluated { achieved, work, resume: x })
 //!     });
 //!     let mut options = Options::default();
-//!     options.trust_region.final_radius = 1e-3; // the data are no better than that
+//!     options.trust_region.final_radius = 1e-3; // the data are not more accurate
 //!     options.accuracy = accuracy;
-//!     minimize(&mut rod, Problem::new([1.0, 0.5]).with_bounds([0.0, 0.0], [10.0, 0.999])?, options)
+//!     let problem = Problem::new([1.0, 0.5]).with_bounds([0.0, 0.0], [10.0, 0.999])?;
+//!     minimize(&mut rod, problem, options)
 //! };
 //!
 //! let report = fit(AccuracyControl::default())?;
 //! assert!((report.theta[0] - 2.0).abs() < 0.01 && (report.theta[1] - 0.98).abs() < 1e-3);
-//! // The true sum of squares is where the report says, although no residual was ever exact.
+//! // The interval of the report contains the exact sum of squares, although no residual was exact.
 //! let f = distance(&exact(&report.theta), &measured).powi(2);
 //! assert!(report.interval.lower <= f && f <= report.interval.upper);
 //! assert!(report.interval.upper - report.interval.lower < 0.01 * f);
-//! // And it took less than half of the sweeps that evaluations of a safe accuracy take.
-//! let safe = fit(AccuracyControl::Fixed(Accuracy::new(1e-10)?))?;
-//! assert!(2 * report.work < safe.work);
+//! // The fit took less than half of the sweeps that a fixed accuracy of 1e-10 takes.
+//! let fixed = fit(AccuracyControl::Fixed(Accuracy::new(1e-10)?))?;
+//! assert!(2 * report.work < fixed.work);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Constraints
 //!
-//! Bounds are never violated. A convex set is given by its projection; several sets, and bounds
-//! beside them, mean the intersection. The regulariser [`L1`] makes parameters exactly zero.
+//! Bounds are never violated. A convex set is given by its projection. Several sets and bounds mean
+//! their intersection. The regulariser [`L1`] makes parameters exactly zero.
 //!
 //! ```
 //! use dfo_ls::{FnOracle, L1, Options, Problem, minimize};
@@ -106,7 +134,9 @@
 //! let mut distance = FnOracle::new(2, |theta: &[f64], residuals: &mut [f64]| {
 //!     residuals.copy_from_slice(&[theta[0] - 3.0, theta[1] - 1.0]);
 //! });
-//! let mut nearest = |problem: Problem| minimize(&mut distance, problem, Options::default()).map(|report| report.theta);
+//! let mut nearest = |problem: Problem| {
+//!     minimize(&mut distance, problem, Options::default()).map(|report| report.theta)
+//! };
 //! let is_close = |a: &[f64], b: [f64; 2]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
 //!
 //! // ... between bounds,
@@ -122,7 +152,7 @@
 //! let theta = nearest(problem.within(ball))?;
 //! assert!(is_close(&theta, [1.0, 0.75]));
 //!
-//! // ... and with 3 |theta|_1 added: the second parameter is not worth it.
+//! // ... and with 3 |theta|_1 added, which makes the second parameter zero.
 //! let theta = nearest(Problem::new([0.5, 0.5]).with_regularizer(L1 { weight: 3.0 }))?;
 //! assert!(is_close(&theta, [1.5, 0.0]) && theta[1] == 0.0);
 //! # Ok::<(), dfo_ls::SetupError>(())
@@ -130,8 +160,8 @@
 //!
 //! # Your own loop
 //!
-//! The [`Engine`] asks and is told. It never calls you: run its jobs on threads, on a cluster,
-//! tomorrow.
+//! The [`Engine`] has an ask-and-tell interface. It asks for jobs and never calls the simulator, so
+//! that you can run the jobs on threads, on a cluster or by hand.
 //!
 //! ```
 //! use dfo_ls::{Engine, EvalError, Evaluated, Options, Problem, Request};
@@ -167,10 +197,10 @@
 //!
 //! # Save and resume
 //!
-//! With the feature `serde`, all that an engine knows can be saved after any
-//! [`tell`](Engine::tell), and continued bit for bit. Only projections and the regulariser, which
-//! are code, are given again, with the problem. A run that was stopped or whose budget is spent
-//! goes on after [`Engine::extend`].
+//! With the feature `serde`, the [`State`] of an engine can be saved after any
+//! [`tell`](Engine::tell), and the run continues bit for bit. Projections and the regulariser are
+//! code and must be given again with the problem. [`Engine::extend`] continues a run that was
+//! stopped or whose budget is spent.
 //!
 //! ```
 //! # #[cfg(feature = "serde")] {
@@ -190,7 +220,8 @@
 //!     rosenbrock.evaluate(engine.ask());
 //!     engine.tell();
 //! }
-//! let saved = serde_json::to_string(engine.state())?; // serde_json has the feature `float_roundtrip`
+//! // serde_json needs its feature `float_roundtrip`.
+//! let saved = serde_json::to_string(engine.state())?;
 //! drop(engine);
 //!
 //! let state: State<()> = serde_json::from_str(&saved)?;
@@ -205,76 +236,75 @@
 //!
 //! # Which options
 //!
-//! Make a value, then set fields:
+//! Create [`Options`] and set fields:
 //! `let mut options = Options::default(); options.target = Some(1e-6);`
 //!
-//! | residuals | [`Options`] |
+//! | problem | options |
 //! |---|---|
-//! | smooth, exact or with a known error | `Options::default()` |
-//! | fits to data with errors of their own | `trust_region.final_radius` of 1e-3 to 1e-5: the rest is below the errors |
-//! | random noise | `Options::noisy()`, and bounds or units ([`Scaling::Given`]), because noise hides what small steps do; `noise.level` if it is known, otherwise all of the budget is used; `noise.samples` to average |
-//! | an exact simulator that may fail | [`InexactFn`], returning `Ok(Evaluated::exact())` or an [`EvalError`] |
-//! | expensive, several at a time | `batch`, as many as run at once; [`Problem::with_known`] for earlier results; `budget` |
-//! | many parameters | the default, which gives up curvature beyond 64; `initial.num_directions` to begin before all have been tried |
-//! | a million residuals | `model` [`Linear`](Model::Linear): it keeps `$d + 3$` residual vectors, the default `$4d + 4$` |
-//! | to study the paper's Algorithm 1 | `Options::paper()` |
-//! | to reproduce the paper's experiments | `Options::experiments()`: their accuracy rules, shortcuts included |
+//! | smooth residuals, exact or with a known error | `Options::default()` |
+//! | a fit to data with errors | `trust_region.final_radius` of 1e-3 to 1e-5; further digits are below the errors of the data |
+//! | residuals with random noise | `Options::noisy()`, with bounds or units ([`Scaling::Given`]), because noise hides the effect of small steps; `noise.level` if it is known, since otherwise the whole budget is used; `noise.samples` to average evaluations |
+//! | expensive evaluations, several at a time | `batch`, the number of evaluations that run at once; [`Problem::with_known`] for earlier results; `budget` |
+//! | many parameters | the default, which uses linear models for more than 64 parameters; `initial.num_directions` to begin before all directions have been tried |
+//! | a million residuals | `model` [`Linear`](Model::Linear), which stores `$d + 3$` residual vectors; the default stores `$4d + 4$` |
+//! | the paper's Algorithm 1 | `Options::paper()` |
+//! | the paper's experiments | `Options::experiments()`, with their accuracy rules and shortcuts |
 //!
 //! # Conventions
 //!
-//! **Units of parameters.** Inside, each parameter is measured in a unit of its own: the width of
-//! its box, or else the size of its start ([`Scaling`] has the details). Radii and lengths of
-//! steps, in options and in the history, are in these units: an `initial_radius` of 0.1 is a tenth
-//! of the box. Sets and regularisers are defined by distances, so with them all parameters share
-//! one unit.
+//! **Units of parameters.** The solver scales each parameter by a unit: the width of its box, or
+//! else the size of its start ([`Scaling`] has the details). Radii and lengths of steps, in options
+//! and in the history, are in these units: an `initial_radius` of 0.1 is a tenth of the box. With
+//! convex sets or a regulariser, which are defined by distances, all parameters share one unit.
 //!
-//! **Accuracy** is the Euclidean norm of the error of the whole residual vector, never squared,
-//! never an error of `$f$`; [`Accuracy`] converts. What is asked for is a wish: a worse answer is
-//! used as it is, a better one is welcome. A claim is believed. Where more than the oracle can give
-//! would be needed for a decision, the run ends with [`Termination::AccuracyFloor`]: the usual end
-//! if `trust_region.final_radius` asks for more than the simulator's rounding allows.
+//! **Accuracy** is the Euclidean norm of the error of the whole residual vector. It is neither
+//! squared nor an error of `$f$`; [`Accuracy`] converts between both errors. The solver uses
+//! answers that are more or less accurate than requested, and trusts the accuracy that the oracle
+//! reports. If a decision needs more accuracy than the oracle achieves, the run ends with
+//! [`Termination::AccuracyFloor`]. This is the usual end if `trust_region.final_radius` is smaller
+//! than the simulator's rounding errors allow.
 //!
-//! **Work** has the oracle's own unit (iterations, seconds, money), is only added up, and counts
-//! what failed. A continued evaluation counts what it added.
+//! **Work** is in the oracle's own unit (iterations, seconds, money). The solver adds it up,
+//! including that of failed evaluations. A continued evaluation counts the work it added.
 //!
-//! **Points and evaluations.** A point is one `$\theta$`. Every answer to a job is an evaluation: a
-//! point has several if it is averaged over samples or made more accurate later. Budgets:
-//! [`Budget`]; if there is none, `$100(d+1)$` points.
+//! **Points and evaluations.** A point is one `$\theta$`. Every answer to a job is an evaluation. A
+//! point has several evaluations if it is averaged over samples or sharpened later. [`Budget`]
+//! limits both; by default there are at most `$100(d+1)$` points.
 //!
-//! **Failures.** Residuals that are NaN or infinite, [`EvalError::Reject`], the wrong number of
-//! residuals and, in [`Job::run`], a panic cost one point: the solver takes shorter steps, and
-//! other ones. It does not learn where evaluations fail, and may end there
-//! ([`Termination::Blocked`]): known limits belong into bounds. [`EvalError::Abort`] ends the run.
-//! A run that began always has a [`Report`], with the best point and everything that was evaluated;
-//! an `Err` means that nothing was.
+//! **Failures.** Residuals that are NaN or infinite, [`EvalError::Reject`], a wrong number of
+//! residuals and, in [`Job::run`], a panic cost one point. The solver then tries shorter and other
+//! steps. It does not learn where evaluations fail and may end there ([`Termination::Blocked`]), so
+//! known limits should be given as bounds. [`EvalError::Abort`] ends the run. A run that has
+//! started always has a [`Report`], with the best point and all evaluations. An `Err` means that
+//! nothing was evaluated.
 //!
-//! **Feasibility.** No point outside the bounds or outside a set is ever evaluated. With several
-//! sets, Dykstra's method finds the nearest point of their intersection, up to rounding unless they
-//! hardly meet.
+//! **Feasibility.** No point outside the bounds or outside a convex set is ever evaluated.
+//! Dykstra's method computes the nearest point in the intersection of several sets, up to rounding
+//! unless the sets meet at a very sharp angle.
 //!
-//! **Determinism.** The same answers lead to the same questions, bit for bit, in whatever order and
-//! on however many threads a batch is answered. Random directions come from a seed. Only [`drive`]
-//! and [`minimize`] have a clock, and look at it only for `budget.max_time`.
+//! **Determinism.** The same answers lead to the same jobs, bit for bit, in whatever order and on
+//! however many threads a batch is answered. Random directions come from a seed. Only
+//! [`drive_with`] and the functions that call it read a clock, for `budget.max_time`.
 //!
-//! # What is where
+//! # Overview
 //!
-//! - The problem: [`Problem`] with its start, [`FeasibleSet`] ([`Bounds`], [`Projection`]),
+//! - The problem: [`Problem`] with its start, its [`FeasibleSet`] ([`Bounds`], [`Projection`]), its
 //!   [`Regularizer`] ([`L1`]) and [`Known`] evaluations.
-//! - Who computes residuals: [`ResidualOracle`], or a closure in [`FnOracle`] or [`InexactFn`].
-//!   What it gets: [`Job`], [`Request`], [`Start`], [`Purpose`]. What it gives: [`Evaluated`] with
-//!   its [`Accuracy`], or [`EvalError`].
-//! - How to solve: [`Options`], with a field for each group. What is wrong with them:
-//!   [`SetupError`].
-//! - Who drives: [`minimize`], [`minimize_observed`], [`drive`], [`drive_with`], or you with an
-//!   [`Engine`] and its [`State`].
-//! - What comes back: [`Report`] with [`ObjectiveInterval`], [`Jacobian`], [`Termination`], and the
+//! - The simulator: [`ResidualOracle`], or a closure in [`FnOracle`] or [`InexactFn`]. It receives
+//!   [`Job`]s with a [`Request`], a [`Start`] and a [`Purpose`], and answers with [`Evaluated`] and
+//!   its [`Accuracy`], or with an [`EvalError`].
+//! - The solver: [`Options`], with a field for each group. [`SetupError`] names an invalid option.
+//! - The loop: [`minimize`], [`minimize_observed`], [`drive`], [`drive_with`], or your own around
+//!   an [`Engine`] and its [`State`].
+//! - The result: [`Report`] with [`ObjectiveInterval`], [`Jacobian`] and [`Termination`], and the
 //!   history in [`Iteration`] and [`EvalRecord`].
-//! - Problems to try it on: [`testing`].
+//! - Test problems: [`testing`].
 //!
 //! The method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for
 //! bilevel learning*, J. Math. Imaging Vis. 63 (2021), and C. Cartis, J. Fiala, B. Marteau and L.
 //! Roberts, *Improving the flexibility and robustness of model-based derivative-free optimization
-//! solvers*, ACM Trans. Math. Softw. 45 (2019). The default model of residuals is quadratic.
+//! solvers*, ACM Trans. Math. Softw. 45 (2019). Both use linear models of the residuals. Here the
+//! default model is quadratic.
 
 mod accuracy;
 mod blocks;

@@ -75,8 +75,8 @@ pub(crate) struct Cholesky {
     lower: Matrix,
 }
 
-/// Factorises a symmetric matrix, of which only the lower triangle is read; `None` if it is not
-/// numerically positive definite.
+/// Factorises a symmetric matrix; `None` if it is not numerically positive definite. Only the lower
+/// triangle is read.
 pub(crate) fn cholesky(a: &Matrix) -> Option<Cholesky> {
     let mut factor = Cholesky::default();
     factor.factorize(a, 0.0).then_some(factor)

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The residuals of an evaluation. Copies share the values, of which there may be millions.
+/// The residuals of an evaluation. Copies share the values, because there may be millions.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Residuals {

@@ -93,8 +93,8 @@ impl<R: Clone> Run<'_, R> {
         tracker.slow >= patience
     }
 
-    /// Counts an unsuccessful step; a successful one resets the count. Returns whether there were
-    /// so many in a row that only noise is left at this radius.
+    /// Counts an unsuccessful step; a successful one resets the count. Returns whether the count
+    /// has reached the limit at which only noise is assumed to be left at this radius.
     pub(super) fn count_unsuccessful_step(&mut self, ratio: f64) -> bool {
         let Some(restarts) = &self.options.restarts else {
             return false;

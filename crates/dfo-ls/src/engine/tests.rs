@@ -57,7 +57,7 @@ impl Waves {
     }
 }
 
-/// Answers exactly.
+/// Answers all jobs with exact residuals.
 pub(super) fn answer(engine: &mut Engine<()>, waves: &Waves) {
     for job in engine.ask() {
         let residuals = waves.residuals(job.theta());
@@ -110,7 +110,7 @@ fn cauchy(engine: &mut Engine<()>) -> f64 {
     -least
 }
 
-/// What holds after every answer of an exact run.
+/// Checks the invariants after every answer of an exact run.
 fn check(engine: &mut Engine<()>, before: f64) -> Result<(), TestCaseError> {
     let state = &engine.state;
     if state.points.is_empty() {
@@ -209,7 +209,8 @@ proptest! {
     }
 }
 
-/// Hundreds of updates of rank one: a curved valley, followed slowly.
+/// Polynomials stay accurate over hundreds of rank-one updates, in a slow run along a curved
+/// valley.
 #[test]
 fn the_basis_stays_accurate_in_long_runs() {
     for (seed, d) in [(1, 10), (2, 25), (3, 4)] {

@@ -122,8 +122,8 @@ fn cauchy(model: &ObjectiveModel, gradient: &[f64], region: &StepRegion<'_>) -> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// At least the decrease along the projected gradient, inside ball and bounds, and what is
-    /// predicted is the model's change.
+    /// Steps are inside ball and bounds, have at least the decrease along the projected gradient,
+    /// and predict the change of the model.
     #[test]
     fn steps_have_at_least_the_cauchy_decrease(
         seed in any::<u64>(), d in 1_usize..6, log_bend in -3.0..1.0_f64, quartic in any::<bool>(), bounded in any::<bool>(),
@@ -193,7 +193,7 @@ proptest! {
     }
 }
 
-/// At a stationary point there is no step, and nothing is promised.
+/// At a stationary point the step and the predicted decrease are zero.
 #[test]
 fn nothing_is_promised_where_nothing_decreases() {
     let points = Matrix::from_fn(2, 4, |j, t| [1.0, 0.0, -1.0, 0.0, 1.0][j + t]);

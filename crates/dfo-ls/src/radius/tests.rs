@@ -70,7 +70,7 @@ fn every_branch_of_a_reduction() {
     assert!(same(new, 1e-3) && same(delta, 1e-3));
 }
 
-/// As in the paper.
+/// The class of a ratio: 0 for unsuccessful, 1 for good and 2 for very good steps.
 fn class(ratio: f64, rules: &TrustRegion) -> u8 {
     u8::from(ratio >= rules.eta1) + u8::from(ratio >= rules.eta2)
 }
@@ -100,7 +100,7 @@ proptest! {
         prop_assert!(steps < 20);
     }
 
-    /// What is decided is right, or as close as the theory needs.
+    /// Decisions are right, or the ratio is as accurate as the theory needs.
     #[test]
     fn decisions_are_right(
         middle in -0.5..1.5_f64, log_half in -4.0..0.3_f64, share in -1.0..1.0_f64, eta1_prime in 1e-4..0.05_f64,
@@ -114,7 +114,7 @@ proptest! {
             let close = (interval.middle() - truth).abs() <= 2.0 * eta1_prime * (1.0 + 1e-9);
             prop_assert!(close || class(truth, &rules) == class(interval.middle(), &rules));
         }
-        // and nothing is left undecided without a reason
+        // an undecided interval contains a limit and is too wide
         let one_class = class(interval.lower, &rules) == class(interval.upper, &rules);
         let width = interval.upper - interval.lower;
         prop_assume!((width - 4.0 * eta1_prime).abs() > 1e-12);
@@ -123,7 +123,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_not_known_decides_nothing() {
+fn unknown_ratios_decide_nothing() {
     let rules = TrustRegion::default();
     let decides = |lower, upper| RatioInterval { lower, upper }.decides(&rules, 0.049);
     assert!(!decides(f64::NAN, f64::NAN));

@@ -18,7 +18,7 @@ fn draws_are_reproducible() {
 }
 
 #[test]
-fn vectors_have_unit_length_and_no_favourite_direction() {
+fn vectors_have_unit_length_and_a_uniform_direction() {
     for dim in [1, 2, 3, 10, 50] {
         let count = 2000_u32;
         let (mut mean, mut square) = (vec![0.0; dim], vec![0.0; dim]);

@@ -36,7 +36,7 @@ impl Setup {
         )
     }
 
-    /// Where `$v$` leads, without any rounding into the set.
+    /// The parameters at `$v$`, which may be outside the set by rounding errors.
     fn theta(&self, v: &[f64]) -> Vec<f64> {
         let units = self.space.units();
         let origin = self.space.theta(&[0.0; 2]);

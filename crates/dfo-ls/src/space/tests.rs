@@ -17,7 +17,8 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 proptest! {
-    /// Any widths, any starts, any points: never outside, and back again.
+    /// For any widths, starts and points, parameters stay inside the bounds and scale back to the
+    /// same point.
     #[test]
     fn points_stay_inside_and_come_back(
         seed in any::<u64>(), n in 1_usize..6,

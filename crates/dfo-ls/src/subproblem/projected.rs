@@ -57,7 +57,7 @@ pub(crate) fn minimize_composite(
     let t = if lipschitz > 0.0 {
         lipschitz.recip()
     } else {
-        // Only h is left, of which only the size is known.
+        // The quadratic is zero, and only the size of h is known.
         LONGEST * radius * radius / at_zero.abs().max(f64::MIN_POSITIVE)
     };
     let t = t.min(f64::MAX);

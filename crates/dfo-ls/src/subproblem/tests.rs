@@ -86,14 +86,14 @@ fn extreme_scales() {
         }
         assert!(step.decrease >= 0.0 && step.decrease.is_finite());
     }
-    // a slope too small to be squared beside negative curvature
+    // a slope too small to be squared, with negative curvature
     let saddle = Matrix::from_fn(2, 2, |i, j| if i == j { [1.0, -1.0][i] } else { 0.0 });
     let step = newton(1e-200, &saddle, 1.0);
     assert!((step.decrease - 0.5).abs() < 1e-12, "{step:?}");
 }
 
 #[test]
-fn what_is_no_number_gives_no_step() {
+fn nan_gives_no_step() {
     let nan = [f64::NAN, 0.0];
     let fine = Matrix::identity(2);
     let mut bad = fine.clone();

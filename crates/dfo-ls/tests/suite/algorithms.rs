@@ -6,7 +6,7 @@ use dfo_ls::{
     Options, Problem, Purpose, Request, ResidualOracle, Start, StepKind, WarmStart, minimize,
 };
 
-/// Five parameters, answer 1 to 5.
+/// Residuals of five parameters with the minimiser (1, 2, 3, 4, 5).
 fn chain(theta: &[f64], r: &mut [f64]) {
     for j in 0..5 {
         let target = [1.0, 2.0, 3.0, 4.0, 5.0][j];
@@ -32,8 +32,8 @@ fn the_paper_converges() {
     );
 }
 
-/// One radius: doubled after very good steps only, never more than halved at once, and steps are
-/// taken as the ratio says.
+/// Algorithm 1 has one radius, which is doubled only after very good steps and never more than
+/// halved at once. The ratio decides about every step.
 #[test]
 fn the_paper_keeps_its_rules() {
     let runs = [
@@ -73,7 +73,8 @@ fn the_paper_keeps_its_rules() {
     }
 }
 
-/// Two radii: the lower never grows, and the objective of an exact run never does.
+/// The practical algorithm has two radii. Neither the lower radius nor the objective of an exact
+/// run ever grows.
 #[test]
 fn the_practical_algorithm_keeps_its_rules() {
     for model in [Model::Automatic, Model::Linear] {
@@ -123,8 +124,8 @@ fn the_experiments_converge() {
     );
 }
 
-/// The combinations of earlier points that evaluations begin with lie near the new point, the
-/// nearest first.
+/// Evaluations start from combinations of earlier points that lie near the new point, the nearest
+/// first.
 #[test]
 fn evaluations_begin_at_combinations() {
     let mut options = Options::default();
@@ -158,7 +159,7 @@ fn evaluations_begin_at_combinations() {
     assert!(closer.1 > 5 && 2 * closer.0 > closer.1, "{closer:?}");
 }
 
-/// Nothing is evaluated twice, and everything is asked for as said.
+/// No point is evaluated twice, and every evaluation is asked for the fixed accuracy.
 #[test]
 fn fixed_accuracy() {
     let fixed = Accuracy::new(1e-6).expect("positive");

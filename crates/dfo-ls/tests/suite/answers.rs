@@ -1,4 +1,4 @@
-//! Answers that are known by formula: constrained and regularised minima, Jacobians, covariances.
+//! Results that are known by formula: constrained and regularised minima, Jacobians, covariances.
 
 use dfo_ls::{FnOracle, L1, Options, Problem, Projection, Report, minimize};
 
@@ -81,7 +81,8 @@ fn sets(sets: impl IntoIterator<Item = Box<dyn Projection>>) -> Problem {
     })
 }
 
-/// The projection of the target, first on the plane, then on the circle it cuts out.
+/// The answer is the projection of the target on the plane, and then on the circle in which the
+/// plane cuts the ball.
 #[test]
 fn ball_and_half_space() {
     let problem = sets([Box::new(ball) as Box<dyn Projection>, Box::new(below(0.2))]);
@@ -138,7 +139,7 @@ fn a_box_in_two_ways() {
         r[0] = 10.0 * (theta[1] - theta[0] * theta[0]);
         r[1] = 1.0 - theta[0];
     };
-    // on the bound y = 0.25, Newton's method for the least 100 (0.25 - x^2)^2 + (1 - x)^2
+    // Newton's method for the minimum of 100 (0.25 - x^2)^2 + (1 - x)^2 on the bound y = 0.25
     let mut x: f64 = 0.5;
     for _ in 0..50 {
         let slope = -400.0 * x * (0.25 - x * x) - 2.0 * (1.0 - x);
@@ -186,7 +187,7 @@ fn soft_thresholds_with_bounds() {
         .with_bounds([0.0, 0.4], [1.0, 1.0])
         .expect("bounds in order")
         .with_regularizer(L1 { weight: 0.2 });
-    // without bounds 0.9 and 0.1
+    // without bounds the answer is 0.9 and 0.1
     let residuals = |theta: &[f64], r: &mut [f64]| {
         r[0] = theta[0] - 1.0;
         r[1] = theta[1] - 0.2;
@@ -197,7 +198,7 @@ fn soft_thresholds_with_bounds() {
 const TIMES: [f64; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5];
 const NOISE: [f64; 8] = [0.01, -0.02, 0.015, 0.005, -0.012, 0.02, -0.01, 0.004];
 
-/// A straight line, by the formulas of linear regression.
+/// The fit of a straight line agrees with the formulas of linear regression.
 #[test]
 fn covariance_of_a_line() {
     let data: Vec<f64> = TIMES
@@ -307,8 +308,8 @@ fn poisedness_when_asked_for() {
     }
 }
 
-/// `$J = \operatorname{diag}(3, 4)$`: half a step of the second parameter does less than one of the
-/// first.
+/// With `$J = \operatorname{diag}(3, 4)$`, half a step of the second parameter changes the
+/// residuals less than one step of the first.
 #[test]
 fn directions_are_singular_vectors() {
     let residuals = |theta: &[f64], r: &mut [f64]| {

@@ -1,4 +1,4 @@
-//! Engines that are saved and loaded in the middle of a run continue it to the last bit.
+//! Engines that are saved and loaded in the middle of a run continue it bit for bit.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,11 @@ use dfo_ls::{
     Request, ResidualOracle, Samples, Start, State,
 };
 
-/// How far a point was computed: the oracle's work so far, and its last correction.
+/// The progress of a point: the oracle's work so far, and its last correction.
 type Token = (u64, f64);
 
-/// Errors as large as allowed; an answer depends on what it starts from. Rejects a corner.
+/// An oracle with errors as large as allowed, whose answers depend on their start. It rejects a
+/// corner.
 fn oracle() -> impl ResidualOracle<Resume = Token> {
     InexactFn::new(3, |request: Request<'_, Token>, r: &mut [f64]| {
         let theta = request.theta;
@@ -41,8 +42,8 @@ fn bounded(mut options: Options) -> Options {
     options
 }
 
-/// Runs to the end; every `period` tells the engine is saved, in one piece or in parts, dropped and
-/// loaded.
+/// Runs to the end. After every `period` tells, the engine is saved in one piece or in parts,
+/// dropped and loaded.
 fn run(
     problem: &dyn Fn() -> Problem,
     options: Options,
@@ -79,7 +80,8 @@ fn through_text(state: &State<Token>) -> State<Token> {
     state
 }
 
-/// Saves residual vectors, tokens and history apart; vectors of earlier saves are not saved again.
+/// Saves residual vectors, tokens and history separately. Vectors of earlier saves are not saved
+/// again.
 fn through_parts(state: &State<Token>, vectors: &mut HashMap<u64, Vec<f64>>) -> State<Token> {
     for (number, vector) in state.vectors() {
         let saved = vectors.entry(number).or_insert_with(|| vector.to_vec());
@@ -123,7 +125,7 @@ fn through_parts(state: &State<Token>, vectors: &mut HashMap<u64, Vec<f64>>) -> 
     loaded
 }
 
-/// What a lean state lacks must be there, and must fit.
+/// A lean state is completed only by all missing parts, and only by fitting ones.
 #[test]
 fn incomplete_parts_are_refused() {
     let mut oracle = oracle();
@@ -208,7 +210,7 @@ fn with_blocks() {
     check("blocks", &|| free().with_blocks([1, 2]), Options::default());
 }
 
-/// Projections and regulariser are code: they come with the problem.
+/// Projections and regulariser are code and are given with the problem.
 #[test]
 fn with_sets_and_regulariser() {
     let disc = || {
@@ -247,7 +249,7 @@ fn every_model_and_sampling() {
     }
 }
 
-/// Jobs in hand and half of them answered: nothing is lost.
+/// A state that is saved while half of the jobs are answered loses no answer.
 #[test]
 fn between_ask_and_tell() {
     let mut oracle = oracle();
@@ -278,7 +280,7 @@ fn between_ask_and_tell() {
     );
 }
 
-/// The end is saved too.
+/// The end of a run is saved too.
 #[test]
 fn after_the_end() {
     let mut oracle = oracle();

@@ -1,4 +1,4 @@
-//! Runs that go on after they ended, and ends that are not what they seem.
+//! Runs that continue after their end, and checks of the reasons for an end.
 
 use std::ops::ControlFlow;
 
@@ -24,7 +24,7 @@ fn budget(max_points: u64) -> Budget {
     budget
 }
 
-/// Whatever the budget at which it ended, also in the middle of the first points.
+/// A run can be continued whatever its budget was, also one that ended among the first points.
 #[test]
 fn a_spent_budget_can_be_extended() {
     for points in [1, 2, 3, 4, 7, 12] {
@@ -45,7 +45,7 @@ fn a_spent_budget_can_be_extended() {
     }
 }
 
-/// Stopped by an observer, the outstanding jobs are still there.
+/// A run that an observer stops keeps its outstanding jobs.
 #[test]
 fn a_stopped_run_goes_on_as_if_it_had_not_been() {
     let uninterrupted = minimize(
@@ -84,7 +84,7 @@ fn another_number_of_residuals_is_noticed() {
     assert_eq!(rosenbrock().num_residuals(), 2);
 }
 
-/// The way to the optimum leads through points that fail: that is no success.
+/// A run whose way to the optimum leads through points that fail is not a success.
 #[test]
 fn a_wall_of_failures_is_not_success() {
     let mut walled = FnOracle::new(2, |theta: &[f64], r: &mut [f64]| {
@@ -105,7 +105,7 @@ fn a_wall_of_failures_is_not_success() {
 
 /// A parameter that the residuals do not depend on has no standard error, and stays where it is.
 #[test]
-fn what_is_not_determined_is_not_reported() {
+fn undetermined_parameters_have_no_errors() {
     let mut unused = FnOracle::new(5, |theta: &[f64], r: &mut [f64]| {
         let mut y = 0.0;
         for r in r {
@@ -155,7 +155,8 @@ fn a_state_belongs_to_its_bounds() {
     }
 }
 
-/// Points around the start of which only some were answered when the run was stopped.
+/// Answers count for the best point even if the run is stopped before all points around the start
+/// are answered.
 #[test]
 fn answers_count_before_they_are_told() {
     let problem = || Problem::new([0.0, 0.0, 0.0]);
@@ -171,7 +172,7 @@ fn answers_count_before_they_are_told() {
     let at = distance(&asked).iter().map(|r| r * r).sum::<f64>();
     assert!(best <= at && at < 3.0);
 
-    // and the run goes on as if nothing had happened
+    // the run continues as if it had not been stopped
     engine.extend(engine.options().budget.clone());
     let mut straight = Engine::new(problem(), 3, Options::default()).expect("a valid problem");
     for engine in [&mut engine, &mut straight] {
@@ -214,7 +215,7 @@ fn means_count_as_samples() {
     let (mean, samples, single) = (run(options.clone(), 4), run(sampled, 1), run(options, 1));
     assert_eq!(mean.theta, samples.theta);
     assert_eq!(mean.num_points, samples.num_points);
-    // half the noise: it goes on for longer
+    // with half the noise the run ends later
     assert!(mean.num_points > single.num_points);
     assert_eq!(mean.termination, Termination::NoiseReached);
 }

@@ -1,4 +1,4 @@
-//! Shapes and sizes at the edge of what is sensible: flat, fixed, narrow, tiny, huge.
+//! Extreme problems: flat, fixed, narrow, tiny and huge.
 
 use dfo_ls::{FnOracle, Limit, Options, Problem, Report, Termination, minimize};
 
@@ -152,7 +152,7 @@ fn a_parameter_that_does_nothing() {
     assert_near(&report.theta[..2], &[1.0, 1.0], 1e-6);
 }
 
-/// A parameter that the residuals hardly see at first.
+/// A parameter that hardly changes the residuals at first.
 #[test]
 fn a_parameter_with_a_tiny_start() {
     let report = check(Problem::new([0.5, 1e-12]), 3, |theta, r| {
@@ -179,7 +179,7 @@ fn fixed_parameters() {
     assert!((jacobian.column(1)[0] - 1.5).abs() < 1e-6);
 }
 
-/// Far narrower than the radius, in the units that are given.
+/// A box that is far narrower than the radius, in given units.
 #[test]
 fn boxes_narrower_than_the_radius() {
     let mut options = bounded();
@@ -200,7 +200,7 @@ fn boxes_narrower_than_the_radius() {
     assert_near(&report.theta, &[1e-3, 0.5], 1e-6);
 }
 
-/// Two neighbouring numbers.
+/// A box between two neighbouring floating-point numbers.
 #[test]
 fn the_narrowest_box() {
     let problem = Problem::new([1.0, 0.0])
@@ -243,7 +243,7 @@ fn starts_on_and_outside_bounds() {
     }
 }
 
-/// With one side only, and the answer in the corner.
+/// Bounds on one side only, with the answer in the corner.
 #[test]
 fn half_open_bounds() {
     let infinite = f64::INFINITY;
@@ -274,7 +274,7 @@ fn residuals_of_any_size() {
     }
 }
 
-/// Squares underflow: no point can be told from the next.
+/// All squares underflow, so that no point differs from another.
 #[test]
 fn residuals_whose_squares_vanish() {
     let report = check(
@@ -319,7 +319,7 @@ fn parameters_of_any_size() {
     }
 }
 
-/// From zero to far away.
+/// Starts at zero with answers near and far away.
 #[test]
 fn a_start_at_zero() {
     for target in [1e-3, 1.0, 1e4] {

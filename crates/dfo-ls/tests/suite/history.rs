@@ -1,10 +1,10 @@
-//! Runs whose history is checked: complete, consistent, and the reported point is one of it.
+//! Runs whose history is checked to be complete and consistent, and to contain the reported point.
 
 use std::collections::BTreeMap;
 
 use dfo_ls::{Accuracy, Evaluated, Job, Options, Problem, Report, ResidualOracle, minimize};
 
-/// Counts what an oracle answers.
+/// An oracle that counts its answers.
 struct Counted<O> {
     oracle: O,
     calls: usize,
@@ -32,7 +32,7 @@ pub(crate) fn bounded() -> Options {
     options
 }
 
-/// Runs, and checks that the history is complete and that the reported point is one of it.
+/// Runs, and checks that the history is complete and contains the reported point.
 pub(crate) fn check<O: ResidualOracle>(oracle: O, problem: Problem, options: Options) -> Report {
     let num_residuals = oracle.num_residuals();
     let mut oracle = Counted { oracle, calls: 0 };

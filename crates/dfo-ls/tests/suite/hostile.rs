@@ -1,12 +1,12 @@
-//! Oracles that fail or answer nonsense: every run ends, keeps its best point, and its history adds
-//! up.
+//! Oracles that fail or answer nonsense: every run ends, reports its best point, and has a
+//! consistent history.
 
 use crate::history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
 use dfo_ls::{
     EvalError, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, StepKind, Termination,
 };
 
-/// An oracle of a function that knows how to treat its jobs.
+/// An oracle from a closure that answers jobs.
 struct Answering<F> {
     num_residuals: usize,
     answer: F,
@@ -230,7 +230,7 @@ fn a_panic_costs_one_point() {
 }
 
 #[test]
-fn nobody_answers() {
+fn no_job_is_answered() {
     let oracle = Answering {
         num_residuals: 2,
         answer: |_: &mut [Job<()>]| {},
@@ -242,7 +242,7 @@ fn nobody_answers() {
     assert!(report.evaluations.is_empty());
 }
 
-/// Unanswered jobs are asked again, and the path is the same.
+/// Unanswered jobs are asked again, and the run is the same.
 #[test]
 fn half_of_the_jobs_are_answered() {
     let lazy = Answering {

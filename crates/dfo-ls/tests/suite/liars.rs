@@ -1,5 +1,5 @@
-//! Oracles that are wrong about their accuracy, or cannot give what is asked: every run ends and
-//! its history adds up.
+//! Oracles that report a wrong accuracy or cannot achieve the requested one: every run ends with a
+//! consistent history.
 
 use crate::history::{assert_near, bounded, chance, check, exact, far, rosenbrock};
 use dfo_ls::{
@@ -11,7 +11,7 @@ fn of_size(size: f64) -> Accuracy {
     Accuracy::new(size).expect("not negative")
 }
 
-/// Claims to be exact, but is off by noise.
+/// An oracle that claims to be exact but has noise.
 #[test]
 fn a_liar_who_claims_to_be_exact() {
     let oracle = FnOracle::new(2, |theta, r| {
@@ -23,7 +23,7 @@ fn a_liar_who_claims_to_be_exact() {
     assert_near(&report.theta, &[1.0, 1.0], 1e-2);
 }
 
-/// Claims nothing, but is exact: there is no decision that it would allow.
+/// An oracle that is exact but reports an infinite error, which allows no decision.
 #[test]
 fn an_oracle_that_claims_nothing() {
     let oracle = InexactFn::new(2, |request: Request<'_, ()>, r: &mut [f64]| {
@@ -42,7 +42,7 @@ fn an_oracle_that_claims_nothing() {
     assert!(report.interval.upper.is_infinite());
 }
 
-/// Gives a hundredth of the error it admits.
+/// An oracle whose error is a hundredth of the reported one.
 #[test]
 fn an_oracle_better_than_its_word() {
     let oracle = InexactFn::new(2, |request: Request<'_, u32>, r: &mut [f64]| {
@@ -59,7 +59,8 @@ fn an_oracle_better_than_its_word() {
     assert_near(&report.theta, &[1.0, 1.0], 1e-3);
 }
 
-/// Never better than 1e-4: the run ends there and says so, or does not need more.
+/// An oracle with errors of at least 1e-4: the run ends with `AccuracyFloor`, or needs no more
+/// accuracy.
 #[test]
 fn an_accuracy_floor() {
     for shift in [0.0, 1.0] {
@@ -84,7 +85,7 @@ fn an_accuracy_floor() {
     }
 }
 
-/// Points can be evaluated once, but never again.
+/// An oracle that evaluates every point only once.
 #[test]
 fn an_oracle_that_refuses_to_refine() {
     for options in [Options::default(), Options::paper(), Options::experiments()] {

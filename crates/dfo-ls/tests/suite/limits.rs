@@ -1,4 +1,4 @@
-//! Noise, restarts, and everything that ends a run early.
+//! Noise, restarts, and early ends of a run.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use dfo_ls::{
     Termination, minimize_observed,
 };
 
-/// Noise that depends on point and sample; every point is sampled four times.
+/// Options for noise in which every point is sampled four times.
 fn noisy_options() -> Options {
     let mut options = Options::noisy();
     options.noise.samples = Samples::Fixed(4);
@@ -18,6 +18,7 @@ fn noisy_options() -> Options {
     options
 }
 
+/// Residuals with noise that depends on the point and the sample.
 fn noisy() -> impl ResidualOracle<Resume = ()> {
     InexactFn::new(3, |request: Request<'_, ()>, r: &mut [f64]| {
         valley(request.theta, r);
@@ -129,7 +130,7 @@ fn each_limit() {
         options.budget.max_work = Some(limit);
         let report = check(&mut inexact(), options, &[1.0, 1.0], 10.0);
         assert_eq!(report.termination, Termination::Exhausted(Limit::Work));
-        // the batch in which the limit is crossed is finished
+        // the batch that crosses the limit is completed
         assert!(
             limit <= report.work && report.work <= limit + 1,
             "{limit}: {}",
@@ -169,7 +170,7 @@ fn the_observer_stops() {
     assert!(seen.len() == 5 && report.evaluations.len() < 20);
 }
 
-/// Rosenbrock's residuals with errors of just the size asked for, but never below `floor`.
+/// Rosenbrock's residuals with errors of the requested size, but not below `floor`.
 fn with_floor(floor: f64, offset: f64) -> impl dfo_ls::ResidualOracle<Resume = ()> {
     dfo_ls::InexactFn::new(3, move |request: dfo_ls::Request<'_, ()>, r: &mut [f64]| {
         let t = request.theta;
@@ -186,8 +187,8 @@ fn with_floor(floor: f64, offset: f64) -> impl dfo_ls::ResidualOracle<Resume = (
     })
 }
 
-/// Once it is known how accurate the oracle can be, no point is asked again for what it has just
-/// failed to give.
+/// Once the oracle's floor is known, no point is asked again for an accuracy that it has just
+/// missed.
 #[test]
 fn an_accuracy_that_was_missed_is_not_asked_for_again() {
     for floor in [1e-16, 1e-12, 1e-8] {
@@ -202,7 +203,7 @@ fn an_accuracy_that_was_missed_is_not_asked_for_again() {
     }
 }
 
-/// An oracle that promises more than numbers can hold is not asked for it thousands of times.
+/// An oracle that reports errors below rounding level is not evaluated thousands of times.
 #[test]
 fn rounding_level_costs_no_evaluations() {
     for offset in [0.0, 0.3, 5.0] {

@@ -1,5 +1,5 @@
-//! What the solver promises, in one program: linking one for each file takes longer than running
-//! them.
+//! Integration tests of the solver. They are one program, because linking one program for each file
+//! takes longer than running the tests.
 
 mod algorithms;
 mod answers;

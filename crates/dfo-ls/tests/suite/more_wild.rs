@@ -11,7 +11,7 @@ fn problem(number: usize) -> MoreWild {
     MoreWild::new(number).expect("less than 53")
 }
 
-/// Filled with NaN before, so that an entry that is not written shows.
+/// The residuals. They are NaN at first, so that an entry that is not written is noticed.
 fn residuals(problem: MoreWild, theta: &[f64]) -> Vec<f64> {
     let mut residuals = vec![f64::NAN; problem.num_residuals()];
     problem.residuals(theta, &mut residuals);
@@ -66,8 +66,8 @@ fn solve(mut matrix: Vec<Vec<f64>>, mut rhs: Vec<f64>) -> Vec<f64> {
     rhs
 }
 
-/// Where the method of Levenberg and Marquardt, damped by the largest diagonal so far, cannot
-/// descend any more, and `$f$` there.
+/// The point at which the method of Levenberg and Marquardt, damped by the largest diagonal so far,
+/// cannot descend any more, and the value of `$f$` there.
 fn descend(problem: MoreWild) -> (Vec<f64>, f64) {
     let mut theta = problem.start();
     let mut best = objective(problem, &theta);
@@ -101,14 +101,15 @@ fn descend(problem: MoreWild) -> (Vec<f64>, f64) {
     (theta, best)
 }
 
-/// What decimal digits lose in `serde_json`, which reads them to within a unit in the last place,
-/// and `mancino`'s start in the logarithms, sines and cosines of different platforms.
+/// The rounding errors of decimal digits in `serde_json`, which reads them to within a unit in the
+/// last place, and of `mancino`'s start in the logarithms, sines and cosines of different
+/// platforms.
 const AS_READ: f64 = 4.0 * f64::EPSILON;
 
-/// Differences seen are below 1e-15. Allowed are a few units in the last place of each elementary
-/// function, which the cancellation in residuals such as 0.1957 - 0.19 multiplies by ten to a
-/// hundred. One wrong digit anywhere in the tables of data changes the sum of squares by 3e-7 or
-/// more: all were tried.
+/// The tolerance for elementary functions. Each may be wrong by a few units in the last place,
+/// which the cancellation in residuals such as 0.1957 - 0.19 multiplies by ten to a hundred. The
+/// observed differences are below 1e-15. One wrong digit anywhere in the tables of data changes the
+/// sum of squares by 3e-7 or more; all digits were tried.
 const ROUNDED: f64 = 1e-12;
 
 #[test]
@@ -138,8 +139,8 @@ fn all_agree_with_the_record() {
     }
 }
 
-/// First and last residual where they are easily had from the formulas: their signs and order, of
-/// which a sum of squares knows nothing.
+/// The first and the last residual where the formulas give them easily. They check signs and order,
+/// on which a sum of squares does not depend.
 #[test]
 fn residuals_have_the_sign_and_order_of_the_formulas() {
     let check = |number: usize, theta: &[f64], first: f64, last: f64| {
@@ -255,8 +256,7 @@ fn exact_minimizers_attain_the_best_value() {
     check_minimizer(&[43], &[1.0; 6], TIGHT);
 }
 
-/// Minimisers printed to ten digits: `$f$` is flat there, and right to better than the square root
-/// of that suggests.
+/// Minimisers printed to ten digits. `$f$` is flat there, so its value has more correct digits.
 #[test]
 fn certified_minimizers_attain_the_best_value() {
     // NIST, Statistical Reference Datasets, nonlinear regression, certified values of MGH09 and
@@ -295,8 +295,7 @@ fn certified_minimizers_attain_the_best_value() {
     check_nodes(31, &nine);
 }
 
-/// The four problems of which the documentation says that their best recorded value is not the
-/// least.
+/// The four problems whose best recorded value is not the least, according to the documentation.
 #[test]
 fn some_best_values_are_not_the_least() {
     let check = |number: usize, theta: &[f64], least: f64| {
@@ -317,8 +316,8 @@ fn some_best_values_are_not_the_least() {
     check(44, &[1.0; 8], 0.0);
 }
 
-/// The values that MGH print, to six digits of which the last may be cut off instead of rounded,
-/// and the recorded ones, which other solvers reached: a descent along our formulas ends in both.
+/// A descent with our formulas ends in the values that MGH print, to six digits whose last may be
+/// cut off instead of rounded, and in the recorded values, which other solvers reached.
 #[test]
 fn descent_from_the_start_ends_in_the_best_value() {
     // Elsewhere than the recorded best: the local minimum, the one at infinity, the least value,

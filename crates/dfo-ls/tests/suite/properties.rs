@@ -1,4 +1,4 @@
-//! What holds for every problem: feasibility, honest intervals, certified decisions, counts,
+//! Properties of every run: feasibility, correct intervals, certified decisions, consistent counts,
 //! symmetries, determinism.
 
 use std::cell::RefCell;
@@ -47,8 +47,8 @@ impl Curved {
         })
     }
 
-    /// Errors of 0.9 times what is allowed, in a direction that depends on the point and on the
-    /// accuracy; a better answer costs more. Tokens count the work put into a point.
+    /// An oracle with errors of 0.9 times the requested bound, in a direction that depends on the
+    /// point and on the accuracy. More accurate answers cost more work, which tokens count.
     fn inexact(&self) -> impl ResidualOracle<Resume = u64> {
         InexactFn::new(
             self.rows.len(),
@@ -132,7 +132,8 @@ fn run(oracle: &mut impl ResidualOracle, start: &[f64], options: Options) -> Rep
     minimize(oracle, Problem::new(start), options).expect("a valid problem")
 }
 
-/// Counts and work add up, and a point has one place.
+/// Checks that counts and work add up, and that all evaluations of a point have the same
+/// parameters.
 fn check_counts(report: &Report) {
     assert_eq!(
         report.work,
@@ -270,7 +271,7 @@ proptest! {
         prop_assert!(close(one.objective, two.objective, 1e-6), "{} {}", one.objective, two.objective);
     }
 
-    /// Each residual twice, divided by the root of two.
+    /// Every residual is repeated and divided by the square root of two.
     #[test]
     fn doubled_residuals_change_nothing(problem in tall(), start in numbers(5)) {
         let start = &start[..problem.target.len()];
@@ -285,7 +286,8 @@ proptest! {
         prop_assert!(close(one.objective, two.objective, 1e-6), "{} {}", one.objective, two.objective);
     }
 
-    /// A power of two: the path is the same to the last bit. A million: up to rounding.
+    /// A power of two as the unit of residuals gives the same run bit for bit, a million the same
+    /// run up to rounding.
     #[test]
     fn the_unit_of_residuals_does_not_matter(problem in tall(), start in numbers(5)) {
         let start = &start[..problem.target.len()];
@@ -344,7 +346,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
-    /// Ball of radius 1, half-space below 0.3.
+    /// The sets are a ball of radius 1 and a half-space below 0.3.
     #[test]
     fn sets_are_never_left(problem in curved(), start in numbers(5), which in 0_usize..4) {
         let d = problem.target.len();

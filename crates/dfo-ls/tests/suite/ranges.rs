@@ -1,4 +1,5 @@
-//! Every option has its range: outside, the error names the option, and nothing is evaluated.
+//! Ranges of the options: outside its range, an option causes an error that names it, and nothing
+//! is evaluated.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ fn plain() -> Problem {
     Problem::new([1.0, 2.0])
 }
 
-/// An option out of range: the error has its path and the number found.
+/// Checks that an option out of range causes an error with its path and its value.
 fn check_option(path: &str, found: f64, set: impl FnOnce(&mut Options)) {
     check_option_of(Options::default(), path, found, set);
 }
@@ -211,7 +212,7 @@ fn limits() {
 
 /// The presets and every documented limit are allowed.
 #[test]
-fn what_is_not_misuse() {
+fn presets_and_documented_limits_are_allowed() {
     let mut wide = Options::default();
     wide.trust_region.max_radius = wide.trust_region.initial_radius;
     wide.target = Some(-1.0);

@@ -1,9 +1,9 @@
 //! Automatic scaling: curve fits without bounds, with parameters of very different size and starts
-//! off by factors.
+//! that are off by factors.
 
 use dfo_ls::{FnOracle, Options, Problem, Scaling, minimize};
 
-/// A curve, where it is measured, and the parameters that made the data.
+/// A curve, the points where it is measured, and the true parameters.
 struct Fit {
     truth: &'static [f64],
     points: Vec<f64>,
@@ -21,7 +21,7 @@ fn options() -> Options {
     options
 }
 
-/// From the truth times each of the `starts`.
+/// Fits the curve from starts that are the truth times each of the `starts`.
 fn check(fit: &Fit, options: &Options, starts: &[&[f64]]) {
     let data: Vec<f64> = fit
         .points
@@ -52,7 +52,7 @@ fn check(fit: &Fit, options: &Options, starts: &[&[f64]]) {
     }
 }
 
-/// With the default options.
+/// Fits the curve with the default options.
 fn check_default(fit: &Fit, starts: &[&[f64]]) {
     check(fit, &options(), starts);
 }
@@ -92,7 +92,7 @@ fn a_slow_decay() {
     );
 }
 
-/// Fast and strong, slow and weak.
+/// A fast strong decay and a slow weak one.
 #[test]
 fn two_decays() {
     let fit = Fit {
@@ -111,7 +111,7 @@ fn two_decays() {
     );
 }
 
-/// Saturation at concentrations of nanomoles, with a rate of the same kind and of another.
+/// Saturation at concentrations of nanomoles, with a rate of the same size or of another.
 #[test]
 fn michaelis_menten() {
     for truth in [&[2e-9, 5e-9], &[120.0, 5e-9]] {
@@ -170,7 +170,7 @@ fn arrhenius() {
     );
 }
 
-/// A saturation current beside a shunt.
+/// A saturation current and a shunt.
 #[test]
 fn diode() {
     let fit = Fit {
@@ -225,7 +225,7 @@ fn damped_oscillation() {
     );
 }
 
-/// The start says nothing of the scale on which the position matters: units must be given.
+/// The start does not show the scale on which the position matters, so units must be given.
 #[test]
 fn a_peak_far_from_zero() {
     let fit = Fit {

@@ -7,7 +7,7 @@ use dfo_ls::{
 
 const MOST: u64 = 3000;
 
-/// Runs within a budget, and checks where it ends.
+/// Runs within a budget, and checks the best point.
 pub(crate) fn check(
     oracle: &mut impl ResidualOracle,
     mut options: Options,
@@ -42,7 +42,8 @@ pub(crate) fn exact() -> impl ResidualOracle {
     FnOracle::new(3, valley)
 }
 
-/// Errors as large as allowed, in a direction that depends on the point and on the accuracy.
+/// An oracle with errors as large as allowed, in a direction that depends on the point and on the
+/// accuracy.
 pub(crate) fn inexact() -> impl ResidualOracle<Resume = u32> {
     InexactFn::new(3, |request: Request<'_, u32>, r: &mut [f64]| {
         valley(request.theta, r);

@@ -31,8 +31,8 @@ fn answer(engine: &mut Engine<()>, waves: &Waves, random: &mut Random) {
     }
 }
 
-/// `tell`, up to the point where the answers are in the set and nothing else has happened: gives
-/// what comes next.
+/// The first half of `tell`: takes the answers into the set and returns the next action without
+/// running it.
 fn absorb(engine: &mut Engine<()>) -> Next<()> {
     engine.collect();
     let (phase, queries) = engine.state.outstanding.take().expect("all were answered");
@@ -51,7 +51,7 @@ fn steps(points: &Interpolation<()>) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// What "fully linear" must mean.
+/// Checks the error bounds of a fully linear model.
 ///
 /// With `$e_t = \tilde r_t - \tilde r_k - J(x_k)(y_t - x_k)$`, and since `$\sum_t g_t = 0$` and
 /// `$\sum_t (y_t - x_k) g_t^\top = I$`, the model's Jacobian is
@@ -143,7 +143,7 @@ struct Case {
     bounded: bool,
 }
 
-/// Runs, and counts how often a model was made fully linear, and how often one was.
+/// Runs, and counts the models that were made fully linear and those that were certified as such.
 fn run(case: Case) -> Result<(u32, u32), TestCaseError> {
     let Case {
         d,
@@ -188,7 +188,7 @@ fn run(case: Case) -> Result<(u32, u32), TestCaseError> {
         let points = &mut engine.state.points;
         if iterating && points.refresh() && points.linear().is_some() {
             let delta = engine.state.trust.delta();
-            let said = engine.run().is_fully_linear();
+            let certified = engine.run().is_fully_linear();
             if improving {
                 // one round is enough, up to the margin that keeps points inside
                 made += 1;
@@ -200,7 +200,7 @@ fn run(case: Case) -> Result<(u32, u32), TestCaseError> {
                     "{found:?} {limit}"
                 );
             }
-            if said {
+            if certified {
                 seen += 1;
                 check(&engine, &waves, constant, limit, bounded)?;
             }
@@ -214,7 +214,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn models_are_fully_linear_when_they_are_said_to_be(
+    fn models_certified_as_fully_linear_are(
         seed in any::<u64>(), d in 1_usize..5, more in 0_usize..4, height in 0.1..2.0_f64, constant in 0.1..3.0_f64,
         limit in 1.1..10.0_f64, epsilon in prop_oneof![Just(1e-5), 0.1..10.0_f64], bounded in any::<bool>(),
     ) {
@@ -222,7 +222,7 @@ proptest! {
     }
 }
 
-/// The test above looks at something.
+/// The property test above meets models of both kinds.
 #[test]
 fn models_are_made_fully_linear() {
     let (mut made, mut seen) = (0, 0);

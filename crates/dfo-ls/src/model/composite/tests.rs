@@ -22,7 +22,7 @@ fn good_points(random: &mut Random, d: usize, count: usize) -> Matrix {
     Matrix::from_fn(d, count, |i, t| columns[t][i] + 0.1 * random.next())
 }
 
-/// All quadratics have this many coefficients beside the constant.
+/// The number of coefficients of a quadratic, without the constant.
 fn full(d: usize) -> usize {
     (d + 1) * (d + 2) / 2 - 1
 }
@@ -248,7 +248,7 @@ fn noisy_points_are_not_met() {
 }
 
 #[test]
-fn what_is_no_number_makes_no_model() {
+fn nan_gives_no_model() {
     let points = Matrix::from_fn(2, 3, |i, t| [[1.0, 0.0], [0.0, 1.0], [f64::NAN, 1.0]][t][i]);
     assert!(CompositeModel::new(points, &[0.0; 3], Matrix::zeros(3, 3), vec![0.0; 3]).is_none());
 }

@@ -204,7 +204,7 @@ proptest! {
         }
         prop_assert!(crate::linalg::max_abs(normal.as_slice()) < 1e-8, "{normal:?}");
         fixture.check_products(1e-8);
-        // least squares reproduce what is linear, whichever point is the centre
+        // least squares reproduce linear functions, whichever point is the centre
         let values = fixture.linear.values(&fixture.step_to(0), fixture.center);
         prop_assert!((values.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         for j in 0..d {

@@ -4,7 +4,7 @@ use crate::linalg::norm;
 use crate::linalg::tests::Random;
 use proptest::prelude::*;
 
-/// Two blocks, the second of which begins anywhere in the order of lanes.
+/// Two blocks, whose border may lie anywhere between multiples of the number of lanes.
 fn halves(m: usize) -> Blocks {
     Blocks::new(&[m / 2, m - m / 2], m).expect("lengths that add up")
 }
@@ -48,7 +48,8 @@ fn check(pool: &PointPool<()>, shadow: &[Option<Vec<f64>>], size: f64, tolerance
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever is inserted, removed, sharpened and re-centred.
+    /// Products are right after any sequence of insertions, removals, sharpenings and changes of
+    /// the reference.
     #[test]
     fn products_are_those_of_the_residuals(
         seed in any::<u64>(), m in prop_oneof![1_usize..40, 1000_usize..1100, 2040_usize..2060], capacity in 2_usize..7,

@@ -4,8 +4,8 @@ use crate::linalg::product_transposed;
 use crate::linalg::tests::Random;
 use proptest::prelude::*;
 
-/// A problem with bounds of all kinds.
-struct Problem {
+/// A random quadratic over ball and box, with bounds of all kinds.
+struct RandomProblem {
     gradient: Vec<f64>,
     hessian: Matrix,
     lower: Vec<f64>,
@@ -13,7 +13,7 @@ struct Problem {
     radius: f64,
 }
 
-impl Problem {
+impl RandomProblem {
     fn random(random: &mut Random, n: usize, convex: bool) -> Self {
         let hessian = if convex {
             let rows = if random.next() > 0.5 {
@@ -87,13 +87,13 @@ proptest! {
     #[test]
     fn convex_problems_are_solved(seed in any::<u64>(), n in 1_usize..20) {
         let mut random = Random::new(seed);
-        let problem = Problem::random(&mut random, n, true);
+        let problem = RandomProblem::random(&mut random, n, true);
         let found = problem.solve();
         let mut slopes = vec![0.0; n];
         problem.hessian.mul_vec(&found.step, &mut slopes);
         axpy(1.0, &problem.gradient, &mut slopes);
-        // convex: no feasible point is lower than the linear function says, minimised exactly by
-        // the other solver
+        // In the convex case no feasible point is lower than the tangent's minimum, which the other
+        // solver finds exactly.
         let best = crate::subproblem::minimize_linear(&slopes, &problem.region());
         let gap = dot(&slopes, &found.step) - dot(&slopes, &best);
         prop_assert!(gap <= 1e-9 * problem.scale(), "gap {gap} decrease {}", found.decrease);
@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn nothing_sampled_is_lower(seed in any::<u64>(), n in 1_usize..4, convex in any::<bool>()) {
         let mut random = Random::new(seed);
-        let problem = Problem::random(&mut random, n, convex);
+        let problem = RandomProblem::random(&mut random, n, convex);
         let (quadratic, region) = (problem.quadratic(), problem.region());
         let found = problem.solve();
         let (_, path) = projected_gradient(&quadratic, &region);
@@ -116,13 +116,14 @@ proptest! {
         }
     }
 
-    /// Steepest descent clipped at the box, followed to any length, is never better.
+    /// No point up to the first minimiser on the path of steepest descent, clipped at the box, is
+    /// better.
     #[test]
     fn at_least_the_cauchy_decrease(seed in any::<u64>(), n in 1_usize..12) {
         let mut random = Random::new(seed);
-        let problem = Problem::random(&mut random, n, false);
+        let problem = RandomProblem::random(&mut random, n, false);
         let found = problem.solve();
-        // the first minimiser along the path: walk while it goes down
+        // the first minimiser along the path: sample it while the value decreases
         let mut least: f64 = 0.0;
         for k in 1..=400 {
             let t = f64::from(k) * 0.005 * problem.radius;
@@ -145,7 +146,7 @@ fn indefinite_problems_are_mostly_solved() {
     let mut random = Random::new(3);
     let mut failures = 0;
     for _ in 0..300 {
-        let problem = Problem::random(&mut random, 2, false);
+        let problem = RandomProblem::random(&mut random, 2, false);
         let found = problem.solve();
         let mut best: f64 = 0.0;
         for _ in 0..3000 {
@@ -172,7 +173,7 @@ fn negative_curvature_without_slope() {
         ([-1.0; 2], [0.0; 2]),
         ([-0.1; 2], [5.0; 2]),
     ] {
-        let problem = Problem {
+        let problem = RandomProblem {
             gradient: vec![0.0; 2],
             hessian: hessian.clone(),
             lower: lower.to_vec(),

@@ -235,7 +235,7 @@ fn no_sets_at_all() {
 }
 
 #[test]
-fn what_is_no_number_gives_no_step() {
+fn nan_gives_no_step() {
     let (bad, fine) = ([f64::NAN, 1.0], [1.0, 1.0]);
     let hessian = Matrix::identity(2);
     let space = half_space(vec![1.0, 0.0], 1.0);

@@ -120,8 +120,8 @@ fn a_bound_on_the_sphere() {
     close(&far.step, &[0.775, 0.632], 5e-3);
 }
 
-/// Where the whole circle is looked at, the parabola is taken even if it loses: neighbours at an
-/// angle of a fiftieth of the circle.
+/// Without bounds the vertex of the parabola is used even if the quadratic increases. Its
+/// neighbours are at an angle of a fiftieth of the circle.
 #[test]
 fn around_the_circle() {
     // found from the same formula, written for the angle: h (q(-h) - q(h)) / (2 (q(-h) + q(h)))
@@ -171,7 +171,7 @@ fn no_slope_no_step() {
 }
 
 #[test]
-fn what_is_no_number_gives_no_step() {
+fn nan_gives_no_step() {
     let eye = Matrix::identity(2);
     assert_eq!(free(&[f64::NAN, 1.0], &eye, 1.0), SubproblemStep::zero(2));
     assert_eq!(

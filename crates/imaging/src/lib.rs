@@ -7,52 +7,56 @@
 //! \qquad \operatorname{TV}_\nu(x) = \sum_j \sqrt{\|\widehat\nabla x(j)\|^2 + \nu^2},
 //! ```
 //!
-//! which is `$\mu$`-strongly convex with `$L$`-Lipschitz gradient, so that [`lowlevel`] finds it to
-//! a certified distance:
+//! where `$A$` is a linear operator, `$S$` a diagonal matrix of weights, and `$\widehat\nabla$`
+//! takes differences of neighbouring samples. `$\Phi$` is strongly convex with a Lipschitz
+//! gradient, so the solvers of [`lowlevel`] find the minimiser to a certified error:
 //!
 //! ```
-//! use imaging::{Denoising, Grid, Seed, TvParameters, noise, phantom, quality};
-//! use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
+//! use imaging::{ErrorBound, Grid, Seed, TvParameters, denoise, noise, phantom, quality};
 //!
-//! let truth = phantom::box_function(256, Seed::new(1), 0)?;
+//! let truth = phantom::dead_leaves(64, 64, Seed::new(1), 0)?;
 //! let noisy = noise::gaussian(&truth, 0.1, Seed::new(1), 0)?;
-//! let parameters = TvParameters { alpha: 0.5, nu: 1e-3, xi: 1e-3 };
-//! let objective = Denoising::new(Grid::line(256), &noisy, parameters)?;
 //!
-//! let mut state = State::new(noisy.clone());
-//! let target = ErrorBound::new(1e-3)?;
-//! let stop = Stop::accuracy(target);
-//! let solved = Solver::default().minimize(&objective, stop, &mut state, &mut objective.scratch())?;
+//! let parameters = TvParameters { alpha: 0.1, nu: 5e-3, xi: 1e-3 };
+//! let denoised = denoise(Grid::image(64, 64), &noisy, parameters, ErrorBound::new(1e-3)?)?;
 //!
-//! assert!(solved.error <= target);
-//! assert!(quality::mse(state.point(), &truth)? < 0.25 * quality::mse(&noisy, &truth)?);
+//! assert!(denoised.solved.error.value() <= 1e-3);
+//! assert!(quality::mse(&denoised.x, &truth)? < 0.5 * quality::mse(&noisy, &truth)?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is where
+//! # Overview
 //!
-//! - Samples on a [`Grid`]: signals and pictures, real or complex. [`Differences`] between
-//!   neighbours.
-//! - [`LinearOperator`]s: [`Identity`], unitary [`Fourier`] transform, [`Mask`], [`Convolution`];
-//!   diagonal [`Weights`] `$S$`.
-//! - [`Regularizer`]s: [`SmoothedTv`].
-//! - Models, which are [`lowlevel::StronglyConvex`]: [`Denoising`] and [`FourierSampling`] are
-//!   fast, [`Variational`] composes any operator with any regulariser. All take [`TvParameters`]
-//!   `$(\alpha, \nu, \xi)$`.
-//! - Data of a model: a slice, or a [`Measurement`] that is checked once for many models
-//!   ([`FourierMeasurement`] for [`FourierSampling`]).
-//! - Data to try it on: [`phantom`] and [`noise`], from a [`Seed`]; how good is the result:
-//!   [`quality`].
+//! - **One call.** [`denoise`] denoises a signal or a picture.
+//! - **Models.** [`Denoising`] and [`FourierSampling`] have fast kernels. [`Variational`] combines
+//!   any operator with any regulariser. All are objectives ([`lowlevel::StronglyConvex`]) for a
+//!   [`lowlevel::Solver`], and all take the parameters `$\alpha$`, `$\nu$` and `$\xi$`
+//!   ([`TvParameters`]).
+//! - **Operators.** [`LinearOperator`] is implemented by [`Identity`], [`Fourier`], [`Mask`] and
+//!   [`Convolution`]. [`Weights`] are the diagonal of `$S$`.
+//! - **Regularisers.** [`Regularizer`] is implemented by [`SmoothedTv`], whose [`Differences`] have
+//!   a direction and a boundary.
+//! - **Data.** A [`Grid`] describes the samples of a signal or picture, real or complex. The data
+//!   of a model are a slice, or a [`Measurement`] (for [`FourierSampling`] a
+//!   [`FourierMeasurement`]), which is checked once for many models.
+//! - **Test data.** [`phantom`] and [`noise`] create images and noise from a [`Seed`]. [`quality`]
+//!   computes the mean squared error, PSNR and SSIM.
 //!
 //! # Conventions
 //!
-//! Pictures are stored row by row, complex numbers interleaved. The Fourier transform is unitary,
-//! frequency zero first. `$\alpha$` multiplies the total variation of a data term with factor
-//! `$\frac12$`; other packages scale differently. The boundary conventions of the paper's
-//! experiments are [`Differences::LINE_OF_PAPER`] and [`Differences::IMAGE_OF_PAPER`]. The models
-//! are those of M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel
-//! learning*, J. Math. Imaging Vis. 63 (2021).
+//! Pictures are stored row by row, and complex numbers as interleaved real and imaginary parts. The
+//! Fourier transform is unitary, with frequency zero first. The data term has the factor
+//! `$\frac12$`; packages without it need twice our `$\alpha$`. The boundary conventions of the
+//! paper's experiments are [`Differences::LINE_OF_PAPER`] and [`Differences::IMAGE_OF_PAPER`]. The
+//! models are those of M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for
+//! bilevel learning*, J. Math. Imaging Vis. 63 (2021).
 
+/// Tests the examples of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+mod denoise;
 mod difference;
 mod error;
 mod fingerprint;
@@ -67,9 +71,11 @@ mod regularizer;
 mod seed;
 pub mod testing;
 
+pub use denoise::{DenoiseError, Denoised, denoise};
 pub use difference::{Boundary, Differences, Direction};
 pub use error::ModelError;
 pub use grid::{Field, Grid, Shape};
+pub use lowlevel::ErrorBound;
 pub use measurement::{Data, FourierMeasurement, Measurement};
 pub use model::{
     Denoising, DenoisingScratch, FourierSampling, FourierSamplingScratch, TvParameters,

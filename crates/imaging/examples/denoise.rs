@@ -1,9 +1,10 @@
-//! Denoises a picture that the crate makes itself, and writes a PNG: noisy, reconstructed, true.
+//! Denoises a synthetic picture, and writes the noisy picture, its reconstruction and the truth
+//! side by side to a PNG file.
 //!
 //! ```sh
 //! cargo run --release -p bilevel-imaging --example denoise -- denoised.png
 //! ```
-#![expect(clippy::print_stdout, reason = "an example talks to its reader")]
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::error::Error;
 use std::fs::File;
@@ -50,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes pictures side by side, 0 black and 1 white.
+/// Writes pictures side by side. 0 is black and 1 is white.
 fn write_panels(path: &str, panels: &[&[f64]]) -> Result<(), Box<dyn Error>> {
     let width = panels.len() * (SIZE + GAP) - GAP;
     let mut pixels = vec![u8::MAX; width * SIZE];

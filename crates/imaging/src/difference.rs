@@ -1,52 +1,54 @@
-//! Differences of neighbouring samples, with the boundary as a choice.
+//! Differences of neighbouring samples, with a choice of boundary conditions.
 
 use crate::grid::Grid;
 
-/// How the discrete gradient `$\widehat\nabla$` takes differences along each axis.
+/// The differences along each axis that form the discrete gradient `$\widehat\nabla$`.
 ///
 /// The paper's experiments use two conventions: [`Differences::LINE_OF_PAPER`] in 1D and
 /// [`Differences::IMAGE_OF_PAPER`] in 2D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Differences {
-    /// Which neighbour.
+    /// The neighbour that a sample is compared with.
     pub direction: Direction,
-    /// What stands for the neighbour beyond the border.
+    /// The value that replaces the neighbour beyond the border.
     pub boundary: Boundary,
 }
 
-/// Which neighbour a sample is compared with.
+/// The neighbour that a sample is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// `$x_j - x_{j-1}$`; the first sample meets the border.
+    /// The difference `$x_j - x_{j-1}$`. At the first sample it crosses the border.
     Backward,
-    /// `$x_{j+1} - x_j$`; the last sample meets the border.
+    /// The difference `$x_{j+1} - x_j$`. At the last sample it crosses the border.
     Forward,
 }
 
-/// What stands for the neighbour beyond the border.
+/// The value that replaces the neighbour beyond the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Boundary {
-    /// Zero: a jump at the border is penalised (Dirichlet).
+    /// Zero, so that a jump at the border is penalised (Dirichlet).
     Zero,
-    /// The sample at the border itself: no difference there (Neumann).
+    /// The sample at the border itself, so that the difference there is zero (Neumann).
     Symmetric,
     /// The sample at the opposite border.
     Periodic,
 }
 
 impl Differences {
-    /// Backward differences with a zero to the left, `$d_0 = x_0$`: the paper's 1D experiments.
+    /// The convention of the paper's 1D experiments: backward differences with a zero to the left,
+    /// `$d_0 = x_0$`.
     pub const LINE_OF_PAPER: Self = Self {
         direction: Direction::Backward,
         boundary: Boundary::Zero,
     };
-    /// Backward differences that vanish in the first row and column: the paper's 2D experiments.
+    /// The convention of the paper's 2D experiments: backward differences that vanish in the first
+    /// row and column.
     pub const IMAGE_OF_PAPER: Self = Self {
         direction: Direction::Backward,
         boundary: Boundary::Symmetric,
     };
 
-    /// The convention of the paper for grids with as many axes as `grid`.
+    /// Returns the paper's convention for grids with as many axes as `grid`.
     #[must_use]
     pub const fn of_paper(grid: Grid) -> Self {
         if grid.num_axes() == 1 {
@@ -56,15 +58,15 @@ impl Differences {
         }
     }
 
-    /// `$\|\partial\|^2 \le 4$` per axis, with equality in the limit of long axes (and for even
-    /// periodic ones).
+    /// A bound on `$\|\partial\|^2$`: 4 per axis. Equality holds in the limit of long axes, and for
+    /// periodic axes of even length.
     #[must_use]
     pub const fn norm_squared(grid: Grid) -> f64 {
         if grid.num_axes() == 1 { 4.0 } else { 8.0 }
     }
 
-    /// The two samples whose difference (first minus second) belongs to position `at` of an axis
-    /// with `len` samples; `None` stands for zero.
+    /// Returns the two samples whose difference, first minus second, belongs to position `at` of an
+    /// axis with `len` samples. `None` stands for zero.
     pub(crate) fn ends(self, at: usize, len: usize) -> (Option<usize>, Option<usize>) {
         let across_border = |wrapped: usize| match self.boundary {
             Boundary::Zero => None,

@@ -1,55 +1,55 @@
-//! What can be wrong with a model.
+//! Errors of models, and the checks that raise them.
 
 use lowlevel::CurvatureError;
 use thiserror::Error;
 
-/// A model that does not make sense; the message names the argument.
+/// The error of an invalid model. Its message names the argument.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ModelError {
     /// The grid has no samples.
-    #[error("the grid has no samples")]
+    #[error("the grid has no samples, but needs at least one")]
     EmptyGrid,
-    /// A grid of another kind is needed.
+    /// The grid is not of the required kind.
     #[error("{name} must be {needed}")]
     WrongGrid {
-        /// The argument.
+        /// The name of the argument.
         name: &'static str,
-        /// What is needed.
+        /// The required kind of grid.
         needed: &'static str,
     },
     /// A slice has the wrong length.
     #[error("{name} has {found} entries, but {expected} are needed")]
     WrongLength {
-        /// The argument.
+        /// The name of the argument.
         name: &'static str,
-        /// The length needed.
+        /// The required length.
         expected: usize,
-        /// The length given.
+        /// The given length.
         found: usize,
     },
     /// An entry of a slice is not finite.
     #[error("entry {index} of {name} is not a finite number")]
     NonFinite {
-        /// The argument.
+        /// The name of the argument.
         name: &'static str,
-        /// The first such entry.
+        /// The index of the first such entry.
         index: usize,
     },
     /// A weight is negative.
-    #[error("entry {index} of weights is negative")]
+    #[error("entry {index} of weights is negative, but weights must be zero or positive")]
     NegativeWeight {
-        /// The first such entry.
+        /// The index of the first such entry.
         index: usize,
     },
     /// A parameter is out of range.
     #[error("{name} is {found}, but must be {needed}")]
     OutOfRange {
-        /// The argument.
+        /// The name of the parameter.
         name: &'static str,
-        /// Its value.
+        /// The given value.
         found: f64,
-        /// What is needed.
+        /// The range of valid values.
         needed: &'static str,
     },
     /// The model is not strongly convex, or its constants overflow.
@@ -106,8 +106,8 @@ pub(crate) fn check_not_negative(name: &'static str, value: f64) -> Result<(), M
     }
 }
 
-/// Checks the weight of a regulariser. Larger ones could outweigh rounding where squared
-/// differences overflow.
+/// Checks the weight of a regulariser. Beyond 1e100, the part of the gradient that is lost where
+/// squared differences overflow could exceed the rounding error.
 pub(crate) fn check_weight(name: &'static str, value: f64) -> Result<(), ModelError> {
     if (0.0..=1e100).contains(&value) {
         Ok(())
@@ -128,7 +128,8 @@ pub(crate) fn check_smoothing(name: &'static str, value: f64) -> Result<(), Mode
         Err(ModelError::OutOfRange {
             name,
             found: value,
-            needed: "positive, such as 1e-3 for images in [0, 1] (its square must be a normal number)",
+            needed: "positive, such as 1e-3 for images in [0, 1], \
+                     and its square must be a normal number",
         })
     }
 }

@@ -1,10 +1,10 @@
-//! Hashes that tell models apart.
+//! Hashes that distinguish models.
 
 use crate::grid::Grid;
 
 const LANES: usize = 8;
 
-/// A hash of slices of numbers, in lanes so that multiplications overlap.
+/// A hash of slices of numbers. It has several lanes, so that multiplications overlap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberHash {
     lanes: [u64; LANES],
@@ -25,24 +25,25 @@ impl NumberHash {
         self
     }
 
+    /// The hash of all numbers added so far.
     pub(crate) fn finish(self) -> u64 {
         of_hashes(self.lanes)
     }
 }
 
-/// A hash of hashes, or of other whole numbers.
+/// Returns a hash of hashes or of other integers.
 pub(crate) fn of_hashes(hashes: impl IntoIterator<Item = u64>) -> u64 {
     hashes.into_iter().fold(0, mix)
 }
 
-/// A hash of a grid.
+/// Returns a hash of a grid.
 pub(crate) fn of_grid(grid: Grid) -> u64 {
     let (rows, cols) = grid.rows_and_cols();
     of_hashes([rows, cols, grid.num_axes(), grid.num_parts()].map(|n| n as u64))
 }
 
-/// Multiplying by an odd number and folding high bits into low ones: no two values of `bits` give
-/// the same hash.
+/// Mixes `bits` into `hash` by multiplying with an odd number and folding high bits into low ones.
+/// For the same `hash`, different `bits` give different results.
 const fn mix(hash: u64, bits: u64) -> u64 {
     let mixed = (hash ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 32)

@@ -1,9 +1,9 @@
-//! Where the samples of a signal or picture are.
+//! The sampling grid of a signal or picture.
 
-/// The samples of a signal or picture: how many, along which axes, real or complex.
+/// The sampling grid of a signal or picture: its axes, and whether samples are real or complex.
 ///
-/// A picture is stored row by row; a complex sample as its real part followed by its imaginary
-/// part.
+/// A picture is stored row by row. A complex sample is stored as its real part followed by its
+/// imaginary part.
 ///
 /// ```
 /// use imaging::Grid;
@@ -23,29 +23,29 @@ pub struct Grid {
 pub enum Shape {
     /// A signal.
     Line {
-        /// Its number of samples.
+        /// The number of samples.
         num_samples: usize,
     },
     /// A picture.
     Image {
-        /// Its height.
+        /// The number of rows.
         rows: usize,
-        /// Its width.
+        /// The number of columns.
         cols: usize,
     },
 }
 
-/// Whether samples are real or complex numbers.
+/// The type of the samples: real or complex numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
-    /// One `f64` per sample.
+    /// Real samples, stored as one `f64` each.
     Real,
-    /// Two `f64` per sample: real and imaginary part.
+    /// Complex samples, stored as two `f64` each: the real and the imaginary part.
     Complex,
 }
 
 impl Grid {
-    /// A real signal.
+    /// Creates the grid of a real signal.
     #[must_use]
     pub const fn line(num_samples: usize) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Grid {
         }
     }
 
-    /// A real picture.
+    /// Creates the grid of a real picture.
     #[must_use]
     pub const fn image(rows: usize, cols: usize) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Grid {
         }
     }
 
-    /// The same samples, complex.
+    /// Returns the same grid with complex samples.
     #[must_use]
     pub const fn complex(self) -> Self {
         Self {
@@ -72,19 +72,19 @@ impl Grid {
         }
     }
 
-    /// Its axes.
+    /// The axes of the grid.
     #[must_use]
     pub const fn shape(self) -> Shape {
         self.shape
     }
 
-    /// Its field.
+    /// The type of the samples.
     #[must_use]
     pub const fn field(self) -> Field {
         self.field
     }
 
-    /// Number of axes: 1 or 2.
+    /// The number of axes, 1 or 2.
     #[must_use]
     pub const fn num_axes(self) -> usize {
         match self.shape {
@@ -93,7 +93,7 @@ impl Grid {
         }
     }
 
-    /// Rows and columns; a line is one row.
+    /// The numbers of rows and columns. A line is one row.
     #[must_use]
     pub const fn rows_and_cols(self) -> (usize, usize) {
         match self.shape {
@@ -102,14 +102,14 @@ impl Grid {
         }
     }
 
-    /// Number of real or complex samples.
+    /// The number of real or complex samples.
     #[must_use]
     pub const fn num_samples(self) -> usize {
         let (rows, cols) = self.rows_and_cols();
         rows * cols
     }
 
-    /// Number of `f64` per sample: 1 or 2.
+    /// The number of `f64` per sample, 1 or 2.
     #[must_use]
     pub const fn num_parts(self) -> usize {
         match self.field {
@@ -118,13 +118,13 @@ impl Grid {
         }
     }
 
-    /// Number of `f64` in all.
+    /// The total number of `f64`.
     #[must_use]
     pub const fn len(self) -> usize {
         self.num_samples() * self.num_parts()
     }
 
-    /// Whether there are no samples.
+    /// Whether the grid has no samples.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.num_samples() == 0

@@ -1,4 +1,4 @@
-//! Measured data that are checked, measured and hashed once, however many models are made of them.
+//! Measured data that are checked and hashed once for any number of models.
 
 use lowlevel::norm;
 use num_complex::Complex;
@@ -10,9 +10,9 @@ use crate::operator::{Fourier, LinearOperator, to_complex};
 
 /// The data of one measurement, checked once.
 ///
-/// Making a model from a slice reads all of it: to check that every entry is finite, for its norm
-/// and for its hash. A model of a `Measurement` reads none of it, which pays off where one
-/// measurement is reconstructed with many parameters.
+/// A model that is created from a slice reads the whole slice, to check that every entry is finite
+/// and to compute its norm and its hash. A model that is created from a `Measurement` does not read
+/// the data again, which pays off if one measurement is reconstructed with many parameters.
 ///
 /// ```
 /// use imaging::{Denoising, Grid, Measurement, TvParameters};
@@ -31,10 +31,10 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Takes the data, in the order of the samples.
+    /// Takes and checks the data, in the order of the samples.
     ///
     /// # Errors
-    /// When an entry is not finite.
+    /// If an entry is not finite.
     pub fn new(values: impl Into<Vec<f64>>) -> Result<Self, ModelError> {
         let values = values.into();
         check_finite("data", &values)?;
@@ -58,7 +58,8 @@ pub struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Checks the number of entries and that all are finite; reads them only if their norm is not.
+    /// Checks that there are `expected` entries and that all are finite. Reads them only if their
+    /// norm is not finite.
     pub(crate) fn checked(self, expected: usize) -> Result<Self, ModelError> {
         check_len("data", self.values, expected)?;
         if !self.norm.is_finite() {
@@ -102,22 +103,21 @@ impl<'a> From<&'a Measurement> for Data<'a> {
 
 /// The measured frequencies of a signal, checked and scaled once.
 ///
-/// It is to [`FourierSampling`](crate::FourierSampling) what [`Measurement`] is to the other
-/// models.
+/// [`FourierSampling`](crate::FourierSampling) takes it in place of a [`Measurement`].
 #[derive(Clone, Debug)]
 pub struct FourierMeasurement {
-    /// `$N^{1/2} y$`: the transforms inside the kernels are unscaled.
+    /// The scaled data `$N^{1/2} y$`, because the transforms inside the kernels are unscaled.
     pub(crate) scaled: Vec<Complex<f64>>,
     pub(crate) norm: f64,
     pub(crate) hash: NumberHash,
 }
 
 impl FourierMeasurement {
-    /// Takes complex frequencies in the order of the transform.
+    /// Copies and checks the complex frequencies, in the order of the transform.
     ///
     /// # Errors
-    /// When the transform is not that of a complex line, there is not one frequency for each of its
-    /// samples, or an entry is not finite.
+    /// If the transform is not that of a complex line, if there is not one frequency for each
+    /// sample of the line, or if an entry is not finite.
     pub fn new(fourier: &Fourier, values: &[f64]) -> Result<Self, ModelError> {
         check_complex_line(fourier)?;
         let Data { norm, hash, .. } = Data::from(values).checked(fourier.codomain().len())?;
@@ -131,7 +131,7 @@ impl FourierMeasurement {
     }
 }
 
-/// Checks that signals of `fourier` are complex lines.
+/// Checks that `fourier` transforms complex lines.
 pub(crate) fn check_complex_line(fourier: &Fourier) -> Result<(), ModelError> {
     let grid = fourier.domain();
     match (grid.shape(), grid.field()) {

@@ -1,4 +1,4 @@
-//! The paper's lower-level problems as [`lowlevel`] objectives.
+//! The paper's lower-level problems as objectives for [`lowlevel`].
 
 mod circulant;
 mod complex_line;
@@ -27,11 +27,11 @@ use crate::error::{ModelError, check_not_negative, check_smoothing, check_weight
 use crate::grid::Grid;
 use crate::operator::Spectrum;
 
-/// The parameters of a reconstruction by smoothed total variation:
+/// The parameters of a reconstruction by smoothed total variation, with the regulariser
 /// `$\alpha \operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
 ///
-/// Values from the paper's experiments to start from, for signals and images with values in
-/// `$[0, 1]$`:
+/// These values from the paper's experiments are good first choices for signals and images with
+/// values in `$[0, 1]$`:
 ///
 /// | task | `alpha` | `nu` | `xi` |
 /// |---|---|---|---|
@@ -39,15 +39,17 @@ use crate::operator::Spectrum;
 /// | photographs with noise 0.1, all learned | 0.07 | 3e-3 to 1e-2 | 1e-3 to 4e-3 |
 /// | box functions from noisy frequencies, set by hand | 0.01 | 0.01 | 1e-4 |
 ///
-/// The number of iterations grows like `$\sqrt{\alpha/(\nu\mu)}$`, where `$\mu$` is `$1 + \xi$` for
-/// denoising and little more than `$\xi$` where data are missing.
+/// The number of iterations grows like `$\sqrt{\alpha/(\nu\mu)}$`. The strong convexity `$\mu$` is
+/// `$1 + \xi$` for denoising, and little more than `$\xi$` if data are missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TvParameters {
-    /// `$\alpha \ge 0$`: how much variation costs.
+    /// The weight `$\alpha \ge 0$` of the total variation.
     pub alpha: f64,
-    /// `$\nu > 0$`: differences well below `$\nu$` cost like squares, above like absolute values.
+    /// The smoothing `$\nu > 0$`. The penalty on differences is nearly quadratic well below
+    /// `$\nu$`, and nearly linear well above.
     pub nu: f64,
-    /// `$\xi \ge 0$`: how much size costs; makes the problem strongly convex where the data do not.
+    /// The weight `$\xi \ge 0$` of the quadratic term. It makes the problem strongly convex if the
+    /// data do not.
     pub xi: f64,
 }
 
@@ -58,7 +60,7 @@ impl TvParameters {
         check_not_negative("xi", self.xi)
     }
 
-    /// `$(1 + \xi)x - y$`.
+    /// The gradient `$(1 + \xi)x - y$` of the data term and the quadratic term.
     #[inline(always)]
     fn misfit(self, x: f64, data: f64) -> f64 {
         (1.0 + self.xi) * x - data
@@ -75,19 +77,19 @@ fn curvature(
     xi: f64,
 ) -> Result<Curvature, ModelError> {
     let smoothness = if alpha == 0.0 {
-        0.0 // even where the regulariser has no finite constant
+        0.0 // also if the regulariser's constant is infinite
     } else {
         alpha * regularizer_lipschitz
     };
     Ok(Curvature::new(data.min + xi, data.max + smoothness + xi)?)
 }
 
-/// What enters the rounding error of the gradient of
+/// The numbers that determine the rounding error of the gradient of
 /// `$\frac12\|Ax-y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$`.
 ///
-/// The data term `$A^*S(Ax-y)$` applies an operator twice, each time off by `roundings` units
-/// relative to `$\|A\|$`, and makes a few elementwise operations; the regulariser's share is its
-/// own; adding the three rounds twice more.
+/// The data term `$A^*S(Ax-y)$` applies an operator twice, each time with an error of `roundings`
+/// units relative to `$\|A\|$`, and makes a few elementwise operations. The regulariser states its
+/// own error. Adding the three terms rounds twice more.
 #[derive(Clone, Copy, Debug)]
 struct Rounding {
     operator_norm: f64,
@@ -98,7 +100,8 @@ struct Rounding {
 }
 
 impl Rounding {
-    /// `regularizer` in unit roundoffs, weighted by `$\alpha$`.
+    /// Bounds the rounding error. `regularizer` is the error of the regulariser's gradient in unit
+    /// roundoffs, times `$\alpha$`.
     fn bound(&self, x_norm: f64, gradient_norm: f64, regularizer: f64) -> f64 {
         let misfit = self.operator_norm * x_norm + self.data_norm;
         let data =
@@ -107,6 +110,7 @@ impl Rounding {
     }
 }
 
+/// Checks that the grid has samples.
 fn check_grid(grid: Grid) -> Result<(), ModelError> {
     if grid.is_empty() {
         Err(ModelError::EmptyGrid)

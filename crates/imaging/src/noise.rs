@@ -1,4 +1,4 @@
-//! Measurement noise that depends on nothing but its arguments.
+//! Reproducible measurement noise.
 //!
 //! ```
 //! use imaging::{Seed, noise};
@@ -14,7 +14,7 @@ use crate::seed::{Purpose, Seed};
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
-/// Why noise could not be added.
+/// The error of noise that cannot be added.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum NoiseError {
@@ -24,16 +24,16 @@ pub enum NoiseError {
     /// An entry of the clean data is infinite or not a number.
     #[error("entry {0} of the clean data is not finite")]
     NotFinite(usize),
-    /// Complex data of odd length cannot be pairs of real and imaginary parts.
+    /// The length of complex data is odd, but they are pairs of real and imaginary parts.
     #[error("interleaved complex data must have even length, got {0}")]
     OddLength(usize),
 }
 
-/// Real data with noise, `$y = x + \sigma\omega$` with `$\omega$` standard Gaussian, independent in
-/// every entry.
+/// Adds noise to real data: returns `$y = x + \sigma\omega$` with independent standard Gaussian
+/// entries of `$\omega$`.
 ///
-/// `index` is the number of the image in its set: with one seed, different indexes have independent
-/// noise. Nothing is clipped. Denoising data of section 2.2 of the paper.
+/// These are the data for denoising of section 2.2 of the paper. `index` is the number of the image
+/// in its set: with one seed, different indices have independent noise. Nothing is clipped.
 ///
 /// # Errors
 /// If `sigma` is negative or not finite, or an entry of `x` is not finite.
@@ -42,12 +42,12 @@ pub fn gaussian(x: &[f64], sigma: f64, seed: Seed, index: usize) -> Result<Vec<f
     Ok(add_noise(x, sigma, seed.stream(Purpose::Noise, index)))
 }
 
-/// Complex data with noise, `$y = z + \tfrac{\sigma}{\sqrt 2}(a + \mathrm{i}b)$` with `$a$`, `$b$`
-/// standard Gaussian.
+/// Adds noise to complex data: returns `$y = z + \tfrac{\sigma}{\sqrt 2}(a + \mathrm{i}b)$` with
+/// independent standard Gaussian entries of `$a$` and `$b$`.
 ///
-/// `z` holds real and imaginary parts in turn; `sigma` is the standard deviation of a complex
-/// entry, `$\mathbb{E}|y_j - z_j|^2 = \sigma^2$`. Sampling data of section 2.2 of the paper; the
-/// rest is as in [`gaussian`].
+/// These are the data for Fourier sampling of section 2.2 of the paper. `z` holds interleaved real
+/// and imaginary parts. `sigma` is the standard deviation of a complex entry,
+/// `$\mathbb{E}|y_j - z_j|^2 = \sigma^2$`. `index` is the same as for [`gaussian`].
 ///
 /// # Errors
 /// If `z` has odd length or an entry that is not finite, or `sigma` is negative or not finite.

@@ -1,4 +1,4 @@
-//! Linear operators `$A$` from an unknown to its data.
+//! Linear operators `$A$`, which map an unknown to its data.
 
 mod convolution;
 mod fourier;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 use crate::error::{ModelError, check_values};
 use crate::grid::Grid;
 
-/// A linear operator with its adjoint, with respect to the real inner product of the stored `f64`.
+/// A linear operator with its adjoint.
 ///
-/// For complex samples that is the real part of the complex inner product, so that the adjoint of a
-/// complex matrix is its conjugate transpose. Check your own with
-/// [`testing::adjoint_deviation`](crate::testing::adjoint_deviation) and
-/// [`testing::spectrum_violation`](crate::testing::spectrum_violation): the certificate rests on
-/// both.
+/// The adjoint belongs to the real inner product of the stored `f64`. For complex samples this is
+/// the real part of the complex inner product, so the adjoint of a complex matrix is its conjugate
+/// transpose. Certified errors are wrong if the adjoint or the spectrum of an operator is wrong.
+/// Check your own with [`testing::adjoint_deviation`](crate::testing::adjoint_deviation) and
+/// [`testing::spectrum_violation`](crate::testing::spectrum_violation).
 ///
 /// ```
 /// use imaging::testing::{adjoint_deviation, spectrum_violation};
@@ -51,7 +51,7 @@ use crate::grid::Grid;
 ///         }
 ///     }
 ///     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum {
-///         // A has singular values sqrt(1/2), and a null space
+///         // All singular values of A are sqrt(1/2), and A has a null space.
 ///         Spectrum { min: 0.0, max: 0.5 * weights.range().max }
 ///     }
 /// }
@@ -61,16 +61,16 @@ use crate::grid::Grid;
 /// assert!(spectrum_violation(&halve, Weights::Uniform, &[1.0, 2.0, 0.0, 3.0, -1.0, 1.0]) < 1e-12);
 /// ```
 pub trait LinearOperator: Sync {
-    /// Whatever `apply` and `apply_adjoint` need besides their arguments; `()` if nothing.
+    /// Working memory of `apply` and `apply_adjoint`. Use `()` if none is needed.
     type Scratch: Send;
 
     /// The grid of the unknown.
     fn domain(&self) -> Grid;
 
-    /// The grid of the data; `Grid::line` for data without a shape.
+    /// The grid of the data. Use `Grid::line` for data without a shape.
     fn codomain(&self) -> Grid;
 
-    /// A scratch space that fits this operator.
+    /// Creates the working memory for this operator.
     fn scratch(&self) -> Self::Scratch;
 
     /// Overwrites `out` with `$Ax$`. Must not allocate.
@@ -79,25 +79,26 @@ pub trait LinearOperator: Sync {
     /// Overwrites `out` with `$A^*y$`. Must not allocate.
     fn apply_adjoint(&self, y: &[f64], out: &mut [f64], scratch: &mut Self::Scratch);
 
-    /// Bounds on the eigenvalues of `$A^* S A$`, where `$S$` is the diagonal of `weights`. The
-    /// tighter, the faster the solve.
+    /// Returns bounds on the eigenvalues of `$A^* S A$`, where `$S$` is the diagonal matrix of
+    /// `weights`. Tighter bounds make solves faster.
     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum;
 
-    /// A hash of all that makes this operator, if there is one, see
+    /// A hash of everything that defines this operator, if there is one. It is part of
     /// [`lowlevel::StronglyConvex::fingerprint`].
     fn fingerprint(&self) -> Option<u64> {
         None
     }
 
-    /// How many unit roundoffs `apply` and `apply_adjoint` may be off, relative to `$\|A\|\|x\|$`.
+    /// A bound on the rounding error of `apply` and `apply_adjoint`, in unit roundoffs relative to
+    /// `$\|A\|\|x\|$`.
     ///
-    /// The default covers sums over all samples.
+    /// The default is enough for sums over all samples.
     fn roundings(&self) -> f64 {
         self.domain().len().max(self.codomain().len()) as f64
     }
 }
 
-/// What is lent or shared is an operator too.
+/// Implements [`LinearOperator`] for a pointer to an operator.
 macro_rules! forward {
     ($pointer:ty $(where A: $bound:ident)?) => {
         impl<A: LinearOperator + ?Sized $(+ $bound)?> LinearOperator for $pointer {
@@ -145,14 +146,14 @@ forward!(Arc<A> where A: Send);
 /// the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Weights<'a> {
-    /// All weights are 1.
+    /// Weights that are all 1.
     Uniform,
-    /// These weights, finite and not negative.
+    /// The given weights, which must be finite and not negative.
     Diagonal(&'a [f64]),
 }
 
 impl Weights<'_> {
-    /// The smallest and the largest weight.
+    /// Returns the smallest and the largest weight.
     #[must_use]
     pub fn range(self) -> Spectrum {
         match self {
@@ -161,6 +162,7 @@ impl Weights<'_> {
         }
     }
 
+    /// Checks that there is one finite weight per sample, and that none is negative.
     pub(crate) fn check(self, num_samples: usize) -> Result<(), ModelError> {
         if let Self::Diagonal(weights) = self {
             check_values("weights", weights, num_samples)?;
@@ -175,14 +177,14 @@ impl Weights<'_> {
 /// An interval that contains all eigenvalues of a symmetric operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spectrum {
-    /// No eigenvalue is smaller.
+    /// A lower bound on all eigenvalues.
     pub min: f64,
-    /// No eigenvalue is larger.
+    /// An upper bound on all eigenvalues.
     pub max: f64,
 }
 
 impl Spectrum {
-    /// The smallest interval that contains `values`.
+    /// Returns the smallest interval that contains `values`.
     #[must_use]
     pub fn enclosing(values: impl IntoIterator<Item = f64>) -> Self {
         let empty = Self {

@@ -1,5 +1,4 @@
-//! Images to learn from when there are no photographs: random box functions, the Shepp-Logan
-//! phantom, dead leaves.
+//! Synthetic images: random box functions, the Shepp-Logan phantom, and dead leaves.
 //!
 //! ```
 //! use imaging::{Seed, phantom};
@@ -11,36 +10,36 @@
 //! # Ok::<(), imaging::phantom::PhantomError>(())
 //! ```
 //!
-//! Images are stored row by row. All random images are made with the four operations and the square
-//! root only, so they are the same, bit by bit, on every platform.
+//! Images are stored row by row. All random images are computed with the four basic operations and
+//! the square root only, so they are the same on every platform, bit for bit.
 
 use crate::seed::{Purpose, Seed};
 use rand::{Rng, RngExt};
 use std::ops::Range;
 
-/// Why an image could not be made.
+/// The error of an image that cannot be created.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PhantomError {
-    /// A grid with both end points needs two of them.
+    /// There are fewer than two pixels, but the grid includes two end points.
     #[error("num_pixels must be at least 2, got {0}")]
     TooFewPixels(usize),
-    /// The image has no pixels, or more than can be counted.
-    #[error("rows * cols must be positive and representable, got {rows} * {cols}")]
+    /// The image has no pixels, or their number overflows.
+    #[error("rows * cols must be positive and fit into a usize, got {rows} * {cols}")]
     Shape {
-        /// Rows as given.
+        /// The given number of rows.
         rows: usize,
-        /// Columns as given.
+        /// The given number of columns.
         cols: usize,
     },
 }
 
-/// A random one-dimensional image that is 1 on an interval and 0 elsewhere (section 2.2 of the
-/// paper).
+/// Returns a random one-dimensional image that is 1 on an interval and 0 elsewhere (section 2.2 of
+/// the paper).
 ///
-/// With `$g$` the equispaced grid of `num_pixels` points on `$[-2,2]$`, end points included,
-/// `$x_j = 1$` where `$|g_j - c| < r$`; the centre `$c$` is uniform in `$(-1,1)$`, the radius `$r$`
-/// in `$(0.5,1)$`. `index` is the number of the image in its set.
+/// Let `$g$` be the equispaced grid of `num_pixels` points on `$[-2,2]$`, end points included. Then
+/// `$x_j = 1$` where `$|g_j - c| < r$`. The centre `$c$` is uniform in `$(-1,1)$`, and the radius
+/// `$r$` is uniform in `$(0.5,1)$`. `index` is the number of the image in its set.
 ///
 /// # Errors
 /// If `num_pixels` is less than 2.
@@ -59,12 +58,12 @@ pub fn box_function(num_pixels: usize, seed: Seed, index: usize) -> Result<Vec<f
 
 /// An ellipse of the Shepp-Logan phantom in the square `$[-1,1]^2$`, `$y$` upwards.
 struct Ellipse {
-    /// Grey level added inside, in tenths: integers, so that levels that cancel do so exactly.
+    /// The grey level added inside, in tenths. Integers cancel exactly.
     tenths: i32,
-    /// Half axes before rotation, along `x` and `y`.
+    /// The half axes before rotation, along `x` and `y`.
     axes: (f64, f64),
     centre: (f64, f64),
-    /// Counter-clockwise rotation.
+    /// The counter-clockwise rotation.
     degrees: f64,
 }
 
@@ -91,10 +90,10 @@ const SHEPP_LOGAN: [Ellipse; 10] = [
     ellipse(1, (0.023, 0.046), (0.06, -0.605), 0.0),
 ];
 
-/// The Shepp-Logan head phantom with Toft's contrast, values in `$[0,1]$`.
+/// Returns the Shepp-Logan head phantom with Toft's contrast and values in `$[0,1]$`.
 ///
-/// The square `$[-1,1]^2$` is stretched over the image and each pixel has the value at its centre;
-/// the first row is the top of the head. Ten ellipses, boundaries included, are added:
+/// The square `$[-1,1]^2$` is stretched over the image, and each pixel has the value at its centre.
+/// The first row is the top of the head. The image is the sum of ten ellipses, boundaries included:
 ///
 /// | level | half axes | centre | rotation |
 /// |---|---|---|---|
@@ -115,7 +114,7 @@ const SHEPP_LOGAN: [Ellipse; 10] = [
 /// ellipses can be seen.
 ///
 /// # Errors
-/// If there are no pixels, or more than can be counted.
+/// If there are no pixels, or their number overflows.
 pub fn shepp_logan(rows: usize, cols: usize) -> Result<Vec<f64>, PhantomError> {
     let mut tenths = vec![0; num_pixels(rows, cols)?];
     for part in &SHEPP_LOGAN {
@@ -136,29 +135,31 @@ pub fn shepp_logan(rows: usize, cols: usize) -> Result<Vec<f64>, PhantomError> {
     Ok(tenths.into_iter().map(level).collect())
 }
 
-/// Centre of pixel `j` when `[-1, 1]` is cut into `len` pixels.
+/// The centre of pixel `j` if `[-1, 1]` is divided into `len` pixels.
 fn pixel_centre(j: usize, len: usize) -> f64 {
     (2 * j + 1) as f64 / len as f64 - 1.0
 }
 
-/// Smallest radius of a leaf, in pixels.
+/// The smallest radius of a leaf, in pixels.
 const MIN_RADIUS: f64 = 2.0;
 
-/// A random image of discs that hide one another: a stand-in for photographs, values in `$[0,1]$`.
+/// Returns a random image of overlapping discs with values in `$[0,1]$`, as a substitute for
+/// photographs.
 ///
-/// The dead leaves model, whose statistics resemble those of photographs (Lee, Mumford and Huang,
-/// *Occlusion models for natural images*, Int. J. Comput. Vis. 41, 2001). Leaves are discs with
+/// This is the dead leaves model, whose statistics resemble those of photographs (Lee, Mumford and
+/// Huang, *Occlusion models for natural images*, Int. J. Comput. Vis. 41, 2001). Leaves are discs
+/// with
 /// - a radius of density `$\propto r^{-3}$` between 2 pixels and half the shorter side (at least 4
-///   pixels): no scale is preferred;
-/// - a uniform grey level in the middle and a linear shading that stays in `$[0,1]$` across the
+///   pixels), so that no scale is preferred;
+/// - a uniform grey level in the middle, and a linear shading that stays in `$[0,1]$` across the
 ///   whole leaf;
-/// - a uniform centre, also outside of the image, as far as the largest leaf can reach.
+/// - a uniform centre, also outside the image, as far as the largest leaf can reach.
 ///
-/// They are laid from the front to the back, each filling only pixels that nothing covers yet,
-/// until no pixel is left; this is an exact sample of infinitely many leaves. Edges are not
+/// The leaves are placed from front to back. Each fills only pixels that are not covered yet, until
+/// all pixels are covered; this is an exact sample of infinitely many leaves. Edges are not
 /// smoothed. `index` is the number of the image in its set.
 ///
-/// Measured on 25 images of 256×256 each, seed 0, and on the central parts of the 25 Kodak
+/// The table compares 25 images of 256×256 pixels with seed 0 and the central parts of the 25 Kodak
 /// photographs, in grey:
 ///
 /// | | leaves | photographs |
@@ -168,12 +169,12 @@ const MIN_RADIUS: f64 = 2.0;
 /// | exponent of the power spectrum, 4 to 64 cycles per image | −2.29 | −2.22 |
 /// | standard deviation of an image, mean | 0.30 | 0.17 |
 ///
-/// The spectrum is two-dimensional, under a Hann window, averaged over images and directions (an
-/// exponent of −2 is scale invariance). So leaves have the right shape but more contrast than
-/// photographs.
+/// The spectrum is two-dimensional, with a Hann window, averaged over images and directions (an
+/// exponent of −2 means scale invariance). So the statistics of leaves have the right shape, but
+/// their contrast is higher than that of photographs.
 ///
 /// # Errors
-/// If there are no pixels, or more than can be counted.
+/// If there are no pixels, or their number overflows.
 pub fn dead_leaves(
     rows: usize,
     cols: usize,
@@ -204,7 +205,7 @@ pub fn dead_leaves(
     Ok(image)
 }
 
-/// A shaded disc; positions are in pixels, vertical coordinate first.
+/// A shaded disc. Positions are in pixels, with the vertical coordinate first.
 struct Leaf {
     centre: (f64, f64),
     radius: f64,
@@ -213,10 +214,10 @@ struct Leaf {
 }
 
 impl Leaf {
-    /// Centres are uniform over all places from which the largest leaf can reach the image, so that
-    /// leaves of every size are equally dense in all its parts.
+    /// Draws a leaf. Centres are uniform over all positions from which the largest leaf can reach
+    /// the image, so that leaves of every size are equally dense in all parts of the image.
     fn draw(rng: &mut impl Rng, rows: usize, cols: usize, max_radius: f64) -> Self {
-        // Inverse of the distribution function of the density r^-3: 1/r^2 is uniform.
+        // For the density r^-3, 1/r^2 is uniform.
         let inverse_square = |r: f64| 1.0 / (r * r);
         let (from, to) = (inverse_square(max_radius), inverse_square(MIN_RADIUS));
         let radius = 1.0 / (from + (to - from) * rng.random::<f64>()).sqrt();
@@ -226,7 +227,7 @@ impl Leaf {
         };
         let centre = (place(rows), place(cols));
         let grey: f64 = rng.random();
-        // At the rim the level has moved by at most the distance to 0 or 1.
+        // At the rim the level has changed by at most its distance to 0 or 1.
         let steepness = grey.min(1.0 - grey) / radius;
         let (a, b) = in_unit_disc(rng);
         Self {
@@ -238,7 +239,7 @@ impl Leaf {
     }
 }
 
-/// A uniform point of the unit disc, without trigonometry.
+/// Draws a uniform point of the unit disc, without trigonometric functions.
 fn in_unit_disc(rng: &mut impl Rng) -> (f64, f64) {
     loop {
         let a = 2.0 * rng.random::<f64>() - 1.0;
@@ -249,7 +250,7 @@ fn in_unit_disc(rng: &mut impl Rng) -> (f64, f64) {
     }
 }
 
-/// The pixels `0..len` no farther than `distance` from `centre`.
+/// The pixels in `0..len` that are no farther than `distance` from `centre`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -330,8 +331,8 @@ mod tests {
             ("brain", (0.0, -0.4), 0.2),
             ("right ventricle, tilted outwards", (0.29, 0.22), 0.0),
             ("left ventricle, tilted outwards", (-0.32, 0.32), 0.0),
-            ("beside the right ventricle", (0.29, -0.22), 0.2),
-            ("beside the left ventricle", (-0.32, -0.32), 0.2),
+            ("next to the right ventricle", (0.29, -0.22), 0.2),
+            ("next to the left ventricle", (-0.32, -0.32), 0.2),
             ("large ellipse", (0.0, 0.45), 0.3),
             ("two ellipses", (0.0, 0.12), 0.4),
             ("lower disc", (0.0, -0.1), 0.3),

@@ -1,4 +1,4 @@
-//! How close an image is to the truth: mean squared error, PSNR and SSIM.
+//! Measures of image quality: mean squared error, PSNR and SSIM.
 //!
 //! ```
 //! use imaging::quality;
@@ -10,24 +10,25 @@
 //! # Ok::<(), imaging::quality::QualityError>(())
 //! ```
 
-/// Side of the SSIM window, in pixels.
+/// The side of the SSIM window in pixels, as in the SSIM article (see [`ssim`]).
 const WINDOW: usize = 11;
-/// Standard deviation of the SSIM window, in pixels.
+/// The standard deviation of the SSIM window in pixels, as in the SSIM article.
 const WINDOW_SIGMA: f64 = 1.5;
-/// `$K_1$` and `$K_2$` of the SSIM article.
+/// The constant `$K_1$` of the SSIM article.
 const K1: f64 = 0.01;
+/// The constant `$K_2$` of the SSIM article.
 const K2: f64 = 0.03;
 
-/// Why two images could not be compared.
+/// The error of two images that cannot be compared.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum QualityError {
     /// The two images have different numbers of pixels.
     #[error("x has {x} pixels but truth has {truth}")]
     LengthMismatch {
-        /// Pixels of the image.
+        /// The number of pixels of the image.
         x: usize,
-        /// Pixels of the true image.
+        /// The number of pixels of the true image.
         truth: usize,
     },
     /// The images have no pixels.
@@ -36,19 +37,19 @@ pub enum QualityError {
     /// The number of pixels is not `rows * cols`.
     #[error("x has {len} pixels, which is not rows * cols = {rows} * {cols}")]
     ShapeMismatch {
-        /// Rows as given.
+        /// The given number of rows.
         rows: usize,
-        /// Columns as given.
+        /// The given number of columns.
         cols: usize,
-        /// Pixels of the image.
+        /// The number of pixels of the image.
         len: usize,
     },
     /// The window of SSIM does not fit into the image.
     #[error("rows and cols must be at least {WINDOW} for ssim, got {rows} and {cols}")]
     SmallerThanWindow {
-        /// Rows as given.
+        /// The given number of rows.
         rows: usize,
-        /// Columns as given.
+        /// The given number of columns.
         cols: usize,
     },
     /// The peak value is not a positive finite number.
@@ -57,17 +58,17 @@ pub enum QualityError {
     /// A pixel is infinite or not a number.
     #[error("pixel {index} of {image} is not finite")]
     NotFinite {
-        /// The argument, `x` or `truth`.
+        /// The name of the argument, `x` or `truth`.
         image: &'static str,
-        /// Position of the first such pixel.
+        /// The index of the first such pixel.
         index: usize,
     },
-    /// Pixels are finite but so large that their squares are not.
+    /// The pixels are finite, but their squares are not.
     #[error("the pixels of x or truth are too large to be squared")]
     Overflow,
 }
 
-/// Mean squared error `$\frac1N\sum_j (x_j - t_j)^2$`.
+/// Returns the mean squared error `$\frac1N\sum_j (x_j - t_j)^2$`.
 ///
 /// # Errors
 /// If the images differ in length, are empty, or have pixels that are not finite or too large to be
@@ -78,23 +79,24 @@ pub fn mse(x: &[f64], truth: &[f64]) -> Result<f64, QualityError> {
     finite(sum / x.len() as f64)
 }
 
-/// Peak signal-to-noise ratio in decibels, `$10\log_{10}(p^2/\mathrm{MSE})$` with `$p$` the `peak`.
+/// Returns the peak signal-to-noise ratio in decibels, `$10\log_{10}(p^2/\mathrm{MSE})$` with
+/// `$p$` = `peak`.
 ///
-/// `peak` is the largest value a pixel can take: 1 for images in `$[0,1]$`, 255 for 8-bit images.
-/// The result is `+infinity` if the images are identical (or so close that the squared difference
-/// is zero in double precision).
+/// `peak` is the largest value that a pixel can have: 1 for images in `$[0,1]$`, 255 for 8-bit
+/// images. The result is `+infinity` if the images are identical, or so close that the squared
+/// difference is zero in double precision.
 ///
 /// # Errors
-/// As [`mse`], and if `peak` is not positive and finite.
+/// The same as for [`mse`], and if `peak` is not positive and finite.
 pub fn psnr(x: &[f64], truth: &[f64], peak: f64) -> Result<f64, QualityError> {
     check_peak(peak)?;
     let mse = mse(x, truth)?;
     Ok(20.0 * peak.log10() - 10.0 * mse.log10())
 }
 
-/// Structural similarity, the mean of the SSIM map of Wang, Bovik, Sheikh & Simoncelli, *Image
-/// quality assessment: from error visibility to structural similarity*, IEEE Trans. Image Process.
-/// 13 (2004), eq. (13):
+/// Returns the structural similarity: the mean of the SSIM map of Wang, Bovik, Sheikh & Simoncelli,
+/// *Image quality assessment: from error visibility to structural similarity*, IEEE Trans. Image
+/// Process. 13 (2004), eq. (13):
 ///
 /// ```math
 /// \mathrm{SSIM} = \frac{(2\mu_x\mu_t + C_1)(2\sigma_{xt} + C_2)}
@@ -102,12 +104,12 @@ pub fn psnr(x: &[f64], truth: &[f64], peak: f64) -> Result<f64, QualityError> {
 /// \qquad C_1 = (0.01\,p)^2, \quad C_2 = (0.03\,p)^2 .
 /// ```
 ///
-/// Means, variances and the covariance are weighted by an 11×11 Gaussian window of standard
-/// deviation 1.5 with sum one (population covariance, no `$N/(N-1)$`). **Borders:** the map exists
-/// only where the whole window lies inside the image, and the mean is over these
+/// Means, variances and the covariance are weighted by an 11×11 Gaussian window with standard
+/// deviation 1.5 and sum one (population covariance, without the factor `$N/(N-1)$`). **Borders:**
+/// the map exists only where the whole window lies inside the image, and the mean is over these
 /// `(rows - 10) * (cols - 10)` positions; nothing is padded. There is no downsampling. Images are
-/// stored row by row; `peak` is as in [`psnr`]. The result is at most 1, and is 1 for identical
-/// images.
+/// stored row by row, and `peak` is the same as for [`psnr`]. The result is at most 1, and is 1 for
+/// identical images.
 ///
 /// # Errors
 /// If the images differ in length, are empty, are not `rows * cols`, are smaller than the window,
@@ -129,8 +131,8 @@ pub fn ssim(
     if rows < WINDOW || cols < WINDOW {
         return Err(QualityError::SmallerThanWindow { rows, cols });
     }
-    // SSIM does not change if images and peak are scaled together: with peak 1 the constants cannot
-    // underflow.
+    // SSIM does not change if the images and the peak are scaled together. With peak 1 the
+    // constants cannot underflow.
     let x: Vec<f64> = x.iter().map(|v| v / peak).collect();
     let truth: Vec<f64> = truth.iter().map(|v| v / peak).collect();
     // The formula needs only the sum of the two variances: four filters instead of five.
@@ -150,7 +152,7 @@ pub fn ssim(
     finite(sum / x.len() as f64)
 }
 
-/// Gaussian weights of one dimension, with sum one; the window is their outer product.
+/// The Gaussian weights in one dimension, with sum one. The window is their outer product.
 fn window() -> [f64; WINDOW] {
     let centre = (WINDOW / 2) as f64;
     let weights: [f64; WINDOW] = std::array::from_fn(|i| {
@@ -161,7 +163,8 @@ fn window() -> [f64; WINDOW] {
     weights.map(|w| w / sum)
 }
 
-/// Weighted means over all windows inside an image of `cols` columns: rows first, then columns.
+/// Returns the weighted means over all windows inside an image of `cols` columns, by filtering rows
+/// and then columns.
 fn windowed_means(image: &[f64], cols: usize) -> Vec<f64> {
     let weights = window();
     let cols_out = cols - (WINDOW - 1);
@@ -223,13 +226,13 @@ mod tests {
         let weights = window();
         assert_relative_eq!(weights.iter().sum::<f64>(), 1.0, epsilon = 1e-15);
         assert_relative_eq!(weights[0], weights[10]);
-        // One standard deviation is 1.5 pixels, so three pixels are two.
+        // The standard deviation is 1.5 pixels, so three pixels are two standard deviations.
         assert_relative_eq!(weights[8] / weights[5], (-2.0_f64).exp(), epsilon = 1e-15);
     }
 
     #[test]
     fn windowed_means_of_a_plane_are_the_plane_inside() {
-        // Symmetric weights of sum one leave linear functions as they are.
+        // Symmetric weights with sum one do not change linear functions.
         let (rows, cols) = (13, 17);
         let plane = |i: usize, j: usize| 0.3 + 0.02 * i as f64 - 0.05 * j as f64;
         let image: Vec<f64> = (0..rows * cols)

@@ -1,13 +1,14 @@
-//! Reproducible randomness: a seed and an item number name a random stream.
+//! Reproducible random numbers: a seed and an index define a random stream.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// Names a family of independent random streams.
+/// A seed, which defines a family of independent random streams.
 ///
-/// Item `index` of a family has a `ChaCha8` stream of its own: it is the same whatever the number
-/// of items, the order in which they are made and the number of threads. Streams of different use
-/// never share random numbers either, so one seed may serve for an image and for the noise on it.
+/// Each index of a family has its own `ChaCha8` stream. So an item does not depend on the number of
+/// items, on the order in which they are created, or on the number of threads. Streams for
+/// different purposes are independent as well, so one seed may serve for an image and for the noise
+/// on it.
 ///
 /// ```
 /// use imaging::{Seed, phantom};
@@ -21,8 +22,8 @@ use rand_chacha::rand_core::SeedableRng;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seed(u64);
 
-/// What a stream is used for. The tag is part of the key, hence part of the users' data: never
-/// change one.
+/// The purpose of a stream. Its tag is part of the key of the stream, so changing a tag would
+/// change the data of users.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     BoxFunction,
@@ -43,14 +44,14 @@ impl Purpose {
 }
 
 impl Seed {
-    /// The family of streams with this number.
+    /// Creates the seed with this number.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The stream of one item. The key is the seed (little-endian), the tag, then zeros; the stream
-    /// number is `index`.
+    /// Returns the stream of one item. Its key is the seed (little-endian), the tag, then zeros.
+    /// Its stream number is `index`.
     pub(crate) fn stream(self, purpose: Purpose, index: usize) -> ChaCha8Rng {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.0.to_le_bytes());

@@ -1,11 +1,11 @@
-//! Checks for operators of your own, and the data of the paper's experiments.
+//! Tools for tests: checks of operators, and the data of the paper's experiments.
 
 pub mod paper_data;
 
 use crate::operator::{LinearOperator, Weights};
 
-/// `$|\langle Ax, y\rangle - \langle x, A^*y\rangle|$` relative to `$\|Ax\|\|y\| + \|x\|\|A^*y\|$`:
-/// rounding error if the adjoint is right.
+/// Returns `$|\langle Ax, y\rangle - \langle x, A^*y\rangle|$` relative to
+/// `$\|Ax\|\|y\| + \|x\|\|A^*y\|$`. It is of the size of rounding errors if the adjoint is right.
 ///
 /// ```
 /// use imaging::{Fourier, Grid, testing::adjoint_deviation};
@@ -15,7 +15,7 @@ use crate::operator::{LinearOperator, Weights};
 /// ```
 ///
 /// # Panics
-/// When `x` or `y` does not fit the operator.
+/// If `x` or `y` does not fit the operator.
 pub fn adjoint_deviation<A: LinearOperator>(operator: &A, x: &[f64], y: &[f64]) -> f64 {
     assert_eq!(x.len(), operator.domain().len(), "x must fit the domain");
     assert_eq!(
@@ -33,16 +33,16 @@ pub fn adjoint_deviation<A: LinearOperator>(operator: &A, x: &[f64], y: &[f64]) 
     (dot(&forward, y) - dot(x, &adjoint)).abs() / size.max(f64::MIN_POSITIVE)
 }
 
-/// How far eigenvalues of `$A^*SA$` lie outside the claimed
-/// [`gram_spectrum`](LinearOperator::gram_spectrum), relative to its largest value: zero or
-/// rounding error if the claim is right.
+/// Returns how far eigenvalues of `$A^*SA$` lie outside the claimed
+/// [`gram_spectrum`](LinearOperator::gram_spectrum), relative to its largest value. It is zero or
+/// of the size of rounding errors if the claim is right.
 ///
-/// Looks for the smallest and the largest eigenvalue by 200 power iterations from `x`, which should
-/// have parts in all directions, such as random numbers. It can show that a claim is wrong, not
-/// that it is right.
+/// The function approximates the smallest and the largest eigenvalue by 200 power iterations each,
+/// starting at `x`. `x` should have components in all directions, such as a random vector. The
+/// function can show that a claim is wrong, but not that it is right.
 ///
 /// # Panics
-/// When `x` or the weights do not fit the operator.
+/// If `x` or the weights do not fit the operator.
 pub fn spectrum_violation<A: LinearOperator>(operator: &A, weights: Weights<'_>, x: &[f64]) -> f64 {
     assert_eq!(x.len(), operator.domain().len(), "x must fit the domain");
     let claim = operator.gram_spectrum(weights);
@@ -50,14 +50,14 @@ pub fn spectrum_violation<A: LinearOperator>(operator: &A, weights: Weights<'_>,
     let parts = operator.codomain().num_parts();
     let (mut data, mut image) = (vec![0.0; operator.codomain().len()], vec![0.0; x.len()]);
     let mut worst = 0.0_f64;
-    // Power iterations with the matrix find its largest eigenvalue, with its distance from the
-    // largest the smallest.
+    // Power iterations with the matrix find its largest eigenvalue. With the largest eigenvalue
+    // subtracted, they find the smallest one.
     for shift in [0.0, claim.max] {
         let mut direction = x.to_vec();
         for _ in 0..200 {
             let length = lowlevel::norm(&direction);
             if length <= 1e-12 * claim.max {
-                break; // nothing but the shift is left: all eigenvalues are equal to it
+                break; // all eigenvalues equal the shift
             }
             direction.iter_mut().for_each(|x| *x /= length);
             operator.apply(&direction, &mut data, &mut scratch);

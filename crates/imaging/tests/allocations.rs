@@ -1,5 +1,5 @@
-//! A reconstruction in a state that was used before allocates nothing. No test harness: its threads
-//! allocate too.
+//! A reconstruction in a state that was used before allocates nothing. The test runs without a
+//! harness, whose threads would allocate.
 
 use std::alloc::System;
 
@@ -30,7 +30,7 @@ fn check<O: StronglyConvex>(name: &str, objective: &O) {
     ] {
         for domain in [Domain::Whole, Domain::NON_NEGATIVE] {
             let solver = Solver { method, domain };
-            // the first solve of a method makes its memory
+            // The first solve with a method allocates its memory.
             let stop = Stop::accuracy(target);
             let _ = solver.minimize(objective, stop, &mut state, &mut scratch);
             state.restart(|x| x.fill(0.0));
@@ -44,7 +44,7 @@ fn check<O: StronglyConvex>(name: &str, objective: &O) {
     }
 }
 
-/// The hooks of Newton's method, and the bound that goes with it.
+/// Newton steps and the sharper bound allocate nothing either.
 fn check_newton<O: StronglyConvex>(name: &str, objective: &O) {
     let newton = objective.newton().expect("offers Newton steps");
     let mut scratch = objective.scratch();
@@ -96,8 +96,11 @@ fn main() {
 
     let grid = Grid::image(6, 10);
     check_operator("identity", &Identity::new(grid.complex()));
-    let kept = (0..60).map(|i| i % 3 > 0).collect();
-    check_operator("mask", &Mask::new(grid, kept).expect("as many as samples"));
+    let measured = (0..60).map(|i| i % 3 > 0).collect();
+    check_operator(
+        "mask",
+        &Mask::new(grid, measured).expect("as many as samples"),
+    );
     check_operator("Fourier", &Fourier::new(grid).expect("not empty"));
     let kernel = Grid::image(3, 3);
     check_operator(
@@ -105,7 +108,7 @@ fn main() {
         &Convolution::new(grid, &[0.1; 9], kernel).expect("fits"),
     );
 
-    // The counter does count.
+    // Check that the counter works.
     let region = Region::new(ALLOCATOR);
     drop(std::hint::black_box(vec![0_u8; 64]));
     assert_eq!(region.change().allocations, 1);

@@ -1,7 +1,7 @@
-//! The published experiments, from their archived parameters: pins discretisation, boundary,
-//! normalisation and data.
+//! The published experiments at their archived parameters. They pin down the discretisation, the
+//! boundary, the normalisation and the data.
 //!
-//! Needs the archive beside the project; says so and passes where it is absent.
+//! The tests need the archive next to the project. If it is absent, they print so and pass.
 
 use imaging::testing::paper_data::LegacyRandom;
 use imaging::{Denoising, Fourier, FourierSampling, Grid, TvParameters};
@@ -58,8 +58,8 @@ fn number(value: &Value, key: &str) -> f64 {
 
 /// Compares with the archive's own recomputation at the final parameters of each variant.
 ///
-/// That one is certified to `|x - x*| <= 1e-9` per image, which is up to 7e-9 relative in the sum;
-/// ours is far better.
+/// The archive is certified to `|x - x*| <= 1e-9` per image, which is up to 7e-9 relative in the
+/// sum. Our error is far smaller.
 fn check(name: &str, variant: &str, run: &Value, sum: f64) {
     let archived = number(run, "independent_true_f_at_final_theta");
     let deviation = (sum - archived).abs() / archived;
@@ -71,7 +71,7 @@ fn check(name: &str, variant: &str, run: &Value, sum: f64) {
 
 #[test]
 fn denoising_sums_at_the_archived_parameters() {
-    let Some(archive) = beside("reference") else {
+    let Some(archive) = shared_folder("reference") else {
         return;
     };
     let settings = [
@@ -111,7 +111,7 @@ fn denoising_sums_at_the_archived_parameters() {
 
 #[test]
 fn sampling_sums_at_the_archived_parameters() {
-    let Some(archive) = beside("reference") else {
+    let Some(archive) = shared_folder("reference") else {
         return;
     };
     let truth = read_npy(&archive.join("data/mri_true.npy"));
@@ -137,8 +137,8 @@ fn sampling_sums_at_the_archived_parameters() {
             .iter()
             .map(|y| FourierSampling::new(&fourier, y, &weights, parameters).expect("the data fit"))
             .collect();
-        // 40 times sqrt(L/mu), which leaves nothing but rounding: weights of 99 beside a mu of 1e-3
-        // limit what the gradient can certify to 2e-8, too little for this comparison.
+        // 40 times sqrt(L/mu) iterations leave only rounding errors. With weights of 99 and a mu of
+        // 1e-3 the gradient certifies 2e-8 at best, which is too little for this comparison.
         let (states, _) = solve(&objectives, Method::FISTA, Stop::Iterations(12_000));
         let fit: f64 = states
             .iter()
@@ -165,7 +165,7 @@ fn first_evaluation_on_photographs() {
         84, 81, 83, 83, 81, 84, 84, 85, 85, 85, 82, 87, 83, 84, 80, 84, 84, 80, 87, 89, 86, 83, 86,
         83, 83,
     ];
-    let Some(folder) = beside("kodak") else {
+    let Some(folder) = shared_folder("kodak") else {
         return;
     };
     let mut random = LegacyRandom::new(0);
@@ -237,7 +237,7 @@ fn grey_centre(path: &Path) -> Vec<f64> {
 /// The regenerated training data are the archived ones.
 #[test]
 fn the_authors_data_come_from_their_seed() {
-    let Some(archive) = beside("reference") else {
+    let Some(archive) = shared_folder("reference") else {
         return;
     };
     for (name, num_signals) in [("denoise1", 10), ("denoise3", 20)] {
@@ -255,15 +255,16 @@ fn the_authors_data_come_from_their_seed() {
     }
 }
 
-/// The folder `name` of the material beside the project; `None`, said aloud, when it is not there.
-fn beside(name: &str) -> Option<PathBuf> {
+/// The folder `name` of the shared material next to the project, or `None` with a message if it is
+/// absent.
+fn shared_folder(name: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared")
         .join(name);
     if folder.is_dir() {
         Some(folder)
     } else {
-        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+        #[expect(clippy::print_stderr, reason = "a skipped test prints a message")]
         {
             eprintln!("skipped: no folder {}", folder.display());
         }
@@ -271,7 +272,7 @@ fn beside(name: &str) -> Option<PathBuf> {
     }
 }
 
-/// The `f64` of a two-dimensional `.npy` array, row by row; complex numbers become two.
+/// Reads the `f64` of a two-dimensional `.npy` array, row by row. A complex number becomes two.
 fn read_npy(path: &Path) -> Vec<Vec<f64>> {
     let bytes = fs::read(path).expect("the array is readable");
     assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00", "{}", path.display());

@@ -1,4 +1,4 @@
-//! The heavy ball against FISTA on images, everywhere in the box of parameters.
+//! The heavy ball compared with FISTA on images, over the whole box of parameters.
 
 use imaging::{Denoising, Grid, Seed, TvParameters, noise, phantom};
 use lowlevel::{ErrorBound, Method, Outcome, Solver, State, Stop, StronglyConvex};
@@ -19,8 +19,8 @@ fn gradients(objective: &Denoising<'_>, start: &[f64], method: Method, target: f
     (solved.outcome == Outcome::Converged).then_some(solved.gradients)
 }
 
-/// Seldom slower than FISTA, never by more than a tenth and a few gradients, and mostly much
-/// faster.
+/// The heavy ball is never slower than FISTA by more than a tenth and 3 gradients, and 1.5 times
+/// faster in the median.
 #[test]
 fn no_parameters_make_it_slow() {
     let truth = phantom::dead_leaves(SIDE, SIDE, Seed::new(3), 0).expect("not empty");
@@ -54,7 +54,7 @@ fn no_parameters_make_it_slow() {
                         ball <= fista + fista / 10 + 3,
                         "{ball} and {fista}: {parameters:?} {level}"
                     );
-                    // where there is something to gain
+                    // Short solves leave nothing to gain.
                     if fista >= 20 {
                         ratios.push(fista as f64 / ball as f64);
                     }

@@ -12,8 +12,8 @@ use lowlevel::{Certificate, ErrorBound, Method, Solver, State, Stop, StronglyCon
 use proptest::prelude::*;
 use reference::{Dd, Dense, operators};
 
-/// Indices of the first `f64` of the samples whose difference belongs to a sample, per axis, and
-/// their signs.
+/// For every sample and every axis, the indices and signs of the numbers whose difference belongs
+/// to it.
 fn groups(grid: Grid, differences: Differences) -> Vec<Vec<Vec<(usize, f64)>>> {
     let (rows, cols) = grid.rows_and_cols();
     let parts = grid.num_parts();
@@ -83,7 +83,7 @@ fn identity_problem(
     }
 }
 
-/// How a problem is solved: to a target with a limit, or for a number of iterations.
+/// The way to solve a problem: to a target with an iteration limit, or for a number of iterations.
 #[derive(Clone, Copy, Debug)]
 struct Attempt {
     method: Method,
@@ -92,7 +92,8 @@ struct Attempt {
     fixed: bool,
 }
 
-/// Compares the certified with the true error; returns the ratio of the two.
+/// Checks that the certified error is not below the true error, and returns the ratio of the true
+/// to the certified error.
 fn check<O: StronglyConvex>(
     objective: &O,
     dense: &Dense,
@@ -152,7 +153,7 @@ fn attempts() -> impl Strategy<Value = Attempt> {
         Just(Method::FISTA),
         Just(Method::FISTA_TWO_GRADIENTS)
     ];
-    // Now and then long enough for rounding to decide.
+    // Some runs are long enough for rounding to dominate.
     let iterations = prop_oneof![9 => 0_u64..400, 1 => 2000_u64..4000];
     (method, -14.0..0.0_f64, iterations, any::<bool>()).prop_map(
         |(method, log_target, iterations, fixed)| Attempt {
@@ -238,7 +239,7 @@ proptest! {
     #[test]
     fn sampling_blur_and_inpainting(
         (len, (data, start), weights, kernel) in prop_oneof![1_usize..5, Just(6)].prop_flat_map(|len| {
-            // Large weights, so that their part in the rounding error is seen.
+            // Large weights test their part of the rounding error.
             let weight = prop_oneof![Just(0.0), 0.001..2.0_f64, 1e3..1e4_f64];
             let kernel = proptest::collection::vec(0.0..1.0_f64, 3);
             (Just(len), data(2 * len), proptest::collection::vec(weight, len), kernel)
@@ -247,10 +248,10 @@ proptest! {
     ) {
         let grid = Grid::line(len).complex();
         let fourier = Fourier::new(grid).unwrap();
-        let kept: Vec<bool> = weights.iter().map(|&w| w > 0.5).collect();
+        let measured: Vec<bool> = weights.iter().map(|&w| w > 0.5).collect();
         let matrix = match choice {
             0 | 1 => operators::fourier(len),
-            2 => operators::mask(&kept),
+            2 => operators::mask(&measured),
             _ => operators::convolution(len, &kernel),
         };
         let (gram, linear) = operators::normal_equations(&matrix, &weights, &data, parameters.xi);
@@ -270,7 +271,7 @@ proptest! {
             let objective = Variational::tv(&fourier, &data, diagonal, paper, parameters).unwrap();
             check_operator(&objective, dense, &start, attempt)?;
         } else if choice == 2 {
-            let mask = Mask::new(grid, kept).unwrap();
+            let mask = Mask::new(grid, measured).unwrap();
             let objective = Variational::tv(&mask, &data, diagonal, paper, parameters).unwrap();
             check_operator(&objective, dense, &start, attempt)?;
         } else {
@@ -295,8 +296,9 @@ fn check_operator<O: StronglyConvex>(
     Ok(())
 }
 
-/// Each share of the rounding bound is needed: a single wrong digit of the regulariser's gradient
-/// is as large as the data's whole gradient where `alpha` is 1e7.
+/// Checks the bound on the rounding error of the gradient. Every part of the bound is needed: where
+/// `alpha` is 1e7, one wrong digit of the regulariser's gradient is as large as the gradient of the
+/// data term.
 fn check_rounding<O: StronglyConvex>(
     objective: &O,
     dense: &Dense,
@@ -334,8 +336,8 @@ proptest! {
     }
 }
 
-/// The check can fail: of the bounds on long lines, where rounding errors add up, a third are less
-/// than twice the error.
+/// The bounds are not too pessimistic: on long lines, where rounding errors add up, a third of them
+/// are less than twice the error.
 #[test]
 fn bounds_are_sharp_on_long_lines() {
     let mut sharp = 0;

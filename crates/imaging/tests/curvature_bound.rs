@@ -1,5 +1,5 @@
-//! The sharper bound of reconstructions from Fourier samples: true everywhere, and tight where it
-//! is made for.
+//! The sharper bound for reconstructions from Fourier samples holds everywhere, and is tight where
+//! few frequencies are sampled.
 
 use approx::assert_relative_eq;
 use imaging::{Fourier, FourierSampling, Grid, LinearOperator, TvParameters};
@@ -7,10 +7,10 @@ use lowlevel::{
     ErrorBound, Method, NewtonPoint, NewtonSteps, Solver, State, Stop, StronglyConvex, norm,
 };
 
-/// Numbers between -1 and 1 that look random.
-struct Numbers(u64);
+/// A generator of pseudo-random numbers between -1 and 1.
+struct PseudoRandom(u64);
 
-impl Numbers {
+impl PseudoRandom {
     fn next(&mut self) -> f64 {
         let state = self.0.wrapping_mul(6_364_136_223_846_793_005);
         self.0 = state.wrapping_add(1_442_695_040_888_963_407);
@@ -49,8 +49,8 @@ fn sharper_bound(objective: &FourierSampling<'_>, x: &[f64]) -> f64 {
     bound.value()
 }
 
-/// Newton's method with full steps, halved where they climb; the minimiser as well as rounding
-/// allows, and a bound on its error.
+/// Returns the minimiser as accurately as rounding allows, and a bound on its error. It is computed
+/// by Newton's method with full steps, which are halved if they overshoot.
 fn solve(objective: &FourierSampling<'_>) -> (Vec<f64>, f64) {
     let mut scratch = objective.scratch();
     let (mut x, mut dual) = (vec![0.0; objective.dim()], vec![0.0; objective.dim()]);
@@ -98,8 +98,8 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     norm(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>())
 }
 
-/// A noisy box function, sampled.
-fn measured(fourier: &Fourier, noise: f64, numbers: &mut Numbers) -> Vec<f64> {
+/// The noisy Fourier samples of a box function.
+fn noisy_samples(fourier: &Fourier, noise: f64, random: &mut PseudoRandom) -> Vec<f64> {
     let len = fourier.domain().num_samples();
     let inside = |j: usize| 3 * j >= len && 3 * j <= 2 * len;
     let truth = (0..len).flat_map(|j| [if inside(j) { 1.0 } else { 0.0 }, 0.0]);
@@ -107,21 +107,21 @@ fn measured(fourier: &Fourier, noise: f64, numbers: &mut Numbers) -> Vec<f64> {
     let mut data = vec![0.0; 2 * len];
     fourier.apply(&truth, &mut data, &mut fourier.scratch());
     for value in &mut data {
-        *value += noise * numbers.next();
+        *value += noise * random.next();
     }
     data
 }
 
 #[test]
 fn is_never_violated() {
-    let mut numbers = Numbers(1);
+    let mut random = PseudoRandom(1);
     let (mut checked, mut sharper) = (0, 0);
     for len in [1, 2, 3, 5, 9, 10, 16, 31, 64] {
         let fourier = Fourier::new(Grid::line(len).complex()).expect("not empty");
         for trial in 0..14_u32 {
-            let tiny = 10_f64.powf(-4.0 - 4.0 * numbers.next().abs());
+            let tiny = 10_f64.powf(-4.0 - 4.0 * random.next().abs());
             let s: Vec<f64> = (0..len)
-                .map(|_| match numbers.next() {
+                .map(|_| match random.next() {
                     draw if draw < -0.2 => tiny,
                     draw => 10_f64.powf(2.0 * draw - 1.0),
                 })
@@ -130,20 +130,21 @@ fn is_never_violated() {
                 alpha: if trial == 0 {
                     0.0
                 } else {
-                    10_f64.powf(2.0 * numbers.next() - 1.0)
+                    10_f64.powf(2.0 * random.next() - 1.0)
                 },
-                nu: 10_f64.powf(1.5 * numbers.next() - 1.5),
+                nu: 10_f64.powf(1.5 * random.next() - 1.5),
                 xi: if trial % 2 == 0 { 0.0 } else { 1e-4 },
             };
-            let data = measured(&fourier, 0.1, &mut numbers);
+            let data = noisy_samples(&fourier, 0.1, &mut random);
             let objective = FourierSampling::new(&fourier, &data, &s, parameters).expect("fits");
             let (minimiser, known) = solve(&objective);
             for exponent in [0, -1, -2, -4, -6, -9] {
                 let mut x = minimiser.clone();
-                for (x, change) in x.iter_mut().zip(numbers.take(2 * len)) {
+                for (x, change) in x.iter_mut().zip(random.take(2 * len)) {
                     *x += 10_f64.powi(exponent) * change;
                 }
-                // Some steps of gradient descent leave the error in the weak directions.
+                // After some steps of gradient descent, the error is in the weakly sampled
+                // frequencies.
                 for _ in 0..(trial % 3) * 20 {
                     let gradient = gradient_of(&objective, &x);
                     let step = 1.0 / objective.curvature().lipschitz();
@@ -174,13 +175,14 @@ fn is_never_violated() {
 #[test]
 fn is_tight_where_few_frequencies_are_sampled() {
     let fourier = Fourier::new(Grid::line(64).complex()).expect("not empty");
-    let mut numbers = Numbers(5);
-    // As learned: half of the frequencies hardly, the lowest all, the rest scattered.
+    let mut random = PseudoRandom(5);
+    // Like a learned pattern: many frequencies are hardly sampled, all of the lowest are, and the
+    // rest are scattered.
     let s: Vec<f64> = (0..64_usize)
         .map(|k| {
             let low = k.min(64 - k) < 8;
-            if low || numbers.next() > 0.4 {
-                0.07 + 0.04 * numbers.next()
+            if low || random.next() > 0.4 {
+                0.07 + 0.04 * random.next()
             } else {
                 0.001
             }
@@ -191,7 +193,7 @@ fn is_tight_where_few_frequencies_are_sampled() {
         nu: 0.01,
         xi: 1e-4,
     };
-    let data = measured(&fourier, 0.05, &mut numbers);
+    let data = noisy_samples(&fourier, 0.05, &mut random);
     let objective = FourierSampling::new(&fourier, &data, &s, parameters).expect("fits");
     let (minimiser, known) = solve(&objective);
     let mut state = State::new(vec![0.0; 128]);
@@ -244,7 +246,7 @@ fn two_samples_by_hand() {
 }
 
 #[test]
-fn says_what_the_gradient_says_where_it_knows_no_better() {
+fn equals_the_gradient_bound_where_it_cannot_improve_it() {
     let fourier = Fourier::new(Grid::line(1).complex()).expect("not empty");
     let parameters = TvParameters {
         alpha: 0.2,
@@ -260,8 +262,8 @@ fn says_what_the_gradient_says_where_it_knows_no_better() {
 }
 
 #[test]
-fn two_samples_in_balls_of_some_size() {
-    // As above, but the ball is not small beside nu: the curvature in it is what counts.
+fn two_samples_in_larger_balls() {
+    // The same as above, but the ball is not small compared with nu, so the mean curvature matters.
     let fourier = Fourier::new(Grid::line(2).complex()).expect("not empty");
     let (alpha, nu, xi) = (0.5, 0.5, 0.01);
     let parameters = TvParameters { alpha, nu, xi };
@@ -299,8 +301,9 @@ fn two_samples_in_balls_of_some_size() {
 }
 
 #[test]
-fn is_not_fooled_where_the_minimiser_is_beyond_the_curvature() {
-    // At zero the total variation looks stiff, but the data pull twice as much as it can hold.
+fn holds_where_the_minimiser_is_far_away() {
+    // At zero the curvature of the total variation is large, but the data term pulls with twice the
+    // largest force of the total variation, so the minimiser is far away.
     let fourier = Fourier::new(Grid::line(2).complex()).expect("not empty");
     let parameters = TvParameters {
         alpha: 0.5,
@@ -318,7 +321,7 @@ fn is_not_fooled_where_the_minimiser_is_beyond_the_curvature() {
 #[test]
 fn includes_the_rounding_of_the_gradient() {
     let fourier = Fourier::new(Grid::line(16).complex()).expect("not empty");
-    let data = measured(&fourier, 0.1, &mut Numbers(3));
+    let data = noisy_samples(&fourier, 0.1, &mut PseudoRandom(3));
     let parameters = TvParameters {
         alpha: 0.1,
         nu: 0.1,

@@ -14,7 +14,8 @@ fn square_distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
 }
 
-/// Where `iterations` of `method` end, starting from the data, and the certified squared error.
+/// Returns the point after `iterations` iterations of `method` from the data, and its certified
+/// squared error.
 fn run(
     objective: &Denoising<'_>,
     data: &[f64],

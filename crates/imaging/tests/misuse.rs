@@ -1,4 +1,4 @@
-//! Bad input: a typed error that names the argument, before any work.
+//! Bad input gives a typed error that names the argument, before any work is done.
 
 use imaging::{
     Convolution, Denoising, Differences, Fourier, FourierSampling, Grid, Identity, LinearOperator,
@@ -174,7 +174,7 @@ fn empty_and_unsuitable_grids_are_refused() {
 }
 
 #[test]
-fn operators_check_what_they_are_made_of() {
+fn operators_check_their_arguments() {
     assert_names(Mask::new(Grid::line(3), vec![true; 2]).err(), "measured");
     let grid = Grid::image(4, 4);
     assert_names(
@@ -208,7 +208,7 @@ fn a_model_without_strong_convexity_asks_for_it() {
     let expected = CurvatureError::NotStronglyConvex { found: 0.0 };
     assert_eq!(error, Some(ModelError::Curvature(expected)));
     assert_names(error, "xi");
-    // Without the hole, xi = 0 is fine; and without alpha, nu does not matter.
+    // Without the gap, xi = 0 is fine. With alpha = 0, nu does not matter.
     assert!(Denoising::new(Grid::line(3), &[0.0; 3], parameters).is_ok());
     let silent = TvParameters {
         alpha: 0.0,
@@ -250,9 +250,9 @@ fn a_scratch_of_a_longer_transform_is_noticed() {
     short.apply(&[0.0; 4], &mut [0.0; 4], &mut long.scratch());
 }
 
-/// A state of one model is a warm start for another, even where the constants are the same.
+/// Different models have different fingerprints, even if their constants are the same.
 #[test]
-fn models_are_told_apart() {
+fn different_models_have_different_fingerprints() {
     let fourier = Fourier::new(Grid::line(4).complex()).unwrap();
     let data = [0.5; 8];
     let same_constants = [[0.1, 0.2, 0.3, 1.0], [0.1, 0.3, 0.2, 1.0]];
@@ -283,7 +283,7 @@ fn models_are_told_apart() {
     // Operators with the same constants, and regularisers too.
     let grid = Grid::line(3);
     let masks = [vec![true, false, true], vec![true, true, false]]
-        .map(|kept| Mask::new(grid, kept).unwrap());
+        .map(|measured| Mask::new(grid, measured).unwrap());
     assert_ne!(masks[0].fingerprint(), masks[1].fingerprint());
     let kernels = [[0.1, 0.5, 0.4], [0.4, 0.5, 0.1]]
         .map(|kernel| Convolution::new(grid, &kernel, grid).unwrap());

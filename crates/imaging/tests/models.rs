@@ -1,4 +1,5 @@
-//! Models against differences of their value, and fused kernels against their composed twins.
+//! Gradients of models compared with differences of their value, and fused kernels compared with
+//! composed models.
 
 use imaging::{
     Boundary, Convolution, Denoising, Differences, Direction, Fourier, FourierSampling, Grid,
@@ -27,7 +28,7 @@ fn weights(len: usize) -> impl Strategy<Value = Vec<f64>> {
 fn grids() -> impl Strategy<Value = Grid> {
     let line = (1_usize..80).prop_map(Grid::line);
     let image = (1_usize..9, 1_usize..30).prop_map(|(rows, cols)| Grid::image(rows, cols));
-    // Wider than a kernel works on at a time.
+    // Wider than the strips in which a kernel works.
     let wide = (1_usize..3, 120_usize..140).prop_map(|(rows, cols)| Grid::image(rows, cols));
     prop_oneof![4 => line, 4 => image, 1 => wide]
 }
@@ -36,8 +37,8 @@ fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// The fused model does what its composed twin does, up to rounding: gradient, its norm, value,
-/// constants, and a step.
+/// Checks that the fused and the composed model agree up to rounding: the gradient, its norm, the
+/// value, the constants, and an update.
 fn check_twins<F: StronglyConvex, C: StronglyConvex>(
     fused: &F,
     composed: &C,
@@ -92,12 +93,12 @@ fn check_twins<F: StronglyConvex, C: StronglyConvex>(
             &mut slow,
             &mut composed_scratch,
         );
-        // The step is the same to the last bit, the gradient there up to rounding.
+        // The update is the same to the last bit, and the gradient there up to rounding.
         prop_assert_eq!(&point_fast, &point_slow);
         prop_assert_eq!(&iterate_fast, &iterate_slow);
         prop_assert!(close(&fast, &slow));
         prop_assert!((a.sqrt() - b.sqrt()).abs() <= 1e-13 * (1.0 + b.sqrt()));
-        // And it is the gradient at the point that was reached.
+        // The result is the gradient at the new point.
         let c = fused.gradient_with_norm(&point_fast, &mut slow, &mut fused_scratch);
         prop_assert_eq!((&fast, a), (&slow, c));
     }
@@ -148,7 +149,7 @@ proptest! {
     ) {
         let differences = Differences { direction, boundary };
         let kernel_grid = if grid.num_axes() == 1 { Grid::line(9) } else { Grid::image(3, 3) };
-        let kept = weights.iter().map(|&w| w < 1.0).collect();
+        let measured = weights.iter().map(|&w| w < 1.0).collect();
         let weights = Weights::Diagonal(&weights);
         fn check<A: LinearOperator>(
             operator: &A, data: &[f64], x: &[f64], weights: Weights<'_>, differences: Differences, parameters: TvParameters,
@@ -161,7 +162,7 @@ proptest! {
             Ok(())
         }
         check(&Identity::new(grid), &data, &x, weights, differences, parameters)?;
-        check(&Mask::new(grid, kept).unwrap(), &data, &x, weights, differences, parameters)?;
+        check(&Mask::new(grid, measured).unwrap(), &data, &x, weights, differences, parameters)?;
         check(&Fourier::new(grid).unwrap(), &data, &x, weights, differences, parameters)?;
         check(&Convolution::new(grid, &kernel, kernel_grid).unwrap(), &data, &x, weights, differences, parameters)?;
     }
@@ -188,8 +189,8 @@ fn constants_are_those_of_the_paper() {
     assert!((sampling.curvature().strong_convexity() - 0.251).abs() < 1e-15);
 }
 
-/// Squares of differences overflow before the gradient does: what is left is the misfit, which is
-/// so much larger.
+/// Where the squares of differences overflow, the gradient is that of the data term, which is much
+/// larger than the rest.
 #[test]
 fn huge_samples_have_a_finite_gradient() {
     for grid in [Grid::line(9), Grid::image(3, 3)] {

@@ -1,4 +1,4 @@
-//! Newton steps for denoising a line, and the bound by duality that goes with them.
+//! Newton steps for denoising a line, and the error bound by duality.
 
 #[expect(dead_code, reason = "shared with the tests of other models")]
 mod reference;
@@ -10,7 +10,7 @@ use lowlevel::{
 use proptest::prelude::*;
 use reference::{Dd, Dense};
 
-/// Whatever is iterated.
+/// The vectors of Newton's method without a line search.
 struct Iterate {
     x: Vec<f64>,
     gradient: Vec<f64>,
@@ -146,8 +146,8 @@ fn the_step_of_the_exact_dual_is_newtons() {
     }
 }
 
-/// The gradient included, for lines of all lengths: with segments that are full, in part, or not at
-/// all on the line.
+/// A run makes the same steps as [`NewtonSteps::step`], for lines of all lengths: with segments
+/// that are entirely, partly or not at all on the line.
 #[test]
 fn a_run_makes_the_same_steps() {
     for len in (2..=70).chain([100, 200, 255, 256, 257]) {
@@ -174,8 +174,8 @@ fn a_run_makes_the_same_steps() {
                 assert!((a - b).abs() <= 1e-11 * size, "{len}: {a} {b}");
             }
         }
-        // The gradients that it asked about are those of the steps: a norm in between is accepted
-        // or not.
+        // The run passes the right norm to `accept`: a threshold just above it accepts the step,
+        // one just below does not.
         for (factor, made) in [(1.01, 1), (0.99, 0)] {
             let mut one = Iterate::new(&objective, &data);
             one.advance(&objective);
@@ -194,7 +194,7 @@ fn a_run_makes_the_same_steps() {
 }
 
 #[test]
-fn a_stopped_solve_goes_on_where_it_was() {
+fn a_stopped_solve_continues_with_the_same_iterates() {
     for alpha in [1e3, 1.0, 0.01] {
         let data = box_function(200, 1);
         let parameters = TvParameters {
@@ -218,7 +218,7 @@ fn a_stopped_solve_goes_on_where_it_was() {
     }
 }
 
-/// Paper-like problems, with full steps from the data.
+/// Problems like those of the paper, with full steps from the data.
 #[test]
 fn few_steps_suffice() {
     for alpha in [1.0, 0.1, 0.01] {
@@ -237,16 +237,16 @@ fn few_steps_suffice() {
                 iterate.advance(&objective);
                 norms.push(norm(&iterate.gradient));
             }
-            // At last the number of digits doubles.
+            // In the end the convergence is nearly quadratic.
             let last = norms.len() - 1;
             assert!(norms[last] < 30.0 * norms[last - 1].powf(1.6), "{norms:?}");
         }
     }
 }
 
-/// Where the gradient is lost in rounding, the dual variables still tell.
+/// Where rounding dominates the gradient, the bound by duality is still small.
 #[test]
-fn the_bound_reaches_further_than_the_gradient() {
+fn the_bound_reaches_smaller_errors_than_the_gradient() {
     let data = box_function(256, 0);
     let parameters = TvParameters {
         alpha: 1e7,
@@ -301,7 +301,7 @@ fn parameters() -> impl Strategy<Value = TvParameters> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// After any number of steps, and for any dual whatever.
+    /// The bound holds after any number of steps, and for arbitrary dual variables.
     #[test]
     fn the_bound_is_never_below_the_error(
         (entries, duals) in (1_usize..13).prop_flat_map(|len| {

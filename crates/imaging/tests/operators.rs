@@ -1,4 +1,4 @@
-//! Operators against their naive dense twins: values, adjoints and spectra.
+//! Operators compared with naive dense implementations: values, adjoints and spectra.
 
 use std::f64::consts::TAU;
 
@@ -41,7 +41,7 @@ fn sample(grid: Grid, x: &[f64], index: usize) -> (f64, f64) {
     }
 }
 
-/// `$N^{-1/2} \sum_j x_j e^{-2\pi i \langle j, k\rangle}$` as it is written.
+/// The sum `$N^{-1/2} \sum_j x_j e^{-2\pi i \langle j, k\rangle}$`.
 fn naive_fourier(grid: Grid, x: &[f64]) -> Vec<f64> {
     let (rows, cols) = grid.rows_and_cols();
     let scale = 1.0 / as_f64(rows * cols).sqrt();
@@ -61,7 +61,7 @@ fn naive_fourier(grid: Grid, x: &[f64]) -> Vec<f64> {
     out
 }
 
-/// `$\sum_k h_k x_{j-k}$` as it is written, indices wrapped around.
+/// The sum `$\sum_k h_k x_{j-k}$`, with indices that wrap around.
 fn naive_convolution(grid: Grid, x: &[f64], kernel: &[f64], kernel_grid: Grid) -> Vec<f64> {
     let (rows, cols) = grid.rows_and_cols();
     let (kernel_rows, kernel_cols) = kernel_grid.rows_and_cols();
@@ -199,10 +199,10 @@ proptest! {
         prop_assert!(adjoint_deviation(&identity, &x, y) < 1e-15);
         check_spectrum(&identity, &weights, true)?;
 
-        let kept: Vec<bool> = weights.iter().map(|&w| w < 1.5).collect();
-        let mask = Mask::new(grid, kept.clone()).unwrap();
+        let measured: Vec<bool> = weights.iter().map(|&w| w < 1.5).collect();
+        let mask = Mask::new(grid, measured.clone()).unwrap();
         let parts = grid.num_parts();
-        let masked: Vec<f64> = x.iter().enumerate().map(|(i, x)| if kept[i / parts] { *x } else { 0.0 }).collect();
+        let masked: Vec<f64> = x.iter().enumerate().map(|(i, x)| if measured[i / parts] { *x } else { 0.0 }).collect();
         prop_assert!(close(&apply(&mask, &x), &masked, 0.0));
         prop_assert!(adjoint_deviation(&mask, &x, y) < 1e-15);
         check_spectrum(&mask, &weights, true)?;
@@ -251,7 +251,7 @@ proptest! {
     }
 }
 
-/// The sum in the definition, with the picture padded by what the boundary puts around it.
+/// The sum in the definition, with the picture padded according to the boundary.
 fn naive_tv(grid: Grid, differences: Differences, nu: f64, x: &[f64]) -> f64 {
     let (rows, cols) = grid.rows_and_cols();
     let at = |row: i64, col: i64| -> (f64, f64) {
@@ -288,7 +288,7 @@ fn naive_tv(grid: Grid, differences: Differences, nu: f64, x: &[f64]) -> f64 {
     sum
 }
 
-/// `|d|^2`: never above the constants of the paper, and close to them on long axes.
+/// `|d|^2` never exceeds the constants of the paper, and is close to them on long axes.
 #[test]
 fn the_constants_4_and_8_are_sharp() {
     for (grid, constant) in [(Grid::line(400), 4.0), (Grid::image(60, 60), 8.0)] {
@@ -336,7 +336,7 @@ fn the_constants_4_and_8_are_sharp() {
     }
 }
 
-/// An operator that claims what is not true is found out.
+/// An operator with a wrong spectrum is noticed.
 #[test]
 fn wrong_spectra_are_noticed() {
     struct Liar(Convolution, Spectrum);

@@ -1,4 +1,5 @@
-//! Image quality: published and computed reference values, a slow twin of SSIM, properties, misuse.
+//! Tests of image quality: published and computed reference values, a slow implementation of SSIM,
+//! properties and misuse.
 
 use approx::assert_abs_diff_eq;
 use imaging::quality::{QualityError, mse, psnr, ssim};
@@ -119,7 +120,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn ssim_agrees_with_its_slow_twin((rows, cols, x, truth) in image_pairs(), peak in 0.1..300.0) {
+    fn ssim_agrees_with_the_slow_implementation((rows, cols, x, truth) in image_pairs(), peak in 0.1..300.0) {
         let scaled = |image: &[f64]| -> Vec<f64> { image.iter().map(|v| v * peak).collect() };
         // From unrelated to nearly equal images.
         for closeness in [0.0, 0.5, 0.99] {

@@ -5,7 +5,7 @@ use lowlevel::{ErrorBound, Method, Solved, Solver, State, Stop, StronglyConvex};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-/// Solves all objectives with so many threads, roughly and then more precisely.
+/// Solves all objectives with `threads` threads, first roughly and then precisely.
 fn solve<O: StronglyConvex + Sync>(objectives: &[O], threads: usize) -> (Vec<State>, Vec<Solved>) {
     let pool = ThreadPoolBuilder::new()
         .num_threads(threads)

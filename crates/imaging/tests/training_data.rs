@@ -1,4 +1,4 @@
-//! Training data: golden streams, statistics of noise, statistics of dead leaves, misuse.
+//! Tests of training data: golden streams, statistics of noise and of dead leaves, misuse.
 
 use approx::assert_abs_diff_eq;
 use imaging::noise::{complex_gaussian, gaussian};
@@ -265,8 +265,8 @@ fn dead_leaves_are_alike_in_the_middle_and_at_the_border() {
             }
         }
     }
-    // Leaves laid with centres inside of the image only would be larger at the border, the ratio 13
-    // % off.
+    // If centres were inside the image only, leaves would be larger at the border, and the ratio
+    // would be off by 13 %.
     let border = squares[0] + squares[1] + squares[side - 3] + squares[side - 2];
     let middle: f64 = squares[side / 2 - 3..side / 2 + 1].iter().sum();
     assert_abs_diff_eq!(border / middle, 1.0, epsilon = 0.03);

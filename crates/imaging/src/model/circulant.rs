@@ -1,5 +1,5 @@
-//! A circulant matrix less a few differences: nearly the Hessian of a smoothed total variation with
-//! few jumps, and cheap to invert.
+//! A circulant matrix with a low-rank downdate: close to the Hessian of a smoothed total variation
+//! with few jumps, and cheap to invert.
 //!
 //! Let `$\delta_j = e_j - e_{j-1}$` be the cyclic differences, `$\omega = e^{2\pi i/N}$`, and
 //!
@@ -7,15 +7,15 @@
 //! P = F^*\Gamma F - \sum_{j \in J} c_j \delta_j\delta_j^T, \qquad c_j \ge 0.
 //! ```
 //!
-//! With `$V = \Gamma^{-1}$`, `$\sqrt C = \operatorname{diag}(\sqrt{c_j})$` and the columns
-//! `$\delta_j$` in `$U$`, the matrix `$P$` is positive definite exactly where `$\Gamma$` and the
-//! small matrix
+//! Let `$V = \Gamma^{-1}$`, let `$\sqrt C = \operatorname{diag}(\sqrt{c_j})$`, and let the columns
+//! of `$U$` be the `$\delta_j$`. By Schur's complement, `$P$` is positive definite if and only if
+//! `$\Gamma$` and the small matrix
 //!
 //! ```math
 //! E = I - \sqrt C\,U^T F^*VF\,U \sqrt C, \qquad (U^T F^*VF\,U)_{jl} = \frac1N \sum_k |1 - \omega^k|^2\, V_k\, \omega^{k(j-l)},
 //! ```
 //!
-//! are, by Schur's complement, and then
+//! are positive definite, and then
 //! `$P^{-1} = F^*VF + F^*VF\,U\sqrt C E^{-1}\sqrt C\,U^T F^*VF$`. One transform gives all entries
 //! of `$E$`, whatever the size of `$J$`.
 
@@ -25,31 +25,32 @@ use num_complex::Complex;
 
 use crate::operator::{FourierScratch, Transform};
 
-/// The matrix `$P$`, factored, and what that needs.
+/// The factored matrix `$P$`, and the working memory of the factorisation.
 #[derive(Clone, Debug)]
-pub(super) struct CirculantLess {
-    /// `$|1 - \omega^k|^2$`.
+pub(super) struct DowndatedCirculant {
+    /// The eigenvalues `$|1 - \omega^k|^2$` of the cyclic Laplacian.
     pub(super) laplacian: Vec<f64>,
-    /// `$V_k$`.
+    /// The diagonal `$V_k$`.
     pub(super) inverse: Vec<f64>,
-    /// `$J$` and `$\sqrt{c_j}$`. The first is `$j = 0$`.
+    /// The elements of `$J$` with their `$\sqrt{c_j}$`. The first is `$j = 0$`.
     removed: Vec<(usize, f64)>,
-    /// The candidates for `$J$`, by weight.
+    /// The candidates for `$J$` with their weights, in the order of the weights.
     lightest: Vec<(usize, f64)>,
-    /// The lower triangle of `$E$`, row by row, then its Cholesky factor.
+    /// The lower triangle of `$E$`, row by row, overwritten by its Cholesky factor.
     factor: Vec<Complex<f64>>,
-    /// One number for each element of `$J$`.
+    /// A vector with one entry for each element of `$J$`.
     pub(super) reduced: Vec<Complex<f64>>,
 }
 
-/// How many differences besides the first are removed from `num_samples`: a few jumps of a signal.
+/// The largest number of differences that are removed besides the first: 8 to 24, enough for the
+/// jumps of a signal. The bounds are a choice.
 pub(super) const fn max_removed(num_samples: usize) -> usize {
     let share = num_samples / 8;
     let count = if share < 8 { 8 } else { share };
     if count > 24 { 24 } else { count }
 }
 
-impl CirculantLess {
+impl DowndatedCirculant {
     pub(super) fn new(num_samples: usize) -> Self {
         let capacity = max_removed(num_samples) + 1;
         Self {
@@ -64,8 +65,8 @@ impl CirculantLess {
         }
     }
 
-    /// Finds the lightest of the differences 1, 2, .. and returns the weight that all others have
-    /// at least.
+    /// Finds the lightest of the differences 1, 2, .. and returns a lower bound on the weights of
+    /// the others.
     #[inline(always)]
     pub(super) fn find_lightest(&mut self, weights: &[f64]) -> f64 {
         let most = max_removed(weights.len()) + 1;
@@ -88,8 +89,9 @@ impl CirculantLess {
         }
     }
 
-    /// Removes from all differences at weight `level` what the lightest lack of it, and the cyclic
-    /// one altogether; `weight` maps what the lightest were found by to a weight.
+    /// Sets up the downdate of a circulant matrix whose differences all have the weight `level`. It
+    /// removes the cyclic difference entirely, and reduces the lightest differences to their own
+    /// weights. `weight` maps the numbers by which the lightest were found to weights.
     #[inline(always)]
     pub(super) fn remove_lightest(&mut self, level: f64, weight: impl Fn(f64) -> f64) {
         self.removed.clear();
@@ -102,7 +104,7 @@ impl CirculantLess {
         }
     }
 
-    /// Leaves the circulant matrix as it is.
+    /// Removes the downdate, so that the matrix is circulant.
     pub(super) fn remove_nothing(&mut self) {
         self.removed.clear();
     }
@@ -112,12 +114,13 @@ impl CirculantLess {
         &self.lightest
     }
 
-    /// How many differences are removed.
+    /// The number of removed differences.
     pub(super) fn num_removed(&self) -> usize {
         self.removed.len()
     }
 
-    /// Factors `$E - \tau I$` where `inverse` holds `$V$`; false where it is not positive definite.
+    /// Factors `$E - \tau I$`, given `$V$` in `inverse`. Returns `false` if it is not positive
+    /// definite.
     #[inline(always)]
     pub(super) fn factor(
         &mut self,
@@ -184,7 +187,7 @@ impl CirculantLess {
     }
 }
 
-/// `$|1 - \omega^k|^2 = 4\sin^2(\pi k/N)$`, accurate for all `$k$`.
+/// The eigenvalue `$|1 - \omega^k|^2 = 4\sin^2(\pi k/N)$`, accurate for all `$k$`.
 fn laplacian(k: usize, num_samples: usize) -> f64 {
     let angle = PI * count(k.min(num_samples - k)) / count(num_samples);
     4.0 * angle.sin() * angle.sin()
@@ -194,8 +197,8 @@ pub(super) const fn count(n: usize) -> f64 {
     n as f64
 }
 
-/// Overwrites the lower triangle of a Hermitian matrix by its Cholesky factor; false where a pivot
-/// is not positive.
+/// Overwrites the lower triangle of a Hermitian matrix by its Cholesky factor. Returns `false` if a
+/// pivot is not positive.
 #[inline(always)]
 fn cholesky(matrix: &mut [Complex<f64>], size: usize) -> bool {
     for row in 0..size {
@@ -226,7 +229,7 @@ mod tests {
 
     #[test]
     fn lightest_are_found() {
-        let mut matrix = CirculantLess::new(12);
+        let mut matrix = DowndatedCirculant::new(12);
         let weights = [0.0, 5.0, 3.0, 9.0, 7.0, 4.0, 1.0, 2.0, 8.0, 6.0, 11.0, 10.0];
         assert_relative_eq!(matrix.find_lightest(&weights), 9.0);
         let found: Vec<usize> = matrix.lightest().iter().map(|entry| entry.0).collect();
@@ -240,13 +243,13 @@ mod tests {
         assert_relative_eq!(matrix.find_lightest(&[3.0]), 0.0);
     }
 
-    /// Multiplies by the matrix from its definition, after inverting.
+    /// Inverts the matrix, and multiplies the result by the matrix from its definition.
     #[test]
     fn inverse_is_that_of_the_definition() {
         for len in [1, 2, 3, 8, 21] {
             let transform = Transform::new(Grid::line(len).complex()).expect("not empty");
             let mut scratch = transform.scratch();
-            let mut matrix = CirculantLess::new(len);
+            let mut matrix = DowndatedCirculant::new(len);
             let weights: Vec<f64> = (0..len).map(|j| 0.3 + count(j * j % 7)).collect();
             let smallest = matrix.find_lightest(&weights);
             let level = smallest + 0.4;
@@ -310,7 +313,7 @@ mod tests {
     #[test]
     fn indefinite_matrices_are_noticed() {
         let transform = Transform::new(Grid::line(4).complex()).expect("not empty");
-        let mut matrix = CirculantLess::new(4);
+        let mut matrix = DowndatedCirculant::new(4);
         matrix.find_lightest(&[0.0; 4]);
         matrix.remove_lightest(1.0, |weight| weight);
         matrix.inverse.fill(1.0); // I less the Laplacian, whose eigenvalues reach 4

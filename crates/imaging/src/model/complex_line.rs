@@ -1,4 +1,4 @@
-//! Gradient of the smoothed total variation of a complex line, with the differences of
+//! The gradient of the smoothed total variation of a complex line, with the differences
 //! [`Differences::LINE_OF_PAPER`](crate::Differences).
 
 use pulp::{Simd, WithSimd};
@@ -7,20 +7,20 @@ use super::TvParameters;
 
 /// Adds `$\xi x_j + w_j - w_{j+1}$` to `gradient`, where
 /// `$w_j = \alpha d_j/\sqrt{|d_j|^2 + \nu^2}$`, `$d_j = x_j - x_{j-1}$`, `$x_{-1} = 0$` and
-/// `$w_N = 0$`. Samples are interleaved.
+/// `$w_N = 0$`. Complex samples are interleaved.
 #[derive(Debug)]
 pub(super) struct AddComplexLineGradient<'a> {
     pub(super) parameters: TvParameters,
     pub(super) x: &'a [f64],
     pub(super) gradient: &'a mut [f64],
-    /// Room for `$2N + 2$` numbers: `$w$`.
+    /// Memory for the `$2N + 2$` numbers of `$w$`.
     pub(super) fluxes: &'a mut [f64],
 }
 
 impl WithSimd for AddComplexLineGradient<'_> {
     type Output = ();
 
-    /// Plain loops: the compiler vectorises them for the dispatched machine.
+    /// Runs plain loops, which the compiler vectorises for the machine at hand.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
         let Self {

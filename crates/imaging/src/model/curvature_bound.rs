@@ -1,20 +1,19 @@
-//! A bound on the error of a reconstruction from Fourier samples that knows the curvature where it
-//! is needed.
+//! An error bound for reconstructions from Fourier samples that uses the local curvature.
 //!
-//! Where most frequencies are hardly sampled, `$\mu = \min s + \xi$` is tiny, and
-//! `$\|\nabla\Phi(x)\|/\mu$` many times the error: around the minimiser the total variation is as
-//! curved as `$\alpha/\nu$` in all but a few differences, the jumps.
+//! If most frequencies are hardly sampled, `$\mu = \min s + \xi$` is tiny, and
+//! `$\|\nabla\Phi(x)\|/\mu$` is many times the error. But around the minimiser, the total variation
+//! has a curvature of about `$\alpha/\nu$` in all differences except a few, the jumps.
 //!
-//! **Curvature on the way through a ball.** Let `$\|h\| \le r$`. From `$x$` to `$x + h$` a
-//! difference `$d_j$` changes by some `$t_j$`, at most `$\sqrt2 r$` in modulus. The eigenvalues of
+//! **Curvature on a segment in a ball.** Let `$\|h\| \le r$`. From `$x$` to `$x + h$`, a difference
+//! `$d_j$` changes by some `$t_j$`, which is at most `$\sqrt2 r$` in modulus. The eigenvalues of
 //! the second derivative of `$\alpha\sqrt{|d|^2 + \nu^2}$` are at least
 //! `$\alpha\nu^2(|d|^2 + \nu^2)^{-3/2}$`, the derivative of `$\alpha\psi(|d|)$`, where
-//! `$\psi(m) = m/\sqrt{m^2 + \nu^2}$`. So on average along the way the curvature is at least
-//! `$\alpha(\psi(|d_j| + |t_j|) - \psi(|d_j|))/|t_j|$`, and at least the same with `$\sqrt2 r$` in
-//! the place of `$|t_j|$`, which we call `$w_j$`. (The least curvature on the way would be smaller
-//! by `$\nu^2/r^2$` where `$r \gg \nu$`.) Let `$J$` hold the few largest differences, let `$w$` be
-//! the smallest weight of the others, and give the cyclic difference `$\delta_0 = e_0 - e_{N-1}$`
-//! the weight `$w_0 = 0$`. Then
+//! `$\psi(m) = m/\sqrt{m^2 + \nu^2}$`. So the mean curvature along the segment is at least
+//! `$\alpha(\psi(|d_j| + |t_j|) - \psi(|d_j|))/|t_j|$`, and at least the same expression with
+//! `$\sqrt2 r$` in place of `$|t_j|$`, which we call `$w_j$`. (For `$r \gg \nu$`, the least
+//! curvature on the segment would be smaller by a factor `$\nu^2/r^2$`.) Let `$J$` hold the few
+//! largest differences, let `$w$` be the smallest weight of the others, and give the cyclic
+//! difference `$\delta_0 = e_0 - e_{N-1}$` the weight `$w_0 = 0$`. Then
 //!
 //! ```math
 //! \int_0^1 \nabla^2\Phi(x + \tau h)\,d\tau \succeq H_r = F^*\Gamma F - \sum_{j \in J \cup \{0\}} (w - w_j)_+\,\delta_j\delta_j^T
@@ -29,29 +28,29 @@
 //! \|e\|^2 \le \|e\|^2 + \frac1\lambda\bigl(\langle g, e\rangle - \langle e, H_r e\rangle\bigr) \le \frac{a^2}{4\lambda} =: \varepsilon_r^2,
 //! ```
 //!
-//! the middle being concave in `$e$`. Now follow the segment from `$x$` to `$x^*$` as far as it
-//! stays in the ball of radius `$r$`, to `$x + h$`. The slope `$\langle\nabla\Phi, h\rangle$` grows
-//! along it, and at `$x^*$` it is zero, so
+//! since the expression in the middle is concave in `$e$`. Now follow the segment from `$x$` to
+//! `$x^*$` as far as it stays in the ball of radius `$r$`, to `$x + h$`. The slope
+//! `$\langle\nabla\Phi, h\rangle$` grows along the segment and is zero at `$x^*$`, so
 //! `$0 \ge \langle\nabla\Phi(x + h), h\rangle \ge \langle g, h\rangle + \langle h, H_r h\rangle$`,
 //! and `$e = -h$` is such a vector. Hence **`$\varepsilon_r < r$` proves
 //! `$\|x - x^*\| \le \varepsilon_r$`**: the segment does not reach the boundary of the ball, so it
-//! ends inside, and `$h = x^* - x$`. Nothing need be known beforehand; where `$r$` is known to
-//! bound the error, `$\varepsilon_r$` does whatever its size. If `$g$` is an eigenvector of the
+//! ends inside, and `$h = x^* - x$`. This needs no prior knowledge. If `$r$` is known to bound the
+//! error, `$\varepsilon_r$` is a bound whatever its size. If `$g$` is an eigenvector of the
 //! smallest eigenvalue, `$\lambda = \lambda_{\min}/2$` gives
-//! `$\varepsilon_r = \|g\|/\lambda_{\min}$`; else it is smaller.
+//! `$\varepsilon_r = \|g\|/\lambda_{\min}$`; otherwise `$\varepsilon_r$` is smaller.
 //!
-//! **Rounding.** We factor `$H_r - \lambda I$` but use `$\lambda' = \lambda - \kappa$` in the
-//! bound: then `$H_r - \lambda' I \succeq \kappa I$`, and a gradient off by `$\eta$` adds at most
-//! `$\eta/\sqrt\kappa$` to `$a$`. An error of the transform of `$g$` counts as one of `$g$`. With
-//! `$\lambda \le \frac34\min\gamma$` all `$1/(\gamma_k - \lambda)$` have relative errors below
-//! `$64u$`, and with `$R$` the roundings of a transform the entries of the small matrix `$E$` of
-//! [`CirculantLess`] are off by at most `$4(R + 80)u$`, as
-//! `$w|1 - \omega^k|^2 \le \gamma_k \le 4(\gamma_k - \lambda)$`. Cholesky's factorisation of a
-//! matrix of order `$m$` and trace at most `$m$`, together with a triangular solve, is that of a
-//! matrix off by at most `$4(3m + 1)mu$` (Higham, *Accuracy and Stability of Numerical Algorithms*,
-//! Theorem 10.4, with the constant of complex arithmetic). If both together are at most `$\tau$`,
-//! the factorisation of `$E - 2\tau I$` is the exact one of a matrix between `$0$` and
-//! `$E - \tau I$`, so that it proves `$E \succeq \tau I$` and its solves are not too small.
+//! **Rounding.** We factor `$H_r - \lambda I$`, but use `$\lambda' = \lambda - \kappa$` in the
+//! bound. Then `$H_r - \lambda' I \succeq \kappa I$`, and an error `$\eta$` of the gradient adds at
+//! most `$\eta/\sqrt\kappa$` to `$a$`. An error of the transform of `$g$` counts as an error of
+//! `$g$`. With `$\lambda \le \frac34\min\gamma$`, all `$1/(\gamma_k - \lambda)$` have relative
+//! errors below `$64u$`. With `$R$` the roundings of a transform, the entries of the small matrix
+//! `$E$` of [`DowndatedCirculant`] have errors of at most `$4(R + 80)u$`, since
+//! `$w|1 - \omega^k|^2 \le \gamma_k \le 4(\gamma_k - \lambda)$`. The Cholesky factorisation of a
+//! matrix of order `$m$` and trace at most `$m$`, together with a triangular solve, is exact for a
+//! matrix that differs by at most `$4(3m + 1)mu$` (Higham, *Accuracy and Stability of Numerical
+//! Algorithms*, Theorem 10.4, with the constant of complex arithmetic). If both errors together are
+//! at most `$\tau$`, the factorisation of `$E - 2\tau I$` is exact for a matrix between `$0$` and
+//! `$E - \tau I$`. So it proves `$E \succeq \tau I$`, and its solves are not too small.
 
 use std::f64::consts::SQRT_2;
 
@@ -59,32 +58,32 @@ use lowlevel::{NewtonPoint, UNIT_ROUNDOFF};
 use num_complex::Complex;
 
 use super::TvParameters;
-use super::circulant::{CirculantLess, count};
+use super::circulant::{DowndatedCirculant, count};
 use super::simd::dispatch;
 use crate::grid::Field;
 use crate::operator::{FourierScratch, Transform, to_complex};
 
-/// What the bound needs to know of the model.
+/// The parts of the model that the bound needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LocalCurvature<'a> {
     pub(super) transform: &'a Transform,
-    /// `$s/N$`.
+    /// The scaled weights `$s/N$`.
     pub(super) weights: &'a [f64],
     pub(super) parameters: TvParameters,
-    /// `$\mu$`.
+    /// The strong convexity `$\mu$`.
     pub(super) strong_convexity: f64,
     /// A bound on the error of the gradient.
     pub(super) gradient_error: f64,
 }
 
-/// Working memory of the bound.
+/// The working memory of the bound.
 #[derive(Clone, Debug)]
 pub(super) struct CurvatureScratch {
-    /// `$-|d_j|$`.
+    /// The negative moduli `$-|d_j|$`, so that the lightest entries are the largest differences.
     moduli: Vec<f64>,
-    /// `$s_k + \xi$`.
+    /// The numbers `$s_k + \xi$`.
     spectrum: Vec<f64>,
-    /// The transform of the gradient, unscaled.
+    /// The unscaled transform of the gradient.
     gradient: Vec<Complex<f64>>,
 }
 
@@ -98,59 +97,61 @@ impl CurvatureScratch {
     }
 }
 
-/// What one bound needs in gradients, and what each shift that it tries: measured.
+/// The cost of a bound without its shifts, in gradients (measured).
 const COST: f64 = 2.0;
+/// The cost of one shift, in gradients (measured).
 const COST_PER_SHIFT: f64 = 2.5;
-/// A ball is this much larger than the error expected.
+/// The radius of a ball, relative to the expected error; a choice.
 const SLACK: f64 = 1.25;
-/// A ball that was too small grows at least by this.
+/// The least factor by which a ball that was too small grows; a choice.
 const GROWTH: f64 = 1.6;
-/// So many balls are tried.
+/// The largest number of balls that are tried; a choice.
 const MAX_BALLS: usize = 6;
-/// So many shifts are tried in a ball.
+/// The largest number of shifts that are tried in a ball; a choice.
 const MAX_SHIFTS: usize = 24;
-/// `$\kappa/\lambda$`.
+/// The ratio `$\kappa/\lambda$`; a choice.
 const KAPPA: f64 = 1.0 / 32.0;
 
-/// One search for a ball that contains the minimiser.
-struct Search<'a, 's> {
+/// A search for a ball that contains the minimiser.
+struct BallSearch<'a, 's> {
     model: LocalCurvature<'a>,
     gradient_norm: f64,
-    /// What the gradient alone proves.
+    /// The error bound that the gradient alone proves.
     proved: f64,
-    /// The error that is wanted.
-    wanted: f64,
-    circulant: &'s mut CirculantLess,
+    /// The target error, or zero for the best possible bound.
+    target: f64,
+    circulant: &'s mut DowndatedCirculant,
     own: &'s mut CurvatureScratch,
     fourier: &'s mut FourierScratch,
-    /// The largest modulus outside `$J$`.
+    /// The largest modulus of a difference outside `$J$`.
     modulus: f64,
+    /// The number of shifts tried so far.
     shifts: usize,
 }
 
 impl LocalCurvature<'_> {
-    /// A bound on the distance from the minimiser, and what that cost in gradients. Gives up where
-    /// the error wanted is out of reach, with what the gradient proves; wanting none asks for the
-    /// best.
+    /// Returns a bound on the distance from the minimiser, and its cost in gradients. If the target
+    /// error is out of reach, it gives up and returns the bound that the gradient proves. With a
+    /// target norm of zero, it looks for the best bound.
     pub(super) fn bound(
         self,
         at: &NewtonPoint<'_>,
-        circulant: &mut CirculantLess,
+        circulant: &mut DowndatedCirculant,
         own: &mut CurvatureScratch,
         fourier: &mut FourierScratch,
     ) -> (f64, f64) {
-        let mut search = Search {
+        let mut search = BallSearch {
             model: self,
             gradient_norm: at.gradient_norm,
             proved: (at.gradient_norm + self.gradient_error) / self.strong_convexity,
-            wanted: at.target_norm / self.strong_convexity,
+            target: at.target_norm / self.strong_convexity,
             circulant,
             own,
             fourier,
             modulus: 0.0,
             shifts: 0,
         };
-        // Plain loops: the compiler vectorises them for the dispatched machine.
+        // Plain loops, which the compiler vectorises for the machine at hand.
         let bound = dispatch(
             #[inline(always)]
             || {
@@ -162,11 +163,12 @@ impl LocalCurvature<'_> {
     }
 }
 
-impl Search<'_, '_> {
-    /// Finds the differences and `$J$`, and transforms the gradient.
+impl BallSearch<'_, '_> {
+    /// Computes the differences, finds `$J$`, and transforms the gradient.
     #[inline(always)]
     fn prepare(&mut self, at: &NewtonPoint<'_>) {
-        /// Outweighs all that squaring may lose, and is nothing beside any sensible `$\nu$`.
+        /// Exceeds every loss by underflow of squares, and is negligible compared with any sensible
+        /// `$\nu$`.
         const LOST: f64 = 1e-150;
         let (samples, _) = at.x.as_chunks::<2>();
         let mut left = [0.0, 0.0];
@@ -186,13 +188,13 @@ impl Search<'_, '_> {
         self.own.gradient.copy_from_slice(&self.fourier.samples);
     }
 
-    /// Tries balls that grow from the error expected to that which the gradient proves.
+    /// Tries balls that grow from the expected error to the bound that the gradient proves.
     #[inline(always)]
     fn run(&mut self) -> f64 {
         let (mut error, mut shift) = self.error_in_ball(0.0, None);
         let mut radius = 0.0;
         for _ in 0..MAX_BALLS {
-            let hopeless = self.wanted > 0.0 && error > self.wanted;
+            let hopeless = self.target > 0.0 && error > self.target;
             radius = (SLACK * error).max(GROWTH * radius).min(self.proved);
             if hopeless || !(error < self.proved) {
                 break;
@@ -205,10 +207,11 @@ impl Search<'_, '_> {
         self.proved
     }
 
-    /// `$\varepsilon_r$` for the best of some shifts `$\lambda$`, and that shift; infinite where
-    /// none will do.
+    /// Returns `$\varepsilon_r$` for the best of several shifts `$\lambda$`, and that shift. The
+    /// error is infinite if no shift works.
     ///
-    /// Halves the shift while that helps; with a `guess`, until it does.
+    /// Without a `guess`, it halves the shift as long as the error becomes smaller. With a `guess`,
+    /// it halves the shift until the error is finite.
     #[inline(always)]
     fn error_in_ball(&mut self, radius: f64, guess: Option<f64>) -> (f64, f64) {
         let parameters = self.model.parameters;
@@ -238,7 +241,8 @@ impl Search<'_, '_> {
         best
     }
 
-    /// `$a$`; infinite where `$H_r - \lambda I$` is not known to be positive definite.
+    /// Returns `$a$`, or infinity if the factorisation does not prove that `$H_r - \lambda I$` is
+    /// positive definite.
     #[inline(always)]
     fn gradient_size(&mut self, level: f64, shift: f64) -> f64 {
         self.shifts += 1;
@@ -282,9 +286,11 @@ impl Search<'_, '_> {
     }
 }
 
-/// `$\alpha(\psi(b) - \psi(a))/(b - a)$` for `$b = a + t$`, rounded down. Without cancellation it
-/// is `$\alpha\nu^2(a + b)/((aB + bA)AB)$` with `$A = \sqrt{a^2 + \nu^2}$` and
-/// `$B = \sqrt{b^2 + \nu^2}$`; for `$t = 0$` it is the derivative.
+/// Returns a lower bound on `$\alpha(\psi(b) - \psi(a))/(b - a)$` for `$b = a + t$`, which differs
+/// from it only by rounding.
+///
+/// It is computed without cancellation, as `$\alpha\nu^2(a + b)/((aB + bA)AB)$` with
+/// `$A = \sqrt{a^2 + \nu^2}$` and `$B = \sqrt{b^2 + \nu^2}$`. For `$t = 0$` it is the derivative.
 #[inline(always)]
 fn mean_curvature(TvParameters { alpha, nu, .. }: TvParameters, a: f64, t: f64) -> f64 {
     let b = a + t;

@@ -22,8 +22,8 @@ use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 /// `$\Phi(x) = \frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`, for
 /// real signals and pictures, with the paper's differences ([`Differences::of_paper`]).
 ///
-/// The fast twin of [`Variational`](crate::Variational) with [`Identity`](crate::Identity), which
-/// serves every other convention.
+/// It is a faster version of [`Variational`](crate::Variational) with
+/// [`Identity`](crate::Identity). Use the latter for other differences and for complex samples.
 ///
 /// ```
 /// use imaging::{Denoising, Grid, Seed, TvParameters, noise, phantom, quality};
@@ -36,7 +36,8 @@ use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 ///
 /// let mut state = State::new(noisy.clone());
 /// let stop = Stop::accuracy(ErrorBound::new(1e-3)?);
-/// let solved = Solver::default().minimize(&objective, stop, &mut state, &mut objective.scratch())?;
+/// let mut scratch = objective.scratch();
+/// let solved = Solver::default().minimize(&objective, stop, &mut state, &mut scratch)?;
 /// assert!(solved.error.value() <= 1e-3);
 /// assert!(quality::psnr(state.point(), &truth, 1.0)? > quality::psnr(&noisy, &truth, 1.0)? + 3.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -51,21 +52,25 @@ pub struct Denoising<'a> {
     rounding: Rounding,
 }
 
-/// Time of a Newton step on a line, in iterations of FISTA: measured on 256 samples with vectors of
-/// four numbers, as the quotient of the smallest times of `NewtonSteps::step` and `advance`.
+/// The time of a Newton step on a line, in iterations of FISTA. Measured on 256 samples with
+/// vectors of four numbers, as the quotient of the smallest times of `NewtonSteps::step` and
+/// `advance`.
 const STEP_COST: f64 = 2.7;
-/// Time of a step in a run of steps beside its gradient, likewise: of `NewtonSteps::run` with five
-/// steps less one with one step.
+/// The time of one step of `NewtonSteps::run` without its gradient, in iterations of FISTA.
+/// Measured in the same way, as the difference between a run of five steps and a run of one step,
+/// per step.
 const RUN_STEP_COST: f64 = 1.3;
-/// Time of a run of steps beside its steps, likewise.
+/// The time of `NewtonSteps::run` without its steps, in iterations of FISTA. Measured in the same
+/// way.
 const RUN_COST: f64 = 1.6;
-/// Time of the bound by duality, likewise.
+/// The time of the bound by duality, in iterations of FISTA. Measured in the same way.
 const BOUND_COST: f64 = 1.9;
 
 /// Working memory of [`Denoising`].
 #[derive(Clone, Debug)]
 pub struct DenoisingScratch(Fluxes);
 
+/// The fluxes of the kernel for lines or for images.
 #[derive(Clone, Debug)]
 enum Fluxes {
     Line {
@@ -86,11 +91,12 @@ impl DenoisingScratch {
 }
 
 impl<'a> Denoising<'a> {
-    /// Denoises `data`, a slice or a [`Measurement`](crate::Measurement), on a real `grid`.
+    /// Creates the model that denoises `data`, a slice or a [`Measurement`](crate::Measurement), on
+    /// a real `grid`.
     ///
     /// # Errors
-    /// When the grid is empty or complex, the data do not fit it or are not finite, or a parameter
-    /// is out of range.
+    /// If the grid is empty or complex, the data do not fit the grid or are not finite, or a
+    /// parameter is out of range.
     pub fn new(
         grid: Grid,
         data: impl Into<Data<'a>>,
@@ -204,7 +210,7 @@ impl StronglyConvex for Denoising<'_> {
         gradient: &mut [f64],
         scratch: &mut DenoisingScratch,
     ) -> f64 {
-        self.gradient_at(Samples::Still(x), gradient, scratch)
+        self.gradient_at(Samples::Fixed(x), gradient, scratch)
     }
 
     fn advance(
@@ -214,7 +220,7 @@ impl StronglyConvex for Denoising<'_> {
         gradient: &mut [f64],
         scratch: &mut DenoisingScratch,
     ) -> f64 {
-        self.gradient_at(Samples::Moving { point, update }, gradient, scratch)
+        self.gradient_at(Samples::Updating { point, update }, gradient, scratch)
     }
 
     fn newton(&self) -> Option<&dyn NewtonSteps<DenoisingScratch>> {
@@ -225,7 +231,7 @@ impl StronglyConvex for Denoising<'_> {
     }
 }
 
-/// The steps of lines; [`newton`](StronglyConvex::newton) offers none for images.
+/// Newton steps for lines. For images, [`newton`](StronglyConvex::newton) returns `None`.
 impl NewtonSteps<DenoisingScratch> for Denoising<'_> {
     fn num_duals(&self) -> usize {
         self.grid.num_samples()

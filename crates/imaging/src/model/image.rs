@@ -1,5 +1,5 @@
-//! Fused update and gradient of 2D denoising, with the differences of
-//! [`Differences::IMAGE_OF_PAPER`](crate::Differences): one sweep over memory per iteration.
+//! The kernel of 2D denoising: one sweep over memory makes the update and computes the gradient.
+//! The differences are [`Differences::IMAGE_OF_PAPER`](crate::Differences).
 
 use std::mem::swap;
 
@@ -7,12 +7,12 @@ use lowlevel::Update;
 use pulp::{Scalar128b, Simd, WithSimd};
 
 use super::TvParameters;
-use super::image_row::{Next, Step};
+use super::image_row::{NextRow, RowStep};
 use super::update_kernel::{Accelerated, Descent, HeavyBall, NoUpdate, Samples, UpdateKernel};
 
 /// Overwrites `gradient` with
-/// `$(1 + \xi)x - y + \alpha\widehat\nabla^T(\widehat\nabla x/\sqrt{\|\widehat\nabla x\|^2 + \nu^2})$`;
-/// returns its squared norm.
+/// `$(1 + \xi)x - y + \alpha\widehat\nabla^T(\widehat\nabla x/\sqrt{\|\widehat\nabla x\|^2 + \nu^2})$`
+/// and returns its squared norm.
 #[derive(Debug)]
 pub(super) struct ImageGradient<'a> {
     pub(super) parameters: TvParameters,
@@ -23,21 +23,21 @@ pub(super) struct ImageGradient<'a> {
     pub(super) fluxes: &'a mut RowFluxes,
 }
 
-/// Fluxes of two rows, which stay in the fastest cache, and stand-ins for the rows beyond the
-/// edges.
+/// The fluxes of two rows, which stay in the fastest cache, and dummy rows for the rows outside the
+/// image.
 #[derive(Clone, Debug)]
 pub(super) struct RowFluxes {
-    /// Into each sample of the row above from its left neighbour; zero into the first sample and
-    /// behind the last.
+    /// The horizontal fluxes of the row above: into each sample from its left neighbour. The flux
+    /// into the first sample and the one behind the last sample are zero.
     above: Vec<f64>,
-    /// The same for this row.
+    /// The horizontal fluxes of the current row.
     across: Vec<f64>,
-    /// Into each sample of the row above from the one above it; once the sweep has passed, the same
-    /// for this row.
+    /// The vertical fluxes into each sample of the row above, from the sample above it. The sweep
+    /// overwrites them with those of the current row.
     down: Vec<f64>,
-    /// Moved instead of the row below the last: point, gradient, second number. All zero.
+    /// The dummy row below the last one: its point, gradient and memory, all zero.
     below_last: [Vec<f64>; 3],
-    /// Takes the gradient of the row above the first.
+    /// Receives the gradient of the dummy row above the first one, which is discarded.
     above_first: Vec<f64>,
 }
 
@@ -60,7 +60,8 @@ impl WithSimd for ImageGradient<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         if S::F64_LANES == 1 {
-            self.run(Scalar128b) // most machines have vectors of two, even if `pulp` does not look for them
+            // Most machines have vectors of two numbers, even if `pulp` does not detect them.
+            self.run(Scalar128b)
         } else {
             self.run(simd)
         }
@@ -88,11 +89,11 @@ impl ImageGradient<'_> {
             fluxes,
         };
         let (point, update) = match x {
-            Samples::Still(x) => return sweep.run(simd, NoUpdate, Samples::Still(x), &mut []),
-            Samples::Moving { point, update } => (point, update),
+            Samples::Fixed(x) => return sweep.run(simd, NoUpdate, Samples::Fixed(x), &mut []),
+            Samples::Updating { point, update } => (point, update),
         };
         match update {
-            Update::Descent { step } => sweep.run(simd, Descent { step }, moving(point), &mut []),
+            Update::Descent { step } => sweep.run(simd, Descent { step }, updating(point), &mut []),
             Update::Accelerated {
                 step,
                 extrapolation,
@@ -102,7 +103,7 @@ impl ImageGradient<'_> {
                     step,
                     extrapolation,
                 };
-                sweep.run(simd, update, moving(point), iterate)
+                sweep.run(simd, update, updating(point), iterate)
             }
             Update::HeavyBall {
                 decay,
@@ -111,21 +112,22 @@ impl ImageGradient<'_> {
                 impulse,
             } => {
                 let update = HeavyBall { decay, ahead, back };
-                sweep.run(simd, update, moving(point), impulse)
+                sweep.run(simd, update, updating(point), impulse)
             }
             mut other => {
                 other.apply(0..point.len(), point, sweep.gradient);
-                sweep.run(simd, NoUpdate, Samples::Still(point), &mut [])
+                sweep.run(simd, NoUpdate, Samples::Fixed(point), &mut [])
             }
         }
     }
 }
 
-/// Samples that the sweep moves.
-const fn moving(point: &mut [f64]) -> Samples<'_, ()> {
-    Samples::Moving { point, update: () }
+/// Samples that the sweep updates.
+const fn updating(point: &mut [f64]) -> Samples<'_, ()> {
+    Samples::Updating { point, update: () }
 }
 
+/// One sweep down the rows of an image.
 struct Sweep<'a> {
     parameters: TvParameters,
     cols: usize,
@@ -135,16 +137,17 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// In each step one row is moved, the fluxes of the row above it are computed, and the gradient
-    /// of the row above that. Rows beyond the edges are stood in for: there are no fluxes between
-    /// equal rows, and what is computed for rows that are not there goes where nobody looks.
+    /// Each step updates one row, computes the fluxes of the row above it, and computes the
+    /// gradient of the row above that one. A row outside the image is taken to equal its neighbour
+    /// inside, so that there is no flux between them. Results for rows outside the image go to
+    /// dummy rows.
     #[inline(always)]
     fn run<S: Simd, M: UpdateKernel>(
         self,
         simd: S,
         update: M,
         mut points: Samples<'_, ()>,
-        old: &mut [f64],
+        memory: &mut [f64],
     ) -> f64 {
         let Self {
             parameters,
@@ -158,30 +161,30 @@ impl Sweep<'_> {
             above,
             across,
             down,
-            below_last: [still, no_gradient, no_old],
+            below_last: [no_point, no_gradient, no_memory],
             above_first,
         } = fluxes;
-        update.apply_scalar(points.split(0).1, gradient, old, 0..cols);
+        update.apply_scalar(points.split(0).1, gradient, memory, 0..cols);
         let mut sum = 0.0;
         for row in 0..=rows {
             let (this, up) = (row.min(rows - 1) * cols, row.saturating_sub(1) * cols);
             let end = this + cols;
             let (x, next) = points.split(end);
             let (done, ahead) = gradient.split_at_mut(end);
-            let next = if M::MOVES && row + 1 < rows {
-                Next {
+            let next = if M::UPDATES && row + 1 < rows {
+                NextRow {
                     point: next,
                     gradient: ahead,
-                    old: &mut old[if M::REMEMBERS { end } else { 0 }..],
+                    memory: &mut memory[if M::HAS_MEMORY { end } else { 0 }..],
                 }
             } else {
-                Next {
-                    point: still,
+                NextRow {
+                    point: no_point,
                     gradient: no_gradient,
-                    old: no_old,
+                    memory: no_memory,
                 }
             };
-            let step = Step {
+            let step = RowStep {
                 parameters,
                 update,
                 x: &x[this..end],
@@ -215,7 +218,7 @@ mod tests {
     use proptest::prelude::*;
     use pulp::Scalar;
 
-    /// What a step reads and writes, and the update: 0 for none.
+    /// The inputs of a sweep. `update` is 0 for no update.
     #[derive(Clone, Debug)]
     struct Case {
         parameters: TvParameters,
@@ -224,7 +227,7 @@ mod tests {
         data: Vec<f64>,
         point: Vec<f64>,
         gradient: Vec<f64>,
-        old: Vec<f64>,
+        memory: Vec<f64>,
     }
 
     fn cases() -> impl Strategy<Value = Case> {
@@ -239,14 +242,14 @@ mod tests {
                 };
                 let len = rows * cols;
                 (vector(len), vector(len), vector(len), vector(len)).prop_map(
-                    move |(data, point, gradient, old)| Case {
+                    move |(data, point, gradient, memory)| Case {
                         parameters,
                         cols,
                         update,
                         data,
                         point,
                         gradient,
-                        old,
+                        memory,
                     },
                 )
             },
@@ -254,31 +257,32 @@ mod tests {
     }
 
     impl Case {
-        fn update(update: u8, old: &mut [f64]) -> Update<'_> {
+        fn update(update: u8, memory: &mut [f64]) -> Update<'_> {
             match update {
                 1 => Update::Descent { step: 0.3 },
                 2 => Update::Accelerated {
                     step: 0.3,
                     extrapolation: 0.6,
-                    iterate: old,
+                    iterate: memory,
                 },
                 _ => Update::HeavyBall {
                     decay: 0.6,
                     ahead: 0.3,
                     back: 0.1,
-                    impulse: old,
+                    impulse: memory,
                 },
             }
         }
 
-        /// The bits of everything that is written, and of the squared norm.
+        /// Runs the kernel, and returns the bits of everything that it writes and of the squared
+        /// norm.
         fn bits(mut self, run: impl FnOnce(ImageGradient<'_>) -> f64) -> Vec<u64> {
             let mut fluxes = RowFluxes::new(self.cols);
             let x = match self.update {
-                0 => Samples::Still(&self.point),
-                kind => Samples::Moving {
+                0 => Samples::Fixed(&self.point),
+                kind => Samples::Updating {
                     point: &mut self.point,
-                    update: Self::update(kind, &mut self.old),
+                    update: Self::update(kind, &mut self.memory),
                 },
             };
             let square = run(ImageGradient {
@@ -292,11 +296,11 @@ mod tests {
             self.written(square)
         }
 
-        /// The same by a loop over samples.
+        /// Computes the same by a loop over samples.
         fn twin_bits(mut self) -> Vec<u64> {
             let len = self.data.len();
             if self.update > 0 {
-                let mut update = Self::update(self.update, &mut self.old);
+                let mut update = Self::update(self.update, &mut self.memory);
                 update.apply(0..len, &mut self.point, &self.gradient);
             }
             let (x, cols) = (&self.point, self.cols);
@@ -328,7 +332,7 @@ mod tests {
         }
 
         fn written(&self, square: f64) -> Vec<u64> {
-            let vectors = self.point.iter().chain(&self.gradient).chain(&self.old);
+            let vectors = self.point.iter().chain(&self.gradient).chain(&self.memory);
             vectors.chain([&square]).map(|x| x.to_bits()).collect()
         }
     }

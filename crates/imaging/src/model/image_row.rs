@@ -1,5 +1,5 @@
-//! One step of the sweep of [`image`](super::image) down the rows: fluxes of one, gradient of the
-//! one above, update of the one below.
+//! One step of the sweep of [`image`](super::image) down the rows. It computes the fluxes of one
+//! row and the gradient of the row above, and updates the row below.
 
 use pulp::{Scalar, Simd, bytemuck};
 
@@ -7,9 +7,9 @@ use super::TvParameters;
 use super::simd::{load_lanes, store_lanes};
 use super::update_kernel::UpdateKernel;
 
-/// One step of the sweep; slices are at least as long as `x`.
+/// One step of the sweep. All slices are at least as long as `x`.
 #[derive(Debug)]
-pub(super) struct Step<'a, M> {
+pub(super) struct RowStep<'a, M> {
     pub(super) parameters: TvParameters,
     pub(super) update: M,
     /// The row whose fluxes are computed.
@@ -17,29 +17,30 @@ pub(super) struct Step<'a, M> {
     /// The row above it, whose gradient is computed.
     pub(super) above: &'a [f64],
     pub(super) data: &'a [f64],
-    /// Fluxes across the row above, one more than samples.
+    /// The horizontal fluxes of the row above, one more than samples.
     pub(super) flux_above: &'a [f64],
     pub(super) gradient: &'a mut [f64],
-    /// Fluxes of the row `x`; `down` begins as that of the row above.
+    /// The horizontal fluxes of the row `x`.
     pub(super) across: &'a mut [f64],
+    /// The vertical fluxes of the row above, overwritten by those of the row `x`.
     pub(super) down: &'a mut [f64],
-    pub(super) next: Next<'a>,
+    pub(super) next: NextRow<'a>,
 }
 
-/// The row that is moved.
+/// The row that is updated.
 #[derive(Debug)]
-pub(super) struct Next<'a> {
+pub(super) struct NextRow<'a> {
     pub(super) point: &'a mut [f64],
     pub(super) gradient: &'a [f64],
-    pub(super) old: &'a mut [f64],
+    pub(super) memory: &'a mut [f64],
 }
 
-/// Samples that are worked on at a time, and partial sums of squares.
+/// The number of samples per block, and of partial sums of squares.
 const BLOCK: usize = 8;
 
-impl<M: UpdateKernel> Step<'_, M> {
-    /// Returns the squared norm of the gradient of the row above, added in the order of
-    /// [`lowlevel::norm_squared`].
+impl<M: UpdateKernel> RowStep<'_, M> {
+    /// Makes the step, and returns the squared norm of the gradient of the row above, added in the
+    /// order of [`lowlevel::norm_squared`].
     #[inline(always)]
     pub(super) fn run<S: Simd>(mut self, simd: S) -> f64 {
         let num_blocks = self.x.len() / BLOCK;
@@ -52,8 +53,8 @@ impl<M: UpdateKernel> Step<'_, M> {
         sum
     }
 
-    /// The step in `count` blocks of `N` columns from `first` on, each a few vectors. Adds the
-    /// squares of the gradient in the first vector of a block to the first of `sums`, and so on.
+    /// Makes the step in `count` blocks of `N` columns, starting at column `first`. A block is a
+    /// few vectors; the squares of the gradient in its vector `i` are added to `sums[i]`.
     #[inline(always)]
     fn columns<S: Simd, const N: usize>(
         &mut self,
@@ -80,12 +81,12 @@ impl<M: UpdateKernel> Step<'_, M> {
         let to_right = blocks::<N>(&self.flux_above[first + 1..], count);
         let across = blocks_mut::<N>(&mut self.across[first..], count);
         let down = blocks_mut::<N>(&mut self.down[first..], count);
-        let moving = if M::MOVES { count } else { 0 };
-        let next = blocks_mut::<N>(&mut self.next.point[first..], moving);
-        let next_gradient = blocks::<N>(&self.next.gradient[first..], moving);
-        let remembering = if M::REMEMBERS { count } else { 0 };
-        let from = if M::REMEMBERS { first } else { 0 };
-        let next_old = blocks_mut::<N>(&mut self.next.old[from..], remembering);
+        let num_updated = if M::UPDATES { count } else { 0 };
+        let next = blocks_mut::<N>(&mut self.next.point[first..], num_updated);
+        let next_gradient = blocks::<N>(&self.next.gradient[first..], num_updated);
+        let num_with_memory = if M::HAS_MEMORY { count } else { 0 };
+        let from = if M::HAS_MEMORY { first } else { 0 };
+        let next_memory = blocks_mut::<N>(&mut self.next.memory[from..], num_with_memory);
         for block in 0..count {
             let left: &[f64; N] = if block == 0 {
                 &first_left
@@ -94,8 +95,8 @@ impl<M: UpdateKernel> Step<'_, M> {
             };
             for (lane, sum) in sums.iter_mut().take(N / S::F64_LANES).enumerate() {
                 let at = lane * S::F64_LANES;
-                // What is stored comes last: rows may lie a multiple of 4096 bytes apart, and a
-                // load waits for an earlier store whose address ends alike.
+                // All stores come last: rows may lie a multiple of 4096 bytes apart, and a load
+                // waits for an earlier store whose address has the same last 12 bits.
                 let here = load_lanes::<S>(&x[block], at);
                 let upper = load_lanes::<S>(&above[block], at);
                 let dx = simd.sub_f64s(here, load_lanes::<S>(left, at));
@@ -112,15 +113,15 @@ impl<M: UpdateKernel> Step<'_, M> {
                     load_lanes::<S>(&to_right[block], at),
                 );
                 let from_above = load_lanes::<S>(&down[block], at);
-                let moved = if M::MOVES {
+                let moved = if M::UPDATES {
                     let point = load_lanes::<S>(&next[block], at);
-                    let old = if M::REMEMBERS {
-                        load_lanes::<S>(&next_old[block], at)
+                    let memory = if M::HAS_MEMORY {
+                        load_lanes::<S>(&next_memory[block], at)
                     } else {
                         point
                     };
                     let gradient = load_lanes::<S>(&next_gradient[block], at);
-                    Some(self.update.apply(simd, point, gradient, old))
+                    Some(self.update.apply(simd, point, gradient, memory))
                 } else {
                     None
                 };
@@ -128,10 +129,10 @@ impl<M: UpdateKernel> Step<'_, M> {
                 let flow = simd.add_f64s(flow, simd.sub_f64s(from_above, to_below));
                 let entry = simd.add_f64s(misfit, flow);
                 *sum = simd.add_f64s(*sum, simd.mul_f64s(entry, entry));
-                if let Some((point, old)) = moved {
+                if let Some((point, memory)) = moved {
                     store_lanes::<S>(&mut next[block], at, point);
-                    if M::REMEMBERS {
-                        store_lanes::<S>(&mut next_old[block], at, old);
+                    if M::HAS_MEMORY {
+                        store_lanes::<S>(&mut next_memory[block], at, memory);
                     }
                 }
                 store_lanes::<S>(&mut gradient[block], at, entry);
@@ -143,12 +144,13 @@ impl<M: UpdateKernel> Step<'_, M> {
     }
 }
 
-/// The first `count` blocks of a row; the loop that uses them then needs no check.
+/// The first `count` blocks of a row. With their number known, the loop needs no bounds checks.
 #[inline(always)]
 fn blocks<const N: usize>(row: &[f64], count: usize) -> &[[f64; N]] {
     &row.as_chunks().0[..count]
 }
 
+/// The first `count` blocks of a row, to be changed.
 #[inline(always)]
 fn blocks_mut<const N: usize>(row: &mut [f64], count: usize) -> &mut [[f64; N]] {
     &mut row.as_chunks_mut().0[..count]

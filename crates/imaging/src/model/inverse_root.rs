@@ -1,11 +1,11 @@
-//! An inverse square root without divisions, so that a loop can share the machine with one that
-//! divides.
+//! An inverse square root without divisions. A loop can compute half of its roots with it and the
+//! other half by division, so that both parts of the processor are busy.
 
-/// `$\alpha/\sqrt s$` by additions and multiplications only, where divisions are what a loop waits
-/// for.
+/// Computes `$\alpha/\sqrt s$` by additions and multiplications only, for loops that are limited by
+/// divisions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InverseRoot {
-    /// `$\alpha/(2 \cdot 85^3)$`.
+    /// The factor `$\alpha/(2 \cdot 85^3)$`.
     scale: f64,
 }
 
@@ -16,16 +16,19 @@ impl InverseRoot {
         }
     }
 
-    /// Within `$5.1 u$` for every normal `$s$`; one that overflowed counts as the largest number.
+    /// Returns `$\alpha/\sqrt s$` with a relative error of at most `$5.1 u$` for every normal
+    /// `$s$`. An infinite `$s$` counts as the largest finite number.
     ///
-    /// Halving the exponent gives `$1/\sqrt s$` within 3.5 %. Each of three steps takes a `$y$`
-    /// near `$\sqrt{\tau/s}$`, where `$t = sy^2$` is near `$\tau$`: to `$y(3 - t)$`, twice
-    /// `$1/\sqrt s$` but for a relative error in `$[-0.0018, 0]$`; about the middle
-    /// `$\tau = 3.9937$` of that, by the first terms of a series, to
-    /// `$y(t^2 - \frac{10}{3}\tau t + 5\tau^2) = 85/\sqrt s$` within `$3 \cdot 10^{-9}$`; and to
-    /// `$y(3 \cdot 85^2 - t) = 2 \cdot 85^3/\sqrt s$` within `$2 \cdot 10^{-17}$`. Rounding adds
-    /// `$2u$` by the last `$t$`, halved, and `$u$` each by the difference, the two products, and
-    /// `scale`.
+    /// Halving the exponent gives `$1/\sqrt s$` within 3.5 %. Then three steps follow, in which
+    /// `$y$` is near `$\sqrt{\tau/s}$` and `$t = sy^2$` is near `$\tau$`:
+    /// 1. `$y(3 - t)$` is `$2/\sqrt s$` with a relative error in `$[-0.0018, 0]$`.
+    /// 2. `$y(t^2 - \frac{10}{3}\tau t + 5\tau^2)$` is `$85/\sqrt s$` within `$3 \cdot 10^{-9}$`.
+    ///    These are the first terms of a series around `$\tau = 3.9937$`, the middle of the range
+    ///    of `$t$`.
+    /// 3. `$y(3 \cdot 85^2 - t)$` is `$2 \cdot 85^3/\sqrt s$` within `$2 \cdot 10^{-17}$`.
+    ///
+    /// Rounding adds half of the `$2u$` of the last `$t$`, and `$u$` each for the difference, the
+    /// two products and `scale`.
     #[inline(always)]
     pub(super) fn at(self, s: f64) -> f64 {
         let s = if s < f64::MAX { s } else { f64::MAX };
@@ -43,7 +46,8 @@ mod tests {
     use lowlevel::UNIT_ROUNDOFF;
     use proptest::prelude::*;
 
-    /// `$(r\sqrt s - 1)/u$`, from the error of `$r^2s$` with the digits that products lose.
+    /// Computes `$(r\sqrt s - 1)/u$` from the error of `$r^2s$`, with products of twice the
+    /// precision.
     fn error_in_roundoffs(root: f64, s: f64) -> f64 {
         let square = root * root;
         let lost = root.mul_add(root, -square);

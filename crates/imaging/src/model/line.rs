@@ -1,4 +1,4 @@
-//! Fused update and gradient of 1D denoising, with the differences of
+//! The kernel of 1D denoising: makes the update and computes the gradient, with the differences
 //! [`Differences::LINE_OF_PAPER`](crate::Differences).
 
 use lowlevel::norm_squared;
@@ -10,21 +10,21 @@ use super::update_kernel::Samples;
 
 /// Overwrites `gradient` with `$(1 + \xi)x_j - y_j + w_j - w_{j+1}$`, where
 /// `$w_j = \alpha d_j/\sqrt{d_j^2 + \nu^2}$`, `$d_j = x_j - x_{j-1}$`, `$x_{-1} = 0$` and
-/// `$w_N = 0$`; returns its squared norm.
+/// `$w_N = 0$`, and returns its squared norm.
 #[derive(Debug)]
 pub(super) struct LineGradient<'a> {
     pub(super) parameters: TvParameters,
     pub(super) data: &'a [f64],
     pub(super) x: Samples<'a>,
     pub(super) gradient: &'a mut [f64],
-    /// Room for `$N + 1$` numbers: `$w$`.
+    /// Memory for the `$N + 1$` numbers of `$w$`.
     pub(super) fluxes: &'a mut [f64],
 }
 
 impl WithSimd for LineGradient<'_> {
     type Output = f64;
 
-    /// Plain loops: the compiler vectorises them for the dispatched machine.
+    /// Runs plain loops, which the compiler vectorises for the machine at hand.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> f64 {
         let Self {
@@ -59,9 +59,9 @@ impl WithSimd for LineGradient<'_> {
     }
 }
 
-/// The fluxes into the samples of two blocks from those to their left: of one by a square root and
-/// a division, of the other without, so that the two share the machine. Both blocks are as long as
-/// the first.
+/// Computes the fluxes into the samples of two blocks from their left neighbours. The first block
+/// uses a square root and a division, the second [`InverseRoot`], so that both parts of the
+/// processor are busy. Both blocks have the length of `x`.
 #[inline(always)]
 fn flux_halves(
     parameters: TvParameters,
@@ -85,7 +85,7 @@ fn flux_halves(
     }
 }
 
-/// The gradient at the samples `x` from the fluxes on either side.
+/// Computes the gradient at the samples `x` from the fluxes on both sides.
 #[inline(always)]
 fn entries(
     parameters: TvParameters,
@@ -102,7 +102,7 @@ fn entries(
 }
 
 impl TvParameters {
-    /// `$\alpha d/\sqrt{d^2 + \nu^2}$`.
+    /// The flux `$\alpha d/\sqrt{d^2 + \nu^2}$` for the difference `$d$` of `x` and `left`.
     #[inline(always)]
     fn line_flux(self, x: f64, left: f64) -> f64 {
         let d = x - left;

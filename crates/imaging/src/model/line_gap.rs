@@ -1,6 +1,7 @@
-//! How far from the minimiser, by duality: for 1D denoising, where rounding drowns the gradient.
+//! An error bound by duality for 1D denoising, which also works where rounding dominates the
+//! gradient.
 //!
-//! Write `$c = 1 + \xi$`, and `$D$` for the differences. Since
+//! Let `$c = 1 + \xi$`, and let `$D$` be the matrix of the differences. Since
 //! `$\alpha\sqrt{d^2 + \nu^2} = \max_{|p| \le 1} \alpha(pd + \nu v)$` with `$v = \sqrt{1 - p^2}$`,
 //! every dual variable with `$|p_j| \le 1$` gives a function below `$\Phi$`,
 //!
@@ -15,17 +16,19 @@
 //! \tfrac{c}{2}\|x - x^*\|^2 \le \Phi(x) - \min \ell_p = \alpha\sum_j (\sigma_j - p_jd_j - \nu v_j) + \tfrac{1}{2c}\|cx - y + \alpha D^Tp\|^2.
 //! ```
 //!
-//! The terms of the sum cancel, but since `$\sigma^2 - (pd + \nu v)^2 = (p\nu - vd)^2$` each is
-//! `$(p\nu - vd)^2/(\sigma + pd + \nu v)$`, and where `$pd < 0$` also
-//! `$\sigma + pd = (\nu^2 + v^2d^2)/(\sigma - pd)$`: no term cancels any more. The gradient sees an
-//! error `$\delta$` of a difference enlarged to `$\alpha\delta/\nu$`; this bound does not, once
-//! `$p$` is accurate.
+//! As written, the terms of the sum cancel. But since
+//! `$\sigma^2 - (pd + \nu v)^2 = (p\nu - vd)^2$`, each of them is
+//! `$(p\nu - vd)^2/(\sigma + pd + \nu v)$`, and for `$pd < 0$` we use
+//! `$\sigma + pd = (\nu^2 + v^2d^2)/(\sigma - pd)$`, so that nothing cancels. In the gradient, an
+//! error `$\delta$` of a difference becomes an error of `$\alpha\delta/\nu$`. This bound does not
+//! enlarge it once `$p$` is accurate.
 //!
-//! **Rounding.** `$p$` and `$x$` are what they are; `$1 \pm p$`, `$d$` and all products are off by
-//! one `$u$`, so `$v$`, `$\sigma$` and the denominator by less than `$16u$`, all relative. The
-//! difference `$p\nu - vd$` is off by less than `$8u(|p|\nu + v|d|)$`, and an entry of
-//! `$cx - y + \alpha D^Tp$` by less than `$8u$` times the sum of the absolute values of its terms:
-//! both are added. The sums, of numbers that are not negative, are off by `$u$` per term, relative.
+//! **Rounding.** The bound holds for every `$p$` and `$x$`, so these have no error. The relative
+//! error of `$1 \pm p$`, of `$d$` and of all products is at most `$u$`, and that of `$v$`,
+//! `$\sigma$` and the denominator less than `$16u$`. The error of the difference `$p\nu - vd$` is
+//! less than `$8u(|p|\nu + v|d|)$`, and the error of an entry of `$cx - y + \alpha D^Tp$` is less
+//! than `$8u$` times the sum of the absolute values of its terms. Both are added to the bound. The
+//! sums have terms that are not negative, so their relative error is at most `$u$` per term.
 
 use lowlevel::UNIT_ROUNDOFF;
 use pulp::{Scalar, Simd, WithSimd};
@@ -34,19 +37,19 @@ use super::TvParameters;
 use super::line_newton::clip;
 use super::simd::{load_lanes, store_lanes};
 
-/// Squares of numbers below this may be lost.
+/// Squares of numbers below this may underflow.
 const TINY: f64 = 1e-150;
-/// What a difference or a sum of a few terms is off by at most, relative to its terms.
-const OFF: f64 = 8.0 * UNIT_ROUNDOFF;
+/// The largest error of a difference or of a sum of a few terms, relative to its terms.
+const SUM_ERROR: f64 = 8.0 * UNIT_ROUNDOFF;
 
-/// The bound on `$\|x - x^*\|$` for the dual variables `dual`, clipped to `$[-1, 1]$`.
+/// Computes the bound on `$\|x - x^*\|$` for the dual variables `dual`, clipped to `$[-1, 1]$`.
 #[derive(Debug)]
 pub(super) struct LineGap<'a> {
     pub(super) parameters: TvParameters,
     pub(super) data: &'a [f64],
     pub(super) x: &'a [f64],
     pub(super) dual: &'a [f64],
-    /// Room for `$N$` numbers at least: what each sample adds to the gap.
+    /// Memory for at least `$N$` numbers: the contribution of each sample to the duality gap.
     pub(super) terms: &'a mut [f64],
 }
 
@@ -76,6 +79,8 @@ impl WithSimd for LineGap<'_> {
 }
 
 impl LineGap<'_> {
+    /// Computes the contributions of the samples from `j` on, given their left neighbours and the
+    /// dual variables of their right neighbours.
     #[inline(always)]
     fn term<S: Simd>(&mut self, simd: S, j: usize, left: S::f64s, next: S::f64s) {
         let alpha = simd.splat_f64s(self.parameters.alpha);
@@ -91,8 +96,8 @@ impl LineGap<'_> {
         store_lanes::<S>(self.terms, j, term);
     }
 
-    /// `$r^2/(2c)$` for the entry `$r = cx - y + \alpha p_j - \alpha p_{j+1}$`, rounded up but for
-    /// a relative error.
+    /// Returns `$r^2/(2c)$` for the entry `$r = cx - y + \alpha p_j - \alpha p_{j+1}$`. The result
+    /// is an upper bound up to a relative error.
     #[inline(always)]
     fn misfit<S: Simd>(
         &self,
@@ -112,7 +117,8 @@ impl LineGap<'_> {
         simd.mul_f64s(scale, simd.mul_f64s(residual, residual))
     }
 
-    /// Sums up in an order that does not depend on the machine.
+    /// Adds up the contributions in an order that does not depend on the machine, and returns the
+    /// bound.
     #[inline(always)]
     fn bound(&self) -> f64 {
         let TvParameters { alpha, xi, .. } = self.parameters;
@@ -131,7 +137,7 @@ impl LineGap<'_> {
 }
 
 impl TvParameters {
-    /// `$\sigma - pd - \nu v$`, rounded up but for a relative error.
+    /// Returns `$\sigma - pd - \nu v$`. The result is an upper bound up to a relative error.
     #[inline(always)]
     fn slack<S: Simd>(self, simd: S, p: S::f64s, d: S::f64s) -> S::f64s {
         let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
@@ -154,12 +160,12 @@ impl TvParameters {
     }
 }
 
-/// The absolute value of a sum of terms that together are as large as `size`, and what rounding may
-/// have made of it.
+/// Returns the absolute value of a sum, plus a bound on its rounding error. `size` is the sum of
+/// the absolute values of the terms.
 #[inline(always)]
 fn raised<S: Simd>(simd: S, sum: S::f64s, size: S::f64s) -> S::f64s {
     simd.add_f64s(
         simd.abs_f64s(sum),
-        simd.mul_f64s(simd.splat_f64s(OFF), size),
+        simd.mul_f64s(simd.splat_f64s(SUM_ERROR), size),
     )
 }

@@ -8,23 +8,24 @@
 //! (1 + \xi)x - y + \alpha D^T p = 0, \qquad \sigma_j p_j = d_j.
 //! ```
 //!
-//! Newton's method for both equations at once: the second gives
-//! `$p^+ = \frac{1}{\sigma}\bigl(d + (1 - p\,d/\sigma)\,D\delta\bigr)$`, and with that the first
+//! We apply Newton's method to both equations at once. The second equation gives
+//! `$p^+ = \frac{1}{\sigma}\bigl(d + (1 - p\,d/\sigma)\,D\delta\bigr)$`, and with it the first
 //! becomes
 //!
 //! ```math
 //! \bigl((1 + \xi)I + D^T K D\bigr)\,\delta = -\nabla\Phi(x), \qquad k_j = \frac{\alpha}{\sigma_j}\Bigl(1 - \frac{p_jd_j}{\sigma_j}\Bigr).
 //! ```
 //!
-//! Dual variables that begin as zeros make the first matrix that of lagged diffusivity,
-//! `$k = \alpha/\sigma$`. That is a good beginning: from the data, `$p = d/\sigma$`, whose matrix
-//! is the Hessian, takes up to 5 steps more, and larger weights one or two.
+//! The dual variables start as zeros, so that the first matrix is that of lagged diffusivity,
+//! `$k = \alpha/\sigma$`. This is a good start: `$p = d/\sigma$` for the differences of the data,
+//! for which the matrix is the Hessian, takes up to 5 steps more, and larger weights take one or
+//! two more.
 //!
-//! A run of steps stays in lanes ([`Partition`]), from which it returns at its end: the gradient
-//! that a step leads to has all the differences that the next one begins with.
+//! A run of steps stores its vectors in lanes ([`Partition`]) and converts them back only at its
+//! end. The gradient at the end of one step computes the differences that the next step needs.
 //!
-//! As long as `$|p_j| \le 1$`, to which `$p^+$` is clipped, `$0 \le k_j \le 2\alpha/\nu$`: the
-//! matrix is between `$(1 + \xi)I$` and `$(1 + \xi + 8\alpha/\nu)I$`.
+//! `$p^+$` is clipped to `$|p_j| \le 1$`. Hence `$0 \le k_j \le 2\alpha/\nu$`, and the matrix is
+//! between `$(1 + \xi)I$` and `$(1 + \xi + 8\alpha/\nu)I$`.
 
 use std::mem::swap;
 
@@ -38,25 +39,28 @@ use super::partition::{
     with_vectors,
 };
 
-/// Working memory of the steps. All but the last is a line in lanes, see [`Partition`].
+/// The working memory of the steps. All vectors except `eliminated` are lines in lanes, see
+/// [`Partition`].
 #[derive(Clone, Debug)]
 pub(super) struct LineNewtonScratch {
     partition: Partition,
-    /// `$x$`, after a row of what is on the left of the first.
+    /// The point `$x$`, after one row with the left neighbours of the first row.
     point: Vec<Row>,
-    /// `$p$` and `$y$`.
+    /// The dual variables `$p$`.
     dual: Vec<Row>,
+    /// The data `$y$`.
     data: Vec<Row>,
-    /// `$1/\sigma$`.
+    /// The numbers `$1/\sigma$`.
     inverse: Vec<Row>,
-    /// `$d/\sigma$`, before a row of what is on the right of the last.
+    /// The numbers `$d/\sigma$`, before one row with those of the right neighbours of the last row.
     direction: Vec<Row>,
-    /// `$-\nabla\Phi$`.
+    /// The negative gradient `$-\nabla\Phi$`.
     currents: Vec<Row>,
-    /// `$k/\alpha$`.
+    /// The weights `$k/\alpha$`.
     weights: Vec<Row>,
-    /// `$\delta$`, or `$x + \delta$`, like `$x$`; and `$p^+$`.
+    /// The step `$\delta$`, or the next point `$x + \delta$`, after one row like that of `point`.
     step: Vec<Row>,
+    /// The next dual variables `$p^+$`.
     next_dual: Vec<Row>,
     eliminated: Vec<EliminatedPair>,
 }
@@ -82,7 +86,7 @@ impl LineNewtonScratch {
     }
 }
 
-/// One step: overwrites `step` with `$\delta$` and `dual_step` with `$p^+ - p$`.
+/// One Newton step: overwrites `step` with `$\delta$` and `dual_step` with `$p^+ - p$`.
 #[derive(Debug)]
 pub(super) struct LineNewton<'a> {
     pub(super) parameters: TvParameters,
@@ -123,7 +127,7 @@ impl LineNewton<'_> {
     }
 }
 
-/// Whole steps in a row.
+/// A run of whole Newton steps.
 #[derive(Debug)]
 pub(super) struct LineRun<'a, 'b> {
     pub(super) parameters: TvParameters,
@@ -180,6 +184,7 @@ impl LineRun<'_, '_> {
 }
 
 impl LineNewtonScratch {
+    /// Clips the dual variables to `$[-1, 1]$`.
     #[inline(always)]
     fn clip_dual(&mut self) {
         for p in self.dual.as_flattened_mut() {
@@ -187,13 +192,14 @@ impl LineNewtonScratch {
         }
     }
 
-    /// `$1/\sigma$` and `$d/\sigma$`. Of one half by a square root and a division, of the other
-    /// without, so that the two share the machine.
+    /// Computes `$1/\sigma$` and `$d/\sigma$`. The first half uses a square root and a division,
+    /// the second [`InverseRoot`], so that both parts of the processor are busy.
     #[inline(always)]
     fn differentiate(&mut self, TvParameters { nu, .. }: TvParameters) {
         let num_rows = self.partition.num_rows();
         let ends = self.point[num_rows];
-        self.point[0][1..].copy_from_slice(&ends[..LANES - 1]); // and before the line comes zero
+        // The left neighbour of the line itself is zero.
+        self.point[0][1..].copy_from_slice(&ends[..LANES - 1]);
         let half = num_rows / 2 * LANES;
         let x = self.point.as_flattened();
         let (left_one, left_two) = (&x[..half], &x[half..2 * half]);
@@ -217,10 +223,11 @@ impl LineNewtonScratch {
             self.direction[row][lane] = 0.0;
         }
         let begins = self.direction[0];
-        self.direction[num_rows][..LANES - 1].copy_from_slice(&begins[1..]); // and beyond the line comes zero
+        // Beyond the end of the line comes zero.
+        self.direction[num_rows][..LANES - 1].copy_from_slice(&begins[1..]);
     }
 
-    /// The negative gradient, and its squared norm.
+    /// Computes the negative gradient, and returns its squared norm.
     #[inline(always)]
     fn evaluate(&mut self, parameters: TvParameters) -> f64 {
         let direction = self.direction.as_flattened();
@@ -235,14 +242,14 @@ impl LineNewtonScratch {
         norm_squared(currents)
     }
 
-    /// `$\delta$` and `$p^+$`.
+    /// Computes `$\delta$` and `$p^+$`.
     #[inline(always)]
     fn solve<S: Simd, const V: usize>(&mut self, simd: S, parameters: TvParameters) {
         let [left, end] = separators(&self.eliminate::<S, V>(simd, parameters));
         self.substitute::<S, V>(simd, &left, &end);
     }
 
-    /// The weights of the linear system, and its elimination.
+    /// Computes the weights of the linear system, and eliminates all nodes except the separators.
     #[inline(always)]
     fn eliminate<S: Simd, const V: usize>(
         &mut self,
@@ -285,7 +292,7 @@ impl LineNewtonScratch {
         eliminations
     }
 
-    /// From right to left.
+    /// Computes `$\delta$` at the eliminated nodes, from right to left, and `$p^+$`.
     #[inline(always)]
     fn substitute<S: Simd, const V: usize>(&mut self, simd: S, separator: &Row, end: &Row) {
         let (step, _) = self.step[1..].as_chunks_mut::<2>();
@@ -321,7 +328,8 @@ impl LineNewtonScratch {
     }
 }
 
-/// `$k/\alpha$`, not negative: `$1 - pd/\sigma$` is not, but for rounding.
+/// Returns the weight `$k/\alpha$`. Rounding may make `$1 - pd/\sigma$` negative, so it is raised
+/// to zero.
 #[inline(always)]
 fn weight<S: Simd>(simd: S, dual: S::f64s, direction: S::f64s, inverse: S::f64s) -> S::f64s {
     let along = simd.mul_f64s(dual, direction);
@@ -329,7 +337,7 @@ fn weight<S: Simd>(simd: S, dual: S::f64s, direction: S::f64s, inverse: S::f64s)
     simd.mul_f64s(simd.max_f64s(freedom, simd.splat_f64s(0.0)), inverse)
 }
 
-/// Clips to `$[-1, 1]$`.
+/// Returns the numbers clipped to `$[-1, 1]$`.
 #[inline(always)]
 pub(super) fn clip<S: Simd>(simd: S, p: S::f64s) -> S::f64s {
     simd.max_f64s(

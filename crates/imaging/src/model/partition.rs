@@ -1,35 +1,36 @@
-//! Solves the tridiagonal systems of Newton's method on a line, many segments of the line at a
-//! time.
+//! A solver for the tridiagonal systems of Newton's method on a line, which works on several
+//! segments of the line at a time.
 //!
 //! The system is `$(cI + D^T K D)\,\delta = b$` with `$(D\delta)_j = \delta_j - \delta_{j-1}$`,
-//! `$\delta_{-1} = 0$`, `$c > 0$` and weights `$k_j \ge 0$`. It is that of an electrical network:
-//! samples are nodes, connected to their left neighbour by a wire of conductance `$k_j$` and to the
-//! ground by one of conductance `$c$`; currents `$b$` flow in, and the voltages are `$\delta$`.
+//! `$\delta_{-1} = 0$`, `$c > 0$` and weights `$k_j \ge 0$`. It describes an electrical network:
+//! the samples are nodes, each connected to its left neighbour by a wire of conductance `$k_j$` and
+//! to the ground by a wire of conductance `$c$`. The currents `$b$` flow into the nodes, and
+//! `$\delta$` are the voltages.
 //!
-//! A line is cut into [`LANES`] segments of equal length, each of which is a lane of a vector. The
-//! last node of each segment is its *separator*. All other nodes are eliminated, in all segments at
-//! once: every second node first, none of which waits for another, then those between them from
-//! left to right. Eliminating a node replaces the star around it by a triangle.
+//! A line is cut into [`LANES`] segments of equal length, each of which is one lane of a vector.
+//! The last node of each segment is its *separator*. All other nodes are eliminated, in all
+//! segments at once: first every second node, which are independent of each other, then the nodes
+//! between them from left to right. Eliminating a node replaces the star around it by a triangle.
 //!
-//! *Every second node.* Node `$j$` is connected to the ground by `$c$`, to its neighbours by
-//! `$k_j$` and `$k_{j+1}$`. With `$s = c + k_j + k_{j+1}$`, its neighbours are connected by
-//! `$k_jk_{j+1}/s$`, the left one gets another `$ck_j/s$` to the ground and a current of
-//! `$b_jk_j/s$`, and the right one `$ck_{j+1}/s$` and `$b_jk_{j+1}/s$`.
+//! *Every second node.* Node `$j$` is connected to the ground by `$c$` and to its neighbours by
+//! `$k_j$` and `$k_{j+1}$`. Let `$s = c + k_j + k_{j+1}$`. After the elimination the neighbours are
+//! connected by `$k_jk_{j+1}/s$`. The left one gains a conductance of `$ck_j/s$` to the ground and
+//! a current of `$b_jk_j/s$`, the right one `$ck_{j+1}/s$` and `$b_jk_{j+1}/s$`.
 //!
-//! *From left to right.* The node at hand is connected to the ground by `$g$`, to the separator on
-//! the left of its segment by `$e$`, and to its right neighbour, which has `$g'$` and `$b'$`, by
-//! `$k$`. With `$s = g + e + k$`
+//! *From left to right.* The current node is connected to the ground by `$g$`, to the separator on
+//! the left of its segment by `$e$`, and by `$k$` to its right neighbour, which has `$g'$` and
+//! `$b'$`. With `$s = g + e + k$`, the elimination gives
 //!
 //! ```math
 //! g' \leftarrow g' + \frac{kg}{s}, \qquad e' = \frac{ke}{s}, \qquad b' \leftarrow b' + \frac{kb}{s},
 //! ```
 //!
-//! and the separator gets another `$eg/s$` to the ground and a current of `$eb/s$`.
+//! and the separator gains a conductance of `$eg/s$` to the ground and a current of `$eb/s$`.
 //!
-//! What remains is a network of the same kind with the separators as nodes. Conductances are only
-//! ever added, multiplied and divided, so nothing cancels and they keep all their digits, whatever
-//! the condition of the matrix. Every entry is computed by the same operations whatever the width
-//! of a vector.
+//! The result is a network of the same kind with the separators as nodes. Conductances are only
+//! added, multiplied and divided, so nothing cancels, and they keep full relative accuracy whatever
+//! the condition of the matrix. Every entry is computed by the same operations for every vector
+//! width.
 
 use std::ops::Range;
 
@@ -37,9 +38,9 @@ use pulp::Simd;
 
 use super::simd;
 
-/// Segments of a line.
+/// The number of segments of a line.
 pub(super) const LANES: usize = 8;
-/// Rows that are transposed together.
+/// The number of rows that are transposed together.
 const BLOCK: usize = 4;
 
 /// One number per segment.
@@ -53,13 +54,13 @@ macro_rules! with_vectors {
             2 => $kernel.$run::<$simd, { LANES / 2 }>($($argument),*),
             4 => $kernel.$run::<$simd, { LANES / 4 }>($($argument),*),
             8 => $kernel.$run::<$simd, { LANES / 8 }>($($argument),*),
-            lanes => panic!("vectors of {lanes} numbers"),
+            lanes => panic!("vectors of {lanes} numbers are not supported"),
         }
     };
 }
 pub(super) use with_vectors;
 
-/// The vector `v` of a row.
+/// Loads the vector `v` of a row.
 #[inline(always)]
 pub(super) fn load_row<S: Simd>(row: &Row, v: usize) -> S::f64s {
     S::as_simd_f64s(row).0[v]
@@ -71,7 +72,7 @@ pub(super) fn store_row<S: Simd>(row: &mut Row, v: usize, vector: S::f64s) {
     S::as_mut_simd_f64s(row).0[v] = vector;
 }
 
-/// How a line is cut.
+/// The partition of a line into segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Partition {
     num_samples: usize,
@@ -86,12 +87,13 @@ impl Partition {
         }
     }
 
-    /// Samples of a segment, those beyond the end of the line included; a multiple of [`BLOCK`].
+    /// The number of samples of a segment, a multiple of [`BLOCK`]. The last segments may have
+    /// samples beyond the end of the line.
     pub(super) const fn num_rows(self) -> usize {
         self.num_rows
     }
 
-    /// Where a sample is in lanes: its row and its lane.
+    /// The row and the lane of a sample.
     pub(super) const fn position(self, sample: usize) -> (usize, usize) {
         (sample % self.num_rows, sample / self.num_rows)
     }
@@ -101,14 +103,14 @@ impl Partition {
         self.num_samples..LANES * self.num_rows
     }
 
-    /// Whether all of the rows from `row` to `row + BLOCK` are on the line, and vectors as wide as
-    /// they are many.
+    /// Whether the rows from `row` to `row + BLOCK` are entirely on the line and vectors have
+    /// [`BLOCK`] numbers, so that a vector instruction can transpose them.
     #[inline(always)]
     const fn is_square<S: Simd>(self, row: usize) -> bool {
         S::F64_LANES == BLOCK && (LANES - 1) * self.num_rows + row + BLOCK <= self.num_samples
     }
 
-    /// Puts a line into lanes, and zeros beyond its end.
+    /// Copies a line into lanes, with zeros beyond its end.
     #[inline(always)]
     pub(super) fn to_lanes<S: Simd>(self, simd: S, line: &[f64], rows: &mut [Row]) {
         let (blocks, _) = rows.as_chunks_mut::<BLOCK>();
@@ -141,7 +143,7 @@ impl Partition {
         }
     }
 
-    /// Overwrites a line by what is in lanes.
+    /// Copies lanes back to a line.
     #[inline(always)]
     pub(super) fn to_line<S: Simd>(self, simd: S, rows: &[Row], line: &mut [f64]) {
         let (blocks, _) = rows.as_chunks::<BLOCK>();
@@ -176,13 +178,16 @@ impl Partition {
     }
 }
 
-/// What the elimination of a node leaves for the way back: its `$\delta$` is
-/// `$a + f z + m\,\delta'$`, where `$\delta'$` is its right neighbour's and `$z$` that of the
-/// separator on the left, or of the left neighbour for nodes that went first.
+/// The coefficients that the back substitution of a node needs. Its `$\delta$` is
+/// `$a + f z + m\,\delta'$`, where `$\delta'$` is that of its right neighbour, and `$z$` is that of
+/// the separator on the left, or of the left neighbour for nodes that were eliminated first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Eliminated {
+    /// The coefficient `$a$`.
     own: Row,
+    /// The coefficient `$f$`.
     from_left: Row,
+    /// The coefficient `$m$`.
     from_right: Row,
 }
 
@@ -193,14 +198,15 @@ impl Eliminated {
         from_right: [0.0; LANES],
     };
 
+    /// Stores the coefficients of the segments in vector `v`.
     #[inline(always)]
-    fn remember<S: Simd>(&mut self, v: usize, own: S::f64s, left: S::f64s, right: S::f64s) {
+    fn store<S: Simd>(&mut self, v: usize, own: S::f64s, left: S::f64s, right: S::f64s) {
         store_row::<S>(&mut self.own, v, own);
         store_row::<S>(&mut self.from_left, v, left);
         store_row::<S>(&mut self.from_right, v, right);
     }
 
-    /// `$\delta$`.
+    /// Returns `$\delta$` of the node.
     #[inline(always)]
     fn solve<S: Simd>(&self, simd: S, v: usize, left: S::f64s, right: S::f64s) -> S::f64s {
         let left = simd.mul_f64s(load_row::<S>(&self.from_left, v), left);
@@ -212,12 +218,13 @@ impl Eliminated {
     }
 }
 
-/// What the elimination of two neighbours leaves: a node that goes first, and the one on its left.
+/// The coefficients of two neighbouring nodes: one that is eliminated first, and the one on its
+/// left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EliminatedPair {
     first: Eliminated,
-    /// Until it is its turn: the current that it gets, that of the node on the right, and the
-    /// weight of the wire between the two.
+    /// The node on the left. Until it is eliminated, its fields hold the current that it gains, the
+    /// current of the node on the right, and the weight of the wire between the two.
     left: Eliminated,
 }
 
@@ -242,14 +249,14 @@ impl EliminatedPair {
         let to_left = simd.mul_f64s(weights[0], inverse);
         let to_right = simd.mul_f64s(weights[1], inverse);
         let own = simd.mul_f64s(currents[0], inverse);
-        self.first.remember::<S>(v, own, to_left, to_right);
+        self.first.store::<S>(v, own, to_left, to_right);
         let left = simd.mul_f64s(currents[0], to_left);
         let right = simd.add_f64s(currents[1], simd.mul_f64s(currents[0], to_right));
         let wire = simd.mul_f64s(weights[0], to_right);
-        self.left.remember::<S>(v, left, right, wire);
+        self.left.store::<S>(v, left, right, wire);
     }
 
-    /// `$\delta$` of the node on the left.
+    /// Returns `$\delta$` of the node on the left.
     #[inline(always)]
     pub(super) fn left<S: Simd>(
         &self,
@@ -261,7 +268,7 @@ impl EliminatedPair {
         self.left.solve(simd, v, separator, right)
     }
 
-    /// `$\delta$` of the node that went first.
+    /// Returns `$\delta$` of the node that was eliminated first.
     #[inline(always)]
     pub(super) fn first<S: Simd>(
         &self,
@@ -274,25 +281,27 @@ impl EliminatedPair {
     }
 }
 
-/// The elimination under way in the segments of one vector: the nodes at hand, and what the
-/// separators on the left have got.
+/// The elimination in progress in the segments of one vector: the current nodes, and the
+/// conductances and currents that the separators on the left have gained.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elimination<S: Simd> {
     simd: S,
-    /// `$c$`.
+    /// The constant `$c$`.
     constant: S::f64s,
-    /// `$g + e$`, by its own recurrence, since that is what the next node waits for.
+    /// The sum `$g + e$`. It has its own recurrence, because the next node waits for it.
     sum: S::f64s,
-    /// `$g$`, `$e$`, `$b$`.
+    /// The conductance `$g$` to the ground.
     ground: S::f64s,
+    /// The conductance `$e$` to the separator.
     wire: S::f64s,
+    /// The current `$b$`.
     current: S::f64s,
     separator_ground: S::f64s,
     separator_current: S::f64s,
 }
 
 impl<S: Simd> Elimination<S> {
-    /// Nothing yet: the first pair comes next.
+    /// Starts the elimination, before the first pair.
     #[inline(always)]
     pub(super) fn new(simd: S, constant: S::f64s) -> Self {
         let zero = simd.splat_f64s(0.0);
@@ -308,8 +317,8 @@ impl<S: Simd> Elimination<S> {
         }
     }
 
-    /// Moves on to the right neighbour, over a node that went first. At the beginning the node at
-    /// hand is the separator on the left, which stays; else it is eliminated.
+    /// Advances to the right neighbour, across a node that was eliminated first. At the beginning
+    /// the current node is the separator on the left, which stays; otherwise it is eliminated.
     #[inline(always)]
     pub(super) fn next(&mut self, pair: &mut EliminatedPair, v: usize, is_begin: bool) {
         let (simd, constant) = (self.simd, self.constant);
@@ -332,24 +341,24 @@ impl<S: Simd> Elimination<S> {
         let inverse = simd.div_f64s(simd.splat_f64s(1.0), sum);
         let sum = simd.mul_f64s(simd.add_f64s(self.sum, left_ground), wire);
         self.sum = simd.add_f64s(ground, simd.mul_f64s(sum, inverse));
-        let at_hand = simd.add_f64s(self.current, left_current);
+        let inflow = simd.add_f64s(self.current, left_current);
         let from_separator = simd.mul_f64s(self.wire, inverse);
         let from_right = simd.mul_f64s(wire, inverse);
-        let own = simd.mul_f64s(at_hand, inverse);
-        (pair.left).remember::<S>(v, own, from_separator, from_right);
+        let own = simd.mul_f64s(inflow, inverse);
+        (pair.left).store::<S>(v, own, from_separator, from_right);
         let grounded = simd.add_f64s(self.ground, left_ground);
         let more = simd.mul_f64s(from_separator, grounded);
         self.separator_ground = simd.add_f64s(self.separator_ground, more);
-        let more = simd.mul_f64s(from_separator, at_hand);
+        let more = simd.mul_f64s(from_separator, inflow);
         self.separator_current = simd.add_f64s(self.separator_current, more);
         self.ground = simd.add_f64s(ground, simd.mul_f64s(from_right, grounded));
         self.wire = simd.mul_f64s(from_right, self.wire);
-        self.current = simd.add_f64s(current, simd.mul_f64s(from_right, at_hand));
+        self.current = simd.add_f64s(current, simd.mul_f64s(from_right, inflow));
     }
 }
 
-/// `$\delta$` at the separators, which are the nodes at hand: on the left of each segment, and at
-/// its end.
+/// Returns `$\delta$` at the separators: first on the left of each segment, then at its end. At
+/// this point the separators are the current nodes of the elimination.
 #[inline(always)]
 pub(super) fn separators<S: Simd, const V: usize>(eliminations: &[Elimination<S>; V]) -> [Row; 2] {
     let [mut ground, mut wire, mut current] = [[0.0; LANES]; 3];
@@ -371,8 +380,8 @@ pub(super) fn separators<S: Simd, const V: usize>(eliminations: &[Elimination<S>
     [left, end]
 }
 
-/// The same elimination for a line with one node per lane, from both ends at once; `wire` leads to
-/// the left.
+/// Solves the network of the separators, a line with one node per lane, by elimination from both
+/// ends at once. `wire` connects each node to its left neighbour.
 #[inline(always)]
 fn solve_chain(mut ground: Row, wire: Row, mut current: Row) -> Row {
     const MIDDLE: usize = LANES / 2;
@@ -389,7 +398,7 @@ fn solve_chain(mut ground: Row, wire: Row, mut current: Row) -> Row {
         ground[j - 1] += share * ground[j];
         current[j - 1] += share * current[j];
     }
-    // Two nodes are left, l and r, with one wire between them.
+    // Two nodes remain, l and r, with one wire between them.
     let (l, r, between) = (MIDDLE - 1, MIDDLE, wire[MIDDLE]);
     let inverse_l = 1.0 / (ground[l] + between);
     let share = between * inverse_l;

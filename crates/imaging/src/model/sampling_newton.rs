@@ -1,9 +1,9 @@
 //! Newton steps for reconstructions from Fourier samples: the primal-dual method of Chan, Golub &
 //! Mulet (1999).
 //!
-//! With a dual variable `$p_j \in \mathbb{R}^2$`, `$|p_j| \le 1$`, for `$d_j/\sigma_j$`, the
-//! equations `$\nabla\Phi(x) = 0$` and `$\sigma_j p_j = d_j$` are linearised together, where
-//! complex numbers are vectors in the plane:
+//! Complex numbers are vectors in the plane. The dual variables `$p_j \in \mathbb{R}^2$` with
+//! `$|p_j| \le 1$` stand for `$d_j/\sigma_j$`. The equations `$\nabla\Phi(x) = 0$` and
+//! `$\sigma_j p_j = d_j$` are linearised together:
 //!
 //! ```math
 //! M\,\Delta x = -\nabla\Phi(x), \quad M = F^*SF + \xi I + D^T W D, \quad
@@ -11,33 +11,33 @@
 //! \Delta p_j = \frac{d_j + \Delta d_j}{\sigma_j} - \frac{d_j \cdot \Delta d_j}{\sigma_j^2}\,p_j - p_j.
 //! ```
 //!
-//! Where `$p = d/\sigma$`, `$M$` is the Hessian. The eigenvalues of `$W_j$` lie between
+//! If `$p = d/\sigma$`, then `$M$` is the Hessian. The eigenvalues of `$W_j$` lie between
 //! `$\frac{\alpha}{\sigma_j}(1 - |d_j|/\sigma_j) > 0$` and `$2\alpha/\sigma_j$`.
 //!
-//! The system is solved by conjugate gradients in the frequencies, preconditioned by
-//! [`CirculantLess`]: differences at their mean weight, but for the few lightest, the jumps, which
-//! have their own. Each iteration makes two transforms for the product and two for the
-//! preconditioner.
+//! The system is solved by conjugate gradients in the frequency domain, with a
+//! [`DowndatedCirculant`] as the preconditioner: all differences have their mean weight, except for
+//! the few lightest (the jumps), which have their own weights. Each iteration makes two transforms
+//! for the product and two for the preconditioner.
 
 use lowlevel::NewtonPoint;
 use num_complex::Complex;
 
 use super::TvParameters;
-use super::circulant::{CirculantLess, count};
+use super::circulant::{DowndatedCirculant, count};
 use super::simd::dispatch;
 use crate::grid::Field;
 use crate::operator::{FourierScratch, Transform, to_complex};
 
-/// What a step needs to know of the model.
+/// The parts of the model that a step needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PrimalDual<'a> {
     pub(super) transform: &'a Transform,
-    /// `$s/N$`.
+    /// The scaled weights `$s/N$`.
     pub(super) weights: &'a [f64],
     pub(super) parameters: TvParameters,
 }
 
-/// Working memory of a step. Complex vectors are unscaled transforms.
+/// The working memory of a step. Complex vectors are unscaled transforms.
 #[derive(Clone, Debug)]
 pub(super) struct SamplingNewtonScratch {
     differences: Vec<Difference>,
@@ -55,7 +55,7 @@ struct Difference {
     d: [f64; 2],
     p: [f64; 2],
     sigma: f64,
-    /// `$W_{11}, W_{12}, W_{22}$`.
+    /// The entries `$W_{11}$`, `$W_{12}$` and `$W_{22}$` of the weight.
     weight: [f64; 3],
 }
 
@@ -74,48 +74,50 @@ impl SamplingNewtonScratch {
     }
 }
 
-/// What one step costs in gradients, and what each of its iterations: measured.
+/// The cost of a step without its iterations, in gradients (measured).
 const COST: f64 = 6.0;
+/// The cost of one iteration of conjugate gradients, in gradients (measured).
 const COST_PER_ITERATION: f64 = 2.5;
-/// The residual of the linear system, relative to the gradient.
+/// The accepted residual of the linear system, relative to the norm of the gradient; a choice.
 const FORCING: f64 = 0.03;
-/// And relative to the gradient that is wanted.
-const FORCING_WANTED: f64 = 0.3;
-/// Iterations after which a step is taken as it is.
+/// The accepted residual of the linear system, relative to the target norm of the gradient; a
+/// choice.
+const FORCING_TARGET: f64 = 0.3;
+/// The largest number of iterations for one step; the line search copes with an inaccurate step.
 const MAX_ITERATIONS: usize = 100;
 
 impl PrimalDual<'_> {
-    /// Overwrites `step` and `dual_step`, and returns what that cost in gradients.
+    /// Computes `step` and `dual_step`, and returns the cost in gradients.
     pub(super) fn step(
         self,
         at: &NewtonPoint<'_>,
         step: &mut [f64],
         dual_step: &mut [f64],
-        circulant: &mut CirculantLess,
+        circulant: &mut DowndatedCirculant,
         own: &mut SamplingNewtonScratch,
         fourier: &mut FourierScratch,
     ) -> f64 {
-        // Plain loops: the compiler vectorises them for the dispatched machine.
+        // Plain loops, which the compiler vectorises for the machine at hand.
         dispatch(
             #[inline(always)]
-            || self.step_anywhere(at, step, dual_step, circulant, own, fourier),
+            || self.step_inlined(at, step, dual_step, circulant, own, fourier),
         )
     }
 
     #[inline(always)]
-    fn step_anywhere(
+    fn step_inlined(
         self,
         at: &NewtonPoint<'_>,
         step: &mut [f64],
         dual_step: &mut [f64],
-        circulant: &mut CirculantLess,
+        circulant: &mut DowndatedCirculant,
         own: &mut SamplingNewtonScratch,
         fourier: &mut FourierScratch,
     ) -> f64 {
         self.linearise(at, own);
         self.precondition(circulant, own, fourier);
         let tolerance = (FORCING * at.gradient_norm)
-            .max((FORCING_WANTED * at.target_norm).min(0.5 * at.gradient_norm));
+            .max((FORCING_TARGET * at.target_norm).min(0.5 * at.gradient_norm));
         to_complex(Field::Complex, at.gradient, &mut fourier.samples);
         self.transform.forward(fourier);
         for (residual, gradient) in own.residual.iter_mut().zip(&fourier.samples) {
@@ -133,7 +135,7 @@ impl PrimalDual<'_> {
         COST + COST_PER_ITERATION * count(iterations)
     }
 
-    /// Fills in the differences.
+    /// Computes the differences and their weights.
     #[inline(always)]
     fn linearise(&self, at: &NewtonPoint<'_>, own: &mut SamplingNewtonScratch) {
         let TvParameters { alpha, nu, .. } = self.parameters;
@@ -150,11 +152,11 @@ impl PrimalDual<'_> {
         }
     }
 
-    /// Factors the preconditioner.
+    /// Factors the preconditioner, without its downdate if that makes it indefinite.
     #[inline(always)]
     fn precondition(
         &self,
-        circulant: &mut CirculantLess,
+        circulant: &mut DowndatedCirculant,
         own: &SamplingNewtonScratch,
         fourier: &mut FourierScratch,
     ) {
@@ -179,13 +181,13 @@ impl PrimalDual<'_> {
         }
     }
 
-    /// Solves `$M$ solution = residual` until the residual is small; returns the number of
-    /// iterations.
+    /// Solves `$M$` `solution` = `residual` until the norm of the residual is at most `tolerance`.
+    /// Returns the number of iterations.
     #[inline(always)]
     fn conjugate_gradients(
         &self,
         tolerance: f64,
-        circulant: &mut CirculantLess,
+        circulant: &mut DowndatedCirculant,
         own: &mut SamplingNewtonScratch,
         fourier: &mut FourierScratch,
     ) -> usize {
@@ -225,11 +227,11 @@ impl PrimalDual<'_> {
         MAX_ITERATIONS
     }
 
-    /// `$P^{-1}$`, in the frequencies.
+    /// Applies `$P^{-1}$` in the frequency domain.
     #[inline(always)]
     fn apply_preconditioner(
         &self,
-        circulant: &mut CirculantLess,
+        circulant: &mut DowndatedCirculant,
         residual: &[Complex<f64>],
         out: &mut [Complex<f64>],
         fourier: &mut FourierScratch,
@@ -251,7 +253,7 @@ impl PrimalDual<'_> {
         }
     }
 
-    /// `$M$`, in the frequencies.
+    /// Applies `$M$` in the frequency domain.
     #[inline(always)]
     fn apply(
         &self,
@@ -292,15 +294,15 @@ impl Difference {
         }
     }
 
-    /// `$W_j z$`.
+    /// Returns `$W_j z$`.
     #[inline(always)]
     fn weigh(&self, z: Complex<f64>) -> Complex<f64> {
         let [diagonal, off, last] = self.weight;
         Complex::new(diagonal * z.re + off * z.im, off * z.re + last * z.im)
     }
 
-    /// `$\Delta p_j$`, shortened such that `$p_j + \Delta p_j$` lies in the disc, where the dual
-    /// variable is `dual`.
+    /// Returns `$\Delta p_j$` for the dual variable `dual`, changed such that `$p_j + \Delta p_j$`
+    /// lies in the unit disc.
     fn dual_step(&self, change: [f64; 2], dual: [f64; 2]) -> [f64; 2] {
         let along = (self.d[0] * change[0] + self.d[1] * change[1]) / (self.sigma * self.sigma);
         let entry = |i: usize| (self.d[i] + change[i]) / self.sigma - along * self.p[i];
@@ -324,6 +326,7 @@ fn apply_weights(differences: &[Difference], x: &mut [Complex<f64>]) {
     }
 }
 
+/// Overwrites `dual_step` with the change of all dual variables.
 #[inline(always)]
 fn dual_steps(differences: &[Difference], dual: &[f64], step: &[f64], dual_step: &mut [f64]) {
     let (steps, _) = step.as_chunks::<2>();
@@ -338,7 +341,7 @@ fn dual_steps(differences: &[Difference], dual: &[f64], step: &[f64], dual_step:
     }
 }
 
-/// The nearest point of the unit disc.
+/// Returns the nearest point of the unit disc.
 #[inline(always)]
 fn into_disc(p: [f64; 2]) -> [f64; 2] {
     let square = p[0] * p[0] + p[1] * p[1];
@@ -350,7 +353,8 @@ fn into_disc(p: [f64; 2]) -> [f64; 2] {
     }
 }
 
-/// The real part of the inner product, added in an order that does not depend on the machine.
+/// Returns the real part of the inner product, added in an order that does not depend on the
+/// machine.
 #[inline(always)]
 fn dot(a: &[Complex<f64>], b: &[Complex<f64>]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());

@@ -1,10 +1,10 @@
-//! Run-time dispatch of kernels, and vectors in slices.
+//! Run-time dispatch of kernels, and access to vectors in slices.
 //!
-//! [`pulp`] compiles a kernel for the instructions a machine may have and picks at run time.
-//! Gradients of images and Newton steps are written with vectors, gradients of lines as plain
-//! loops, which the compiler vectorises. Every entry is computed by the same operations whatever
-//! the width of a vector, and kernels add up sums in a fixed number of lanes, so results do not
-//! depend on the machine.
+//! [`pulp`] compiles a kernel for several instruction sets and picks one at run time. The gradient
+//! of images and the Newton steps of lines are written with explicit vectors. The other kernels are
+//! plain loops, which the compiler vectorises. Results do not depend on the machine: every entry is
+//! computed by the same operations for every vector width, and each kernel adds up its sums in a
+//! fixed number of partial sums.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -14,13 +14,13 @@ pub(super) fn dispatch<K: WithSimd>(kernel: K) -> K::Output {
     Arch::new().dispatch(kernel)
 }
 
-/// The vector that begins at `values[at]`.
+/// Loads the vector that starts at `values[at]`.
 #[inline(always)]
 pub(super) fn load_lanes<S: Simd>(values: &[f64], at: usize) -> S::f64s {
     S::as_simd_f64s(&values[at..at + S::F64_LANES]).0[0]
 }
 
-/// Overwrites the vector that begins at `values[at]`.
+/// Overwrites the vector that starts at `values[at]`.
 #[inline(always)]
 pub(super) fn store_lanes<S: Simd>(values: &mut [f64], at: usize, vector: S::f64s) {
     S::as_mut_simd_f64s(&mut values[at..at + S::F64_LANES]).0[0] = vector;

@@ -1,5 +1,5 @@
-//! Update rules fused into gradient kernels: [`lowlevel::Update`] as functions of vectors, in one
-//! loop with the rest of a kernel.
+//! The update rules of [`lowlevel::Update`] as functions of vectors, to be fused into the loop of a
+//! gradient kernel.
 
 use std::ops::Range;
 
@@ -8,32 +8,38 @@ use pulp::{Scalar, Simd};
 
 /// An update rule fused into the gradient kernel.
 pub(super) trait UpdateKernel: Copy {
-    /// Whether samples are moved.
-    const MOVES: bool;
-    /// Whether the rule depends on a second number per sample, which changes too.
-    const REMEMBERS: bool;
+    /// Whether the rule changes the samples.
+    const UPDATES: bool;
+    /// Whether the rule keeps one further number per sample, its memory.
+    const HAS_MEMORY: bool;
 
-    /// The new samples and second numbers.
+    /// Returns the new samples and the new memory.
     fn apply<S: Simd>(
         self,
         simd: S,
         point: S::f64s,
         gradient: S::f64s,
-        old: S::f64s,
+        memory: S::f64s,
     ) -> (S::f64s, S::f64s);
 
-    /// Applies the rule to the samples `at`, one by one; `points` and `old` are empty where they
-    /// are not needed.
+    /// Applies the rule to the samples `at`, one by one. `points` and `memory` may be empty if the
+    /// rule does not use them.
     #[inline(always)]
-    fn apply_scalar(self, points: &mut [f64], gradient: &[f64], old: &mut [f64], at: Range<usize>) {
-        if !Self::MOVES {
+    fn apply_scalar(
+        self,
+        points: &mut [f64],
+        gradient: &[f64],
+        memory: &mut [f64],
+        at: Range<usize>,
+    ) {
+        if !Self::UPDATES {
             return;
         }
         let (points, gradient) = (&mut points[at.clone()], &gradient[at.clone()]);
-        if Self::REMEMBERS {
-            let moving = points.iter_mut().zip(gradient).zip(&mut old[at]);
-            for ((point, gradient), old) in moving {
-                (*point, *old) = self.apply(Scalar::new(), *point, *gradient, *old);
+        if Self::HAS_MEMORY {
+            let moving = points.iter_mut().zip(gradient).zip(&mut memory[at]);
+            for ((point, gradient), memory) in moving {
+                (*point, *memory) = self.apply(Scalar::new(), *point, *gradient, *memory);
             }
         } else {
             for (point, gradient) in points.iter_mut().zip(gradient) {
@@ -43,13 +49,13 @@ pub(super) trait UpdateKernel: Copy {
     }
 }
 
-/// Leaves samples where they are.
+/// The rule that changes nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NoUpdate;
 
 impl UpdateKernel for NoUpdate {
-    const MOVES: bool = false;
-    const REMEMBERS: bool = false;
+    const UPDATES: bool = false;
+    const HAS_MEMORY: bool = false;
 
     #[inline(always)]
     fn apply<S: Simd>(
@@ -57,21 +63,21 @@ impl UpdateKernel for NoUpdate {
         _simd: S,
         point: S::f64s,
         _gradient: S::f64s,
-        old: S::f64s,
+        memory: S::f64s,
     ) -> (S::f64s, S::f64s) {
-        (point, old)
+        (point, memory)
     }
 }
 
-/// [`Update::Descent`](lowlevel::Update::Descent).
+/// The rule [`Update::Descent`](lowlevel::Update::Descent).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descent {
     pub(super) step: f64,
 }
 
 impl UpdateKernel for Descent {
-    const MOVES: bool = true;
-    const REMEMBERS: bool = false;
+    const UPDATES: bool = true;
+    const HAS_MEMORY: bool = false;
 
     #[inline(always)]
     fn apply<S: Simd>(
@@ -79,13 +85,13 @@ impl UpdateKernel for Descent {
         simd: S,
         point: S::f64s,
         gradient: S::f64s,
-        old: S::f64s,
+        memory: S::f64s,
     ) -> (S::f64s, S::f64s) {
-        (descended(simd, self.step, point, gradient), old)
+        (descended(simd, self.step, point, gradient), memory)
     }
 }
 
-/// [`Update::Accelerated`](lowlevel::Update::Accelerated); the second number is the iterate.
+/// The rule [`Update::Accelerated`](lowlevel::Update::Accelerated). Its memory is the iterate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accelerated {
     pub(super) step: f64,
@@ -93,8 +99,8 @@ pub(super) struct Accelerated {
 }
 
 impl UpdateKernel for Accelerated {
-    const MOVES: bool = true;
-    const REMEMBERS: bool = true;
+    const UPDATES: bool = true;
+    const HAS_MEMORY: bool = true;
 
     #[inline(always)]
     fn apply<S: Simd>(
@@ -102,17 +108,17 @@ impl UpdateKernel for Accelerated {
         simd: S,
         point: S::f64s,
         gradient: S::f64s,
-        old: S::f64s,
+        memory: S::f64s,
     ) -> (S::f64s, S::f64s) {
         let next = descended(simd, self.step, point, gradient);
         (
-            extrapolated(simd, next, self.extrapolation, simd.sub_f64s(next, old)),
+            extrapolated(simd, next, self.extrapolation, simd.sub_f64s(next, memory)),
             next,
         )
     }
 }
 
-/// [`Update::HeavyBall`](lowlevel::Update::HeavyBall); the second number is the impulse.
+/// The rule [`Update::HeavyBall`](lowlevel::Update::HeavyBall). Its memory is the impulse.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeavyBall {
     pub(super) decay: f64,
@@ -121,8 +127,8 @@ pub(super) struct HeavyBall {
 }
 
 impl UpdateKernel for HeavyBall {
-    const MOVES: bool = true;
-    const REMEMBERS: bool = true;
+    const UPDATES: bool = true;
+    const HAS_MEMORY: bool = true;
 
     #[inline(always)]
     fn apply<S: Simd>(
@@ -130,59 +136,62 @@ impl UpdateKernel for HeavyBall {
         simd: S,
         point: S::f64s,
         gradient: S::f64s,
-        old: S::f64s,
+        memory: S::f64s,
     ) -> (S::f64s, S::f64s) {
-        let decayed = simd.mul_f64s(simd.splat_f64s(self.decay), old);
+        let decayed = simd.mul_f64s(simd.splat_f64s(self.decay), memory);
         let next = simd.sub_f64s(decayed, gradient);
-        let moved_back = descended(simd, self.back, point, old);
+        let moved_back = descended(simd, self.back, point, memory);
         (extrapolated(simd, moved_back, self.ahead, next), next)
     }
 }
 
-/// `$x - \tau g$`.
+/// Returns `$x - \tau g$`.
 #[inline(always)]
 fn descended<S: Simd>(simd: S, step: f64, point: S::f64s, gradient: S::f64s) -> S::f64s {
     simd.sub_f64s(point, simd.mul_f64s(simd.splat_f64s(step), gradient))
 }
 
-/// `$x + \beta v$`.
+/// Returns `$x + \beta v$`.
 #[inline(always)]
 fn extrapolated<S: Simd>(simd: S, point: S::f64s, by: f64, velocity: S::f64s) -> S::f64s {
     simd.add_f64s(point, simd.mul_f64s(simd.splat_f64s(by), velocity))
 }
 
-/// The point at which a kernel takes the gradient: as it is, or moved just before it is needed.
+/// The point at which a kernel computes the gradient.
 #[derive(Debug)]
 pub(super) enum Samples<'a, U = Update<'a>> {
-    Still(&'a [f64]),
-    Moving { point: &'a mut [f64], update: U },
+    /// The point is given.
+    Fixed(&'a [f64]),
+    /// The kernel updates the point first.
+    Updating { point: &'a mut [f64], update: U },
 }
 
 impl Samples<'_> {
-    /// Moves all samples; `gradient` is that of the point before.
+    /// Applies the update to all samples, given the gradient at the old point.
     #[inline(always)]
     pub(super) fn apply_update(&mut self, gradient: &[f64]) {
-        if let Self::Moving { point, update } = self {
+        if let Self::Updating { point, update } = self {
             update.apply(0..point.len(), point, gradient);
         }
     }
 
+    /// The samples.
     #[inline(always)]
     pub(super) const fn values(&self) -> &[f64] {
         match self {
-            Self::Still(x) => x,
-            Self::Moving { point, .. } => point,
+            Self::Fixed(x) => x,
+            Self::Updating { point, .. } => point,
         }
     }
 }
 
 impl<U> Samples<'_, U> {
-    /// The samples before `at`, and those from there on if they may be moved.
+    /// The samples before `at`, and the samples from `at` on if they are to be updated.
     #[inline(always)]
     pub(super) fn split(&mut self, at: usize) -> (&[f64], &mut [f64]) {
         match self {
-            Self::Still(x) => (x, &mut []),
-            Self::Moving { point, .. } => {
+            Self::Fixed(x) => (x, &mut []),
+            Self::Updating { point, .. } => {
                 let (before, after) = point.split_at_mut(at);
                 (before, after)
             }

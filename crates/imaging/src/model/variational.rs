@@ -1,4 +1,4 @@
-//! The general model, composed of an operator and a regulariser.
+//! The general model with any operator and any regulariser.
 
 use lowlevel::{Curvature, StronglyConvex};
 
@@ -10,15 +10,18 @@ use crate::measurement::Data;
 use crate::operator::{LinearOperator, Weights};
 use crate::regularizer::{Regularizer, SmoothedTv};
 
+/// The general model
 /// `$\Phi(x) = \frac12\|Ax - y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$` for any operator `$A$`,
 /// diagonal `$S \ge 0$` and regulariser `$R$`.
 ///
-/// Serves every operator, boundary and field; about half as fast per iteration as
-/// [`Denoising`](crate::Denoising) where both apply. Where the data do not determine the unknown (a
-/// mask, few frequencies, a strong blur), `$\mu$` is little more than `$\xi$`, and the number of
-/// iterations grows like `$\sqrt{L/\mu}$`. The operator may be lent (`&A`) or shared (`Arc<A>`).
+/// It works with every operator, boundary and field. Where [`Denoising`](crate::Denoising) applies,
+/// that is about twice as fast per iteration. If the data do not determine the unknown (because of
+/// a mask, few frequencies or a strong blur), `$\mu$` is little more than `$\xi$`, and the number
+/// of iterations grows like `$\sqrt{L/\mu}$`. The operator may also be a reference (`&A`) or shared
+/// (`Arc<A>`).
 ///
-/// Inpainting, for example, and then non-negative inpainting:
+/// The example fills a gap in a signal (inpainting), first over the whole space and then with
+/// non-negative values:
 ///
 /// ```
 /// use imaging::{Differences, Grid, Mask, SmoothedTv, TvParameters, Variational, Weights};
@@ -28,11 +31,13 @@ use crate::regularizer::{Regularizer, SmoothedTv};
 /// let mask = Mask::new(grid, vec![true, true, false, false, true, true])?;
 /// let data = [1.0, 1.1, 0.0, 0.0, 1.0, 0.9];
 /// let parameters = TvParameters { alpha: 0.1, nu: 0.01, xi: 0.01 };
-/// let objective = Variational::tv(&mask, &data, Weights::Uniform, Differences::IMAGE_OF_PAPER, parameters)?;
+/// let differences = Differences::IMAGE_OF_PAPER;
+/// let objective = Variational::tv(&mask, &data, Weights::Uniform, differences, parameters)?;
 ///
 /// let stop = Stop::accuracy(ErrorBound::new(1e-6)?);
 /// let mut state = State::new(data.to_vec());
-/// for solver in [Solver::default(), Solver { domain: Domain::NON_NEGATIVE, ..Solver::default() }] {
+/// for domain in [Domain::Whole, Domain::NON_NEGATIVE] {
+///     let solver = Solver { domain, ..Solver::default() };
 ///     let solved = solver.minimize(&objective, stop, &mut state, &mut objective.scratch())?;
 ///     assert!(solved.error.value() <= 1e-6);
 ///     assert!((state.point()[2] - 1.0).abs() < 0.1); // the gap is filled
@@ -59,10 +64,10 @@ pub struct VariationalScratch<S> {
 }
 
 impl<'a, A: LinearOperator> Variational<'a, A, SmoothedTv> {
-    /// With the smoothed total variation.
+    /// Creates the model with the smoothed total variation as its regulariser.
     ///
     /// # Errors
-    /// As [`Variational::new`], and when `nu` is not positive.
+    /// The same as for [`Variational::new`], and if `nu` is not positive.
     pub fn tv(
         operator: A,
         data: impl Into<Data<'a>>,
@@ -76,11 +81,11 @@ impl<'a, A: LinearOperator> Variational<'a, A, SmoothedTv> {
 }
 
 impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
-    /// With any regulariser.
+    /// Creates the model with any regulariser.
     ///
     /// # Errors
-    /// When a length does not fit, a number is not finite, a weight or parameter is negative, or
-    /// the model is not strongly convex: then `xi` must be positive.
+    /// If a length does not fit, a number is not finite, a weight or parameter is negative, or the
+    /// model is not strongly convex. In the last case a positive `xi` helps.
     pub fn new(
         operator: A,
         data: impl Into<Data<'a>>,
@@ -125,7 +130,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
         })
     }
 
-    /// Overwrites `misfit` with `$Ax - y$`.
+    /// Overwrites `scratch.misfit` with `$Ax - y$`.
     fn misfit(&self, x: &[f64], scratch: &mut VariationalScratch<A::Scratch>) {
         self.operator
             .apply(x, &mut scratch.misfit, &mut scratch.operator);
@@ -134,7 +139,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
         }
     }
 
-    /// Every sample of the data, with its weight.
+    /// Iterates over the samples of the misfit, each with its weight.
     fn weighted<'s>(&'s self, misfit: &'s mut [f64]) -> impl Iterator<Item = (f64, &'s mut [f64])> {
         let parts = self.operator.codomain().num_parts();
         let weights = self.weights;

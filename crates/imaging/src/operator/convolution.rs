@@ -1,3 +1,5 @@
+//! Circular convolution.
+
 use num_complex::Complex;
 
 use crate::error::{ModelError, check_values};
@@ -6,8 +8,8 @@ use crate::grid::{Field, Grid, Shape};
 use crate::operator::fourier::{FourierScratch, Transform, from_complex, to_complex};
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
-/// Circular convolution with a centred kernel, `$(Ax)_j = \sum_k h_k x_{j - k}$`: blur, computed by
-/// Fourier transforms.
+/// Circular convolution with a centred kernel, `$(Ax)_j = \sum_k h_k x_{j - k}$`, computed by
+/// Fourier transforms. It models a blur of a periodic signal or picture.
 ///
 /// ```
 /// use imaging::{Convolution, Grid, LinearOperator};
@@ -23,19 +25,20 @@ use crate::operator::{LinearOperator, Spectrum, Weights};
 pub struct Convolution {
     grid: Grid,
     transform: Transform,
-    /// Eigenvalues of `$A$` over `$N$`: the forward and inverse transforms are unscaled.
+    /// The eigenvalues of `$A$`, divided by `$N$` because the transforms are unscaled.
     response: Vec<Complex<f64>>,
     spectrum: Spectrum,
     fingerprint: u64,
 }
 
 impl Convolution {
-    /// The real `kernel` on `kernel_grid` has its origin in the middle: at `(rows / 2, cols / 2)`,
-    /// rounded down. A kernel larger than the grid wraps around.
+    /// Creates the convolution on `grid` with the real `kernel` on `kernel_grid`. The origin of the
+    /// kernel is in its middle, at `(rows / 2, cols / 2)` rounded down. A kernel larger than the
+    /// grid wraps around.
     ///
     /// # Errors
-    /// When a grid is empty, the kernel's grid is complex or has another number of axes, or the
-    /// kernel does not fit its grid or is not finite.
+    /// If a grid is empty, if the grid of the kernel is complex or has another number of axes, or
+    /// if the kernel does not fit its grid or is not finite.
     pub fn new(grid: Grid, kernel: &[f64], kernel_grid: Grid) -> Result<Self, ModelError> {
         let transform = Transform::new(grid)?;
         if kernel_grid.is_empty() {
@@ -57,7 +60,7 @@ impl Convolution {
         let mut scratch = transform.scratch();
         scratch.samples.fill(Complex::new(0.0, 0.0));
         for (index, &value) in kernel.iter().enumerate() {
-            // (row - kernel_rows / 2) mod rows, without going below zero
+            // (at - origin) mod len, in unsigned arithmetic
             let shifted = |at: usize, origin: usize, len: usize| (at + len - origin % len) % len;
             let row = shifted(index / kernel_cols, kernel_rows / 2, rows);
             let col = shifted(index % kernel_cols, kernel_cols / 2, cols);
@@ -65,7 +68,7 @@ impl Convolution {
         }
         transform.forward(&mut scratch);
 
-        // The eigenvalues are known up to rounding; the spectrum must hold all the same.
+        // The eigenvalues have rounding errors, for which the spectrum is enlarged.
         let mass: f64 = kernel.iter().map(|h| h.abs()).sum();
         let slack = 0.5 * f64::EPSILON * transform.roundings() * mass;
         let moduli = Spectrum::enclosing(scratch.samples.iter().map(|value| value.norm()));
@@ -86,6 +89,7 @@ impl Convolution {
         })
     }
 
+    /// Multiplies the transform of `x` by the response, or by a function of it.
     fn multiply(
         &self,
         x: &[f64],
@@ -139,7 +143,7 @@ impl LinearOperator for Convolution {
     }
 
     fn roundings(&self) -> f64 {
-        // Forward, multiply with a response that was itself computed, inverse.
+        // The forward and the inverse transform, and the transform that computed the response.
         3.0 * self.transform.roundings() + 4.0
     }
 }

@@ -1,3 +1,5 @@
+//! The discrete Fourier transform.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,8 +14,8 @@ use crate::operator::{LinearOperator, Spectrum, Weights};
 /// The unitary discrete Fourier transform in 1D or 2D,
 /// `$\widehat x_k = N^{-1/2} \sum_j x_j e^{-2\pi i jk/N}$`.
 ///
-/// The data are complex, in the order of the transform: frequency zero first, not centred. The
-/// unknown is complex, or real, in which case the adjoint takes the real part.
+/// The data are complex, in the order of the transform, with frequency zero first. The unknown is
+/// complex or real; for a real unknown, the adjoint takes the real part.
 ///
 /// ```
 /// use imaging::{Fourier, Grid, LinearOperator};
@@ -30,11 +32,11 @@ pub struct Fourier {
 }
 
 impl Fourier {
-    /// Plans the transform of unknowns on `domain`. Costs more than a transform: make it once, and
-    /// share it.
+    /// Plans the transform of unknowns on `domain`. Planning costs more than a transform, so plan
+    /// once and share the result.
     ///
     /// # Errors
-    /// When the grid is empty.
+    /// If the grid is empty.
     pub fn new(domain: Grid) -> Result<Self, ModelError> {
         Ok(Self {
             domain,
@@ -47,7 +49,7 @@ impl Fourier {
     }
 }
 
-/// Working memory of a [`Fourier`] transform.
+/// The working memory of a [`Fourier`] transform.
 #[derive(Clone, Debug)]
 pub struct FourierScratch {
     pub(crate) samples: Vec<Complex<f64>>,
@@ -95,7 +97,7 @@ impl LinearOperator for Fourier {
     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum {
         match (weights, self.domain.field()) {
             (Weights::Uniform, _) | (_, Field::Complex) => weights.range(),
-            // A real unknown sees each frequency together with its negative.
+            // For a real unknown, the weights of a frequency and its negative are averaged.
             (Weights::Diagonal(weights), Field::Real) => {
                 let (rows, cols) = self.domain.rows_and_cols();
                 Spectrum::enclosing((0..rows * cols).map(|index| {
@@ -116,7 +118,7 @@ impl LinearOperator for Fourier {
     }
 }
 
-/// Copies real or interleaved samples into complex ones.
+/// Copies real or interleaved complex samples to complex numbers.
 pub(crate) fn to_complex(field: Field, x: &[f64], samples: &mut [Complex<f64>]) {
     match field {
         Field::Real => {
@@ -133,7 +135,7 @@ pub(crate) fn to_complex(field: Field, x: &[f64], samples: &mut [Complex<f64>]) 
     }
 }
 
-/// Copies complex samples times `scale` into real or interleaved ones.
+/// Copies complex numbers, times `scale`, to real or interleaved complex samples.
 pub(crate) fn from_complex(field: Field, samples: &[Complex<f64>], scale: f64, out: &mut [f64]) {
     match field {
         Field::Real => {
@@ -160,6 +162,7 @@ pub(crate) struct Transform {
     inverse: AxisPlans,
 }
 
+/// The plans for both axes of a picture.
 #[derive(Clone)]
 struct AxisPlans {
     along_rows: Arc<dyn Fft<f64>>,
@@ -204,23 +207,27 @@ impl Transform {
         }
     }
 
-    /// `$N^{-1/2}$`, which makes the transform unitary.
+    /// The factor `$N^{-1/2}$` that makes the transform unitary.
     pub(crate) fn unitary_scale(&self) -> f64 {
         let num_samples = (self.rows * self.cols) as f64;
         num_samples.sqrt().recip()
     }
 
+    /// Applies the forward transform to the samples of `scratch`.
     pub(crate) fn forward(&self, scratch: &mut FourierScratch) {
         self.run(&self.forward, scratch);
     }
 
+    /// Applies the inverse transform to the samples of `scratch`.
     pub(crate) fn inverse(&self, scratch: &mut FourierScratch) {
         self.run(&self.inverse, scratch);
     }
 
-    /// A transform by powers of two is off by at most `$8 u \log_2 N$` (Higham, *Accuracy and
-    /// Stability of Numerical Algorithms*, Theorem 24.2, with accurate twiddle factors); we allow
-    /// others, which may be computed by way of a longer convolution, four times that.
+    /// A bound on the rounding error of a transform, in unit roundoffs.
+    ///
+    /// For powers of two the relative error is at most `$8 u \log_2 N$` (Higham, *Accuracy and
+    /// Stability of Numerical Algorithms*, Theorem 24.2, with accurate twiddle factors). For other
+    /// lengths, which may be computed by a longer convolution, we allow four times that.
     pub(crate) fn roundings(&self) -> f64 {
         let along = |len: usize| {
             let factors = f64::from(usize::BITS - (len - 1).leading_zeros());
@@ -253,7 +260,7 @@ impl Transform {
     }
 }
 
-/// Writes the transpose of the `rows x cols` matrix `from`, by tiles that fit the cache.
+/// Transposes the `rows x cols` matrix `from` into `to`, by tiles that fit the cache.
 fn transpose(from: &[Complex<f64>], rows: usize, cols: usize, to: &mut [Complex<f64>]) {
     const TILE: usize = 16;
     for row_tile in (0..rows).step_by(TILE) {

@@ -1,15 +1,17 @@
+//! The identity.
+
 use crate::fingerprint;
 use crate::grid::Grid;
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
-/// `$A = I$`: the data are the unknown plus noise.
+/// The identity `$A = I$`, for denoising.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
     grid: Grid,
 }
 
 impl Identity {
-    /// On this grid.
+    /// Creates the identity on `grid`.
     #[must_use]
     pub const fn new(grid: Grid) -> Self {
         Self { grid }

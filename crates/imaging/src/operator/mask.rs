@@ -1,10 +1,14 @@
+//! Masks for missing samples.
+
 use crate::error::{ModelError, check_len};
 use crate::fingerprint;
 use crate::grid::Grid;
 use crate::operator::{LinearOperator, Spectrum, Weights};
 
-/// Replaces all samples that were not measured by zero: inpainting. In the data, put zero (or any
-/// number) where nothing was measured, not NaN.
+/// A mask that replaces the samples that were not measured by zero, for inpainting.
+///
+/// The data of a model with a mask have one entry for every sample. Where nothing was measured, use
+/// zero or any other finite number, not NaN.
 ///
 /// ```
 /// use imaging::{Grid, LinearOperator, Mask};
@@ -18,16 +22,16 @@ use crate::operator::{LinearOperator, Spectrum, Weights};
 pub struct Mask {
     grid: Grid,
     measured: Vec<bool>,
-    /// Of the mask with weights 1.
+    /// The spectrum of the mask with uniform weights.
     spectrum: Spectrum,
     fingerprint: u64,
 }
 
 impl Mask {
-    /// `measured` says for every sample whether it was measured.
+    /// Creates the mask. `measured` holds for every sample whether it was measured.
     ///
     /// # Errors
-    /// When `measured` has another length than the grid has samples.
+    /// If the length of `measured` is not the number of samples of the grid.
     pub fn new(grid: Grid, measured: Vec<bool>) -> Result<Self, ModelError> {
         check_len("measured", &measured, grid.num_samples())?;
         let hash = fingerprint::of_hashes(measured.iter().map(|&measured| u64::from(measured)));

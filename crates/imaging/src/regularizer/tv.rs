@@ -1,4 +1,4 @@
-//! Smoothed total variation for every grid and boundary.
+//! The smoothed total variation for every grid and boundary.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -11,15 +11,15 @@ use crate::regularizer::Regularizer;
 /// The smoothed total variation
 /// `$\operatorname{TV}_\nu(x) = \sum_j \sqrt{\|\widehat\nabla x(j)\|^2 + \nu^2}$`.
 ///
-/// The sum runs over all samples; at each, `$\widehat\nabla x(j)$` holds the difference along every
-/// axis, and for complex samples `$\|\cdot\|$` takes the modulus. Its gradient `$\widehat\nabla^T
-/// (\widehat\nabla x / \sqrt{\|\widehat\nabla x\|^2
-/// + \nu^2})$` has the Lipschitz constant `$\|\partial\|^2/\nu$`.
+/// The sum runs over all samples. `$\widehat\nabla x(j)$` holds the difference of sample `$j$`
+/// along every axis, and for complex samples `$\|\cdot\|$` uses the modulus. The gradient
+/// `$\widehat\nabla^T(\widehat\nabla x/\sqrt{\|\widehat\nabla x\|^2 + \nu^2})$` has the Lipschitz
+/// constant `$\|\partial\|^2/\nu$`.
 ///
 /// ```
 /// use imaging::{Differences, Grid, Regularizer, SmoothedTv};
 /// let tv = SmoothedTv::new(Grid::line(4), Differences::LINE_OF_PAPER, 1e-9)?;
-/// // up by one at the left border, and by two later
+/// // The signal rises by one at the left border, and by two in the middle.
 /// assert!((tv.value(&[1.0, 1.0, 3.0, 3.0]) - 3.0).abs() < 1e-8);
 /// # Ok::<(), imaging::ModelError>(())
 /// ```
@@ -31,9 +31,10 @@ pub struct SmoothedTv {
 }
 
 impl SmoothedTv {
+    /// Creates the smoothed total variation with the smoothing `nu`.
+    ///
     /// # Errors
-    /// When the grid is empty or `nu` is not positive, or so small or large that its square is not
-    /// a normal number.
+    /// If the grid is empty, or if `nu` is not positive or its square is not a normal number.
     pub fn new(grid: Grid, differences: Differences, nu: f64) -> Result<Self, ModelError> {
         if grid.is_empty() {
             return Err(ModelError::EmptyGrid);
@@ -46,9 +47,10 @@ impl SmoothedTv {
         })
     }
 
-    /// The differences of a sample, each as (index of the first `f64` of the sample that counts
-    /// positively, of the one that counts negatively), `None` for a zero beyond the border; only
-    /// the first of them for a line.
+    /// The two differences of a sample, across and down. Each is a pair of indices: that of the
+    /// first `f64` of the sample with the positive sign, and that of the sample with the negative
+    /// sign. `None` stands for a zero beyond the border. On a line only the first difference is
+    /// valid.
     fn ends(&self, row: usize, col: usize) -> [(Option<usize>, Option<usize>); 2] {
         let (rows, cols) = self.grid.rows_and_cols();
         let parts = self.grid.num_parts();
@@ -60,7 +62,7 @@ impl SmoothedTv {
         [across, down]
     }
 
-    /// `$\sqrt{\|\widehat\nabla x(j)\|^2 + \nu^2}$`.
+    /// Returns `$\sqrt{\|\widehat\nabla x(j)\|^2 + \nu^2}$`.
     fn modulus(&self, x: &[f64], ends: &[(Option<usize>, Option<usize>)]) -> f64 {
         let parts = self.grid.num_parts();
         let mut squares = self.nu * self.nu;
@@ -73,6 +75,7 @@ impl SmoothedTv {
     }
 }
 
+/// The difference of one part of two samples.
 fn difference(x: &[f64], (plus, minus): (Option<usize>, Option<usize>), part: usize) -> f64 {
     let value = |end: Option<usize>| end.map_or(0.0, |end| x[end + part]);
     value(plus) - value(minus)
@@ -130,8 +133,8 @@ impl Regularizer for SmoothedTv {
     }
 }
 
-/// Adds the gradient strip by strip: the fluxes of a strip first, then what they add to each of its
-/// neighbours, in loops that the compiler vectorises. `P` is the number of parts of a sample.
+/// Adds the gradient strip by strip. It first computes the fluxes of a strip, and then adds them to
+/// the gradient, in loops that the compiler vectorises. `P` is the number of parts of a sample.
 struct AddGradient<'a, const P: usize> {
     tv: &'a SmoothedTv,
     weight: f64,
@@ -139,9 +142,9 @@ struct AddGradient<'a, const P: usize> {
     gradient: &'a mut [f64],
 }
 
-/// Numbers in a strip.
+/// The number of `f64` in a strip.
 const STRIP: usize = 128;
-/// What stands beyond a border with zeros.
+/// The samples beyond a border with zeros.
 const ZEROS: [f64; STRIP] = [0.0; STRIP];
 
 impl<const P: usize> WithSimd for AddGradient<'_, P> {
@@ -150,7 +153,7 @@ impl<const P: usize> WithSimd for AddGradient<'_, P> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, _simd: S) {
         let (rows, cols) = self.tv.grid.rows_and_cols();
-        // Across a row only the first or the last sample meets the border.
+        // In a row, only the difference of the first or of the last sample crosses the border.
         let (border, inner) = match self.tv.differences.direction {
             Direction::Backward => (0, 1..cols),
             Direction::Forward => (cols - 1, 0..cols - 1),
@@ -165,8 +168,8 @@ impl<const P: usize> WithSimd for AddGradient<'_, P> {
 }
 
 impl<const P: usize> AddGradient<'_, P> {
-    /// Adds what the differences of `count` samples from `col` contribute; they all look the same
-    /// way.
+    /// Adds the contribution of the differences of `count` samples, starting at `col`. None or all
+    /// of these differences cross the border.
     #[inline(always)]
     fn add_strip(&mut self, row: usize, col: usize, count: usize) {
         let len = P * count;
@@ -198,7 +201,7 @@ impl<const P: usize> AddGradient<'_, P> {
     }
 }
 
-/// Overwrites `out` with the differences of the strips that begin at `plus` and `minus`.
+/// Overwrites `out` with the difference of the strips that start at `plus` and `minus`.
 #[inline(always)]
 fn subtract(x: &[f64], (plus, minus): (Option<usize>, Option<usize>), out: &mut [f64]) {
     let strip =
@@ -209,7 +212,7 @@ fn subtract(x: &[f64], (plus, minus): (Option<usize>, Option<usize>), out: &mut 
     }
 }
 
-/// Adds `flux` to the strip that begins at `plus`, and subtracts it from the one at `minus`.
+/// Adds `flux` to the strip that starts at `plus`, and subtracts it from the strip at `minus`.
 #[inline(always)]
 fn add(gradient: &mut [f64], (plus, minus): (Option<usize>, Option<usize>), flux: &[f64]) {
     if let Some(plus) = plus {
@@ -224,16 +227,17 @@ fn add(gradient: &mut [f64], (plus, minus): (Option<usize>, Option<usize>), flux
     }
 }
 
-/// Rounding error of the gradient of the smoothed total variation, in unit roundoffs, however small
-/// `nu` is.
+/// A bound on the rounding error of the gradient of the smoothed total variation, in unit
+/// roundoffs. It does not depend on `nu`.
 ///
-/// A difference of two floating-point numbers has a relative error of one `$u$`, so the sum of
-/// squares under the root one of at most `$5u$`, of which the root halves; a root and a division
-/// add `$2u$`, the kernel that needs neither `$5.1u$`; the product with a difference `$2u$`. So
-/// each flux `$\widehat\nabla x/\sqrt{\cdot}$`, a vector no longer than 1, is off by at most
-/// `$10u$`: over all `$N$` samples `$10u\sqrt N$`, times `$\|\partial\| \le 2\sqrt a$` for `$a$`
-/// axes. Adding up to `$2a$` fluxes to an entry costs `$2a\,u$` times at most `$2a$`, plus what was
-/// there, which near a minimiser balances the fluxes. Together less than `$32\,a\sqrt N u$`.
+/// The difference of two floating-point numbers has a relative error of one `$u$`, so the sum of
+/// squares under the root has one of at most `$5u$`, which the root halves. A root and a division
+/// add `$2u$`, and the kernel without them `$5.1u$`. The product with a difference adds `$2u$`. So
+/// the error of each flux `$\widehat\nabla x/\sqrt{\cdot}$`, a vector no longer than 1, is at most
+/// `$10u$`. Over all `$N$` samples this is `$10u\sqrt N$`, times `$\|\partial\| \le 2\sqrt a$` for
+/// `$a$` axes. Adding up to `$2a$` fluxes to an entry adds an error of `$2a\,u$` times their sum,
+/// which is at most `$2a$`, plus the previous value of the entry, which near a minimiser balances
+/// the fluxes. Together this is less than `$32\,a\sqrt N u$`.
 pub(crate) fn tv_gradient_rounding(grid: Grid) -> f64 {
     let (axes, samples) = (grid.num_axes() as f64, grid.num_samples() as f64);
     32.0 * axes * samples.sqrt()

@@ -1,10 +1,11 @@
-//! The training data of the paper's experiments, regenerated from their seed.
+//! The training data of the paper's experiments, generated again from their seed.
 
 use crate::{Fourier, Grid, LinearOperator};
 
-/// NumPy's legacy generator: MT19937 (Matsumoto & Nishimura 1998), doubles of 53 bits, and normal
-/// deviates by Marsaglia's polar method, which makes two at a time; the second is returned by the
-/// next call.
+/// NumPy's legacy random number generator.
+///
+/// It is MT19937 (Matsumoto & Nishimura 1998) with uniform numbers of 53 bits. Normal deviates come
+/// from Marsaglia's polar method, which computes two at a time; the next call returns the second.
 #[derive(Clone, Debug)]
 pub struct LegacyRandom {
     state: [u32; 624],
@@ -28,6 +29,7 @@ impl LegacyRandom {
         }
     }
 
+    /// Draws 32 random bits.
     fn word(&mut self) -> u32 {
         if self.next == 624 {
             for i in 0..624 {
@@ -68,7 +70,7 @@ impl LegacyRandom {
         }
     }
 
-    /// Draws a box function on `num_pixels` points of [-2, 2].
+    /// Draws a box function on a grid of `num_pixels` points on [-2, 2].
     pub fn box_function(&mut self, num_pixels: u32) -> Vec<f64> {
         let centre = -1.0 + 2.0 * self.uniform();
         let radius = 0.5 + 0.5 * self.uniform();
@@ -79,7 +81,7 @@ impl LegacyRandom {
             .collect()
     }
 
-    /// Returns `x` with Gaussian noise added.
+    /// Returns `x` plus Gaussian noise with standard deviation `sigma`.
     pub fn noisy(&mut self, x: &[f64], sigma: f64) -> Vec<f64> {
         x.iter().map(|x| x + sigma * self.normal()).collect()
     }
@@ -88,8 +90,8 @@ impl LegacyRandom {
 /// The truth and the data of one signal.
 pub type Example = (Vec<f64>, Vec<f64>);
 
-/// Returns box functions with noise 0.1: 10 signals in the experiment with one parameter, 20 in
-/// that with three.
+/// Returns box functions of 256 samples with noise 0.1. The paper's experiment with one parameter
+/// has 10 signals, and the one with three parameters has 20.
 #[must_use]
 pub fn denoising(seed: u32, num_signals: usize) -> Vec<Example> {
     let mut random = LegacyRandom::new(seed);

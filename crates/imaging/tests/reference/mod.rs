@@ -1,8 +1,8 @@
-//! A slow, independent solver: dense primal-dual Newton (Chan, Golub & Mulet 1999) in double-double
-//! arithmetic.
+//! A slow, independent solver: the dense primal-dual Newton method (Chan, Golub & Mulet 1999) in
+//! double-double arithmetic.
 //!
-//! It knows nothing of the crate's operators and kernels. Its answer is certified by its own
-//! gradient, evaluated with 32 digits, so that it can judge bounds where `alpha/nu` is 1e14.
+//! It does not use the operators and kernels of the crate. Its answer is certified by its own
+//! gradient, evaluated with 32 digits, so that it can check bounds where `alpha/nu` is 1e14.
 
 mod double_double;
 pub(crate) mod operators;
@@ -22,7 +22,7 @@ pub(crate) struct Dense {
     pub(crate) strong_convexity: f64,
 }
 
-/// A minimiser, and how far from the true one it may be.
+/// An approximate minimiser, and a bound on its error.
 #[derive(Debug)]
 pub(crate) struct Reference {
     pub(crate) x: Vec<Dd>,
@@ -89,7 +89,7 @@ impl Dense {
         gradient
     }
 
-    /// How far `gradient` is from the gradient at `x`.
+    /// The distance of `gradient` from the exact gradient at `x`.
     pub(crate) fn gradient_error(&self, x: &[f64], gradient: &[f64]) -> f64 {
         let x: Vec<Dd> = x.iter().map(|&x| Dd::from(x)).collect();
         let mut error = self.gradient(&x, &self.differences(&x));
@@ -151,8 +151,8 @@ impl Dense {
         value
     }
 
-    /// Halves a step until it decreases the value enough; the whole step where the value can no
-    /// longer tell.
+    /// Halves a step until it decreases the value enough. Returns the whole step if no part of it
+    /// does, because rounding hides the decrease.
     fn shorten(&self, x: &[Dd], gradient: &[Dd], mut step: Vec<Dd>) -> Vec<Dd> {
         let whole = step.clone();
         let here = self.value(x);

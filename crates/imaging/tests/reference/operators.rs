@@ -1,4 +1,4 @@
-//! Operators as dense matrices of 32-digit numbers, written down from their definitions.
+//! Operators as dense matrices of 32-digit numbers, from their definitions.
 
 use super::Dd;
 
@@ -65,12 +65,12 @@ pub(crate) fn convolution(len: usize, kernel: &[f64]) -> Matrix {
     matrix
 }
 
-/// Keeps some of the complex samples, interleaved.
-pub(crate) fn mask(kept: &[bool]) -> Matrix {
-    let len = 2 * kept.len();
+/// The mask of interleaved complex samples.
+pub(crate) fn mask(measured: &[bool]) -> Matrix {
+    let len = 2 * measured.len();
     let mut matrix = vec![vec![Dd::default(); len]; len];
     for (row, entries) in matrix.iter_mut().enumerate() {
-        entries[row] = number(if kept[row / 2] { 1.0 } else { 0.0 });
+        entries[row] = number(if measured[row / 2] { 1.0 } else { 0.0 });
     }
     matrix
 }

@@ -1,4 +1,4 @@
-//! The partitioned elimination against one node after the other.
+//! The partitioned elimination compared with the elimination of one node after the other.
 
 use super::*;
 use crate::model::simd::dispatch;
@@ -60,7 +60,7 @@ impl Solve<'_> {
     }
 }
 
-/// One node after the other.
+/// Solves the system by eliminating one node after the other.
 fn one_by_one(constant: f64, weights: &[f64], right: &[f64]) -> Vec<f64> {
     let len = right.len();
     let (mut ground, mut current) = (vec![constant; len], right.to_vec());
@@ -113,7 +113,7 @@ fn check(constant: f64, weights: &[f64], right: &[f64]) -> Result<(), TestCaseEr
     });
     let found = residual(constant, weights, right, &solution);
     prop_assert!(found < 1e-14, "residual {found:e}");
-    // Conductances do not cancel: where no current does either, every digit is right.
+    // Conductances do not cancel. If currents do not cancel either, all digits are right.
     let size = solution.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
     let positive = right.iter().all(|b| *b >= 0.0);
     for (a, b) in solution.iter().zip(one_by_one(constant, weights, right)) {

@@ -1,3 +1,5 @@
+//! Newton steps on Fourier samples, compared with dense matrices.
+
 use std::f64::consts::TAU;
 
 use approx::assert_relative_eq;
@@ -13,8 +15,8 @@ const PARAMETERS: TvParameters = TvParameters {
     xi: 0.05,
 };
 
-/// Numbers between -1 and 1 that look random.
-fn numbers(seed: u64, len: usize) -> Vec<f64> {
+/// Pseudo-random numbers between -1 and 1.
+fn pseudo_random(seed: u64, len: usize) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
         state = state
@@ -37,14 +39,20 @@ struct Case {
 
 impl Case {
     fn new(len: usize, seed: u64) -> Self {
-        let s: Vec<f64> = numbers(seed, len).iter().map(|s| s.abs().powi(3)).collect();
-        let dual = numbers(seed + 3, 2 * len).iter().map(|p| 1.5 * p).collect();
+        let s: Vec<f64> = pseudo_random(seed, len)
+            .iter()
+            .map(|s| s.abs().powi(3))
+            .collect();
+        let dual = pseudo_random(seed + 3, 2 * len)
+            .iter()
+            .map(|p| 1.5 * p)
+            .collect();
         Self {
             fourier: Fourier::new(Grid::line(len).complex()).expect("not empty"),
             weights: s.iter().map(|s| s / count(len)).collect(),
             s,
-            data: numbers(seed + 1, 2 * len),
-            x: numbers(seed + 2, 2 * len),
+            data: pseudo_random(seed + 1, 2 * len),
+            x: pseudo_random(seed + 2, 2 * len),
             dual,
         }
     }
@@ -200,7 +208,7 @@ fn matrix_is_the_hessian_where_the_duals_agree() {
     let case = Case::new(12, 5).with_consistent_duals();
     let objective = case.objective();
     let mut scratch = objective.scratch();
-    let direction = numbers(9, 24);
+    let direction = pseudo_random(9, 24);
     let step = 1e-5;
     let [ahead, behind] = [step, -step].map(|step| {
         let moved = case.x.iter().zip(&direction);
@@ -225,7 +233,7 @@ fn steps_solve_their_system_and_lead_downhill() {
                 let residual: Vec<f64> =
                     residual.iter().zip(&gradient).map(|(r, g)| r + g).collect();
                 let size = norm(&gradient);
-                let allowed = (FORCING * size).max((FORCING_WANTED * wanted).min(0.5 * size));
+                let allowed = (FORCING * size).max((FORCING_TARGET * wanted).min(0.5 * size));
                 assert!(norm(&residual) <= 1.000_001 * allowed, "{len} {seed}");
                 let slope: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
                 assert!(slope < 0.0);

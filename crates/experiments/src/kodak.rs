@@ -1,5 +1,4 @@
-//! The photographs of the paper: where they are, whether they are the right ones, and how to get
-//! them.
+//! The photographs of the paper: finding them, verifying their checksums, and downloading them.
 
 mod download;
 pub mod photograph;
@@ -14,10 +13,10 @@ use clap::Args;
 use crate::reproduce::record::checksum;
 use download::{DownloadFailure, Downloader};
 
-/// Where photographs are looked for, and where they go.
+/// The default directory of the photographs.
 const FOLDER: &str = "data/kodak";
 
-/// Folders with the photographs, tried in turn. Only the last has `kodim25.png`.
+/// Web addresses with the photographs, tried in this order. Only the last has `kodim25.png`.
 const MIRRORS: [&str; 3] = [
     "https://r0k.us/graphics/kodak/kodak",
     "http://r0k.us/graphics/kodak/kodak",
@@ -54,22 +53,22 @@ const SUMS: [&str; 25] = [
     "41707c8750f30e7f86b03d0b12077586ab1dae345d5edba354b4086c601bb333",
 ];
 
-/// Where photographs come from and go to.
+/// The arguments of `fetch-kodak`.
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
-    /// Where the photographs go
+    /// Directory for the photographs
     #[arg(long, value_name = "DIR", default_value = FOLDER)]
     out: PathBuf,
-    /// The address of a folder with the photographs; may be given several times [default: two known
-    /// ones]
+    /// Web address of a directory with the photographs; can be given several times [default: two
+    /// public mirrors]
     #[arg(long = "mirror", value_name = "URL")]
     mirrors: Vec<String>,
 }
 
-/// Downloads the photographs that are not there yet.
+/// Downloads the photographs that are missing or have a wrong checksum.
 ///
 /// # Errors
-/// When some could not be had; the message names them and says why.
+/// When some photographs cannot be downloaded; the message names them with the reasons.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let mut mirrors = arguments.mirrors.clone();
     if mirrors.is_empty() {
@@ -78,11 +77,11 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     fetch(&arguments.out, &mirrors, &SUMS, Downloader::find, out)
 }
 
-/// The folder with the photographs: the one given, or `data/kodak` in the working directory, or
-/// none if there is no such folder.
+/// Returns the directory with the photographs: the one given, or `data/kodak` in the working
+/// directory if it exists.
 ///
 /// # Errors
-/// When the folder does not have all 25, or has others under their names; the message names them.
+/// When a photograph is missing or another file has its name; the message names it.
 pub fn find(given: Option<&Path>) -> Result<Option<PathBuf>> {
     find_among(given, Path::new(FOLDER), &SUMS)
 }
@@ -100,7 +99,7 @@ fn find_among(given: Option<&Path>, usual: &Path, sums: &[&str]) -> Result<Optio
     let shown = folder.display();
     ensure!(
         folder.is_dir(),
-        "there is no folder {shown}: `{command}` makes it"
+        "there is no directory {shown}; `{command}` creates it and downloads the photographs"
     );
     let (mut missing, mut wrong) = (Vec::new(), Vec::new());
     for (name, sum) in named(sums) {
@@ -110,29 +109,29 @@ fn find_among(given: Option<&Path>, usual: &Path, sums: &[&str]) -> Result<Optio
             PhotographState::Wrong => wrong.push(name),
         }
     }
-    let mut complaints = Vec::new();
+    let mut problems = Vec::new();
     if !missing.is_empty() {
-        complaints.push(format!("{shown} lacks {}", missing.join(", ")));
+        problems.push(format!("{shown} lacks {}", missing.join(", ")));
     }
     match wrong.as_slice() {
         [] => {}
-        [name] => complaints.push(format!(
-            "{name} in {shown} is not the photograph of the paper: its SHA-256 is another"
+        [name] => problems.push(format!(
+            "{name} in {shown} is not the photograph of the paper: its SHA-256 differs"
         )),
-        _ => complaints.push(format!(
-            "{} in {shown} are not the photographs of the paper: their SHA-256 are others",
+        _ => problems.push(format!(
+            "{} in {shown} are not the photographs of the paper: their SHA-256 differ",
             wrong.join(", ")
         )),
     }
     ensure!(
-        complaints.is_empty(),
-        "{}; `{command}` downloads what is needed",
-        complaints.join("; ")
+        problems.is_empty(),
+        "{}; `{command}` downloads these photographs",
+        problems.join("; ")
     );
     Ok(Some(folder.to_path_buf()))
 }
 
-/// Files and their checksums.
+/// Returns the names of the files with their checksums.
 fn named<'a>(sums: &[&'a str]) -> impl Iterator<Item = (String, &'a str)> {
     (1..)
         .zip(sums)
@@ -154,16 +153,16 @@ fn state(path: &Path, sum: &str) -> Result<PhotographState> {
     }
 }
 
-/// `tool` is asked for only if something has to be downloaded.
+/// Downloads the files that are missing or wrong. Calls `downloader` only if there are some.
 fn fetch(
     folder: &Path,
     mirrors: &[String],
     sums: &[&str],
-    tool: impl FnOnce() -> Option<Downloader>,
+    downloader: impl FnOnce() -> Option<Downloader>,
     out: &mut dyn Write,
 ) -> Result<()> {
     fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        .with_context(|| format!("cannot create the directory {}", folder.display()))?;
     let num_files = sums.len();
     let mut wanted = Vec::new();
     for (number, (name, sum)) in (1..).zip(named(sums)) {
@@ -173,11 +172,16 @@ fn fetch(
         }
     }
     if wanted.is_empty() {
-        return Ok(writeln!(out, "all are in {}", folder.display())?);
+        return Ok(writeln!(
+            out,
+            "all photographs are in {}",
+            folder.display()
+        )?);
     }
-    let Some(tool) = tool() else {
+    let Some(downloader) = downloader() else {
         bail!(
-            "neither curl nor wget is installed: install one of them, or download the {} missing photographs from {} to {}",
+            "neither curl nor wget is installed: install one of them, or download the {} missing \
+             photographs from {} to {}",
             wanted.len(),
             mirrors.join(" or "),
             folder.display()
@@ -188,14 +192,13 @@ fn fetch(
     for (number, name, sum) in &wanted {
         let mut reasons = Vec::new();
         let mut source = None;
-        // A mirror that cannot be reached is not asked again: it would take minutes to find out 25
-        // times.
+        // A mirror that cannot be reached is not tried again: 25 timeouts would take minutes.
         mirrors.retain(|mirror| {
             if source.is_some() {
                 return true;
             }
             let url = format!("{}/{name}", mirror.trim_end_matches('/'));
-            let failure = match tool.download(&url, &folder.join(name), sum) {
+            let failure = match downloader.download(&url, &folder.join(name), sum) {
                 Ok(()) => {
                     source = Some(url);
                     return true;
@@ -207,11 +210,11 @@ fn fetch(
         });
         let begin = format!("[{number:2}/{num_files}] {name}");
         match source {
-            Some(url) => writeln!(out, "{begin} is from {url}")?,
+            Some(url) => writeln!(out, "{begin} downloaded from {url}")?,
             None => {
-                writeln!(out, "{begin} cannot be had")?;
+                writeln!(out, "{begin} cannot be downloaded")?;
                 if reasons.is_empty() {
-                    reasons.push("no mirror is left".to_owned());
+                    reasons.push("no mirror can be reached".to_owned());
                 }
                 failures.push(format!("\n  {name}: {}", reasons.join("; ")));
             }
@@ -220,13 +223,17 @@ fn fetch(
     ensure!(
         failures.is_empty(),
         "{} of {num_files} photographs could not be downloaded:{}\n\
-         Check the connection and run the command again (what is there stays), name another folder of them with --mirror URL, \
-         or put the files into {} by hand.",
+         Check the connection and run the command again (it keeps the photographs that are there), \
+         give another address with --mirror URL, or copy the files to {}.",
         failures.len(),
         failures.concat(),
         folder.display()
     );
-    Ok(writeln!(out, "all are in {}", folder.display())?)
+    Ok(writeln!(
+        out,
+        "all photographs are in {}",
+        folder.display()
+    )?)
 }
 
 #[cfg(test)]

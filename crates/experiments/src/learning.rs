@@ -1,7 +1,7 @@
-//! Learning on the paper's problems: how close to the true optimum, for how much work.
+//! Learning on the paper's problems: the distance from the true optimum and the work.
 //!
-//! Objectives are sums over images, as in the archived runs. The objective at what was learned is
-//! computed again, all but exactly.
+//! Objectives are sums over images, as in the archived runs. The objective at the learned
+//! parameters is computed again to nine digits.
 
 pub(crate) mod problems;
 pub(crate) mod reference;
@@ -19,25 +19,30 @@ use serde_json::{Value, json};
 
 use crate::{file, kodak};
 
-/// What to run, and where results go.
+/// The arguments of `learning`.
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
-    /// What to run; may be given several times [default: all]
+    /// Problem to run; can be given several times [default: all]
     #[arg(long = "problem", value_enum)]
     problems: Vec<PaperProblem>,
-    /// Data sets: 0 is the authors', the others are made the same way from other seeds
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Number of data sets: the first is the authors', the others come from other seeds
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     seeds: u32,
-    /// The folder with kodim01.png to kodim25.png [default: data/kodak, if it exists]
+    /// Directory with kodim01.png to kodim25.png [default: data/kodak, if it exists]
     #[arg(long, value_name = "DIR")]
     kodak: Option<PathBuf>,
-    /// One residual for each image or for each pixel
+    /// One residual per image or per pixel
     #[arg(long, value_enum, default_value_t = ResidualForm::Auto)]
     residuals: ResidualForm,
-    /// Evaluations, counting points once however often they are refined [default: the paper's]
-    #[arg(long)]
+    /// Largest number of points to evaluate; refining a point does not count [default: the paper's]
+    #[arg(long, value_name = "N")]
     evaluations: Option<u64>,
-    /// Where results go
+    /// Directory for results
     #[arg(long, value_name = "DIR", default_value = "target/learning")]
     out: PathBuf,
 }
@@ -45,24 +50,27 @@ pub struct Arguments {
 /// A problem of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PaperProblem {
-    /// alpha of 1D denoising, from five starts
+    /// Learn alpha of 1D denoising, from five starts
     One,
-    /// alpha, nu and xi of 1D denoising
+    /// Learn alpha, nu and xi of 1D denoising
     Three,
-    /// 64 sampling weights
+    /// Learn 64 sampling weights
     Sampling,
-    /// alpha, nu and xi for 25 photographs
+    /// Learn alpha, nu and xi from 25 photographs
     Photographs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ResidualForm {
+    /// One residual per pixel, or one per image if those per pixel would need more than 512 MB
     Auto,
+    /// One residual per image, as in the paper
     Image,
+    /// One residual per pixel
     Pixel,
 }
 
-/// One run.
+/// The result of learning from one data set.
 struct LearningRun {
     name: String,
     seed: u32,
@@ -72,7 +80,7 @@ struct LearningRun {
     learned: Learned,
 }
 
-/// Runs what was asked for, and writes a table and `results.json`.
+/// Runs the chosen problems, prints a table and writes `results.json`.
 ///
 /// # Errors
 /// When a folder or file cannot be read or written.
@@ -91,8 +99,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let mut rows = Vec::new();
     writeln!(
         out,
-        "{:24} {:>4} {:>14} {:>9} {:>7} {:>6} {:>10} {:>8}  end",
-        "problem", "seed", "f", "gap %", "points", "calls", "gradients", "seconds"
+        "{:24} {:>4} {:>14} {:>9} {:>7} {:>11} {:>10} {:>8}  termination",
+        "problem", "seed", "f", "gap %", "points", "evaluations", "gradients", "seconds"
     )?;
     for problem in chosen {
         for seed in 0..arguments.seeds {
@@ -107,7 +115,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let results: Vec<Value> = rows.iter().map(LearningRun::to_json).collect();
     let path = arguments.out.join("results.json");
     file::write(&path, serde_json::to_string_pretty(&results)?.as_bytes())?;
-    writeln!(out, "\nwritten: {}", path.display())?;
+    writeln!(out, "\nwrote {}", path.display())?;
     Ok(())
 }
 
@@ -188,7 +196,7 @@ impl Arguments {
     }
 }
 
-/// The objective at `theta`, to within this share.
+/// Returns the objective at `theta` to the relative accuracy `share`.
 pub(crate) fn objective<M: LowerLevel>(
     problem: &mut LearningProblem<M>,
     theta: &[f64],
@@ -209,7 +217,10 @@ pub(crate) fn objective<M: LowerLevel>(
             return Ok(report.objective);
         }
         if report.residuals.is_empty() {
-            bail!("the objective cannot be computed: {:?}", report.termination);
+            bail!(
+                "the objective at the learned parameters cannot be computed: {:?}",
+                report.termination
+            );
         }
         accuracy *= 0.01;
     }
@@ -224,7 +235,7 @@ impl LearningRun {
         let learned = &self.learned;
         writeln!(
             out,
-            "{:24} {:>4} {:>14.9} {:>9.5} {:>7} {:>6} {:>10} {:>8.2}  {:?}",
+            "{:24} {:>4} {:>14.9} {:>9.5} {:>7} {:>11} {:>10} {:>8.2}  {:?}",
             self.name,
             self.seed,
             self.exact,
@@ -260,7 +271,7 @@ impl LearningRun {
     }
 }
 
-/// The median and the worst gap over all data sets.
+/// Prints the median and the worst gap over all data sets.
 fn summarise(problem: PaperProblem, rows: &[LearningRun], out: &mut dyn Write) -> Result<()> {
     let prefix = match problem {
         PaperProblem::One => "1 ",

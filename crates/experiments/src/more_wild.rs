@@ -1,9 +1,10 @@
-//! The benchmark of Moré and Wild: 53 problems, solved with exact residuals, with random noise, and
-//! with an oracle whose accuracy has a price; compared with archived runs of other solvers.
+//! The benchmark of Moré and Wild: 53 problems with exact residuals, with random noise, and with an
+//! oracle that charges work for accuracy. The results are compared with archived runs of other
+//! solvers.
 //!
 //! A problem is solved to `tau` at the first evaluated point whose exact objective is at most
-//! `f_L + tau (f(theta_0) - f_L)`, `f_L` the best value on record. The point counts whether or not
-//! the solver could know how good it is.
+//! `f_L + tau (f(theta_0) - f_L)`, where `f_L` is the best value on record. The point counts even
+//! if the solver, which sees inexact residuals, cannot know how good it is.
 
 mod dynamic;
 mod model;
@@ -32,53 +33,59 @@ use score::SolverScores;
 
 use crate::file;
 
-/// What to run, and where results go.
+/// The arguments of `more-wild`.
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
-    /// What to run; may be given several times [default: all]
+    /// Kind of residuals; can be given several times [default: all]
     #[arg(long = "variant", value_enum)]
     variants: Vec<ResidualVariant>,
-    /// Numbers of problems, as in 3,17 [default: all]
-    #[arg(long, value_delimiter = ',')]
+    /// Numbers of the problems, for example 3,17 [default: all]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     problems: Vec<usize>,
-    /// Residual model: linear, composite or regression, the last two with a number of points per
-    /// parameter, as in composite:2 [default: the solver's own]
+    /// Residual model: linear, composite or regression; the last two with a number of points per
+    /// parameter, for example composite:2 [default: the solver's default]
     #[arg(long)]
     model: Option<ModelChoice>,
-    /// Seed of the random noise
-    #[arg(long, default_value_t = 0)]
+    /// First random seed of the noise
+    #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How many seeds to run, from the first one on
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Number of consecutive seeds, beginning with --seed
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     seeds: u32,
     /// Archived runs of other solvers [default: ../shared/reference/more_wild.json, if it exists]
     #[arg(long, value_name = "FILE")]
     peers: Option<PathBuf>,
-    /// Where results go [default: target/more-wild]
+    /// Directory for results [default: target/more-wild]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How many problems at once; times are most reliable with 1 [default: one per core]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    /// Number of problems to run in parallel; 1 gives the most reliable times [default: number of
+    /// cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// One line for each run
+    /// Print one line per run
     #[arg(long)]
     verbose: bool,
 }
 
-/// What kind of residuals.
+/// The kind of residuals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ResidualVariant {
     /// Exact residuals
     Smooth,
-    /// Each residual times 1 + 0.01 z, z standard normal
+    /// Each residual is multiplied by 1 + 0.01 z, where z is standard normal
     #[value(alias = "gauss1e-2")]
     Noisy,
-    /// Residuals as accurate as asked, at a price
+    /// Residuals as accurate as the solver asks for; more accuracy costs more work
     Dynamic,
 }
 
 impl ResidualVariant {
-    /// The name in files.
+    /// Returns the name of the variant in files.
     const fn name(self) -> &'static str {
         match self {
             Self::Smooth => "smooth",
@@ -88,7 +95,7 @@ impl ResidualVariant {
     }
 }
 
-/// Runs, prints tables to `out`, writes `results.json` and figures.
+/// Runs the chosen variants, prints tables to `out`, and writes `results.json` and figures.
 ///
 /// # Errors
 /// When an argument is out of range, a file cannot be read or written, or the solver refuses its
@@ -152,7 +159,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// In the order of the specs, whatever the number of threads.
+/// Makes the runs in parallel. The results are in the order of the specs.
 fn solve_all(specs: &[RunSpec]) -> Result<Vec<RunResult>> {
     specs.par_iter().map(run::solve).collect()
 }
@@ -171,8 +178,9 @@ impl Arguments {
         numbers.sort_unstable();
         numbers.dedup();
         let problem = |number| {
-            MoreWild::new(number)
-                .with_context(|| format!("--problems: no problem {number}, they are 0 to {last}"))
+            MoreWild::new(number).with_context(|| {
+                format!("--problems: there is no problem {number}; use 0 to {last}")
+            })
         };
         numbers.into_iter().map(problem).collect()
     }
@@ -185,7 +193,10 @@ impl Arguments {
         if path.is_file() {
             PeerArchive::read(&path)
         } else {
-            writeln!(out, "no archived runs of other solvers (--peers FILE)")?;
+            writeln!(
+                out,
+                "no archived runs of other solvers found; --peers FILE names a file of them"
+            )?;
             Ok(PeerArchive::default())
         }
     }
@@ -195,7 +206,7 @@ impl Arguments {
         self.out.clone().unwrap_or_else(default)
     }
 
-    /// Every run of a variant, by problem.
+    /// Returns the specs of all runs of a variant, by problem.
     fn specs(&self, variant: ResidualVariant, problems: &[MoreWild]) -> Vec<RunSpec> {
         let seeds = match variant {
             ResidualVariant::Smooth => 1,
@@ -226,8 +237,8 @@ impl Arguments {
     }
 }
 
-/// The workspace's directory: cargo says at run time where this package is now, the compiler only
-/// where it was.
+/// Returns the workspace's directory. Cargo's variable at run time has the present location of this
+/// package, the compiler's only the one at build time.
 fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

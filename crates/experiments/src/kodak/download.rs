@@ -1,4 +1,4 @@
-//! Downloads by a program that the system has, checked before they are kept.
+//! Downloads with `curl` or `wget`, and verification of their checksums.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ pub(super) enum Downloader {
     Wget,
 }
 
-/// Why there is no file.
+/// The reason why a download failed.
 #[derive(Debug)]
 pub(super) enum DownloadFailure {
-    /// There is nobody at the address.
+    /// No server answers at the address.
     Unreachable(String),
-    /// The file is not there.
+    /// The server does not have the file.
     Refused(String),
-    /// It is another file, of this checksum.
+    /// The server has another file, with this checksum.
     Other(String),
-    /// It cannot be kept.
+    /// The file cannot be written.
     Local(io::Error),
 }
 
@@ -31,21 +31,21 @@ impl fmt::Display for DownloadFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(message) | Self::Refused(message) => f.write_str(message),
-            Self::Other(sum) => write!(f, "is another file (SHA-256 {sum}), not kept"),
-            Self::Local(error) => write!(f, "cannot be kept: {error}"),
+            Self::Other(sum) => write!(f, "another file (SHA-256 {sum}), discarded"),
+            Self::Local(error) => write!(f, "cannot write the file: {error}"),
         }
     }
 }
 
 impl Downloader {
-    /// One that is installed.
+    /// Returns a downloader that is installed.
     pub(super) fn find() -> Option<Self> {
-        let is_there = |tool: &Self| {
-            let mut command = Command::new(tool.program());
+        let is_installed = |downloader: &Self| {
+            let mut command = Command::new(downloader.program());
             command.arg("--version").stdin(Stdio::null());
             command.output().is_ok_and(|done| done.status.success())
         };
-        [Self::Curl, Self::Wget].into_iter().find(is_there)
+        [Self::Curl, Self::Wget].into_iter().find(is_installed)
     }
 
     const fn program(self) -> &'static str {
@@ -55,7 +55,7 @@ impl Downloader {
         }
     }
 
-    /// Makes or replaces a file if what is at `url` has this checksum.
+    /// Writes the file at `url` to `path` if it has this checksum.
     pub(super) fn download(self, url: &str, path: &Path, sum: &str) -> Result<(), DownloadFailure> {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{}.tmp", std::process::id()));
@@ -68,7 +68,7 @@ impl Downloader {
             fs::rename(&temporary, path).map_err(DownloadFailure::Local)
         });
         if done.is_err() {
-            // The first error is the one to report.
+            // The first error is reported, not one of this clean-up.
             let _ = fs::remove_file(&temporary);
         }
         done
@@ -80,8 +80,8 @@ impl Downloader {
         if done.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&done.stderr);
-        let last = said.trim().lines().next_back();
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        let last = stderr.trim().lines().next_back();
         let message = last.map_or_else(
             || format!("{} failed with {}", self.program(), done.status),
             str::to_owned,
@@ -111,8 +111,8 @@ impl Downloader {
         command
     }
 
-    /// Whether the program failed because of what it was told, not because nobody answered: an HTTP
-    /// error (22 and 8), a file that cannot be read (37), or one that cannot be written (23 and 3).
+    /// Whether this exit code means that the server answered: an HTTP error (22 and 8), a file that
+    /// cannot be read (37), or one that cannot be written (23 and 3).
     const fn was_answered(self, code: Option<i32>) -> bool {
         match self {
             Self::Curl => matches!(code, Some(22 | 23 | 37)),

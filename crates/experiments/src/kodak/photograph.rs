@@ -1,11 +1,11 @@
-//! Photographs as numbers.
+//! Reading photographs as grey values.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// Reads the middle `side` × `side` pixels of photograph `number`, from 1, in `folder`: the
-/// luminance, black 0 and white 1.
+/// Reads the luminance of the middle `side` × `side` pixels of a photograph in `folder`: 0 is
+/// black, 1 is white. The first photograph has `number` 1.
 ///
 /// # Errors
 /// When the file cannot be read or the photograph is too small.

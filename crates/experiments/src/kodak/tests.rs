@@ -1,4 +1,4 @@
-//! With small files in place of photographs, in folders that go away.
+//! Tests with small files in place of photographs, in temporary directories.
 
 use std::process;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const PICTURES: [&[u8]; 3] = [b"one", b"two", b"three"];
 
-/// A new folder with some of the pictures, which goes when it is dropped.
+/// A new directory with some of the pictures, which is deleted when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -67,7 +67,7 @@ fn look(given: Option<&Path>, usual: &Path) -> Result<Option<PathBuf>> {
     find_among(given, usual, &sums.each_ref().map(String::as_str))
 }
 
-/// `wget` knows no `file://`.
+/// Whether there is `curl`: `wget` does not support `file://`.
 fn has_curl() -> bool {
     let has = Downloader::find() == Some(Downloader::Curl);
     if !has {
@@ -88,7 +88,7 @@ fn what_is_missing_is_downloaded_and_what_is_wrong_replaced() {
     done.unwrap();
     assert_eq!(folder.contents(), mirror.contents());
     assert!(out.contains("kodim02.png is there"), "{out}");
-    assert_eq!(out.matches("is from file://").count(), 2, "{out}");
+    assert_eq!(out.matches("downloaded from file://").count(), 2, "{out}");
 
     let (done, out) = get(&folder.0, &[]);
     done.unwrap();
@@ -133,7 +133,7 @@ fn a_failure_names_files_and_reasons_and_keeps_nothing_wrong() {
         assert!(message.contains(part), "{part} in {message}");
     }
     assert!(!message.contains("kodim01.png"), "{message}");
-    assert_eq!(out.matches("cannot be had").count(), 2, "{out}");
+    assert_eq!(out.matches("cannot be downloaded").count(), 2, "{out}");
     assert_eq!(
         folder.contents(),
         [("kodim01.png".to_owned(), b"one".to_vec())]
@@ -150,12 +150,13 @@ fn a_mirror_that_does_not_answer_is_asked_once() {
     let (done, _) = get(&folder.0, &["nowhere://a".to_owned()]);
     let message = done.unwrap_err().to_string();
     assert_eq!(message.matches("nowhere://a").count(), 1, "{message}");
-    assert_eq!(message.matches("no mirror is left").count(), 2, "{message}");
+    let reason = "no mirror can be reached";
+    assert_eq!(message.matches(reason).count(), 2, "{message}");
     assert_eq!(folder.contents(), []);
 }
 
 #[test]
-fn without_a_program_people_are_told_what_to_do() {
+fn without_curl_and_wget_the_message_says_what_to_do() {
     let folder = Folder::new("none", &[0]);
     let sums = sums();
     let sums = sums.each_ref().map(String::as_str);
@@ -193,7 +194,7 @@ fn an_incomplete_folder_is_an_error_given_or_not() {
         assert!(!message.contains("kodim02.png"), "{message}");
     }
     let message = look(Some(&nowhere), &folder.0).unwrap_err().to_string();
-    assert!(message.contains("there is no folder"), "{message}");
+    assert!(message.contains("there is no directory"), "{message}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Photographs as a learning problem; the paper's other problems are in [`bilevel::testing`].
+//! The learning problem with photographs. The paper's other problems are in [`bilevel::testing`].
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use imaging::testing::paper_data::LegacyRandom;
 
 use crate::kodak::photograph;
 
-/// Learns `$\alpha$`, `$\nu$` and `$\xi$` for the centres of 25 photographs with noise 0.1.
+/// Returns the problem of learning `$\alpha$`, `$\nu$` and `$\xi$` from the centres of 25
+/// photographs with noise of standard deviation 0.1.
 pub(crate) fn photographs(
     folder: &Path,
     residuals: Residuals,

@@ -1,5 +1,5 @@
-//! True optima: known ones for the authors' data, and the best of several starts with accurate
-//! reconstructions for other data.
+//! The true optima. Those of the authors' data are known; for other data, each is the best of three
+//! starts with accurate reconstructions.
 
 use anyhow::Result;
 use bilevel::{
@@ -9,13 +9,19 @@ use dfo_ls::{Accuracy, AccuracyControl, Options, minimize};
 
 use super::objective;
 
-/// Source of these four: section 14 of the reference archive's `FACTS.md`, lower level solved to
-/// 1e-12, several starts.
+// Source of the four constants: section 14 of the reference archive's `FACTS.md` (several starts,
+// lower level solved to 1e-12).
+
+/// The optimum of one parameter, for the authors' data.
 const ONE: f64 = 1.371_488_833_78;
+/// The optimum of three parameters, for the authors' data.
 const THREE: f64 = 2.826_874_151_57;
+/// The optimum of 64 sampling weights, for the authors' data.
 const SAMPLING: f64 = 0.478_275_122_260;
+/// The optimum of three parameters for the photographs.
 pub(crate) const PHOTOGRAPHS: f64 = 3186.193;
 
+/// Returns the optimum of one parameter.
 pub(crate) fn one(seed: u32) -> Result<f64> {
     if seed == 0 {
         return Ok(ONE);
@@ -24,7 +30,8 @@ pub(crate) fn one(seed: u32) -> Result<f64> {
     best_of(starts, 1e-7, 60)
 }
 
-/// `$\xi$` is at its lower bound: the objective grows with it.
+/// Returns the optimum of three parameters. It has `$\xi$` at its lower bound, because the
+/// objective grows with `$\xi$`.
 pub(crate) fn three(seed: u32) -> Result<f64> {
     if seed == 0 {
         return Ok(THREE);
@@ -48,6 +55,7 @@ pub(crate) fn three(seed: u32) -> Result<f64> {
     best_of(starts, 1e-7, 200)
 }
 
+/// Returns the optimum of 64 sampling weights.
 pub(crate) fn sampling(seed: u32) -> Result<f64> {
     if seed == 0 {
         return Ok(SAMPLING);
@@ -56,7 +64,7 @@ pub(crate) fn sampling(seed: u32) -> Result<f64> {
     best_of(starts, 1e-6, 3000)
 }
 
-/// One residual for each pixel.
+/// Returns a setup with one residual per pixel.
 fn accurate() -> Setup {
     testing::sum(Residuals::Pixel)
 }

@@ -1,4 +1,5 @@
-//! An oracle whose accuracy has a price, and what accuracy on demand saves.
+//! An oracle that charges work for accuracy, and the comparison of accuracy on demand with fixed
+//! accuracies.
 
 use std::time::Instant;
 
@@ -14,21 +15,21 @@ use rand_distr::{Distribution, StandardNormal};
 use super::run::{OracleRecord, RunKind, RunResult, RunSpec, exact_objective, sum_of_squares};
 use super::score::{RecordedEvaluation, TIGHT, median};
 
-/// No residuals are better than this, relative to those at the start.
+/// The smallest error of residuals, relative to their norm at the start.
 const BEST: f64 = 1e-16;
-/// What a factor e in accuracy costs.
+/// The work that makes residuals more accurate by a factor e.
 const UNITS: f64 = 100.0;
-/// The accuracies of the runs with the same one throughout: `10^-2`, ..., `10^-14`.
+/// The fixed accuracies: `10^-2`, ..., `10^-14`.
 pub(super) const DECADES: std::ops::RangeInclusive<i32> = 2..=14;
-/// The one that a careful user would have chosen.
+/// The fixed accuracy that a careful user would choose: `10^-10`.
 pub(super) const CAREFUL: i32 = 10;
 
-/// How accuracy is chosen.
+/// How the accuracy of evaluations is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccuracySetting {
-    /// By the solver, as it goes.
+    /// The solver chooses the accuracy of every evaluation.
     Dynamic,
-    /// `10^-k` throughout.
+    /// All evaluations have the accuracy `10^-k`.
     Fixed(i32),
 }
 
@@ -41,7 +42,7 @@ impl AccuracySetting {
     }
 }
 
-/// The run with accuracy on demand, and one for each fixed accuracy.
+/// Returns the run with accuracy on demand, then one run for each fixed accuracy.
 pub(super) fn specs(problem: MoreWild, options: &Options, seed: u64) -> Vec<RunSpec> {
     let spec = |setting, options| RunSpec {
         kind: RunKind::Priced(setting),
@@ -59,12 +60,12 @@ pub(super) fn specs(problem: MoreWild, options: &Options, seed: u64) -> Vec<RunS
     specs
 }
 
-/// Residuals with an error of known size. From nothing, an error of `a` costs `100 ln(s / a)` units
-/// of work, at least one, `s` the norm of the residuals at the start, at least 1; to go on from
-/// there costs the difference.
+/// An oracle whose residuals have an error of known norm. An error of `a` costs `100 ln(s / a)`
+/// units of work and at least one, where `s` is the norm of the residuals at the start, or 1 if
+/// that is larger. Refining a point costs the difference.
 ///
-/// The error is a vector in a random direction, as long as the accuracy or down to half of it; it
-/// depends on the point, the accuracy and the seed, and on nothing else.
+/// The error is a vector in a random direction. Its norm is between half the accuracy and the
+/// accuracy. It depends only on the point, the accuracy and the seed.
 #[derive(Debug)]
 pub(super) struct PricedOracle {
     problem: MoreWild,
@@ -86,12 +87,12 @@ impl PricedOracle {
         }
     }
 
-    /// What an error of `radius` costs from nothing.
+    /// Returns the work for an error of `radius` at a new point.
     fn price(&self, radius: f64) -> u64 {
         whole(UNITS * (self.scale / radius).ln()).max(1)
     }
 
-    /// The error that is aimed at: at most what was `asked`, and not more than was `paid` for
+    /// Returns the target of the error: at most `asked`, and at most the error that was `paid` for
     /// before.
     fn radius(&self, asked: Accuracy, paid: Option<f64>) -> f64 {
         let asked = asked.value().clamp(BEST * self.scale, self.scale);
@@ -111,7 +112,7 @@ impl PricedOracle {
         errors
     }
 
-    /// Overwrites `residuals`; returns how accurate they are for certain, and what they cost.
+    /// Overwrites `residuals`, and returns their certain accuracy and their work.
     fn compute(
         &mut self,
         theta: &[f64],
@@ -137,7 +138,7 @@ impl PricedOracle {
             *residual = exact + *error;
             *error = *residual - exact;
         }
-        // Rounding of large residuals may have made the error longer.
+        // Rounding of large residuals may have increased the error.
         let length = sum_of_squares(&difference).sqrt() * (1.0 + 1e-12);
         let achieved = Accuracy::new(length.max(radius)).map_err(EvalError::abort)?;
         Ok(Evaluated {
@@ -149,7 +150,7 @@ impl PricedOracle {
 }
 
 impl ResidualOracle for PricedOracle {
-    /// The accuracy that is paid for.
+    /// The accuracy that was paid for.
     type Resume = f64;
 
     fn num_residuals(&self) -> usize {
@@ -162,7 +163,7 @@ impl ResidualOracle for PricedOracle {
                 let begin = Instant::now();
                 let paid = match request.start {
                     Start::Refine(paid) => Some(paid),
-                    // A neighbour is of no use here.
+                    // The result at a neighbour does not help here.
                     _ => None,
                 };
                 let done = self.compute(request.theta, request.target, paid, residuals);
@@ -175,7 +176,7 @@ impl ResidualOracle for PricedOracle {
 
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a on whole words.
+/// Mixes a word into a hash: FNV-1a on 64-bit words, with a final shift.
 const fn mix(hash: u64, word: u64) -> u64 {
     let mixed = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
     mixed ^ (mixed >> 29)
@@ -190,28 +191,29 @@ fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// Accuracy on demand against fixed ones, problem by problem (and seed by seed), judged by the work
-/// until solved to 1e-5.
+/// The work until solved to 1e-5, with accuracy on demand and with fixed accuracies.
 #[derive(Clone, Debug)]
 pub(super) struct AccuracyComparison {
+    /// One entry for each problem and seed.
     pub(super) matches: Vec<ProblemComparison>,
-    /// How many problems the solver solves with exact residuals.
+    /// The number of runs with exact residuals that solve their problem.
     pub(super) solved_exact: usize,
+    /// The number of runs with exact residuals.
     pub(super) num_exact: usize,
 }
 
-/// One problem.
+/// The work until solved for one problem and seed.
 #[derive(Clone, Debug)]
 pub(super) struct ProblemComparison {
     pub(super) problem: MoreWild,
-    /// The work until solved.
+    /// The work with accuracy on demand; `None` if the problem is not solved.
     pub(super) dynamic: Option<u64>,
-    /// The same for `10^-k`.
+    /// The work with each fixed accuracy `10^-k`, by `k`.
     pub(super) fixed: Vec<(i32, Option<u64>)>,
 }
 
 impl ProblemComparison {
-    /// The fixed accuracy that needed the least work: known only in hindsight.
+    /// Returns the fixed accuracy that needed the least work, which is known only in hindsight.
     pub(super) fn best_fixed(&self) -> Option<(i32, u64)> {
         let solved = self.fixed.iter().filter_map(|&(k, work)| Some((k, work?)));
         solved.min_by_key(|&(_, work)| work)
@@ -224,20 +226,22 @@ impl ProblemComparison {
             .and_then(|(_, work)| *work)
     }
 
-    /// Below 1 where accuracy on demand is cheaper; infinite where only a fixed one solves the
-    /// problem, `None` where none does.
+    /// Returns the work on demand divided by that of the best fixed accuracy: below 1 if accuracy
+    /// on demand is cheaper, infinite if only a fixed accuracy solves the problem, `None` if
+    /// neither does.
     pub(super) fn against_best(&self) -> Option<f64> {
         quotient(self.dynamic, self.best_fixed().map(|(_, work)| work))
     }
 
-    /// Above 1 where accuracy on demand is cheaper than 1e-10 throughout; infinite where only the
-    /// former solves the problem.
+    /// Returns the work at the fixed accuracy 1e-10 divided by the work on demand: above 1 if
+    /// accuracy on demand is cheaper, infinite if only accuracy on demand solves the problem.
     pub(super) fn careful_against(&self) -> Option<f64> {
         quotient(self.fixed_at(CAREFUL), self.dynamic)
     }
 }
 
-/// A problem that is not solved costs infinitely much. `None` if neither is solved.
+/// Divides two numbers of work, where an unsolved problem costs infinitely much. Returns `None` if
+/// neither is solved.
 fn quotient(above: Option<u64>, below: Option<u64>) -> Option<f64> {
     match (above, below) {
         (Some(above), Some(below)) => Some(above as f64 / below as f64),
@@ -248,7 +252,8 @@ fn quotient(above: Option<u64>, below: Option<u64>) -> Option<f64> {
 }
 
 impl AccuracyComparison {
-    /// `runs` as [`specs`] orders them, for each problem and seed the dynamic one first.
+    /// Compares `runs`, which are in the order of [`specs`]: for each problem and seed the dynamic
+    /// one comes first.
     pub(super) fn new(runs: &[RunResult], exact: &[RunResult]) -> Self {
         let mut matches: Vec<ProblemComparison> = Vec::new();
         for run in runs {

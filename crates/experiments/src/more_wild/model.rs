@@ -1,15 +1,15 @@
-//! `--model`: a residual model as an argument, whatever the number of parameters.
+//! The argument of `--model`: a residual model for problems with any number of parameters.
 
 use std::str::FromStr;
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use dfo_ls::Model;
 
-/// A model; numbers of points are in multiples of the number of parameters.
+/// A residual model. Numbers of points are multiples of the number of parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ModelChoice {
     Linear,
-    /// `None`: as many points as the solver takes by itself.
+    /// A composite model; `None` is the solver's default number of points.
     Composite(Option<f64>),
     Regression(f64),
 }
@@ -24,10 +24,12 @@ impl FromStr for ModelChoice {
         };
         match (name, points) {
             ("linear", None) => Ok(Self::Linear),
-            ("linear", Some(_)) => bail!("linear models take no number of points"),
+            ("linear", Some(_)) => {
+                bail!("a linear model has no number of points: write `linear`")
+            }
             ("composite", points) => Ok(Self::Composite(points)),
             ("regression", points) => Ok(Self::Regression(points.unwrap_or(2.0))),
-            _ => bail!("the models are linear, composite and regression"),
+            _ => bail!("there is no model `{name}`; use linear, composite or regression"),
         }
     }
 }
@@ -38,7 +40,7 @@ fn parse_points(text: &str) -> Result<f64> {
         .with_context(|| format!("`{text}` is not a number of points per parameter"))?;
     ensure!(
         (1.0..=1000.0).contains(&points),
-        "{points} points per parameter, but it must be 1 to 1000"
+        "{points} points per parameter: the number must be between 1 and 1000"
     );
     Ok(points)
 }
@@ -47,7 +49,8 @@ impl From<ModelChoice> for Model {
     fn from(choice: ModelChoice) -> Self {
         match choice {
             ModelChoice::Linear => Self::Linear,
-            // Few parameters: the automatic choice is a composite model.
+            // The problems have few parameters, for which the automatic choice is a composite
+            // model.
             ModelChoice::Composite(None) => Self::Automatic,
             ModelChoice::Composite(Some(points_per_param)) => Self::Composite { points_per_param },
             ModelChoice::Regression(points_per_param) => Self::Regression { points_per_param },

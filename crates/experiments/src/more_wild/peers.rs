@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::score::{ProblemScore, SolverScores, TAU_NAMES, TAUS};
 
-/// SolverScores by variant.
+/// The scores of other solvers, by variant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PeerArchive {
     variants: Vec<(String, Vec<SolverScores>)>,
@@ -19,18 +19,21 @@ impl PeerArchive {
     pub(super) fn read(path: &Path) -> Result<Self> {
         let text =
             fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        Self::parse(&text).with_context(|| format!("{} is no archive", path.display()))
+        Self::parse(&text).with_context(|| format!("{} is not an archive of runs", path.display()))
     }
 
+    /// Parses
     /// `{"peers": {variant: {solver: [{"problem": .., "evaluations_to": {tau: .. or null}}]}}}`.
     fn parse(text: &str) -> Result<Self> {
         let root: Value = serde_json::from_str(text)?;
-        let peers = root["peers"].as_object().context("there is no `peers`")?;
+        let peers = root["peers"]
+            .as_object()
+            .context("the object `peers` is missing")?;
         let mut variants = Vec::new();
         for (variant, solvers) in peers {
             let solvers = solvers
                 .as_object()
-                .with_context(|| format!("`{variant}` names no solvers"))?;
+                .with_context(|| format!("`{variant}` is not an object of solvers"))?;
             let scores = solvers.iter().map(|(solver, rows)| {
                 scores(solver, rows).with_context(|| format!("`{variant}`, `{solver}`"))
             });
@@ -39,7 +42,7 @@ impl PeerArchive {
         Ok(Self { variants })
     }
 
-    /// The names of all solvers of all variants, sorted.
+    /// Returns the names of all solvers of all variants, sorted.
     pub(super) fn solvers(&self) -> Vec<&str> {
         let scores = self.variants.iter().flat_map(|(_, scores)| scores);
         let mut solvers: Vec<&str> = scores.map(|scores| scores.solver.as_str()).collect();
@@ -48,7 +51,7 @@ impl PeerArchive {
         solvers
     }
 
-    /// All solvers of a variant, on these problems only.
+    /// Returns the scores of all solvers of a variant, on these problems only.
     pub(super) fn scores(&self, variant: &str, problems: &[MoreWild]) -> Vec<SolverScores> {
         let known = self.variants.iter().find(|(name, _)| name == variant);
         let solvers = known.map_or(&[][..], |(_, solvers)| solvers);
@@ -65,7 +68,7 @@ impl PeerArchive {
 }
 
 fn scores(solver: &str, rows: &Value) -> Result<SolverScores> {
-    let rows = rows.as_array().context("no list of runs")?;
+    let rows = rows.as_array().context("the runs are not a list")?;
     let entries = rows.iter().map(entry).collect::<Result<_>>()?;
     Ok(SolverScores {
         solver: solver.to_owned(),
@@ -82,7 +85,7 @@ fn entry(row: &Value) -> Result<ProblemScore> {
         .with_context(|| format!("problem {number} has no `evaluations_to`"))?;
     let mut evaluations_to = [None; 4];
     for ((slot, tau), name) in evaluations_to.iter_mut().zip(TAUS).zip(TAU_NAMES) {
-        // 1e-3 may be written 0.001.
+        // The archive may write 1e-3 as 0.001.
         let is_tau = |key: &str| {
             key.parse()
                 .is_ok_and(|key: f64| (key / tau - 1.0).abs() < 1e-9)
@@ -94,7 +97,7 @@ fn entry(row: &Value) -> Result<ProblemScore> {
         *slot = count.as_u64();
         ensure!(
             slot.is_some() || count.is_null(),
-            "problem {number}: {count} is no number of evaluations"
+            "problem {number}: {count} is not a number of evaluations"
         );
     }
     Ok(ProblemScore {
@@ -115,7 +118,10 @@ mod tests {
 
     #[test]
     fn numbers_of_the_archive_are_read_whatever_their_spelling() {
-        let row = r#"{"problem": 6, "evaluations_to": {"0.1": 3, "0.001": 14, "1e-05": null, "1e-7": null}}"#;
+        let row = r#"{
+            "problem": 6,
+            "evaluations_to": {"0.1": 3, "0.001": 14, "1e-05": null, "1e-7": null}
+        }"#;
         let archive = archive(row).unwrap();
         let all: Vec<MoreWild> = MoreWild::all().collect();
         let scores = archive.scores("smooth", &all);

@@ -1,4 +1,4 @@
-//! Data profiles: what share of problems is solved at what cost.
+//! Data profiles: the share of problems that are solved within a given cost.
 
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
@@ -8,7 +8,7 @@ use super::run::{RunKind, RunResult};
 use super::score::{self, SolverScores, TIGHT};
 
 const OURS: Colour = Colour::hex(0x00c0_182b);
-/// Colours that people with colour-blindness can tell apart, and dashes for print in grey.
+/// Colours that colour-blind readers can tell apart, and dashes for grey prints.
 const PEERS: [(Colour, Dash); 6] = [
     (Colour::hex(0x0000_72b2), Dash::Long),
     (Colour::hex(0x0000_9e73), Dash::Short),
@@ -18,7 +18,8 @@ const PEERS: [(Colour, Dash); 6] = [
     (Colour::hex(0x008d_6e63), Dash::Short),
 ];
 
-/// From `costs` of the solved ones among `total`, the share solved at each cost.
+/// Returns the share of `total` problems that are solved at each cost, from the `costs` of the
+/// solved problems.
 fn profile(mut costs: Vec<f64>, total: usize, from: f64, to: f64) -> Vec<[f64; 2]> {
     costs.sort_by(f64::total_cmp);
     let share = |count| score::ratio(count, total);
@@ -34,8 +35,8 @@ fn profile(mut costs: Vec<f64>, total: usize, from: f64, to: f64) -> Vec<[f64; 2
     points
 }
 
-/// One panel for each tau: ours as the strongest line, the others dashed. The place among all
-/// `solvers` decides about the colour, so that it is the same in all figures.
+/// Draws one panel for each tau: our solver as the strongest line, the others dashed. A solver's
+/// colour depends on its place in `solvers`, so that it is the same in all figures.
 pub(super) fn of_evaluations(
     variant: ResidualVariant,
     ours: &SolverScores,
@@ -70,16 +71,16 @@ pub(super) fn of_evaluations(
     figure
 }
 
-/// What share of problems is solved at what work, and the ratios of work problem by problem.
+/// Draws the share of problems solved within a given work, and the ratios of work by problem.
 pub(super) fn of_work(comparison: &AccuracyComparison, runs: &[RunResult]) -> Figure {
     Figure::new(2)
-        .title("Moré–Wild problems, accuracy at a price: work until solved to τ = 10⁻⁵")
+        .title("Moré–Wild problems, accuracy on demand: work until solved to τ = 10⁻⁵")
         .panel_size(400.0, 300.0)
         .with(work_profiles(runs))
         .with(work_ratios(comparison))
 }
 
-/// From rough to accurate.
+/// The fixed accuracies in the figure, from rough to accurate.
 const FIXED: [(i32, Colour, Dash); 5] = [
     (2, Colour::hex(0x009e_cae1), Dash::Dotted),
     (4, Colour::hex(0x006b_aed6), Dash::Short),
@@ -121,7 +122,7 @@ fn work_profiles(runs: &[RunResult]) -> Panel {
         Axis::log("work / (n + 1)").range(from, to),
         Axis::linear("share of problems solved").range(0.0, 1.03),
     )
-    .title("solved within this much work");
+    .title("problems solved within a given work");
     let ours = steps(AccuracySetting::Dynamic, "accuracy on demand".to_owned());
     panel = panel.with(ours.colour(OURS).width(2.6).on_top());
     for (decade, colour, dash) in FIXED {
@@ -132,7 +133,7 @@ fn work_profiles(runs: &[RunResult]) -> Panel {
     panel
 }
 
-/// Largest and smallest ratio shown; what is beyond is drawn at the edge.
+/// The smallest and largest ratio in the figure. Ratios beyond are drawn at the edge.
 const RATIOS: [f64; 2] = [0.05, 100.0];
 
 fn work_ratios(comparison: &AccuracyComparison) -> Panel {
@@ -157,7 +158,7 @@ fn work_ratios(comparison: &AccuracyComparison) -> Panel {
         Axis::linear("problems, sorted by ratio").range(0.0, last),
         Axis::log("ratio of work").range(RATIOS[0], RATIOS[1]),
     )
-    .title("dots on the frame: one of the two does not solve it")
+    .title("dots on the frame: only one of the two solves the problem")
     .with(
         Series::line(equal)
             .colour(Colour::hex(0x0088_8888))

@@ -1,4 +1,4 @@
-//! `results.json`: a list with one row for each run.
+//! The file `results.json`: a list with one row per run.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::run::{RunKind, RunResult};
 use super::score::{Reached, TAU_NAMES};
 use crate::file;
 
-/// Writes all rows, one in a line.
+/// Writes all rows, one per line.
 pub(super) fn write(path: &Path, runs: &[RunResult]) -> Result<()> {
     let rows: Vec<String> = runs.iter().map(|run| row(run).to_string()).collect();
     file::write(path, format!("[\n{}\n]\n", rows.join(",\n")).as_bytes())
@@ -35,7 +35,7 @@ fn row(run: &RunResult) -> Value {
     row
 }
 
-/// The name in the file.
+/// Returns the name of the kind of run in the file.
 pub(super) fn variant(kind: RunKind) -> String {
     match kind {
         RunKind::Smooth => "smooth".to_owned(),

@@ -12,10 +12,10 @@ use rand_distr::{Distribution, StandardNormal};
 use super::dynamic::{AccuracySetting, PricedOracle};
 use super::score::{self, Reached, RecordedEvaluation, TAUS};
 
-/// The standard deviation of the factors on residuals.
+/// The standard deviation of the random factors of residuals.
 const NOISE: f64 = 1e-2;
 
-/// What is to be solved how.
+/// A run to be made.
 #[derive(Clone, Debug)]
 pub(super) struct RunSpec {
     pub(super) kind: RunKind,
@@ -51,19 +51,19 @@ impl RunSpec {
     }
 }
 
-/// What came out.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub(super) struct RunResult {
     pub(super) kind: RunKind,
     pub(super) problem: MoreWild,
     pub(super) seed: u64,
-    /// In the order of [`TAUS`].
+    /// The cost until the problem was solved, in the order of [`TAUS`].
     pub(super) reached: [Option<Reached>; 4],
     /// The exact objective of the point that the solver returned.
     pub(super) objective: f64,
     pub(super) evaluations: usize,
     pub(super) work: u64,
-    /// The time outside of the residual function.
+    /// The time outside the residual function.
     pub(super) overhead: Duration,
     pub(super) termination: String,
 }
@@ -74,12 +74,12 @@ impl RunResult {
     }
 }
 
-/// The benchmark's budget: how many points a solver may try.
+/// Returns the benchmark's budget: the number of points a solver may evaluate.
 pub(super) const fn budget(problem: MoreWild) -> u64 {
     100 * score::simplex(problem)
 }
 
-/// Runs the solver.
+/// Runs the solver on a problem.
 pub(super) fn solve(spec: &RunSpec) -> Result<RunResult> {
     let (report, record, time) = match spec.kind {
         RunKind::Smooth | RunKind::Noisy => {
@@ -120,14 +120,14 @@ fn timed<O: ResidualOracle>(spec: &RunSpec, oracle: &mut O) -> Result<(Report, D
     Ok((report, begin.elapsed()))
 }
 
-/// The random numbers of one problem.
+/// Returns the random numbers of one problem.
 fn stream(seed: u64, problem: MoreWild) -> ChaCha8Rng {
     let mut stream = ChaCha8Rng::seed_from_u64(seed);
     stream.set_stream(problem.number() as u64);
     stream
 }
 
-/// `$\|r(\theta)\|^2$`.
+/// Returns `$\|r(\theta)\|^2$`.
 pub(super) fn exact_objective(problem: MoreWild, theta: &[f64]) -> f64 {
     let mut residuals = vec![0.0; problem.num_residuals()];
     problem.residuals(theta, &mut residuals);
@@ -138,15 +138,15 @@ pub(super) fn sum_of_squares(residuals: &[f64]) -> f64 {
     residuals.iter().map(|r| r * r).sum()
 }
 
-/// What an oracle saw: the solver's own bookkeeping is not asked.
+/// The evaluations as the oracle saw them, independent of the solver's own records.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OracleRecord {
     pub(super) history: Vec<RecordedEvaluation>,
-    /// The time inside of the oracle.
+    /// The time inside the oracle.
     pub(super) inside: Duration,
 }
 
-/// Residuals as they are, or with multiplicative noise, new for every evaluation.
+/// An oracle with exact residuals, or with multiplicative noise that is new in every evaluation.
 struct ExactOracle {
     problem: MoreWild,
     noise: Option<ChaCha8Rng>,
@@ -162,7 +162,7 @@ impl ExactOracle {
         }
     }
 
-    /// Overwrites `residuals`; what is recorded has no noise.
+    /// Overwrites `residuals`, and records the objective without noise.
     fn compute(&mut self, theta: &[f64], is_new: bool, residuals: &mut [f64]) {
         self.problem.residuals(theta, residuals);
         self.record.history.push(RecordedEvaluation {
@@ -207,12 +207,12 @@ impl ResidualOracle for ExactOracle {
 mod tests {
     use super::*;
 
-    /// Linear, nine parameters.
+    /// A linear problem with nine parameters.
     fn easy() -> MoreWild {
         MoreWild::new(0).unwrap()
     }
 
-    /// Two evaluations of the start.
+    /// Evaluates the start twice.
     fn noisy_residuals(seed: u64, problem: MoreWild) -> (Vec<f64>, Vec<f64>, OracleRecord) {
         let mut oracle = ExactOracle::new(problem, Some(stream(seed, problem)));
         let mut once = || {

@@ -1,29 +1,29 @@
-//! When a problem counts as solved, and what share of problems is.
+//! Scores: when a problem counts as solved, and the share of solved problems.
 
 use dfo_ls::testing::MoreWild;
 
 use super::run::RunResult;
 
-/// How much of the possible decrease may be missing.
+/// The shares of the possible decrease that may be missing when a problem counts as solved.
 pub(super) const TAUS: [f64; 4] = [1e-1, 1e-3, 1e-5, 1e-7];
-/// The same in files and tables.
+/// The names of [`TAUS`] in files and tables.
 pub(super) const TAU_NAMES: [&str; 4] = ["1e-1", "1e-3", "1e-5", "1e-7"];
-/// The place of 1e-5 in both.
+/// The index of 1e-5 in [`TAUS`].
 pub(super) const TIGHT: usize = 2;
-/// Evaluations in multiples of the number of parameters plus one.
+/// Budgets of evaluations, as multiples of the number of parameters plus one.
 pub(super) const BUDGETS: [u64; 4] = [5, 10, 20, 100];
 
-/// One evaluation of a run, as its oracle saw it.
+/// One evaluation of a run, as the oracle recorded it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RecordedEvaluation {
-    /// Exact and without noise.
+    /// The exact objective, without noise.
     pub(super) objective: f64,
     pub(super) work: u64,
     /// Whether the point is evaluated for the first time.
     pub(super) is_new: bool,
 }
 
-/// When something was reached: all counts include the evaluation that reached it.
+/// The cost until an objective was reached. All counts include the evaluation that reached it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reached {
     pub(super) evaluations: u64,
@@ -31,12 +31,12 @@ pub(super) struct Reached {
     pub(super) work: u64,
 }
 
-/// The objective at which a problem counts as solved.
+/// Returns the objective at which a problem counts as solved.
 pub(super) fn threshold(best: f64, start: f64, tau: f64) -> f64 {
     best + tau * (start - best)
 }
 
-/// The first evaluation with an objective of at most `threshold`.
+/// Returns the cost until the first evaluation with an objective of at most `threshold`.
 pub(super) fn first(history: &[RecordedEvaluation], threshold: f64) -> Option<Reached> {
     let mut reached = Reached {
         evaluations: 0,
@@ -54,7 +54,7 @@ pub(super) fn first(history: &[RecordedEvaluation], threshold: f64) -> Option<Re
     None
 }
 
-/// How fast one solver solved each problem; a problem appears once for every seed.
+/// The scores of one solver. A problem appears once for every seed.
 #[derive(Clone, Debug)]
 pub(super) struct SolverScores {
     pub(super) solver: String,
@@ -64,12 +64,12 @@ pub(super) struct SolverScores {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProblemScore {
     pub(super) problem: MoreWild,
-    /// In the order of [`TAUS`].
+    /// The number of evaluations until solved, in the order of [`TAUS`].
     pub(super) evaluations_to: [Option<u64>; 4],
 }
 
 impl ProblemScore {
-    /// Evaluations in multiples of the number of parameters plus one.
+    /// Returns the evaluations until solved, divided by the number of parameters plus one.
     pub(super) fn cost(&self, tau: usize) -> Option<f64> {
         self.evaluations_to[tau].map(|evaluations| per_simplex(self.problem, evaluations))
     }
@@ -92,15 +92,15 @@ impl SolverScores {
         }
     }
 
-    /// The share of problems solved within `budget`, in percent.
+    /// Returns the percentage of problems solved within `budget`.
     pub(super) fn percent(&self, tau: usize, budget: u64) -> f64 {
         let is_solved = |entry: &&ProblemScore| entry.is_solved(tau, budget);
         let solved = self.entries.iter().filter(is_solved).count();
         100.0 * ratio(solved, self.entries.len())
     }
 
-    /// Numbers of the problems that are not solved within the largest budget, and for how many
-    /// seeds.
+    /// Returns the numbers of the problems that are not solved within the largest budget, each with
+    /// the number of seeds for which it is not.
     pub(super) fn unsolved(&self, tau: usize) -> Vec<(usize, usize)> {
         let budget = BUDGETS[BUDGETS.len() - 1];
         let mut unsolved: Vec<(usize, usize)> = Vec::new();
@@ -114,7 +114,7 @@ impl SolverScores {
         unsolved
     }
 
-    /// Evaluations on one problem: the first seed's.
+    /// Returns the evaluations until solved on one problem, with the first seed.
     pub(super) fn on(&self, problem: MoreWild, tau: usize) -> Option<u64> {
         let mut entries = self.entries.iter();
         let entry = entries.find(|entry| entry.problem == problem)?;
@@ -122,7 +122,7 @@ impl SolverScores {
     }
 }
 
-/// The number of parameters plus one.
+/// Returns the number of parameters plus one.
 pub(super) const fn simplex(problem: MoreWild) -> u64 {
     problem.num_params() as u64 + 1
 }
@@ -131,7 +131,7 @@ pub(super) fn per_simplex(problem: MoreWild, count: u64) -> f64 {
     count as f64 / simplex(problem) as f64
 }
 
-/// A share; zero of nothing.
+/// Returns `part / whole`, or zero if `whole` is zero.
 pub(super) fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 {
         0.0
@@ -140,7 +140,8 @@ pub(super) fn ratio(part: usize, whole: usize) -> f64 {
     }
 }
 
-/// The middle of the sorted values, between the middle two of an even number; `None` of nothing.
+/// Returns the median: the mean of the middle two values if their number is even. `None` if there
+/// are no values.
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);

@@ -11,7 +11,7 @@ use super::results;
 use super::run::RunResult;
 use super::score::{BUDGETS, SolverScores, TAU_NAMES, TIGHT, median};
 
-/// The share of problems that each solver solves, and what it does not solve.
+/// Prints the share of problems that each solver solves, and the problems it does not solve.
 pub(super) fn solved(
     variant: ResidualVariant,
     solvers: &[&SolverScores],
@@ -60,7 +60,7 @@ pub(super) fn solved(
     Ok(())
 }
 
-/// Problems, with how many seeds if it is more than one.
+/// Lists problems, each with the number of seeds if it is more than one.
 fn list(unsolved: &[(usize, usize)]) -> String {
     if unsolved.is_empty() {
         return "none".to_owned();
@@ -73,7 +73,7 @@ fn list(unsolved: &[(usize, usize)]) -> String {
     numbers.join(", ")
 }
 
-/// The solver's own time.
+/// Prints the solver's own time.
 pub(super) fn overhead(runs: &[RunResult], out: &mut dyn Write) -> Result<()> {
     let per_evaluation = median(runs.iter().map(|run| {
         let evaluations = u32::try_from(run.evaluations.max(1)).unwrap_or(u32::MAX);
@@ -83,13 +83,14 @@ pub(super) fn overhead(runs: &[RunResult], out: &mut dyn Write) -> Result<()> {
     if let Some(median) = per_evaluation {
         writeln!(
             out,
-            "time outside of the residuals: median {median:.1} us per evaluation, {total:.2} s in total"
+            "time outside the residual function: \
+             median {median:.1} us per evaluation, {total:.2} s in total"
         )?;
     }
     Ok(())
 }
 
-/// One line for each run, with the best of the others.
+/// Prints one line per run, with the best result of the other solvers.
 pub(super) fn each_run(
     runs: &[RunResult],
     peers: &[SolverScores],
@@ -97,7 +98,8 @@ pub(super) fn each_run(
 ) -> Result<()> {
     writeln!(
         out,
-        "\n{:12} {:>4} {:>3} {:20} {:>2} {:>3} {:>6} {:>6} {:>6} {:>6} {:>7} {:>11} {:>11} {:>7}  termination",
+        "\n{:12} {:>4} {:>3} {:20} {:>2} {:>3} {:>6} {:>6} {:>6} {:>6} {:>7} {:>11} {:>11} {:>7}  \
+         termination",
         "variant",
         "seed",
         "no",
@@ -143,19 +145,19 @@ pub(super) fn each_run(
             .filter_map(|peer| Some((peer.on(problem, TIGHT)?, &peer.solver)))
             .min();
         if let Some((evaluations, solver)) = best {
-            write!(out, "; 1e-5 at best in {evaluations} by {solver}")?;
+            write!(out, "; best peer to 1e-5: {evaluations} ({solver})")?;
         }
         writeln!(out)?;
     }
     Ok(())
 }
 
-/// Accuracy on demand against fixed ones.
+/// Prints the comparison of accuracy on demand with fixed accuracies.
 pub(super) fn comparison(comparison: &AccuracyComparison, out: &mut dyn Write) -> Result<()> {
     let runs = comparison.matches.len();
     writeln!(
         out,
-        "\ndynamic: accuracy on demand, solved to tau = 1e-5, work until then"
+        "\ndynamic: accuracy on demand, work until solved to tau = 1e-5"
     )?;
     writeln!(
         out,
@@ -171,7 +173,7 @@ pub(super) fn comparison(comparison: &AccuracyComparison, out: &mut dyn Write) -
         let best = |m: &&ProblemComparison| m.best_fixed().is_some_and(|(k, _)| k == decade);
         writeln!(
             out,
-            "fixed {:<14} {:>4} of {runs} solved, cheapest fixed one on {}",
+            "fixed {:<14} {:>4} of {runs} solved, cheapest fixed accuracy for {}",
             format!("1e-{decade}"),
             comparison.solved_fixed(decade),
             comparison.matches.iter().filter(best).count(),
@@ -209,7 +211,7 @@ pub(super) fn comparison(comparison: &AccuracyComparison, out: &mut dyn Write) -
     )?;
     writeln!(
         out,
-        "(a problem that is not solved costs infinitely much; one that neither solves is left out)"
+        "(An unsolved problem costs infinitely much. Problems that neither solves are left out.)"
     )?;
     Ok(())
 }

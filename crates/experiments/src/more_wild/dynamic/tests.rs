@@ -4,7 +4,7 @@ fn oracle(number: usize) -> PricedOracle {
     PricedOracle::new(MoreWild::new(number).unwrap(), 0)
 }
 
-/// The answer, and how far it is from the truth.
+/// Returns the answer of the oracle, and the norm of its error.
 fn ask(oracle: &mut PricedOracle, accuracy: f64, paid: Option<f64>) -> (Evaluated<f64>, f64) {
     let theta = oracle.problem.start();
     let mut residuals = vec![0.0; oracle.num_residuals()];
@@ -55,7 +55,7 @@ fn going_on_costs_the_difference() {
     assert_eq!(again.work, 0);
     assert!(
         again.achieved.value() <= 1.01e-9,
-        "what is paid for is not lost"
+        "accuracy that was paid for is not lost"
     );
 }
 

@@ -1,15 +1,15 @@
-//! Every figure of the paper, from runs on the authors' own data, with a verdict for every claim:
-//! `cargo xtask reproduce`.
+//! The reproduction of the paper: every figure, and a verdict on every claim, from runs on the
+//! authors' own data (`cargo xtask reproduce`).
 //!
-//! Data flow one way:
-//! - [`setting`] says what is run on which [`data`]; [`plan`] in which order; [`selection`] what
-//!   was asked for.
-//! - [`run`] makes a run, by our algorithm or by the authors' (`faithful`), into a [`record`],
-//!   which the [`cache`] keeps.
-//! - [`figures`] and [`claims`] are made of all records, the [`results`], and compared with the
+//! Data flow in one direction:
+//! - [`setting`] has the settings of each experiment and [`data`] its training data. [`selection`]
+//!   parses `--only`, and [`plan`] orders the runs.
+//! - [`run`] makes a run with our algorithm or with the authors' (`faithful`). Its result is a
+//!   [`record`], which the [`cache`] stores.
+//! - [`figures`] and [`claims`] use all records, the [`results`], and compare them with the
 //!   [`archive`] of the authors' runs.
-//! - [`page`] and [`summary`] show figures and claims to people and programs. [`command`] does all
-//!   of it.
+//! - [`page`] shows figures and claims to readers, [`summary`] to programs. [`command`] runs all of
+//!   these.
 
 pub mod archive;
 pub mod cache;

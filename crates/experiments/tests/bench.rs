@@ -1,4 +1,4 @@
-//! `bench`, as a user starts it.
+//! Tests of `bench` as a user starts it.
 
 mod scratch;
 
@@ -87,13 +87,13 @@ fn wrong_arguments_are_named_before_anything_runs() {
         (&["--no-peers", "--out", "file"], "--out"),
     ] {
         let done = bench(&scratch.0, args);
-        let complaint = text(&done.stderr);
-        assert!(!done.status.success() && complaint.contains(named));
+        let message = text(&done.stderr);
+        assert!(!done.status.success() && message.contains(named));
         assert!(done.stdout.is_empty(), "{}", text(&done.stdout));
     }
 }
 
-/// Small enough for a test, in the process itself.
+/// The images are small enough for a test.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_process_that_measures_memory_prints_bytes() {

@@ -1,4 +1,4 @@
-//! `reproduce`, as a user starts it.
+//! Tests of `reproduce` as a user starts it.
 
 mod scratch;
 
@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use scratch::Scratch;
 use serde_json::Value;
 
-/// In a directory without photographs.
+/// Returns a command that starts in a directory without photographs.
 fn command(directory: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_experiments"));
     command.arg("reproduce").args(args).current_dir(directory);
@@ -38,8 +38,8 @@ fn claim<'a>(summary: &'a Value, id: &str) -> &'a Value {
     found.next().unwrap_or_else(|| panic!("no claim {id}"))
 }
 
-/// Every figure, every claim that survives reduced budgets, and the second time nothing is computed
-/// again.
+/// Checks every figure and every claim that holds with reduced budgets, and that the second command
+/// makes no run.
 #[test]
 fn the_quick_size_end_to_end() {
     let scratch = Scratch::new("quick");
@@ -71,7 +71,7 @@ fn the_quick_size_end_to_end() {
         }
         assert!(run["theta"].is_array() && run["params"].is_object());
     }
-    // what must have been checked even at this size
+    // Claims that are checked even at this size.
     for id in [
         "archive/denoise1_start0/evaluations",
         "archive/denoise1_start-2/evaluations",
@@ -89,12 +89,15 @@ fn the_quick_size_end_to_end() {
     let second = reproduce(directory, &["--quick", "--out", "out"]);
     assert!(second.status.success());
     let printed = text(&second.stdout);
-    assert!(printed.contains("of which 0 are to be made"), "{printed}");
+    assert!(
+        printed.contains("; 0 runs are not in the cache"),
+        "{printed}"
+    );
 }
 
-/// Finished runs survive a kill, and a broken file is noticed and made again.
+/// Finished runs survive a kill, and the run of a broken file is repeated.
 #[test]
-fn a_killed_command_goes_on_and_broken_files_are_made_again() {
+fn a_killed_command_continues_and_runs_of_broken_files_are_repeated() {
     let scratch = Scratch::new("kill");
     let directory = &scratch.0;
     let args = ["--quick", "--only", "denoise3", "--out", "out"];
@@ -133,7 +136,7 @@ fn a_killed_command_goes_on_and_broken_files_are_made_again() {
         "{printed}"
     );
     let left = format!(
-        "from 24 runs, of which {} are to be made",
+        "from 24 runs; {} runs are not in the cache",
         24 - kept.len() + 1
     );
     assert!(printed.contains(&left), "{printed}");
@@ -174,7 +177,7 @@ fn threads_change_nothing() {
     assert_eq!(seen[0], seen[1]);
 }
 
-/// Other data, where comparisons with the authors' runs make no sense.
+/// Claims that compare with the authors' runs are not checked for other data.
 #[test]
 fn another_seed_is_not_compared_with_the_archive() {
     let scratch = Scratch::new("seed");
@@ -188,9 +191,9 @@ fn another_seed_is_not_compared_with_the_archive() {
     assert_eq!(claim["holds"], Value::Null);
 }
 
-/// Wrong arguments fail before anything is computed, and say what to do.
+/// Wrong arguments are reported before any run is made, with what to do.
 #[test]
-fn wrong_arguments_are_told_what_is_wrong() {
+fn wrong_arguments_are_reported_first() {
     let scratch = Scratch::new("wrong");
     let directory = &scratch.0;
     fs::write(directory.join("file"), "").unwrap();
@@ -235,7 +238,7 @@ fn the_list_names_figures_and_runs() {
         "fig16",
         "fig17",
         "mri.gd_dynamic.ours",
-        "8 runs in all",
+        "8 runs in total",
     ] {
         assert!(listed.contains(word), "{listed}");
     }

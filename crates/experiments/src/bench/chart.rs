@@ -20,7 +20,7 @@ const COLOURS: [Colour; 4] = [
 
 /// The width of the bars' area in the chart of the front page. With its labels the chart is about
 /// 800 pixels wide.
-const HEADLINE_WIDTH: f64 = 390.0;
+const HEADLINE_WIDTH: f64 = 420.0;
 /// The height of one bar with the gap to the next.
 const HEADLINE_HEIGHT: f64 = 30.0;
 
@@ -39,12 +39,12 @@ pub(super) fn headlines(measurements: &[Measurement]) -> Option<Figure> {
     let axis = || Axis::linear("").range(-0.6, num_bars - 0.4);
     let names = axis().labels(rows().map(|(at, (headline, _))| (at, headline.label)));
     let ratios = axis().labels(rows().map(|(at, (_, ratio))| (at, rounded(*ratio))));
-    let times = Axis::log("times as fast (logarithmic scale)")
-        .range(smallest.min(1.0), 1.3 * largest.max(10.0));
+    let times =
+        Axis::log("speed-up (logarithmic scale)").range(smallest.min(1.0), 1.3 * largest.max(10.0));
     let mut panel = Panel::new(times, names).right(ratios);
     for (is_archived, colour, label) in [
-        (false, FASTER, "measured in the same run"),
-        (true, ARCHIVED, "against archived CPU time"),
+        (false, FASTER, "compared in the same run"),
+        (true, ARCHIVED, "compared with archived CPU times"),
     ] {
         let of_kind = rows().filter(|(_, (headline, _))| headline.is_archived == is_archived);
         for (at, (_, ratio)) in of_kind {
@@ -55,7 +55,7 @@ pub(super) fn headlines(measurements: &[Measurement]) -> Option<Figure> {
     }
     Some(
         Figure::new(1)
-            .title("How many times as fast as other programs")
+            .title("How many times faster than other programs")
             .panel_size(HEADLINE_WIDTH, HEADLINE_HEIGHT * num_bars)
             .with(panel),
     )

@@ -43,7 +43,7 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
             repetitions: if context.quick { 5 } else { 20 },
             optimum: Some(reference::three(0)?),
             authors: &[(AUTHORS, Some(AUTHORS_THREE))],
-            headline: Some("the authors' program: learn 3 parameters"),
+            headline: Some("the paper's program: learn 3 parameters"),
         },
         || {
             Ok(three_parameters(
@@ -60,7 +60,7 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
             repetitions: if context.quick { 1 } else { 3 },
             optimum: Some(reference::sampling(0)?),
             authors: &[(AUTHORS, Some(AUTHORS_SAMPLING))],
-            headline: Some("the authors' program: learn 64 weights"),
+            headline: Some("the paper's program: learn 64 sampling weights"),
         },
         || Ok(sampling(0, 0.5, sum(Residuals::Pixel))?),
     )?);

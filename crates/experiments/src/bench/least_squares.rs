@@ -12,7 +12,8 @@ use super::BenchContext;
 use super::measurement::{Headline, Measurement};
 
 const PEER: &str = "DFO-LS";
-/// A problem is solved when `$f \le \tau f(\theta_0)$`. The least objective of all problems is zero.
+/// A problem is solved when `$f \le \tau f(\theta_0)$`. The least objective of all problems is
+/// zero.
 const TAU: f64 = 1e-7;
 /// The bar of the problem with ten parameters in the chart of the front page.
 const HEADLINE: Headline = Headline {
@@ -76,7 +77,11 @@ fn exponentials(theta: &[f64], out: &mut [f64]) {
 pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement>> {
     let mut problems = Map::new();
     for benchmark in benchmarks() {
-        let problem = json!({"start": benchmark.start, "target": benchmark.target(), "budget": benchmark.budget()});
+        let problem = json!({
+            "start": benchmark.start,
+            "target": benchmark.target(),
+            "budget": benchmark.budget(),
+        });
         problems.insert(benchmark.key.to_owned(), problem);
     }
     let repetitions = if context.quick { 3 } else { 10 };

@@ -1,4 +1,7 @@
-"""What others need for the same work. Usage: peers.py JOB DATA; prints one line of JSON."""
+"""Measures the peers on the jobs of the benchmark.
+
+Usage: peers.py JOB DATA. JOB is a JSON file, DATA a directory of arrays. Prints one line of JSON.
+"""
 
 import json
 import sys
@@ -11,7 +14,7 @@ warnings.filterwarnings("ignore")
 
 
 def fastest(work, seconds):
-    """Seconds of the fastest of at least three calls."""
+    """Return the seconds of the fastest of at least three calls."""
     begin, best, calls = time.perf_counter(), float("inf"), 0
     while calls < 3 or time.perf_counter() - begin < seconds:
         start = time.perf_counter()
@@ -21,11 +24,12 @@ def fastest(work, seconds):
     return best
 
 
-# The models: values and gradients of 1/2 |Ax - y|^2_S + alpha TV_nu(x) + xi/2 |x|^2.
+# The models: value, gradient, strong convexity and smoothness of
+# 1/2 |Ax - y|^2_S + alpha TV_nu(x) + xi/2 |x|^2.
 
 
 def image_model(y, alpha, nu, xi):
-    """Backward differences that vanish in the first row and column."""
+    """Denoising of an image, with backward differences that are 0 in the first row and column."""
 
     def gradient(x):
         down = np.diff(x, axis=0, prepend=x[:1])
@@ -47,7 +51,7 @@ def image_model(y, alpha, nu, xi):
 
 
 def line_flux(x, nu):
-    """Gradient and value of the variation of a line, with a zero to its left."""
+    """Return the gradient of the variation of a line, with a zero to its left, and its terms."""
     d = np.diff(x, prepend=0)
     sigma = np.sqrt(d.real**2 + d.imag**2 + nu**2) if np.iscomplexobj(d) else np.sqrt(d**2 + nu**2)
     p = d / sigma
@@ -69,7 +73,7 @@ def line_model(y, alpha, nu, xi):
 
 
 def sampling_model(y, s, alpha, nu, xi):
-    """Complex x."""
+    """Reconstruction of a complex line from Fourier coefficients with weights s."""
 
     def gradient(x):
         data = np.fft.ifft(s * (np.fft.fft(x, norm="ortho") - y), norm="ortho")
@@ -91,7 +95,7 @@ def parameters(job, name):
 
 
 def iterate(gradient, start, step, iterations, beta=0.8):
-    """FISTA with a constant extrapolation; the squared norm of the last gradient."""
+    """Run FISTA with a constant extrapolation; return the squared norm of the last gradient."""
     x, z = start, start
     g, norm = gradient(z), 0.0
     for _ in range(iterations):
@@ -145,7 +149,9 @@ class Reached(Exception):
 
 
 def lbfgs(model, start, error):
-    """L-BFGS-B until the gradient certifies the error, as ours."""
+    """Run L-BFGS-B until the gradient certifies the error, like our solver.
+
+    Return whether it does."""
     from scipy.optimize import minimize
 
     value, gradient, mu, _ = model
@@ -170,7 +176,7 @@ def lbfgs(model, start, error):
 
 
 def timed(model, start, error, seconds):
-    """None if the error is not reached."""
+    """Return the seconds of a solve, or None if it does not reach the error."""
     if not lbfgs(model, start, error):
         return None
     return fastest(lambda: lbfgs(model, start, error), seconds)

@@ -1,6 +1,6 @@
-//! What the authors' own runs did: the curves of the paper's figures, and where they end.
+//! The authors' own runs: the curves of the paper's figures, and their ends.
 //!
-//! The files in `archive/` say where they are from. Objectives are sums over images.
+//! Each file in `archive/` states its source. Objectives are sums over images.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -32,50 +32,50 @@ const FILES: [(&str, &str); 5] = [
 
 const NOISE_SWEEP: &str = include_str!("../../archive/noise_sweep.json");
 
-/// A run of the authors. Of runs on photographs only what the paper's Figure 12 draws is known.
+/// A run of the authors. For photographs only the curves of the paper's Figure 12 are known.
 ///
-/// Curves are to be drawn with straight lines. Points between two of the same value are left out.
+/// Curves are polylines. Points between two points of the same value are left out.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArchivedRun {
-    /// Lower-level iterations of each evaluation, of all images together: those of the first 100
-    /// evaluations for the MRI, none for photographs.
+    /// The lower-level iterations of each evaluation, of all images together. Only the first 100
+    /// evaluations for MRI, and none for photographs.
     pub lower_iterations: Vec<u64>,
     /// The objective of each of these evaluations.
     pub objectives: Vec<f64>,
-    /// The number of an evaluation, from 1, and lower-level iterations after it. Not of all
-    /// evaluations for the MRI and photographs.
+    /// Pairs of the number of an evaluation, from 1, and the lower-level iterations after it. Some
+    /// evaluations of MRI and photographs are missing.
     pub cumulative: Vec<[f64; 2]>,
-    /// Lower-level iterations and the objective: with fixed iterations the least so far, otherwise
-    /// the incumbent's at the beginning of an iteration. For the MRI without points within 0.2 %
-    /// (iterations) and 0.01 % (objective) of others.
+    /// Pairs of lower-level iterations and an objective: the least so far with fixed iterations,
+    /// that of the incumbent at the beginning of an iteration with dynamic accuracy. For MRI,
+    /// points within 0.2 % (iterations) and 0.01 % (objective) of others are left out.
     pub objective: Vec<[f64; 2]>,
-    /// Lower-level iterations and the value where the objective was least so far, by the name of
-    /// the learned parameter. None for the MRI.
+    /// By the name of each learned parameter, pairs of lower-level iterations and the value at the
+    /// point of least objective so far. Empty for MRI.
     pub parameters: BTreeMap<String, Vec<[f64; 2]>>,
-    /// The objective at the end as the run knew it,
+    /// The objective at the end, as the run computed it.
     pub f: f64,
-    /// how far off that may be: NaN for photographs,
+    /// The bound on the error of `f`; NaN for photographs.
     #[serde(default = "unknown")]
     pub f_error: f64,
-    /// and the objective computed again, all but exactly: NaN for photographs.
+    /// The objective at the end, computed again to nine digits; NaN for photographs.
     #[serde(default = "unknown")]
     pub f_exact: f64,
-    /// What was learned, in the order of the authors' program. For photographs the ends of the
-    /// curves `parameters`.
+    /// The learned parameters, in the order of the authors' program. For photographs, the ends of
+    /// the curves `parameters`.
     pub theta: Vec<f64>,
-    /// `alpha`, `nu` and `xi`, fixed ones too.
+    /// The values of `alpha`, `nu` and `xi`, including fixed ones.
     pub params: BTreeMap<String, f64>,
-    /// Lower-level iterations of all images together.
+    /// The lower-level iterations of all images together.
     pub total: u64,
-    /// Calls of the residual function.
+    /// The number of calls of the residual function.
     pub evaluations: usize,
 }
 
 /// A file of runs.
 #[derive(Deserialize)]
 struct ArchiveFile {
-    /// By the names of their variants.
+    /// The runs, by the names of their variants.
     runs: BTreeMap<String, ArchivedRun>,
 }
 
@@ -88,7 +88,7 @@ const fn unknown() -> f64 {
     f64::NAN
 }
 
-/// The authors' run of a setting, if it is archived.
+/// Returns the authors' run of a setting and variant, if it is archived.
 ///
 /// # Panics
 /// Never: a test reads every file.
@@ -99,8 +99,8 @@ pub fn run(setting: &str, variant: Variant) -> Option<&'static ArchivedRun> {
     all.get(setting)?.runs.get(variant.name())
 }
 
-/// Figure 14 of the paper, from its largest noise to its least: sigma, the learned alpha, and
-/// sigma^2/alpha.
+/// Returns the points of the paper's Figure 14, from the largest noise to the smallest: sigma, the
+/// learned alpha, and sigma^2/alpha.
 ///
 /// # Panics
 /// Never: a test reads the file.

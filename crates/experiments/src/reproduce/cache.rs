@@ -1,4 +1,4 @@
-//! Finished runs, kept as files: one for each run, under a key of all that it depends on.
+//! The cache of finished runs: one file per run, named by a key of everything the run depends on.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,25 +14,25 @@ use crate::file;
 /// A hash of the sources of everything that results depend on.
 const CODE_VERSION: &str = env!("CODE_VERSION");
 
-/// A directory of runs.
+/// A directory of finished runs.
 #[derive(Clone, Debug)]
 pub struct RunCache {
     directory: PathBuf,
 }
 
-/// What the directory knows about a run.
+/// The result of looking for a run in the cache.
 #[derive(Clone, Debug)]
 pub enum CacheEntry {
-    /// It was made before.
+    /// The record of the run.
     Record(Box<RunRecord>),
-    /// It was not.
+    /// There is no file of the run.
     Nothing,
-    /// There is a file that is no record, and why.
+    /// There is a file of the run that cannot be used, for this reason.
     Broken(String),
 }
 
 impl RunCache {
-    /// In this directory, which need not exist.
+    /// Returns the cache in this directory, which need not exist.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
         Self {
@@ -45,9 +45,12 @@ impl RunCache {
     pub fn find(&self, id: &RunId, key: &str) -> CacheEntry {
         let path = self.path(id, key);
         let read = || -> Result<RunRecord> {
-            let text = String::from_utf8(fs::read(&path)?).context("it is not text")?;
+            let text = String::from_utf8(fs::read(&path)?).context("the file is not text")?;
             let (record, found) = RunRecord::from_lines(&text)?;
-            ensure!(found == key && record.id == *id, "it is of another run");
+            ensure!(
+                found == key && record.id == *id,
+                "the file belongs to another run"
+            );
             Ok(record)
         };
         match read() {
@@ -57,15 +60,15 @@ impl RunCache {
         }
     }
 
-    /// Keeps a run.
+    /// Stores a run.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep(&self, record: &RunRecord, key: &str) -> Result<()> {
+    pub fn store(&self, record: &RunRecord, key: &str) -> Result<()> {
         file::write(&self.path(&record.id, key), record.to_lines(key).as_bytes())
     }
 
-    /// Runs of different settings, data and code do not overwrite each other.
+    /// Returns the path of a run. Runs of different settings, data and code have different paths.
     fn path(&self, id: &RunId, key: &str) -> PathBuf {
         let short = key.get(..12).unwrap_or(key);
         self.directory.join(format!("{id}.{short}.jsonl"))
@@ -78,7 +81,7 @@ fn is_missing(error: &anyhow::Error) -> bool {
         .is_some_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// Identifies all that a run depends on: settings, data and code.
+/// Returns a hash of everything a run depends on: settings, data and code.
 ///
 /// # Panics
 /// Never: settings can be written as JSON.
@@ -86,7 +89,7 @@ fn is_missing(error: &anyhow::Error) -> bool {
 pub fn key(setting: &Setting, id: &RunId, source: &DataSource) -> String {
     let photographs = match (setting.data.kind, &source.kodak) {
         (DataKind::Signals | DataKind::Frequencies, _) => "",
-        // their checksums were compared
+        // The photographs are always the same: their checksums were verified.
         (DataKind::Photographs, Some(_)) => "kodak",
         (DataKind::Photographs, None) => "dead leaves",
     };
@@ -127,15 +130,15 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_found_and_what_was_changed_is_not() {
+    fn stored_runs_are_found_and_changed_files_are_broken() {
         let directory =
             std::env::temp_dir().join(format!("reproduce-cache-{}", std::process::id()));
         let cache = RunCache::new(&directory);
         let (record, key) = (record(), "0123456789abcdef");
         assert!(matches!(cache.find(&record.id, key), CacheEntry::Nothing));
-        cache.keep(&record, key).unwrap();
+        cache.store(&record, key).unwrap();
         let CacheEntry::Record(found) = cache.find(&record.id, key) else {
-            panic!("it was kept");
+            panic!("the run was stored");
         };
         assert_eq!(*found, record);
         assert!(matches!(
@@ -154,7 +157,7 @@ mod tests {
         ] {
             fs::write(&path, broken).unwrap();
             let CacheEntry::Broken(reason) = cache.find(&record.id, key) else {
-                panic!("it was changed");
+                panic!("the file was changed");
             };
             assert!(reason.contains("mri.gd_dynamic.ours"), "{reason}");
         }

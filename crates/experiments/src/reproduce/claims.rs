@@ -1,9 +1,9 @@
-//! What the paper says and what its archived runs show, each with a verdict from the runs made
-//! here.
+//! Claims: statements of the paper and facts about its archived runs, each with a verdict from the
+//! runs made here.
 //!
-//! A claim holds, does not hold, or is not checked, and then says why. Some statements of the paper
-//! are contradicted by its own archived runs: they are here too, but nobody should expect them to
-//! hold. Comparisons are written so that NaN fails them.
+//! A claim holds, does not hold, or is not checked; a claim that is not checked states the reason.
+//! The paper's own archived runs contradict some of its statements. These are checked too, but are
+//! not expected to hold. Comparisons are written so that NaN fails them.
 
 mod agreement;
 mod bounds;
@@ -30,31 +30,31 @@ pub use bounds::Convergence;
 /// A statement, and whether it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// Identifies it.
+    /// The identifier of the claim.
     pub id: String,
-    /// What it is about.
+    /// The part of the paper that the claim belongs to.
     pub topic: Topic,
     /// The paper's figures that show it.
     pub figures: Vec<u32>,
     /// The statement.
     pub text: String,
-    /// Whether it holds. `None`: not checked, and `measured` says why.
+    /// Whether the claim holds. `None` if it was not checked; `measured` states the reason.
     pub holds: Option<bool>,
-    /// What was found,
+    /// The measured numbers.
     pub measured: String,
-    /// what should be found,
+    /// The expected numbers.
     pub expected: String,
-    /// and who says so.
+    /// The source of the expected numbers.
     pub source: String,
-    /// Whether it should hold. Not if the archived runs contradict it or nothing is known.
+    /// Whether the claim should hold: `false` if the archived runs contradict it or do not tell.
     pub expected_to_hold: bool,
 }
 
-/// What a claim is about, in the order of the paper.
+/// The part of the paper that a claim belongs to, in the order of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
-    /// Data, bounds, and all runs together.
+    /// Data, error bounds, and statements about all runs.
     Foundations,
     /// Denoising signals, one parameter.
     OneParameter,
@@ -64,14 +64,14 @@ pub enum Topic {
     Photographs,
     /// Sampling patterns.
     Sampling,
-    /// How much faster.
+    /// The speed-up by dynamic accuracy.
     Headline,
 }
 
-/// What was found and whether that is right, or why nothing could be found.
+/// Whether the claim holds and the measured numbers, or the reason why it cannot be checked.
 type Verdict = Result<(bool, String), String>;
 
-/// Verdicts on all claims, in the order of the paper. `bounds` are the four panels of Figure 3.
+/// Checks all claims, in the order of the paper. `bounds` are the four panels of Figure 3.
 #[must_use]
 pub fn check(results: &Results, bounds: &[Convergence]) -> Vec<Claim> {
     let mut claims = data::claims(results);
@@ -87,7 +87,7 @@ pub fn check(results: &Results, bounds: &[Convergence]) -> Vec<Claim> {
     claims
 }
 
-/// Claims that should hold and do not.
+/// Returns the claims that should hold and do not.
 #[must_use]
 pub fn failed(claims: &[Claim]) -> Vec<&Claim> {
     let is_failed = |claim: &&Claim| claim.expected_to_hold && claim.holds == Some(false);
@@ -114,7 +114,7 @@ impl Claim {
         self
     }
 
-    /// The archived runs contradict it, or nobody knows.
+    /// Marks a claim that the archived runs contradict or do not tell about.
     const fn doubtful(mut self) -> Self {
         self.expected_to_hold = false;
         self
@@ -129,7 +129,7 @@ impl Claim {
     }
 }
 
-/// A run, or that it was not made.
+/// Returns a run, or the message that it was not made.
 fn run<'a>(
     results: &'a Results,
     setting: &str,
@@ -143,7 +143,7 @@ fn run<'a>(
     results.record(setting, variant, mode).ok_or_else(missing)
 }
 
-/// The runs that were made, of some variants.
+/// Returns those runs of these variants that were made.
 fn made<'a>(
     results: &'a Results,
     setting: &str,
@@ -154,7 +154,7 @@ fn made<'a>(
     variants.iter().filter_map(one).collect()
 }
 
-/// The experiment, if it was run at the paper's scale.
+/// Returns the experiment if it was run at the paper's scale.
 fn full_scale<'a>(results: &'a Results, name: &str) -> Result<&'a Setting, String> {
     let setting = results.setting(name).map_err(|error| error.to_string())?;
     let all = Setting::all().map_err(|error| error.to_string())?;
@@ -165,26 +165,26 @@ fn full_scale<'a>(results: &'a Results, name: &str) -> Result<&'a Setting, Strin
         Ok(setting)
     } else {
         Err(format!(
-            "{name} was run with reduced budgets, which say nothing about this"
+            "{name} was run with reduced budgets, which cannot decide this claim"
         ))
     }
 }
 
-/// Nothing, if data are the authors'.
+/// Checks that the data are the authors'.
 fn authors_data(results: &Results) -> Result<(), String> {
     match results.source.seed {
         None => Ok(()),
         Some(seed) => Err(format!(
-            "data are made from seed {seed}, they are not the authors'"
+            "the data are random, from seed {seed}, not the authors'"
         )),
     }
 }
 
-/// Nothing, if photographs are the authors' too.
+/// Checks that data and photographs are the authors'.
 fn authors_photographs(results: &Results) -> Result<(), String> {
     authors_data(results)?;
     match results.source.kodak {
         Some(_) => Ok(()),
-        None => Err("dead leaves stand in for the authors' photographs".to_owned()),
+        None => Err("images of dead leaves replace the authors' photographs".to_owned()),
     }
 }

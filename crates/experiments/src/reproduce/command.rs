@@ -1,5 +1,5 @@
-//! `cargo xtask reproduce`: plans runs, makes those that were not made before, draws figures,
-//! judges claims, writes the page.
+//! The command `cargo xtask reproduce`: plans the runs, makes those that are not in the cache,
+//! draws figures, checks claims and writes the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,41 +26,41 @@ use super::setting::Setting;
 use super::summary;
 use crate::{file, kodak};
 
-/// What to reproduce, from what, and where results go.
+/// The arguments of `reproduce`.
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
-    /// Reduced budgets: every figure in less than a minute
+    /// Reproduce every figure with reduced budgets, in less than a minute
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The slowest runs on photographs, too: FISTA 2,000, GD 1,000 and GD 10,000
+    /// Include the slowest runs on photographs: FISTA 2,000, GD 1,000 and GD 10,000
     #[arg(long)]
     full: bool,
-    /// Only these figures (fig4) or experiments (data, denoise1, denoise3, kodak, mri), with commas
-    /// between them
+    /// Reproduce only these figures (fig1 to fig17) or experiments (data, denoise1, denoise3,
+    /// kodak, mri), separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
-    /// Where results go; finished runs are kept there, and not made again
+    /// Directory for results and finished runs, which later commands reuse
     #[arg(long, value_name = "DIR", default_value = "target/reproduce")]
     out: PathBuf,
-    /// The folder with kodim01.png to kodim25.png [default: data/kodak, if it exists]
+    /// Directory with kodim01.png to kodim25.png [default: data/kodak, if it exists]
     #[arg(long, value_name = "DIR")]
     kodak: Option<PathBuf>,
-    /// How many threads [default: one for each core]; results do not depend on it
+    /// Number of threads; it does not change the results [default: number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Random data of this seed, instead of the authors' own
+    /// Use random data with this seed instead of the authors' data
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Lists figures and the runs they need, and makes none
+    /// List the figures and the runs they need, and exit
     #[arg(long)]
     list: bool,
 }
 
-/// Reproduces what was asked for.
+/// Reproduces the chosen figures and checks the claims.
 ///
 /// # Errors
-/// When an argument is wrong or results cannot be written; when a run fails; at last, when a claim
-/// that should hold does not.
+/// When an argument is wrong, a run fails, or results cannot be written; and in the end, when a
+/// claim that should hold does not.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let begin = Instant::now();
     let size = arguments.size();
@@ -106,7 +106,7 @@ impl Arguments {
         }
     }
 
-    /// What makes the same results again.
+    /// Returns the command that reproduces the same results.
     fn command(&self) -> String {
         let mut command = "cargo xtask reproduce".to_owned();
         match self.size() {
@@ -156,43 +156,43 @@ fn list(
             writeln!(out, "       {run}")?;
         }
     }
-    writeln!(out, "{} runs in all", runs.len())?;
+    writeln!(out, "{} runs in total", runs.len())?;
     Ok(())
 }
 
-/// Whoever interrupts is told that nothing but the present run is lost: files are written whole or
-/// not at all.
+/// Handles Ctrl-C: prints that only the present run is lost, and exits. Files are always complete.
 fn on_interrupt() -> Result<()> {
     ctrlc::set_handler(|| {
         let _ = writeln!(
             std::io::stderr(),
-            "\ninterrupted; finished runs are kept, and the same command goes on with the others"
+            "\ninterrupted; finished runs are saved, and the same command continues with the others"
         );
         std::process::exit(130);
     })
     .context("cannot listen for Ctrl-C")
 }
 
-/// Before any work is done.
+/// Checks that results can be written, before any run is made.
 fn check_writable(directory: &Path) -> Result<()> {
     let probe = directory.join(format!("probe-{}", std::process::id()));
     file::write(&probe, b"")
-        .and_then(|()| fs::remove_file(&probe).context("cannot remove it again"))
+        .and_then(|()| fs::remove_file(&probe).context("cannot remove a test file"))
         .with_context(|| format!("--out: cannot write to {}", directory.display()))
 }
 
+/// A reproduction in progress.
 struct Reproduction<'a> {
     directory: &'a Path,
     selection: &'a Selection,
     cache: RunCache,
     results: Results,
-    /// By their places in the selection.
+    /// The figures drawn so far, by their index in the selection.
     drawn: BTreeMap<usize, Vec<Drawn>>,
 }
 
 impl Reproduction<'_> {
-    /// Makes the runs that were not made before, the cheap ones first, and draws every figure as
-    /// soon as its runs are there.
+    /// Makes the runs that are not in the cache, the cheap ones first, and draws every figure as
+    /// soon as its runs are finished.
     fn make(&mut self, runs: &[RunId], out: &mut dyn Write) -> Result<()> {
         let mut missing = Vec::new();
         for id in runs {
@@ -205,7 +205,7 @@ impl Reproduction<'_> {
                 CacheEntry::Broken(reason) => {
                     writeln!(
                         out,
-                        "warning: this run is made again, for its file is broken: {reason}"
+                        "warning: repeating a run whose file is broken: {reason}"
                     )?;
                     missing.push(id.clone());
                 }
@@ -225,7 +225,7 @@ impl Reproduction<'_> {
             };
             let record = make(setting, id, pairs, &mut show)?;
             self.cache
-                .keep(&record, &key(setting, id, &self.results.source))?;
+                .store(&record, &key(setting, id, &self.results.source))?;
             progress.finish(planned);
             let line = format!(
                 "run {:>2}/{}  {:<37} f = {:<13} {:>9} iterations  {}",
@@ -247,20 +247,21 @@ impl Reproduction<'_> {
     fn print_plan(&self, plan: &[PlannedRun], total: usize, out: &mut dyn Write) -> Result<()> {
         let source = &self.results.source;
         match source.seed {
-            None => writeln!(out, "data: the authors' own, regenerated from their seed")?,
-            Some(seed) => writeln!(out, "data: random, of seed {seed}")?,
+            None => writeln!(out, "data: the authors' data, regenerated from their seed")?,
+            Some(seed) => writeln!(out, "data: random, from seed {seed}")?,
         }
         match &source.kodak {
             Some(folder) => writeln!(out, "photographs: {}", folder.display())?,
             None => writeln!(
                 out,
-                "photographs: none found, dead leaves stand in for them (cargo xtask fetch-kodak downloads them)"
+                "photographs: not found, replaced by images of dead leaves \
+                 (`cargo xtask fetch-kodak` downloads the photographs)"
             )?,
         }
         let seconds: f64 = plan.iter().map(|run| run.seconds).sum();
         writeln!(
             out,
-            "{} figures from {total} runs, of which {} are to be made: about {}",
+            "{} figures from {total} runs; {} runs are not in the cache and take about {}",
             self.selection.figures.len(),
             plan.len(),
             duration(seconds)
@@ -284,7 +285,7 @@ impl Reproduction<'_> {
         Ok(())
     }
 
-    /// Draws what can be drawn and was not drawn yet.
+    /// Draws the figures whose runs are finished and that are not drawn yet.
     fn draw(&mut self, out: &mut dyn Write, progress: &PlanProgress) -> Result<()> {
         for (place, id) in self.selection.figures.iter().enumerate() {
             let runs = figures::runs(id, self.results.size);
@@ -308,7 +309,7 @@ impl Reproduction<'_> {
         Ok(())
     }
 
-    /// Judges, and writes the page and the summary.
+    /// Checks the claims, and writes the page and the summary.
     fn conclude(self, command: &str, begin: Instant, out: &mut dyn Write) -> Result<()> {
         let drawn: Vec<Drawn> = self.drawn.into_values().flatten().collect();
         let claims = claims::check(&self.results, &convergence(&self.results.source)?);
@@ -331,26 +332,30 @@ impl Reproduction<'_> {
         let checked = claims.iter().filter(|claim| claim.holds.is_some()).count();
         writeln!(
             out,
-            "\n{held} of {checked} claims that were checked hold, {} were not checked",
+            "\n{held} of {checked} checked claims hold; {} claims were not checked",
             claims.len() - checked
         )?;
         let failed = claims::failed(&claims);
         for claim in &failed {
             writeln!(
                 out,
-                "does not hold: {}: {}\n  measured {}\n  expected {}",
+                "claim that does not hold: {}: {}\n  measured: {}\n  expected: {}",
                 claim.id, claim.text, claim.measured, claim.expected
             )?;
         }
-        writeln!(out, "written: {}", path.display())?;
+        writeln!(out, "wrote {}", path.display())?;
         if !failed.is_empty() {
-            bail!("{} claims that should hold do not", failed.len());
+            bail!(
+                "{} claims that should hold do not; {} explains them",
+                failed.len(),
+                path.display()
+            );
         }
         Ok(())
     }
 }
 
-/// The ends of Figure 3's curves.
+/// Returns the ends of the curves in Figure 3.
 fn convergence(source: &DataSource) -> Result<Vec<Convergence>> {
     let panels = bounds::measure(source)?;
     let panels = [
@@ -373,5 +378,5 @@ fn convergence(source: &DataSource) -> Result<Vec<Convergence>> {
     Ok(ends.collect())
 }
 
-/// What made the results.
+/// The versions of the code that computed the results.
 const VERSIONS: &str = concat!(env!("VERSIONS"), ", sources ", env!("CODE_VERSION"));

@@ -1,5 +1,5 @@
-//! What is learned from: the authors' data, regenerated from their seed, or data made the same way
-//! from another.
+//! The training data: the authors' data, regenerated from their seed, or similar data from another
+//! seed.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,20 @@ use super::record::checksum;
 use super::setting::{DataKind, DataSpec};
 use crate::kodak::photograph;
 
-/// Where data come from.
+/// The source of the training data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSource {
-    /// Of the random numbers; `None`: the authors', made as they made them.
+    /// The seed of random data; `None` for the authors' data.
     pub seed: Option<u64>,
-    /// The folder with the authors' photographs; `None`: dead leaves stand in for them.
+    /// The directory with the authors' photographs; `None` for images of dead leaves.
     pub kodak: Option<PathBuf>,
 }
 
-/// A photograph or what stands in for it has so many rows and columns.
+/// The number of rows and columns of an image of dead leaves.
 const SIZE: usize = 256;
 
 impl DataSource {
-    /// The pairs of an experiment.
+    /// Returns the training pairs of an experiment.
     ///
     /// # Errors
     /// When a photograph cannot be read.
@@ -54,7 +54,7 @@ impl DataSource {
         (0..data.images).map(one).collect()
     }
 
-    /// A checksum of the pairs: the same if and only if they are the same.
+    /// Returns a checksum (SHA-256) of the pairs.
     #[must_use]
     pub fn fingerprint(pairs: &[Pair]) -> String {
         let numbers = pairs
@@ -81,8 +81,8 @@ const fn grid(data: &DataSpec) -> Grid {
     }
 }
 
-/// All truths first, then the noise of one image after the other; the real parts of complex noise
-/// before the imaginary ones.
+/// Generates data with the authors' random numbers: first all truths, then the noise of one image
+/// after the other, where the real parts of complex noise come before the imaginary parts.
 fn authors(data: &DataSpec, photographs: Option<Vec<Vec<f64>>>) -> Result<Vec<Pair>> {
     let mut random = LegacyRandom::new(0);
     let num_pixels = u32::try_from(data.pixels)?;
@@ -124,8 +124,8 @@ fn random(data: &DataSpec, photographs: Option<Vec<Vec<f64>>>, seed: Seed) -> Re
     })
 }
 
-/// Truths and what is measured of them; `add_noise` is given the number of the image and clean
-/// data, and whether these are complex.
+/// Pairs the truths with noisy data. `add_noise` gets the number of the image, the clean data, and
+/// whether they are complex.
 fn pairs(
     data: &DataSpec,
     truths: Vec<Vec<f64>>,

@@ -1,4 +1,4 @@
-//! The objective where a run ended, computed again all but exactly.
+//! The objective at the end of a run, computed again to nine digits.
 
 use anyhow::{Result, ensure};
 use bilevel::{LowerLevel, Pair, reconstruct};
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::setting::PenaltySetting;
 
-/// The objective, and how good reconstructions are.
+/// The objective, and the quality of the reconstructions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ExactObjective {
     /// The objective.
@@ -16,15 +16,15 @@ pub(super) struct ExactObjective {
     pub(super) psnr: f64,
 }
 
-/// The objective is known to within this share,
+/// The relative accuracy of the objective.
 const SHARE: f64 = 1e-9;
-/// or, where rounding does not allow that, at least this one.
+/// The relative accuracy that is required where rounding does not allow [`SHARE`].
 const LEAST_SHARE: f64 = 1e-6;
 
-/// The objective at `theta`, where it is about `f`.
+/// Computes the objective at `theta`, where it is approximately `f`.
 ///
 /// # Errors
-/// When it cannot be computed.
+/// When the objective cannot be computed to the relative accuracy 1e-6.
 pub(super) fn exact<M: LowerLevel>(
     model: &M,
     pairs: &[Pair],
@@ -36,7 +36,7 @@ pub(super) fn exact<M: LowerLevel>(
         .map(|(parameter, theta)| parameter.value(*theta))
         .collect();
     let count = pairs.len() as f64;
-    // 2 sqrt(n f) epsilon is what it does to the objective
+    // An error epsilon of each image changes the objective by about 2 sqrt(n f) epsilon.
     let epsilon = 0.4 * SHARE * (f / count).sqrt();
     let stop = Stop::accuracy(ErrorBound::new(epsilon)?);
     let solver = Solver {
@@ -68,7 +68,7 @@ pub(super) fn exact<M: LowerLevel>(
     let error: f64 = parts.iter().map(|part| part.2).sum();
     ensure!(
         error <= LEAST_SHARE * f,
-        "the objective is {f}, but only to within {error}"
+        "the objective {f} is only known to within {error}"
     );
     let psnr = parts.iter().map(|part| part.1).sum::<f64>() / count;
     Ok(ExactObjective { f, psnr })

@@ -1,15 +1,15 @@
-//! The residual function of the authors' experiments, with its shortcuts, counted as they count.
+//! The residual function of the authors' experiments, with its shortcuts and its way of counting.
 //!
-//! - One residual for each image, its distance from the truth; then penalties, of which those of
-//!   weight zero are kept.
-//! - Each image has one array for its reconstruction, zero at first. Every evaluation begins there
-//!   and overwrites it; momentum begins anew.
-//! - An image is done when `$\|\nabla\Phi\|/\mu$` is at most the accuracy asked for, but never less
-//!   than `$\sqrt{10^{-15}}$`.
-//! - One iteration is one update, though FISTA evaluates two gradients in it.
+//! - There is one residual per image, its distance from the truth. The residuals of penalties
+//!   follow, including those of weight zero.
+//! - Each image has one array for its reconstruction, which is zero at first. Every evaluation
+//!   starts from this array and overwrites it. Momentum starts anew.
+//! - A reconstruction ends when `$\|\nabla\Phi\|/\mu$` is at most the target accuracy, or at most
+//!   `$\sqrt{10^{-15}}$` if that is larger.
+//! - One update counts as one iteration, although FISTA evaluates two gradients in it.
 //!
-//! One thing is ours: with dynamic accuracy, reconstructions that no machine would finish are not
-//! begun.
+//! One rule is ours: with dynamic accuracy, a reconstruction that would take years is rejected
+//! before it starts.
 
 use std::sync::Arc;
 
@@ -21,13 +21,14 @@ use rayon::prelude::*;
 use super::record::Evaluation;
 use super::setting::{PenaltySetting, ResumeFrom};
 
-/// No reconstruction is more accurate: the stopping test compares squares with `$10^{-15}$`.
+/// The most accurate target, `$\sqrt{10^{-15}}$`: the authors' stopping test compares squares with
+/// `$10^{-15}$`.
 const FLOOR: f64 = 3.162_277_660_168_379e-8;
 
 /// The reconstructions of all images.
 type Images = Arc<Vec<Vec<f64>>>;
 
-/// The residual function.
+/// The authors' residual function as an oracle.
 #[derive(Debug)]
 pub(super) struct FaithfulOracle<M> {
     model: M,
@@ -35,28 +36,28 @@ pub(super) struct FaithfulOracle<M> {
     pairs: Vec<Pair>,
     rules: FaithfulRules,
     last: Images,
-    /// Every evaluation, in their order.
+    /// All evaluations, in the order in which they were made.
     pub(super) evaluations: Vec<Evaluation>,
 }
 
-/// What differs between experiments and variants.
+/// The rules that differ between experiments and variants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FaithfulRules {
-    /// How reconstructions are computed,
+    /// The method that computes reconstructions.
     pub(super) method: Method,
-    /// with so many iterations, or as accurately as asked.
+    /// The number of iterations; `None` for dynamic accuracy.
     pub(super) iterations: Option<u64>,
-    /// What is added to the objective.
+    /// The penalty that is added to the objective.
     pub(super) penalty: PenaltySetting,
-    /// Residuals that are always zero.
+    /// The number of residuals that are always zero.
     pub(super) zero_residuals: usize,
-    /// Where a known point is evaluated more accurately from.
+    /// The reconstructions from which a point is refined.
     pub(super) resume: ResumeFrom,
-    /// With dynamic accuracy, no reconstruction is begun where `$L/\mu$` is larger.
+    /// With dynamic accuracy, points with a larger `$L/\mu$` are rejected.
     pub(super) max_condition_number: f64,
 }
 
-/// One reconstruction.
+/// The reconstruction of one image.
 struct ImageReconstruction {
     x: Vec<f64>,
     distance: f64,
@@ -67,7 +68,7 @@ struct ImageReconstruction {
 }
 
 impl<M: LowerLevel> FaithfulOracle<M> {
-    /// All reconstructions begin at zero.
+    /// Returns the oracle; all reconstructions start at zero.
     #[must_use]
     pub(super) fn new(model: M, pairs: Vec<Pair>, rules: FaithfulRules) -> Self {
         let zeros = pairs.iter().map(|pair| vec![0.0; pair.truth.len()]);
@@ -200,7 +201,7 @@ impl<M: LowerLevel> ResidualOracle for FaithfulOracle<M> {
         self.pairs.len() + self.rules.penalty.num_residuals() + self.rules.zero_residuals
     }
 
-    /// One job after the other: each begins where the one before ended.
+    /// Evaluates one job after the other: each starts from the reconstructions of the one before.
     fn evaluate(&mut self, jobs: &mut [Job<Images>]) {
         for job in jobs {
             self.evaluate_one(job);
@@ -216,9 +217,10 @@ mod tests {
 
     use super::*;
 
-    /// What would take years is refused at once, unless the number of iterations is given.
+    /// Reconstructions that would take years are rejected, unless the number of iterations is
+    /// fixed.
     #[test]
-    fn hopeless_reconstructions_are_not_begun() {
+    fn endless_reconstructions_are_rejected() {
         let pair = Pair {
             grid: Grid::line(4),
             truth: vec![0.0, 1.0, 1.0, 0.0],

@@ -1,5 +1,5 @@
-//! The paper's figures: from runs of the authors' algorithm in the paper's layout, and next to the
-//! authors' own curves and ours.
+//! The paper's figures: in the paper's layout from runs of the authors' algorithm, and together
+//! with the authors' archived curves and ours.
 
 pub mod bounds;
 mod comparison;
@@ -27,11 +27,11 @@ use super::setting::Setting;
 /// A figure that was drawn.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// `fig04`, or `fig04-archive` for the comparison with the authors' curves.
+    /// The name: `fig04`, or `fig04-archive` for the comparison with the authors' curves.
     pub id: &'static str,
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// What is shown, from which data and runs, and what is missing.
+    /// The caption: the content, the data and the runs, and the missing runs.
     pub caption: String,
     /// The figure itself.
     pub figure: Figure,
@@ -40,27 +40,27 @@ pub struct Drawn {
 /// A figure that can be drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct FigureSpec {
-    /// `fig04`.
+    /// The name: `fig04`.
     pub id: &'static str,
-    /// What it is about.
+    /// The title.
     pub title: &'static str,
-    /// Experiments that it shows,
+    /// The experiments in the figure.
     experiments: &'static [&'static str],
-    /// and which runs of each.
+    /// The runs of each experiment in the figure.
     runs: NeededRuns,
     draw: fn(&FigureInput<'_>) -> Result<Vec<Drawn>>,
 }
 
-/// Runs of an experiment that a figure needs.
+/// The runs of an experiment that a figure needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NeededRuns {
-    /// Dynamic FISTA.
+    /// Dynamic FISTA of the authors' algorithm.
     DynamicFista,
-    /// Dynamic FISTA, of the authors' algorithm and ours.
+    /// Dynamic FISTA of the authors' algorithm and of ours.
     BothDynamicFista,
-    /// All six variants.
+    /// All six variants of the authors' algorithm.
     All,
-    /// All six variants, and the dynamic ones of our algorithm.
+    /// All six variants of the authors' algorithm, and the dynamic variants of ours.
     AllAndOurs,
 }
 
@@ -212,8 +212,7 @@ pub const FIGURES: [FigureSpec; 17] = [
 const DYNAMIC_GD: Variant = Variant::new(PaperMethod::Gd, Effort::Dynamic);
 const DYNAMIC_FISTA: Variant = Variant::new(PaperMethod::Fista, Effort::Dynamic);
 
-/// The runs that a figure needs, without those that are left out at this size; none for an unknown
-/// figure.
+/// Returns the runs that a figure needs at this size; none for an unknown figure.
 #[must_use]
 pub fn runs(id: &str, size: ReproductionSize) -> Vec<RunId> {
     let Some(entry) = FIGURES.iter().find(|entry| entry.id == id) else {
@@ -242,7 +241,7 @@ pub fn runs(id: &str, size: ReproductionSize) -> Vec<RunId> {
     runs
 }
 
-/// Draws a figure, and its comparison with the authors' curves if it has one.
+/// Draws a figure, and its comparison with the authors' curves if there is one.
 ///
 /// # Errors
 /// When there is no such figure, or none of the runs that it needs was made.
@@ -289,14 +288,14 @@ struct AuthorsCurves {
 }
 
 impl AuthorsCurves {
-    /// For data that are not the authors'.
+    /// No curves, for data that are not the authors'.
     const EMPTY: Self = Self {
         run: |_, _| None,
         noise_sweep: &[],
     };
 }
 
-/// What a figure is drawn from.
+/// The input of a figure.
 struct FigureInput<'a> {
     entry: &'static FigureSpec,
     results: &'a Results,
@@ -304,21 +303,22 @@ struct FigureInput<'a> {
 }
 
 impl<'a> FigureInput<'a> {
-    /// The first experiment of the figure.
+    /// Returns the first experiment of the figure.
     fn setting(&self) -> Result<&'a Setting> {
         let experiments = self.entry.experiments.iter();
         let name = experiments.copied().next();
-        self.results.setting(name.context("it has no runs")?)
+        self.results
+            .setting(name.context("the figure has no runs")?)
     }
 
-    /// Dynamic FISTA of the first experiment, by the authors' algorithm.
+    /// Returns the run of dynamic FISTA of the first experiment, with the authors' algorithm.
     fn dynamic_fista(&self) -> Result<&'a RunRecord> {
         let name = &self.setting()?.name;
         let record = self.results.record(name, DYNAMIC_FISTA, Mode::Faithful);
         record.with_context(|| format!("the run of dynamic FISTA for {name} is missing"))
     }
 
-    /// The figure in the paper's layout, with notes about data and missing runs.
+    /// Adds title and caption to a figure in the paper's layout.
     fn drawn(&self, what: &str, figure: Figure) -> Drawn {
         Drawn {
             id: self.entry.id,
@@ -328,7 +328,7 @@ impl<'a> FigureInput<'a> {
         }
     }
 
-    /// The comparison of dynamic variants with the authors' curves.
+    /// Adds title and caption to a comparison of dynamic variants with the authors' curves.
     fn compared(&self, id: &'static str, what: &str, figure: Figure) -> Drawn {
         Drawn {
             id,

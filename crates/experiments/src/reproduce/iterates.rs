@@ -1,12 +1,12 @@
-//! The solver's iterations as the figures show them: each where it begins.
+//! The solver's iterations as the figures show them: the state at the beginning of each.
 
 use dfo_ls::{Iteration, Purpose, Report, StepKind};
 
 use super::record::{Evaluation, Iterate};
 
-/// For every iteration that was not spent on re-evaluating the incumbent: the incumbent and the
-/// work when its step is computed, that is after re-evaluations of the incumbent and before the
-/// trial point. At last, where the run ended.
+/// Returns one row for every iteration that computes a step, and one for the end of the run. A row
+/// has the incumbent and the work when the step is computed: after the incumbent was refined and
+/// before the trial point is evaluated.
 pub(super) fn iterates(evaluations: &[Evaluation], report: &Report) -> Vec<Iterate> {
     let mut rows = Vec::new();
     let Some(first) = report.iterations.first() else {

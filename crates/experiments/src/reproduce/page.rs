@@ -1,5 +1,5 @@
-//! The report of all results: `report.html`, one file that needs no other, no script and no
-//! network.
+//! The page with all results, `report.html`: one file without scripts that needs no other file and
+//! no network.
 
 mod factors;
 mod runs;
@@ -38,7 +38,7 @@ pub struct PageInput<'a> {
 /// Style sheet of this page, in addition to the shared one.
 const MORE_STYLE: &str = include_str!("page/style.css");
 
-/// A longer SVG is replaced by a PNG.
+/// The largest SVG in bytes. Larger ones are replaced by a PNG.
 const MAX_SVG: usize = 300_000;
 
 /// A section of the page: its name in links, its heading, what the claims in it are about, and its
@@ -53,7 +53,7 @@ struct PageSection {
 const SECTIONS: [PageSection; 6] = [
     PageSection {
         anchor: "foundations",
-        heading: "Data, bounds and honesty (Section 2)",
+        heading: "Data and error bounds (Section 2)",
         topic: Topic::Foundations,
         figures: &[1, 2, 3],
     },
@@ -83,7 +83,7 @@ const SECTIONS: [PageSection; 6] = [
     },
     PageSection {
         anchor: "headline",
-        heading: "How much faster",
+        heading: "Speed-up by dynamic accuracy",
         topic: Topic::Headline,
         figures: &[],
     },
@@ -97,24 +97,24 @@ pub fn html(input: &PageInput<'_>) -> String {
         (introduction(input))
         (contents(input))
         @for part in &SECTIONS { (part_html(input, part)) }
-        (anchored("runs", "Every run", runs::html(input.results)))
-        (anchored("about", "How this was made", about(input)))
+        (anchored("runs", "All runs", runs::html(input.results)))
+        (anchored("about", "How this page was made", about(input)))
     };
     ::page::document(title, MORE_STYLE, &body)
 }
 
-/// A section that links can lead to; nothing if its body is empty.
+/// Returns a section with an anchor for links; nothing if its body is empty.
 fn anchored(anchor: &str, heading: &str, body: Markup) -> Markup {
     html! { @if !body.0.is_empty() { div id=(anchor) { (section(heading, body)) } } }
 }
 
-/// One sentence, then the verdict.
+/// Returns the introduction: one sentence, then the verdict.
 fn introduction(input: &PageInput<'_>) -> Markup {
     let PageInput {
         results, claims, ..
     } = input;
     let scale = match results.size {
-        ReproductionSize::Quick => "with reduced budgets for all but one parameter",
+        ReproductionSize::Quick => "with reduced budgets, except for the one-parameter problem",
         ReproductionSize::Plain => {
             "at the scale of the paper, without the slowest runs on photographs"
         }
@@ -124,14 +124,14 @@ fn introduction(input: &PageInput<'_>) -> Markup {
     let class = if wrong.is_empty() { "good" } else { "warning" };
     html! {
         p {
-            "Every figure of the paper by M. J. Ehrhardt and L. Roberts, drawn from "
-            (num_runs(results)) " made for this page " (scale)
-            ", next to the authors' archived runs, and for every claim whether it holds."
+            "This page shows every figure of the paper by M. J. Ehrhardt and L. Roberts next to \
+             the authors' archived runs, and states for every claim whether it holds. It uses "
+            (num_runs(results)) " made " (scale) "."
         }
         p.verdict.(class) {
             strong { (statements::verdict(claims)) }
             @if !wrong.is_empty() {
-                " Not as it should be: "
+                " These claims should hold and do not: "
                 @for (index, claim) in wrong.iter().enumerate() {
                     @if index > 0 { ", " }
                     (statements::link(claim))
@@ -146,33 +146,40 @@ fn num_runs(results: &Results) -> String {
     counted(results.records.len() as u64, "run", "runs")
 }
 
-/// The claims of a section.
+/// Returns the claims of a section.
 fn claims<'a>(input: &PageInput<'a>, part: &PageSection) -> Vec<&'a Claim> {
     let claims = input.claims.iter();
     claims.filter(|claim| claim.topic == part.topic).collect()
 }
 
-/// Links to all sections, with the number of their claims that hold.
+/// Returns links to all sections, with the number of claims that hold in each.
 fn contents(input: &PageInput<'_>) -> Markup {
     html! {
         nav aria-label="contents" {
             ol {
                 @for part in &SECTIONS {
-                    @let verdicts: Vec<bool> = claims(input, part).iter().filter_map(|claim| claim.holds).collect();
+                    @let verdicts = verdicts(input, part);
                     @let hold = verdicts.iter().filter(|holds| **holds).count();
                     li {
                         a href={ "#" (part.anchor) } { (part.heading) } " "
                         span.soft { (hold) " of " (verdicts.len()) " hold" }
                     }
                 }
-                li { a href="#runs" { "Every run" } }
-                li { a href="#about" { "How this was made" } }
+                li { a href="#runs" { "All runs" } }
+                li { a href="#about" { "How this page was made" } }
             }
         }
     }
 }
 
-/// Figures, each with the claims it is the first to show, and the claims without figures.
+/// Returns the verdicts on the claims of a section that were checked.
+fn verdicts(input: &PageInput<'_>, part: &PageSection) -> Vec<bool> {
+    let claims = claims(input, part);
+    claims.iter().filter_map(|claim| claim.holds).collect()
+}
+
+/// Returns a section: its figures, each followed by the claims that it is the first to show, and
+/// the claims without figures.
 fn part_html(input: &PageInput<'_>, part: &PageSection) -> Markup {
     let mut rest = claims(input, part);
     let mut figures = Vec::new();
@@ -186,7 +193,7 @@ fn part_html(input: &PageInput<'_>, part: &PageSection) -> Markup {
             (statements::html(&here))
         });
     }
-    // claims about everything come first
+    // Claims about all runs come first.
     let is_first = part.topic == Topic::Foundations;
     let body = html! {
         @if is_first { (statements::html(&rest)) }
@@ -197,14 +204,14 @@ fn part_html(input: &PageInput<'_>, part: &PageSection) -> Markup {
     anchored(part.anchor, part.heading, body)
 }
 
-/// The first number in a name: 4 of `fig04-archive`.
+/// Returns the first number in a name: 4 for `fig04-archive`.
 fn figure_number(id: &str) -> Option<u32> {
     let digits = id.trim_start_matches(|letter: char| !letter.is_ascii_digit());
     let end = digits.find(|letter: char| !letter.is_ascii_digit());
     digits[..end.unwrap_or(digits.len())].parse().ok()
 }
 
-/// The drawing with its caption.
+/// Returns the drawing with its caption.
 fn figure_html(drawn: &Drawn) -> Markup {
     let svg = drawn.figure.to_svg();
     let png = match svg.len() > MAX_SVG {
@@ -230,19 +237,20 @@ fn figure_html(drawn: &Drawn) -> Markup {
     }
 }
 
-/// Where the data come from, how long the runs took, and how to repeat them.
+/// Returns the source of the data, the duration of the runs, and how to repeat them.
 fn about(input: &PageInput<'_>) -> Markup {
     let results = input.results;
     let signals = match results.source.seed {
         None => {
             "the authors' signals, noise and frequencies, regenerated from their seed".to_owned()
         }
-        Some(seed) => format!("made as the authors made theirs, from seed {seed}"),
+        Some(seed) => format!("random signals like the authors', generated from seed {seed}"),
     };
     let photographs = match results.source.kodak {
         Some(_) => "the authors' 25 photographs (Kodak)",
         None => {
-            "dead leaves, which stand in for the authors' photographs: numbers cannot be compared with the archive"
+            "images of dead leaves instead of the authors' photographs; \
+             their numbers cannot be compared with the archive"
         }
     };
     let learning: f64 = (results.records.values())
@@ -256,17 +264,18 @@ fn about(input: &PageInput<'_>) -> Markup {
             dt { "Photographs" } dd { (photographs) }
             dt { "Runs" }
             dd {
-                (num_runs(results)) ", " (duration(learning)) " of learning; the whole command took "
+                (num_runs(results)) ", which took " (duration(learning)) "; the command took "
                 (duration(input.seconds))
             }
             dt { "Figures" } dd { (counted(length(input.figures), "figure", "figures")) }
             dt { "Versions" } dd { (input.versions) }
         }
         p.soft {
-            "\"Faithful\" runs follow the authors' algorithm and count iterations as they do; \"ours\" is the library with its \
-             defaults. The objective is a sum over images, as in the authors' program and figures, not the mean of the text. \
-             \"Exact\" objectives are computed again where a run ended. Runs are kept and not repeated: their times may be from \
-             earlier."
+            "\"Faithful\" runs follow the authors' algorithm and count iterations as the authors \
+             do; \"ours\" is this library with its defaults. The objective is the sum over images, \
+             as in the authors' program and figures; the paper's text has the mean. The exact \
+             objective at the end of a run is computed separately, to nine digits. Finished runs \
+             are reused, so their times may come from an earlier command."
         }
     }
 }

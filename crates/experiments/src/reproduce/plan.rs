@@ -1,4 +1,4 @@
-//! What is run, in which order, and how long that will take.
+//! The plan: which runs are made, their order, and an estimate of their time.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -12,16 +12,16 @@ use super::record::{Effort, Mode, PaperMethod, RunId, Variant};
 use super::results::ReproductionSize;
 use super::setting::{DataKind, DataSpec, Setting};
 
-/// A run that is to be made.
+/// A run to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedRun {
-    /// Which.
+    /// The identity of the run.
     pub id: RunId,
-    /// About how long it will take.
+    /// The estimated duration in seconds.
     pub seconds: f64,
 }
 
-/// All runs of a size.
+/// Returns all runs of a size.
 #[must_use]
 pub fn all(settings: &[Setting], size: ReproductionSize) -> Vec<RunId> {
     let mut runs = Vec::new();
@@ -44,13 +44,13 @@ pub fn all(settings: &[Setting], size: ReproductionSize) -> Vec<RunId> {
 
 fn is_wanted(setting: &Setting, run: &RunId) -> bool {
     let is_dynamic = run.variant.effort == Effort::Dynamic;
-    // other noise is only for the figure of learned weights
+    // The other noise levels only serve Figure 14, which needs dynamic FISTA alone.
     let is_sweep = setting.data.kind == DataKind::Photographs && setting.name != "kodak_sigma1e-1";
     (is_dynamic || run.mode == Mode::Faithful)
         && (!is_sweep || (is_dynamic && run.variant.method == PaperMethod::Fista))
 }
 
-/// On photographs FISTA 2,000, GD 1,000 and GD 10,000 take the longest.
+/// Whether the run is one of the slowest: FISTA 2,000, GD 1,000 and GD 10,000 on photographs.
 pub(super) fn is_slow(run: &RunId) -> bool {
     let is_slow = match run.variant.effort {
         Effort::Dynamic => false,
@@ -60,10 +60,10 @@ pub(super) fn is_slow(run: &RunId) -> bool {
     is_slow && run.setting.starts_with("kodak")
 }
 
-/// The runs with about how long they take, the cheap ones first.
+/// Returns the runs with their estimated durations, the cheap ones first.
 ///
 /// # Errors
-/// When data cannot be made.
+/// When the training data cannot be read or generated.
 pub fn plan(runs: &[RunId], settings: &[Setting], source: &DataSource) -> Result<Vec<PlannedRun>> {
     let mut clock = IterationTimes::default();
     let mut planned = Vec::new();
@@ -81,11 +81,11 @@ pub fn plan(runs: &[RunId], settings: &[Setting], source: &DataSource) -> Result
     Ok(planned)
 }
 
-/// How long iterations take on this machine.
+/// The duration of iterations on this machine.
 #[derive(Default)]
 struct IterationTimes {
-    /// Seconds of one iteration of one image, by kind, pixels and whether there are two gradients
-    /// in it.
+    /// Seconds of one iteration for one image, by the kind of data, the number of pixels, and
+    /// whether an iteration has two gradients.
     measured: BTreeMap<(u8, usize, bool), f64>,
 }
 
@@ -113,7 +113,7 @@ impl IterationTimes {
     }
 }
 
-/// The time of one iteration, from a few of them.
+/// Measures the time of one iteration, from a few of them.
 fn measure(setting: &Setting, two_gradients: bool, source: &DataSource) -> Result<f64> {
     let one = DataSpec {
         images: 1,
@@ -164,8 +164,8 @@ mod tests {
         all(&Setting::all().unwrap(), size).len()
     }
 
-    /// Nine experiments with signals or frequencies and one with photographs have six variants, of
-    /// which ours makes two again; seven more noises have one and one.
+    /// Nine experiments with signals or frequencies and one with photographs have six faithful runs
+    /// and two of ours. Seven more noise levels have one run each.
     #[test]
     fn all_variants_are_planned() {
         assert_eq!(count(ReproductionSize::Full), 10 * 8 + 7 * 2);

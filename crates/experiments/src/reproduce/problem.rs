@@ -1,5 +1,5 @@
-//! Experiments as learning problems: their families of reconstructions, with parameters in the
-//! order of the authors' program.
+//! The reconstruction families of the experiments, with parameters in the order of the authors'
+//! program.
 
 use anyhow::{Context, Result, bail};
 use bilevel::{
@@ -10,16 +10,16 @@ use imaging::{Denoising, DenoisingScratch, Grid, TvParameters};
 
 use super::setting::{PenaltySetting, Setting, TvParameter};
 
-/// Total variation denoising whose parameters come in another order than `$\alpha, \nu, \xi$`.
+/// Total variation denoising with its parameters in another order than `$\alpha, \nu, \xi$`.
 #[derive(Clone, Debug)]
 pub(super) struct ReorderedDenoising {
     model: TvDenoising,
-    /// For each parameter, its place among those of `model`.
+    /// The index of each parameter among those of `model`.
     places: Vec<usize>,
 }
 
 impl ReorderedDenoising {
-    /// The model, with parameters in the order of these names.
+    /// Returns the family with parameters in the order of these names.
     ///
     /// # Errors
     /// When a name is not that of a learned parameter.
@@ -68,17 +68,15 @@ impl LowerLevel for ReorderedDenoising {
 }
 
 impl Setting {
-    /// The family of denoising problems.
+    /// Returns the family of denoising problems.
     ///
     /// # Errors
-    /// When a parameter is missing.
+    /// When the settings lack a parameter.
     pub(super) fn denoising(&self) -> Result<TvDenoising> {
         let choice = |name: &str| -> Result<Choice> {
             let parameter = (self.parameters.iter())
                 .find(|p| p.name == name)
-                .with_context(|| {
-                    format!("settings/{}.toml says nothing about {name}", self.name)
-                })?;
+                .with_context(|| format!("settings/{}.toml lacks {name}", self.name))?;
             Ok(match *parameter {
                 TvParameter {
                     fixed: Some(value), ..
@@ -104,10 +102,10 @@ impl Setting {
         })
     }
 
-    /// The family of sampling problems.
+    /// Returns the family of sampling problems.
     ///
     /// # Errors
-    /// When the experiment is another one.
+    /// When the experiment does not learn sampling weights.
     pub(super) fn frequencies(&self) -> Result<FourierWeights> {
         let Some(sampling) = self.sampling else {
             bail!("settings/{}.toml has no sampling weights", self.name);
@@ -123,7 +121,7 @@ impl Setting {
 }
 
 impl PenaltySetting {
-    /// As the library has it.
+    /// Returns the penalties of the library.
     #[must_use]
     pub(super) fn to_library(self) -> Vec<Box<dyn bilevel::Penalty>> {
         match self {
@@ -133,7 +131,7 @@ impl PenaltySetting {
         }
     }
 
-    /// The residual whose square is added to the objective.
+    /// Returns the residual whose square is added to the objective.
     #[must_use]
     pub(super) fn residual(self, theta: &[f64], condition_number: f64) -> f64 {
         match self {
@@ -145,7 +143,7 @@ impl PenaltySetting {
         }
     }
 
-    /// How many residuals.
+    /// Returns the number of residuals.
     #[must_use]
     pub(super) const fn num_residuals(self) -> usize {
         match self {

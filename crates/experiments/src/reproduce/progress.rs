@@ -1,4 +1,4 @@
-//! What is seen while runs are made: a bar on a terminal, and a line for each that is finished.
+//! The progress of the runs: a bar on a terminal, and a line for each finished run.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -9,17 +9,17 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::plan::PlannedRun;
 
-/// Shows how far a plan has come.
+/// The progress of a plan.
 pub(super) struct PlanProgress {
     bar: ProgressBar,
     begin: Instant,
-    /// Estimated seconds of all runs,
+    /// The estimated seconds of all runs.
     total: f64,
-    /// and of finished ones.
+    /// The estimated seconds of the finished runs.
     done: f64,
 }
 
-/// Parts of the bar.
+/// The number of positions of the bar.
 const PARTS: u64 = 1000;
 
 impl PlanProgress {
@@ -36,11 +36,11 @@ impl PlanProgress {
         }
     }
 
-    /// A run has come this far, as a share of its budget.
+    /// Shows that a run has used this share of its budget.
     pub(super) fn show(&self, run: &PlannedRun, share: f64) {
         let now = self.done + share.min(1.0) * run.seconds;
         let elapsed = self.begin.elapsed().as_secs_f64();
-        // estimates are corrected by how good they were so far
+        // The estimate is scaled by how accurate it was so far.
         let left = if now > 0.0 {
             elapsed / now * (self.total - now)
         } else {
@@ -58,7 +58,7 @@ impl PlanProgress {
             .set_message(format!("about {left} left, {}", run.id));
     }
 
-    /// A run is finished.
+    /// Marks a run as finished.
     pub(super) fn finish(&mut self, run: &PlannedRun) {
         self.done += run.seconds;
     }
@@ -77,7 +77,7 @@ impl PlanProgress {
     }
 }
 
-/// For people.
+/// Writes a duration for readers: "9.2 s", "3 min", "2.5 h".
 pub(super) fn duration(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds.round()).unwrap_or_default();
     match whole.as_secs() {

@@ -1,5 +1,5 @@
-//! What a run did: every evaluation, every iteration, and how it ended. One JSON lines file for
-//! each run.
+//! The record of a run: all evaluations, all iterations, and the outcome. Each run has one file of
+//! JSON lines.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,27 +10,27 @@ use sha2::{Digest, Sha256};
 
 use super::setting::Setting;
 
-/// Which run: an experiment, a way to reconstruct, and an algorithm.
+/// The identity of a run: an experiment, a way to reconstruct images, and an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RunId {
     /// The name of the [`Setting`].
     pub setting: String,
-    /// How reconstructions are computed.
+    /// How images are reconstructed.
     pub variant: Variant,
-    /// Whose algorithm learns.
+    /// The algorithm that learns.
     pub mode: Mode,
 }
 
-/// How reconstructions are computed.
+/// One of the paper's six ways to reconstruct images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Variant {
-    /// By which method.
+    /// The method of reconstruction.
     pub method: PaperMethod,
-    /// How accurately.
+    /// The accuracy of reconstructions.
     pub effort: Effort,
 }
 
-/// Gradient descent or FISTA.
+/// A lower-level method of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PaperMethod {
@@ -40,30 +40,30 @@ pub enum PaperMethod {
     Fista,
 }
 
-/// How accurately images are reconstructed.
+/// The accuracy of reconstructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// Few iterations.
+    /// A small, fixed number of iterations.
     Low,
-    /// Many iterations.
+    /// A large, fixed number of iterations.
     High,
-    /// As accurately as the solver asks for.
+    /// The accuracy that the solver asks for.
     Dynamic,
 }
 
-/// Whose algorithm learns.
+/// The algorithm that learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// The authors', counted as they count.
+    /// The authors' algorithm, counting iterations as they do.
     Faithful,
-    /// Ours, with its defaults.
+    /// Our algorithm with its defaults.
     Ours,
 }
 
 impl Variant {
-    /// In the order of the paper's legends.
+    /// All variants, in the order of the paper's legends.
     pub const ALL: [Self; 6] = [
         Self::new(PaperMethod::Gd, Effort::Low),
         Self::new(PaperMethod::Gd, Effort::High),
@@ -73,13 +73,13 @@ impl Variant {
         Self::new(PaperMethod::Fista, Effort::Dynamic),
     ];
 
-    /// A variant.
+    /// Returns a variant.
     #[must_use]
     pub const fn new(method: PaperMethod, effort: Effort) -> Self {
         Self { method, effort }
     }
 
-    /// Iterations for each image, unless they depend on the accuracy asked for.
+    /// Returns the number of iterations per image; `None` for dynamic accuracy.
     #[must_use]
     pub const fn iterations(self, setting: &Setting) -> Option<u64> {
         let [low, high] = match self.method {
@@ -93,7 +93,7 @@ impl Variant {
         }
     }
 
-    /// As in the names of files: `gd_dynamic`, `fista_low`.
+    /// Returns the name in files: `gd_dynamic`, `fista_low`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match (self.method, self.effort) {
@@ -106,7 +106,7 @@ impl Variant {
         }
     }
 
-    /// As in the paper's legends: "GD 1,000", "Dynamic FISTA".
+    /// Returns the label in the paper's legends: "GD 1,000", "Dynamic FISTA".
     #[must_use]
     pub fn label(self, setting: &Setting) -> String {
         let method = match self.method {
@@ -122,7 +122,7 @@ impl Variant {
 }
 
 impl Mode {
-    /// As in the names of files.
+    /// Returns the name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -132,7 +132,7 @@ impl Mode {
     }
 }
 
-/// As in the names of files: `mri.gd_dynamic.ours`.
+/// Writes the name in files: `mri.gd_dynamic.ours`.
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (variant, mode) = (self.variant.name(), self.mode.name());
@@ -143,84 +143,86 @@ impl fmt::Display for RunId {
 /// A finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
-    /// Which.
+    /// The identity of the run.
     pub id: RunId,
-    /// Names of the learned parameters, in the order of `theta` everywhere in the record.
+    /// The names of the learned parameters, in the order of every `theta` in the record.
     pub names: Vec<String>,
-    /// Every call of the residual function, in their order.
+    /// All calls of the residual function, in the order in which they were made.
     pub evaluations: Vec<Evaluation>,
-    /// Every iteration of the solver that was not spent on re-evaluating its incumbent.
+    /// The state of the solver at the beginning of every iteration that computes a step, and at the
+    /// end of the run.
     pub iterates: Vec<Iterate>,
-    /// How it ended.
+    /// The result of the run.
     pub outcome: RunOutcome,
 }
 
 /// One call of the residual function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// Where.
+    /// The parameters.
     pub theta: Vec<f64>,
-    /// The objective, a sum over images plus penalties. Infinite where it could not be computed.
+    /// The objective, a sum over images plus penalties. Infinite if it cannot be computed.
     #[serde(with = "finite_or_null")]
     pub f: f64,
-    /// How far from the exact objective it may be, as the figures shade it: with fixed iterations
-    /// from the gradients, otherwise from the accuracy asked for (`faithful`) or achieved (`ours`).
+    /// The bound on the error of `f`, which figures show by shading. It comes from the gradients
+    /// with fixed iterations; with dynamic accuracy, from the target (`faithful`) or the achieved
+    /// (`ours`) accuracy.
     #[serde(with = "finite_or_null")]
     pub f_error: f64,
-    /// How far from the exact one the reconstruction of each image may be: as above.
+    /// The bound on the error of each reconstruction, from the same source as `f_error`.
     #[serde(with = "finite_or_null")]
     pub delta: f64,
-    /// Whether a known point was made more accurate.
+    /// Whether the evaluation refined a known point.
     pub again: bool,
-    /// Iterations of all images together.
+    /// The lower-level iterations of all images together.
     pub lower_iterations: u64,
-    /// Gradients of all images together.
+    /// The gradients of all images together.
     pub gradients: u64,
 }
 
-/// The solver when an iteration begins, its incumbent as accurate as the iteration needs it.
+/// The state of the solver at the beginning of an iteration, after the incumbent was refined.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Iterate {
     /// The incumbent.
     pub theta: Vec<f64>,
-    /// Its objective,
+    /// The objective of the incumbent.
     #[serde(with = "finite_or_null")]
     pub f: f64,
-    /// and how far off that may be.
+    /// The bound on the error of `f`.
     #[serde(with = "finite_or_null")]
     pub f_error: f64,
-    /// Evaluations made before.
+    /// The number of evaluations before the iteration.
     pub evaluations: usize,
-    /// Lower-level iterations made before, of all images together.
+    /// The lower-level iterations before the iteration, of all images together.
     pub lower_iterations: u64,
-    /// The trust region's radius after the iteration.
+    /// The trust-region radius after the iteration.
     pub radius: f64,
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunOutcome {
-    /// What was learned,
+    /// The learned parameters.
     pub theta: Vec<f64>,
-    /// and the values of the parameters, fixed ones too.
+    /// The values of all parameters, including fixed ones.
     pub params: BTreeMap<String, f64>,
-    /// The objective there as the run knows it,
+    /// The objective at `theta` as the run computed it.
     pub f: f64,
-    /// how far off that may be,
+    /// The bound on the error of `f`.
     #[serde(with = "finite_or_null")]
     pub f_error: f64,
-    /// and the objective computed again, to nine digits.
+    /// The objective at `theta`, computed again to nine digits.
     pub f_exact: f64,
-    /// Mean PSNR of the reconstructions there.
+    /// The mean PSNR of the reconstructions at `theta`.
     pub psnr: f64,
-    /// How long it took.
+    /// The duration of the run in seconds.
     pub seconds: f64,
-    /// Why it ended.
+    /// The reason why the run ended.
     pub termination: String,
 }
 
 impl RunRecord {
-    /// Lower-level iterations after each evaluation, of all images together.
+    /// Returns the lower-level iterations after each evaluation, of all images together.
     #[must_use]
     pub fn cumulative_iterations(&self) -> Vec<u64> {
         let mut sum = 0;
@@ -231,38 +233,38 @@ impl RunRecord {
         self.evaluations.iter().map(add).collect()
     }
 
-    /// Lower-level iterations of all images together.
+    /// Returns the lower-level iterations of all images together.
     #[must_use]
     pub fn lower_iterations(&self) -> u64 {
         self.evaluations.iter().map(|e| e.lower_iterations).sum()
     }
 
-    /// Gradients of all images together.
+    /// Returns the gradients of all images together.
     #[must_use]
     pub fn gradients(&self) -> u64 {
         self.evaluations.iter().map(|e| e.gradients).sum()
     }
 }
 
-/// A line of a file.
+/// A line of a record's file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RecordLine {
     Run {
         id: RunId,
-        /// Identifies settings, data and code.
+        /// A hash of settings, data and code.
         key: String,
         names: Vec<String>,
     },
     Evaluation(Evaluation),
     Iterate(Iterate),
     Outcome(RunOutcome),
-    /// The checksum of all lines before.
+    /// The checksum of all lines before this one.
     End(String),
 }
 
 impl RunRecord {
-    /// The text of a file, under a key that identifies settings, data and code.
+    /// Returns the text of the record's file. The key is a hash of settings, data and code.
     ///
     /// # Panics
     /// Never: records can be written as JSON.
@@ -290,14 +292,14 @@ impl RunRecord {
         text + &end
     }
 
-    /// The record in a file, and its key.
+    /// Returns the record in a file, and its key.
     ///
     /// # Errors
-    /// When the text is not what [`to_lines`](Self::to_lines) made.
+    /// When the text was not written by [`to_lines`](Self::to_lines), or was changed.
     pub fn from_lines(text: &str) -> Result<(Self, String)> {
         let mut lines = text.lines().enumerate().map(|(number, line)| {
             let parsed = serde_json::from_str(line);
-            parsed.with_context(|| format!("line {} is no part of a record", number + 1))
+            parsed.with_context(|| format!("line {} does not belong to a record", number + 1))
         });
         let Some(RecordLine::Run { id, key, names }) = lines.next().transpose()? else {
             bail!("the first line is not the header of a record");
@@ -308,11 +310,11 @@ impl RunRecord {
                 Some(RecordLine::Evaluation(evaluation)) => evaluations.push(evaluation),
                 Some(RecordLine::Iterate(iterate)) => iterates.push(iterate),
                 Some(RecordLine::Outcome(outcome)) => break outcome,
-                _ => bail!("the record has no end"),
+                _ => bail!("the record is incomplete: it has no outcome"),
             }
         };
         let Some(RecordLine::End(expected)) = lines.next().transpose()? else {
-            bail!("the record has no checksum");
+            bail!("the record is incomplete: it has no checksum");
         };
         let body = text
             .trim_end()
@@ -320,7 +322,7 @@ impl RunRecord {
             .map_or(0, |(body, _)| body.len() + 1);
         ensure!(
             checksum(&text.as_bytes()[..body]) == expected && lines.next().is_none(),
-            "the record was changed"
+            "the checksum differs: the record was changed"
         );
         let record = Self {
             id,
@@ -333,13 +335,13 @@ impl RunRecord {
     }
 }
 
-/// SHA-256, in hexadecimal.
+/// Returns the SHA-256 in hexadecimal.
 pub(crate) fn checksum(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// JSON has no infinity.
+/// Serialisation of infinity as null, because JSON has no infinity.
 mod finite_or_null {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

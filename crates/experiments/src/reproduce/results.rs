@@ -1,4 +1,4 @@
-//! All that figures and claims are made of.
+//! The results that figures and claims use.
 
 use std::collections::BTreeMap;
 
@@ -8,42 +8,42 @@ use super::data::DataSource;
 use super::record::{Mode, RunId, RunRecord, Variant};
 use super::setting::Setting;
 
-/// How much is run.
+/// The size of a reproduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReproductionSize {
-    /// Reduced budgets, in less than a minute.
+    /// All figures with reduced budgets, in less than a minute.
     Quick,
-    /// The paper's scale, without the slowest runs on photographs.
+    /// The paper's budgets, without the slowest runs on photographs.
     Plain,
-    /// Everything.
+    /// The paper's budgets and all runs.
     Full,
 }
 
-/// Experiments, their runs, and their data.
+/// The experiments with their runs and data.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// How much was run.
+    /// The size of the reproduction.
     pub size: ReproductionSize,
-    /// Experiments as they were run, in the order of the paper.
+    /// The experiments with the budgets that were used, in the order of the paper.
     pub settings: Vec<Setting>,
-    /// Finished runs; those that were not asked for are missing.
+    /// The finished runs of the selected experiments.
     pub records: BTreeMap<RunId, RunRecord>,
-    /// Where data come from.
+    /// The source of the training data.
     pub source: DataSource,
 }
 
 impl Results {
-    /// The experiment of this name.
+    /// Returns the experiment with this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no such experiment.
     pub fn setting(&self, name: &str) -> Result<&Setting> {
         let mut all = self.settings.iter();
         all.find(|setting| setting.name == name)
             .with_context(|| format!("no experiment is called {name}"))
     }
 
-    /// A run, if it was made.
+    /// Returns a run, if it was made.
     #[must_use]
     pub fn record(&self, setting: &str, variant: Variant, mode: Mode) -> Option<&RunRecord> {
         self.records.get(&RunId {

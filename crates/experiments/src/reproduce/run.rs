@@ -1,4 +1,5 @@
-//! One run: from an experiment, a variant and an algorithm to a record.
+//! Making one run: its inputs are an experiment, a variant and an algorithm, its result is a
+//! record.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -19,10 +20,10 @@ use super::problem::ReorderedDenoising;
 use super::record::{Effort, Evaluation, Mode, PaperMethod, RunId, RunOutcome, RunRecord};
 use super::setting::{DataKind, Setting};
 
-/// Makes a run; `progress` hears how many evaluations have been made.
+/// Makes a run. Calls `progress` with the number of evaluations so far.
 ///
 /// # Errors
-/// When the experiment's settings are wrong, or nothing could be evaluated.
+/// When the experiment's settings are wrong, or no evaluation succeeds.
 pub fn run(
     setting: &Setting,
     id: &RunId,
@@ -46,6 +47,7 @@ pub fn run(
     .with_context(|| id.to_string())
 }
 
+/// The inputs of a run.
 struct RunInputs<'a> {
     setting: &'a Setting,
     id: &'a RunId,
@@ -86,7 +88,7 @@ impl RunInputs<'_> {
     fn ours<M: LowerLevel>(self, model: &M, progress: &mut dyn FnMut(usize)) -> Result<RunRecord> {
         let setting = self.setting;
         if self.id.variant.effort != Effort::Dynamic {
-            bail!("our algorithm asks for accuracy, it makes no fixed number of iterations");
+            bail!("our algorithm has dynamic variants only, without a fixed number of iterations");
         }
         let setup = Setup {
             loss: Loss {
@@ -118,7 +120,7 @@ impl RunInputs<'_> {
                     f_error: evaluation.achieved.objective_error(f),
                     delta: evaluation.achieved.value() / root,
                     again: evaluation.purpose == dfo_ls::Purpose::Sharpen,
-                    // one gradient certifies where a reconstruction begins
+                    // One gradient per image certifies the start of its reconstruction.
                     lower_iterations: evaluation.work.saturating_sub(images),
                     gradients: evaluation.work,
                 }
@@ -142,7 +144,7 @@ impl RunInputs<'_> {
         let params: BTreeMap<String, f64> = fixed.chain(learned).collect();
         let known = (evaluations.iter().rev())
             .find(|e| e.theta == report.theta)
-            .context("the answer was never evaluated")?;
+            .context("the learned parameters were never evaluated")?;
         let exact = exact(
             model,
             &self.pairs,
@@ -170,12 +172,14 @@ impl RunInputs<'_> {
     }
 }
 
-/// Why a run ended, in words.
+/// Returns the reason why a run ended, in words.
 fn ending(termination: &Termination) -> String {
     match termination {
         Termination::RadiusReached => "the trust region is small enough".to_owned(),
-        Termination::Exhausted(Limit::Evaluations) => "all evaluations are made".to_owned(),
-        Termination::Exhausted(Limit::Points) => "all points are evaluated".to_owned(),
+        Termination::Exhausted(Limit::Evaluations) => {
+            "the budget of evaluations is used".to_owned()
+        }
+        Termination::Exhausted(Limit::Points) => "the budget of points is used".to_owned(),
         other => format!("{other:?}"),
     }
 }
@@ -201,7 +205,7 @@ fn drive<O: ResidualOracle>(
     });
     let report = engine.into_report();
     if report.residuals.is_empty() {
-        bail!("nothing could be evaluated: {:?}", report.termination);
+        bail!("no evaluation succeeded: {:?}", report.termination);
     }
     Ok(report)
 }
@@ -235,8 +239,8 @@ mod tests {
         record
     }
 
-    /// Every point of the authors' curve is an iteration of ours, with the objective and the work
-    /// when it begins.
+    /// Every point of the authors' curve is the beginning of one of our iterations, with the same
+    /// objective and work.
     #[test]
     fn the_authors_iterations_are_repeated() {
         for setting in ["denoise1_start0", "denoise1_start-2"] {
@@ -257,8 +261,8 @@ mod tests {
         }
     }
 
-    /// The same to the last bit, however often it is made; iterations are gradients without those
-    /// that certify where reconstructions begin.
+    /// Repeated runs are equal to the last bit. The number of iterations is that of gradients minus
+    /// those that certify the starts of reconstructions.
     #[test]
     fn runs_are_reproducible_and_iterations_are_counted() {
         let variant = Variant::new(PaperMethod::Gd, Effort::Dynamic);

@@ -1,10 +1,10 @@
-//! What `--only` asks for: figures, or all figures of an experiment.
+//! The selection by `--only`: figures, or all figures of an experiment.
 
 use anyhow::{Result, bail};
 
 use super::figures::FIGURES;
 
-/// Experiments, and their first and last figures.
+/// The groups of experiments, with their first and last figures.
 const GROUPS: [(&str, usize, usize); 5] = [
     ("data", 1, 3),
     ("denoise1", 4, 7),
@@ -13,17 +13,17 @@ const GROUPS: [(&str, usize, usize); 5] = [
     ("mri", 15, 17),
 ];
 
-/// Figures, in the order of the paper.
+/// The selected figures and experiments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Their names.
+    /// The names of the figures, in the order of the paper.
     pub figures: Vec<&'static str>,
-    /// Experiments that are wanted as a whole: runs that no figure shows, too.
+    /// The groups of experiments that are selected completely, including runs that no figure shows.
     pub groups: Vec<&'static str>,
 }
 
 impl Selection {
-    /// All figures if there are no names, otherwise those named.
+    /// Selects the named figures and experiments; all if there are no names.
     ///
     /// # Errors
     /// When a name is unknown; the message lists the known ones.
@@ -42,7 +42,7 @@ impl Selection {
                 wanted[number - 1] = true;
             } else {
                 bail!(
-                    "--only: there is no figure {name:?}; the names are {}",
+                    "--only: there is no figure or experiment {name:?}; use {}",
                     names_known()
                 );
             }
@@ -57,14 +57,14 @@ impl Selection {
         })
     }
 
-    /// Whether all runs of this experiment are wanted.
+    /// Whether all runs of this experiment are selected.
     #[must_use]
     pub fn has_setting(&self, setting: &str) -> bool {
         self.groups.iter().any(|group| setting.starts_with(group))
     }
 }
 
-/// `fig4`, `fig04` and `4`.
+/// Parses the number of a figure from `fig4`, `fig04` or `4`.
 fn number(name: &str) -> Option<usize> {
     let digits = name.strip_prefix("fig").unwrap_or(name);
     let number: usize = digits.parse().ok()?;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_told_the_known_ones() {
+    fn the_message_about_an_unknown_name_lists_the_known_ones() {
         for name in ["fig18", "fig0", "fig", "mr", "", "-1"] {
             let message = select(&[name]).unwrap_err().to_string();
             assert!(

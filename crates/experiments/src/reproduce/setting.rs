@@ -1,9 +1,9 @@
-//! What is learned from which data: one TOML file for each experiment of the paper, in `settings/`.
+//! The settings of the paper's experiments: one TOML file for each in `settings/`.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// A file and its name.
+/// The name and the text of a file.
 macro_rules! file {
     ($name:literal) => {
         (
@@ -13,7 +13,7 @@ macro_rules! file {
     };
 }
 
-/// In the order of the paper.
+/// All files, in the order of the paper.
 const FILES: [(&str, &str); 17] = [
     file!("denoise1_start-2"),
     file!("denoise1_start-1"),
@@ -34,69 +34,69 @@ const FILES: [(&str, &str); 17] = [
     file!("mri"),
 ];
 
-/// An experiment.
+/// The settings of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// The name of its file.
+    /// The name of the file, without its ending.
     #[serde(skip_deserializing)]
     pub name: String,
-    /// What people call it.
+    /// The title for readers.
     pub title: String,
-    /// Calls of the residual function.
+    /// The budget: the number of calls of the residual function.
     pub evaluations: u64,
-    /// Of the trust region, in units of the bounds.
+    /// The final trust-region radius, in units of the bounds.
     pub final_radius: f64,
-    /// Where a known point is evaluated more accurately from.
+    /// The reconstructions from which a point is refined.
     pub resume: ResumeFrom,
-    /// Residuals that are always zero.
+    /// The number of residuals that are always zero.
     pub zero_residuals: usize,
-    /// With dynamic accuracy, points where `$L/\mu$` is larger count as points that cannot be
-    /// evaluated: a long step to the corner of the bounds can lead to `$10^{15}$`, where FISTA
-    /// would need years. Archived runs of which every point is known stay below.
+    /// With dynamic accuracy, points with a larger `$L/\mu$` count as points that cannot be
+    /// evaluated. A long step to the corner of the bounds can lead to `$10^{15}$`, where FISTA
+    /// would need years. All known points of archived runs are below this limit.
     pub max_condition_number: f64,
-    /// What is learned from.
+    /// The training data.
     pub data: DataSpec,
-    /// Parameters of the total variation, in the order of the authors' program.
+    /// The parameters of the total variation, in the order of the authors' program.
     #[serde(default)]
     pub parameters: Vec<TvParameter>,
-    /// Sampling weights.
+    /// The sampling weights.
     pub sampling: Option<SamplingSetting>,
-    /// What is added to the objective.
+    /// The penalty that is added to the objective.
     pub penalty: PenaltySetting,
-    /// Of the variants with low and with high accuracy.
+    /// The numbers of iterations of the variants with low and with high accuracy.
     pub iterations: PerMethod<[u64; 2]>,
-    /// Iterations of the dynamic variants, about.
+    /// The expected iterations of the dynamic variants, from which the duration is estimated.
     pub expected: PerMethod<u64>,
-    /// What `--quick` changes.
+    /// The budget of `--quick`.
     pub quick: QuickBudget,
 }
 
-/// Where a known point is evaluated more accurately from.
+/// The reconstructions from which a point is refined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeFrom {
-    /// The last reconstructions, of whatever point.
+    /// The last reconstructions, of any point.
     Last,
-    /// Its own reconstructions.
+    /// The reconstructions of the same point.
     Own,
 }
 
-/// What is learned from.
+/// The training data of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSpec {
-    /// Of what kind.
+    /// The kind of images.
     pub kind: DataKind,
-    /// How many.
+    /// The number of images.
     pub images: usize,
-    /// In a row.
+    /// The number of pixels in a row.
     pub pixels: usize,
     /// The standard deviation of the noise.
     pub sigma: f64,
 }
 
-/// What images are.
+/// The kind of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DataKind {
@@ -108,73 +108,73 @@ pub enum DataKind {
     Frequencies,
 }
 
-/// `$\alpha$`, `$\nu$` or `$\xi$`: learned, from the start and within the bounds of its logarithm,
-/// or fixed.
+/// The parameter `$\alpha$`, `$\nu$` or `$\xi$`, which is learned or fixed. The start and the
+/// bounds of a learned parameter are those of its decimal logarithm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TvParameter {
-    /// Which.
+    /// The name: `alpha`, `nu` or `xi`.
     pub name: String,
-    /// Its value, unless it is learned.
+    /// The value of a fixed parameter; `None` if it is learned.
     pub fixed: Option<f64>,
-    /// Where its logarithm begins,
+    /// The start of the logarithm.
     #[serde(default)]
     pub start: f64,
-    /// the least,
+    /// The lower bound of the logarithm.
     #[serde(default)]
     pub lower: f64,
-    /// and the largest.
+    /// The upper bound of the logarithm.
     #[serde(default)]
     pub upper: f64,
 }
 
-/// Sampling weights: all begin alike, within the same bounds, and the total variation is fixed.
+/// Sampling weights with the same start and bounds, and a fixed total variation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SamplingSetting {
-    /// Where each `$\theta_j$` begins,
+    /// The start of each `$\theta_j$`.
     pub start: f64,
-    /// the least,
+    /// The lower bound of each `$\theta_j$`.
     pub lower: f64,
-    /// and the largest.
+    /// The upper bound of each `$\theta_j$`.
     pub upper: f64,
-    /// `$\alpha$`
+    /// The regularisation weight `$\alpha$`.
     pub alpha: f64,
-    /// `$\nu$`
+    /// The smoothing `$\nu$`.
     pub nu: f64,
-    /// `$\xi$`
+    /// The quadratic weight `$\xi$`.
     pub xi: f64,
 }
 
-/// What is added to the objective.
+/// The penalty that is added to the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum PenaltySetting {
-    /// Nothing.
+    /// No penalty.
     None,
-    /// `$\beta (L/\mu)^2$`.
+    /// The penalty `$\beta (L/\mu)^2$`.
     ConditionNumber {
-        /// `$\beta$`
+        /// The weight `$\beta$`.
         weight: f64,
     },
-    /// `$\beta \|\theta\|_1$`.
+    /// The penalty `$\beta \|\theta\|_1$`.
     RootL1 {
-        /// `$\beta$`
+        /// The weight `$\beta$`.
         weight: f64,
     },
 }
 
-/// One for each method.
+/// One value for each lower-level method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerMethod<T> {
-    /// Of gradient descent.
+    /// The value for gradient descent.
     pub gd: T,
-    /// Of FISTA.
+    /// The value for FISTA.
     pub fista: T,
 }
 
-/// What `--quick` changes; nothing where nothing is given.
+/// The settings that `--quick` changes; `None` leaves a setting unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuickBudget {
@@ -184,10 +184,10 @@ pub struct QuickBudget {
 }
 
 impl Setting {
-    /// All experiments, in the order of the paper.
+    /// Returns the settings of all experiments, in the order of the paper.
     ///
     /// # Errors
-    /// When a file is wrong.
+    /// When a file cannot be parsed.
     pub fn all() -> Result<Vec<Self>> {
         let read = |(name, text): &(&str, &str)| -> Result<Self> {
             let setting: Self =
@@ -200,7 +200,7 @@ impl Setting {
         FILES.iter().map(read).collect()
     }
 
-    /// The same with less of everything.
+    /// Returns the settings with the budget of `--quick`.
     #[must_use]
     pub fn quick(mut self) -> Self {
         let quick = self.quick;
@@ -210,7 +210,7 @@ impl Setting {
         self
     }
 
-    /// Names of what is learned, in the order of the authors' program.
+    /// Returns the names of the learned parameters, in the order of the authors' program.
     #[must_use]
     pub fn learned(&self) -> Vec<String> {
         if self.sampling.is_some() {

@@ -1,4 +1,4 @@
-//! All results for programs: `summary.json`.
+//! The results for programs: `summary.json`.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::figures::Drawn;
 use super::record::RunRecord;
 use super::results::{ReproductionSize, Results};
 
-/// The name that `reproduce` has for a size.
+/// Returns the name of a size in the summary and on the page.
 #[must_use]
 pub const fn size_name(size: ReproductionSize) -> &'static str {
     match size {
@@ -18,10 +18,10 @@ pub const fn size_name(size: ReproductionSize) -> &'static str {
     }
 }
 
-/// The whole file. Numbers that are not finite are `null`.
+/// Returns the text of the file. Numbers that are not finite are `null`.
 ///
 /// # Errors
-/// Never: there is nothing in it that cannot be written.
+/// Never: all values can be written as JSON.
 pub fn json(results: &Results, claims: &[Claim], figures: &[Drawn]) -> Result<String> {
     let claims = serde_json::to_value(claims).context("cannot write claims")?;
     let factors: Vec<Value> = headline::table(results).iter().map(factors).collect();
@@ -39,7 +39,7 @@ pub fn json(results: &Results, claims: &[Claim], figures: &[Drawn]) -> Result<St
     Ok(text + "\n")
 }
 
-/// What was learned from, in words.
+/// Returns the source of the training data in words.
 fn data(results: &Results) -> Value {
     let signals = match results.source.seed {
         None => "authors",
@@ -72,8 +72,8 @@ fn run(record: &RunRecord) -> Value {
     })
 }
 
-/// How many times fewer lower-level iterations than with high accuracy; `null` where a target is
-/// never reached.
+/// Returns the factors by which the lower-level iterations are fewer than with high accuracy;
+/// `null` if a target is never reached.
 fn factors(row: &headline::SpeedupRow) -> Value {
     let of =
         |all: Option<[headline::Speedup; 3]>| all.map(|all| all.map(headline::Speedup::factor));

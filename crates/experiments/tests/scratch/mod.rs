@@ -1,9 +1,9 @@
-//! Directories for tests.
+//! Temporary directories for tests.
 
 use std::fs;
 use std::path::PathBuf;
 
-/// A directory that is removed at the end.
+/// A directory that is removed when it is dropped.
 pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {

@@ -1,4 +1,5 @@
-//! The numbers of the figures, and that the bundled files are the reference archive.
+//! Tests that the bundled files have the numbers of the paper's figures and of the reference
+//! archive.
 
 use super::*;
 use crate::reproduce::record::PaperMethod::{Fista, Gd};
@@ -11,7 +12,7 @@ fn get(setting: &str, method: PaperMethod, effort: Effort) -> &'static ArchivedR
     run(setting, Variant::new(method, effort)).unwrap()
 }
 
-/// In the order of [`Variant::ALL`].
+/// Returns the total iterations in the order of [`Variant::ALL`].
 fn totals(setting: &str) -> [u64; 6] {
     Variant::ALL.map(|variant| run(setting, variant).unwrap().total)
 }

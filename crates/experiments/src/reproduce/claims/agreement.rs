@@ -1,4 +1,4 @@
-//! Whether runs of the authors' algorithm do what the archived ones did, evaluation by evaluation.
+//! Claims that runs of the authors' algorithm repeat the archived runs, evaluation by evaluation.
 
 use super::measure::{count, digits, percent, relative, whole};
 use super::{Claim, Topic, Verdict, authors_data, authors_photographs, full_scale, run};
@@ -6,22 +6,22 @@ use crate::reproduce::archive::{self, ArchivedRun};
 use crate::reproduce::record::{Effort, Mode, RunRecord, Variant};
 use crate::reproduce::results::Results;
 
-/// Evaluations that can be reproduced: even the authors' own program, run again, leaves the
-/// archived paths later. Section 11 of the reference archive's FACTS.md.
+/// The evaluations of a run that can be reproduced. Later on, even the authors' own program departs
+/// from its archived runs when it is run again (section 11 of the reference archive's FACTS.md).
 struct ExpectedTrace {
     id: &'static str,
     setting: &'static str,
     topic: Topic,
     figures: &'static [u32],
     what: &'static str,
-    /// With fixed iterations,
+    /// The number of equal evaluations with fixed iterations.
     num_fixed: usize,
-    /// and with dynamic accuracy.
+    /// The number of equal evaluations with dynamic accuracy.
     num_dynamic: usize,
-    /// What lower-level iterations of an evaluation may differ by, relatively: rounding may decide
-    /// about a last one.
+    /// The largest relative difference of the lower-level iterations of an evaluation. Rounding can
+    /// decide whether there is one more.
     iterations: f64,
-    /// What objectives may differ by, relatively; infinite where only iterations are compared.
+    /// The largest relative difference of objectives; infinite if only iterations are compared.
     objective: f64,
 }
 
@@ -31,7 +31,7 @@ const TRACES: [ExpectedTrace; 5] = [
         setting: "denoise1_start0",
         topic: Topic::OneParameter,
         figures: &[4],
-        what: "from alpha = 1, all evaluations of each variant",
+        what: "all evaluations of each variant from alpha = 1",
         num_fixed: 20,
         num_dynamic: 20,
         iterations: 1e-3,
@@ -42,7 +42,7 @@ const TRACES: [ExpectedTrace; 5] = [
         setting: "denoise1_start-2",
         topic: Topic::OneParameter,
         figures: &[6],
-        what: "from alpha = 0.01, all evaluations of each variant",
+        what: "all evaluations of each variant from alpha = 0.01",
         num_fixed: 20,
         num_dynamic: 20,
         iterations: 1e-3,
@@ -75,7 +75,8 @@ const TRACES: [ExpectedTrace; 5] = [
         setting: "mri",
         topic: Topic::Sampling,
         figures: &[15],
-        what: "the first 70 evaluations with dynamic accuracy, and the 65 of the first set of points with fixed iterations",
+        what: "the first 70 evaluations with dynamic accuracy, and the first 65 evaluations (the \
+               initial model) with fixed iterations",
         num_fixed: 65,
         num_dynamic: 70,
         iterations: 1e-3,
@@ -83,9 +84,9 @@ const TRACES: [ExpectedTrace; 5] = [
     },
 ];
 
-/// An experiment, what it is about, its figure, and the factor that total work may differ by:
-/// reruns of the authors' own program scatter by a factor of 2 (section 12 of the reference
-/// archive's FACTS.md).
+/// An experiment, its topic, its figure, and the largest factor between total iterations. Reruns of
+/// the authors' own program scatter by a factor of 2 (section 12 of the reference archive's
+/// FACTS.md).
 const TOTALS: [(&str, Topic, u32, f64); 3] = [
     ("denoise3_beta1e-6", Topic::ThreeParameters, 8, 2.0),
     ("kodak_sigma1e-1", Topic::Photographs, 12, 2.0),
@@ -115,10 +116,11 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
             *topic,
             &format!("archive/{setting}/total"),
             &[*figure],
-            "Where paths part, the dynamic variants still cost about what the archived ones cost.",
+            "The dynamic variants cost about as much as the archived ones, even where their \
+             evaluations differ.",
         )
         .expected(
-            format!("lower-level iterations of all evaluations within a factor of {factor}"),
+            format!("total lower-level iterations within a factor of {factor}"),
             "reference archive, runs; FACTS.md sections 11 and 12",
         )
         .verdict(totals(results, setting, *factor))
@@ -140,7 +142,7 @@ impl ExpectedTrace {
 }
 
 fn known(setting: &str, variant: Variant) -> Result<&'static ArchivedRun, String> {
-    archive::run(setting, variant).ok_or_else(|| format!("no run of {setting} is archived"))
+    archive::run(setting, variant).ok_or_else(|| format!("the archive has no run of {setting}"))
 }
 
 fn repeated(results: &Results, expected: &ExpectedTrace) -> Verdict {
@@ -157,14 +159,15 @@ fn repeated(results: &Results, expected: &ExpectedTrace) -> Verdict {
     Ok((holds, text.join("; ")))
 }
 
-/// A run next to the archived one.
+/// The comparison of a run with the archived one.
 struct TraceComparison {
-    /// Evaluations that should be the same,
+    /// The number of evaluations that should be equal.
     num: usize,
-    /// those before the first that is not,
+    /// The number of equal evaluations before the first that differs.
     num_same: usize,
-    /// and what iterations and objectives differ by at most in all of them.
+    /// The largest relative difference of iterations.
     iterations: f64,
+    /// The largest relative difference of objectives.
     objective: f64,
 }
 
@@ -234,7 +237,7 @@ fn totals(results: &Results, setting: &str, factor: f64) -> Verdict {
         let ratio = count(record.lower_iterations()) / count(archived.total);
         holds &= (1.0 / factor..=factor).contains(&ratio);
         text.push(format!(
-            "{}: {} against {}, {}x",
+            "{}: {} iterations, archive {}, ratio {}",
             variant.name(),
             whole(record.lower_iterations()),
             whole(archived.total),

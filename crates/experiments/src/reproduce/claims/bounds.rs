@@ -1,26 +1,26 @@
-//! Figure 3: how far the bounds of the paper are from true errors.
+//! Claims about Figure 3: the paper's error bounds and the true errors.
 
 use super::measure::{digits, relative};
 use super::{Claim, Topic, Verdict};
 
-/// One panel of Figure 3: squared distances from the solution when the last iteration has ended.
+/// The end of one panel of Figure 3: squared distances from the minimiser after the last iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Convergence {
-    /// `a`, `b`, `c` or `d`.
+    /// The letter of the panel: `a`, `b`, `c` or `d`.
     pub panel: char,
-    /// The strong convexity constant,
+    /// The strong convexity constant.
     pub mu: f64,
-    /// and that of smoothness.
+    /// The smoothness constant.
     pub lipschitz: f64,
-    /// The true error,
+    /// The true squared error.
     pub error: f64,
-    /// the bound from the gradient,
+    /// The bound from the gradient.
     pub gradient_bound: f64,
-    /// and the bound from the rate of convergence.
+    /// The bound from the rate of convergence.
     pub linear_bound: f64,
 }
 
-/// What a panel must show.
+/// The expected numbers of a panel.
 struct ExpectedPanel {
     panel: char,
     text: &'static str,
@@ -29,16 +29,19 @@ struct ExpectedPanel {
     error: f64,
     gradient_bound: f64,
     linear_bound: f64,
-    /// Relative, of the errors: those near rounding are of an order of magnitude only.
+    /// The relative tolerance of the errors if it is at most 1; otherwise a factor, for errors that
+    /// are mostly rounding.
     tolerance: f64,
 }
 
-/// Rows 3a to 3d of the reference archive's FIGURES.md, and section 10 of its FACTS.md. Errors have
-/// two or three digits there. The last errors of FISTA are rounding errors: within a factor of 30.
+/// Source: rows 3a to 3d of the reference archive's FIGURES.md, and section 10 of its FACTS.md,
+/// where errors have two or three digits. The last errors of FISTA are rounding errors, and
+/// compared within a factor of 30.
 const PANELS: [ExpectedPanel; 4] = [
     ExpectedPanel {
         panel: 'a',
-        text: "Gradient descent on Nesterov's quadratic, 200 iterations: the gradient gives the true error, the rate is far off",
+        text: "After 200 iterations of gradient descent on Nesterov's quadratic, the gradient \
+               bound equals the true error; the rate bound is far larger",
         mu: 3.005_10,
         lipschitz: 97.994_90,
         error: 1.807e-8,
@@ -48,7 +51,8 @@ const PANELS: [ExpectedPanel; 4] = [
     },
     ExpectedPanel {
         panel: 'b',
-        text: "FISTA on Nesterov's quadratic, 200 iterations: the gradient gives the true error, the rate is far off",
+        text: "After 200 iterations of FISTA on Nesterov's quadratic, the gradient bound equals \
+               the true error; the rate bound is far larger",
         mu: 3.005_10,
         lipschitz: 97.994_90,
         error: 3.5e-27,
@@ -58,7 +62,8 @@ const PANELS: [ExpectedPanel; 4] = [
     },
     ExpectedPanel {
         panel: 'c',
-        text: "Gradient descent for denoising, 2,000 iterations: the gradient overestimates the error by a factor of 2, the rate by 1,000",
+        text: "After 2,000 iterations of gradient descent for denoising, the gradient bound is \
+               twice the true error, the rate bound 1,000 times",
         mu: 1.001,
         lipschitz: 1_201.001,
         error: 2.63e-5,
@@ -68,7 +73,8 @@ const PANELS: [ExpectedPanel; 4] = [
     },
     ExpectedPanel {
         panel: 'd',
-        text: "FISTA for denoising, 1,000 iterations: the gradient gives about the true error, the rate is far off",
+        text: "After 1,000 iterations of FISTA for denoising, the gradient bound is about the true \
+               error; the rate bound is far larger",
         mu: 1.001,
         lipschitz: 1_201.001,
         error: 5.4e-24,
@@ -89,9 +95,7 @@ pub(super) fn claims(measured: &[Convergence]) -> Vec<Claim> {
             expected.linear_bound,
         ];
         let rounding = match expected.tolerance > 1.0 {
-            true => {
-                "; the error and the bound from the gradient, which are rounding, within a factor of 30"
-            }
+            true => "; error and gradient bound, which are rounding errors, within a factor of 30",
             false => "; errors within 1 %",
         };
         Claim::new(
@@ -127,7 +131,7 @@ fn verdict(expected: &ExpectedPanel, measured: &[Convergence]) -> Verdict {
         && relative(found.lipschitz, expected.lipschitz) <= 1e-5
         && is_close(found.error, expected.error, tolerance)
         && is_close(found.gradient_bound, expected.gradient_bound, tolerance)
-        // two digits are known
+        // The archive has two digits.
         && relative(found.linear_bound, expected.linear_bound) <= 0.03;
     let numbers = [
         found.mu,
@@ -141,7 +145,7 @@ fn verdict(expected: &ExpectedPanel, measured: &[Convergence]) -> Verdict {
 
 fn text([mu, lipschitz, error, gradient, linear]: [f64; 5]) -> String {
     format!(
-        "mu = {}, L = {}; error {}, from the gradient {}, from the rate {}",
+        "mu = {}, L = {}; error {}, gradient bound {}, rate bound {}",
         digits(mu, 6),
         digits(lipschitz, 7),
         digits(error, 3),

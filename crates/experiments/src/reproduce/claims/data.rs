@@ -1,4 +1,4 @@
-//! Whether runs learn from what the authors learned from.
+//! Claims that the training data are the authors'.
 
 use bilevel::Pair;
 
@@ -7,22 +7,23 @@ use super::{Claim, Topic, Verdict, authors_data, authors_photographs, full_scale
 use crate::reproduce::data::DataSource;
 use crate::reproduce::results::Results;
 
-/// SHA-256 of truth and noisy data, signal after signal, as 64-bit little-endian numbers. From the
-/// authors' arrays `denoise1_*.npy` and `denoise3_*.npy` in the reference archive; the tests
-/// compute them again where those are present.
+/// The SHA-256 of the data for one parameter: truth and noisy data, signal after signal, as 64-bit
+/// little-endian numbers. Source: the authors' arrays `denoise1_*.npy` in the reference archive,
+/// from which a test computes it again if they are present.
 pub(super) const ONE_PARAMETER: &str =
     "b5a777ad149cd9e825ba8ffa3aead468d1c13702429858429c630032aad7f340";
+/// The SHA-256 of the data for three parameters, from `denoise3_*.npy`.
 pub(super) const THREE_PARAMETERS: &str =
     "3a3d6e6fcead0b55011aa1491d332ccb71be25459ce15d6365a7cbc6b9d3a160";
 
-/// SHA-256 of truth and noisy data, rounded to nine decimals: another FFT than the authors' changes
-/// the last digits, and no number is closer than 1e-13 to where its ninth decimal changes. From
-/// `mri_*.npy` in the reference archive; the tests compute it again where that is present.
+/// The SHA-256 of the data for sampling, from `mri_*.npy`, rounded to nine decimals: our FFT and
+/// the authors' differ in the last digits, and no number is closer than 1e-13 to the point where
+/// its ninth decimal changes.
 pub(super) const SAMPLING: &str =
     "6a33f6d85c3e8f74243bea50fb755996cc31164eceb12ecdb28975a61563d240";
 
-/// Sum of squares of the noise in the 25 photographs. Section 12 of the reference archive's
-/// FACTS.md.
+/// The sum of squares of the noise in the 25 photographs. Source: section 12 of the reference
+/// archive's FACTS.md.
 const PHOTOGRAPHS: f64 = 16_353.72;
 
 pub(super) fn claims(results: &Results) -> Vec<Claim> {
@@ -38,21 +39,23 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
         equal(
             "denoise1_start0",
             "data/1-parameter",
-            "The ten noisy signals of the experiment with one parameter are the authors', bit by bit.",
+            "The ten noisy signals for learning one parameter equal the authors', bit by bit.",
             ONE_PARAMETER,
             DataSource::fingerprint,
         ),
         equal(
             "denoise3_beta1e-6",
             "data/3-parameter",
-            "The twenty noisy signals of the experiment with three parameters are the authors', bit by bit.",
+            "The twenty noisy signals for learning three parameters equal the authors', bit by \
+             bit.",
             THREE_PARAMETERS,
             DataSource::fingerprint,
         ),
         equal(
             "mri",
             "data/sampling",
-            "The ten signals and their noisy Fourier coefficients are the authors', to nine decimals.",
+            "The ten signals and their noisy Fourier coefficients equal the authors', to nine \
+             decimals.",
             SAMPLING,
             rounded,
         ),
@@ -60,7 +63,7 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
             Topic::Foundations,
             "data/photographs",
             &[],
-            "The 25 photographs carry the authors' noise.",
+            "The noise of the 25 photographs is the authors'.",
         )
         .expected(
             format!("sum of squares {}", digits(PHOTOGRAPHS, 7)),
@@ -92,7 +95,7 @@ fn photographs(results: &Results) -> Verdict {
     Ok((is_same, format!("sum of squares {}", digits(sum, 7))))
 }
 
-/// The checksum of numbers with nine decimals.
+/// Returns the checksum of the pairs, rounded to nine decimals.
 pub(super) fn rounded(pairs: &[Pair]) -> String {
     let round = |values: &[f64]| values.iter().map(|x| (x * 1e9).round() + 0.0).collect();
     let pairs: Vec<Pair> = pairs

@@ -1,9 +1,9 @@
-//! How many times fewer lower-level iterations dynamic accuracy takes.
+//! The speed-up by dynamic accuracy: how many times fewer lower-level iterations it needs.
 //!
-//! A target is 10 %, 1 % or 0.1 % above the best objective that any variant of the experiment ended
-//! at (computed again exactly). Work is the number of lower-level iterations, of all images
-//! together, when the curve of the paper's figures is first at most the target. Section 12 of the
-//! reference archive's FACTS.md counts the same way.
+//! The targets are 10 %, 1 % and 0.1 % above the best exact objective at the end of any variant of
+//! the experiment. Work is the number of lower-level iterations, of all images together, until the
+//! curve of the paper's figures reaches the target. Section 12 of the reference archive's FACTS.md
+//! counts in the same way.
 
 use serde::Serialize;
 
@@ -13,10 +13,10 @@ use crate::reproduce::archive::{self, ArchivedRun};
 use crate::reproduce::record::{Effort, Mode, PaperMethod, Variant};
 use crate::reproduce::results::Results;
 
-/// How far above the best.
+/// The targets, relative to the best objective.
 pub const TARGETS: [f64; 3] = [0.1, 0.01, 0.001];
 
-/// Experiments in which dynamic and high accuracy are compared.
+/// The experiments in which dynamic and high accuracy are compared.
 pub const SETTINGS: [&str; 10] = [
     "denoise1_start-2",
     "denoise1_start-1",
@@ -30,17 +30,17 @@ pub const SETTINGS: [&str; 10] = [
     "mri",
 ];
 
-/// Lower-level iterations until the target is reached; `None`: never.
+/// The lower-level iterations of two variants until a target is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Speedup {
-    /// Of the variant that should be fast,
+    /// The iterations of the variant that should be fast; `None` if it never reaches the target.
     pub fast: Option<f64>,
-    /// and of the one it is compared with.
+    /// The iterations of the variant it is compared with; `None` if it never reaches the target.
     pub slow: Option<f64>,
 }
 
 impl Speedup {
-    /// How many times fewer; `None` if one of them never gets there.
+    /// Returns `slow / fast`; `None` if one of them never reaches the target.
     #[must_use]
     pub fn factor(self) -> Option<f64> {
         Some(self.slow? / self.fast?)
@@ -59,23 +59,24 @@ fn iterations(work: Option<f64>) -> String {
     work.map_or_else(|| "never".to_owned(), |work| digits(work, 4))
 }
 
-/// One row of the table: dynamic against high accuracy, for each target.
+/// One row of the table of speed-ups: dynamic against high accuracy, for each target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpeedupRow {
-    /// The experiment,
+    /// The name of the experiment.
     pub setting: String,
-    /// and the method.
+    /// The lower-level method.
     pub method: PaperMethod,
-    /// The authors' algorithm, run here; `None` if it was not.
+    /// The speed-ups of the authors' algorithm, run here; `None` if it was not run.
     pub faithful: Option<[Speedup; 3]>,
-    /// The archived runs, as far as they are known. Those of `beta = 1e-4` have factors only: of
-    /// one iteration.
+    /// The speed-ups of the archived runs, as far as they are known. For `beta = 1e-4` only the
+    /// factors are known, and `fast` is 1.
     pub archived: Option<[Option<Speedup>; 3]>,
-    /// Ours, against the authors' with high accuracy; `None` if it was not run.
+    /// The speed-ups of our algorithm compared with the authors' algorithm with high accuracy;
+    /// `None` if it was not run.
     pub ours: Option<[Speedup; 3]>,
 }
 
-/// The table; experiments at reduced budgets are left out.
+/// Returns the table of speed-ups, without experiments at reduced budgets.
 #[must_use]
 pub fn table(results: &Results) -> Vec<SpeedupRow> {
     let mut rows = Vec::new();
@@ -109,7 +110,7 @@ pub fn table(results: &Results) -> Vec<SpeedupRow> {
     rows
 }
 
-/// The authors' dynamic variant against one of their fixed ones.
+/// Compares the authors' dynamic variant with one of their fixed ones.
 pub(super) fn speedup(
     results: &Results,
     setting: &str,
@@ -148,8 +149,8 @@ fn compare(
     })
 }
 
-/// Section 12 of the reference archive's FACTS.md: factors at 10 % and 1 % of archived runs that
-/// are not bundled.
+/// The factors at 10 % and 1 % of archived runs that are not bundled. Source: section 12 of the
+/// reference archive's FACTS.md.
 const BETA_1E_4: [(PaperMethod, [f64; 2]); 2] = [
     (PaperMethod::Gd, [87.0, 105.0]),
     (PaperMethod::Fista, [102.0, 23.0]),
@@ -189,7 +190,8 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
             "Dynamic accuracy is up to 100 times faster than high accuracy.",
         )
         .expected(
-            "the largest factor is at least 50: reruns of the authors' own program scatter by a factor of 2",
+            "the largest factor is at least 50, because reruns of the authors' own program scatter \
+             by a factor of 2",
             "paper, abstract and Section 5; reference archive, FACTS.md section 12",
         )
         .verdict(largest(results, |row| row.faithful)),
@@ -197,7 +199,7 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
             Topic::Headline,
             "headline/100 times, ours",
             &[8, 12, 15],
-            "Our own algorithm is up to 100 times faster than the authors' with high accuracy.",
+            "Our algorithm is up to 100 times faster than the authors' with high accuracy.",
         )
         .expected("the largest factor is at least 50", "our own")
         .verdict(largest(results, |row| row.ours)),

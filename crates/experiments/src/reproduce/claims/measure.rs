@@ -1,4 +1,4 @@
-//! Numbers of runs, and numbers as text.
+//! Numbers computed from runs, and numbers as text.
 
 use ::page::number;
 
@@ -6,20 +6,21 @@ use crate::reproduce::archive::ArchivedRun;
 use crate::reproduce::figures::curves;
 use crate::reproduce::record::RunRecord;
 
-/// Objective against lower-level iterations, as the figures show it.
+/// Returns pairs of lower-level iterations and the objective, as the figures show them.
 pub(super) fn objective(record: &RunRecord) -> Vec<[f64; 2]> {
     let points = curves::objective(record).into_iter();
     points.map(|[work, f, _]| [work, f]).collect()
 }
 
-/// Lower-level iterations until the objective is at most this; `None` if it never is.
+/// Returns the lower-level iterations until the objective is at most `target`; `None` if it never
+/// is.
 pub(super) fn work(objective: &[[f64; 2]], target: f64) -> Option<f64> {
     let reached = objective.iter().find(|[_, f]| *f <= target);
     reached.map(|[work, _]| *work)
 }
 
-/// The least of the exact objectives where runs ended; digitised runs only have what the figures
-/// show.
+/// Returns the least exact objective at the end of archived runs. For digitised runs it is the
+/// objective in the figures.
 pub(super) fn best_archived<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> f64 {
     let one = |run: &ArchivedRun| match run.f_exact.is_finite() {
         true => run.f_exact,
@@ -28,13 +29,13 @@ pub(super) fn best_archived<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>)
     runs.into_iter().map(one).fold(f64::INFINITY, f64::min)
 }
 
-/// The least of the exact objectives where runs ended.
+/// Returns the least exact objective at the end of runs.
 pub(super) fn best<'a>(runs: impl IntoIterator<Item = &'a RunRecord>) -> f64 {
     let exact = runs.into_iter().map(|run| run.outcome.f_exact);
     exact.fold(f64::INFINITY, f64::min)
 }
 
-/// The least and the largest; NaN if one is NaN or there are none.
+/// Returns the least and the largest value; NaN if one is NaN or there are none.
 pub(super) fn range(values: impl IntoIterator<Item = f64>) -> [f64; 2] {
     let mut range = [f64::NAN; 2];
     for (index, value) in values.into_iter().enumerate() {
@@ -49,7 +50,7 @@ pub(super) fn range(values: impl IntoIterator<Item = f64>) -> [f64; 2] {
     range
 }
 
-/// A learned or fixed parameter; NaN if there is none of this name.
+/// Returns the value of a learned or fixed parameter; NaN if there is none with this name.
 pub(super) fn parameter(record: &RunRecord, name: &str) -> f64 {
     record.outcome.params.get(name).copied().unwrap_or(f64::NAN)
 }
@@ -59,27 +60,27 @@ pub(super) fn is_between(value: f64, [least, most]: [f64; 2]) -> bool {
     least <= value && value <= most
 }
 
-/// Relative distance.
+/// Returns the relative difference.
 pub(super) fn relative(value: f64, expected: f64) -> f64 {
     ((value - expected) / expected).abs()
 }
 
-/// As a number.
+/// Converts a count to a floating-point number.
 pub(super) const fn count(n: u64) -> f64 {
     n as f64
 }
 
-/// With so many significant digits, thousands in groups.
+/// Writes a number with this many significant digits, and a comma between thousands.
 pub(super) fn digits(value: f64, digits: usize) -> String {
     number::significant(value, digits).replace('\u{202f}', ",")
 }
 
-/// 1,234,567.
+/// Writes a whole number: "1,234,567".
 pub(super) fn whole(n: u64) -> String {
     number::whole(n).replace('\u{202f}', ",")
 }
 
-/// "0.484 to 0.491".
+/// Writes a range: "0.484 to 0.491".
 pub(super) fn range_text([least, most]: [f64; 2], precision: usize) -> String {
     format!(
         "{} to {}",
@@ -88,12 +89,12 @@ pub(super) fn range_text([least, most]: [f64; 2], precision: usize) -> String {
     )
 }
 
-/// "12 %".
+/// Writes a share: "12 %".
 pub(super) fn percent(share: f64) -> String {
     number::percent(share).replace('\u{202f}', " ")
 }
 
-/// "121x", or "never" for a run that never got there.
+/// Writes a factor: "121x", or "never" if a run never reached its target.
 pub(super) fn factor(factor: Option<f64>) -> String {
     factor.map_or_else(
         || "never".to_owned(),

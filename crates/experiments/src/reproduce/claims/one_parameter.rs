@@ -1,4 +1,4 @@
-//! Section 4.2 of the paper, one parameter: Figures 4 to 7.
+//! Claims of the paper's Section 4.2 for one parameter: Figures 4 to 7.
 
 use super::headline::speedup;
 use super::measure::{
@@ -8,7 +8,7 @@ use super::{Claim, Topic, Verdict, authors_data, made, run};
 use crate::reproduce::record::{Effort, Mode, PaperMethod, Variant};
 use crate::reproduce::results::Results;
 
-/// From `$\alpha = 10^{-2}$` to `$10^2$`.
+/// The experiments with different starts, from `$\alpha = 10^{-2}$` to `$10^2$`.
 pub(super) const STARTS: [&str; 5] = [
     "denoise1_start-2",
     "denoise1_start-1",
@@ -17,12 +17,15 @@ pub(super) const STARTS: [&str; 5] = [
     "denoise1_start2",
 ];
 
-/// The true minimum, and where it is. Sections 12 and 14 of the reference archive's FACTS.md.
+/// The true minimum. Source: sections 12 and 14 of the reference archive's FACTS.md.
 pub(super) const BEST: f64 = 1.371_488_834;
+/// The minimiser. Source: sections 12 and 14 of the reference archive's FACTS.md.
 const ALPHA: f64 = 0.484_26;
 
-/// What low accuracy ends at from the five starts. Row 7 of the reference archive's FIGURES.md.
+/// The alpha at the end of FISTA with low accuracy, from the five starts. Source: row 7 of the
+/// reference archive's FIGURES.md.
 const LOW_FISTA: [f64; 5] = [0.686, 1.122, 1.160, 0.677, 100.0];
+/// The alpha at the end of gradient descent with low accuracy. Source: as above.
 const LOW_GD: [f64; 5] = [1.066, 1.122, 3.123, 1.153, 100.0];
 
 const PAPER: &str = "paper, Section 4.2, 1-parameter denoising results";
@@ -31,7 +34,7 @@ const fn variant(method: PaperMethod, effort: Effort) -> Variant {
     Variant::new(method, effort)
 }
 
-/// Variants of both methods.
+/// Returns the variants of both methods.
 const fn both(effort: Effort) -> [Variant; 2] {
     [
         variant(PaperMethod::Gd, effort),
@@ -50,50 +53,151 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
     };
     let start = "denoise1_start0";
     vec![
-        claim("same alpha", &[6, 7], "Dynamic and high accuracy end at the same alpha from all five starting points.")
-            .expected("all within 5 % of the middle of their range", PAPER)
-            .verdict(same_alpha(results)),
-        claim("alpha", &[4, 6, 7], "Dynamic and high accuracy end at the alpha of the archived runs from all five starting points.")
-            .expected("0.48 to 0.51", "reference archive, FIGURES.md rows 6 and 7")
-            .verdict(authors_data(results).and_then(|()| archived_alpha(results))),
-        claim("low accuracy is inconsistent", &[7], "Low accuracy ends at another alpha from every starting point.")
-            .expected("for each method, largest over least more than 2", PAPER)
-            .verdict(inconsistent(results)),
-        claim("low accuracy alpha", &[7], "Low accuracy ends at the alphas of the archived runs.")
-            .expected(
-                format!("FISTA 200: {}; GD 1,000: {}; within 1 %", list(LOW_FISTA), list(LOW_GD)),
-                "reference archive, FIGURES.md row 7",
-            )
-            .verdict(authors_data(results).and_then(|()| low_alpha(results))),
-        claim("low accuracy does not converge", &[4], "Neither low-accuracy variant converges to the optimum from alpha = 1.")
-            .expected("exact f more than 5 % above the best of all variants", PAPER)
-            .verdict(not_converged(results, start)),
-        claim("optimum", &[4], "Dynamic and high accuracy end at the true minimum from all five starting points.")
-            .expected(format!("f within 0.1 % of {BEST} (alpha {ALPHA})"), "reference archive, FACTS.md sections 12 and 14")
-            .verdict(authors_data(results).and_then(|()| optimum(results, &[Effort::Dynamic, Effort::High], Mode::Faithful))),
-        claim("optimum, ours", &[4], "Our own algorithm ends at the true minimum from all five starting points.")
-            .expected(format!("f within 0.1 % of {BEST}"), "reference archive, FACTS.md section 14")
-            .verdict(authors_data(results).and_then(|()| optimum(results, &[Effort::Dynamic], Mode::Ours))),
-        claim("FISTA is faster", &[4], "Dynamic FISTA converges faster than high-accuracy FISTA from alpha = 1.")
-            .expected("lower-level iterations until f is within 0.1 % of the best: more than 1x fewer (archive: 2.74x)", format!("{PAPER}; reference archive, FACTS.md section 9.14"))
-            .verdict(speed(results, start, PaperMethod::Fista).map(|(speed, text)| (speed > 1.0, text))),
-        claim("GD is slower", &[4], "Dynamic GD converges more slowly than high-accuracy GD from alpha = 1.")
-            .expected("less than 1x (archive: 0.22x, that is 4.55x slower)", format!("{PAPER}; reference archive, FACTS.md section 9.14"))
-            .verdict(speed(results, start, PaperMethod::Gd).map(|(speed, text)| (speed < 1.0, text))),
-        claim("first evaluations", &[4], "The first two evaluations from alpha = 1 take most of dynamic GD's iterations, and a smaller share of dynamic FISTA's.")
-            .expected("GD more than 50 % and more than FISTA (archive: 68 % and 29 %)", format!("{PAPER}; reference archive, FACTS.md section 11"))
-            .verdict(first_evaluations(results, start)),
-        claim("later evaluations", &[4], "After the first two evaluations from alpha = 1, the dynamic variants need far fewer iterations than both fixed variants.")
-            .expected("fewer per image and evaluation than low accuracy (archive: GD 5,041 against 1,000, FISTA 366 against 200: it is not so)", PAPER)
-            .doubtful()
-            .verdict(later_evaluations(results, start)),
-        claim("ill-conditioned starts", &[6], "The larger alpha is at the start, the more iterations the dynamic variants need.")
-            .expected("for each method, more from alpha = 10 than from 1, and more from 1 than from 0.01", PAPER)
-            .verdict(starts(results)),
-        claim("good starts", &[6], "From alpha = 0.1 and 0.01, the dynamic variants converge as fast as the high-accuracy ones or faster.")
-            .expected("until f is within 0.1 % of the best: at least 1x for each method (archive, from 0.01: GD 3.45x, FISTA 9.72x; from 0.1 nothing is archived)", PAPER)
-            .doubtful()
-            .verdict(good_starts(results)),
+        claim(
+            "same alpha",
+            &[6, 7],
+            "Dynamic and high accuracy end at the same alpha from all five starting points.",
+        )
+        .expected("all within 5 % of the middle of their range", PAPER)
+        .verdict(same_alpha(results)),
+        claim(
+            "alpha",
+            &[4, 6, 7],
+            "Dynamic and high accuracy end at the alpha of the archived runs from all five \
+             starting points.",
+        )
+        .expected("0.48 to 0.51", "reference archive, FIGURES.md rows 6 and 7")
+        .verdict(authors_data(results).and_then(|()| archived_alpha(results))),
+        claim(
+            "low accuracy is inconsistent",
+            &[7],
+            "Low accuracy ends at a different alpha from every starting point.",
+        )
+        .expected(
+            "largest alpha divided by least more than 2, for each method",
+            PAPER,
+        )
+        .verdict(inconsistent(results)),
+        claim(
+            "low accuracy alpha",
+            &[7],
+            "Low accuracy ends at the alphas of the archived runs.",
+        )
+        .expected(
+            format!(
+                "FISTA 200: {}; GD 1,000: {}; within 1 %",
+                list(LOW_FISTA),
+                list(LOW_GD)
+            ),
+            "reference archive, FIGURES.md row 7",
+        )
+        .verdict(authors_data(results).and_then(|()| low_alpha(results))),
+        claim(
+            "low accuracy does not converge",
+            &[4],
+            "Neither low-accuracy variant converges to the optimum from alpha = 1.",
+        )
+        .expected(
+            "exact f more than 5 % above the best of all variants",
+            PAPER,
+        )
+        .verdict(not_converged(results, start)),
+        claim(
+            "optimum",
+            &[4],
+            "Dynamic and high accuracy end at the true minimum from all five starting points.",
+        )
+        .expected(
+            format!("f within 0.1 % of {BEST} (alpha {ALPHA})"),
+            "reference archive, FACTS.md sections 12 and 14",
+        )
+        .verdict(authors_data(results).and_then(|()| {
+            let efforts = [Effort::Dynamic, Effort::High];
+            optimum(results, &efforts, Mode::Faithful)
+        })),
+        claim(
+            "optimum, ours",
+            &[4],
+            "Our algorithm ends at the true minimum from all five starting points.",
+        )
+        .expected(
+            format!("f within 0.1 % of {BEST}"),
+            "reference archive, FACTS.md section 14",
+        )
+        .verdict(
+            authors_data(results).and_then(|()| optimum(results, &[Effort::Dynamic], Mode::Ours)),
+        ),
+        claim(
+            "FISTA is faster",
+            &[4],
+            "Dynamic FISTA converges faster than high-accuracy FISTA from alpha = 1.",
+        )
+        .expected(
+            "fewer lower-level iterations until f is within 0.1 % of the best, by a factor of more \
+             than 1 (archive: 2.74)",
+            format!("{PAPER}; reference archive, FACTS.md section 9.14"),
+        )
+        .verdict(
+            speed(results, start, PaperMethod::Fista).map(|(speed, text)| (speed > 1.0, text)),
+        ),
+        claim(
+            "GD is slower",
+            &[4],
+            "Dynamic GD converges more slowly than high-accuracy GD from alpha = 1.",
+        )
+        .expected(
+            "more lower-level iterations until f is within 0.1 % of the best: a factor below 1 \
+             (archive: 0.22, that is 4.55 times slower)",
+            format!("{PAPER}; reference archive, FACTS.md section 9.14"),
+        )
+        .verdict(speed(results, start, PaperMethod::Gd).map(|(speed, text)| (speed < 1.0, text))),
+        claim(
+            "first evaluations",
+            &[4],
+            "The first two evaluations from alpha = 1 take most of the iterations of dynamic GD, \
+             and a smaller share of those of dynamic FISTA.",
+        )
+        .expected(
+            "more than 50 % for GD, and more than for FISTA (archive: 68 % and 29 %)",
+            format!("{PAPER}; reference archive, FACTS.md section 11"),
+        )
+        .verdict(first_evaluations(results, start)),
+        claim(
+            "later evaluations",
+            &[4],
+            "After the first two evaluations from alpha = 1, the dynamic variants need far fewer \
+             iterations than both fixed variants.",
+        )
+        .expected(
+            "fewer iterations per image and evaluation than low accuracy (the archive contradicts \
+             this: GD 5,041, not below 1,000; FISTA 366, not below 200)",
+            PAPER,
+        )
+        .doubtful()
+        .verdict(later_evaluations(results, start)),
+        claim(
+            "ill-conditioned starts",
+            &[6],
+            "The dynamic variants need more iterations from a larger alpha.",
+        )
+        .expected(
+            "more from alpha = 10 than from 1, and more from 1 than from 0.01, for each method",
+            PAPER,
+        )
+        .verdict(starts(results)),
+        claim(
+            "good starts",
+            &[6],
+            "From alpha = 0.1 and 0.01, the dynamic variants converge at least as fast as the \
+             high-accuracy ones.",
+        )
+        .expected(
+            "iterations until f is within 0.1 % of the best: a factor of at least 1 for each \
+             method (archive, from 0.01: GD 3.45, FISTA 9.72; runs from 0.1 are not archived)",
+            PAPER,
+        )
+        .doubtful()
+        .verdict(good_starts(results)),
     ]
 }
 
@@ -101,7 +205,7 @@ fn list(values: [f64; 5]) -> String {
     values.map(|value| digits(value, 4)).join(", ")
 }
 
-/// Of dynamic and high accuracy, all starts.
+/// Returns the range of alpha at the end of dynamic and high accuracy from all starts.
 fn accurate_alphas(results: &Results) -> Result<[f64; 2], String> {
     let mut alphas = Vec::new();
     for start in STARTS {
@@ -128,7 +232,7 @@ fn same_alpha(results: &Results) -> Verdict {
 
 fn archived_alpha(results: &Results) -> Verdict {
     let found = accurate_alphas(results)?;
-    // two digits are given
+    // The archive has two digits.
     let is_inside = |alpha: f64| is_between(alpha, [0.475, 0.515]);
     Ok((found.into_iter().all(is_inside), range_text(found, 4)))
 }
@@ -180,7 +284,7 @@ fn not_converged(results: &Results, start: &str) -> Verdict {
         let exact = record.outcome.f_exact;
         holds &= exact > 1.05 * best;
         parts.push(format!(
-            "{}: f = {} at alpha = {} (the run believes {})",
+            "{}: exact f = {} at alpha = {} (the run computed f = {})",
             variant.name(),
             digits(exact, 4),
             digits(parameter(record, "alpha"), 3),
@@ -211,12 +315,12 @@ fn optimum(results: &Results, efforts: &[Effort], mode: Mode) -> Verdict {
     ))
 }
 
-/// How many times fewer iterations the dynamic variant takes than that with high accuracy, to
-/// within 0.1 %.
+/// Returns the factor by which the dynamic variant needs fewer iterations than high accuracy until
+/// f is within 0.1 % of the best.
 fn speed(results: &Results, start: &str, method: PaperMethod) -> Result<(f64, String), String> {
     let speed = speedup(results, start, method, Effort::High, 1e-3)?;
     let text = format!(
-        "{} iterations against {}: {}",
+        "{} iterations, high accuracy {}: {}",
         speed.text_of_fast(),
         speed.text_of_slow(),
         factor(speed.factor())
@@ -259,7 +363,7 @@ fn later_evaluations(results: &Results, start: &str) -> Verdict {
         let fixed = low.iterations(setting).unwrap_or(0);
         holds &= mean < super::measure::count(fixed);
         text.push(format!(
-            "{}: {} against {}",
+            "{}: {} iterations, low accuracy {}",
             dynamic.name(),
             digits(mean.round(), 4),
             whole(fixed)
@@ -280,7 +384,7 @@ fn starts(results: &Results) -> Verdict {
         let totals: Vec<String> = totals.into_iter().map(whole).collect();
         text.push(format!("{}: {}", variant.name(), totals.join(" < ")));
     }
-    // a list that is not sorted must not look so
+    // Numbers that do not increase must not be shown with "<".
     let text = text.join("; ");
     Ok((
         holds,

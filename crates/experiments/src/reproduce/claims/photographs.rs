@@ -1,4 +1,4 @@
-//! Section 4.3 of the paper: Figures 12 to 14.
+//! Claims of the paper's Section 4.3: Figures 12 to 14.
 
 use super::headline::speedup;
 use super::measure::{digits, factor, parameter, percent, range, range_text, relative, whole};
@@ -11,11 +11,11 @@ const SETTING: &str = "kodak_sigma1e-1";
 const PAPER: &str = "paper, Section 4.3";
 const DYNAMIC_FISTA: Variant = Variant::new(PaperMethod::Fista, Effort::Dynamic);
 
-/// The true minimum, to 0.001. Section 14 of the reference archive's FACTS.md.
+/// The true minimum, to 0.001. Source: section 14 of the reference archive's FACTS.md.
 const BEST: f64 = 3_186.193;
 
-/// Objective and iterations of dynamic FISTA's first evaluation. Section 12 of the reference
-/// archive's FACTS.md.
+/// The objective and the iterations of dynamic FISTA's first evaluation. Source: section 12 of the
+/// reference archive's FACTS.md.
 const FIRST: (f64, u64) = (12_541.375_617, 2_096);
 
 pub(super) fn claims(results: &Results) -> Vec<Claim> {
@@ -27,48 +27,101 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
             text,
         )
     };
-    let sweep = "both fall whenever sigma does";
+    let sweep = "both decrease at every step from a larger sigma to a smaller one";
     let archived: Vec<String> = (archive::noise_sweep().iter())
         .map(|[_, alpha, _]| digits(*alpha, 3))
         .collect();
     vec![
-        claim("first evaluation", &[12], "Dynamic FISTA's first evaluation is that of the authors' program.")
-            .expected(
-                format!("f = {} after {} iterations", digits(FIRST.0, 9), whole(FIRST.1)),
-                "reference archive, FACTS.md section 12",
-            )
-            .verdict(first(results)),
-        claim("same objective", &[12], "All variants achieve the same objective.")
-            .expected("within 1.5 % of each other (archive: 3188 to 3218, 0.9 %)", PAPER)
-            .verdict(same(results, 0.015, "f", |run| run.outcome.f_exact)),
+        claim(
+            "first evaluation",
+            &[12],
+            "The first evaluation of dynamic FISTA equals that of the authors' program.",
+        )
+        .expected(
+            format!(
+                "f = {} after {} iterations",
+                digits(FIRST.0, 9),
+                whole(FIRST.1)
+            ),
+            "reference archive, FACTS.md section 12",
+        )
+        .verdict(first(results)),
+        claim(
+            "same objective",
+            &[12],
+            "All variants achieve the same objective.",
+        )
+        .expected(
+            "within 1.5 % of each other (archive: 3188 to 3218, 0.9 %)",
+            PAPER,
+        )
+        .verdict(same(results, 0.015, "f", |run| run.outcome.f_exact)),
         claim("same alpha", &[12], "All variants achieve the same alpha.")
-            .expected("within 5 % of each other (archive: 0.0697 to 0.0716, 2.7 %)", PAPER)
+            .expected(
+                "within 5 % of each other (archive: 0.0697 to 0.0716, 2.7 %)",
+                PAPER,
+            )
             .verdict(same(results, 0.05, "alpha", |run| parameter(run, "alpha"))),
-        claim("archived objective", &[12], "The objective and alpha are those of the published figures.")
-            .expected("f 3188 to 3218 within 0.5 %, alpha 0.0697 to 0.0716 within 2 %", "reference archive, FIGURES.md row 12")
-            .verdict(published(results)),
-        claim("nu and xi differ", &[12], "Variants do not reach consistent nu and xi.")
-            .expected("largest over least more than 1.5 for both (archive: 3.7 and 4.3)", PAPER)
-            .verdict(inconsistent(results)),
-        claim("faster", &[12], "Dynamic accuracy takes substantially fewer iterations than low and high accuracy.")
-            .expected(
-                "until f is within 10 % of the best: at least 2x against low and 10x against high accuracy (archive: GD 6.2x and 209x, FISTA 9.2x and 86x)",
-                format!("{PAPER}; reference archive, FACTS.md section 12"),
-            )
-            .verdict(faster(results)),
-        claim("optimum, ours", &[12], "Our own algorithm ends at the true minimum, which the authors' runs do not reach.")
-            .expected(format!("f within 0.2 % of {BEST}"), "reference archive, FACTS.md section 14")
-            .verdict(optimum(results)),
-        claim("noise", &[14], "The learned alpha and sigma^2 / alpha fall with the noise.")
-            .expected(
-                format!("{sweep} (archive: alpha {})", archived.join(", ")),
-                format!("{PAPER}; reference archive, FIGURES.md row 14"),
-            )
-            .verdict(noise(results, Mode::Faithful)),
-        claim("noise, ours", &[14], "With our own algorithm, too, the learned alpha and sigma^2 / alpha fall with the noise.")
-            .expected(sweep, "our own")
-            .doubtful()
-            .verdict(noise(results, Mode::Ours)),
+        claim(
+            "archived objective",
+            &[12],
+            "The objective and alpha equal those of the published figures.",
+        )
+        .expected(
+            "f 3188 to 3218 within 0.5 %, alpha 0.0697 to 0.0716 within 2 %",
+            "reference archive, FIGURES.md row 12",
+        )
+        .verdict(published(results)),
+        claim(
+            "nu and xi differ",
+            &[12],
+            "The variants do not reach consistent nu and xi.",
+        )
+        .expected(
+            "largest divided by least more than 1.5 for both (archive: 3.7 and 4.3)",
+            PAPER,
+        )
+        .verdict(inconsistent(results)),
+        claim(
+            "faster",
+            &[12],
+            "Dynamic accuracy takes substantially fewer iterations than low and high accuracy.",
+        )
+        .expected(
+            "iterations until f is within 10 % of the best: fewer by a factor of at least 2 than \
+             with low, and 10 than with high accuracy (archive: GD 6.2 and 209, FISTA 9.2 and 86)",
+            format!("{PAPER}; reference archive, FACTS.md section 12"),
+        )
+        .verdict(faster(results)),
+        claim(
+            "optimum, ours",
+            &[12],
+            "Our algorithm ends at the true minimum, which the authors' runs do not reach.",
+        )
+        .expected(
+            format!("f within 0.2 % of {BEST}"),
+            "reference archive, FACTS.md section 14",
+        )
+        .verdict(optimum(results)),
+        claim(
+            "noise",
+            &[14],
+            "The learned alpha and sigma^2 / alpha decrease with the noise.",
+        )
+        .expected(
+            format!("{sweep} (archive: alpha {})", archived.join(", ")),
+            format!("{PAPER}; reference archive, FIGURES.md row 14"),
+        )
+        .verdict(noise(results, Mode::Faithful)),
+        claim(
+            "noise, ours",
+            &[14],
+            "With our algorithm, the learned alpha and sigma^2 / alpha also decrease with the \
+             noise.",
+        )
+        .expected(sweep, "no source: this claim is ours")
+        .doubtful()
+        .verdict(noise(results, Mode::Ours)),
     ]
 }
 
@@ -80,7 +133,7 @@ fn first(results: &Results) -> Verdict {
         .evaluations
         .first()
         .map_or((f64::NAN, 0), |first| (first.f, first.lower_iterations));
-    // the archive's f was recomputed with another order of sums
+    // The archive's f was computed again with another order of summation.
     let holds = relative(found.0, FIRST.0) <= 1e-8 && found.1 == FIRST.1;
     let text = format!(
         "f = {} after {} iterations of {data} images",
@@ -90,17 +143,17 @@ fn first(results: &Results) -> Verdict {
     Ok((holds, text))
 }
 
-/// The number of images, if there are as many as in the paper.
+/// Returns the number of images if it is that of the paper.
 fn full_scale_data(results: &Results) -> Result<usize, String> {
     Ok(full_scale(results, SETTING)?.data.images)
 }
 
-/// At least two of the variants, or there is nothing to compare.
+/// Returns the runs of all variants that were made, if there are at least two to compare.
 fn several(results: &Results) -> Result<Vec<&RunRecord>, String> {
     full_scale(results, SETTING)?;
     let runs = made(results, SETTING, &Variant::ALL, Mode::Faithful);
     if runs.len() < 2 {
-        return Err(format!("{} of the six variants were run", runs.len()));
+        return Err(format!("only {} of the six variants were run", runs.len()));
     }
     Ok(runs)
 }
@@ -126,7 +179,7 @@ fn published(results: &Results) -> Verdict {
     let is_inside = |found: [f64; 2], [least, most]: [f64; 2], tolerance: f64| {
         found[0] >= least * (1.0 - tolerance) && found[1] <= most * (1.0 + tolerance)
     };
-    // rows 12a and 12c of the reference archive's FIGURES.md
+    // Source: rows 12a and 12c of the reference archive's FIGURES.md.
     let holds = is_inside(f, [3_188.2, 3_217.7], 0.005) && is_inside(alpha, [0.0697, 0.0716], 0.02);
     let text = format!("f {}, alpha {}", range_text(f, 5), range_text(alpha, 3));
     Ok((holds, text))
@@ -170,7 +223,7 @@ fn optimum(results: &Results) -> Verdict {
     full_scale(results, SETTING)?;
     let runs = made(results, SETTING, &Variant::ALL, Mode::Ours);
     if runs.is_empty() {
-        return Err("it was not run".to_owned());
+        return Err("our algorithm was not run".to_owned());
     }
     let text: Vec<String> = (runs.iter())
         .map(|run| {
@@ -185,7 +238,7 @@ fn optimum(results: &Results) -> Verdict {
     Ok((holds, text.join(", ")))
 }
 
-/// Whether `$\alpha$` and `$\sigma^2/\alpha$` fall with `$\sigma$`.
+/// Checks that `$\alpha$` and `$\sigma^2/\alpha$` decrease with `$\sigma$`.
 fn noise(results: &Results, mode: Mode) -> Verdict {
     let mut found: Vec<[f64; 3]> = Vec::new();
     for setting in &results.settings {
@@ -200,7 +253,7 @@ fn noise(results: &Results, mode: Mode) -> Verdict {
     }
     if found.len() < 2 {
         return Err(format!(
-            "{} of the eight noise levels were run",
+            "only {} of the eight noise levels were run",
             found.len()
         ));
     }

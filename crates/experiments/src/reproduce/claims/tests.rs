@@ -1,4 +1,4 @@
-//! Every claim holds for runs as they should be and fails when its number is wrong.
+//! Tests that every claim holds for synthetic runs, and fails when a number of them is wrong.
 
 mod synthetic;
 mod wrong;
@@ -22,8 +22,8 @@ fn holds(claims: &[Claim], id: &str) -> Option<bool> {
         .holds
 }
 
-/// Changes the runs that fit a pattern, of which there must be one: `mri.*_low.faithful`, where `*`
-/// stands for anything.
+/// Changes the runs that match a pattern such as `mri.*_low.faithful`, where `*` stands for any
+/// text. At least one run must match.
 fn change(results: &mut Results, pattern: &str, change: impl Fn(&mut RunRecord)) {
     let fits = |name: &str| {
         let mut parts = pattern.split('.').zip(name.split('.'));
@@ -51,7 +51,7 @@ fn exact(f: f64) -> impl Fn(&mut RunRecord) {
     move |record| record.outcome.f_exact = f
 }
 
-/// All evaluations cost so many times as much.
+/// Multiplies the cost of all evaluations by this factor.
 fn work(factor: u64) -> impl Fn(&mut RunRecord) {
     move |record| {
         for evaluation in &mut record.evaluations {
@@ -68,7 +68,7 @@ fn good_runs_pass() {
     let claims = check(&results(), &bounds());
     for claim in &claims {
         let expected = match claim.id.as_str() {
-            // there are no photographs here
+            // The synthetic results have no photographs.
             "data/photographs" => None,
             "1-parameter/later evaluations" | "3-parameter/faster than low accuracy" => Some(false),
             _ => Some(true),
@@ -126,7 +126,7 @@ fn nan_holds_nowhere() {
             iterate.f = f64::NAN;
         }
     }
-    // these are about iterations alone
+    // These claims are about iterations only.
     let counts = [
         "1-parameter/first evaluations",
         "1-parameter/ill-conditioned starts",
@@ -146,7 +146,7 @@ fn nan_holds_nowhere() {
 }
 
 #[test]
-fn what_cannot_be_checked_is_not() {
+fn claims_without_runs_or_authors_data_are_not_checked() {
     let mut missing = results();
     missing.records.clear();
     for claim in check(&missing, &[]) {
@@ -183,7 +183,7 @@ fn what_cannot_be_checked_is_not() {
 }
 
 #[test]
-fn reduced_budgets_keep_what_they_can() {
+fn some_claims_are_checked_with_reduced_budgets() {
     let mut quick = results();
     quick.size = ReproductionSize::Quick;
     quick.settings = quick.settings.into_iter().map(Setting::quick).collect();
@@ -217,8 +217,8 @@ fn reduced_budgets_keep_what_they_can() {
     assert!(failed(&claims).is_empty());
 }
 
-/// Factors of section 12 of the reference archive's FACTS.md come out of the archived runs, here as
-/// if they had been made.
+/// The archived runs, replayed as if they had been made here, give the factors of section 12 of the
+/// reference archive's FACTS.md.
 #[test]
 fn archived_factors_are_known() {
     for row in headline::table(&results()) {
@@ -242,14 +242,14 @@ fn archived_factors_are_known() {
     }
 }
 
-/// Checksums are those of the authors' arrays.
+/// The checksums are those of the authors' arrays.
 #[test]
 fn golden_data_are_the_authors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/data");
     if !folder.exists() {
         return;
     }
-    // the header of a .npy file ends after the length that its bytes 8 and 9 give; numbers follow
+    // Bytes 8 and 9 of a .npy file have the length of its header; the numbers follow it.
     let signals = |name: &str, length: usize| -> Vec<Vec<f64>> {
         let bytes = std::fs::read(folder.join(name)).unwrap();
         let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));

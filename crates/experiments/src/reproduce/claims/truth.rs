@@ -1,4 +1,4 @@
-//! Whether runs tell the truth about what they found.
+//! Claims that the error bounds of the runs are true.
 
 use super::measure::digits;
 use super::{Claim, Topic, Verdict};
@@ -9,7 +9,7 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
     let claim = |id: &str, text: &str, is_meant: fn(&RunRecord) -> bool| {
         Claim::new(Topic::Foundations, &format!("truth/{id}"), &[], text)
             .expected(
-                "every |f - exact f| at most the error given with f, plus 1e-9 (1 + f)",
+                "|f - exact f| at most the run's bound on the error of f, plus 1e-9 (1 + f)",
                 "paper, Section 3.3; reference archive, FACTS.md section 10",
             )
             .verdict(verdict(results, is_meant))
@@ -17,17 +17,18 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
     vec![
         claim(
             "ours",
-            "Our own algorithm knows the objective where it ends as well as it says.",
+            "The error bound of the objective at the end of our runs is true.",
             |run| run.id.mode == Mode::Ours,
         ),
         claim(
             "dynamic",
-            "The authors' algorithm with dynamic accuracy knows the objective where it ends as well as it says.",
+            "The error bound of the objective at the end of the authors' dynamic runs is true.",
             |run| run.id.mode == Mode::Faithful && run.id.variant.effort == Effort::Dynamic,
         ),
         claim(
             "fixed",
-            "With fixed iterations, too, the objective is as far off as they say at most, which may be far.",
+            "The error bound of the objective at the end of runs with fixed iterations is true, \
+             although it can be large.",
             |run| run.id.mode == Mode::Faithful && run.id.variant.effort != Effort::Dynamic,
         ),
     ]
@@ -45,7 +46,7 @@ fn verdict(results: &Results, is_meant: fn(&RunRecord) -> bool) -> Verdict {
         let allowed = outcome.f_error + 1e-9 * (1.0 + outcome.f.abs());
         if !(distance <= allowed) {
             let text = format!(
-                "{}: off by {}, error {}",
+                "{}: error {}, bound {}",
                 run.id,
                 digits(distance, 2),
                 digits(outcome.f_error, 2)
@@ -55,12 +56,12 @@ fn verdict(results: &Results, is_meant: fn(&RunRecord) -> bool) -> Verdict {
         largest = largest.max(distance / allowed);
     }
     if runs.is_empty() {
-        return Err("there are no such runs".to_owned());
+        return Err("no such run was made".to_owned());
     }
     let mut text = format!("{} of {} runs", runs.len() - wrong.len(), runs.len());
     if wrong.is_empty() {
         text += &format!(
-            "; at most {} of what is allowed",
+            "; the largest error is {} of its bound",
             super::measure::percent(largest)
         );
     } else {

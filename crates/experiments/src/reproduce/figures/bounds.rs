@@ -1,5 +1,4 @@
-//! Figure 3: how far reconstructions are from the exact ones, and how far at most according to two
-//! bounds.
+//! Figure 3: the true error of reconstructions, and two bounds on it.
 
 use std::ops::ControlFlow;
 
@@ -14,51 +13,51 @@ use super::super::setting::{DataKind, DataSpec};
 use super::style::{BLUE, GREEN, ORANGE};
 use super::{Drawn, FigureInput};
 
-/// The four panels.
+/// The four panels of the figure.
 #[derive(Clone, Debug)]
 pub struct BoundPanels {
-    /// (a) Gradient descent on Nesterov's quadratic.
+    /// Panel (a): gradient descent on Nesterov's quadratic.
     pub quadratic_gd: Trajectory,
-    /// (b) FISTA on Nesterov's quadratic.
+    /// Panel (b): FISTA on Nesterov's quadratic.
     pub quadratic_fista: Trajectory,
-    /// (c) Gradient descent on a denoising problem.
+    /// Panel (c): gradient descent on a denoising problem.
     pub denoising_gd: Trajectory,
-    /// (d) FISTA on a denoising problem.
+    /// Panel (d): FISTA on a denoising problem.
     pub denoising_fista: Trajectory,
 }
 
-/// Iterates of a method: squared distances, at the start and after every iteration.
+/// The squared errors of a method and their bounds, at the start and after every iteration.
 #[derive(Clone, Debug)]
 pub struct Trajectory {
-    /// `$\mu$`
+    /// The strong convexity constant `$\mu$`.
     pub strong_convexity: f64,
-    /// `$L$`
+    /// The smoothness constant `$L$`.
     pub lipschitz: f64,
-    /// What the linear bound begins with: `$\|x^0 - x^*\|^2$` for the quadratic. For denoising it
-    /// is `$\|x^0 - x\|^2$` with the true signal `$x$`, as in the published figure, although its
-    /// caption says otherwise.
+    /// The first value of the linear bound. For the quadratic it is `$\|x^0 - x^*\|^2$`; for
+    /// denoising `$\|x^0 - x\|^2$` with the true signal `$x$`, as in the published figure, although
+    /// the caption of that figure has the former.
     pub scale: f64,
-    /// `$\|x^k - x^*\|^2$`
+    /// The squared errors `$\|x^k - x^*\|^2$`.
     pub error: Vec<f64>,
-    /// `$\|\nabla\Phi(x^k)\|^2/\mu^2$`
+    /// The bounds `$\|\nabla\Phi(x^k)\|^2/\mu^2$` from the gradients.
     pub gradient_bound: Vec<f64>,
-    /// The rate of the method, times [`scale`](Self::scale).
+    /// The bounds from the rate of the method, which begin at [`scale`](Self::scale).
     pub linear_bound: Vec<f64>,
 }
 
 /// The numbers at the end of a [`Trajectory`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrajectoryEnd {
-    /// `$\|x^k - x^*\|^2$`
+    /// The squared error `$\|x^k - x^*\|^2$`.
     pub error: f64,
-    /// `$\|\nabla\Phi(x^k)\|^2/\mu^2$`
+    /// The bound `$\|\nabla\Phi(x^k)\|^2/\mu^2$` from the gradient.
     pub gradient_bound: f64,
-    /// What the rate of the method guarantees.
+    /// The bound from the rate of the method.
     pub linear_bound: f64,
 }
 
 impl Trajectory {
-    /// After the last iteration.
+    /// Returns the numbers after the last iteration.
     #[must_use]
     pub fn end(&self) -> TrajectoryEnd {
         let last = |values: &[f64]| values.last().copied().unwrap_or(f64::NAN);
@@ -70,10 +69,10 @@ impl Trajectory {
     }
 }
 
-/// Computes Figure 3; the denoising problem is of one signal from `source`.
+/// Computes the panels of Figure 3. The denoising problem has one signal from `source`.
 ///
 /// # Errors
-/// Never, unless a solver fails.
+/// When a solver fails.
 pub fn measure(source: &DataSource) -> Result<BoundPanels> {
     let quadratic = NesterovQuadratic::new(10, 1.0, 100.0);
     let minimizer = quadratic.minimizer();
@@ -129,7 +128,8 @@ fn trajectory<O: StronglyConvex>(
     let [mut error, mut gradient_bound] = [Vec::new(), Vec::new()];
     let mut gradient = vec![0.0; start.len()];
     let mut scratch = objective.scratch();
-    // The solver's own certificate includes rounding errors, which the figure does not.
+    // The figure shows the gradient bound without the rounding errors that the solver's certificate
+    // includes.
     let mut observe = |x: &[f64]| {
         objective.gradient(x, &mut gradient, &mut scratch);
         error.push(square_distance(x, minimizer));
@@ -162,8 +162,9 @@ fn trajectory<O: StronglyConvex>(
     })
 }
 
-/// Squared, for `$k = 0, 1, \dots$`. With `$q = \mu/L$`: `$(1 - q)^{2k}$` times the scale for
-/// gradient descent, `$(1 - \sqrt q)^k (1 + \sqrt q)/q$` times the scale for FISTA.
+/// Returns the squared linear bounds for `$k = 0, 1, \dots$`. With `$q = \mu/L$`, they are the
+/// scale times `$(1 - q)^{2k}$` for gradient descent, and times `$(1 - \sqrt q)^k (1 + \sqrt q)/q$`
+/// for FISTA.
 fn linear_bound(method: Method, curvature: Curvature, scale: f64) -> impl Iterator<Item = f64> {
     let q = curvature.strong_convexity() / curvature.lipschitz();
     let (first, factor) = match method {
@@ -215,9 +216,11 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
             );
         figure = figure.with(panel);
     }
-    let what = "200 iterations of GD and FISTA on Nesterov's quadratic in 10 dimensions, 2,000 of GD and 1,000 of FISTA on denoising \
-                a signal of 100 pixels. In (c) and (d) the linear bound begins with the squared distance of the noisy signal from the \
-                true one, as in the published figure; the paper's text says from the minimiser, which is a little less.";
+    let what = "(a) and (b): 200 iterations of GD and FISTA on Nesterov's quadratic in 10 \
+                dimensions. (c) and (d): 2,000 iterations of GD and 1,000 of FISTA for denoising a \
+                signal of 100 pixels. In (c) and (d) the linear bound begins with the squared \
+                distance of the noisy signal from the true signal, as in the published figure. The \
+                paper's text has the distance from the minimiser, which is slightly smaller.";
     Ok(vec![input.drawn(what, figure)])
 }
 
@@ -242,7 +245,8 @@ mod tests {
         measure(&source).unwrap()
     }
 
-    /// FIGURES.md of the reference archive, rows 3a and 3b, to the digits given there.
+    /// Compares with rows 3a and 3b of the reference archive's FIGURES.md, to the digits given
+    /// there.
     #[test]
     fn the_quadratic_is_the_published_one() {
         let bounds = authors();
@@ -255,13 +259,14 @@ mod tests {
         check(gd.end().gradient_bound, 1.81e-8, 5e-3);
         check(gd.end().linear_bound, 3.6e-3, 2e-2);
         let end = bounds.quadratic_fista.end();
-        // Fourteen digits smaller than the start: rounding shows.
+        // The error is fourteen digits smaller than the start and mostly rounding.
         check(end.error, 3.5e-27, 0.1);
         check(end.gradient_bound, 3.5e-27, 0.5);
         check(end.linear_bound, 6.8e-13, 1e-2);
     }
 
-    /// FIGURES.md of the reference archive, rows 3c and 3d, to the digits given there.
+    /// Compares with rows 3c and 3d of the reference archive's FIGURES.md, to the digits given
+    /// there.
     #[test]
     fn denoising_is_the_published_one() {
         let bounds = authors();
@@ -276,7 +281,7 @@ mod tests {
         let is_above = |k: usize| gd.gradient_bound[k] > gd.linear_bound[k];
         assert!(is_above(1) && is_above(200) && !is_above(300) && !is_above(1999));
         let end = bounds.denoising_fista.end();
-        // The minimiser is known to about 2e-13 only, which moves the square of this distance of
+        // The minimiser is only known to about 2e-13, which changes the square of this distance of
         // 2.3e-12 by a fifth.
         check(end.error, 5.4e-24, 0.25);
         check(end.gradient_bound, 5.4e-24, 0.02);

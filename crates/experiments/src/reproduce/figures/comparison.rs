@@ -1,4 +1,4 @@
-//! Figures 4, 6, 8, 12 and 15: what variants achieve for how much work.
+//! Figures 4, 6, 8, 12 and 15: objective, parameters and work of the variants.
 
 use anyhow::{Context, Result};
 use plot::{Axis, Figure, Numbers, Panel, Scale};
@@ -8,7 +8,7 @@ use super::super::record::{Mode, RunRecord, Variant};
 use super::style::{CurveStyle, StyledCurve, with_curves};
 use super::{DYNAMIC_FISTA, DYNAMIC_GD, Drawn, FigureInput, curves};
 
-/// A figure of panels.
+/// The layout of a figure.
 struct FigureLayout {
     id: &'static str,
     archive_id: &'static str,
@@ -17,9 +17,10 @@ struct FigureLayout {
     panels: &'static [PanelSpec],
 }
 
-/// A panel: one quantity of the figure's first, second, ... experiment.
+/// The content of a panel: one quantity of one of the figure's experiments.
 struct PanelSpec {
     title: &'static str,
+    /// The index of the experiment in the figure.
     experiment: usize,
     quantity: Quantity,
     scale: Scale,
@@ -33,14 +34,15 @@ enum Quantity {
     Cumulative,
 }
 
-/// Of the vertical axis.
+/// The range of the vertical axis.
 #[derive(Clone, Copy)]
 enum VerticalRange {
-    /// All points of lines.
+    /// The range of all lines.
     Data,
-    /// The paper's, if most curves end there; they do not with other data.
+    /// The paper's range if at least half of the curves end in it; otherwise, as with other data,
+    /// the range of all lines.
     Paper([f64; 2]),
-    /// The paper's lower end.
+    /// The range of all lines, from the paper's lower end.
     From(f64),
 }
 
@@ -54,7 +56,7 @@ const fn objective(title: &'static str, scale: Scale, range: [f64; 2]) -> PanelS
     }
 }
 
-/// Of one of several experiments.
+/// Returns a panel with a parameter of one of several experiments.
 const fn parameter(title: &'static str, name: &'static str, experiment: usize) -> PanelSpec {
     PanelSpec {
         title,
@@ -99,7 +101,7 @@ static LAYOUTS: [FigureLayout; 5] = [
         id: "fig06",
         archive_id: "fig06-archive",
         columns: 3,
-        what: "The best α found from different starting points; compare with Figure 4 (c).",
+        what: "The best α found from different starting points; Figure 4 (c) has another one.",
         panels: &[
             parameter("(a) Start θ⁰ = 1", "alpha", 0),
             parameter("(b) Start θ⁰ = −1", "alpha", 1),
@@ -110,7 +112,7 @@ static LAYOUTS: [FigureLayout; 5] = [
         id: "fig08",
         archive_id: "fig08-archive",
         columns: 2,
-        what: "Learning α, ν and ξ for signals; condition numbers are penalised with β = 10⁻⁶.",
+        what: "Learning α, ν and ξ for signals, with a penalty on the condition number (β = 10⁻⁶).",
         panels: &[
             objective("(a) Objective value f(θ)", Scale::Log, [2.0, 100.0]),
             cumulative(
@@ -150,10 +152,10 @@ static LAYOUTS: [FigureLayout; 5] = [
     },
 ];
 
-/// The figure, and its dynamic variants next to the authors' curves and ours.
+/// Draws the figure, and the comparison of its dynamic variants with the authors' curves and ours.
 pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     let layout = LAYOUTS.iter().find(|layout| layout.id == input.entry.id);
-    let layout = layout.context("it does not compare variants")?;
+    let layout = layout.context("the figure does not compare variants")?;
     let mut main = Figure::new(layout.columns);
     let mut compared = Figure::new(layout.columns);
     let mut origin = None;
@@ -167,34 +169,35 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
         let archived = [DYNAMIC_GD, DYNAMIC_FISTA].map(|v| (input.archive.run)(name, v));
         origin = origin.or(archived.into_iter().flatten().next().map(|archived| {
             if archived.lower_iterations.is_empty() {
-                "read off the published figure"
+                "digitised from the published figure"
             } else {
-                "archived by the authors"
+                "from their archive"
             }
         }));
     }
     let is_objective = |spec: &PanelSpec| matches!(spec.quantity, Quantity::Objective);
     let about_f = if layout.panels.iter().any(is_objective) {
-        " f is a sum over images; shading shows how far off it may be."
+        " f is a sum over images; the shading shows the bound on its error."
     } else {
         ""
     };
     let what = format!(
-        "{} Variants of the authors' algorithm; lower-level iterations are those of all images together.{about_f}",
+        "{} The curves are variants of the authors' algorithm. Lower-level iterations are summed \
+         over all images.{about_f}",
         layout.what
     );
     let mut drawn = vec![input.drawn(&what, main)];
     if has_curves {
         let authors = origin.map_or_else(
-            || "of the authors' algorithm (faithful)".to_owned(),
+            || "the authors' algorithm run here (faithful)".to_owned(),
             |origin| {
                 format!(
-                    "as the authors ran them ({origin}), the same algorithm run here (faithful)"
+                    "the authors' runs (archived, {origin}), the same algorithm run here (faithful)"
                 )
             },
         );
         let what = format!(
-            "{} The dynamic variants {authors}, and ours. \
+            "{} The curves are the dynamic variants of {authors}, and our algorithm (ours). \
              One iteration of FISTA costs two gradients in the authors' algorithm and one in ours.",
             layout.what
         );
@@ -203,7 +206,7 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     Ok(drawn)
 }
 
-/// The paper's six curves, without those that are missing.
+/// Returns those of the paper's six curves whose runs were made.
 fn variants(input: &FigureInput<'_>, name: &str, quantity: Quantity) -> Result<Vec<StyledCurve>> {
     let setting = input.results.setting(name)?;
     let curve = |variant: Variant| {
@@ -222,7 +225,8 @@ fn variants(input: &FigureInput<'_>, name: &str, quantity: Quantity) -> Result<V
     Ok(Variant::ALL.into_iter().filter_map(curve).collect())
 }
 
-/// Dynamic variants: of the authors, of their algorithm, and of ours.
+/// Returns the dynamic variants of the authors' algorithm run here, of ours, and of the authors'
+/// archived runs.
 fn repeated(input: &FigureInput<'_>, name: &str, quantity: Quantity) -> Result<Vec<StyledCurve>> {
     let setting = input.results.setting(name)?;
     let mut curves = Vec::new();
@@ -301,7 +305,7 @@ fn panel(spec: &PanelSpec, curves: &[StyledCurve]) -> Panel {
     with_curves(Panel::new(x, y).title(spec.title), curves)
 }
 
-/// From lines alone: shading may be endless.
+/// Returns the vertical range. Shading does not count, because it may be infinite.
 fn vertical(spec: &PanelSpec, curves: &[StyledCurve]) -> Option<[f64; 2]> {
     let values = curves.iter().flat_map(|curve| &curve.points).map(|p| p[1]);
     let values = values.filter(|v| v.is_finite() && (spec.scale == Scale::Linear || *v > 0.0));

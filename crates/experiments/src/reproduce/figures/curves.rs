@@ -1,10 +1,10 @@
-//! How a run becomes a curve: the rules of the paper's figures.
+//! The curves of a run, by the rules of the paper's figures.
 
 use super::super::record::{Effort, Evaluation, RunRecord};
 
-/// The best evaluation so far, after every evaluation: the one of least objective, whatever its
-/// accuracy, the first of equals. With it, lower-level iterations until then. Evaluations before
-/// the first finite objective have none.
+/// Returns the best evaluation so far, after every evaluation, with the lower-level iterations
+/// until then. The best evaluation is the first with the least objective, regardless of its
+/// accuracy. There is none before the first finite objective.
 #[must_use]
 pub fn best(record: &RunRecord) -> Vec<(f64, &Evaluation)> {
     let mut best: Option<&Evaluation> = None;
@@ -19,9 +19,9 @@ pub fn best(record: &RunRecord) -> Vec<(f64, &Evaluation)> {
     points
 }
 
-/// Lower-level iterations, objective, and how far off that may be. With fixed iterations, of the
-/// [best](best) after every evaluation; with dynamic accuracy, of the incumbent when an iteration
-/// begins, which is not always the best.
+/// Returns lower-level iterations, the objective, and the bound on its error. With fixed iterations
+/// these are of the [best](best) evaluation after every evaluation; with dynamic accuracy, of the
+/// incumbent at the beginning of every iteration, which is not always the best.
 #[must_use]
 pub fn objective(record: &RunRecord) -> Vec<[f64; 3]> {
     if record.id.variant.effort == Effort::Dynamic {
@@ -36,8 +36,8 @@ pub fn objective(record: &RunRecord) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// Lower-level iterations and the value of a parameter of the total variation at the [best](best)
-/// evaluation, in every variant. Nothing if it was not learned.
+/// Returns lower-level iterations and the value of a parameter of the total variation at the
+/// [best](best) evaluation. Returns nothing if the parameter was not learned.
 #[must_use]
 pub fn parameter(record: &RunRecord, name: &str) -> Vec<[f64; 2]> {
     let Some(index) = record.names.iter().position(|known| known == name) else {
@@ -49,7 +49,7 @@ pub fn parameter(record: &RunRecord, name: &str) -> Vec<[f64; 2]> {
         .collect()
 }
 
-/// Evaluations, counted from one, and lower-level iterations after them.
+/// Returns the number of each evaluation, from one, and the lower-level iterations after it.
 #[must_use]
 pub fn cumulative(record: &RunRecord) -> Vec<[f64; 2]> {
     let works = record.cumulative_iterations().into_iter();
@@ -59,8 +59,8 @@ pub fn cumulative(record: &RunRecord) -> Vec<[f64; 2]> {
         .collect()
 }
 
-/// Where a run ends in the paper's figure of sampling patterns: the last incumbent of a dynamic
-/// variant, otherwise the [best](best) evaluation.
+/// Returns the end of a run in the paper's figure of sampling patterns: the last incumbent of a
+/// dynamic variant, otherwise the [best](best) evaluation.
 #[must_use]
 pub fn last(record: &RunRecord) -> Option<&[f64]> {
     if record.id.variant.effort == Effort::Dynamic {
@@ -70,7 +70,7 @@ pub fn last(record: &RunRecord) -> Option<&[f64]> {
     Some(&best.theta)
 }
 
-/// The incumbent after so many evaluations; before there is any, the start.
+/// Returns the incumbent after this number of evaluations; the start if there is no incumbent yet.
 #[must_use]
 pub fn after(record: &RunRecord, evaluations: usize) -> Option<&[f64]> {
     let mut iterates = record.iterates.iter().rev();
@@ -80,16 +80,17 @@ pub fn after(record: &RunRecord, evaluations: usize) -> Option<&[f64]> {
     incumbent.or_else(|| record.evaluations.first().map(|e| e.theta.as_slice()))
 }
 
-/// What is shaded around points of [`objective`]: never below zero.
+/// Returns the lower and upper edge of the shading around points of [`objective`]. The lower edge
+/// is not below zero.
 #[must_use]
 pub fn shade(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
     let edges = |[work, f, error]: &[f64; 3]| [*work, (f - error).max(0.0), f + error];
     points.iter().map(edges).collect()
 }
 
-/// The same polyline, as far as one can see, with fewer points: without those inside of a
-/// horizontal stretch, and without those closer to the one before than a thousandth of their
-/// coordinates.
+/// Returns a polyline with fewer points that looks the same: without points inside a horizontal
+/// segment, and without points whose coordinates differ by less than a thousandth from those of the
+/// point before.
 #[must_use]
 pub fn thinned<const N: usize>(points: &[[f64; N]]) -> Vec<[f64; N]> {
     const CLOSE: f64 = 1e-3;
@@ -130,8 +131,9 @@ mod tests {
     const LOW: Variant = Variant::new(PaperMethod::Gd, Effort::Low);
     const DYNAMIC: Variant = Variant::new(PaperMethod::Fista, Effort::Dynamic);
 
-    /// Objectives 5, 3, 4, 2, 2 with errors 0.5, 4, 0.1, 0.2, 0.3, at theta -1, -2, ..., for 10,
-    /// 20, ... iterations; the incumbents are those of evaluations 3 and 4, at work 60 and 100.
+    /// Returns a run with objectives 5, 3, 4, 2, 2 and errors 0.5, 4, 0.1, 0.2, 0.3, at theta -1,
+    /// -2, ..., after 10, 20, ... iterations. The incumbents are those of evaluations 3 and 4, at
+    /// work 60 and 100.
     fn record(variant: Variant) -> RunRecord {
         let evaluations = [
             (5.0, 0.5, 10),
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn incumbents_after_so_many_evaluations() {
+    fn the_incumbent_after_a_number_of_evaluations() {
         let mut record = record(DYNAMIC);
         assert_eq!(after(&record, 1), Some(&[-1.0][..]));
         assert_eq!(after(&record, 2), Some(&[-1.0][..]));
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_no_minimum() {
+    fn a_failed_evaluation_is_never_the_best() {
         let mut record = record(LOW);
         record.evaluations[0].f = f64::INFINITY;
         assert_eq!(objective(&record)[..1], [[30.0, 3.0, 4.0]]);

@@ -7,7 +7,7 @@ use super::super::record::Mode;
 use super::style::{BLUE, CurveStyle, ORANGE};
 use super::{DYNAMIC_FISTA, Drawn, FigureInput};
 
-/// From much noise to little.
+/// The experiments, from the largest noise to the smallest.
 pub(super) const EXPERIMENTS: [&str; 8] = [
     "kodak_sigma1e-1",
     "kodak_sigma1e-2",
@@ -42,8 +42,9 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
             .on_right(),
     );
     let figure = Figure::new(1).panel_size(560.0, 240.0).with(panel);
-    let what = "The weight α of the total variation that dynamic FISTA learned from images with noise of standard deviation σ. \
-                The bounds of the parameters are wider from σ = 10⁻⁵ on, as in the authors' program.";
+    let what = "The weight α of the total variation that dynamic FISTA learned from images with \
+                noise of standard deviation σ. For σ ≤ 10⁻⁵ the bounds of the parameters are \
+                wider, as in the authors' program.";
     let mut drawn = vec![input.drawn(what, figure)];
 
     let ours = sweep(input, Mode::Ours)?;
@@ -74,10 +75,11 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
             figure = figure.with(panel.title(title));
         }
         let what = if archived.is_empty() {
-            "What dynamic FISTA learned with the authors' algorithm (faithful) and with ours."
+            "The α that dynamic FISTA learned with the authors' algorithm run here (faithful) and \
+             with ours."
         } else {
-            "What dynamic FISTA learned in the authors' runs (read off the published figure), with the same algorithm run here \
-             (faithful), and with ours."
+            "The α that dynamic FISTA learned in the authors' runs (published, digitised from the \
+             figure), with the same algorithm run here (faithful), and with ours."
         };
         drawn.push(input.compared("fig14-archive", what, figure));
     }
@@ -88,7 +90,7 @@ fn sigma() -> Axis {
     Axis::log("Noise level σ").numbers(Numbers::Powers)
 }
 
-/// `$\sigma$`, `$\alpha$`, `$\sigma^2/\alpha$`, of the runs that were made.
+/// Returns `$\sigma$`, `$\alpha$` and `$\sigma^2/\alpha$` of the runs that were made.
 fn sweep(input: &FigureInput<'_>, mode: Mode) -> Result<Vec<[f64; 3]>> {
     let mut points = Vec::new();
     for name in EXPERIMENTS {
@@ -113,7 +115,7 @@ fn column(points: &[[f64; 3]], which: usize, series: fn(Vec<[f64; 2]>) -> Series
     )
 }
 
-/// A line with dots; nothing without points.
+/// Adds a line with dots to the panel; nothing without points.
 fn curve(
     panel: Panel,
     points: &[[f64; 3]],

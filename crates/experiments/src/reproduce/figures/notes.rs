@@ -1,15 +1,15 @@
-//! What captions say about data and runs.
+//! Notes in captions about data and runs.
 
 use super::super::record::{Mode, RunId};
 use super::super::results::ReproductionSize;
 use super::super::setting::{DataKind, Setting};
 use super::{FigureInput, runs};
 
-/// More runs than this are counted, not named.
+/// The largest number of runs that are named; more are only counted.
 const LONGEST: usize = 6;
 
-/// What is shown, then where the data come from, what was reduced, and which of the runs `shown`
-/// are missing.
+/// Returns a caption: `what` the figure shows, the source of the data, reduced budgets, and those
+/// missing runs for which `shown` is true.
 pub(super) fn caption(
     input: &FigureInput<'_>,
     what: &str,
@@ -28,18 +28,18 @@ fn data(input: &FigureInput<'_>) -> String {
         .is_ok_and(|setting| setting.data.kind == DataKind::Photographs);
     let noise = match source.seed {
         None => "regenerated from the authors' seed".to_owned(),
-        Some(seed) => format!("made the authors' way, but from seed {seed}"),
+        Some(seed) => format!("generated like the authors', but from seed {seed}"),
     };
     match (has_photographs, &source.kodak) {
         (false, _) => format!("Data: {noise}."),
         (true, Some(_)) => format!("Data: the Kodak photographs, with noise {noise}."),
         (true, None) => format!(
-            "Data: NOT the photographs of the paper; images of dead leaves stand in for them, with noise {noise}."
+            "Data: NOT the photographs of the paper but images of dead leaves, with noise {noise}."
         ),
     }
 }
 
-/// What `--quick` took away.
+/// Returns a note on the budgets that `--quick` reduced.
 fn reduced(input: &FigureInput<'_>) -> Option<String> {
     if input.results.size != ReproductionSize::Quick {
         return None;
@@ -64,7 +64,8 @@ fn reduced(input: &FigureInput<'_>) -> Option<String> {
         DataKind::Signals | DataKind::Frequencies => run.data.pixels.to_string(),
     };
     Some(format!(
-        "Reduced by --quick to {} evaluations and {} images of {pixels} pixels: only the shape of the curves can be compared.",
+        "Reduced by --quick to {} evaluations and {} images of {pixels} pixels: only the shape of \
+         the curves can be compared.",
         run.evaluations, run.data.images
     ))
 }
@@ -100,7 +101,7 @@ fn missing(input: &FigureInput<'_>, shown: impl Fn(&RunId) -> bool) -> Option<St
     (!notes.is_empty()).then(|| notes.join(" "))
 }
 
-/// A run as the reader of one figure knows it.
+/// Returns the name of a run for readers of the figure.
 fn name(input: &FigureInput<'_>, run: &RunId) -> String {
     let Ok(setting) = input.results.setting(&run.setting) else {
         return run.to_string();

@@ -1,4 +1,4 @@
-//! Figure 16: which Fourier coefficients are measured.
+//! Figure 16: the sampling patterns, that is the measured Fourier coefficients.
 
 use anyhow::{Context, Result};
 use plot::{Figure, Panel};
@@ -9,12 +9,14 @@ use super::reconstruction::is_active;
 use super::{Drawn, FigureInput, curves};
 
 const WIDTH: f64 = 640.0;
-/// Of a bar, in coefficients.
+/// The height of a bar, in units of the width of a coefficient.
 const HEIGHT: usize = 3;
 
 pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     let setting = input.setting()?;
-    let sampling = setting.sampling.context("nothing is sampled")?;
+    let sampling = setting
+        .sampling
+        .context("the experiment does not learn sampling weights")?;
     let mut panels = Vec::new();
     let mut count = 1;
     for variant in Variant::ALL {
@@ -33,13 +35,15 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     let figure = Figure::new(1).panel_size(WIDTH, height.max(1.0));
     let figure = panels.into_iter().fold(figure, Figure::with);
     let what = format!(
-        "Where each variant ends: the coefficients with θ > {} are white, whatever their weight. Frequency zero is in the middle.",
+        "The sampling pattern at the end of each variant: coefficients with θ > {} are white, \
+         regardless of their weight. Frequency zero is in the middle.",
         sampling.lower
     );
     Ok(vec![input.drawn(&what, figure)])
 }
 
-/// 1 for an active coefficient; frequency zero, the first, is moved to the middle.
+/// Returns 1 for each measured coefficient and 0 for the others, with frequency zero moved from the
+/// beginning to the middle.
 fn bars(theta: &[f64], sampling: &SamplingSetting) -> Vec<f64> {
     let mut bars: Vec<f64> = theta
         .iter()

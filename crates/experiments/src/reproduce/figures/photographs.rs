@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::reconstruction::{self, denoised};
 use super::{Drawn, FigureInput};
 
-/// The paper's images, counted from zero.
+/// The images in the paper's figure, counted from zero.
 const SHOWN: [usize; 5] = [0, 3, 7, 12, 20];
 
 pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
@@ -35,8 +35,9 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
         }
     }
     let what = format!(
-        "Images and their reconstructions by 2,000 iterations of FISTA from zero with what dynamic FISTA learned: α = {:.4}, ν = {:.5}, \
-         ξ = {:.5}. Black is 0, white is 1; above each its PSNR.",
+        "Noisy images, and their reconstructions by 2,000 iterations of FISTA from zero with the \
+         parameters that dynamic FISTA learned: α = {:.4}, ν = {:.5}, ξ = {:.5}. Black is 0 and \
+         white is 1. The PSNR is above each image.",
         values.alpha, values.nu, values.xi
     );
     Ok(vec![input.drawn(&what, figure)])

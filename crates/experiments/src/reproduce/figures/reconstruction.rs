@@ -7,8 +7,8 @@ use lowlevel::{Method, Solver, State, Stop, StronglyConvex};
 
 use super::super::setting::{SamplingSetting, Setting};
 
-/// The values of all parameters of the total variation where the learned ones, in the order of
-/// `names`, are at `theta`.
+/// Returns the values of all parameters of the total variation. The learned ones are at `theta`, in
+/// the order of `names`.
 pub(super) fn values(setting: &Setting, names: &[String], theta: &[f64]) -> Result<TvParameters> {
     let value = |name: &str| {
         let learned = names.iter().zip(theta).find(|(known, _)| *known == name);
@@ -25,7 +25,7 @@ pub(super) fn values(setting: &Setting, names: &[String], theta: &[f64]) -> Resu
     })
 }
 
-/// Denoises from `start`; `None`: from zero.
+/// Denoises from `start`, or from zero if it is `None`.
 pub(super) fn denoised(
     pair: &Pair,
     parameters: TvParameters,
@@ -38,8 +38,8 @@ pub(super) fn denoised(
     solved(&objective, Method::FISTA_TWO_GRADIENTS, stop, start)
 }
 
-/// Reconstructs from Fourier coefficients, from zero; those whose `theta` is not above the lower
-/// bound are not used.
+/// Reconstructs a signal from those Fourier coefficients whose `theta` is above the lower bound,
+/// starting at zero.
 pub(super) fn from_frequencies(
     pair: &Pair,
     sampling: &SamplingSetting,
@@ -63,12 +63,12 @@ pub(super) fn from_frequencies(
     solved(&objective, Method::FISTA_TWO_GRADIENTS, stop, start)
 }
 
-/// Whether a coefficient is measured: above the lower bound, forgiving its rounding.
+/// Whether a coefficient is measured: its theta is above the lower bound, with room for rounding.
 pub(super) fn is_active(theta: f64, sampling: &SamplingSetting) -> bool {
     theta > sampling.lower + 1e-9
 }
 
-/// Where a solve ends.
+/// Returns the result of a solve.
 pub(super) fn solved<O: StronglyConvex>(
     objective: &O,
     method: Method,

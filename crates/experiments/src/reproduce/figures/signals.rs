@@ -1,4 +1,4 @@
-//! Figures 1, 2, 5, 9, 10, 11 and 17: signals and what is reconstructed of them.
+//! Figures 1, 2, 5, 9, 10, 11 and 17: signals and their reconstructions.
 
 use anyhow::{Context, Result};
 use bilevel::Pair;
@@ -12,11 +12,11 @@ use super::reconstruction::{self, denoised, from_frequencies, solved};
 use super::style::{BLUE, GREY, ORANGE};
 use super::{Drawn, FigureInput, curves};
 
-/// So many signals are shown, if there are that many.
+/// The largest number of signals in a figure.
 const SHOWN: usize = 6;
 const PANEL: [f64; 2] = [250.0, 140.0];
 
-/// Of Figures 1 and 2.
+/// The data of Figures 1 and 2.
 const DATA: DataSpec = DataSpec {
     kind: DataKind::Signals,
     images: 8,
@@ -24,7 +24,7 @@ const DATA: DataSpec = DataSpec {
     sigma: 0.1,
 };
 
-/// Figure 1.
+/// Draws Figure 1.
 pub(super) fn training_pairs(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     let pairs = input.results.source.pairs(&DATA)?;
     let mut figure = figure(3);
@@ -40,7 +40,7 @@ pub(super) fn training_pairs(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     Ok(vec![input.drawn(what, figure)])
 }
 
-/// Figure 2.
+/// Draws Figure 2.
 pub(super) fn parameters(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     let pairs = input.results.source.pairs(&DATA)?;
     let pair = pairs.first().context("no signals")?;
@@ -63,12 +63,12 @@ pub(super) fn parameters(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
         let x = solved(&objective, Method::GRADIENT_DESCENT, stop, start)?;
         figure = figure.with(comparison(&title, Some(&pair.data), &pair.truth, &x));
     }
-    let what = "The first pair of Figure 1, denoised by GD to within 10⁻⁶ of the minimiser. Top: ν = ξ = 10⁻³; middle: α = 1, ξ = 10⁻³; \
-                bottom: α = 1, ν = 10⁻³.";
+    let what = "The first pair of Figure 1, denoised by GD to within 10⁻⁶ of the minimiser. \
+                Top: ν = ξ = 10⁻³; middle: α = 1, ξ = 10⁻³; bottom: α = 1, ν = 10⁻³.";
     Ok(vec![input.drawn(what, figure)])
 }
 
-/// Figures 5, 9 and 10.
+/// Draws Figures 5, 9 and 10.
 pub(super) fn reconstructions(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     let (setting, record) = (input.setting()?, input.dynamic_fista()?);
     let values = reconstruction::values(setting, &record.names, &record.outcome.theta)?;
@@ -81,15 +81,15 @@ pub(super) fn reconstructions(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     }
     let TvParameters { alpha, nu, xi } = values;
     let what = format!(
-        "{} of {} signals, reconstructed by 1,000 iterations of FISTA from zero with what dynamic FISTA learned: α = {alpha:.4}, \
-         ν = {nu:.5}, ξ = {xi:.5}.",
+        "{} of {} signals, reconstructed by 1,000 iterations of FISTA from zero with the \
+         parameters that dynamic FISTA learned: α = {alpha:.4}, ν = {nu:.5}, ξ = {xi:.5}.",
         found.len(),
         pairs.len()
     );
     Ok(vec![input.drawn(&what, figure)])
 }
 
-/// Figure 11.
+/// Draws Figure 11.
 pub(super) fn progress(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     let (setting, record) = (input.setting()?, input.dynamic_fista()?);
     let pairs = input.results.source.pairs(&setting.data)?;
@@ -104,15 +104,18 @@ pub(super) fn progress(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
         figure = figure.with(comparison(&title, Some(&pair.data), &pair.truth, &x));
         last = Some(x);
     }
-    let what = "The first signal with the best parameters of dynamic FISTA after N evaluations of the upper-level objective, \
-                reconstructed by 1,000 iterations of FISTA: at N = 1 from zero, then from the reconstruction before.";
+    let what = "The first signal, reconstructed with the best parameters of dynamic FISTA after N \
+                evaluations of the upper-level objective. Each reconstruction takes 1,000 \
+                iterations of FISTA; that for N = 1 starts at zero, the others at the one before.";
     Ok(vec![input.drawn(what, figure)])
 }
 
-/// Figure 17.
+/// Draws Figure 17.
 pub(super) fn sampled(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     let (setting, record) = (input.setting()?, input.dynamic_fista()?);
-    let sampling = setting.sampling.context("nothing is sampled")?;
+    let sampling = setting
+        .sampling
+        .context("the experiment does not learn sampling weights")?;
     let theta = curves::last(record).context("the run has no iterations")?;
     let pairs = input.results.source.pairs(&setting.data)?;
     let found = shown(&pairs, |pair| {
@@ -125,8 +128,8 @@ pub(super) fn sampled(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
         figure = figure.with(comparison(&title, None, &real(&pair.truth), &real(x)));
     }
     let what = format!(
-        "Real parts of {} of {} signals, reconstructed by 2,000 iterations of FISTA from zero with the weights that dynamic FISTA \
-         learned; coefficients with θ ≤ {} are not measured.",
+        "Real parts of {} of {} signals, reconstructed by 2,000 iterations of FISTA from zero with \
+         the weights that dynamic FISTA learned. Coefficients with θ ≤ {} are not measured.",
         found.len(),
         pairs.len(),
         sampling.lower
@@ -134,7 +137,7 @@ pub(super) fn sampled(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     Ok(vec![input.drawn(&what, figure)])
 }
 
-/// Of the first few pairs.
+/// Reconstructs the pairs that the figure shows.
 fn shown(
     pairs: &[Pair],
     reconstruct: impl Fn(&Pair) -> Result<Vec<f64>> + Send + Sync,
@@ -147,7 +150,7 @@ fn figure(columns: usize) -> Figure {
     Figure::new(columns).panel_size(PANEL[0], PANEL[1])
 }
 
-/// Data, truth, and reconstruction.
+/// Returns a panel with data, truth and reconstruction.
 fn comparison(title: &str, data: Option<&[f64]>, truth: &[f64], x: &[f64]) -> Panel {
     let mut panel = panel(title, truth);
     if let Some(data) = data {
@@ -158,7 +161,7 @@ fn comparison(title: &str, data: Option<&[f64]>, truth: &[f64], x: &[f64]) -> Pa
         .with(line(x, "reconstruction", ORANGE, 1.6))
 }
 
-/// As long as `signal`.
+/// Returns an empty panel as long as `signal`.
 fn panel(title: &str, signal: &[f64]) -> Panel {
     let last = f64::from(u32::try_from(signal.len()).unwrap_or(u32::MAX)) - 1.0;
     let x = Axis::linear("pixel").range(0.0, last.max(1.0));

@@ -37,6 +37,7 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
         panel = panel.with(dots.colour(curve.style.colour).width(7.0));
     }
     let figure = Figure::new(1).panel_size(640.0, 260.0).with(panel);
-    let what = "The weight α of the total variation learned by each variant of the authors' algorithm, from five starting points.";
+    let what = "The weight α of the total variation that each variant of the authors' algorithm \
+                learned from five starting points.";
     Ok(vec![input.drawn(what, figure)])
 }

@@ -1,17 +1,17 @@
-//! Colours and dashes of the paper, and of what is compared with it.
+//! Colours and dashes of the paper's curves, and of ours.
 
 use plot::{Colour, Dash, Panel, Series};
 
 use super::super::record::{Effort, PaperMethod, Variant};
 use super::curves;
 
-/// The first two colours of the paper's signals.
+// The first two are the colours of the paper's signals.
 pub(super) const BLUE: Colour = Colour::hex(0x001f_77b4);
 pub(super) const ORANGE: Colour = Colour::hex(0x00ff_7f0e);
 pub(super) const GREEN: Colour = Colour::hex(0x002c_a02c);
 pub(super) const GREY: Colour = Colour::hex(0x00b8_b8b8);
 
-/// Of the shading around curves.
+/// The opacity of the shading around curves.
 const FAINT: f64 = 80.0 / 255.0;
 
 /// How a curve is drawn.
@@ -23,7 +23,7 @@ pub(super) struct CurveStyle {
 }
 
 impl CurveStyle {
-    /// A variant in the paper's figures.
+    /// Returns the style of a variant in the paper's figures.
     pub(super) const fn of(variant: Variant) -> Self {
         let colour = match (variant.method, variant.effort) {
             (PaperMethod::Gd, Effort::Low) => 0x00fd_cc8a,
@@ -40,7 +40,7 @@ impl CurveStyle {
         }
     }
 
-    /// A variant of ours, beside the paper's.
+    /// Returns the style of a variant of our algorithm.
     pub(super) const fn of_ours(variant: Variant) -> Self {
         let colour = match variant.method {
             PaperMethod::Gd => 0x0000_72b2,
@@ -53,7 +53,7 @@ impl CurveStyle {
         }
     }
 
-    /// A curve of the authors, thin over all others.
+    /// Returns the style of the authors' archived curves: thin, over all others.
     pub(super) const fn of_archived(variant: Variant) -> Self {
         let (colour, dash) = match variant.method {
             PaperMethod::Gd => (0x0077_7777, Dash::Short),
@@ -78,7 +78,7 @@ const fn dash(variant: Variant) -> Dash {
     }
 }
 
-/// A labelled line, perhaps with shading.
+/// A labelled line with its style, and shading if it has any.
 #[derive(Clone, Debug)]
 pub(super) struct StyledCurve {
     pub(super) label: String,
@@ -87,7 +87,7 @@ pub(super) struct StyledCurve {
     pub(super) shade: Vec<[f64; 3]>,
 }
 
-/// All shading below all lines.
+/// Adds the curves to a panel, all shading below all lines.
 pub(super) fn with_curves(mut panel: Panel, curves: &[StyledCurve]) -> Panel {
     for curve in curves.iter().filter(|curve| !curve.shade.is_empty()) {
         let band = Series::band(curves::thinned(&curve.shade));

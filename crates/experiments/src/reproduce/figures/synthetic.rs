@@ -1,4 +1,4 @@
-//! Small runs that were never made, for tests.
+//! Small invented runs for tests.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use super::super::record::{Evaluation, Iterate, Mode, RunId, RunOutcome, RunReco
 use super::super::results::{ReproductionSize, Results};
 use super::super::setting::Setting;
 
-/// One learned parameter: evaluations `(f, f_error, lower_iterations)` at theta = -1, -2, ..., and
-/// iterates `(theta, f, f_error, evaluations, lower_iterations)`.
+/// Returns a run with one learned parameter: evaluations `(f, f_error, lower_iterations)` at
+/// theta = -1, -2, ..., and iterates `(theta, f, f_error, evaluations, lower_iterations)`.
 pub(super) fn record(
     setting: &str,
     variant: Variant,
@@ -60,7 +60,8 @@ fn outcome(theta: Vec<f64>, f: f64) -> RunOutcome {
     }
 }
 
-/// All experiments with two images of so many pixels, and a made-up run for each of `runs`.
+/// Returns all experiments with two images of this many pixels, and an invented run for each of
+/// `runs`.
 pub(super) fn results(
     size: ReproductionSize,
     pixels: usize,
@@ -89,7 +90,7 @@ pub(super) fn results(
     results
 }
 
-/// Six evaluations, four iterations.
+/// Returns an invented run with six evaluations and four iterations.
 fn made_up(setting: &Setting, id: RunId) -> RunRecord {
     let names = setting.learned();
     let start: Vec<f64> = match setting.sampling {

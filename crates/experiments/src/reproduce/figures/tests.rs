@@ -133,7 +133,7 @@ fn the_plain_size_leaves_out_the_slowest_runs() {
 }
 
 #[test]
-fn what_is_missing_is_left_out_and_said() {
+fn missing_runs_are_left_out_and_named_in_captions() {
     let all = all_runs(ReproductionSize::Full);
     let some = all.iter().filter(|run| run.variant == DYNAMIC_FISTA);
     let results = synthetic::results(ReproductionSize::Full, 4, some.cloned());

@@ -1,4 +1,4 @@
-//! The table of how many times fewer lower-level iterations dynamic accuracy takes.
+//! The table of speed-ups: how many times fewer lower-level iterations dynamic accuracy needs.
 
 use ::page::number::{number, significant};
 use ::page::table;
@@ -8,7 +8,7 @@ use crate::reproduce::claims::headline::{self, Speedup, SpeedupRow};
 use crate::reproduce::record::PaperMethod;
 use crate::reproduce::results::Results;
 
-/// Table and explanation; nothing if there is nothing to compare.
+/// Returns the table and its explanation; nothing if there are no runs to compare.
 pub(super) fn html(results: &Results) -> Markup {
     let rows: Vec<Vec<Markup>> = (headline::table(results).iter())
         .map(|row| cells(results, row))
@@ -24,13 +24,16 @@ pub(super) fn html(results: &Results) -> Markup {
         h3 { "Dynamic against high accuracy" }
         (table("factors", &head, &rows, &[]))
         p.soft {
-            "How many times fewer lower-level iterations (all images, all evaluations) the dynamic variant makes than the variant \
-             with high accuracy and the same method, until its curve in the figures is 10\u{a0}%, 1\u{a0}% or 0.1\u{a0}% above the \
-             best objective that any of the authors' variants ends at. Below 1 it is slower. First the authors' algorithm run here, \
-             then the archived runs (digitised for photographs), then our own algorithm against the authors' with high accuracy, all \
-             with the same target. "
-            i { "dyn. only" } ": only the dynamic variant gets there; " i { "high only" } ": only high accuracy does; "
-            i { "neither" } "; an empty cell: not known."
+            "Each number is the ratio of lower-level iterations (of all images and evaluations): \
+             those of the variant with high accuracy divided by those of the dynamic variant with \
+             the same method, until the objective is within 10\u{a0}%, 1\u{a0}% or 0.1\u{a0}% of \
+             the best objective at the end of any of the authors' variants. Below 1 the dynamic \
+             variant is slower. For each target, the first column is the authors' algorithm run \
+             here, the second the archived runs (digitised for photographs), and the third our \
+             algorithm compared with the authors' algorithm with high accuracy. "
+            i { "dyn. only" } " means that only the dynamic variant reaches the target, "
+            i { "high only" } " that only high accuracy does, and " i { "neither" }
+            " that none does. An empty cell is unknown."
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The tables of all runs: the authors' algorithm, ours, and the archived run of each variant next
-//! to each other.
+//! The tables of all runs: for each variant the authors' algorithm, ours, and the archived run.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use crate::reproduce::record::{Mode, RunRecord, Variant};
 use crate::reproduce::results::Results;
 use crate::reproduce::setting::Setting;
 
-/// One table for each experiment with runs.
+/// Returns one table for each experiment with runs.
 pub(super) fn html(results: &Results) -> Markup {
     html! { @for setting in &results.settings { (experiment(results, setting)) } }
 }
@@ -57,7 +56,7 @@ fn experiment(results: &Results, setting: &Setting) -> Markup {
     folded(&setting.title, is_open, &table("runs", &head, &rows, &[]))
 }
 
-/// The learned values: three parameters, or the number of sampled frequencies.
+/// Returns the learned values: three parameters, or the number of sampled frequencies.
 fn learned(setting: &Setting, theta: &[f64], params: &BTreeMap<String, f64>) -> String {
     if let Some(sampling) = setting.sampling {
         let off = sampling.lower * (1.0 + 1e-9);

@@ -1,11 +1,11 @@
-//! Claims as a list.
+//! The lists of claims.
 
 use ::page::mark;
 use maud::{Markup, html};
 
 use crate::reproduce::claims::{Claim, failed};
 
-/// The counts of claims in words: "41 of 43 checked claims hold; ...".
+/// Returns the counts of claims as a sentence: "41 of 43 checked claims hold; ...".
 pub(super) fn verdict(claims: &[Claim]) -> String {
     let num = |holds: Option<bool>| claims.iter().filter(|claim| claim.holds == holds).count();
     let (hold, not, skipped) = (num(Some(true)), num(Some(false)), num(None));
@@ -15,23 +15,20 @@ pub(super) fn verdict(claims: &[Claim]) -> String {
         parts.push(format!("{num_failed} should hold and do not"));
     }
     if not > num_failed {
-        parts.push(format!(
-            "{} do not and were not expected to",
-            not - num_failed
-        ));
+        parts.push(format!("{} fail as expected", not - num_failed));
     }
     if skipped > 0 {
-        parts.push(format!("{skipped} not checked"));
+        parts.push(format!("{skipped} were not checked"));
     }
     parts.join("; ") + "."
 }
 
-/// A link to a claim.
+/// Returns a link to a claim.
 pub(super) fn link(claim: &Claim) -> Markup {
     html! { a href={ "#" (anchor(claim)) } { (claim.id) } }
 }
 
-/// The name of a claim in links, without spaces.
+/// Returns the anchor of a claim, without spaces.
 fn anchor(claim: &Claim) -> String {
     let letter = |letter: char| {
         if letter.is_ascii_alphanumeric() {
@@ -43,9 +40,13 @@ fn anchor(claim: &Claim) -> String {
     format!("claim-{}", claim.id.chars().map(letter).collect::<String>())
 }
 
-/// The list; nothing if there are none.
+/// Returns the list of claims; nothing if there are none.
 pub(super) fn html(claims: &[&Claim]) -> Markup {
-    html! { @if !claims.is_empty() { ul.findings.claims { @for claim in claims { (item(claim)) } } } }
+    html! {
+        @if !claims.is_empty() {
+            ul.findings.claims { @for claim in claims { (item(claim)) } }
+        }
+    }
 }
 
 fn item(claim: &Claim) -> Markup {
@@ -57,8 +58,8 @@ fn item(claim: &Claim) -> Markup {
     };
     let badge = match (claim.holds, claim.expected_to_hold) {
         (_, true) | (None, _) => None,
-        (Some(true), false) => Some("not expected"),
-        (Some(false), false) => Some("not expected to hold"),
+        (Some(true), false) => Some("holds, although the archived runs do not support it"),
+        (Some(false), false) => Some("fails as expected: the archived runs do not support it"),
     };
     html! {
         li class=(class) id=(anchor(claim)) {

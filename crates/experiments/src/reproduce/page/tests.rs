@@ -68,7 +68,10 @@ fn the_page_counts_claims_and_needs_nothing_else() {
         claim("a/4", None, true),
     ];
     let page = page(&claims, &[drawn("fig04", 10), drawn("fig04-archive", 10)]);
-    assert!(page.contains("1 of 3 checked claims hold; 1 should hold and do not; 1 do not and were not expected to; 1 not checked."));
+    assert!(page.contains(
+        "1 of 3 checked claims hold; 1 should hold and do not; 1 fail as expected; \
+         1 were not checked."
+    ));
     assert!(page.contains("<a href=\"#claim-a-2\">a/2</a>") && page.contains("id=\"claim-a-2\""));
     assert!(
         page.contains("&lt;script&gt;")
@@ -77,7 +80,7 @@ fn the_page_counts_claims_and_needs_nothing_else() {
     );
     assert!(page.contains("a &lt; b &amp; &quot;c&quot;") && page.contains("A &lt;wave&gt;."));
     assert!(page.contains("from seed 7") && page.contains("dead leaves"));
-    // the archived comparison follows the figure, and claims follow both
+    // The archived comparison follows the figure, and claims follow both.
     let place = |text: &str| page.find(text).unwrap();
     assert!(place("id=\"fig04\"") < place("id=\"fig04-archive\""));
     assert!(place("id=\"fig04-archive\"") < place("id=\"claim-a-1\""));

@@ -1,4 +1,4 @@
-//! How the bundled files follow from the reference archive.
+//! The rules by which the bundled files were derived from the reference archive.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::*;
 
-/// Of curves; all other numbers are kept as they are.
+/// The number of digits of curves; all other numbers are unchanged.
 const DIGITS: usize = 8;
-/// Of Figure 14.
+/// The number of digits of Figure 14.
 const SWEEP_DIGITS: usize = 6;
-/// Evaluations of the MRI of which iterations and objective are kept.
+/// The number of MRI evaluations whose iterations and objective are kept.
 const FIRST: usize = 100;
 
 #[test]

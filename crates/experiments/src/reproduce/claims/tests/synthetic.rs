@@ -1,4 +1,5 @@
-//! Runs as they should be: the archived ones, as if they had been made here, and others like them.
+//! Synthetic runs for which all claims hold: the archived runs as if they had been made here, and
+//! others derived from them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use super::{
 use crate::reproduce::archive::{self, ArchivedRun};
 use crate::reproduce::record::{Evaluation, Iterate};
 
-/// Figure 3 as it should be.
+/// The expected ends of Figure 3.
 pub(super) fn bounds() -> Vec<Convergence> {
     let panel = |(panel, mu, lipschitz, error, gradient_bound, linear_bound)| Convergence {
         panel,
@@ -29,7 +30,7 @@ pub(super) fn bounds() -> Vec<Convergence> {
     .to_vec()
 }
 
-/// All runs of the paper and ours.
+/// Returns all runs of the authors' algorithm and of ours.
 pub(super) fn results() -> Results {
     let mut results = Results {
         size: ReproductionSize::Full,
@@ -107,7 +108,7 @@ fn faithful(setting: &Setting, variant: Variant) -> Option<RunRecord> {
     Some(record)
 }
 
-/// At the true minimum.
+/// Returns a run of our algorithm that ends at the true minimum.
 fn ours(faithful: &RunRecord) -> RunRecord {
     let mut record = faithful.clone();
     record.id.mode = Mode::Ours;
@@ -122,7 +123,7 @@ fn ours(faithful: &RunRecord) -> RunRecord {
     record
 }
 
-/// An archived run as if it had been made here.
+/// Returns an archived run as if it had been made here.
 fn replayed(setting: &Setting, variant: Variant, archived: &ArchivedRun) -> RunRecord {
     let evaluations: Vec<Evaluation> = work(setting, variant, archived)
         .into_iter()
@@ -149,7 +150,7 @@ fn replayed(setting: &Setting, variant: Variant, archived: &ArchivedRun) -> RunR
         _ => Vec::new(),
     };
     let (f_exact, f_error) = match archived.f_exact {
-        // the archive's exact objectives are known to 4e-9, of digitised runs none is
+        // The archive's exact objectives are accurate to 4e-9; those of digitised runs are unknown.
         exact if (exact - archived.f).abs() < 5e-9 => (archived.f, archived.f_error),
         exact if exact.is_finite() => (exact, archived.f_error),
         _ => (archived.f, 1e-3),
@@ -176,8 +177,8 @@ fn replayed(setting: &Setting, variant: Variant, archived: &ArchivedRun) -> RunR
     }
 }
 
-/// Objective and iterations of each evaluation; where the archive does not tell, only what matters
-/// for claims.
+/// Returns the objective and the iterations of each evaluation. Where the archive has none, only
+/// those that claims use.
 fn work(setting: &Setting, variant: Variant, archived: &ArchivedRun) -> Vec<(f64, u64)> {
     let known = archived.objectives.iter().copied();
     let mut all: Vec<(f64, u64)> = known

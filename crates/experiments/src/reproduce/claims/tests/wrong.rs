@@ -1,9 +1,9 @@
-//! Wrong numbers, at least one for each claim.
+//! Tests with wrong numbers, at least one for each claim.
 
 use super::synthetic::{bounds, results};
 use super::{Convergence, RunRecord, check, exact, holds, set, work};
 
-/// A claim, the runs whose numbers are changed (`*` stands for anything), and the change that makes
+/// A claim, the runs whose numbers are changed (`*` stands for any text), and the change that makes
 /// the claim fail.
 const WRONG: &str = "
 truth/ours                                  | denoise1_start0.gd_dynamic.ours         | lost
@@ -62,7 +62,7 @@ headline/100 times                          | *.*_dynamic.faithful              
 headline/100 times, ours                    | *.*.ours                                | work 5
 ";
 
-/// Makes the change of a row.
+/// Applies the change of a row.
 fn apply_to(record: &mut RunRecord, change: &str) {
     let number = |text: &str| -> f64 { text.parse().expect(change) };
     let whole = |text: &str| -> usize { text.parse().expect(change) };

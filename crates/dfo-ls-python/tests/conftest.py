@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
+
+# modules that several tests share
+sys.path.append(str(Path(__file__).parent))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -59,6 +59,9 @@ def run(name, fun, x0, bounds=None, **options):
 run("default", rosenbrock, start)
 run("named", decay, named)
 run("bounds", rosenbrock, start, box)
+run("box", decay, named, om.Bounds(
+    lower={"amplitude": 1.0, "rate": 1e-3}, upper={"amplitude": 2e3, "rate": 1.0}
+))
 run("noise", rosenbrock, start, noise_additive_level=1e-4)
 run("budget", rosenbrock, start, stopping_maxfun=9)
 run("points", rosenbrock, start, trustregion_n_interpolation_points=5)
@@ -91,6 +94,7 @@ def test_optimagic_passes_no_key_that_is_unknown(optimagic: Any) -> None:
         ("default", [1, 1]),
         ("named", [500, 0.1]),
         ("bounds", [0.9, 0.81]),
+        ("box", [500, 0.1]),
         ("noise", [1, 1]),
         ("points", [1, 1]),
         ("radius", [1, 1]),

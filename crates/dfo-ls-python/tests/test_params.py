@@ -132,12 +132,9 @@ def test_defaults_are_as_documented(engines: list[dfols.Engine]) -> None:
         "alpha1": 0.1,
         "alpha2": 0.5,
     }
-    for key, value in {
-        **documented,
-        "safety": 0.5,
-        "initial_radius": 0.12,
-        "final_radius": 1e-8,
-    }.items():
+    # radii in units of 1.2, the largest entry of the start: 0.12 and 1e-8
+    radii = {"initial_radius": 0.1, "final_radius": 1e-8 / 1.2}
+    for key, value in {**documented, "safety": 0.5, **radii}.items():
         assert option(engines[0], f"trust_region.{key}") == pytest.approx(value)
     assert option(engines[0], "slow") == {"rate": 1e-4, "history": 5, "patience": 20}
     assert option(engines[0], "restarts") is None and option(engines[0], "target") == 1e-12

@@ -82,6 +82,22 @@ def with_end(
     ]
 
 
+def in_x(iterations: list[dict[str, Any]], length: float) -> list[dict[str, Any]]:
+    """The rows with radii and steps as lengths: ``length`` is that of a radius of 1."""
+    if length == 1:
+        return iterations
+    return [
+        row
+        | {
+            "delta": length * row["delta"],
+            "rho": length * row["rho"],
+            "step": None if row["step"] is None else length * row["step"],
+            "gradient": row["gradient"] / length,
+        }
+        for row in iterations
+    ]
+
+
 def _number(value: float | None) -> float:
     return math.nan if value is None else value
 

@@ -110,8 +110,12 @@ def test_shapes(shape: tuple[int, ...]) -> None:
     if len(shape) == 1 and shape[0] > 0:
         assert dfo_ls.minimize(lambda x: array * x[0], array).x.shape == shape
         return
-    with pytest.raises((TypeError, ValueError), match="x0"):
-        dfo_ls.minimize(lambda x: x, array)
+    if shape:
+        with pytest.raises((TypeError, ValueError), match="x0"):
+            dfo_ls.minimize(lambda x: x, array)
+    else:
+        # a number is a vector with one entry
+        assert dfo_ls.minimize(lambda x: x, array).x.shape == (1,)
     with pytest.raises((TypeError, ValueError), match="returned"):
         dfo_ls.minimize(lambda x: array, [1.0])
 

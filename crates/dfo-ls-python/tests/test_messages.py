@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import dfo_ls
@@ -70,9 +71,28 @@ class Text:
         ({"known": [(X0, [1, 2], "a")]}, TypeError, r"known\[0\]\[2\]"),
         ({"executor": 3}, TypeError, "executor"),
         ({"regularizer": Text()}, TypeError, "the regularizer's value returned"),
-        ({"bounds": [(0, 1), (0, 1)]}, ValueError, "bounds must be a tuple"),
-        ({"bounds": [(0, 1)] * 3}, ValueError, "bounds must be a tuple"),
-        ({"bounds": np.array([[0, 1], [0, 1]])}, ValueError, "bounds must be a tuple"),
+        ({"bounds": [(0, 1)] * 3}, ValueError, "bounds has 3 entries, but x0 has 2: write bounds="),
+        ({"bounds": ((0, 1), (0, 1))}, ValueError, r"ambiguous .*write bounds=\(lower, upper\)"),
+        ({"bounds": [[0, 1], [0, 1]]}, ValueError, r"ambiguous .*bounds=\[\(low, high\), ...\]"),
+        ({"bounds": [(0, 1), [0, 1]]}, ValueError, "ambiguous"),
+        ({"bounds": ([0, 1], (0, 1))}, ValueError, "ambiguous"),
+        ({"bounds": np.array([[0, 1], [0, 1]])}, ValueError, "ambiguous"),
+        ({"bounds": "ab"}, TypeError, "bounds is 'ab': write bounds="),
+        ({"bounds": {"lb": 0}}, TypeError, "bounds is .*write bounds="),
+        ({"bounds": [(0, 1), ("a", 1)]}, TypeError, "lower bounds"),
+        ({"bounds": ([0, 1, 2], None)}, ValueError, "lower bounds"),
+        ({"bounds": [(1, 0), (0, 1)]}, ValueError, "crossed"),
+        ({"args": 3.0}, TypeError, r"args must be a tuple, but is 3.0: write args=\(3.0,\)"),
+        ({"args": [1]}, TypeError, "args must be a tuple"),
+        ({"workers": 0}, ValueError, "workers is 0"),
+        ({"workers": -2}, ValueError, "workers is -2"),
+        ({"workers": 1.5}, TypeError, "workers .* 1.5"),
+        ({"workers": ThreadPoolExecutor(1)}, TypeError, "did you mean executor="),
+        ({"workers": map, "executor": ThreadPoolExecutor(1)}, ValueError, "pass one of them"),
+        ({"workers": map, "vectorized": True}, ValueError, "vectorized=True cannot"),
+        ({"workers": lambda call, tasks: 3}, TypeError, "workers .* returned 3"),
+        ({"workers": lambda call, tasks: [3]}, TypeError, "workers .* one is 3"),
+        ({"workers": lambda call, tasks: []}, TypeError, "returned 0 results for 1 points"),
     ],
 )
 def test_minimize(arguments: dict[str, Any], error: type[Exception], part: str) -> None:

@@ -60,7 +60,7 @@ def test_result() -> None:
     assert result.interval[0] <= result.objective <= result.interval[1] and result.accuracy == 0
     assert result.num_points == result.num_evaluations == result.work == len(result.evaluations)
     assert [row.number for row in result.iterations] == list(range(len(result.iterations)))
-    assert "x=array" in repr(result)
+    assert "x: [1. 1. 1. 1.]" in repr(result)
 
 
 def test_constraints() -> None:

@@ -32,7 +32,7 @@ def numbers(name: str, value: Any) -> npt.NDArray[Any]:
     """An array that can become one of doubles without loss of meaning."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ValueError(
-            f"{name} has {np.ma.count_masked(value)} masked entries: replace them with numbers "
+            f"{name} has {np.ma.getmaskarray(value).sum()} masked entries: replace them with numbers "
             "(array.filled(...)) or remove them (array.compressed())"
         )
     try:
@@ -100,28 +100,71 @@ def _converted(value: Any) -> FloatArray:
     return aligned
 
 
+def start_vector(value: Any) -> FloatArray:
+    """The start ``x0``: a vector, or a number for a single parameter.
+
+    >>> start_vector(3)
+    array([3.])
+    """
+    array = numbers("x0", value)
+    start = vector("x0", array.reshape(1) if array.ndim == 0 else array)
+    if len(start) == 0:
+        raise ValueError("x0 is empty: pass at least one parameter")
+    if not np.isfinite(start).all():
+        raise ValueError(f"x0 must be finite, but is {start}")
+    return start
+
+
+_FORMS = (
+    "write bounds=(lower, upper) with lists, arrays, numbers or None, "
+    "or bounds=[(low, high), ...] with one tuple for each parameter"
+)
+
+
 def limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | None:
     """Lower and upper bounds; infinite where there are none.
 
     >>> limits((0, None), 2)
     (array([0., 0.]), array([inf, inf]))
+    >>> limits([(0, 1), (None, 5)], 2)
+    (array([  0., -inf]), array([1., 5.]))
     """
     if bounds is None:
         return None
     if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
-        bounds = (bounds.lb, bounds.ub)
-    if not isinstance(bounds, tuple) or len(bounds) != 2:
-        # a list of pairs, as SciPy takes it, could be read either way if there are two
-        wrong: type[Exception] = (
-            ValueError if isinstance(bounds, (list, tuple, np.ndarray)) else TypeError
-        )
-        raise wrong(
-            f"bounds must be a tuple (lower, upper), not pairs (low, high) for each parameter, but is {bounds!r}"
-        )
-    lower, upper = bounds
+        lower, upper = bounds.lb, bounds.ub
+    else:
+        lower, upper = _sides(bounds, num_params)
     low = _limit("lower bounds", lower, -np.inf, num_params)
     high = _limit("upper bounds", upper, np.inf, num_params)
     return low, high
+
+
+def _sides(bounds: Any, num_params: int) -> tuple[Any, Any]:
+    """Lower and upper bounds, given one after the other or as one pair for each parameter."""
+    try:
+        given = None if isinstance(bounds, (str, dict)) else list(bounds)
+    except TypeError:
+        given = None
+    if given is None:
+        raise TypeError(f"bounds is {bounds!r}: {_FORMS}")
+    pairs = len(given) == num_params and all(_is_pair(entry) for entry in given)
+    if pairs and num_params == 2:
+        # Both readings fit. SciPy's users write ([a, b], [c, d]) for the one and [(a, c), (b, d)]
+        # for the other.
+        are_tuples = [isinstance(entry, tuple) for entry in given]
+        if isinstance(bounds, tuple) == all(are_tuples) or any(are_tuples) != all(are_tuples):
+            raise ValueError(f"bounds is ambiguous for two parameters, {bounds!r}: {_FORMS}")
+        pairs = all(are_tuples)
+    if pairs:
+        return [low for low, _ in given], [high for _, high in given]
+    if len(given) == 2:
+        return given[0], given[1]
+    raise ValueError(f"bounds has {len(given)} entries, but x0 has {num_params}: {_FORMS}")
+
+
+def _is_pair(entry: Any) -> bool:
+    return hasattr(entry, "__len__") and len(entry) == 2 and all(np.ndim(e) == 0 for e in entry)
 
 
 def inside(x0: FloatArray, limits: tuple[FloatArray, FloatArray]) -> FloatArray:
@@ -135,6 +178,8 @@ def inside(x0: FloatArray, limits: tuple[FloatArray, FloatArray]) -> FloatArray:
 def _limit(name: str, value: Any, missing: float, num_params: int) -> FloatArray:
     if value is None:
         return np.full(num_params, missing)
+    if isinstance(value, (list, tuple)):
+        value = [missing if entry is None else entry for entry in value]
     array = numbers(name, value)
     if array.ndim == 0:
         return np.full(num_params, float(array))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _run
-from ._arrays import FloatArray, entries, limits, residual_vector, vector
+from ._arrays import FloatArray, entries, limits, residual_vector, start_vector, vector
 from ._dfo_ls import Core
 from ._numbers import count, integer, real
 from ._options import Preset, as_json, completed, duration
@@ -176,11 +176,7 @@ class Engine:
         options: Mapping[str, Any] | None = None,
         preset: Preset = "default",
     ) -> None:
-        self._x0 = vector("x0", x0)
-        if not np.isfinite(self._x0).all():
-            raise ValueError(f"x0 must be finite, but is {self._x0}")
-        if len(self._x0) == 0:
-            raise ValueError("x0 is empty: there are no parameters to find")
+        self._x0 = start_vector(x0)
         self._bounds = limits(bounds, len(self._x0))
         self._projections = entries("projections", "functions", projections)
         self._regularizer = regularizer
@@ -281,9 +277,11 @@ class Engine:
         self,
         fun: Callable[..., Any],
         *,
+        args: tuple[Any, ...] = (),
         inexact: bool = False,
         vectorized: bool = False,
         executor: Executor | None = None,
+        workers: int | Callable[..., Any] | None = None,
         callback: Callable[[Iteration], Any] | None = None,
     ) -> Result:
         """Lets ``fun`` answer until the end, or until Ctrl-C; the arguments are those of :func:`minimize`. A stopped run goes on.
@@ -298,7 +296,7 @@ class Engine:
         >>> engine.run(fun).x.round(6)
         array([1.414214])
         """
-        return _run.run(self, fun, inexact, vectorized, executor, callback)
+        return _run.run(self, fun, args, inexact, vectorized, executor, workers, callback)
 
     def stop(self) -> None:
         """Ends the run; ``extend()`` lets it go on."""

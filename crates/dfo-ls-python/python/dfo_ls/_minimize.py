@@ -19,6 +19,7 @@ def minimize(
     fun: Callable[..., Any],
     x0: npt.ArrayLike,
     *,
+    args: tuple[Any, ...] = (),
     bounds: Any = None,
     projections: Iterable[Callable[[FloatArray], npt.ArrayLike]] = (),
     regularizer: Regularizer | None = None,
@@ -26,6 +27,7 @@ def minimize(
     inexact: bool = False,
     vectorized: bool = False,
     executor: Executor | None = None,
+    workers: int | Callable[..., Any] | None = None,
     batch: int | None = None,
     callback: Callable[[Iteration], Any] | None = None,
     noisy: bool = False,
@@ -50,45 +52,67 @@ def minimize(
     Parameters
     ----------
     fun
-        ``fun(x)`` returns a one-dimensional array of residuals. Residuals that are NaN or infinite, or the exception :class:`Reject`,
-        refuse a point: the solver goes elsewhere. Any other exception ends the call; it has the attribute ``engine``, with which
-        the run goes on (``error.engine.run(fun)``).
+        ``fun(x, *args)`` returns a one-dimensional array of residuals. ``x`` is always an array.
+        Residuals that are NaN or infinite, and the exception :class:`Reject`, refuse a point: the
+        solver avoids it. Any other exception ends the call. It has the attribute ``engine``, and
+        ``error.engine.run(fun)`` continues the run.
     x0
-        Where to begin. Outside the feasible set it is moved to the nearest point inside; outside the bounds with a ``RuntimeWarning``.
+        The start: an array, or a number for a single parameter. A start outside the feasible set is
+        moved to the nearest feasible point; if it is outside the bounds, with a
+        ``RuntimeWarning``.
+    args
+        A tuple of further arguments for ``fun``.
     bounds
-        A tuple ``(lower, upper)``, each an array, a number, or ``None``; or SciPy's ``Bounds``. No point outside is ever evaluated; equal bounds fix a parameter.
+        A tuple ``(lower, upper)`` whose entries are arrays, numbers or ``None``; or a list with one
+        tuple ``(low, high)`` for each parameter, where ``None`` means no bound; or SciPy's
+        ``Bounds``. No point outside the bounds is ever evaluated. Equal bounds fix a parameter.
     projections
         Functions that return the nearest point of a closed convex set.
     regularizer
-        What is added to the sum of squares: :class:`L1`, or an object with ``value(x)`` and ``prox(x, t)``.
+        A convex function to add to the sum of squares: :class:`L1`, or an object with the methods
+        ``value(x)`` and ``prox(x, t)``.
     known
-        Evaluations made before, as ``(x, residuals)`` or ``(x, residuals, accuracy)``.
+        Earlier evaluations, as ``(x, residuals)`` or ``(x, residuals, accuracy)``.
     inexact
-        ``fun(x, accuracy, state)`` returns ``(residuals, achieved, state, work)``: residuals with an error of Euclidean norm at most
-        ``achieved``, as ``accuracy`` asks for if that is possible (infinity: anything will do). ``state`` is whatever lets an evaluation go on from where it, or one
-        nearby, has stopped; ``None`` at first. ``work``, a whole number, is what it has cost in your unit.
+        Whether ``fun`` is inexact. Then ``fun(x, accuracy, state, *args)`` returns
+        ``(residuals, achieved, state, work)``. The Euclidean norm of the error of ``residuals`` is
+        at most ``achieved``, which should be at most ``accuracy`` if that is possible (an infinite
+        ``accuracy`` asks for nothing). ``state`` is any object from which an evaluation at the same
+        point or a nearby point can continue; it is ``None`` at first. ``work``, an integer, is the
+        cost of the evaluation in a unit of your choice.
     vectorized
-        ``fun`` gets an array with one point in each row, and returns one row of residuals for each.
+        Whether ``fun`` gets an array with one point in each row, and returns one row of residuals
+        for each.
     executor
-        Evaluates points that are wanted at the same time, for example a ``ProcessPoolExecutor``. The result does not depend on it.
+        An executor of ``concurrent.futures`` that evaluates independent points at the same time,
+        for example a ``ProcessPoolExecutor``. The result does not depend on it.
+    workers
+        As in SciPy: a function like ``map`` that evaluates independent points, for example
+        ``multiprocessing.Pool.map``; or a number of processes, where -1 means one for each
+        processor. The result does not depend on it. An ``executor`` loses no evaluation if another
+        one raises an exception; ``Pool.map`` loses those of the same call.
     batch
-        How many points that improve the geometry are wanted at the same time: as many as run in parallel.
+        The largest number of points that improve the geometry and are asked for at the same time.
+        Set it to the number of evaluations that run in parallel.
     callback
-        Gets every :class:`Iteration`. The run ends when it returns something true or raises ``StopIteration``.
+        A function that gets every :class:`Iteration`. The run ends when it returns something true
+        or raises ``StopIteration``.
     noisy
-        For residuals with random noise.
+        Whether the residuals have random noise.
     initial_radius, final_radius
-        In units of the parameters: the width of the box, or else the size of ``x0``.
+        Trust-region radii in units of the parameters. The unit of a parameter is the width of its
+        box, or the size of its start if it has no box.
     target
-        Stop as soon as the objective is certainly at most this. Give it where residuals vanish at the solution: without it the run
-        goes on down to rounding, or to ``final_radius``.
+        An objective: the run ends as soon as the objective is certainly at most this. Set it where
+        the residuals vanish at the solution; without it the run continues down to rounding, or to
+        ``final_radius``.
     max_points, max_evaluations, max_work, max_time
-        The budget: different points (default ``100 * (len(x0) + 1)``), evaluations, work, seconds.
+        The budget: points (default ``100 * (len(x0) + 1)``), evaluations, work, seconds.
     options
-        Everything else: parts of what :func:`default_options` shows.
+        All other options: parts of the dictionary that :func:`default_options` returns.
 
-    Ctrl-C ends the run, and returns the best point: ``result.termination`` is ``"stopped"``, and
-    ``result.engine.run(fun)`` goes on. No evaluation is repeated.
+    Ctrl-C ends the run and returns the best point: ``result.termination`` is ``"stopped"``, and
+    ``result.engine.run(fun)`` continues. No evaluation is repeated.
     """
     keywords = {
         "batch": count("batch", batch),
@@ -113,5 +137,11 @@ def minimize(
         # it says so if it moves the point
         inside(engine._x0, engine._bounds)
     return engine.run(
-        fun, inexact=inexact, vectorized=vectorized, executor=executor, callback=callback
+        fun,
+        args=args,
+        inexact=inexact,
+        vectorized=vectorized,
+        executor=executor,
+        workers=workers,
+        callback=callback,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,23 +53,67 @@ Answers = Callable[["Engine", Sequence[FloatArray], _Clock], None]
 def run(
     engine: Engine,
     fun: Callable[..., Any],
+    args: tuple[Any, ...],
     inexact: bool,
     vectorized: bool,
     executor: Executor | None,
+    workers: int | Callable[..., Any] | None,
     callback: Callable[[Iteration], Any] | None,
 ) -> Result:
     """Runs to the end. An exception leaves with the engine, which holds all that was evaluated, as its attribute ``engine``."""
-    answers = _answers(fun, inexact, vectorized, executor)
+    if not callable(fun):
+        raise TypeError(f"fun must be a function, but is {fun!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function, but is {callback!r}")
-    if engine.termination == "stopped":
-        engine.extend()
-    try:
-        _loop(engine, answers, callback)
-    except BaseException as error:
-        if not is_kept(error, engine):
-            raise
+    if not isinstance(args, tuple):
+        raise TypeError(f"args must be a tuple, but is {args!r}: write args=({args!r},)")
+    if args:
+        fun = _WithArguments(fun, args)
+    if executor is not None and workers is not None:
+        raise ValueError("executor and workers are both given: pass one of them")
+    processes = _num_processes(workers)
+    with ExitStack() as stack:
+        if processes not in (None, 1):
+            most = None if processes == -1 else processes
+            executor = stack.enter_context(ProcessPoolExecutor(most))
+        like_map = workers if callable(workers) else None
+        answers = _answers(fun, inexact, vectorized, executor, like_map)
+        if engine.termination == "stopped":
+            engine.extend()
+        try:
+            _loop(engine, answers, callback)
+        except BaseException as error:
+            if not is_kept(error, engine):
+                raise
     return engine.result()
+
+
+class _WithArguments:
+    """A function with more arguments after those of the solver; can be sent to other processes."""
+
+    def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.fun = fun
+        self.args = args
+
+    def __call__(self, *given: Any) -> Any:
+        return self.fun(*given, *self.args)
+
+
+def _num_processes(workers: Any) -> int | None:
+    """The number of processes, as SciPy counts them; ``None`` for a function like ``map``."""
+    if workers is None or callable(workers):
+        return None
+    if not isinstance(workers, (int, np.integer)):
+        hint = "executor=" if hasattr(workers, "submit") else "pool.map"
+        raise TypeError(
+            "workers must be a function like map, or a number of processes, "
+            f"but is {workers!r} (did you mean {hint}?)"
+        )
+    if workers != -1 and workers < 1:
+        raise ValueError(
+            f"workers is {workers}, but must be positive, or -1 for one process per processor"
+        )
+    return int(workers)
 
 
 def is_kept(error: BaseException, engine: Engine) -> bool:
@@ -118,14 +163,16 @@ def _wants_to_stop(callback: Callable[[Iteration], Any], iteration: Iteration) -
 
 
 def _answers(
-    fun: Callable[..., Any], inexact: bool, vectorized: bool, executor: Executor | None
+    fun: Callable[..., Any],
+    inexact: bool,
+    vectorized: bool,
+    executor: Executor | None,
+    workers: Callable[..., Any] | None,
 ) -> Answers:
-    if not callable(fun):
-        raise TypeError(f"fun must be a function, but is {fun!r}")
     if executor is not None and not hasattr(executor, "submit"):
         raise TypeError(f"executor must be an executor of concurrent.futures, but is {executor!r}")
-    if vectorized and (inexact or executor is not None):
-        other = "inexact=True" if inexact else "an executor"
+    if vectorized and (inexact or executor is not None or workers is not None):
+        other = "inexact=True" if inexact else "executor or workers"
         raise ValueError(f"vectorized=True cannot be combined with {other}")
     if vectorized:
         return lambda engine, points, _: _vectorized(engine, fun, points)
@@ -133,6 +180,8 @@ def _answers(
         return lambda engine, points, clock: _parallel(
             engine, fun, points, clock, inexact, executor
         )
+    if workers is not None:
+        return lambda engine, points, clock: _mapped(engine, fun, points, clock, inexact, workers)
     if inexact:
         return lambda engine, _, clock: _inexact(engine, fun, clock)
     return lambda engine, points, clock: _exact(engine, fun, points, clock)
@@ -184,6 +233,57 @@ def _parallel(
             failure, is_interrupted = error, True
     if failure is not None:
         raise failure
+
+
+class _Numbered:
+    """Evaluates a numbered point, so that results may come in any order."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self.fun = fun
+
+    def __call__(self, task: tuple[int, tuple[Any, ...]]) -> tuple[int, Any]:
+        index, args = task
+        try:
+            return index, self.fun(*args)
+        except Reject as reject:
+            return index, reject
+
+
+def _mapped(
+    engine: Engine,
+    fun: Callable[..., Any],
+    points: Sequence[FloatArray],
+    clock: _Clock,
+    inexact: bool,
+    workers: Callable[..., Any],
+) -> None:
+    tasks: list[tuple[int, tuple[Any, ...]]]
+    if inexact:
+        jobs = engine.ask()
+        tasks = [(job._index, (job.x, job.accuracy, job.state)) for job in jobs]
+    else:
+        tasks = [(index, (x,)) for index, x in enumerate(points)]
+    missing = set(range(len(tasks)))
+    found = workers(_Numbered(fun), tasks)
+    if not hasattr(found, "__iter__"):
+        raise TypeError(f"workers must return the results like map, but returned {found!r}")
+    for entry in found:
+        if not isinstance(entry, tuple) or len(entry) != 2 or entry[0] not in missing:
+            raise TypeError(f"workers must return the results like map, but one is {entry!r}")
+        index, answer = entry
+        missing.remove(index)
+        _take(engine, index, inexact, _returned, answer)
+        if clock.is_over():
+            return
+    if missing:
+        count = len(tasks) - len(missing)
+        raise TypeError(f"workers returned {count} results for {len(tasks)} points")
+
+
+def _returned(answer: Any) -> Any:
+    if isinstance(answer, Reject):
+        raise answer
+    return answer
 
 
 def _vectorized(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray]) -> None:

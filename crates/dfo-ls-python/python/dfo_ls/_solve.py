@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import FloatArray, entries, inside, numbers, residual_vector, vector
+from ._arrays import FloatArray, entries, inside, numbers, residual_vector, start_vector
 from ._database import EvaluationDatabase
 from ._diagnostics import in_x, table, with_end
 from ._engine import Engine
@@ -378,12 +378,7 @@ def _start(x0: Any) -> FloatArray:
         raise TypeError(f"x0 must be a vector, but is {x0!r}")
     if array.ndim > 1:
         raise InputError("x0 must be a vector")
-    start = vector("x0", array)
-    if len(start) == 0:
-        raise ValueError("x0 is empty: there are no parameters to find")
-    if not np.isfinite(start).all():
-        raise ValueError(f"x0 must be finite, but is {start}")
-    return start
+    return start_vector(array)
 
 
 def _penalty(

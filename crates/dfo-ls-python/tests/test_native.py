@@ -352,24 +352,43 @@ def test_interrupted_inside_the_function() -> None:
         dfo_ls.minimize(fun, X0)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent differently")
-def test_control_c() -> None:
-    script = (
-        "import dfo_ls, time\n"
-        "def fun(x):\n"
-        "    print('.', flush=True)\n"
-        "    time.sleep(0.05)\n"
-        "    return [x[0] ** 2 + 1, x[1]]\n"
-        "result = dfo_ls.minimize(fun, [1.0, 1.0])\n"
-        "print(result.termination, result.num_points)\n"
-    )
-    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+#: Evaluates slowly, and prints a line for each evaluation and one at the end.
+SLOW_RUN = """
+import dfo_ls, time
+def fun(x):
+    print(".", flush=True)
+    time.sleep(0.05)
+    return [x[0] ** 2 + 1, x[1]]
+result = dfo_ls.minimize(fun, [1.0, 1.0], max_points=12)
+print(result.termination, result.num_points)
+"""
+
+
+def interrupted_run(before: str = "") -> list[str]:
+    """The words of the last line of a run that gets SIGINT in the middle."""
+    command = [sys.executable, "-c", before + SLOW_RUN]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     for _ in range(4):
         child.stdout.readline()
     child.send_signal(signal.SIGINT)
     output, _ = child.communicate(timeout=20)
-    assert output.split()[-2] == "stopped" and child.returncode == 0
+    assert child.returncode == 0
+    return output.splitlines()[-1].split()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent differently")
+@pytest.mark.usefixtures("interruptible")
+def test_control_c() -> None:
+    termination, points = interrupted_run()
+    assert termination == "stopped" and 3 <= int(points) < 12
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent differently")
+def test_a_program_that_ignores_control_c_is_not_interrupted() -> None:
+    """The package installs no handler: what the user's program or its shell decided stays."""
+    ignore = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    assert interrupted_run(ignore) == ["exhausted", "12"]
 
 
 def test_rejected_points_are_avoided() -> None:

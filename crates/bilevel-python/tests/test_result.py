@@ -64,6 +64,21 @@ def test_apply_takes_what_learn_took(result: bilevel.Result) -> None:
         result.apply(y, accuracy=0.0)
 
 
+def test_a_result_is_a_denoiser(result: bilevel.Result) -> None:
+    def calibrated(denoise: Any, image: Any, grid: dict[str, list[float]]) -> Any:
+        """Choose keyword arguments as scikit-image's `calibrate_denoiser` does."""
+        (name, values), *_ = grid.items()
+        tried = [denoise(image.copy(), **{name: value}) for value in values]
+        losses = [float(((x - image) ** 2).mean()) for x in tried]
+        return tried[int(np.argmin(losses))]
+
+    best = calibrated(result, DATA[0], {"accuracy": [1e-1, 1e-4]})
+    assert type(best) is np.ndarray and best.shape == DATA[0].shape
+    assert result(DATA[0]).tobytes() == result.apply(DATA[0]).tobytes()
+    with pytest.warns(RuntimeWarning, match="not reached"):
+        result(DATA[0], 0.0, max_iterations=3)
+
+
 def test_save_and_load_keep_every_bit(result: bilevel.Result, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     result.save(path)

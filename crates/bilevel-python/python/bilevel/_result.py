@@ -292,6 +292,24 @@ class Result:
             )
         return self._apply("data", array, accuracy, max_iterations)
 
+    def __call__(
+        self, data: Any, accuracy: float | None = None, *, max_iterations: int | None = None
+    ) -> Any:
+        """Reconstruct with the learned parameters, as `apply` does.
+
+        A result is thereby a denoiser for functions that take one, such as
+        `skimage.restoration.calibrate_denoiser`: an array goes in, an array of the same shape
+        comes out.
+
+        >>> import bilevel
+        >>> truth = bilevel.phantoms.box_functions(3, 32)
+        >>> data = bilevel.add_noise(truth, 0.1)
+        >>> denoiser = bilevel.learn(truth, data, learn=("alpha",))
+        >>> denoiser(data[0]).shape
+        (32,)
+        """
+        return self.apply(data, accuracy, max_iterations=max_iterations)
+
     def _apply_all(
         self, data: Any, accuracy: float | None, max_iterations: int | None
     ) -> list[Array]:

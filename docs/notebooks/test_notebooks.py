@@ -1,4 +1,7 @@
-"""The notebooks run from the first cell to the last, and are committed without what they print. So does the Python of the front page."""
+"""The notebooks run from the first cell to the last, and are committed without outputs.
+
+The Python examples of the front page run, too.
+"""
 
 import re
 from pathlib import Path
@@ -24,6 +27,7 @@ def test_notebook(path: Path, tmp_path: Path) -> None:
     )
     client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
+    assert not list(tmp_path.iterdir()), "notebooks write into a temporary directory only"
     pictures = [
         output
         for cell in notebook.cells

@@ -73,9 +73,8 @@
 //! - `rayon` (default): evaluate on several threads.
 //! - `serde`: save and load [`Learned`] and the states of runs.
 
-/// Tests the examples of the front page and of this crate's page.
+/// Tests the examples of this crate's page.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
 #[doc = include_str!("../README.md")]
 struct Readme;
 

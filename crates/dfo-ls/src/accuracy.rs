@@ -123,8 +123,8 @@ impl Accuracy {
     }
 
     /// Computes the interval that contains the exact objective, given the computed objective
-    /// `$\tilde f$`: `$(\sqrt{\tilde f} - \delta)_+^2 \le f \le (\sqrt{\tilde f} + \delta)^2$`. This
-    /// is the sharpest form of [`objective_error`](Self::objective_error).
+    /// `$\tilde f$`: `$(\sqrt{\tilde f} - \delta)_+^2 \le f \le (\sqrt{\tilde f} + \delta)^2$`.
+    /// This is the sharpest form of [`objective_error`](Self::objective_error).
     #[must_use]
     pub fn objective_interval(self, objective: f64) -> ObjectiveInterval {
         let root = objective.sqrt();

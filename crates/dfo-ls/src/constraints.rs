@@ -5,8 +5,8 @@ use std::fmt;
 use crate::SetupError;
 
 /// A least-squares problem without its residuals, which come from a
-/// [`ResidualOracle`](crate::ResidualOracle): the start, the feasible set, the regulariser and known
-/// evaluations.
+/// [`ResidualOracle`](crate::ResidualOracle): the start, the feasible set, the regulariser and
+/// known evaluations.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Problem {
@@ -74,8 +74,8 @@ impl Problem {
         Ok(self)
     }
 
-    /// Adds a convex set that must contain `$\theta$`, in addition to earlier sets and bounds. All of
-    /// them must have a point in common.
+    /// Adds a convex set that must contain `$\theta$`, in addition to earlier sets and bounds. All
+    /// of them must have a point in common.
     #[must_use]
     pub fn within(mut self, set: impl Projection + 'static) -> Self {
         let mut sets: Vec<Box<dyn Projection>> = vec![Box::new(set)];

@@ -355,8 +355,8 @@ impl<R: Clone> Job<R> {
     }
 }
 
-/// An oracle of exact residuals from a closure `|theta, residuals|` that overwrites `residuals`. One
-/// evaluation is one unit of work.
+/// An oracle of exact residuals from a closure `|theta, residuals|` that overwrites `residuals`.
+/// One evaluation is one unit of work.
 ///
 /// A point at which the closure writes NaN or infinity or panics counts as rejected.
 #[derive(Clone, Debug)]

@@ -93,8 +93,8 @@ pub struct Direction {
 }
 
 /// The largest ratio of a parameter's variance to its variance when all others are fixed. Above it,
-/// rounding leaves fewer than five of sixteen digits, and only a combination of parameters counts as
-/// determined.
+/// rounding leaves fewer than five of sixteen digits, and only a combination of parameters counts
+/// as determined.
 const DEPENDENT: f64 = 1e11;
 
 impl Jacobian {

@@ -16,8 +16,8 @@ const COMPOSITE_LIMIT: usize = 64;
 /// The number of points of a quadratic model per parameter, in addition to the incumbent (decision
 /// record 7).
 const COMPOSITE_POINTS: f64 = 3.0;
-/// The factor `$c$` of the default budget of `$c(d + 1)$` points, which is that of DFO-LS (Cartis et
-/// al., 2019) without its upper limit of 1000 evaluations.
+/// The factor `$c$` of the default budget of `$c(d + 1)$` points, which is that of DFO-LS (Cartis
+/// et al., 2019) without its upper limit of 1000 evaluations.
 const POINTS_PER_PARAM: u64 = 100;
 
 /// The parts of a problem that a state does not contain because they are code: the projections of

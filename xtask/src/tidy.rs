@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the architecture's invariants, as far as text shows them.
+//! `cargo xtask tidy`: checks of the architecture's invariants that need only the text.
 
 mod code;
 mod decisions;
@@ -6,18 +6,20 @@ mod files;
 mod graph;
 mod layout;
 mod leftovers;
+mod links;
 mod machine_paths;
 mod maths;
 mod packages;
+mod prose;
 mod purity;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use crate::tree::Tree;
 
 /// The checks, in the order of their complaints.
-const CHECKS: [fn(&Tree) -> Vec<Problem>; 9] = [
+const CHECKS: [fn(&Tree) -> Vec<Problem>; 11] = [
     graph::check,
     packages::check,
     layout::check,
@@ -27,9 +29,11 @@ const CHECKS: [fn(&Tree) -> Vec<Problem>; 9] = [
     leftovers::check,
     machine_paths::check,
     decisions::check,
+    prose::check,
+    links::check,
 ];
 
-/// What is wrong where, and what to do about it.
+/// A violation: its place, what is wrong, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Problem {
     path: String,
@@ -82,6 +86,22 @@ fn line_at(text: &str, offset: usize) -> usize {
         .iter()
         .filter(|byte| **byte == b'\n')
         .count()
+}
+
+/// The path in the repository that `path` means in the file `from`.
+fn resolved(from: &str, path: &str) -> PathBuf {
+    let directory = Path::new(from).parent().unwrap_or(Path::new(""));
+    let mut whole = PathBuf::new();
+    for part in directory.join(path).components() {
+        match part {
+            Component::ParentDir => {
+                whole.pop();
+            }
+            Component::CurDir => {}
+            part => whole.push(part),
+        }
+    }
+    whole
 }
 
 /// `path:line` of every problem, for tests.

@@ -1,4 +1,4 @@
-//! Rust text with what is not code blanked out. Lines keep their numbers.
+//! Rust sources with comments and strings blanked out. Lines keep their numbers.
 
 /// `text` without comments and without the content of strings.
 pub(super) fn only(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! Names and lengths of source files: a file is a room with a purpose.
+//! Names and lengths of source files.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Which crate may depend on which of ours. A new edge is a decision: change the table together
-//! with its record.
+//! The dependencies allowed between our crates. A new edge is a decision: change the table together
+//! with a record in `docs/decisions`.
 
 use super::Problem;
 use crate::tree::Tree;
@@ -16,7 +16,8 @@ enum Allowed {
     Anything,
 }
 
-/// Directory of the crate, and what it may use; the same holds for its tests and build script.
+/// The directory of each crate and the crates that it may use. The same holds for its tests and its
+/// build script.
 const EDGES: [(&str, Allowed); 12] = [
     (DFO_LS, Allowed::Only(&[])),
     (LOWLEVEL, Allowed::Only(&[])),

@@ -1,9 +1,9 @@
-//! What stands where: known files at the top level, and no crate that compiles a file of another
-//! one.
+//! The places of files: only known ones at the top level, and no crate that compiles a file of
+//! another one.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use super::{Problem, code, line_at};
+use super::{Problem, code, line_at, resolved};
 use crate::tree::Tree;
 
 /// The files and directories at the top level.
@@ -62,18 +62,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 
 /// Whether `included`, relative to the directory of `path`, is in another crate.
 fn leaves_crate(path: &str, included: &str) -> bool {
-    let directory = Path::new(path).parent().unwrap_or(Path::new(""));
-    let mut whole = PathBuf::new();
-    for part in directory.join(included).components() {
-        match part {
-            Component::ParentDir => {
-                whole.pop();
-            }
-            part => whole.push(part),
-        }
-    }
     let depth = if path.starts_with("crates/") { 2 } else { 1 };
-    !whole.starts_with(directory.iter().take(depth).collect::<PathBuf>())
+    let package: PathBuf = Path::new(path).iter().take(depth).collect();
+    !resolved(path, included).starts_with(package)
 }
 
 #[cfg(test)]

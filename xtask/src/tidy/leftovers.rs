@@ -1,4 +1,4 @@
-//! Unfinished code, and tests that are switched off without saying why.
+//! Unfinished code, and tests that are ignored without a reason.
 
 use super::{Problem, code, line_at};
 use crate::tree::Tree;

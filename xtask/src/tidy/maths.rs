@@ -1,5 +1,5 @@
-//! Every published library with maths in it carries the same header that draws it: docs.rs sees
-//! only the package.
+//! The header that draws formulas. Every published library with formulas carries the same copy,
+//! because docs.rs sees only the package.
 
 use super::Problem;
 use crate::tree::Tree;

@@ -1,5 +1,5 @@
-//! What every published crate carries: its own version, a description, a licence, a readme and a
-//! change log.
+//! Metadata of published crates: a version of their own, a description, a licence, keywords,
+//! categories, a page and a change log.
 
 use super::Problem;
 use crate::tree::Tree;
@@ -30,7 +30,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
                 "give it one, as in `version = \"0.1.0\"`",
             );
         }
-        for key in ["description", "license"] {
+        for key in ["description", "license", "keywords", "categories", "readme"] {
             let own = manifest.get(&["package", key]);
             let shared = manifest.get(&["package", key, "workspace"]);
             if own.or(shared).is_none_or(|entry| entry.value.is_empty()) {
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::tidy::places;
 
-    const GOOD: &str = "[package]\nname = \"a\"\nversion = \"0.1.0\"\ndescription = \"it does\"\nlicense.workspace = true\n";
+    const GOOD: &str = "[package]\nname = \"a\"\nversion = \"0.1.0\"\ndescription = \"it does\"\nlicense.workspace = true\nkeywords = [\"a\"]\ncategories.workspace = true\nreadme = \"README.md\"\n";
 
     #[test]
     fn a_complete_crate_passes() {
@@ -68,6 +68,9 @@ mod tests {
             "version",
             "description",
             "license",
+            "keywords",
+            "categories",
+            "readme",
         ];
         assert_eq!(problems.len(), missing.len());
         for (problem, missing) in problems.iter().zip(missing) {

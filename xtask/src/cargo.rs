@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// `cargo args…` in the workspace's directory, with the cargo that runs us.
+/// A call of `cargo args…` in the directory of the workspace, with the cargo that runs this
+/// program.
 pub(crate) fn command(root: &Path, args: &[String]) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
@@ -13,7 +14,7 @@ pub(crate) fn command(root: &Path, args: &[String]) -> Command {
     command
 }
 
-/// Waits for the child, whose output goes straight to the user.
+/// Waits for the child process. Its output goes straight to the user.
 pub(crate) fn wait(command: &mut Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),

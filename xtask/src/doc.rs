@@ -4,13 +4,14 @@ use std::path::Path;
 
 use crate::cargo;
 
-/// Any copy will do: tidy keeps them equal.
+/// The header that draws formulas. Any copy will do: tidy keeps them equal.
 const HEADER: &str = "crates/bilevel/katex-header.html";
 
-/// What a reader does not need.
-const DOC: &str = "doc --workspace --no-deps --all-features --quiet --exclude benches --exclude experiments --exclude xtask";
+/// Programs without a library are of no use to a reader.
+const DOC: &str = "doc --workspace --no-deps --all-features --quiet \
+                   --exclude benches --exclude experiments --exclude xtask";
 
-/// Documents the libraries of the workspace, but not their dependencies, and says which pages to
+/// Documents the libraries of the workspace without their dependencies, and prints which pages to
 /// open.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut command = cargo::command(root, &cargo::words(DOC));
@@ -23,8 +24,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// rustdoc runs in each package's directory, hence the absolute path, which may contain spaces,
-/// hence the encoding.
+/// Flags of rustdoc. It runs in the directory of each package, so the path of the header is
+/// absolute; it may contain spaces, so the flags are encoded.
 fn flags(root: &Path) -> Result<String, String> {
     let header = root.join(HEADER);
     let header = header

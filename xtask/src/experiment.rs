@@ -1,16 +1,15 @@
-//! `cargo xtask more-wild`, `cargo xtask learning`, `cargo xtask bench` and
-//! `cargo xtask fetch-kodak`: experiments, which live in `crates/experiments`.
+//! The experiments of `crates/experiments`, such as `cargo xtask reproduce`.
 
 use std::env;
 use std::path::Path;
 
 use crate::cargo;
 
-/// Optimised without debug assertions: times are part of the results. Builds once in a few minutes.
+/// A release build, because times are part of the results. It takes a few minutes once.
 const RUN: &str = "run --release --package experiments";
 
-/// Runs the experiment `name` with `args`, in the directory of the user, to which paths among them
-/// are relative.
+/// Runs the experiment `name` with `args` in the directory of the user, so that paths among the
+/// arguments are relative to it.
 pub(crate) fn run(root: &Path, name: &str, args: &[String]) -> Result<(), String> {
     let mut command = cargo::command(root, &cargo::words(RUN));
     command.arg("--manifest-path").arg(root.join("Cargo.toml"));

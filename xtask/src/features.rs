@@ -1,15 +1,16 @@
-//! Each feature of a published crate alone: a feature that needs another one without saying so does
-//! not compile.
+//! Builds of each feature of a published crate alone. A feature that needs another one without
+//! declaring it does not compile.
 
 use crate::package::Package;
 
 /// The cargo command lines that build published packages without features, and each of their
 /// features alone.
 ///
-/// Packages that have features are built together, so that their dependencies are compiled once:
-/// without defaults none of them switches on a feature of another. Those that have none are built
-/// together, too. Clippy rather than check: it shares what the workspace's clippy step compiled,
-/// and code left unused by a missing feature is an error too.
+/// Packages with features are built together, so that their dependencies are compiled once: without
+/// default features, none of them switches on a feature of another. Packages without features are
+/// built together, too. The command is clippy rather than check, because it shares what the clippy
+/// step of the workspace compiled, and because code that a missing feature leaves unused is an
+/// error as well.
 pub(crate) fn alone(packages: &[Package]) -> Vec<String> {
     let published = packages.iter().filter(|package| package.is_published());
     let (plain, rich): (Vec<&Package>, Vec<&Package>) =

@@ -27,18 +27,20 @@ Chores of the workspace
 Usage: cargo xtask <command>
 
 Commands:
-  test         everything a change must pass: fmt, tidy, clippy, tests, docs, Python, each feature alone
-  tidy         text checks of the architecture's invariants (fast, compiles nothing)
-  doc          documentation of all crates, with the maths drawn
-  python       the Python packages: built, checked and tried in an environment under target/
-  reproduce    every figure of the paper, with a verdict for every claim; `reproduce --help` lists its options
-  more-wild    dfo-ls on the benchmark of Moré and Wild, compared with other solvers; `more-wild --help` lists its options
-  learning     parameters of the paper's problems learned, compared with the true optima; `learning --help` lists its options
-  bench        everything about speed, compared with others in the same run; `bench --quick` takes two minutes, `bench --help` lists its options
-  fetch-kodak  the 25 photographs of the paper, downloaded and checked; `fetch-kodak --help` lists its options
-  help         this text (default)";
+  test         Run everything that a change must pass, cheapest first
+  tidy         Check the rules of the architecture and of the text; compiles nothing
+  doc          Write the documentation of all crates
+  python       Build and test the Python packages in an environment under target/
+  reproduce    Regenerate every figure of the paper, and check its claims
+  more-wild    Run dfo-ls on the benchmark of Moré and Wild, next to other solvers
+  learning     Learn the parameters of the paper's problems, and compare with the true optima
+  bench        Measure speed next to other programs in the same run; --quick takes two minutes
+  fetch-kodak  Download the 25 photographs of the paper, and check them
+  help         Print this text
 
-/// Run by `crates/experiments`.
+`cargo xtask <command> --help` lists the options of reproduce and the commands below it.";
+
+/// The commands that `crates/experiments` runs.
 const EXPERIMENTS: [&str; 5] = ["reproduce", "more-wild", "learning", "bench", "fetch-kodak"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ enum Command {
     Tidy,
     Doc,
     Python,
-    /// Its name, and its arguments.
+    /// The name of an experiment and its arguments.
     Experiment(String, Vec<String>),
 }
 
@@ -73,7 +75,8 @@ impl Command {
             "doc" => Ok(Self::Doc),
             "python" => Ok(Self::Python),
             _ => Err(format!(
-                "no command `{name}`; the commands are test, tidy, doc, python, reproduce, more-wild, learning, bench, fetch-kodak, help"
+                "no command `{name}`; the commands are test, tidy, doc, python, reproduce, more-wild, \
+                 learning, bench, fetch-kodak, help"
             )),
         }
     }
@@ -109,8 +112,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's directory: cargo says at run time where this package is now, the compiler only
-/// where it was.
+/// The directory of the workspace. Cargo knows at run time where this package is; the compiler
+/// knows only where it was built.
 fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

@@ -1,13 +1,13 @@
-//! As much TOML as our manifests use, flattened: `a = { b = 1 }`, `a.b = 1` and `[a]` with `b = 1`
-//! read the same.
+//! A reader for the TOML of our manifests. Tables are flattened: `a = { b = 1 }`, `a.b = 1` and
+//! `[a]` with `b = 1` give the same entries.
 
 /// One value with its full path, e.g. `["dependencies", "serde", "optional"]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) path: Vec<String>,
-    /// Strings without their quotes; everything else, arrays included, as written.
+    /// The value: strings without their quotes, everything else as written, arrays included.
     pub(crate) value: String,
-    /// Counted from 1.
+    /// The line in the file, counted from 1.
     pub(crate) line: usize,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Reads `text`; cargo, not we, complains about what is not TOML.
+    /// Reads `text`. Syntax errors are left to cargo.
     pub(crate) fn parse(text: &str) -> Self {
         let mut manifest = Self::default();
         let mut section = Vec::new();

@@ -1,4 +1,4 @@
-//! What the chores want to know of a package.
+//! Packages of the workspace, as far as the chores need them.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::manifest::{Manifest, strings};
 /// A package of the workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Package {
-    /// Relative to the workspace, e.g. `crates/dfo-ls`.
+    /// The directory relative to the workspace, e.g. `crates/dfo-ls`.
     pub(crate) directory: String,
     pub(crate) manifest: Manifest,
 }
@@ -36,7 +36,7 @@ impl Package {
             .map_or("", |entry| &entry.value)
     }
 
-    /// Where `file` of this package is.
+    /// The path of `file` in this package.
     pub(crate) fn path(&self, file: &str) -> String {
         format!("{}/{file}", self.directory)
     }

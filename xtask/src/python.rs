@@ -1,5 +1,5 @@
-//! `cargo xtask python`: the Python packages, built as the tests of Rust are, and everything that
-//! checks them.
+//! `cargo xtask python`: builds the Python packages with the profile of the Rust tests, and runs
+//! all their checks.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,14 +9,14 @@ use std::process::Command;
 
 use crate::{cargo, step};
 
-/// Features, packages and tests as in the other steps: without the tests their dependencies would
+/// Features, packages and tests are those of the other steps. Without the tests, dependencies would
 /// lack features, and half of the workspace would be compiled again.
 const BUILD: &str = "build --workspace --all-features --lib --bins --tests";
 const REQUIREMENTS: &str = include_str!("../python-requirements.txt");
 const NOTEBOOKS: &str = "docs/notebooks";
 const REPEAT: &str = "cargo xtask python";
 
-/// A package for Python: its crate, and what is imported.
+/// A Python package: the directory of its crate, and the name under which it is imported.
 struct Package {
     directory: &'static str,
     name: &'static str,
@@ -33,19 +33,19 @@ const PACKAGES: [Package; 2] = [
     },
 ];
 
-/// Makes the environment and runs all checks there.
+/// Makes the environment, builds the packages and runs all checks.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     step::run("environment", REPEAT, || environment(root))?;
     check(root)
 }
 
-/// Makes an environment under `target/`, unless it is there with the same requirements. Downloads,
-/// and needs no cargo.
+/// Makes an environment under `target/`, unless one with the same requirements exists. This
+/// downloads packages and does not use cargo.
 pub(crate) fn environment(root: &Path) -> Result<(), String> {
     Site::find(root)?.make()
 }
 
-/// Builds the packages and tries them in the environment, stopping at the first failure.
+/// Builds the packages and checks them in the environment, stopping at the first failure.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     step::run("build", &format!("cargo {BUILD}"), || {
         cargo::wait(&mut cargo::command(root, &cargo::words(BUILD)))
@@ -79,22 +79,22 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
     })
 }
 
-/// Where the packages are put together and tried.
+/// The directories in which the packages are assembled and checked.
 struct Site {
     root: PathBuf,
-    /// Where cargo puts what it builds.
+    /// The directory of cargo's build products.
     built: PathBuf,
     venv: PathBuf,
     packages: PathBuf,
-    /// What the checks write.
+    /// The directory for caches of the tools.
     cache: PathBuf,
 }
 
 impl Site {
-    /// Beside what cargo built, wherever the user lets it build.
+    /// Finds the directories next to this program, which cargo built wherever the user lets it.
     fn find(root: &Path) -> Result<Self, String> {
-        let program =
-            env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
+        let program = env::current_exe()
+            .map_err(|error| format!("cannot find the path of this program: {error}"))?;
         let built = program.parent().unwrap_or(root).to_path_buf();
         let home = built.parent().unwrap_or(root).join("python");
         Ok(Self {
@@ -106,8 +106,8 @@ impl Site {
         })
     }
 
-    /// The interpreter of the environment, with `args`; it sees our packages, and writes nothing
-    /// into the sources.
+    /// A call of the environment's interpreter with `args`. It sees our packages, and writes
+    /// nothing into the sources.
     fn python(&self, args: &[&str]) -> Command {
         let program = format!("bilevel{}", env::consts::EXE_SUFFIX);
         let mut command = Command::new(interpreter(&self.venv));
@@ -128,7 +128,7 @@ impl Site {
         command
     }
 
-    /// The environment, unless it is there with the same requirements.
+    /// Makes the environment, unless one with the same requirements exists.
     fn make(&self) -> Result<(), String> {
         let stamp = self.venv.join("requirements.txt");
         if fs::read_to_string(&stamp).is_ok_and(|made| made == REQUIREMENTS) {
@@ -139,18 +139,21 @@ impl Site {
         create.args(["-m", "venv", "--clear"]).arg(&self.venv);
         cargo::wait(&mut create).map_err(|why| {
             let program = program.to_string_lossy();
-            format!("{program} -m venv: {why}; the packages need Python 3.10 or newer (set PYTHON to choose one)")
+            format!(
+                "{program} -m venv: {why}; the packages need Python 3.10 or newer (set the variable \
+                 PYTHON to choose one)"
+            )
         })?;
         let wanted = self.venv.join("wanted.txt");
         write(&wanted, REQUIREMENTS.as_bytes())?;
         let mut install = self.python(&["-m", "pip", "install", "--quiet"]);
         install.args(["--disable-pip-version-check", "--requirement"]);
         cargo::wait(install.arg(&wanted)).map_err(|why| format!("pip install: {why}"))?;
-        // Last: an interrupted installation is begun anew.
+        // The stamp is written last, so that an interrupted installation starts again.
         fs::rename(&wanted, &stamp).map_err(|error| format!("{}: {error}", stamp.display()))
     }
 
-    /// The packages as an installation has them: Python sources, and beside them the module that
+    /// Assembles the packages as an installation would: Python sources next to the module that
     /// cargo built.
     fn assemble(&self) -> Result<(), String> {
         if self.packages.is_dir() {
@@ -177,7 +180,7 @@ fn interpreter(venv: &Path) -> PathBuf {
     }
 }
 
-/// The files of a package, without modules and caches of other builds.
+/// Copies the sources of a package, without modules and caches of other builds.
 fn copy_sources(from: &Path, to: &Path) -> Result<(), String> {
     let fail = |error| format!("{}: {error}", from.display());
     for entry in fs::read_dir(from).map_err(fail)? {

@@ -1,10 +1,10 @@
-//! One announced, timed step of a longer chore.
+//! Steps of a longer chore, announced and timed.
 
 use std::io::{self, IsTerminal};
 use std::time::Instant;
 
-/// Does `work`, and tells the user what it is, how long it took and, should it fail, how to
-/// `repeat` it.
+/// Does `work`, and prints its name, how long it took and, if it fails, the command that repeats
+/// it.
 pub(crate) fn run(
     name: &str,
     repeat: &str,

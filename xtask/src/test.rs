@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything a change must pass, cheapest first.
+//! `cargo xtask test`: everything that a change must pass, cheapest first.
 
 use std::path::Path;
 use std::thread;
@@ -6,8 +6,8 @@ use std::thread;
 use crate::tree::Tree;
 use crate::{cargo, doc, features, python, step, tidy};
 
-/// Features and packages are the same everywhere, so that the steps share what they compile. Clippy
-/// compiles the benches too; `cargo test` leaves them out, but runs the doc tests.
+/// All steps use the same features and packages, so that they share what they compile. Clippy
+/// compiles the benches, too; `cargo test` leaves them out, but runs the doc tests.
 const CLIPPY: &str = "clippy --workspace --all-targets --all-features -- -D warnings";
 const TEST: &str = "test --workspace --all-features";
 
@@ -16,7 +16,7 @@ const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20260101");
 
 /// Runs all steps and stops at the first failure.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    // Downloads while the compiler works.
+    // The environment is downloaded while the compiler works.
     let environment = {
         let root = root.to_path_buf();
         thread::spawn(move || python::environment(&root))
@@ -32,7 +32,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     step::run("doc", "cargo xtask doc", || doc::run(root))?;
     step::run("environment", "cargo xtask python", || {
         let made = environment.join();
-        made.map_err(|_| "it was not made".to_string())?
+        made.map_err(|_| "the thread that made it panicked".to_string())?
     })?;
     python::check(root)?;
     for line in features::alone(&Tree::load(root)?.packages()) {

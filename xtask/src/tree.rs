@@ -10,18 +10,18 @@ use crate::package::Package;
 /// A file as git sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
-    /// Relative to the workspace, with `/`.
+    /// The path relative to the workspace, with `/`.
     pub(crate) path: String,
     pub(crate) bytes: Vec<u8>,
 }
 
 impl File {
-    /// The content, unless it is not text.
+    /// The content, if it is text.
     pub(crate) fn text(&self) -> Option<&str> {
         str::from_utf8(&self.bytes).ok()
     }
 
-    /// The content of a Rust source.
+    /// The content, if it is a Rust source.
     pub(crate) fn rust(&self) -> Option<&str> {
         if self.path.ends_with(".rs") {
             self.text()
@@ -31,14 +31,14 @@ impl File {
     }
 }
 
-/// All files that are committed or would be.
+/// All files that are committed or would be added to a commit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) files: Vec<File>,
 }
 
 impl Tree {
-    /// Reads what git knows and what it does not ignore.
+    /// Reads all files that git tracks or does not ignore.
     pub(crate) fn load(root: &Path) -> Result<Self, String> {
         let output = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others"])
@@ -53,7 +53,7 @@ impl Tree {
         let list = String::from_utf8_lossy(&output.stdout);
         let mut tree = Self::default();
         for path in list.split_terminator('\0') {
-            // Deleted but not yet committed as such, or a link to nowhere: not there.
+            // A file whose deletion is not committed yet, or a broken link.
             if !root.join(path).is_file() {
                 continue;
             }
@@ -69,7 +69,7 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The workspace's own manifest.
+    /// The manifest of the workspace.
     pub(crate) fn workspace(&self) -> Manifest {
         let text = self.file("Cargo.toml").and_then(File::text);
         Manifest::parse(text.unwrap_or(""))

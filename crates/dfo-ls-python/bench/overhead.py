@@ -1,7 +1,8 @@
-"""What a residual function written in Python pays for being called: ``dfo_ls.solve`` beside DFO-LS.
+"""The overhead of calling a residual function in Python: ``dfo_ls.solve`` compared with DFO-LS.
 
-Prints one line of JSON for each kind of model and number of parameters: microseconds for each evaluation, above those that the function
-itself takes. The least of several repetitions, because noise only adds.
+Prints one line of JSON for each kind of model and number of parameters: microseconds for each
+evaluation, without those that the function itself takes. The value is the least of several
+repetitions, because disturbances only add time.
 
     python overhead.py [repetitions]
 """
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-# matrices this small are slower on several threads, which only DFO-LS would use
+# Matrices this small are slower on several threads, which only DFO-LS would use.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import dfo_ls
@@ -39,7 +40,7 @@ def chained_rosenbrock(x: np.ndarray) -> np.ndarray:
 def overhead(
     solve: Callable[..., Any], num_params: int, repetitions: int, **arguments: Any
 ) -> float:
-    """Microseconds for each evaluation that are not spent in the function."""
+    """Returns the microseconds for each evaluation that are not spent in the function."""
     start = np.where(np.arange(num_params) % 2 == 0, -1.2, 1.0)
     least = np.inf
     for _ in range(repetitions):
@@ -64,7 +65,7 @@ def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     for model in ("linear models", "curvature"):
         for num_params in SIZES:
-            # DFO-LS has no other models
+            # DFO-LS has linear models only
             points = {"npt": num_params + 1} if model == "linear models" else {}
             ours = overhead(dfo_ls.solve, num_params, repetitions, **points)
             peer = (

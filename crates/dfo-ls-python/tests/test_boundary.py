@@ -25,7 +25,7 @@ def misaligned(vector: np.ndarray) -> np.ndarray:
 
 
 def variants(vector: np.ndarray) -> list[Any]:
-    """The same numbers in other clothes."""
+    """The same numbers in other types and memory layouts."""
     read_only = vector.copy()
     read_only.setflags(write=False)
     spread = np.zeros((len(vector), 3))[:, 1]
@@ -141,7 +141,7 @@ def test_what_is_no_number(value: Any) -> None:
     st.integers(1, 8),
 )
 def test_useless_residuals_end_no_run(bad: np.ndarray, when: int) -> None:
-    """Whatever comes at one point, the others lead to the answer."""
+    """Residuals that are not finite at one point do not prevent the right answer."""
     calls = 0
 
     def fun(x: np.ndarray) -> np.ndarray:

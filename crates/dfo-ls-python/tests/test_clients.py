@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from dfo_ls import _params
 
-#: optimagic looks for the module ``dfols`` when it is imported, so that a new interpreter is needed.
+#: optimagic looks for the module ``dfols`` when it is imported, which needs a new interpreter.
 OPTIMAGIC = """
 import json, sys, warnings
 import numpy as np

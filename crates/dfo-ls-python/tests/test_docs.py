@@ -1,4 +1,4 @@
-"""What the documentation shows runs, and is typed."""
+"""The examples of the documentation run, and pass the type checker."""
 
 from __future__ import annotations
 

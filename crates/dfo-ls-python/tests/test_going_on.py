@@ -1,4 +1,4 @@
-"""Runs that end in the middle of a batch: nothing that was evaluated is lost, or evaluated again."""
+"""Runs that end in the middle of a batch: no evaluation is lost or repeated."""
 
 from __future__ import annotations
 

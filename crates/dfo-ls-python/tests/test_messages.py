@@ -1,4 +1,4 @@
-"""What is wrong with an argument is said with its name."""
+"""Messages about wrong arguments name the argument."""
 
 from __future__ import annotations
 

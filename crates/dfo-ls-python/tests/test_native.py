@@ -489,7 +489,8 @@ def test_misuse(arguments: dict[str, Any], error: type[Exception], part: str) ->
 
 
 def test_threads_run_while_rust_works() -> None:
-    """The GIL is released: another thread ticks in the first half of a long computation, not only when it is over."""
+    """The GIL is released: another thread ticks in the first half of a long computation, and not
+    only when it is over."""
     ticks: list[float] = []
     stop = threading.Event()
 

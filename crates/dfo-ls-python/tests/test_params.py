@@ -1,4 +1,4 @@
-"""Every documented key of ``user_params``: honoured, taken at its default only, or refused by name."""
+"""Every documented key of ``user_params``: honoured, accepted at its default only, or refused."""
 
 from __future__ import annotations
 
@@ -19,20 +19,30 @@ def rosenbrock(x: np.ndarray) -> np.ndarray:
 #: From the user guide of DFO-LS 1.6: every key.
 DOCUMENTED = """
 general.rounding_error_constant general.safety_step_thresh general.check_objfun_for_overflow
-logging.n_to_print_whole_x_vector logging.save_diagnostic_info logging.save_poisedness logging.save_xk logging.save_rk
+logging.n_to_print_whole_x_vector logging.save_diagnostic_info logging.save_poisedness
+logging.save_xk logging.save_rk
 init.random_initial_directions init.random_directions_make_orthogonal init.run_in_parallel
-tr_radius.eta1 tr_radius.eta2 tr_radius.gamma_dec tr_radius.gamma_inc tr_radius.gamma_inc_overline tr_radius.alpha1 tr_radius.alpha2
+tr_radius.eta1 tr_radius.eta2 tr_radius.gamma_dec tr_radius.gamma_inc tr_radius.gamma_inc_overline
+tr_radius.alpha1 tr_radius.alpha2
 model.abs_tol model.rel_tol slow.history_for_slow slow.thresh_for_slow slow.max_slow_iters
-noise.quit_on_noise_level noise.scale_factor_for_quit noise.multiplicative_noise_level noise.additive_noise_level
+noise.quit_on_noise_level noise.scale_factor_for_quit noise.multiplicative_noise_level
+noise.additive_noise_level
 interpolation.precondition interpolation.throw_error_on_nans
-regression.num_extra_steps regression.increase_num_extra_steps_with_restart regression.momentum_extra_steps
-restarts.use_restarts restarts.throw_error_on_nans restarts.max_unsuccessful_restarts restarts.rhoend_scale restarts.use_soft_restarts
+regression.num_extra_steps regression.increase_num_extra_steps_with_restart
+regression.momentum_extra_steps
+restarts.use_restarts restarts.throw_error_on_nans restarts.max_unsuccessful_restarts
+restarts.rhoend_scale restarts.use_soft_restarts
 restarts.soft.num_geom_steps restarts.soft.move_xk restarts.increase_npt restarts.increase_npt_amt
-restarts.hard.increase_ndirs_initial_amt restarts.hard.use_old_rk restarts.max_npt restarts.soft.max_fake_successful_steps
-restarts.auto_detect restarts.auto_detect.history restarts.auto_detect.min_chgJ_slope restarts.auto_detect.min_correl
-growing.ndirs_initial growing.full_rank.use_full_rank_interp growing.perturb_trust_region_step growing.delta_scale_new_dirns
-growing.full_rank.scale_factor growing.full_rank.svd_scale_factor growing.full_rank.min_sing_val growing.full_rank.svd_max_jac_cond
-growing.do_geom_steps growing.safety.do_safety_step growing.safety.reduce_delta growing.safety.full_geom_step
+restarts.hard.increase_ndirs_initial_amt restarts.hard.use_old_rk restarts.max_npt
+restarts.soft.max_fake_successful_steps
+restarts.auto_detect restarts.auto_detect.history restarts.auto_detect.min_chgJ_slope
+restarts.auto_detect.min_correl
+growing.ndirs_initial growing.full_rank.use_full_rank_interp growing.perturb_trust_region_step
+growing.delta_scale_new_dirns
+growing.full_rank.scale_factor growing.full_rank.svd_scale_factor growing.full_rank.min_sing_val
+growing.full_rank.svd_max_jac_cond
+growing.do_geom_steps growing.safety.do_safety_step growing.safety.reduce_delta
+growing.safety.full_geom_step
 growing.reset_delta growing.reset_rho growing.gamma_dec growing.num_new_dirns_each_iter
 dykstra.d_tol dykstra.max_iters matrix_rank.r_tol
 func_tol.criticality_measure func_tol.tr_step func_tol.max_iters sfista.max_iters_scaling

@@ -1,4 +1,4 @@
-"""``solve`` without ``rhobeg``: parameters of different sizes, and the lengths that are reported."""
+"""``solve`` without ``rhobeg``: parameters of different sizes, and the reported lengths."""
 
 from __future__ import annotations
 

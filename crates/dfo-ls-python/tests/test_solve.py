@@ -1,4 +1,4 @@
-"""``solve``: the examples of DFO-LS's user guide with another import, and what it does at the edges."""
+"""``solve``: the examples of DFO-LS's user guide with another import, and edge cases."""
 
 from __future__ import annotations
 

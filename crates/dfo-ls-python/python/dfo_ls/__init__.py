@@ -6,8 +6,8 @@
 >>> dfo_ls.minimize(rosenbrock, [-1.2, 1.0]).x.round(6)
 array([1., 1.])
 
-:func:`minimize` is the interface in one call, :class:`Engine` the one that asks and is told, and :func:`solve` takes the arguments of
-DFO-LS 1.6.
+:func:`minimize` solves a problem in one call. :class:`Engine` leaves the evaluations to the caller
+(ask and tell). :func:`solve` has the interface of DFO-LS 1.6.
 """
 
 from ._database import EvaluationDatabase

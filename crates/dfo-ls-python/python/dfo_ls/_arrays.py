@@ -1,4 +1,7 @@
-"""Arrays that cross into Rust: checked here, where a message can name the argument as the user wrote it."""
+"""Checks and conversions of arrays before they are passed to Rust.
+
+The checks are made in Python so that messages can name the argument that the user wrote.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _FLOAT = np.dtype(np.float64)
 
 
 def vector(name: str, value: Any) -> FloatArray:
-    """A contiguous copy of a one-dimensional array of numbers.
+    """Returns a contiguous copy of a one-dimensional array of numbers.
 
     >>> vector("x0", [1, 2])
     array([1., 2.])
@@ -29,11 +32,11 @@ def vector(name: str, value: Any) -> FloatArray:
 
 
 def numbers(name: str, value: Any) -> npt.NDArray[Any]:
-    """An array that can become one of doubles without loss of meaning."""
+    """Returns ``value`` as an array that converts to doubles without a change of meaning."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ValueError(
-            f"{name} has {np.ma.getmaskarray(value).sum()} masked entries: replace them with numbers "
-            "(array.filled(...)) or remove them (array.compressed())"
+            f"{name} has {np.ma.getmaskarray(value).sum()} masked entries: "
+            "replace them with numbers (array.filled(...)) or remove them (array.compressed())"
         )
     try:
         array = np.asarray(value)
@@ -43,7 +46,7 @@ def numbers(name: str, value: Any) -> npt.NDArray[Any]:
         return array
     if array.dtype.kind == "O":
         if any(entry is None for entry in array.flat):
-            raise TypeError(f"{name} must be an array of numbers, but has None")
+            raise TypeError(f"{name} must be an array of numbers, but contains None")
         try:
             return array.astype(_FLOAT)
         except (TypeError, ValueError) as error:
@@ -52,7 +55,7 @@ def numbers(name: str, value: Any) -> npt.NDArray[Any]:
 
 
 def entries(name: str, what: str, value: Any) -> list[Any]:
-    """The entries of an argument that is a list or something like it.
+    """Returns the entries of an argument that is a list or another iterable.
 
     >>> entries("projections", "functions", abs)
     Traceback (most recent call last):
@@ -65,7 +68,10 @@ def entries(name: str, what: str, value: Any) -> list[Any]:
 
 
 def residual_vector(value: Any, num_residuals: int | None = None) -> FloatArray:
-    """What a function of the user returned, as residuals. Not a copy if it is an array already."""
+    """Returns the residuals that the user's function returned, as a vector of doubles.
+
+    An array that Rust can read as it is, is not copied.
+    """
     if (
         type(value) is np.ndarray
         and value.dtype == _FLOAT
@@ -89,19 +95,20 @@ def _converted(value: Any) -> FloatArray:
     array = numbers(what, value)
     if array.ndim == 0:
         raise TypeError(
-            f"the function must return an array of residuals, but returned the number {value!r}: return [r]"
+            f"the function must return an array of residuals, but returned the number {value!r}: "
+            "return [r]"
         )
     if array.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, but has shape {array.shape}")
     if len(array) == 0:
-        raise ValueError("the function returned no residuals")
+        raise ValueError("the function returned an empty array: it must return residuals")
     # a field of a structured array may be contiguous, but not aligned
     aligned: FloatArray = np.require(array, dtype=_FLOAT, requirements=["C", "A", "E"])
     return aligned
 
 
 def start_vector(value: Any) -> FloatArray:
-    """The start ``x0``: a vector, or a number for a single parameter.
+    """Returns the start ``x0`` as a vector. A number is the start of a single parameter.
 
     >>> start_vector(3)
     array([3.])
@@ -122,7 +129,7 @@ _FORMS = (
 
 
 def limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | None:
-    """Lower and upper bounds; infinite where there are none.
+    """Returns the lower and upper bounds of all parameters, infinite where there is no bound.
 
     >>> limits((0, None), 2)
     (array([0., 0.]), array([inf, inf]))
@@ -141,7 +148,10 @@ def limits(bounds: Any, num_params: int) -> tuple[FloatArray, FloatArray] | None
 
 
 def _sides(bounds: Any, num_params: int) -> tuple[Any, Any]:
-    """Lower and upper bounds, given one after the other or as one pair for each parameter."""
+    """Returns the lower and the upper bounds as the user wrote them.
+
+    They are given one after the other, or as one pair for each parameter.
+    """
     try:
         given = None if isinstance(bounds, (str, dict)) else list(bounds)
     except TypeError:
@@ -150,8 +160,8 @@ def _sides(bounds: Any, num_params: int) -> tuple[Any, Any]:
         raise TypeError(f"bounds is {bounds!r}: {_FORMS}")
     pairs = len(given) == num_params and all(_is_pair(entry) for entry in given)
     if pairs and num_params == 2:
-        # Both readings fit. SciPy's users write ([a, b], [c, d]) for the one and [(a, c), (b, d)]
-        # for the other.
+        # Both readings fit. In SciPy, ([a, b], [c, d]) are lower and upper bounds, and
+        # [(a, c), (b, d)] are pairs.
         are_tuples = [isinstance(entry, tuple) for entry in given]
         if isinstance(bounds, tuple) == all(are_tuples) or any(are_tuples) != all(are_tuples):
             raise ValueError(f"bounds is ambiguous for two parameters, {bounds!r}: {_FORMS}")
@@ -168,7 +178,7 @@ def _is_pair(entry: Any) -> bool:
 
 
 def inside(x0: FloatArray, limits: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """The nearest point in a box, with a warning for the user who called the caller if it is another."""
+    """Returns the nearest point in the box, and warns the user if this moves ``x0``."""
     for side, is_outside in (("below lower", x0 < limits[0]), ("above upper", x0 > limits[1])):
         if is_outside.any():
             warnings.warn(f"x0 {side} bound, adjusting", RuntimeWarning, stacklevel=3)

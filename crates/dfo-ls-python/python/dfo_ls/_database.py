@@ -1,4 +1,4 @@
-"""Evaluations made before, as DFO-LS 1.6 takes them."""
+"""Earlier evaluations, in the form that DFO-LS 1.6 takes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._arrays import FloatArray, vector
 
 
 class EvaluationDatabase:
-    """Evaluations made before, one of which is where to begin: the last, unless one is chosen.
+    """Earlier evaluations. The run starts at the last one, unless another one is chosen.
 
     >>> import dfo_ls
     >>> fun = lambda x: [x[0] - 3.0, x[1] - 1.0]
@@ -33,7 +33,8 @@ class EvaluationDatabase:
         if starting_eval is not None:
             if not 0 <= starting_eval < len(self._evals):
                 raise ValueError(
-                    f"starting_eval is {starting_eval}, but there are {len(self._evals)} evaluations"
+                    f"starting_eval is {starting_eval}, "
+                    f"but there are {len(self._evals)} evaluations"
                 )
             self._start = starting_eval
 
@@ -44,25 +45,29 @@ class EvaluationDatabase:
         """Adds the residuals ``rx`` at ``x``."""
         entry = (vector("x", x), vector("rx", rx))
         if self._evals and tuple(map(len, entry)) != tuple(map(len, self._evals[0])):
-            raise ValueError("x and rx must be as long as those that were added before")
+            expected = tuple(map(len, self._evals[0]))
+            raise ValueError(
+                f"x and rx have lengths {tuple(map(len, entry))}, "
+                f"but those that were added before have lengths {expected}"
+            )
         if make_starting_eval:
             self._start = len(self._evals)
         self._evals.append(entry)
 
     def get_starting_eval_idx(self) -> int:
-        """Which evaluation is where to begin."""
+        """Returns the index of the evaluation at which the run starts."""
         if not self._evals:
             raise ValueError("the evaluation database is empty: append an evaluation")
         return len(self._evals) - 1 if self._start is None else self._start
 
     def get_eval(self, index: int) -> tuple[FloatArray, FloatArray]:
-        """A point and its residuals."""
+        """Returns a point and its residuals."""
         return self._evals[index]
 
     def get_x(self, index: int) -> FloatArray:
-        """A point."""
+        """Returns a point."""
         return self._evals[index][0]
 
     def get_rx(self, index: int) -> FloatArray:
-        """The residuals at a point."""
+        """Returns the residuals at a point."""
         return self._evals[index][1]

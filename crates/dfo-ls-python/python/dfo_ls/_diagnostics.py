@@ -1,4 +1,4 @@
-"""The table of diagnostic information that DFO-LS documents, as far as the solver knows its columns."""
+"""The table ``diagnostic_info`` of DFO-LS, with the columns that this solver can fill."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KINDS = {
     "restarted": "Soft restart",
     "final": "Final",
 }
-#: Columns of DFO-LS about its interpolation system, which is not the one that is solved here.
+#: Columns about DFO-LS's interpolation system, which this solver does not have.
 _UNKNOWN = (
     "interpolation_error",
     "interpolation_condition_number",
@@ -32,7 +32,11 @@ def table(
     save_xk: bool,
     residuals: Mapping[bytes, FloatArray] | None,
 ) -> dict[str, list[Any]]:
-    """One list for each column, with one entry for each iteration. ``residuals`` are those of all points, if they are wanted."""
+    """Returns one list for each column, with one entry for each iteration.
+
+    ``residuals`` holds the residuals of all points by the bytes of the point, for the column
+    ``rk``.
+    """
     count = len(iterations)
     columns: dict[str, list[Any]] = {}
     if save_xk:
@@ -65,7 +69,7 @@ def table(
 def with_end(
     iterations: list[dict[str, Any]], report: Mapping[str, Any], radii: tuple[float, float]
 ) -> list[dict[str, Any]]:
-    """The iterations, and a row for evaluations after the last of them, with which the run ended."""
+    """Adds a row for the evaluations after the last iteration, if there are any."""
     seen = iterations[-1]["work"] if iterations else 0
     if seen >= report["work"] or len(report["residuals"]) == 0:
         return iterations
@@ -83,7 +87,7 @@ def with_end(
 
 
 def in_x(iterations: list[dict[str, Any]], length: float) -> list[dict[str, Any]]:
-    """The rows with radii and steps as lengths: ``length`` is that of a radius of 1."""
+    """Converts radii, steps and gradients to lengths in ``x``: a radius of 1 is ``length``."""
     if length == 1:
         return iterations
     return [
@@ -112,7 +116,7 @@ def _kind(row: Mapping[str, Any], eta2: float) -> str:
 
 
 def _runs(iterations: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
-    """The number of restarts before each iteration, and where its run began."""
+    """Returns the number of restarts before each iteration, and the first iteration since."""
     runs, begins = [], []
     run = begin = 0
     for row in iterations:
@@ -124,7 +128,7 @@ def _runs(iterations: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
 
 
 def _slow(iterations: list[dict[str, Any]], slow: Mapping[str, Any]) -> list[int]:
-    """1 for a successful iteration that is slow, 0 for one that is not, -1 for others."""
+    """Returns 1 for each successful iteration that is slow, 0 for other successful ones, or -1."""
     flags = []
     history: list[float] = []
     for row in iterations:

@@ -1,4 +1,5 @@
-"""The engine: asks for evaluations, is told the answers, and never calls anybody."""
+"""The engine: it asks for evaluations and takes the answers. It calls no function of the user
+except projections and regularisers."""
 
 from __future__ import annotations
 
@@ -23,17 +24,17 @@ _VERSION = 2
 
 
 class Regularizer(Protocol):
-    """A convex function, known by its value and its prox."""
+    """A convex function h that is given by its value and its proximal map."""
 
     def value(self, x: FloatArray) -> float:
-        """h(x)."""
+        """Returns h(x)."""
 
     def prox(self, x: FloatArray, t: float) -> npt.ArrayLike:
-        """The minimiser of h(y) + ||y - x||^2 / (2 t)."""
+        """Returns the minimiser of h(y) + ||y - x||^2 / (2 t) over y."""
 
 
 class L1:
-    """``weight * ||x||_1``: favours parameters that are exactly zero.
+    """The regulariser ``weight * ||x||_1``, which favours parameters that are exactly zero.
 
     >>> import dfo_ls
     >>> dfo_ls.minimize(lambda x: x - [3.0, 1.0], [0.5, 0.5], regularizer=dfo_ls.L1(3.0)).x.round(6)
@@ -46,17 +47,17 @@ class L1:
             raise ValueError(f"weight is {weight}, but must be zero or positive and finite")
 
     def value(self, x: FloatArray) -> float:
-        """The value."""
+        """Returns ``weight * ||x||_1``."""
         return self.weight * float(np.abs(x).sum())
 
     def prox(self, x: FloatArray, t: float) -> FloatArray:
-        """Every entry moved towards zero."""
+        """Moves every entry towards zero by ``weight * t``."""
         shrunk: FloatArray = np.sign(x) * np.maximum(np.abs(x) - self.weight * t, 0.0)
         return shrunk
 
 
 class _Checked:
-    """A function of the user that Rust calls, with what it returns checked."""
+    """A function of the user that Rust calls. Its return value is checked in Python."""
 
     def __init__(self, name: str, call: Callable[..., Any]) -> None:
         if not callable(call):
@@ -79,7 +80,7 @@ class _Number(_Checked):
 
 
 class Job:
-    """One evaluation that the engine asks for: where, how accurately, and from which state of the simulator."""
+    """One evaluation that the engine asks for."""
 
     __slots__ = (
         "x",
@@ -95,21 +96,21 @@ class Job:
 
     def __init__(self, engine: Engine, index: int, x: FloatArray) -> None:
         accuracy, start, tokens, sample, purpose = engine._core.details(index)
-        #: where to evaluate
+        #: The point to evaluate.
         self.x = x
-        #: Euclidean norm of the error of the residuals, at most: a wish, never below zero, infinite
-        # if anything will do
+        #: The requested bound on the Euclidean norm of the error of the residuals. Infinite if any
+        #: accuracy will do. A worse answer is accepted.
         self.accuracy = accuracy
         shares = [(weight, engine._states.get(token)) for weight, token in tokens]
         known = any(state is not None for _, state in shares)
-        #: ``cold``, ``near`` (a state of another point), ``refine`` (of this point) or ``blend`` (a
-        # combination, see ``shares``)
+        #: The kind of start: ``cold`` (no state), ``near`` (the state of another point), ``refine``
+        #: (the state of this point) or ``blend`` (a combination of states, see ``shares``).
         self.start = start if known else "cold"
-        #: states to begin with, and their weights, which add up to 1; the best first
+        #: Pairs of a weight and a state to start from, the best first. The weights add up to 1.
         self.shares = shares if known else []
-        #: which sample of a noisy simulator, counted from zero
+        #: The number of the sample of a noisy simulator, counted from zero.
         self.sample = sample
-        #: ``initial``, ``trial``, ``geometry`` or ``sharpen``
+        #: The purpose: ``initial``, ``trial``, ``geometry`` or ``sharpen``.
         self.purpose = purpose
         self._engine = engine
         self._index = index
@@ -117,13 +118,17 @@ class Job:
 
     @property
     def state(self) -> Any:
-        """The best state to begin with; ``None`` if there is none."""
+        """The best state to start from; ``None`` if there is none."""
         return self.shares[0][1] if self.shares else None
 
     def answer(
         self, residuals: npt.ArrayLike, achieved: float = 0.0, state: Any = None, work: int = 1
     ) -> None:
-        """Answers with residuals, the accuracy they have, a state from which the evaluation can go on, and what it cost."""
+        """Answers with residuals.
+
+        ``achieved`` bounds the Euclidean norm of their error. ``state`` is any object from which
+        the evaluation can be continued. ``work`` is the cost of the evaluation.
+        """
         self._check()
         self._engine._answer(
             self._index,
@@ -134,20 +139,23 @@ class Job:
         )
 
     def reject(self, reason: str, work: int = 0) -> None:
-        """Answers that this point cannot be evaluated."""
+        """Answers that this point cannot be evaluated. The solver avoids it."""
         self._check()
         self._engine._reject(self._index, str(reason), integer("work", work))
 
     def _check(self) -> None:
         if self._round != self._engine._round:
-            raise RuntimeError("this job is from before the last tell(): ask() again")
+            raise RuntimeError("this job is older than the last tell(): call ask() again")
 
     def __repr__(self) -> str:
-        return f"Job(x={self.x!r}, accuracy={self.accuracy!r}, start={self.start!r}, purpose={self.purpose!r})"
+        return (
+            f"Job(x={self.x!r}, accuracy={self.accuracy!r}, "
+            f"start={self.start!r}, purpose={self.purpose!r})"
+        )
 
 
 class Engine:
-    """Minimises a sum of squares by asking and being told. It never calls you: evaluate where and when you like.
+    """Minimises a sum of squares. The caller evaluates the residuals where and when it likes.
 
     >>> import dfo_ls
     >>> engine = dfo_ls.Engine([-1.2, 1.0])
@@ -159,9 +167,9 @@ class Engine:
     >>> engine.termination, engine.best_x.round(6)
     ('radius_reached', array([1., 1.]))
 
-    An engine can be pickled after any ``tell()``, or at any other time, with the states of the simulator; loaded, it goes on bit for
-    bit. ``to_json()`` does the same for states that JSON can hold. The arguments are those of :func:`minimize`; ``preset`` is one of
-    :func:`default_options`.
+    An engine can be pickled at any time, together with the states of the simulator. The loaded
+    engine continues bit for bit. ``to_json()`` does the same if JSON can hold the states. The
+    arguments are those of :func:`minimize`; ``preset`` is a preset of :func:`default_options`.
     """
 
     def __init__(
@@ -185,7 +193,7 @@ class Engine:
         evaluations = [_known(index, entry) for index, entry in enumerate(given)]
         if num_residuals is None and evaluations:
             num_residuals = len(evaluations[0][1])
-        #: whether the number of residuals is still to be seen
+        #: Whether the number of residuals is still unknown.
         self._probing = num_residuals is None
         number = 1 if num_residuals is None else integer("num_residuals", num_residuals)
         if number < 1:
@@ -216,7 +224,8 @@ class Engine:
         for method in ("value", "prox"):
             if not hasattr(self._regularizer, method):
                 raise TypeError(
-                    f"regularizer must have the methods value and prox, but is {self._regularizer!r}"
+                    "regularizer must have the methods value and prox, "
+                    f"but is {self._regularizer!r}"
                 )
         value = _Number("the regularizer's value", self._regularizer.value)
         return projections, (value, _Vector("the regularizer's prox", self._regularizer.prox))
@@ -224,11 +233,17 @@ class Engine:
     # ask and tell
 
     def ask(self) -> list[Job]:
-        """The evaluations that are wanted now, independent of each other; empty when the run has ended."""
+        """Returns the evaluations that are needed now, which are independent of each other.
+
+        The list is empty when the run has ended.
+        """
         return [Job(self, index, x) for index, x in enumerate(self._core.ask())]
 
     def tell(self) -> list[Iteration]:
-        """Takes the answers, and gives the iterations that they completed. Jobs left unanswered are asked again."""
+        """Takes the answers and returns the iterations that they completed.
+
+        ``ask()`` returns the jobs without an answer again.
+        """
         first = self._told
         if self._tell() == first:
             return []
@@ -260,7 +275,10 @@ class Engine:
         self._core.reject(index, reason, work)
 
     def _begin(self, num_residuals: int) -> None:
-        """The number of residuals is known: an engine that has asked the same, and goes on with it."""
+        """Sets the number of residuals, which the first answer shows.
+
+        The engine so far was one for a single residual. The new one has asked for the same points.
+        """
         if num_residuals != 1:
             self._core = self._new_core(num_residuals)
         self._probing = False
@@ -284,7 +302,9 @@ class Engine:
         workers: int | Callable[..., Any] | None = None,
         callback: Callable[[Iteration], Any] | None = None,
     ) -> Result:
-        """Lets ``fun`` answer until the end, or until Ctrl-C; the arguments are those of :func:`minimize`. A stopped run goes on.
+        """Evaluates ``fun`` until the run ends, or until Ctrl-C. A stopped run is continued.
+
+        The arguments are those of :func:`minimize`.
 
         >>> import dfo_ls
         >>> def fun(x):
@@ -299,7 +319,7 @@ class Engine:
         return _run.run(self, fun, args, inexact, vectorized, executor, workers, callback)
 
     def stop(self) -> None:
-        """Ends the run; ``extend()`` lets it go on."""
+        """Ends the run. ``extend()`` or ``run()`` continues it."""
         self._core.stop("stopped")
 
     def extend(
@@ -309,7 +329,11 @@ class Engine:
         max_work: int | None = None,
         max_time: float | None = None,
     ) -> None:
-        """Goes on with a run that was stopped or whose budget is spent. Limits are for all of the run, those not given stay as they were."""
+        """Continues a run that was stopped or has spent its budget.
+
+        The limits are for the whole run, including what was spent before. Limits that are not given
+        stay as they are.
+        """
         given = {
             "max_points": count("max_points", max_points),
             "max_evaluations": count("max_evaluations", max_evaluations),
@@ -322,11 +346,11 @@ class Engine:
         self._core.extend(as_json(budget))
         self._round += 1
 
-    # what it knows
+    # read the state
 
     @property
     def termination(self) -> str | None:
-        """Why the run has ended, as in :class:`Result`; ``None`` while it goes on."""
+        """The reason why the run ended, as in :class:`Result`; ``None`` while it runs."""
         ended = self._core.termination
         return ended[0] if ended else None
 
@@ -337,22 +361,22 @@ class Engine:
 
     @property
     def best_objective(self) -> float | None:
-        """The objective there, as it was computed."""
+        """The objective at the best point so far, as it was computed."""
         return self._core.best_objective
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options, with everything derived filled in."""
+        """All options, including those that were derived from the problem."""
         options: dict[str, Any] = json.loads(self._core.options)
         return options
 
     @property
     def num_residuals(self) -> int | None:
-        """The length of the residual vector; ``None`` until it has been seen."""
+        """The number of residuals; ``None`` before the first answer."""
         return None if self._probing else self._core.num_residuals
 
     def result(self) -> Result:
-        """The outcome so far. A run that has not ended counts as stopped."""
+        """Returns the outcome so far. A run that has not ended counts as stopped."""
         return Result(
             **self._core.report(),
             iterations=[Iteration(**row) for row in self._core.iterations(0)],
@@ -372,7 +396,7 @@ class Engine:
         self._core = Core.load(state["_core"], len(self._x0), self._bounds, *self._code())
 
     def to_json(self) -> str:
-        """All that the engine knows, as text. States of the simulator must be what JSON can hold.
+        """Returns the engine as text. JSON must be able to hold the states of the simulator.
 
         >>> import dfo_ls
         >>> engine = dfo_ls.Engine([1.0])
@@ -412,13 +436,16 @@ class Engine:
         projections: Iterable[Callable[[FloatArray], npt.ArrayLike]] = (),
         regularizer: Regularizer | None = None,
     ) -> Engine:
-        """Continues what ``to_json()`` gave. Projections and the regulariser, which are code, are given again."""
+        """Restores an engine from the text of ``to_json()``.
+
+        Projections and the regulariser are code, which the text does not contain: pass them again.
+        """
         saved = json.loads(text)
         if not isinstance(saved, dict) or (saved.get("format"), saved.get("version")) != (
             _FORMAT,
             _VERSION,
         ):
-            raise ValueError("the text is not an engine saved by this version of dfo_ls")
+            raise ValueError("the text is not an engine that this version of dfo_ls has saved")
         engine = cls.__new__(cls)
         low_high = saved["bounds"]
         engine.__setstate__(
@@ -441,7 +468,10 @@ class Engine:
         return engine
 
     def __repr__(self) -> str:
-        return f"Engine(num_params={len(self._x0)}, best_objective={self.best_objective}, termination={self.termination!r})"
+        return (
+            f"Engine(num_params={len(self._x0)}, best_objective={self.best_objective}, "
+            f"termination={self.termination!r})"
+        )
 
 
 def _known(index: int, entry: Sequence[Any]) -> tuple[FloatArray, FloatArray, float]:

@@ -1,4 +1,4 @@
-"""Single numbers among the arguments: checked here, where a message can name the argument as the user wrote it."""
+"""Checks of arguments that are single numbers. Messages name the argument that the user wrote."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def integer(name: str, value: Any) -> int:
-    """An integer.
+    """Returns ``value`` as an integer.
 
     >>> integer("npt", 3.0)
     Traceback (most recent call last):
@@ -22,7 +22,7 @@ def integer(name: str, value: Any) -> int:
 
 
 def count(name: str, value: Any) -> int | None:
-    """A number of things, which may be written as ``1e3``; ``None`` if it is not given.
+    """Returns a positive integer, which may be written as ``1e3``; ``None`` if it is not given.
 
     >>> count("max_points", 1e3)
     1000
@@ -38,7 +38,7 @@ def count(name: str, value: Any) -> int | None:
 
 
 def real(name: str, value: Any) -> float:
-    """A number.
+    """Returns ``value`` as a float.
 
     >>> real("rhobeg", "a")
     Traceback (most recent call last):
@@ -54,7 +54,7 @@ def real(name: str, value: Any) -> float:
 
 
 def finite(name: str, value: Any) -> float | None:
-    """A finite number; ``None`` if it is not given."""
+    """Returns ``value`` as a finite float; ``None`` if it is not given."""
     if value is None:
         return None
     found = real(name, value)

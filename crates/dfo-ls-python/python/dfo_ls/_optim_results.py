@@ -1,4 +1,4 @@
-"""What ``solve`` returns: the attributes of DFO-LS's result."""
+"""The result of ``solve``, with the attributes of DFO-LS's result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OptimResults:
     EXIT_FALSE_SUCCESS_WARNING = 3
     EXIT_AUTO_DETECT_RESTART_WARNING = 4
     EXIT_TR_INCREASE_WARNING = 5
-    #: Ctrl-C; not in DFO-LS
+    #: The run was interrupted with Ctrl-C. DFO-LS does not have this flag.
     EXIT_STOPPED_WARNING = 6
     EXIT_INPUT_ERROR = -1
     EXIT_TR_INCREASE_ERROR = -2
@@ -60,19 +60,22 @@ class OptimResults:
         self.nruns = nruns
         self.flag = exit_flag
         self.msg = exit_msg
-        #: a pandas frame if pandas is there, otherwise a dictionary of lists; ``None`` unless it
-        # was asked for
+        #: A pandas frame, or a dictionary of lists if pandas is not installed. ``None`` without
+        #: ``user_params={"logging.save_diagnostic_info": True}``.
         self.diagnostic_info: Any = None
         self.xmin_eval_num = xmin_eval_num
         self.jacmin_eval_nums = np.array(jacmin_eval_nums, dtype=int)
 
     @property
     def f(self) -> float | None:
-        """The objective, as older versions of DFO-LS call it."""
+        """The objective: the name of ``obj`` in older versions of DFO-LS."""
         return self.obj
 
     def to_dict(self, replace_nan: bool = True) -> dict[str, Any]:
-        """All of it as lists and numbers, for JSON. ``replace_nan``: NaN becomes ``None``."""
+        """Returns the result as lists and numbers, for JSON.
+
+        With ``replace_nan``, NaN becomes ``None``.
+        """
 
         def plain(value: Any) -> Any:
             if hasattr(value, "to_dict"):
@@ -91,13 +94,13 @@ class OptimResults:
 
     @staticmethod
     def from_dict(soln_dict: dict[str, Any]) -> OptimResults:
-        """What ``to_dict()`` gave, perhaps by way of JSON."""
+        """Restores a result from ``to_dict()``, also after a conversion to JSON and back."""
 
         def array(key: str) -> FloatArray | None:
             return None if soln_dict[key] is None else np.array(soln_dict[key], dtype=float)
 
         def restored(entry: Any) -> Any:
-            # a point, NaN, or what it is
+            # lists were arrays, and None was NaN
             if isinstance(entry, list):
                 return np.array(entry, dtype=float)
             return float("nan") if entry is None else entry
@@ -155,7 +158,7 @@ class OptimResults:
 
 
 def frame(columns: dict[str, list[Any]]) -> Any:
-    """A pandas frame if pandas is there, otherwise the dictionary."""
+    """Returns a pandas frame if pandas is installed, otherwise the dictionary."""
     try:
         import pandas
     except ImportError:

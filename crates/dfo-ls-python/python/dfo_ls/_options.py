@@ -1,4 +1,4 @@
-"""Options: nested dictionaries in the shape that the solver gives them."""
+"""Options as nested dictionaries, in the form in which the crate ``dfo-ls`` serialises them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Preset = Literal["default", "noisy", "paper", "experiments"]
 
 
 def default_options(preset: Preset = "default") -> dict[str, Any]:
-    """Every option with its value, as a nested dictionary: what ``options=`` takes parts of.
+    """Returns every option with its value, as a nested dictionary. ``options=`` takes parts of it.
 
-    ``"noisy"`` is for residuals with random noise, ``"paper"`` for Algorithm 1 of the paper, ``"experiments"`` for the rules of its
-    experiments.
+    The preset ``"noisy"`` is for residuals with random noise, ``"paper"`` is Algorithm 1 of the
+    paper, and ``"experiments"`` has the rules of the paper's experiments.
 
     >>> import dfo_ls
     >>> dfo_ls.default_options()["trust_region"]["final_radius"]
@@ -29,7 +29,7 @@ def default_options(preset: Preset = "default") -> dict[str, Any]:
 
 
 def merged(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """``given`` over ``base``. Groups are merged; choices, and what is not known here, replace."""
+    """Merges ``given`` into ``base``. Groups of options are merged; other values are replaced."""
     result = dict(base)
     for key, value in given.items():
         old = result.get(key)
@@ -41,7 +41,7 @@ def merged(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_keywords(options: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Options together with keyword arguments, given by their paths; those that are ``None`` were not given."""
+    """Adds keyword arguments, by their paths, to options. Those that are ``None`` are skipped."""
     result: dict[str, Any] = _copied(options or {})
     for path, value in keywords.items():
         if value is None:
@@ -53,7 +53,7 @@ def with_keywords(options: Mapping[str, Any] | None, keywords: Mapping[str, Any]
             if not isinstance(place, dict):
                 raise ValueError(f"options: '{group}' must be a dictionary")
         if last in place:
-            raise ValueError(f"'{path}' is given twice: as a keyword and in options")
+            raise ValueError(f"'{path}' is given twice: as a keyword argument and in options")
         place[last] = value
     return result
 
@@ -68,7 +68,7 @@ def _copied(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def duration(seconds: float | None) -> dict[str, int] | None:
-    """Seconds as the solver has them."""
+    """Converts seconds to the form of the solver's options."""
     if seconds is None:
         return None
     seconds = real("max_time", seconds)
@@ -79,7 +79,10 @@ def duration(seconds: float | None) -> dict[str, int] | None:
 
 
 def completed(preset: Preset, given: Mapping[str, Any] | None) -> str:
-    """All options, for Rust: a preset, and what is given over it. Times may be given in seconds."""
+    """Returns all options for Rust: those of a preset, replaced by those that are given.
+
+    Times may be given in seconds.
+    """
     options = merged(default_options(preset), _copied(given or {}))
     budget = options.get("budget")
     if isinstance(budget, dict) and not isinstance(budget.get("max_time"), Mapping):
@@ -88,7 +91,7 @@ def completed(preset: Preset, given: Mapping[str, Any] | None) -> str:
 
 
 def as_json(options: Mapping[str, Any]) -> str:
-    """For Rust, which has no use for NumPy's numbers."""
+    """Converts options, which may contain NumPy's numbers and arrays, to JSON."""
     try:
         return json.dumps(options, default=_plain, allow_nan=False)
     except (TypeError, ValueError) as error:

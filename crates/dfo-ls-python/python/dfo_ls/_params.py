@@ -1,4 +1,4 @@
-"""``user_params`` of DFO-LS: what each documented key means here."""
+"""The keys of DFO-LS's ``user_params``, and their meaning for this solver."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ class InputError(Exception):
 
 @dataclass
 class Params:
-    """What the keys ask for: options of the solver by their path, and what ``solve`` does itself."""
+    """The values of all keys."""
 
+    #: Options of the solver, by their path.
     options: dict[str, Any] = field(default_factory=dict)
+    #: Values of the keys that ``solve`` reads itself.
     values: dict[str, Any] = field(default_factory=dict)
 
 
@@ -54,13 +56,13 @@ def _is_amount(value: Any) -> bool:
 
 
 def _is_flag(value: Any) -> bool:
-    # NumPy has a truth of its own
+    # numpy.bool_ is no bool
     return type(value).__name__ in ("bool", "bool_")
 
 
 _Check = Callable[[Any], bool]
 
-#: Keys that are options of the solver.
+#: Keys that are options of the solver: a check of the value, and the path of the option.
 OPTIONS: dict[str, tuple[_Check, str]] = {
     "general.safety_step_thresh": (_is_share, "trust_region.safety"),
     "tr_radius.eta1": (_is_share, "trust_region.eta1"),
@@ -77,8 +79,8 @@ OPTIONS: dict[str, tuple[_Check, str]] = {
     "restarts.auto_detect": (_is_flag, "restarts.automatic"),
 }
 
-#: Keys that ``solve`` reads, with their defaults; ``None`` where the default depends on other
-# arguments.
+#: Keys that ``solve`` reads itself: a check of the value, and the default (``None`` where it
+#: depends on other arguments).
 VALUES: dict[str, tuple[_Check, Any]] = {
     "logging.n_to_print_whole_x_vector": (_is_size, 6),
     "logging.save_diagnostic_info": (_is_flag, False),
@@ -100,15 +102,15 @@ VALUES: dict[str, tuple[_Check, Any]] = {
     "growing.ndirs_initial": (_is_count, None),
 }
 
-#: Keys that only matter together with values that are refused: more points after each restart, hard
-#: restarts. Any value that DFO-LS takes is taken.
+#: Keys that only matter together with values that are refused (more points after each restart, hard
+#: restarts). They accept every value that DFO-LS accepts.
 UNUSED: dict[str, _Check] = {
     "restarts.increase_npt_amt": _is_amount,
     "restarts.hard.increase_ndirs_initial_amt": _is_amount,
     "restarts.hard.use_old_rk": _is_flag,
 }
 
-#: Keys without a meaning here, which are taken at their default only.
+#: Keys without a meaning for this solver, and the default, which is the only value they accept.
 FIXED: dict[str, Any] = {
     "general.rounding_error_constant": 0.1,
     "general.check_objfun_for_overflow": True,
@@ -144,8 +146,8 @@ FIXED: dict[str, Any] = {
     "sfista.max_iters_scaling": 2.0,
 }
 
-#: Keys without a meaning here whose default depends on the number of residuals, or on other
-# arguments.
+#: Keys without a meaning for this solver whose default depends on the number of residuals or on
+#: other arguments.
 DERIVED = (
     "restarts.max_npt",
     "restarts.soft.max_fake_successful_steps",
@@ -155,15 +157,17 @@ DERIVED = (
     "growing.delta_scale_new_dirns",
 )
 
-#: Every key.
+#: All keys that DFO-LS documents.
 KEYS = frozenset([*OPTIONS, *VALUES, *UNUSED, *FIXED, *DERIVED])
 
 
 def read(
     user_params: Mapping[str, Any] | None, noisy: bool, num_params: int, npt: int, maxfun: int
 ) -> Params:
-    """What the keys ask for; ``None`` asks for the default. An unknown key, or one that cannot be
-    honoured, is a ``ValueError`` with its name."""
+    """Returns the values of all keys, where ``None`` means the default.
+
+    A key that is unknown, or whose value cannot be honoured, raises a ``ValueError`` with its name.
+    """
     given = {} if user_params is None else user_params
     if not isinstance(given, Mapping):
         raise TypeError(f"user_params must be a dictionary, but is {given!r}")
@@ -206,7 +210,7 @@ def read(
 
 
 def _is_default(key: str, defaults: Mapping[str, Any]) -> _Check:
-    """Raises unless the value is the default."""
+    """Returns a check that raises an exception unless the value is the default."""
 
     def check(value: Any) -> bool:
         if (
@@ -217,7 +221,8 @@ def _is_default(key: str, defaults: Mapping[str, Any]) -> _Check:
             return True
         only = f"can only be {defaults[key]!r}" if key in defaults else "cannot be set"
         raise ValueError(
-            f"user_params[{key!r}] is {value!r}, but {only}: it has no meaning for the algorithm of dfo_ls"
+            f"user_params[{key!r}] is {value!r}, but {only}: "
+            "it has no meaning for the algorithm of dfo_ls"
         )
 
     return check

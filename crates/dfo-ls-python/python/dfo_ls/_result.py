@@ -1,4 +1,4 @@
-"""What comes back."""
+"""The result of a run, and its history."""
 
 from __future__ import annotations
 
@@ -16,45 +16,62 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """One iteration. Radii and lengths of steps are in scaled parameters."""
+    """One iteration of the solver. Radii and lengths of steps are in units of the parameters."""
 
+    #: The number of the iteration, counted from zero.
     number: int
-    #: ``initial``, ``accepted``, ``rejected``, ``failed``, ``short``, ``sharpened``,
-    # ``criticality`` or ``restarted``
+    #: The outcome: ``initial``, ``accepted``, ``rejected``, ``failed``, ``short``, ``criticality``
+    #: or ``restarted``.
     kind: str
+    #: The incumbent after the iteration.
     x: FloatArray
+    #: The objective at ``x``, as it was computed.
     objective: float
-    #: where the exact objective certainly lies
+    #: Two numbers between which the exact objective at ``x`` certainly lies.
     interval: tuple[float, float]
+    #: The trust-region radius.
     delta: float
+    #: The lower radius.
     rho: float
+    #: The length of the step, if there was one.
     step: float | None
+    #: The decrease of the objective that the model predicted for the step.
     predicted: float | None
-    #: achieved over predicted decrease
+    #: The achieved decrease divided by the predicted one.
     ratio: float | None
-    #: whether the decision about the step is certain in spite of inexact evaluations
+    #: Whether the decision about the step is certain although evaluations are inexact.
     certified: bool
+    #: The norm of the gradient of the model.
     gradient: float
+    #: The poisedness of the interpolation set; ``None`` unless ``diagnostics.poisedness`` is set.
     poisedness: float | None
+    #: The number of points so far.
     num_points: int
+    #: The number of evaluations so far.
     num_evaluations: int
+    #: The work so far.
     work: int
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """One evaluation, as it was asked for and answered."""
+    """One evaluation: the request and the answer."""
 
-    #: which point, counted from zero
+    #: The number of the point, counted from zero.
     point: int
+    #: The point.
     x: FloatArray
-    #: ``initial``, ``trial``, ``geometry`` or ``sharpen``
+    #: The purpose: ``initial``, ``trial``, ``geometry`` or ``sharpen``.
     purpose: str
+    #: The requested accuracy.
     requested: float
+    #: The achieved accuracy.
     achieved: float
+    #: The objective; ``None`` if the evaluation failed.
     objective: float | None
-    #: why there is no objective
+    #: The reason why the evaluation failed; ``None`` if it did not.
     problem: str | None
+    #: The work of this evaluation.
     work: int
 
 

@@ -1,4 +1,4 @@
-"""The loop around the engine: asks, lets a function answer, tells. The only clock."""
+"""The loop around the engine, which evaluates the user's function and watches the time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Reject(Exception):
-    """Raised by a function that cannot evaluate a point: the solver goes elsewhere.
+    """Raised by the user's function if it cannot evaluate a point. The solver avoids the point.
 
     >>> import dfo_ls
     >>> def fun(x):
@@ -38,7 +38,7 @@ class Reject(Exception):
 
 
 class _Clock:
-    """Says when the time is over."""
+    """A limit on the time of a run."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -60,7 +60,7 @@ def run(
     workers: int | Callable[..., Any] | None,
     callback: Callable[[Iteration], Any] | None,
 ) -> Result:
-    """Runs to the end. An exception leaves with the engine, which holds all that was evaluated, as its attribute ``engine``."""
+    """Runs to the end. An exception leaves with the attribute ``engine``, which holds the run."""
     if not callable(fun):
         raise TypeError(f"fun must be a function, but is {fun!r}")
     if callback is not None and not callable(callback):
@@ -89,7 +89,7 @@ def run(
 
 
 class _WithArguments:
-    """A function with more arguments after those of the solver; can be sent to other processes."""
+    """A function with further arguments. Unlike a closure, it can be sent to other processes."""
 
     def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.fun = fun
@@ -117,12 +117,16 @@ def _num_processes(workers: Any) -> int | None:
 
 
 def is_kept(error: BaseException, engine: Engine) -> bool:
-    """Takes what was answered. Whether the run just stops: it does for Ctrl-C, if there is a best point. Other exceptions carry the run."""
+    """Takes the answers so far after an exception, and returns whether the exception is handled.
+
+    Ctrl-C is handled if there is a best point: the run stops. Other exceptions get the attribute
+    ``engine``.
+    """
     try:
         engine._core.tell()
     except Exception:
-        # a projection or a regulariser that raises: the answers stay where they are, and the first
-        # exception is the one to see
+        # A projection or a regulariser raised an exception. The engine keeps the answers, and the
+        # user sees the first exception.
         pass
     engine._round += 1
     if isinstance(error, KeyboardInterrupt) and engine.best_objective is not None:
@@ -134,7 +138,8 @@ def is_kept(error: BaseException, engine: Engine) -> bool:
         return False
     if hasattr(error, "add_note"):
         error.add_note(
-            "Nothing is lost: error.engine holds all that was evaluated, and error.engine.run(fun) goes on."
+            "Nothing is lost: error.engine holds all evaluations, "
+            "and error.engine.run(fun) continues the run."
         )
     return False
 
@@ -221,13 +226,13 @@ def _parallel(
         if is_interrupted or clock.is_over():
             for later in futures[index:]:
                 later.cancel()
-            # what has begun is waited for, unless the user does not wait
+            # wait for evaluations that have begun, except after Ctrl-C
             if future.cancelled() or is_interrupted and not future.done():
                 continue
         try:
             _take(engine, index, inexact, future.result)
         except Exception as error:
-            # what the others found is not lost
+            # keep the results of the other evaluations
             failure = failure or error
         except BaseException as error:
             failure, is_interrupted = error, True
@@ -236,7 +241,7 @@ def _parallel(
 
 
 class _Numbered:
-    """Evaluates a numbered point, so that results may come in any order."""
+    """A function of numbered points, so that ``workers`` may return results in any order."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         self.fun = fun
@@ -290,15 +295,15 @@ def _vectorized(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatA
     found = numbers("what the function returned", fun(np.array(points)))
     if found.ndim != 2 or len(found) != len(points):
         raise ValueError(
-            f"a vectorized function must return one row of residuals for each point, shape ({len(points)}, ...), "
-            f"but returned shape {found.shape}"
+            "a vectorized function must return one row of residuals for each point, "
+            f"shape ({len(points)}, ...), but returned shape {found.shape}"
         )
     for index, row in enumerate(found):
         engine._answer(index, residual_vector(row))
 
 
 def _take(engine: Engine, index: int, inexact: bool, call: Callable[..., Any], *args: Any) -> None:
-    """Answers one job with what ``call`` returns or raises."""
+    """Answers one job with the return value of ``call``, or with its :class:`Reject`."""
     try:
         found = call(*args)
     except Reject as reject:
@@ -309,7 +314,8 @@ def _take(engine: Engine, index: int, inexact: bool, call: Callable[..., Any], *
         return
     if not isinstance(found, tuple) or len(found) != 4:
         raise TypeError(
-            f"an inexact function must return (residuals, achieved, state, work), but returned {found!r}"
+            "an inexact function must return (residuals, achieved, state, work), "
+            f"but returned {found!r}"
         )
     residuals, achieved, state, work = found
     engine._answer(

@@ -1,4 +1,4 @@
-"""DFO-LS's interface: the same arguments, the same result."""
+"""The interface of DFO-LS: the same arguments, and a result with the same attributes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ._params import InputError, Params, read
 from ._run import is_kept
 
 _LOGGER = logging.getLogger("dfo_ls")
-#: DFO-LS's infinity
+#: DFO-LS treats bounds of this size as infinite.
 _NO_BOUND = 1e20
 
 
 @dataclass(frozen=True)
 class _Penalty:
-    """DFO-LS's ``h`` and ``prox_uh`` with their arguments."""
+    """A regulariser from DFO-LS's arguments ``h`` and ``prox_uh``."""
 
     h: Callable[..., Any]
     prox_uh: Callable[..., Any]
@@ -67,7 +67,8 @@ def solve(
 ) -> OptimResults:
     """Minimises ``sum(objfun(x)**2) + h(x)``, with the arguments and the result of DFO-LS 1.6.
 
-    A script for DFO-LS changes its import and nothing else.
+    A script for DFO-LS changes its import and nothing else. New programs should call
+    :func:`minimize`, which also takes inexact simulators, evaluates in parallel and saves runs.
 
     >>> import numpy as np
     >>> import dfo_ls as dfols
@@ -79,25 +80,55 @@ def solve(
     >>> print(soln.msg)
     Success: Objective is sufficiently small
 
-    Trust region
-        Without ``rhobeg``, every parameter is measured in a unit that comes from its start, as in
-        :func:`minimize`: parameters of very different sizes need no scaling by hand. ``rhoend`` is
-        then a length for the largest entry of ``x0`` (a share of that entry if it is below 1), and
-        the region is smaller for smaller entries in proportion. The radii that ``nsamples`` gets,
-        and ``delta``, ``rho`` and ``norm_sk`` in ``diagnostic_info``, are lengths of the same kind:
-        they begin at DFO-LS's default, ``0.1 * max(|x0|, 1)``, and end at ``rhoend``. The box of a
-        parameter only limits its unit. With ``rhobeg``, all radii are lengths in ``x``, the same
-        for every parameter. With ``scaling_within_bounds=True`` they are shares of the box.
-    Models
-        Without ``npt``, the residuals are modelled with curvature, which takes the fewest
-        evaluations. ``npt=len(x0)+1`` selects linear models, as in DFO-LS, which take the least
-        time for each evaluation. More points select linear regression.
-    Errors
-        Bad arguments give the flag ``EXIT_INPUT_ERROR`` where they do in DFO-LS. Keys of
-        ``user_params`` that are unknown, and values that cannot be honoured, raise ``ValueError``;
-        the README lists them. An exception of ``objfun`` leaves with the attribute ``engine``,
-        which holds all evaluations. Ctrl-C returns the best point, with the flag
-        ``EXIT_STOPPED_WARNING``.
+    Parameters
+    ----------
+    objfun
+        ``objfun(x, *argsf)`` returns an array of residuals. An exception leaves with the attribute
+        ``engine``, which holds all evaluations.
+    x0
+        The start, or an :class:`EvaluationDatabase` with earlier evaluations.
+    h, lh, prox_uh
+        A convex regulariser ``h(x, *argsh)``, its Lipschitz constant, and its proximal map
+        ``prox_uh(x, u, *argsprox)``.
+    argsf, argsh, argsprox
+        Further arguments for ``objfun``, ``h`` and ``prox_uh``.
+    bounds
+        A pair ``(lower, upper)`` of arrays; ``None`` for either means no bounds.
+    projections
+        Functions that return the nearest point of a closed convex set.
+    npt
+        The number of interpolation points. Without it, the residuals are modelled with curvature,
+        which takes the fewest evaluations. ``len(x0) + 1`` selects linear models, as in DFO-LS,
+        which take the least time for each evaluation. More points select linear regression.
+    rhobeg
+        The initial trust-region radius, a length in ``x`` that is the same for every parameter.
+        Without it, every parameter has a unit of its own, which comes from its start, as in
+        :func:`minimize`: parameters of very different sizes need no scaling by hand. The initial
+        radius is then a tenth of the unit. A box limits the unit of its parameter.
+    rhoend
+        The final lower radius, a length in ``x``. Without ``rhobeg`` it is a length for the largest
+        entry of ``x0`` (a share of that entry if it is below 1), and proportionally smaller for
+        parameters with smaller units. The radii that ``nsamples`` gets and that ``diagnostic_info``
+        contains (``delta``, ``rho``, and the step ``norm_sk``) are lengths of the same kind: they
+        begin at DFO-LS's default ``0.1 * max(|x0|, 1)`` and end at ``rhoend``.
+    maxfun
+        The largest number of evaluations (default ``min(100 * (len(x0) + 1), 1000)``).
+    nsamples
+        ``nsamples(delta, rho, iteration, num_restarts)`` returns how often to evaluate a point of a
+        noisy objective; the residuals are averaged.
+    user_params
+        A dictionary of DFO-LS's advanced parameters. ``None`` means the default. The README lists
+        the keys. A key that is unknown, or whose value cannot be honoured, raises ``ValueError``.
+    objfun_has_noise
+        Whether the residuals have random noise.
+    scaling_within_bounds
+        Whether to measure every parameter in the width of its box. Radii are then shares of the
+        box, and ``rhobeg`` is 0.1 by default.
+    do_logging, print_progress
+        Whether to log every evaluation to the logger ``dfo_ls``, and to print every iteration.
+
+    Bad arguments give the flag ``EXIT_INPUT_ERROR`` where they do in DFO-LS. Ctrl-C returns the
+    best point with the flag ``EXIT_STOPPED_WARNING``.
     """
     if not callable(objfun):
         raise TypeError(f"objfun must be a function, but is {objfun!r}")
@@ -114,7 +145,8 @@ def solve(
         scaled = _is_scaled(scaling_within_bounds, limits, projections)
         if scaled and penalty is not None:
             raise ValueError(
-                "scaling_within_bounds cannot be combined with h, which is defined by distances in x"
+                "scaling_within_bounds cannot be combined with h: "
+                "prox_uh is defined by distances in x"
             )
         is_one_unit = bool(projections) or penalty is not None
         region = _region(rhobeg, real("rhoend", rhoend), start, limits, scaled, is_one_unit)
@@ -134,7 +166,7 @@ def solve(
             )
         options = _options(params, len(start), npt is not None, points, region, calls)
         if nsamples is not None:
-            # every call is a unit of work
+            # every call of objfun is a unit of work
             options["budget"]["max_work"] = calls
         preset: Preset = "noisy" if objfun_has_noise else "default"
         _check_options(merged(default_options(preset), options))
@@ -169,7 +201,7 @@ def solve(
 
 
 class _Run:
-    """The loop, and what is seen of it."""
+    """The loop around the engine, with DFO-LS's logging and progress."""
 
     def __init__(
         self,
@@ -231,7 +263,7 @@ class _Run:
                 if samples == 0:
                     engine._reject(index, "the budget is spent", 0)
                     continue
-                # the user may change what is given to it
+                # objfun may change the array that it gets
                 calls = [
                     np.array(residual_vector(objfun(x.copy(), *argsf))) for _ in range(samples)
                 ]
@@ -290,9 +322,8 @@ class _Run:
         run = self.engine._core.num_restarts + 1
         for row in rows:
             radii = f"{row['gradient']:8.2e}  {row['delta']:.2e}  {row['rho']:.2e}"
-            print(
-                f"{run:3d}  {row['number'] + 1:4d}    {row['objective']:.2e}  {radii}  {row['work']:4d}   "
-            )
+            head = f"{run:3d}  {row['number'] + 1:4d}    {row['objective']:.2e}"
+            print(f"{head}  {radii}  {row['work']:4d}   ")
 
     def results(self, points: int) -> OptimResults:
         core = self.engine._core
@@ -300,7 +331,7 @@ class _Run:
         flag, message = _exit(report["termination"], report["message"])
         residuals, objective = report["residuals"], report["objective"]
         if len(residuals) == 0:
-            # nothing could be evaluated
+            # no point could be evaluated
             residuals, objective = self.last, math.nan
         best = core.best_number
         jacobian = report["jacobian"]
@@ -349,7 +380,7 @@ def _exit(termination: str, message: str) -> tuple[int, str]:
             OptimResults.EXIT_SUCCESS,
             "Success: Reached maximum number of unsuccessful restarts",
         ),
-        # with exact residuals: differences are down to rounding
+        # the residuals are exact here: their differences are at rounding level
         "accuracy_floor": (OptimResults.EXIT_SUCCESS, f"Success: {message}"),
         "exhausted": (
             OptimResults.EXIT_MAXFUN_WARNING,
@@ -532,7 +563,7 @@ def _check_gap(limits: tuple[FloatArray, FloatArray], region: _Region) -> None:
 
 
 def _check_options(options: dict[str, Any]) -> None:
-    """What depends on several keys."""
+    """Checks conditions on several keys."""
     region = options["trust_region"]
     if not region["eta1"] <= region["eta2"]:
         raise InputError("Bad parameters: ['tr_radius.eta1', 'tr_radius.eta2']")
@@ -556,7 +587,7 @@ def _options(
         "trust_region.final_radius": region.final_radius,
         "trust_region.max_radius": max(1e10, region.initial_radius),
         "scaling": region.scaling,
-        # the residuals are what they are
+        # objfun cannot be asked for an accuracy
         "accuracy": {"Fixed": 0.0},
         "target": values["model.abs_tol"],
         "budget.max_points": maxfun,
@@ -564,11 +595,11 @@ def _options(
         "slow.patience": -(-values["slow.max_slow_iters"] // num_params),
     }
     if npt_given:
-        # a hair more, so that rounding loses no point
+        # slightly more, so that rounding loses no point
         regression = {"Regression": {"points_per_param": (npt - 1) / num_params * (1 + 1e-12)}}
         keywords["model"] = "Linear" if npt == num_params + 1 else regression
     if values["init.random_initial_directions"]:
-        # as random as NumPy, which the user may have seeded
+        # from NumPy's generator, which the user may have seeded
         keywords["initial.directions"] = {"Orthogonal": {"seed": int(np.random.randint(2**31))}}
     directions = values["growing.ndirs_initial"]
     if directions is not None:

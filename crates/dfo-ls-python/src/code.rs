@@ -8,18 +8,19 @@ use pyo3::prelude::*;
 
 type Callable = Arc<Py<PyAny>>;
 
-/// What a problem is made of beside its start. The callables take and give contiguous arrays of
-/// doubles of the right length.
+/// The bounds, projections and regulariser of a problem. The callables take and return contiguous
+/// arrays of doubles of the right length.
 #[derive(Clone)]
 pub(crate) struct Code {
     pub(crate) bounds: Option<(Vec<f64>, Vec<f64>)>,
     pub(crate) projections: Vec<Callable>,
-    /// Value and prox.
+    /// The value and the proximal map of the regulariser.
     pub(crate) regularizer: Option<(Callable, Callable)>,
     failure: Failure,
 }
 
-/// The first exception. The engine knows no exceptions: what it does after one is thrown away.
+/// The first exception that a callable raised. The engine cannot handle exceptions: it finishes its
+/// step without the callables, and the caller discards that step.
 #[derive(Clone, Default)]
 struct Failure(Arc<Mutex<Option<PyErr>>>);
 
@@ -28,7 +29,7 @@ impl Failure {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The result of `call`, unless it or one before has failed.
+    /// Returns the result of `call`, or `None` if this call or an earlier one failed.
     fn guard<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         let failed = self
             .0
@@ -62,12 +63,12 @@ impl Code {
         }
     }
 
-    /// Whether the engine calls Python.
+    /// Returns whether the engine calls Python.
     pub(crate) fn is_called(&self) -> bool {
         !self.projections.is_empty() || self.regularizer.is_some()
     }
 
-    /// The exception that was raised since the last call, if any.
+    /// Returns the exception that was raised since the last check as an error.
     pub(crate) fn check(&self) -> PyResult<()> {
         self.failure.take().map_or(Ok(()), Err)
     }

@@ -1,5 +1,5 @@
-//! The engine as Python sees it. Arguments have been checked there: this side trusts shapes, and
-//! translates.
+//! The Python class `Core` around the engine. Python has checked the shapes of all arguments; this
+//! module converts between the types of the two languages.
 
 use dfo_ls::{
     Accuracy, Budget, Engine, EvalError, Evaluated, Known, Limit, SetupError, Start, State,
@@ -13,12 +13,12 @@ use pyo3::types::{PyDict, PyList};
 use crate::code::Code;
 use crate::{options, rows};
 
-/// A state of the user's simulator, by its number; zero is none.
+/// The number of a state of the user's simulator. Zero means no state.
 type Token = u64;
 type Vector<'py> = PyReadonlyArray1<'py, f64>;
 type Details<'py> = (f64, &'static str, Vec<(f64, Token)>, u32, &'static str);
 
-/// An engine whose states are numbers of Python objects.
+/// An engine whose tokens are numbers of Python objects.
 #[pyclass(module = "dfo_ls._dfo_ls")]
 pub(crate) struct Core {
     engine: Engine<Token>,
@@ -62,7 +62,7 @@ impl Core {
         })
     }
 
-    /// Continues what `save` gave.
+    /// Restores an engine from the text of `save`.
     #[staticmethod]
     fn load(
         py: Python<'_>,
@@ -84,12 +84,12 @@ impl Core {
         })
     }
 
-    /// All that the engine knows, as JSON.
+    /// Returns the state of the engine as JSON.
     fn save(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| options::to_json(self.engine.state()))
     }
 
-    /// Where evaluations are wanted; empty at the end.
+    /// Returns the points to evaluate. The list is empty when the run has ended.
     fn ask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let jobs = self.engine.pending().iter();
         let points: Vec<_> = jobs
@@ -98,7 +98,8 @@ impl Core {
         PyList::new(py, points)
     }
 
-    /// Requested accuracy, kind of start, states to start from with their weights, sample, purpose.
+    /// Returns the details of a job: the requested accuracy, the kind of start, the states to start
+    /// from with their weights, the number of the sample, and the purpose.
     fn details(&self, index: usize) -> PyResult<Details<'_>> {
         let job = self.engine.pending().get(index).ok_or_else(no_such_job)?;
         let (kind, tokens) = match job.start() {
@@ -128,8 +129,8 @@ impl Core {
             Accuracy::new(achieved).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let residuals = residuals.as_slice()?;
         let job = self.engine.ask().get_mut(index).ok_or_else(no_such_job)?;
-        // JSON has no NaN: answers that are useless are refused here, and not kept until the engine
-        // does
+        // A saved engine contains its answers, and JSON has no NaN: residuals that are not finite
+        // are rejected here, before the engine would do so.
         if let Some(i) = residuals.iter().position(|r| !r.is_finite()) {
             let reason = format!("residual {i} is {}", residuals[i]);
             job.fail(EvalError::Reject { reason, work });
@@ -144,21 +145,21 @@ impl Core {
         Ok(())
     }
 
-    /// Answers one job with the reason why there is no answer.
+    /// Answers one job with the reason why the point cannot be evaluated.
     fn reject(&mut self, index: usize, reason: String, work: u64) -> PyResult<()> {
         let job = self.engine.ask().get_mut(index).ok_or_else(no_such_job)?;
         job.fail(EvalError::Reject { reason, work });
         Ok(())
     }
 
-    /// Takes the answers; gives the number of iterations so far.
+    /// Takes the answers and returns the number of iterations so far.
     fn tell(&mut self, py: Python<'_>) -> PyResult<usize> {
         if !self.code.is_called() {
             let engine = &mut self.engine;
             py.detach(|| engine.tell());
             return Ok(self.engine.state().iterations().len());
         }
-        // A projection that raises leaves the engine as it was, with its answers.
+        // If a projection raises an exception, the engine is restored, with its answers.
         let before = self.engine.state().clone();
         let engine = &mut self.engine;
         py.detach(|| engine.tell());
@@ -184,7 +185,7 @@ impl Core {
         });
     }
 
-    /// Goes on after a stop or a spent budget, with another budget.
+    /// Continues a run that was stopped or has spent its budget, with another budget.
     fn extend(&mut self, py: Python<'_>, budget: &str) -> PyResult<()> {
         let budget: Budget = serde_json::from_str(budget)
             .map_err(|error| PyValueError::new_err(format!("budget: {error}")))?;
@@ -193,74 +194,74 @@ impl Core {
         self.code.check()
     }
 
-    /// Why the run has ended, with a message; none while it goes on.
+    /// Returns the reason why the run ended, and a message; `None` while it runs.
     #[getter]
     fn termination(&self) -> Option<(&'static str, String)> {
         self.engine.termination().map(rows::termination)
     }
 
-    /// The objective of the best point.
+    /// Returns the objective of the best point.
     #[getter]
     fn best_objective(&self) -> Option<f64> {
         self.engine.best().map(|best| best.objective)
     }
 
-    /// The best point.
+    /// Returns the best point.
     #[getter]
     fn best_x<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         let best = self.engine.best()?;
         Some(PyArray1::from_slice(py, best.theta))
     }
 
-    /// The number of the best point.
+    /// Returns the number of the best point.
     #[getter]
     fn best_number(&self) -> Option<u64> {
         self.engine.best()?.point
     }
 
-    /// How often the run started again.
+    /// Returns the number of restarts.
     #[getter]
     fn num_restarts(&self) -> usize {
         let rows = self.engine.state().iterations().iter();
         rows.filter(|row| row.kind == StepKind::Restarted).count()
     }
 
-    /// The radius and the lower radius, in scaled parameters.
+    /// Returns the trust-region radius and the lower radius, in units of the parameters.
     #[getter]
     fn radii(&self) -> (f64, f64) {
         self.engine.radii()
     }
 
-    /// Numbers of the points of the interpolation set.
+    /// Returns the numbers of the points in the interpolation set.
     #[getter]
     fn set_points(&self) -> Vec<u64> {
         self.engine.set_points()
     }
 
-    /// The length of the residual vector.
+    /// Returns the number of residuals.
     #[getter]
     fn num_residuals(&self) -> usize {
         self.engine.state().num_residuals()
     }
 
-    /// The options, with everything derived filled in, as JSON.
+    /// Returns all options as JSON, including those that were derived from the problem.
     #[getter]
     fn options(&self) -> PyResult<String> {
         options::to_json(self.engine.options())
     }
 
-    /// Numbers of the states in use.
+    /// Returns the numbers of the states that are still in use.
     fn tokens(&self) -> Vec<Token> {
         self.engine.state().tokens().into_iter().copied().collect()
     }
 
-    /// Iterations, beginning with number `first`.
+    /// Returns the iterations from number `first` on.
     fn iterations<'py>(&self, py: Python<'py>, first: usize) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let rows = self.engine.state().iterations().get(first..).unwrap_or(&[]);
         rows.iter().map(|row| rows::iteration(py, row)).collect()
     }
 
-    /// Evaluations, beginning with number `first`.
+    /// Returns the evaluations from number `first` on.
     fn evaluations<'py>(&self, py: Python<'py>, first: usize) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let rows = self
             .engine
@@ -271,7 +272,7 @@ impl Core {
         rows.iter().map(|row| rows::evaluation(py, row)).collect()
     }
 
-    /// The outcome so far.
+    /// Returns the outcome so far.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = py.detach(|| self.engine.report());
         self.code.check()?;
@@ -307,5 +308,5 @@ fn refused(error: SetupError) -> PyErr {
 }
 
 fn no_such_job() -> PyErr {
-    PyIndexError::new_err("there is no such job any more: ask again")
+    PyIndexError::new_err("this job does not exist any more: call ask() again")
 }

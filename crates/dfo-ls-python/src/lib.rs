@@ -1,4 +1,4 @@
-//! The part of `dfo_ls` that is written in Rust: an engine whose tokens are numbers of Python
+//! The Rust module of the Python package `dfo_ls`: an engine whose tokens are numbers of Python
 //! objects.
 
 mod code;
@@ -8,7 +8,7 @@ mod rows;
 
 use pyo3::prelude::*;
 
-/// The part of `dfo_ls` that is written in Rust.
+/// The Rust module of the Python package `dfo_ls`.
 #[pymodule]
 fn _dfo_ls(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

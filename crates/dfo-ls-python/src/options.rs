@@ -1,4 +1,4 @@
-//! Options, which cross as JSON in the shape that serde gives them.
+//! Options, which Python passes as JSON in the form of their serde serialisation.
 
 use dfo_ls::Options;
 use pyo3::exceptions::PyValueError;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-/// The options of a preset, as JSON.
+/// Returns the options of a preset as JSON.
 #[pyfunction]
 pub(crate) fn preset(name: &str) -> PyResult<String> {
     let options = match name {
@@ -23,7 +23,7 @@ pub(crate) fn preset(name: &str) -> PyResult<String> {
     to_json(&options)
 }
 
-/// Options from JSON, of which no key is ignored.
+/// Reads options from JSON. A key that is not an option is an error.
 pub(crate) fn parse(json: &str) -> PyResult<Options> {
     let fail = |error: serde_json::Error| PyValueError::new_err(format!("options: {error}"));
     let given: Value = serde_json::from_str(json).map_err(fail)?;
@@ -44,7 +44,8 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The path of a value that is no option, and why: tried one by one among options that are.
+/// Finds the value that cannot be read, and returns its path and the error. It replaces the default
+/// options one by one with the given values.
 fn culprit(given: &Value) -> Option<(String, serde_json::Error)> {
     let good = serde_json::to_value(Options::default()).ok()?;
     let Value::Object(given) = given else {
@@ -65,14 +66,14 @@ fn culprit(given: &Value) -> Option<(String, serde_json::Error)> {
     })
 }
 
-/// Why options with this change are none.
+/// Returns the error of reading the options after `change`.
 fn refusal(good: &Value, change: impl FnOnce(&mut Value)) -> Option<serde_json::Error> {
     let mut options = good.clone();
     change(&mut options);
     Options::deserialize(&options).err()
 }
 
-/// The path of a key that was given and is in nothing that was understood.
+/// Returns the path of a key in `given` that is missing in `taken`.
 fn unknown(given: &Value, taken: &Value) -> Option<String> {
     let Value::Object(given) = given else {
         return None;

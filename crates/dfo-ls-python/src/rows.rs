@@ -1,25 +1,28 @@
-//! What the engine reports, as Python objects.
+//! Iterations, evaluations and reports as Python dictionaries.
 
 use dfo_ls::{EvalRecord, Iteration, Limit, Purpose, Report, StepKind, Termination};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The name of a reason, and what to say about it.
+/// Returns the name of a reason for the end of a run, and a message about it.
 pub(crate) fn termination(why: &Termination) -> (&'static str, String) {
     match why {
         Termination::RadiusReached => (
             "radius_reached",
-            "the radius came down to its final value".to_owned(),
+            "the trust-region radius reached its final value".to_owned(),
         ),
-        Termination::TargetReached => ("target_reached", "the target was reached".to_owned()),
+        Termination::TargetReached => (
+            "target_reached",
+            "the objective reached the target".to_owned(),
+        ),
         Termination::NoiseReached => (
             "noise_reached",
             "all points are equal up to the noise level".to_owned(),
         ),
         Termination::RestartsExhausted => (
             "restarts_exhausted",
-            "restarts found nothing better".to_owned(),
+            "the last restarts found no better point".to_owned(),
         ),
         Termination::Slow => ("slow", "progress became slow".to_owned()),
         Termination::Exhausted(limit) => (
@@ -28,12 +31,12 @@ pub(crate) fn termination(why: &Termination) -> (&'static str, String) {
         ),
         Termination::Blocked => (
             "blocked",
-            "steps to better points could not be evaluated".to_owned(),
+            "the points towards better values could not be evaluated".to_owned(),
         ),
         Termination::AccuracyFloor { wanted, achieved } => (
             "accuracy_floor",
             format!(
-                "a decision needs accuracy {:e}, but {:e} was given",
+                "the next decision needs accuracy {:e}, but the evaluation achieved only {:e}",
                 wanted.value(),
                 achieved.value()
             ),

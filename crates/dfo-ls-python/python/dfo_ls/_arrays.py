@@ -70,7 +70,7 @@ def entries(name: str, what: str, value: Any) -> list[Any]:
 def residual_vector(value: Any, num_residuals: int | None = None) -> FloatArray:
     """Returns the residuals that the user's function returned, as a vector of doubles.
 
-    An array that Rust can read as it is, is not copied.
+    An array is copied only if Rust cannot read it in its memory layout.
     """
     if (
         type(value) is np.ndarray
@@ -91,7 +91,7 @@ def residual_vector(value: Any, num_residuals: int | None = None) -> FloatArray:
 
 
 def _converted(value: Any) -> FloatArray:
-    what = "what the function returned"
+    what = "the value that the function returned"
     array = numbers(what, value)
     if array.ndim == 0:
         raise TypeError(
@@ -102,7 +102,7 @@ def _converted(value: Any) -> FloatArray:
         raise ValueError(f"{what} must be one-dimensional, but has shape {array.shape}")
     if len(array) == 0:
         raise ValueError("the function returned an empty array: it must return residuals")
-    # a field of a structured array may be contiguous, but not aligned
+    # A field of a structured array may be contiguous, but not aligned.
     aligned: FloatArray = np.require(array, dtype=_FLOAT, requirements=["C", "A", "E"])
     return aligned
 
@@ -157,20 +157,20 @@ def _sides(bounds: Any, num_params: int) -> tuple[Any, Any]:
     except TypeError:
         given = None
     if given is None:
-        raise TypeError(f"bounds is {bounds!r}: {_FORMS}")
+        raise TypeError(f"bounds cannot be {bounds!r}: {_FORMS}")
     pairs = len(given) == num_params and all(_is_pair(entry) for entry in given)
     if pairs and num_params == 2:
         # Both readings fit. In SciPy, ([a, b], [c, d]) are lower and upper bounds, and
         # [(a, c), (b, d)] are pairs.
         are_tuples = [isinstance(entry, tuple) for entry in given]
         if isinstance(bounds, tuple) == all(are_tuples) or any(are_tuples) != all(are_tuples):
-            raise ValueError(f"bounds is ambiguous for two parameters, {bounds!r}: {_FORMS}")
+            raise ValueError(f"bounds {bounds!r} are ambiguous for two parameters: {_FORMS}")
         pairs = all(are_tuples)
     if pairs:
         return [low for low, _ in given], [high for _, high in given]
     if len(given) == 2:
         return given[0], given[1]
-    raise ValueError(f"bounds has {len(given)} entries, but x0 has {num_params}: {_FORMS}")
+    raise ValueError(f"bounds have {len(given)} entries, but x0 has {num_params}: {_FORMS}")
 
 
 def _is_pair(entry: Any) -> bool:

@@ -1,3 +1,5 @@
+"""The Rust module. The Python modules check all arguments before they call it."""
+
 from collections.abc import Callable, Sequence
 from typing import Any, final
 

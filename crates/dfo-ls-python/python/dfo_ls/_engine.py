@@ -68,7 +68,7 @@ class _Checked:
 
 class _Vector(_Checked):
     def __call__(self, x: FloatArray, *args: float) -> FloatArray:
-        found = vector(f"what {self.name} returned", self.call(x, *args))
+        found = vector(f"the value that {self.name} returned", self.call(x, *args))
         if found.shape != x.shape:
             raise ValueError(f"{self.name} returned {len(found)} entries for a point with {len(x)}")
         return found
@@ -76,7 +76,7 @@ class _Vector(_Checked):
 
 class _Number(_Checked):
     def __call__(self, x: FloatArray) -> float:
-        return real(f"what {self.name} returned", self.call(x))
+        return real(f"the value that {self.name} returned", self.call(x))
 
 
 class Job:
@@ -227,8 +227,8 @@ class Engine:
                     "regularizer must have the methods value and prox, "
                     f"but is {self._regularizer!r}"
                 )
-        value = _Number("the regularizer's value", self._regularizer.value)
-        return projections, (value, _Vector("the regularizer's prox", self._regularizer.prox))
+        value = _Number("regularizer.value", self._regularizer.value)
+        return projections, (value, _Vector("regularizer.prox", self._regularizer.prox))
 
     # ask and tell
 

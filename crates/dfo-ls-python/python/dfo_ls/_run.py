@@ -83,7 +83,7 @@ def run(
         try:
             _loop(engine, answers, callback)
         except BaseException as error:
-            if not is_kept(error, engine):
+            if not is_handled(error, engine):
                 raise
     return engine.result()
 
@@ -100,7 +100,10 @@ class _WithArguments:
 
 
 def _num_processes(workers: Any) -> int | None:
-    """The number of processes, as SciPy counts them; ``None`` for a function like ``map``."""
+    """Returns the number of processes that ``workers`` asks for, where -1 means all processors.
+
+    For a function like ``map`` it returns ``None``.
+    """
     if workers is None or callable(workers):
         return None
     if not isinstance(workers, (int, np.integer)):
@@ -116,7 +119,7 @@ def _num_processes(workers: Any) -> int | None:
     return int(workers)
 
 
-def is_kept(error: BaseException, engine: Engine) -> bool:
+def is_handled(error: BaseException, engine: Engine) -> bool:
     """Takes the answers so far after an exception, and returns whether the exception is handled.
 
     Ctrl-C is handled if there is a best point: the run stops. Other exceptions get the attribute
@@ -292,7 +295,7 @@ def _returned(answer: Any) -> Any:
 
 
 def _vectorized(engine: Engine, fun: Callable[..., Any], points: Sequence[FloatArray]) -> None:
-    found = numbers("what the function returned", fun(np.array(points)))
+    found = numbers("the value that the function returned", fun(np.array(points)))
     if found.ndim != 2 or len(found) != len(points):
         raise ValueError(
             "a vectorized function must return one row of residuals for each point, "

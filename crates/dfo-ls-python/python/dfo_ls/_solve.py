@@ -20,7 +20,7 @@ from ._numbers import finite, integer, real
 from ._optim_results import OptimResults, frame
 from ._options import Preset, default_options, merged, with_keywords
 from ._params import InputError, Params, read
-from ._run import is_kept
+from ._run import is_handled
 
 _LOGGER = logging.getLogger("dfo_ls")
 #: DFO-LS treats bounds of this size as infinite.
@@ -37,7 +37,7 @@ class _Penalty:
     argsprox: tuple[Any, ...]
 
     def value(self, x: FloatArray) -> float:
-        return real("what h returned", self.h(x, *self.argsh))
+        return real("the value that h returned", self.h(x, *self.argsh))
 
     def prox(self, x: FloatArray, t: float) -> Any:
         return self.prox_uh(x, t, *self.argsprox)
@@ -246,7 +246,7 @@ class _Run:
                 self.engine._tell()
                 self.after_tell()
         except BaseException as error:
-            if not is_kept(error, self.engine):
+            if not is_handled(error, self.engine):
                 raise
         if self.log:
             _LOGGER.info("Did a total of %d run(s)", self.engine._core.num_restarts + 1)
@@ -501,7 +501,7 @@ def _region(
     is_scaled_within_bounds: bool,
     is_one_unit: bool,
 ) -> _Region:
-    """The trust region that DFO-LS documents or, without ``rhobeg``, one in units of the start."""
+    """Returns the trust region that DFO-LS documents or, without ``rhobeg``, a scaled one."""
     if is_scaled_within_bounds or rhobeg is not None:
         initial = 0.1 if rhobeg is None else real("rhobeg", rhobeg)
         units = np.ones(len(start))
@@ -512,8 +512,8 @@ def _region(
     sizes = np.abs(origin)
     scaling: Any = "Automatic"
     if limits is not None and not is_one_unit and np.isfinite(limits).all(axis=0).any():
-        # Automatic scaling takes the width of the box where there is one. Here only
-        # scaling_within_bounds asks for that; otherwise boxes may be as wide as the user likes.
+        # Automatic scaling would take the width of each box as the unit. In DFO-LS only
+        # scaling_within_bounds does so; without it, boxes may be much wider than the parameters.
         scaling = {"Given": _units(sizes, limits[1] - limits[0]).tolist()}
     # The reported radii begin with DFO-LS's default for rhobeg, and end with rhoend.
     length = max(float(sizes.max()), 1.0)
@@ -526,10 +526,10 @@ _SAME_KIND = 30.0
 
 
 def _units(sizes: FloatArray, widths: FloatArray) -> FloatArray:
-    """The solver's automatic units for starts of these sizes, but at most the width of the box.
+    """Returns the solver's automatic units for these starts, but at most the width of the box.
 
-    Fits of the module ``regressions`` of the tests that are solved, of 88, in a box of 1/10 to 10
-    times the truth, and in one of -1e6 to 1e6: 85 and 84; with the widths as units 86 and 14.
+    Of the 88 fits in ``tests/regressions.py``, these units solve 85 in a box of 1/10 to 10 times
+    the truth, and 84 in a box of -1e6 to 1e6. The widths as units solve 86 and 14.
     """
     largest = float(sizes.max()) or 1.0
     is_alike = (sizes == 0) | (_SAME_KIND * sizes >= largest)
@@ -577,7 +577,7 @@ def _options(
     region: _Region,
     maxfun: int,
 ) -> dict[str, Any]:
-    """The solver's options for DFO-LS's arguments."""
+    """Returns the solver's options for DFO-LS's arguments."""
     values = params.values
     keywords = {
         path: value for path, value in params.options.items() if not path.startswith("restarts.")

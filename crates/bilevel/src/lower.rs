@@ -244,13 +244,13 @@ fn run<M: LowerLevel>(
             };
             let first = stop.with_max_iterations(watch.after.min(limit));
             let mut solved = solver.minimize(&objective, first, &mut state, &mut scratch)?;
-            let made = solved.iterations;
-            if solved.outcome == Outcome::IterationLimit && made < limit {
-                let rest = stop.with_max_iterations(limit - made);
+            let unobserved = solved.iterations;
+            if solved.outcome == Outcome::IterationLimit && unobserved < limit {
+                let rest = stop.with_max_iterations(limit - unobserved);
                 let observer = watch.observer;
                 solved =
                     solver.refine_observed(&objective, rest, &mut state, &mut scratch, observer)?;
-                solved.iterations += made;
+                solved.iterations += unobserved;
             }
             solved
         }

@@ -57,8 +57,8 @@ pub struct Setup {
 pub enum Effort {
     /// Reconstructions are as accurate as the solver asks for.
     Requested {
-        /// The largest number of iterations of one reconstruction. If it is reached, the solver is
-        /// told the error that was achieved.
+        /// The largest number of iterations of one reconstruction; `None` for no limit. The solver
+        /// learns the error that was achieved.
         max_iterations: Option<u64>,
     },
     /// Every reconstruction takes this many iterations, whatever its error: the paper's baselines.
@@ -332,8 +332,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     ) -> Result<Engine<Reconstructions>, ProblemError> {
         let tokens = state.tokens().into_iter().map(|token| token.number() + 1);
         let known = tokens.max().unwrap_or(0);
-        let made = state.evaluations().len() as u64;
-        self.next_number = self.next_number.max(known).max(made);
+        let num_evaluations = state.evaluations().len() as u64;
+        self.next_number = self.next_number.max(known).max(num_evaluations);
         Ok(Engine::from_state(self.solver_problem(), state)?)
     }
 

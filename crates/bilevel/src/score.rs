@@ -95,14 +95,14 @@ impl Scored {
     fn new(pair: &Pair, reconstruction: Option<Reconstruction>) -> Self {
         let Pair { grid, truth, data } = pair;
         let comparable = grid.field() == Field::Real && data.len() == truth.len();
-        let made = reconstruction.as_ref();
+        let computed = reconstruction.as_ref();
         let score = Score {
             before: comparable
                 .then(|| Quality::of(data, truth, *grid))
                 .flatten(),
-            after: made.and_then(|made| Quality::of(&made.x, truth, *grid)),
-            error: made
-                .map(|made| made.solved.error.value() / size(*grid))
+            after: computed.and_then(|image| Quality::of(&image.x, truth, *grid)),
+            error: computed
+                .map(|image| image.solved.error.value() / size(*grid))
                 .filter(|error| error.is_finite()),
         };
         Self {
@@ -127,8 +127,8 @@ fn stop(grid: Grid) -> Stop {
 #[must_use]
 pub fn score<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, solver: Solver<'_>) -> Scored {
     let (grid, data) = (pair.grid, &pair.data);
-    let made = reconstruct(model, values, grid, data, solver, stop(grid)).ok();
-    Scored::new(pair, made)
+    let reconstruction = reconstruct(model, values, grid, data, solver, stop(grid)).ok();
+    Scored::new(pair, reconstruction)
 }
 
 impl<M: LowerLevel> LearningProblem<M> {
@@ -171,9 +171,9 @@ impl<M: LowerLevel> LearningProblem<M> {
             Some(Reconstruction { x, solved })
         };
         for_each((0..pairs.len()).collect(), |index: usize| {
-            let made = catch_unwind(AssertUnwindSafe(|| reconstruct(index)));
+            let reconstruction = catch_unwind(AssertUnwindSafe(|| reconstruct(index)));
             // a panic here must not lose the learned parameters
-            Scored::new(&pairs[index], made.unwrap_or(None))
+            Scored::new(&pairs[index], reconstruction.unwrap_or(None))
         })
     }
 }

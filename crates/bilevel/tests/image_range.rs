@@ -39,9 +39,12 @@ impl Visitor for Limited {
         assert!(learned.objective.is_finite(), "{name}");
         let (held_out, trained) = (&images.validation[0], &images.training[0]);
         for image in images.training.iter().chain([held_out]) {
-            let made = image.reconstruction.as_ref().expect("a reconstruction");
+            let reconstruction = image.reconstruction.as_ref().expect("a reconstruction");
             let ImageRange { lower, upper } = self.0;
-            assert!(made.x.iter().all(|x| (lower..=upper).contains(x)), "{name}");
+            assert!(
+                reconstruction.x.iter().all(|x| (lower..=upper).contains(x)),
+                "{name}"
+            );
         }
         // both are as close to the exact reconstruction as certified
         let stop = Stop::accuracy(ErrorBound::new(1e-9).expect("positive"));
@@ -49,9 +52,13 @@ impl Visitor for Limited {
         let exact = reconstruct(&model, &learned.values(), *grid, data, solver, stop);
         let exact = exact.expect("a reconstruction");
         for image in [held_out, trained] {
-            let made = image.reconstruction.as_ref().expect("a reconstruction");
-            let apart = made.x.iter().zip(&exact.x).map(|(a, b)| (a - b).powi(2));
-            let error = made.solved.error.value() + exact.solved.error.value();
+            let reconstruction = image.reconstruction.as_ref().expect("a reconstruction");
+            let apart = reconstruction
+                .x
+                .iter()
+                .zip(&exact.x)
+                .map(|(a, b)| (a - b).powi(2));
+            let error = reconstruction.solved.error.value() + exact.solved.error.value();
             assert!(apart.sum::<f64>().sqrt() <= error, "{name}");
         }
     }

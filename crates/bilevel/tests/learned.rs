@@ -210,7 +210,7 @@ fn learned_parameters_apply() {
     let new = &pairs(6, 9)[5];
     let stop = Stop::accuracy(ErrorBound::new(1e-4).expect("positive"));
     let model = TvDenoising::default();
-    let made = reconstruct(
+    let reconstruction = reconstruct(
         &model,
         &learned.values(),
         new.grid,
@@ -218,15 +218,15 @@ fn learned_parameters_apply() {
         Solver::default(),
         stop,
     );
-    let made = made.expect("a reconstruction");
-    assert!(made.solved.error.value() <= 1e-4);
+    let reconstruction = reconstruction.expect("a reconstruction");
+    assert!(reconstruction.solved.error.value() <= 1e-4);
     let distance = |x: &[f64]| -> f64 {
         x.iter()
             .zip(&new.truth)
             .map(|(a, b)| (a - b) * (a - b))
             .sum()
     };
-    assert!(distance(&made.x) < distance(&new.data));
+    assert!(distance(&reconstruction.x) < distance(&new.data));
     let short = reconstruct(
         &model,
         &learned.values(),

@@ -196,7 +196,7 @@ fn threads_do_not_matter() {
                 let mut options = bilevel::learning_options();
                 options.budget.max_evaluations = Some(25);
                 let learn = || problem.learn_with(options).expect("valid options");
-                pool.expect("threads can be made").install(learn)
+                pool.expect("threads").install(learn)
             };
             assert_eq!(run(1), run(3), "{name}");
         }

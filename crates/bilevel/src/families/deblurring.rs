@@ -51,9 +51,9 @@ impl TvDeblurring {
         if let Some(convolution) = known.get(&grid) {
             return Ok(Arc::clone(convolution));
         }
-        let made = Arc::new(Convolution::new(grid, &self.kernel, self.kernel_grid)?);
-        known.insert(grid, Arc::clone(&made));
-        Ok(made)
+        let convolution = Arc::new(Convolution::new(grid, &self.kernel, self.kernel_grid)?);
+        known.insert(grid, Arc::clone(&convolution));
+        Ok(convolution)
     }
 }
 

@@ -26,7 +26,7 @@ impl FamilyKind {
     /// All families.
     pub const ALL: [Self; 4] = [Self::Denoise, Self::Sampling, Self::Deblur, Self::Inpaint];
 
-    /// Returns the name as it is written in settings.
+    /// Returns the name in settings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -95,8 +95,8 @@ impl LowerLevel for FourierWeights {
         values: &[f64],
         data: &'a FourierMeasurement,
     ) -> Result<FourierSampling<'a>, BoxError> {
-        let made = FourierSampling::of_measurement(&self.fourier, data, values, self.tv);
-        Ok(made?)
+        let objective = FourierSampling::of_measurement(&self.fourier, data, values, self.tv);
+        Ok(objective?)
     }
 
     fn kind(&self) -> Option<FamilyKind> {

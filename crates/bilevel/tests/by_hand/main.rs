@@ -190,14 +190,15 @@ fn cold_starts_and_methods_are_the_chosen_ones() {
 
     let (model, pair) = (Ridge::simple(), &pairs()[0]);
     let make = |method, stop| {
-        reconstruct(&model, &[1.0], pair.grid, &pair.data, by(method), stop).expect("made")
+        reconstruct(&model, &[1.0], pair.grid, &pair.data, by(method), stop)
+            .expect("a reconstruction")
     };
     assert_eq!(make(Method::FISTA, Stop::Iterations(0)).x, pair.data);
     let stop = Stop::accuracy(ErrorBound::new(1e-6).expect("positive"));
     let iterations = |method| make(method, stop).solved.iterations;
     assert!(iterations(Method::GRADIENT_DESCENT) > 2 * iterations(Method::FISTA));
     let scored = |method| score(&model, &[1.0], pair, by(method)).reconstruction;
-    let iterations = |method| scored(method).expect("made").solved.iterations;
+    let iterations = |method| scored(method).expect("a reconstruction").solved.iterations;
     assert!(iterations(Method::GRADIENT_DESCENT) > iterations(Method::FISTA));
 }
 

@@ -28,11 +28,11 @@ pub(crate) fn for_each_family(visitor: &impl Visitor) {
     visitor.visit("deblurring", &blur, blurred);
 
     let grid = Grid::image(6, 8);
-    let kept: Vec<bool> = (0..48).map(|j| j % 3 != 1).collect();
-    let mask = Mask::new(grid, kept.clone()).expect("one entry per pixel");
+    let measured: Vec<bool> = (0..48).map(|j| j % 3 != 1).collect();
+    let mask = Mask::new(grid, measured.clone()).expect("one entry per pixel");
     let hidden = pictures(|x, _| {
-        let hide = |(x, kept): (f64, &bool)| if *kept { x } else { 0.0 };
-        x.into_iter().zip(&kept).map(hide).collect()
+        let hide = |(x, measured): (f64, &bool)| if *measured { x } else { 0.0 };
+        x.into_iter().zip(&measured).map(hide).collect()
     });
     let hidden = hidden
         .into_iter()

@@ -33,7 +33,7 @@
 //!     println!("{} = {:.3e}", parameter.name(), parameter.value);
 //! }
 //! println!("f is between {} and {}", learned.interval.lower, learned.interval.upper);
-//! // The signals are closer to the truth than their data.
+//! // The reconstructions are closer to the truth than the data.
 //! for score in &learned.training {
 //!     assert!(score.after.map(|quality| quality.mse) < score.before.map(|quality| quality.mse));
 //! }
@@ -60,9 +60,10 @@
 //!
 //! # Conventions
 //!
-//! Image values are expected in `$[0, 1]$`, but only the [`Score`]s depend on that. Weights are
-//! learned as their decimal logarithm. Work is counted in gradients of `$\Phi_\theta$`. Images and
-//! points are evaluated in parallel, and results do not depend on the number of threads.
+//! Image values are expected in `$[0, 1]$`, but only the [`Score`]s depend on that. The parameters
+//! `$(\alpha, \nu, \xi)$` are learned as decimal logarithms. Work is counted in gradients of
+//! `$\Phi_\theta$`. Images and points are evaluated in parallel, and results do not depend on the
+//! number of threads.
 //!
 //! The method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for
 //! bilevel learning*, J. Math. Imaging Vis. 63 (2021). The decision records in `docs/decisions`

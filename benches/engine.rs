@@ -1,8 +1,7 @@
-//! What the solver itself costs between two evaluations: time of a run outside the residual
-//! function, per evaluation.
+//! The solver's own time: the time of a run outside the residual function, per evaluation.
 //!
-//! Beside it, what every evaluation would cost at least if the model were made anew each time: the
-//! inverse of the displacements, the Jacobian of all residuals, and its normal matrix.
+//! For comparison, the least time per evaluation of a solver that builds its model from nothing each
+//! time: the inverse of the displacements, the Jacobian of all residuals, and its normal matrix.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -13,7 +12,7 @@ use dfo_ls::{Engine, FnOracle, Model, Options, Problem, drive};
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 
-/// Smooth residuals of `$\theta$`, each of two parameters.
+/// Computes smooth residuals that depend on two parameters each.
 fn residuals(theta: &[f64], out: &mut [f64]) {
     let d = theta.len();
     let mut weight = 0.1;
@@ -24,7 +23,8 @@ fn residuals(theta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// One run; the time outside the residual function per evaluation after the first model.
+/// Runs the solver, and returns the time outside the residual function per evaluation after the
+/// first model.
 fn overhead(d: usize, m: usize, model: Model, max_points: u64) -> Duration {
     let (mut inside, mut calls) = (Duration::ZERO, 0_u32);
     let mut first_model: Option<(Instant, Duration)> = None;

@@ -1,5 +1,5 @@
-//! Gradients of models with Fourier transforms, in time per gradient, each beside its composed
-//! twin.
+//! The time of one gradient with Fourier transforms, for the fused model and for the same model
+//! composed of a generic operator and regulariser.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use imaging::{

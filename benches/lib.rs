@@ -1,4 +1,4 @@
-//! What the benchmarks share: timing one iteration of a solver, per pixel.
+//! Timing of one iteration of a solver per pixel, for all benchmarks.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use criterion::Bencher;
 use criterion::measurement::WallTime;
 use lowlevel::{StronglyConvex, Update};
 
-/// Times iterations of FISTA on `objective`; the time criterion prints is that of one iteration
-/// divided by `units`.
+/// Measures iterations of FISTA on `objective`. Criterion prints the time of one iteration divided
+/// by `units`.
 ///
 /// # Panics
 /// When `units` is 0.
@@ -27,7 +27,7 @@ pub fn fista_iteration<O: StronglyConvex>(
     });
 }
 
-/// Likewise for gradient descent.
+/// Measures iterations of gradient descent, like [`fista_iteration`].
 ///
 /// # Panics
 /// When `units` is 0.
@@ -42,7 +42,7 @@ pub fn gradient_descent_iteration<O: StronglyConvex>(
     });
 }
 
-/// Likewise for the heavy ball.
+/// Measures iterations of the heavy-ball method, like [`fista_iteration`].
 ///
 /// # Panics
 /// When `units` is 0.

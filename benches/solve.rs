@@ -1,4 +1,4 @@
-//! Whole solves to a certified error, from the noisy data.
+//! The time of whole solves to a certified error, starting at the noisy data.
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use imaging::{Denoising, Grid, Seed, TvParameters, noise, phantom};

@@ -191,7 +191,10 @@ def solve(job, read):
     answer["image"] = timed(model, y, job["image_error"], seconds)
     alpha = job["image"]["alpha"]
     answer["chambolle"] = fastest(lambda: denoise_tv_chambolle(y, weight=alpha), seconds)
-    accurate = lambda: denoise_tv_chambolle(y, weight=alpha, eps=1e-6, max_num_iter=10000)
+
+    def accurate():
+        return denoise_tv_chambolle(y, weight=alpha, eps=1e-6, max_num_iter=10000)
+
     answer["chambolle_accurate"] = fastest(accurate, seconds)
 
     lines = read("lines").reshape(-1, job["length"])
@@ -275,7 +278,10 @@ PARTS = {"kernels": kernels, "solve": solve, "least_squares": least_squares, "ve
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         job = json.load(file)
-    read = lambda name: np.fromfile(f"{sys.argv[2]}/{name}.f64", dtype="<f8")
+
+    def read(name):
+        return np.fromfile(f"{sys.argv[2]}/{name}.f64", dtype="<f8")
+
     print(json.dumps(PARTS[job["part"]](job, read)))
 
 

@@ -25,7 +25,10 @@ use crate::state::State;
 /// same length before.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[expect(clippy::large_enum_variant, reason = "the vectors are what is large")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the vectors take most of the memory"
+)]
 pub enum Checkpoint {
     /// Everything except the gradient. A solve continues as if it had not stopped, at the cost of
     /// one more gradient.
@@ -79,7 +82,7 @@ impl Checkpoint {
     /// Makes `state` start afresh at the stored point: a warm start for a similar objective.
     pub fn start_into(&self, state: &mut State) {
         let StartVectors { point, dual } = self.vectors();
-        let (new_point, new_dual) = state.start_anew(point.len(), dual.len());
+        let (new_point, new_dual) = state.start_at_zeros(point.len(), dual.len());
         point.copy_to(new_point);
         dual.copy_to(new_dual);
     }
@@ -181,7 +184,7 @@ pub(crate) fn blend<'a>(
         return false;
     };
     let num_duals = len_of(|vectors| vectors.dual.len()).unwrap_or(0);
-    let (point, dual) = state.start_anew(dim, num_duals);
+    let (point, dual) = state.start_at_zeros(dim, num_duals);
     for (weight, vectors) in parts {
         vectors.point.add_to(point, weight);
         if num_duals > 0 {

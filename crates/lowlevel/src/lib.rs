@@ -42,7 +42,7 @@
 //! - **Stopping.** [`Stop`] is a target [`ErrorBound`] with its [`Certificate`], or a number of
 //!   iterations.
 //! - **State.** [`State`] holds the start, the memory of the iteration and the answer, and resumes
-//!   a solve. A [`Checkpoint`] stores all of it, or only a start, in a quarter of the memory.
+//!   a solve. A [`Checkpoint`] stores all of it, or only a start in a quarter of the memory.
 //! - **Result.** [`Solved`] reports the certified error, the work and the [`Outcome`]. A missed
 //!   target is reported there; [`Solved::reached`] turns it into an error.
 //!

@@ -111,7 +111,11 @@ impl State {
 
     /// Makes the next solve start afresh from zeros, and returns the point and the dual variables
     /// to be overwritten.
-    pub(crate) fn start_anew(&mut self, dim: usize, num_duals: usize) -> (&mut [f64], &mut [f64]) {
+    pub(crate) fn start_at_zeros(
+        &mut self,
+        dim: usize,
+        num_duals: usize,
+    ) -> (&mut [f64], &mut [f64]) {
         self.point.assign_zeros(dim);
         self.dual.assign_zeros(num_duals);
         self.owner = None;

@@ -26,7 +26,7 @@ use crate::objective::{Curvature, StronglyConvex};
 pub struct NesterovQuadratic {
     dim: usize,
     shift: f64,
-    /// `$\tilde\mu(Q - 1)/4$`.
+    /// The coefficient `$\tilde\mu(Q - 1)/4$`.
     coupling: f64,
     curvature: Curvature,
 }

@@ -17,7 +17,7 @@ use crate::objective::StronglyConvex;
 pub(crate) struct Projected {
     /// The step of projected gradient descent; `None` for FISTA.
     pub(crate) descent: Option<Step>,
-    /// `$x^{k-1}$`, where the point is `$x^k$`.
+    /// The iterate `$x^{k-1}$`, if the point of the state is `$x^k$`.
     pub(crate) previous: Buffer,
     momentum: Momentum,
     /// Memory for a gradient. Its content has no meaning between two iterations.

@@ -126,7 +126,7 @@ impl CliError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_) | Self::SameFile { .. } | Self::Accuracy { .. } | Self::NoOut => 2,
-            Self::File(FileError::Extension { .. }) => 2,
+            Self::File(FileError::Extension { .. } | FileError::OnePage { .. }) => 2,
             // not the fault of what was read
             Self::File(FileError::Write { .. }) | Self::Output(_) => 1,
             Self::File(_) | Self::Data(_) => 3,

@@ -30,6 +30,25 @@ pub enum FileError {
     /// The file is larger than the program reads.
     #[error("{} is too large, crop or split it: {}", .0.display(), .1)]
     TooLarge(PathBuf, String),
+    /// A file has this many pages where one picture is needed.
+    #[error("{} has {} pages, but one picture is needed: save one page as a file of its own", .0.display(), .1)]
+    Pages(PathBuf, usize),
+    /// A picture has pixels that are not opaque.
+    #[error(
+        "{} has transparent pixels, whose values mean nothing: flatten the picture onto a \
+         background, or remove its alpha channel",
+        .0.display()
+    )]
+    Transparent(PathBuf),
+    /// The two files of a pair have different numbers of pages.
+    #[error(
+        "{} has {} pages, but {} has {}: the files of a pair must have the same number of pages",
+        .0.display(), .1, .2.display(), .3
+    )]
+    PageCounts(PathBuf, usize, PathBuf, usize),
+    /// Several pages cannot be written to a PNG file.
+    #[error("cannot write {} pages to {}: name a .tif file, which can hold them all", .1, .0.display())]
+    OnePage(PathBuf, usize),
     /// A number is NaN or infinite. Its index has one entry per axis: row, column and, if there are
     /// several, channel in pictures.
     #[error("{}: the value at {:?} is {}, replace it by a finite number", .0.display(), .1, .2)]

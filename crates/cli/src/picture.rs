@@ -1,19 +1,21 @@
 //! Pictures as planes of numbers: files, folders, pairs of truth and noisy.
 //!
-//! Black is 0 and white is 1: 8-bit samples are divided by 255, 16-bit ones by 65535, and floating
-//! point ones are taken as they are, in `[0, 1]` or not. Nothing else is done to them: gamma,
-//! colour profiles and the orientation that cameras note are not looked at. Transparency is
-//! dropped, and of a TIFF with several pages the first is read.
+//! Black is 0 and white is 1: 8-bit samples are divided by 255, 16-bit ones by 65535, and
+//! floating-point ones are taken unchanged, inside `[0, 1]` or not. Gamma, colour profiles and the
+//! orientation that cameras note are ignored. Each page of a TIFF file is a picture of its own. An
+//! alpha channel is dropped if all pixels are opaque; a picture with transparent pixels is refused.
 
 mod decode;
 mod encode;
 mod folder;
+mod pages;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-pub use decode::read;
-pub use encode::{encode_png, write};
+pub use decode::{read, read_pages};
+pub use encode::{encode_png, write, write_pages};
 pub use folder::{list, pairs};
+pub(crate) use pages::name as page_name;
 
 use serde::{Deserialize, Serialize};
 
@@ -99,46 +101,63 @@ impl Picture {
     }
 }
 
-/// Reads two pictures that belong together, and takes the middle of both if `crop` is given.
+/// Reads two files that belong together: one pair for each page. Takes the middle of both pictures
+/// if `crop` is given.
 ///
 /// # Errors
-/// When one cannot be read, or they differ in size, before cropping, or in the number of channels.
-pub fn read_pair(
+/// When a file cannot be read, or the files differ in their number of pages, the sizes of pages
+/// before cropping, or the numbers of channels.
+pub fn read_pairs(
     truth: &Path,
     noisy: &Path,
     colour: Colour,
     crop: Option<usize>,
-) -> Result<PicturePair<Picture>, FileError> {
-    let pair = PicturePair {
-        truth: read(truth, colour)?,
-        noisy: read(noisy, colour)?,
-    };
-    let size = |picture: &Picture| [picture.width, picture.height];
-    if size(&pair.truth) != size(&pair.noisy) {
-        return Err(FileError::Sizes(
-            truth.into(),
-            size(&pair.truth),
-            noisy.into(),
-            size(&pair.noisy),
-        ));
-    }
-    let channels = [&pair.truth, &pair.noisy].map(|picture| picture.channels.len());
-    if channels[0] != channels[1] {
-        let [of_truth, of_noisy] = channels;
-        return Err(FileError::Channels(
+) -> Result<Vec<PicturePair<Picture>>, FileError> {
+    let (truths, noisy_pages) = (read_pages(truth, colour)?, read_pages(noisy, colour)?);
+    let num_pages = [truths.len(), noisy_pages.len()];
+    if num_pages[0] != num_pages[1] {
+        let [of_truth, of_noisy] = num_pages;
+        return Err(FileError::PageCounts(
             truth.into(),
             of_truth,
             noisy.into(),
             of_noisy,
         ));
     }
-    Ok(match crop {
-        None => pair,
-        Some(size) => PicturePair {
-            truth: pair.truth.crop_centre(size),
-            noisy: pair.noisy.crop_centre(size),
-        },
-    })
+    let pairs = truths.into_iter().zip(noisy_pages).enumerate();
+    let check = |(index, (truth_page, noisy_page))| {
+        let page = |path: &Path| match num_pages[0] {
+            1 => path.to_path_buf(),
+            _ => page_name(path, index),
+        };
+        let pair = PicturePair {
+            truth: truth_page,
+            noisy: noisy_page,
+        };
+        check_pair(&pair, [page(truth), page(noisy)])?;
+        Ok(match crop {
+            None => pair,
+            Some(size) => PicturePair {
+                truth: pair.truth.crop_centre(size),
+                noisy: pair.noisy.crop_centre(size),
+            },
+        })
+    };
+    pairs.map(check).collect()
+}
+
+/// Refuses a pair of pictures with different sizes or numbers of channels.
+fn check_pair(pair: &PicturePair<Picture>, [truth, noisy]: [PathBuf; 2]) -> Result<(), FileError> {
+    let size = |picture: &Picture| [picture.width, picture.height];
+    let sizes = [&pair.truth, &pair.noisy].map(size);
+    if sizes[0] != sizes[1] {
+        return Err(FileError::Sizes(truth, sizes[0], noisy, sizes[1]));
+    }
+    let channels = [&pair.truth, &pair.noisy].map(|picture| picture.channels.len());
+    if channels[0] != channels[1] {
+        return Err(FileError::Channels(truth, channels[0], noisy, channels[1]));
+    }
+    Ok(())
 }
 
 /// Where in a picture the value at `position` of channel `channel` of `channels` is.

@@ -260,7 +260,7 @@ impl Setting {
 
     /// The value of the setting if it is not given, or what it means that it has none; `is_given`
     /// tells which other settings are.
-    pub(super) fn default(
+    pub(crate) fn default(
         &self,
         task: TaskKind,
         is_given: &dyn Fn(&Self) -> bool,

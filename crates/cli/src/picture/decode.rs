@@ -3,11 +3,12 @@
 use std::io::Cursor;
 use std::path::Path;
 
+use image::codecs::png::PngDecoder;
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 use tiff::TiffError;
 use tiff::decoder::{Decoder, DecodingResult};
 
-use super::{Colour, Picture, index};
+use super::{Colour, Picture, index, pages};
 use crate::file::{self, FileError};
 
 /// A plane of this many pixels takes a gigabyte in memory.
@@ -19,17 +20,73 @@ const MEMORY: &str = "decoding takes more than 2^30 bytes of memory";
 /// What pictures can be converted to.
 const WANTED: &str = "an 8-bit or 16-bit, grey or RGB, PNG file";
 
-/// Reads a PNG, JPEG, TIFF or PNM file, whatever its name. Transparency is dropped.
+/// Reads a PNG, JPEG, TIFF or PNM file that holds one picture. The content decides about the
+/// format, not the name.
 ///
-/// Grey or RGB with 8 or 16 bits, and TIFF files of floating point numbers. Other depths are
-/// stretched to these: 1-bit PNG files to 8 bits, PNM files of 1000 levels to 16.
+/// Pictures are grey or RGB with 8 or 16 bits; TIFF files may have floating-point numbers. Other
+/// depths are stretched to these: 1-bit PNG files to 8 bits, PNM files of 1000 levels to 16. An
+/// alpha channel is dropped if all pixels are opaque.
 ///
 /// # Errors
-/// When the file cannot be read, is no such picture, is damaged or cut short, has more than 2^27
-/// pixels, or holds a number that is not finite.
+/// When the file cannot be read, is no such picture, is damaged or cut short, has more than one
+/// page or more than 2^27 pixels, has transparent pixels, or holds a number that is not finite.
 pub fn read(path: &Path, colour: Colour) -> Result<Picture, FileError> {
-    let bytes = file::read(path, MAX_BYTES)?;
-    let picture = decode(path, &bytes, colour)?;
+    let mut pages = read_pages(path, colour)?;
+    match (pages.pop(), pages.len()) {
+        (Some(picture), 0) => Ok(picture),
+        (_, rest) => Err(FileError::Pages(path.into(), rest + 1)),
+    }
+}
+
+/// Reads all pages of a TIFF file, each as a picture, or the one picture of another file. Pages
+/// that the file declares as smaller copies of others are left out. A page is named like
+/// `cells.tif[3]` in messages, counted from 1.
+///
+/// # Errors
+/// As [`read`], for each page. All pages together may have 2^27 pixels.
+pub fn read_pages(path: &Path, colour: Colour) -> Result<Vec<Picture>, FileError> {
+    let mut bytes = file::read(path, MAX_BYTES)?;
+    let format = format(path, &bytes)?;
+    if format != ImageFormat::Tiff {
+        return Ok(vec![decode(path, &bytes, format, colour)?]);
+    }
+    let positions = pages::list(path, &bytes)?;
+    let mut pictures = Vec::new();
+    let mut num_pixels = 0;
+    for (index, position) in positions.iter().enumerate() {
+        let page = match positions.len() {
+            1 => path.to_path_buf(),
+            _ => pages::name(path, index),
+        };
+        pages::select(path, &mut bytes, *position)?;
+        let picture = decode(&page, &bytes, format, colour)?;
+        num_pixels += (picture.width * picture.height) as u64;
+        if num_pixels > MAX_PIXELS {
+            let num = positions.len();
+            let reason = format!("its {num} pages have more than {MAX_PIXELS} pixels together");
+            return Err(too_large(path, reason));
+        }
+        pictures.push(picture);
+    }
+    Ok(pictures)
+}
+
+/// Decodes the picture in `bytes`, the first page of a TIFF file, and checks that all its numbers
+/// are finite; `path` is for messages.
+fn decode(
+    path: &Path,
+    bytes: &[u8],
+    format: ImageFormat,
+    colour: Colour,
+) -> Result<Picture, FileError> {
+    let picture = match format {
+        ImageFormat::Tiff => decode_grey_floats(path, bytes, colour)?,
+        _ => None,
+    };
+    let picture = match picture {
+        Some(picture) => picture,
+        None => decode_integers_or_colours(path, bytes, format, colour)?,
+    };
     let channels = picture.channels.len();
     for (channel, plane) in picture.channels.iter().enumerate() {
         if let Some(position) = plane.iter().position(|value| !value.is_finite()) {
@@ -40,19 +97,28 @@ pub fn read(path: &Path, colour: Colour) -> Result<Picture, FileError> {
     Ok(picture)
 }
 
-/// The picture in `bytes`; `path` is for messages.
-fn decode(path: &Path, bytes: &[u8], colour: Colour) -> Result<Picture, FileError> {
-    let format = format(path, bytes)?;
-    if format == ImageFormat::Jpeg && !has_jpeg_end(bytes) {
-        return Err(damaged(path, "the end of the JPEG data is missing"));
-    }
-    if format == ImageFormat::Tiff
-        && let Some(picture) = decode_grey_floats(path, bytes, colour)?
-    {
-        return Ok(picture);
-    }
+/// Decodes everything but grey floating-point TIFF files.
+fn decode_integers_or_colours(
+    path: &Path,
+    bytes: &[u8],
+    format: ImageFormat,
+    colour: Colour,
+) -> Result<Picture, FileError> {
     let explain = |error| explain(path, error);
-    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    match format {
+        ImageFormat::Jpeg if !has_jpeg_end(bytes) => {
+            return Err(damaged(path, "the end of the JPEG data is missing"));
+        }
+        ImageFormat::Png => {
+            let decoder = PngDecoder::new(Cursor::new(bytes)).map_err(explain)?;
+            if decoder.is_apng().map_err(explain)? {
+                return Err(unsupported(path, "it is an animation"));
+            }
+        }
+        _ => {}
+    }
+    let mut cursor = Cursor::new(bytes);
+    let mut reader = ImageReader::with_format(&mut cursor, format);
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_BYTES);
     reader.limits(limits.clone());
@@ -60,6 +126,9 @@ fn decode(path: &Path, bytes: &[u8], colour: Colour) -> Result<Picture, FileErro
     let size = check_size(path, decoder.dimensions())?;
     limits.reserve(decoder.total_bytes()).map_err(explain)?;
     let image = DynamicImage::from_decoder(decoder).map_err(explain)?;
+    if format == ImageFormat::Pnm && has_more(&cursor) {
+        return Err(unsupported(path, "more data follow the first picture"));
+    }
     use DynamicImage as D;
     let planes = match &image {
         D::ImageLuma8(image) => planes(image, 1, 255.0, colour),
@@ -74,6 +143,9 @@ fn decode(path: &Path, bytes: &[u8], colour: Colour) -> Result<Picture, FileErro
         D::ImageRgba32F(image) => planes(image, 4, 1.0, colour),
         other => return Err(unsupported(path, format!("samples {:?}", other.color()))),
     };
+    let Some(planes) = planes else {
+        return Err(FileError::Transparent(path.into()));
+    };
     Ok(Picture {
         width: size[0],
         height: size[1],
@@ -81,11 +153,20 @@ fn decode(path: &Path, bytes: &[u8], colour: Colour) -> Result<Picture, FileErro
     })
 }
 
+/// Whether anything but white space follows the position of a cursor.
+fn has_more(cursor: &Cursor<&[u8]>) -> bool {
+    let start = usize::try_from(cursor.position()).unwrap_or(usize::MAX);
+    let rest = cursor.get_ref().get(start..).unwrap_or_default();
+    !rest.iter().all(u8::is_ascii_whitespace)
+}
+
 /// The format that the first bytes show.
 fn format(path: &Path, bytes: &[u8]) -> Result<ImageFormat, FileError> {
     use ImageFormat::{Jpeg, Png, Pnm, Tiff};
     match image::guess_format(bytes) {
         Ok(format @ (Png | Jpeg | Tiff | Pnm)) => Ok(format),
+        // TIFF with positions of 64 bits, which `image` reads but does not recognise
+        Err(_) if bytes.starts_with(b"II\x2b\0") || bytes.starts_with(b"MM\0\x2b") => Ok(Tiff),
         Ok(other) => Err(unsupported(path, format!("it holds {other:?} data"))),
         Err(_) if bytes.is_empty() => Err(damaged(path, "it is empty")),
         Err(_) => Err(unsupported(
@@ -101,11 +182,7 @@ fn decode_grey_floats(
     bytes: &[u8],
     colour: Colour,
 ) -> Result<Option<Picture>, FileError> {
-    let explain = |error| match error {
-        TiffError::LimitsExceeded => too_large(path, MEMORY),
-        TiffError::UnsupportedError(error) => unsupported(path, error.to_string()),
-        error => damaged(path, error.to_string()),
-    };
+    let explain = |error| explain_tiff(path, error);
     let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(explain)?;
     let Ok(tiff::ColorType::Gray(32 | 64)) = decoder.colortype() else {
         return Ok(None);
@@ -120,7 +197,7 @@ fn decode_grey_floats(
         DecodingResult::F64(samples) => planes(&samples, 1, 1.0, colour),
         _ => return Err(unsupported(path, "it holds integers of 32 or 64 bits")),
     };
-    Ok(Some(Picture {
+    Ok(channels.map(|channels| Picture {
         width,
         height,
         channels,
@@ -128,17 +205,22 @@ fn decode_grey_floats(
 }
 
 /// Splits interleaved `samples`, `per_pixel` of them for each pixel, and divides them by `white`.
+/// Returns `None` if a pixel is not opaque: the last of two or four samples is alpha.
 fn planes<T: Copy + Into<f64>>(
     samples: &[T],
     per_pixel: usize,
     white: f64,
     colour: Colour,
-) -> Vec<Vec<f64>> {
+) -> Option<Vec<Vec<f64>>> {
     let pixels = samples.chunks_exact(per_pixel);
-    if per_pixel < 3 {
-        return vec![pixels.map(|pixel| pixel[0].into() / white).collect()];
+    let is_opaque = |pixel: &[T]| pixel[per_pixel - 1].into() >= white;
+    if per_pixel % 2 == 0 && !pixels.clone().all(is_opaque) {
+        return None;
     }
-    match colour {
+    if per_pixel < 3 {
+        return Some(vec![pixels.map(|pixel| pixel[0].into() / white).collect()]);
+    }
+    Some(match colour {
         Colour::Luminance => {
             let luminance = |pixel: &[T]| {
                 let [r, g, b] = [pixel[0].into(), pixel[1].into(), pixel[2].into()];
@@ -149,7 +231,7 @@ fn planes<T: Copy + Into<f64>>(
         Colour::Channels => (0..3)
             .map(|c| pixels.clone().map(|p| p[c].into() / white).collect())
             .collect(),
-    }
+    })
 }
 
 /// Width and height, if there is something between nothing and too much.
@@ -196,13 +278,22 @@ fn explain(path: &Path, error: ImageError) -> FileError {
     }
 }
 
+/// Translates an error of the TIFF decoder.
+pub(super) fn explain_tiff(path: &Path, error: TiffError) -> FileError {
+    match error {
+        TiffError::LimitsExceeded => too_large(path, MEMORY),
+        TiffError::UnsupportedError(error) => unsupported(path, error.to_string()),
+        error => damaged(path, error.to_string()),
+    }
+}
+
 /// The file is broken.
-fn damaged(path: &Path, reason: impl Into<String>) -> FileError {
+pub(super) fn damaged(path: &Path, reason: impl Into<String>) -> FileError {
     FileError::Damaged(path.into(), reason.into())
 }
 
 /// The file is something else.
-fn unsupported(path: &Path, reason: impl Into<String>) -> FileError {
+pub(super) fn unsupported(path: &Path, reason: impl Into<String>) -> FileError {
     FileError::Unsupported(path.into(), reason.into(), WANTED)
 }
 
@@ -216,16 +307,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alpha_is_dropped_and_colours_are_weighed() {
-        let pixels = [10_u8, 20, 30, 99, 40, 50, 60, 99];
+    fn opaque_alpha_is_dropped_and_colours_are_weighed() {
+        let pixels = [10_u8, 20, 30, 255, 40, 50, 60, 255];
         let weigh = |r: f64, g: f64, b: f64| (0.299 * r + 0.587 * g + 0.114 * b) / 255.0;
         let luminance = vec![weigh(10.0, 20.0, 30.0), weigh(40.0, 50.0, 60.0)];
-        assert_eq!(planes(&pixels, 4, 255.0, Colour::Luminance), [luminance]);
-        let channels = planes(&pixels, 4, 255.0, Colour::Channels);
+        let planes_of = |pixels: &[u8], colour| planes(pixels, 4, 255.0, colour);
+        assert_eq!(planes_of(&pixels, Colour::Luminance), Some(vec![luminance]));
+        let channels = planes_of(&pixels, Colour::Channels).unwrap();
         assert_eq!(channels.len(), 3);
         assert_eq!(channels[2], [30.0 / 255.0, 60.0 / 255.0]);
-        let grey = planes(&[1_u16, 9, 2, 9], 2, 65535.0, Colour::Channels);
-        assert_eq!(grey, [[1.0 / 65535.0, 2.0 / 65535.0]]);
+        let grey = |alpha| planes(&[1_u16, 65535, 2, alpha], 2, 65535.0, Colour::Channels);
+        assert_eq!(grey(65535), Some(vec![vec![1.0 / 65535.0, 2.0 / 65535.0]]));
+        assert_eq!(grey(65534), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tiff::TiffResult;
 use tiff::encoder::TiffEncoder;
 use tiff::encoder::colortype::{Gray32Float, RGB16};
 
-use super::{Depth, has_extension, index};
+use super::{Depth, Picture, has_extension, index};
 use crate::file::{self, FileError};
 
 /// What can be written.
@@ -49,12 +49,12 @@ pub fn encode_png(width: usize, height: usize, planes: &[&[f64]], depth: Depth) 
     bytes
 }
 
-/// Writes a picture, whole or not at all: grey of one plane, RGB of three. The extension of `path`
-/// is the format.
+/// Writes a picture, whole or not at all: grey if there is one plane, RGB if there are three. The
+/// extension of `path` decides about the format.
 ///
 /// - `.png`: as [`encode_png`].
-/// - `.tif`, `.tiff`: grey as 32-bit floating point numbers, neither clamped nor rounded to levels;
-///   RGB with 16 bits, clamped and rounded. `depth` has no say.
+/// - `.tif`, `.tiff`: grey as 32-bit floating-point numbers, neither clamped nor rounded to levels;
+///   RGB with 16 bits, clamped and rounded. `depth` is ignored.
 ///
 /// # Errors
 /// When a value is not finite, the extension is another, or the file cannot be written.
@@ -68,18 +68,45 @@ pub fn write(
     planes: &[&[f64]],
     depth: Depth,
 ) -> Result<(), FileError> {
-    let size = check(width, height, planes);
-    for (channel, plane) in planes.iter().enumerate() {
-        // A large number may be finite, but not with 32 bits.
-        if let Some(position) = plane.iter().position(|value| !single(*value).is_finite()) {
-            let index = index(position, width, channel, planes.len());
-            return Err(FileError::NotFinite(path.into(), index, plane[position]));
+    write_all(path, &[([width, height], planes.to_vec())], depth)
+}
+
+/// Writes pictures as the pages of one file, as [`write()`] writes one of them. Only `.tif` and
+/// `.tiff` files can have several pages.
+///
+/// # Errors
+/// As [`write()`], and when there are several pages for a `.png` file.
+///
+/// # Panics
+/// As [`encode_png`], and when there are no pages.
+pub fn write_pages(path: &Path, pages: &[Picture], depth: Depth) -> Result<(), FileError> {
+    let pages = pages
+        .iter()
+        .map(|page| ([page.width, page.height], page.planes()));
+    write_all(path, &pages.collect::<Vec<_>>(), depth)
+}
+
+/// The width, height and planes of a picture.
+type Page<'a> = ([usize; 2], Vec<&'a [f64]>);
+
+fn write_all(path: &Path, pages: &[Page<'_>], depth: Depth) -> Result<(), FileError> {
+    for ([width, height], planes) in pages {
+        let _ = check(*width, *height, planes);
+        for (channel, plane) in planes.iter().enumerate() {
+            // A large number may be finite, but not with 32 bits.
+            if let Some(position) = plane.iter().position(|value| !single(*value).is_finite()) {
+                let index = index(position, *width, channel, planes.len());
+                return Err(FileError::NotFinite(path.into(), index, plane[position]));
+            }
         }
     }
     let bytes = if has_extension(path, "png") {
-        encode_png(width, height, planes, depth)
+        let [([width, height], planes)] = pages else {
+            return Err(FileError::OnePage(path.into(), pages.len()));
+        };
+        encode_png(*width, *height, planes, depth)
     } else if has_extension(path, "tif") || has_extension(path, "tiff") {
-        encode_tiff(size, planes)
+        encode_tiff(pages)
             .map_err(|error| FileError::Write(path.into(), io::Error::other(error)))?
     } else {
         return Err(FileError::Extension(path.into(), EXTENSIONS));
@@ -87,16 +114,20 @@ pub fn write(
     file::write(path, &bytes)
 }
 
-/// A TIFF file; fails when it would be larger than TIFF files can be.
-fn encode_tiff([width, height]: [u32; 2], planes: &[&[f64]]) -> TiffResult<Vec<u8>> {
+/// Encodes a TIFF file; fails when it would be larger than TIFF files can be.
+fn encode_tiff(pages: &[Page<'_>]) -> TiffResult<Vec<u8>> {
+    assert!(!pages.is_empty(), "at least one page");
     let mut bytes = Cursor::new(Vec::new());
     let mut encoder = TiffEncoder::new(&mut bytes)?;
-    if let [plane] = planes {
-        let samples: Vec<f32> = plane.iter().map(|value| single(*value)).collect();
-        encoder.write_image::<Gray32Float>(width, height, &samples)?;
-    } else {
-        let samples: Vec<u16> = interleaved(planes).map(sixteen_bits).collect();
-        encoder.write_image::<RGB16>(width, height, &samples)?;
+    for ([width, height], planes) in pages {
+        let [width, height] = check(*width, *height, planes);
+        if let [plane] = planes[..] {
+            let samples: Vec<f32> = plane.iter().map(|value| single(*value)).collect();
+            encoder.write_image::<Gray32Float>(width, height, &samples)?;
+        } else {
+            let samples: Vec<u16> = interleaved(planes).map(sixteen_bits).collect();
+            encoder.write_image::<RGB16>(width, height, &samples)?;
+        }
     }
     Ok(bytes.into_inner())
 }

@@ -14,12 +14,15 @@ const EXTENSIONS: [&str; 8] = ["png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm"
 /// The same for messages.
 const EXTENSIONS_TEXT: &str = ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm or .pnm";
 
-/// The pictures in `folder`, in the byte order of their names. Hidden files and folders are left
-/// out.
+/// Lists the pictures in `folder` in the byte order of their names, without hidden files and inner
+/// folders. If `folder` is a file, the list consists of this file.
 ///
 /// # Errors
-/// When there is no such folder, it cannot be read, or it holds no picture.
+/// When there is no such folder or file, it cannot be read, or it holds no picture.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    if folder.is_file() {
+        return Ok(vec![folder.into()]);
+    }
     let refuse = |source: io::Error| {
         let path = folder.to_path_buf();
         match source.kind() {
@@ -54,12 +57,18 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(pictures)
 }
 
-/// The pictures of two folders, paired by their names without extensions, in the order of the
-/// truths.
+/// Pairs the pictures of two folders by their names without extensions, in the order of the truths.
+/// Two files make one pair, whatever their names.
 ///
 /// # Errors
 /// When a folder cannot be listed, or a picture has no partner or more than one.
 pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<PicturePair<PathBuf>>, FileError> {
+    if truth.is_file() && noisy.is_file() {
+        return Ok(vec![PicturePair {
+            truth: truth.into(),
+            noisy: noisy.into(),
+        }]);
+    }
     let truths = list(truth)?;
     by_stem(&truths)?;
     let noisy_pictures = list(noisy)?;

@@ -62,8 +62,9 @@ fn folders_without_pictures_are_refused() {
 
     let error = check(&folder.path().join("missing"), &["there is no folder"]);
     assert!(matches!(error, FileError::NoFolder { .. }));
-    let error = check(&text, &["is not a folder"]);
-    assert!(matches!(error, FileError::NotAFolder { .. }));
+    let below = check(&text.join("inner"), &["is not a folder"]);
+    assert!(matches!(below, FileError::NotAFolder { .. }));
+    assert_eq!(picture::list(&text).unwrap(), [text.clone()]);
 }
 
 #[test]
@@ -123,20 +124,23 @@ fn pairs_must_fit_each_other() {
     let colour = write("colour.png", 4, 3, 3);
     let turned = write("turned.png", 3, 4, 1);
 
-    let pair = picture::read_pair(&grey, &colour, Colour::Luminance, Some(2)).unwrap();
+    let [pair] = &picture::read_pairs(&grey, &colour, Colour::Luminance, Some(2)).unwrap()[..]
+    else {
+        panic!("one page each");
+    };
     assert_eq!([pair.truth.width, pair.noisy.height], [2, 2]);
-    let pair = picture::read_pair(&grey, &grey, Colour::Channels, None).unwrap();
+    let pair = &picture::read_pairs(&grey, &grey, Colour::Channels, None).unwrap()[0];
     assert_eq!(pair.truth, pair.noisy);
     assert_eq!([pair.truth.width, pair.truth.height], [4, 3]);
 
-    let error = picture::read_pair(&grey, &colour, Colour::Channels, None).unwrap_err();
+    let error = picture::read_pairs(&grey, &colour, Colour::Channels, None).unwrap_err();
     assert!(matches!(error, FileError::Channels { .. }));
     let message = error.to_string();
     for part in ["grey.png has 1 channels", "colour.png has 3"] {
         assert!(message.contains(part), "{message}");
     }
     // Also when the middles would fit.
-    let error = picture::read_pair(&grey, &turned, Colour::Channels, Some(2)).unwrap_err();
+    let error = picture::read_pairs(&grey, &turned, Colour::Channels, Some(2)).unwrap_err();
     assert!(matches!(error, FileError::Sizes { .. }));
     let message = error.to_string();
     for part in ["grey.png has 4 x 3", "turned.png has 3 x 4"] {

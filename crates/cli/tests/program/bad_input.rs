@@ -29,7 +29,8 @@ fn folders_without_pictures() {
             "nowhere",
             ["there is no folder", "nowhere", "check the name"],
         ),
-        ("notes/a.txt", ["a.txt", "is not a folder", "name the one"]),
+        ("notes/a.txt", ["a.txt", "convert it to", "not a PNG"]),
+        ("notes/a.txt/b", ["b", "is not a folder", "name the one"]),
     ] {
         let args = format!("learn denoise --images {folder} {SMALL}");
         refused(&temp, &args, 3, &parts);

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bilevel::{Family, LearnedParameter, LowerLevel, Reconstruction, reconstruct};
+use bilevel::{LearnedParameter, LowerLevel, Reconstruction, reconstruct};
 use imaging::Grid;
 use lowlevel::{ErrorBound, Solver, Stop};
 use rayon::prelude::*;
@@ -16,14 +16,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::array::{self, ArrayValues};
+use crate::blur_check::periodicity_warning;
 use crate::config::table::{KERNEL, MASK};
 use crate::config::{Config, Settings, TaskKind};
 use crate::error::CliError;
 use crate::file::FileError;
-use crate::picture::{self, Colour, Depth};
+use crate::picture::{self, Colour, Depth, Picture};
 pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
-use crate::task::family;
+use crate::task::family::{self, LoadedFamily};
 use crate::task::pictures::{apply_mask, check_mask};
 use crate::task::signals::{check_samples, read_frequencies};
 
@@ -68,6 +69,9 @@ pub struct Applied {
     pub reached: bool,
     /// Iterations of all channels or rows.
     pub iterations: u64,
+    /// Warnings about the input.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A file that could not be reconstructed.
@@ -147,12 +151,14 @@ struct LearnedValues {
 /// Learned parameters with their model.
 struct Reconstructor {
     config: Config,
-    family: Family,
+    loaded: LoadedFamily,
     values: Vec<f64>,
     accuracy: f64,
     depth: Depth,
     solver: Solver<'static>,
     max_iterations: u64,
+    /// Warnings about a kernel that is not that of the run.
+    warnings: Vec<String>,
 }
 
 impl Reconstructor {
@@ -170,15 +176,19 @@ impl Reconstructor {
         }
         let config = settings.resolve()?;
         let LearnedValues { parameters } = read_result(run)?;
-        let family = match config.task {
+        let loaded = match config.task {
             TaskKind::Sampling => {
                 let name = run.display().to_string();
-                family::for_signals(&config, parameters.len(), &name)?.family
+                family::for_signals(&config, parameters.len(), &name)?
             }
-            _ => family::for_pictures(&config)?.family,
+            _ => family::for_pictures(&config)?,
+        };
+        let warnings = match options.kernel {
+            Some(_) => loaded.warnings.clone(),
+            None => Vec::new(),
         };
         let found: Vec<&str> = parameters.iter().map(|p| &p.parameter.name[..]).collect();
-        let expected = family.parameters();
+        let expected = loaded.family.parameters();
         let expected: Vec<&str> = expected.iter().map(|p| &p.name[..]).collect();
         if found != expected {
             return Err(CliError::OtherResult {
@@ -189,7 +199,8 @@ impl Reconstructor {
         }
         Ok(Self {
             values: parameters.iter().map(|p| p.value).collect(),
-            family,
+            loaded,
+            warnings,
             accuracy,
             depth: options.depth,
             solver: config.spec().setup(Vec::new()).solver(),
@@ -205,22 +216,39 @@ impl Reconstructor {
         }
     }
 
+    /// Reconstructs all channels of all pages of a picture file.
     fn picture(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
-        let picture = picture::read(input, Colour::Channels)?;
-        let (width, height) = (picture.width, picture.height);
-        let grid = Grid::image(height, width);
-        check_mask(
-            &self.config,
-            &self.family,
-            grid,
-            &input.display().to_string(),
-        )?;
-        let data = picture.channels.into_iter();
-        let data = data.map(|plane| apply_mask(&self.family, plane)).collect();
-        let made = self.reconstruct(input, grid, data)?;
-        let planes: Vec<&[f64]> = made.iter().map(|made| &made.x[..]).collect();
-        picture::write(output, width, height, &planes, self.depth)?;
-        Ok(self.applied(input, output, grid, &made))
+        let pages = picture::read_pages(input, Colour::Channels)?;
+        let num_pages = pages.len();
+        let mut applied = self.applied(input, output);
+        let mut jumps = Vec::new();
+        let mut pictures = Vec::new();
+        for (index, page) in pages.into_iter().enumerate() {
+            let name = match num_pages {
+                1 => input.to_path_buf(),
+                _ => picture::page_name(input, index),
+            };
+            let (width, height) = (page.width, page.height);
+            let grid = Grid::image(height, width);
+            let family = &self.loaded.family;
+            let name_text = name.display().to_string();
+            check_mask(&self.config, family, grid, &name_text)?;
+            let jump = |plane: &Vec<f64>| self.loaded.border_jump(plane, grid);
+            let jump = page.channels.iter().filter_map(jump).reduce(f64::max);
+            jumps.extend(jump.map(|jump| (name_text, jump)));
+            let data = page.channels.into_iter();
+            let data = data.map(|plane| apply_mask(family, plane)).collect();
+            let made = self.reconstruct(&name, grid, data)?;
+            self.add(&mut applied, grid, &made);
+            pictures.push(Picture {
+                width,
+                height,
+                channels: made.into_iter().map(|made| made.x).collect(),
+            });
+        }
+        picture::write_pages(output, &pictures, self.depth)?;
+        applied.warnings.extend(periodicity_warning(&jumps));
+        Ok(applied)
     }
 
     fn signals(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
@@ -233,7 +261,9 @@ impl Reconstructor {
         let numbers = made.iter().flat_map(|made| made.x.iter().copied());
         let values = ArrayValues::Complex(numbers.collect());
         array::write(output, &[num, num_samples], &values)?;
-        Ok(self.applied(input, output, grid, &made))
+        let mut applied = self.applied(input, output);
+        self.add(&mut applied, grid, &made);
+        Ok(applied)
     }
 
     /// One reconstruction for each of `data`.
@@ -246,7 +276,14 @@ impl Reconstructor {
         let target = ErrorBound::new(self.accuracy * size(grid)).unwrap_or(ErrorBound::UNKNOWN);
         let stop = Stop::accuracy(target).with_max_iterations(self.max_iterations);
         let one = |data: &Vec<f64>| {
-            reconstruct(&self.family, &self.values, grid, data, self.solver, stop)
+            reconstruct(
+                &self.loaded.family,
+                &self.values,
+                grid,
+                data,
+                self.solver,
+                stop,
+            )
         };
         let made: Result<_, _> = data.par_iter().with_max_len(1).map(one).collect();
         made.map_err(|source| CliError::Reconstruction {
@@ -255,18 +292,26 @@ impl Reconstructor {
         })
     }
 
-    fn applied(&self, input: &Path, output: &Path, grid: Grid, made: &[Reconstruction]) -> Applied {
-        let errors = made
-            .iter()
-            .map(|made| made.solved.error.value() / size(grid));
-        let error = errors.fold(0.0, f64::max);
+    /// The report on a file of which nothing is reconstructed yet.
+    fn applied(&self, input: &Path, output: &Path) -> Applied {
         Applied {
             input: input.into(),
             output: output.into(),
-            error,
+            error: 0.0,
+            reached: true,
+            iterations: 0,
+            warnings: self.warnings.clone(),
+        }
+    }
+
+    /// Adds reconstructions to the report on their file.
+    fn add(&self, applied: &mut Applied, grid: Grid, made: &[Reconstruction]) {
+        for made in made {
+            let error = made.solved.error.value() / size(grid);
+            applied.error = applied.error.max(error);
             // a rounding error of the division is no miss
-            reached: error <= self.accuracy * (1.0 + 1e-12),
-            iterations: made.iter().map(|made| made.solved.iterations).sum(),
+            applied.reached &= error <= self.accuracy * (1.0 + 1e-12);
+            applied.iterations += made.solved.iterations;
         }
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use ::page::number::counted;
 use bilevel::LearningProblem;
 use clap::CommandFactory;
 
@@ -33,12 +34,15 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             let say = |done: Result<&Applied, &ApplyFailure>| say_applied(shared, done);
             let applied =
                 apply::apply_observed(&args.run, &args.input, &args.output, &args.options(), &say);
+            let done = match &applied {
+                Ok(applied) | Err(CliError::SomeFailed { applied, .. }) => &applied[..],
+                Err(_) => &[],
+            };
             if shared.json {
-                let done = match &applied {
-                    Ok(applied) | Err(CliError::SomeFailed { applied, .. }) => &applied[..],
-                    Err(_) => &[],
-                };
                 print(&serde_json::to_string_pretty(done).map_err(CliError::Json)?);
+            }
+            if !shared.quiet {
+                warn_about(done);
             }
             applied.map(|_| ())
         }
@@ -210,6 +214,24 @@ fn say_applied(shared: &Shared, done: Result<&Applied, &ApplyFailure>) {
             applied.output.display(),
             applied.error
         ));
+    }
+}
+
+/// Warns about inputs: in full about the first one, because warnings about others hardly differ.
+fn warn_about(applied: &[Applied]) {
+    let mut warned = applied
+        .iter()
+        .filter(|applied| !applied.warnings.is_empty());
+    let Some(first) = warned.next() else {
+        return;
+    };
+    for warning in &first.warnings {
+        say(&format!("bilevel: warning: {warning}"));
+    }
+    let others = warned.count() as u64;
+    if others > 0 {
+        let others = counted(others, "other file", "other files");
+        say(&format!("bilevel: warning: the same holds for {others}"));
     }
 }
 

@@ -29,6 +29,7 @@
 pub mod apply;
 pub mod args;
 pub mod array;
+pub mod blur_check;
 pub mod commands;
 pub mod config;
 pub mod error;

@@ -88,6 +88,60 @@ fn pictures_become_smooth_and_keep_their_colours() {
 }
 
 #[test]
+fn stacks_become_stacks() {
+    let temp = TempDir::new("stacks", DENOISE, &PARAMETERS);
+    let page = |level: f64| Picture {
+        width: 3,
+        height: 2,
+        channels: vec![vec![level; 6]],
+    };
+    let pages = [page(0.2), page(0.6), page(0.9)];
+    let (input, output) = (temp.at("in.tif"), temp.at("out.tif"));
+    picture::write_pages(&input, &pages, Depth::Eight).unwrap();
+    let options = ApplyOptions::default();
+    let applied = apply(&temp.run(), &input, &output, &options).unwrap();
+    assert_eq!(applied.len(), 1);
+    assert!(applied[0].reached && applied[0].warnings.is_empty());
+    let made = picture::read_pages(&output, Colour::Channels).unwrap();
+    assert_eq!(made.len(), 3);
+    for (made, page) in made.iter().zip(&pages) {
+        let [made, level] = [made, page].map(|page| page.channels[0][0]);
+        assert!((made - level).abs() < 3e-3, "{made} {level}");
+    }
+    let error = apply(&temp.run(), &input, &temp.at("out.png"), &options).unwrap_err();
+    assert!(error.to_string().contains("name a .tif file"), "{error}");
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn blur_that_does_not_wrap_around_is_reported() {
+    let settings = "task = \"deblur\"\ndata.kernel = \"none.npy\"\n";
+    let parameters = [("alpha", 1e-3), ("nu", 0.01), ("xi", 1e-3)];
+    let temp = TempDir::new("blur", settings, &parameters);
+    let kernel = temp.at("k.npy");
+    let values = ArrayValues::Real(vec![0.25, 0.5, 0.25]);
+    array::write(&kernel, &[1, 3], &values).unwrap();
+    let options = ApplyOptions {
+        kernel: Some(kernel.clone()),
+        ..ApplyOptions::default()
+    };
+    let jump = |levels: [f64; 6]| {
+        let (input, output) = (temp.at("in.png"), temp.at("out.png"));
+        picture::write(&input, 6, 1, &[&levels], Depth::Sixteen).unwrap();
+        let applied = apply(&temp.run(), &input, &output, &options).unwrap();
+        applied[0].warnings.clone()
+    };
+    assert_eq!(jump([0.2, 0.4, 0.6, 0.8, 0.6, 0.4]), [""; 0]);
+    let warnings = jump([0.0, 0.2, 0.4, 0.6, 0.8, 1.0]);
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].contains("in.png does not"), "{warnings:?}");
+    // Another kernel than that of the run is checked, too.
+    let values = ArrayValues::Real(vec![1.0, 1.0, 1.0]);
+    array::write(&kernel, &[1, 3], &values).unwrap();
+    assert!(jump([0.5; 6])[0].contains("sums to 3"));
+}
+
+#[test]
 fn a_bad_picture_does_not_stop_the_others() {
     let temp = TempDir::new("folder", DENOISE, &PARAMETERS);
     let (input, output) = (temp.at("in"), temp.at("deep/out"));

@@ -7,6 +7,7 @@ use imaging::{Grid, Mask};
 
 use super::DataError;
 use crate::array::{self, ArrayValues};
+use crate::blur_check;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::file::FileError;
@@ -18,8 +19,20 @@ pub(crate) struct LoadedFamily {
     pub(crate) family: Family,
     /// The numbers of its kernel or mask.
     pub(crate) numbers: Vec<f64>,
+    /// The rows and columns of its kernel, if it has one.
+    pub(crate) kernel_shape: Option<[usize; 2]>,
     /// What the user should know.
     pub(crate) warnings: Vec<String>,
+}
+
+impl LoadedFamily {
+    /// Returns the jump of a picture across its borders, which a periodic blur cannot explain if it
+    /// is large; `None` if there is no blur.
+    pub(crate) fn border_jump(&self, picture: &[f64], grid: Grid) -> Option<f64> {
+        let (rows, cols) = grid.rows_and_cols();
+        let jump = |shape| blur_check::border_jump(picture, [rows, cols], &self.numbers, shape);
+        self.kernel_shape.map(jump)
+    }
 }
 
 /// The family of signals with `num_samples` samples each; `name` is for messages.
@@ -49,16 +62,16 @@ pub(crate) fn for_pictures(config: &Config) -> Result<LoadedFamily, CliError> {
         let model = build(config, FamilyInput::Mask(mask), &name)?;
         return Ok(LoadedFamily { numbers, ..model });
     }
-    let Kernel {
-        values,
-        grid,
-        warning,
-    } = read_kernel(path)?;
+    let (values, grid) = read_kernel(path)?;
+    let (rows, cols) = grid.rows_and_cols();
+    let shape = [rows, cols];
+    let warnings = blur_check::kernel_warnings(&name, &values, shape);
     let numbers = values.clone();
     let model = build(config, FamilyInput::Kernel { values, grid }, &name)?;
     Ok(LoadedFamily {
         numbers,
-        warnings: warning.into_iter().collect(),
+        kernel_shape: Some(shape),
+        warnings,
         ..model
     })
 }
@@ -71,22 +84,13 @@ fn build(config: &Config, input: FamilyInput, name: &str) -> Result<LoadedFamily
             source,
         })?,
         numbers: Vec::new(),
+        kernel_shape: None,
         warnings: Vec::new(),
     })
 }
 
-/// A blur.
-struct Kernel {
-    /// Its values.
-    values: Vec<f64>,
-    /// Its size.
-    grid: Grid,
-    /// What the user should know about it.
-    warning: Option<String>,
-}
-
-/// Reads a blur.
-fn read_kernel(path: &Path) -> Result<Kernel, CliError> {
+/// Reads the values of a blur and their grid.
+fn read_kernel(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
     let array = array::read(path)?;
     let [rows @ 1..=usize::MAX, cols @ 1..=usize::MAX] = array.shape[..] else {
         return Err(CliError::File(FileError::Shape(
@@ -95,21 +99,13 @@ fn read_kernel(path: &Path) -> Result<Kernel, CliError> {
             "a kernel: two axes, none of them empty",
         )));
     };
-    let ArrayValues::Real(values) = array.values else {
-        let path = path.into();
-        return Err(CliError::Data(DataError::ComplexKernel { path }));
-    };
-    let sum: f64 = values.iter().sum();
-    let is_mean = (sum - 1.0).abs() <= 0.01;
-    let warning = (!is_mean).then(|| {
-        let path = path.display();
-        format!("the kernel {path} sums to {sum}, not to 1: it changes the brightness of pictures")
-    });
-    Ok(Kernel {
-        values,
-        grid: Grid::image(rows, cols),
-        warning,
-    })
+    match array.values {
+        ArrayValues::Real(values) => Ok((values, Grid::image(rows, cols))),
+        ArrayValues::Complex(_) => {
+            let path = path.into();
+            Err(CliError::Data(DataError::ComplexKernel { path }))
+        }
+    }
 }
 
 /// Reads what was measured: white, from the middle of grey on.

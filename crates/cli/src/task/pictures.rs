@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use ::page::number::number;
 use bilevel::{Family, Pair};
 use imaging::{Grid, LinearOperator, Seed, noise, phantom};
 
-use super::family::{self, LoadedFamily};
+use super::family;
 use super::{DataError, LoadedTask, NamedPairs, fingerprint, split};
-use crate::config::Config;
+use crate::blur_check::periodicity_warning;
+use crate::config::{Config, table};
 use crate::error::CliError;
 use crate::picture::{self, Picture};
 
@@ -18,17 +20,19 @@ struct Image {
     noisy: Option<Picture>,
 }
 
+/// Ranges of values below and above which a picture is probably in another unit: 12 bits in a file
+/// of 16 bits are 0.06, and 8-bit numbers in a file of floating-point numbers are 255.
+const MIN_RANGE: f64 = 0.1;
+const MAX_RANGE: f64 = 10.0;
+
 /// Streams of noise for one picture: one for each channel.
 const MAX_CHANNELS: usize = 3;
 
 /// All of it.
 pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let data = &config.data;
-    let LoadedFamily {
-        family,
-        numbers,
-        warnings,
-    } = family::for_pictures(config)?;
+    let mut loaded = family::for_pictures(config)?;
+    let family = &loaded.family;
     let mut images = match &data.images {
         None => built_in(config)?,
         Some(folder) => read(config, folder, data.noisy.as_deref(), data.count)?,
@@ -41,19 +45,51 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let examples = |images: Vec<Image>, first: usize| {
         let mut examples = NamedPairs::default();
         for (index, image) in (first..).zip(images) {
-            add(config, &family, image, index, &mut examples)?;
+            add(config, family, image, index, &mut examples)?;
         }
         Ok::<NamedPairs, DataError>(examples)
     };
     let training = examples(images, 0)?;
     let validation = examples(others, num_training)?;
+    let mut warnings = std::mem::take(&mut loaded.warnings);
+    if data.noisy.is_some() {
+        let all = [&training, &validation];
+        let jumps = all
+            .iter()
+            .flat_map(|pairs| pairs.names.iter().zip(&pairs.pairs));
+        let jumps = jumps.filter_map(|(name, pair)| {
+            Some((name.clone(), loaded.border_jump(&pair.data, pair.grid)?))
+        });
+        warnings.extend(periodicity_warning(&jumps.collect::<Vec<_>>()));
+    }
+    warnings.extend(unit_warning(config, &training.pairs));
     Ok(LoadedTask {
-        fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &numbers),
-        family,
+        fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &loaded.numbers),
+        family: loaded.family,
         training,
         validation,
         warnings,
     })
+}
+
+/// Returns a warning if the default noise is added to pictures whose values hardly lie between 0
+/// and 1: to those of cameras with 12 bits in files of 16, or to numbers up to 255.
+fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
+    let noise = config.data.noise?;
+    let is_default = table::NOISE.default(config.task, &|_| false) == Ok(noise.into());
+    let values = || pairs.iter().flat_map(|pair| pair.truth.iter().copied());
+    let lowest = values().fold(f64::INFINITY, f64::min);
+    let highest = values().fold(f64::NEG_INFINITY, f64::max);
+    let range = highest - lowest;
+    if !is_default || range <= 0.0 || (MIN_RANGE..=MAX_RANGE).contains(&range) {
+        return None;
+    }
+    let (lowest, highest) = (number(lowest), number(highest));
+    Some(format!(
+        "the values of the pictures lie between {lowest} and {highest}, where black is 0 and \
+         white is 1, and noise of {noise} is added to them: scale the pictures, or give --noise \
+         in their unit"
+    ))
 }
 
 /// Dead leaves.
@@ -75,7 +111,8 @@ fn built_in(config: &Config) -> Result<Vec<Image>, DataError> {
     (0..data.count.unwrap_or(1)).map(one).collect()
 }
 
-/// Pictures of a folder and, if they were measured, of another.
+/// Reads pictures and, if they were measured, their data: at most `count` of them, where each page
+/// of a TIFF file is a picture.
 fn read(
     config: &Config,
     folder: &Path,
@@ -84,32 +121,44 @@ fn read(
 ) -> Result<Vec<Image>, CliError> {
     let (colour, crop) = (config.data.colour.unwrap_or_default(), config.data.crop);
     let count = count.unwrap_or(usize::MAX);
-    let name = |path: &Path| {
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        name.to_string_lossy().into_owned()
-    };
     let mut images = Vec::new();
+    let mut add = |path: &Path, pages: Vec<(Picture, Option<Picture>)>| {
+        let num_pages = pages.len();
+        for (index, (truth, noisy)) in pages.into_iter().enumerate() {
+            let name = Path::new(path.file_name().unwrap_or(path.as_os_str()));
+            let name = match num_pages {
+                1 => name.to_path_buf(),
+                _ => picture::page_name(name, index),
+            };
+            images.push(Image {
+                name: name.to_string_lossy().into_owned(),
+                truth,
+                noisy,
+            });
+        }
+        images.len() >= count
+    };
     match noisy {
         None => {
-            for path in picture::list(folder)?.into_iter().take(count) {
-                images.push(Image {
-                    name: name(&path),
-                    truth: cropped(picture::read(&path, colour)?, crop),
-                    noisy: None,
-                });
+            for path in picture::list(folder)? {
+                let pages = picture::read_pages(&path, colour)?.into_iter();
+                let pages = pages.map(|page| (cropped(page, crop), None));
+                if add(&path, pages.collect()) {
+                    break;
+                }
             }
         }
         Some(noisy) => {
-            for pair in picture::pairs(folder, noisy)?.into_iter().take(count) {
-                let read = picture::read_pair(&pair.truth, &pair.noisy, colour, crop)?;
-                images.push(Image {
-                    name: name(&pair.truth),
-                    truth: read.truth,
-                    noisy: Some(read.noisy),
-                });
+            for pair in picture::pairs(folder, noisy)? {
+                let pages = picture::read_pairs(&pair.truth, &pair.noisy, colour, crop)?;
+                let pages = pages.into_iter().map(|page| (page.truth, Some(page.noisy)));
+                if add(&pair.truth, pages.collect()) {
+                    break;
+                }
             }
         }
     }
+    images.truncate(count);
     Ok(images)
 }
 

@@ -11,7 +11,7 @@ use lowlevel::{Method, Solver, Stop};
 
 use super::*;
 use crate::array::{self, ArrayValues};
-use crate::picture::{self, Colour, Depth};
+use crate::picture::{self, Colour, Depth, Picture};
 
 /// A folder that goes when it is dropped.
 struct TempDir(PathBuf);
@@ -191,7 +191,8 @@ fn blurred_pictures() {
     settings.data.kernel = Some(kernel.clone());
     settings.data.noise = Some(0.0);
     let made = task(&settings).unwrap();
-    assert!(made.warnings.is_empty());
+    assert_eq!(made.warnings.len(), 1);
+    assert!(made.warnings[0].contains("2 x 3 values and no middle"));
     let pair = &made.training.pairs[0];
     let blur = Convolution::new(pair.grid, &values, Grid::image(2, 3)).unwrap();
     let mut expected = vec![0.0; pair.truth.len()];
@@ -210,6 +211,112 @@ fn blurred_pictures() {
     assert!(refusal(&settings).contains("two axes"));
     array::write(&kernel, &[1, 1], &ArrayValues::Complex(vec![1.0, 0.0])).unwrap();
     assert!(refusal(&settings).contains("is complex"));
+}
+
+/// Really blurred pictures do not wrap around: the user is warned.
+#[test]
+fn measured_blur_is_checked() {
+    let folder = TempDir::new("periodic");
+    let (images, noisy) = (folder.folder("images"), folder.folder("noisy"));
+    let kernel = folder.0.join("k.npy");
+    let values: Vec<f64> = [1.0, 2.0, 3.0, 2.0, 1.0].map(|v| v / 9.0).to_vec();
+    array::write(&kernel, &[1, 5], &ArrayValues::Real(values)).unwrap();
+    let write = |folder: &Path, name: &str, value: &dyn Fn(usize) -> f64| {
+        let plane: Vec<f64> = (0..16 * 16).map(|i| value(i % 16)).collect();
+        picture::write(&folder.join(name), 16, 16, &[&plane], Depth::Sixteen).unwrap();
+    };
+    let wave = |x: usize| 0.5 + 0.4 * (x as f64 * std::f64::consts::TAU / 16.0).sin();
+    let ramp = |x: usize| x as f64 / 15.0;
+    for name in ["a.png", "b.png"] {
+        write(&images, name, &wave);
+        write(&noisy, name, &wave);
+    }
+    let mut settings = Config::new(TaskKind::Deblur);
+    settings.data.images = Some(images.clone());
+    settings.data.noisy = Some(noisy.clone());
+    settings.data.kernel = Some(kernel);
+    let kernel_warning = |warning: &String| warning.contains("lie on its border");
+    let warnings = |settings: &Config| {
+        let mut warnings = task(settings).unwrap().warnings;
+        warnings.retain(|warning| !kernel_warning(warning));
+        warnings
+    };
+    assert_eq!(warnings(&settings), [""; 0]);
+    write(&noisy, "b.png", &ramp);
+    let warned = warnings(&settings);
+    assert_eq!(warned.len(), 1);
+    assert!(
+        warned[0].contains("1 of 2 pictures do not, the first of them b.png"),
+        "{warned:?}"
+    );
+    // Blur that the program adds wraps around.
+    write(&images, "b.png", &ramp);
+    settings.data.noisy = None;
+    assert_eq!(warnings(&settings), [""; 0]);
+}
+
+#[test]
+fn pages_of_stacks_are_images() {
+    let folder = TempDir::new("stacks");
+    let page = |value: f64| Picture {
+        width: 4,
+        height: 3,
+        channels: vec![(0..12).map(|i| value + f64::from(i) / 40.0).collect()],
+    };
+    let stack = folder.0.join("cells.tif");
+    picture::write_pages(&stack, &[page(0.1), page(0.2), page(0.3)], Depth::Eight).unwrap();
+    let mut settings = Config::new(TaskKind::Denoise);
+    // A file, or a folder with more of them.
+    settings.data.images = Some(stack.clone());
+    let names = ["cells.tif[1]", "cells.tif[2]", "cells.tif[3]"];
+    assert_eq!(task(&settings).unwrap().training.names, names);
+    write_picture(&folder.0.join("d.png"), 4, 3, 1);
+    settings.data.images = Some(folder.0.clone());
+    settings.data.hold_out = 2;
+    let made = task(&settings).unwrap();
+    assert_eq!(made.training.names, names[..2]);
+    assert_eq!(made.validation.names, ["cells.tif[3]", "d.png"]);
+    settings.data.hold_out = 0;
+    settings.data.count = Some(2);
+    assert_eq!(task(&settings).unwrap().training.names, names[..2]);
+
+    let (images, noisy) = (folder.folder("a"), folder.folder("b"));
+    for (folder, pages) in [(&images, 2), (&noisy, 2)] {
+        let pages: Vec<Picture> = (0..pages).map(|i| page(0.1 * f64::from(i))).collect();
+        picture::write_pages(&folder.join("x.tif"), &pages, Depth::Eight).unwrap();
+    }
+    settings.data.images = Some(images);
+    settings.data.noisy = Some(noisy.clone());
+    assert_eq!(
+        task(&settings).unwrap().training.names,
+        ["x.tif[1]", "x.tif[2]"]
+    );
+    picture::write_pages(&noisy.join("x.tif"), &[page(0.5)], Depth::Eight).unwrap();
+    assert!(refusal(&settings).contains("has 1: the files of a pair must have the same number"));
+    let mut settings = Config::new(TaskKind::Inpaint);
+    settings.data.mask = Some(stack);
+    assert!(refusal(&settings).contains("cells.tif has 3 pages, but one picture is needed"));
+}
+
+/// Pictures of cameras with 12 bits are dark in files of 16 bits.
+#[test]
+fn values_in_another_unit_are_noticed() {
+    let folder = TempDir::new("units");
+    let images = folder.folder("images");
+    let mut settings = Config::new(TaskKind::Denoise);
+    settings.data.images = Some(images.clone());
+    let warnings = |white: f64, settings: &Config| {
+        let plane: Vec<f64> = (0..12).map(|i| white * f64::from(i) / 11.0).collect();
+        picture::write(&images.join("a.tif"), 4, 3, &[&plane], Depth::Eight).unwrap();
+        task(settings).unwrap().warnings
+    };
+    assert_eq!(warnings(1.0, &settings), [""; 0]);
+    assert_eq!(warnings(0.5, &settings), [""; 0]);
+    let dark = warnings(0.0625, &settings);
+    assert!(dark[0].contains("lie between 0 and 0.0625"), "{dark:?}");
+    assert!(warnings(255.0, &settings)[0].contains("noise of 0.1"));
+    settings.data.noise = Some(20.0);
+    assert_eq!(warnings(255.0, &settings), [""; 0]);
 }
 
 #[test]

@@ -303,8 +303,8 @@
 //! The method follows M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for
 //! bilevel learning*, J. Math. Imaging Vis. 63 (2021), and C. Cartis, J. Fiala, B. Marteau and L.
 //! Roberts, *Improving the flexibility and robustness of model-based derivative-free optimization
-//! solvers*, ACM Trans. Math. Softw. 45 (2019). Both use linear models of the residuals. Here the
-//! default model is quadratic.
+//! solvers*, ACM Trans. Math. Softw. 45 (2019). "The paper" in this documentation is the first of
+//! them. Their models of the residuals are linear; here the default model is quadratic.
 
 mod accuracy;
 mod blocks;

@@ -100,7 +100,7 @@ impl Options {
         }
     }
 
-    /// Options for Algorithm 1 of the paper, as written.
+    /// Options for Algorithm 1 of the paper (Ehrhardt and Roberts, 2021), as written.
     #[must_use]
     pub fn paper() -> Self {
         Self {

@@ -1,7 +1,8 @@
 //! The solver's own time: the time of a run outside the residual function, per evaluation.
 //!
-//! For comparison, the least time per evaluation of a solver that builds its model from nothing each
-//! time: the inverse of the displacements, the Jacobian of all residuals, and its normal matrix.
+//! For comparison, the least time per evaluation of a solver that builds its model from nothing
+//! each time: the inverse of the displacements, the Jacobian of all residuals, and its normal
+//! matrix.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;

@@ -23,7 +23,7 @@ use crate::{file, kodak};
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
     /// Problem to run; can be given several times [default: all]
-    #[arg(long = "problem", value_enum)]
+    #[arg(long = "problem", value_name = "NAME", value_enum)]
     problems: Vec<PaperProblem>,
     /// Number of data sets: the first is the authors', the others come from other seeds
     #[arg(
@@ -37,7 +37,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     kodak: Option<PathBuf>,
     /// One residual per image or per pixel
-    #[arg(long, value_enum, default_value_t = ResidualForm::Auto)]
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = ResidualForm::Auto)]
     residuals: ResidualForm,
     /// Largest number of points to evaluate; refining a point does not count [default: the paper's]
     #[arg(long, value_name = "N")]
@@ -62,7 +62,7 @@ enum PaperProblem {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ResidualForm {
-    /// One residual per pixel, or one per image if those per pixel would need more than 512 MB
+    /// One residual per pixel, or one per image if those per pixel would need more than 512 MiB
     Auto,
     /// One residual per image, as in the paper
     Image,

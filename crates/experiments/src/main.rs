@@ -12,7 +12,7 @@ use experiments::{bench, kodak, learning, more_wild, reproduce};
 
 /// Experiments that measure the libraries.
 #[derive(Debug, Parser)]
-#[command(about)]
+#[command(about, bin_name = "cargo xtask")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -22,7 +22,7 @@ struct Arguments {
 enum Command {
     /// Reproduces every figure of the paper and checks the paper's claims.
     Reproduce(reproduce::command::Arguments),
-    /// Solves the 53 problems of Moré and Wild and compares with other solvers.
+    /// Solves the 53 problems of Moré and Wild and compares the results with other solvers.
     MoreWild(more_wild::Arguments),
     /// Learns the parameters of the paper's problems and compares them with the true optima.
     Learning(learning::Arguments),

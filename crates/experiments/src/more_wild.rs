@@ -37,13 +37,13 @@ use crate::file;
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
     /// Kind of residuals; can be given several times [default: all]
-    #[arg(long = "variant", value_enum)]
+    #[arg(long = "variant", value_name = "NAME", value_enum)]
     variants: Vec<ResidualVariant>,
     /// Numbers of the problems, for example 3,17 [default: all]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     problems: Vec<usize>,
     /// Residual model: linear, composite or regression; the last two with a number of points per
-    /// parameter, for example composite:2 [default: the solver's default]
+    /// parameter, for example composite:2 [default: chosen by the solver]
     #[arg(long)]
     model: Option<ModelChoice>,
     /// First random seed of the noise

@@ -29,7 +29,7 @@ const LBFGS_HEADLINE: Headline = Headline {
 };
 const CHAMBOLLE: &str = "scikit-image, eps 1e-6";
 const CHAMBOLLE_HEADLINE: Headline = Headline {
-    label: "scikit-image: denoise a 256 × 256 image",
+    label: "scikit-image (eps 1e-6): denoise the same image",
     is_archived: false,
 };
 

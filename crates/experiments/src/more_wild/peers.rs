@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_the_archive_are_read_whatever_their_spelling() {
+    fn numbers_of_the_archive_are_read_in_any_spelling() {
         let row = r#"{
             "problem": 6,
             "evaluations_to": {"0.1": 3, "0.001": 14, "1e-05": null, "1e-7": null}

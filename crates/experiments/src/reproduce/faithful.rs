@@ -3,7 +3,7 @@
 //! - There is one residual per image, its distance from the truth. The residuals of penalties
 //!   follow, including those of weight zero.
 //! - Each image has one array for its reconstruction, which is zero at first. Every evaluation
-//!   starts from this array and overwrites it. Momentum starts anew.
+//!   starts from this array and overwrites it. Momentum starts at zero.
 //! - A reconstruction ends when `$\|\nabla\Phi\|/\mu$` is at most the target accuracy, or at most
 //!   `$\sqrt{10^{-15}}$` if that is larger.
 //! - One update counts as one iteration, although FISTA evaluates two gradients in it.

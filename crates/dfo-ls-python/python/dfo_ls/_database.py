@@ -11,7 +11,7 @@ from ._arrays import FloatArray, vector
 
 
 class EvaluationDatabase:
-    """Earlier evaluations. The run starts at the last one, unless another one is chosen.
+    """Earlier evaluations. The run starts at the last of them, unless you choose another one.
 
     >>> import dfo_ls
     >>> fun = lambda x: [x[0] - 3.0, x[1] - 1.0]

@@ -1,5 +1,5 @@
-"""The engine: it asks for evaluations and takes the answers. It calls no function of the user
-except projections and regularisers."""
+"""The engine, which hands out evaluations and takes the answers. The only functions of the user
+that it calls are projections and regularisers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _Number(_Checked):
 
 
 class Job:
-    """One evaluation that the engine asks for."""
+    """One evaluation that the engine requests."""
 
     __slots__ = (
         "x",
@@ -155,7 +155,7 @@ class Job:
 
 
 class Engine:
-    """Minimises a sum of squares. The caller evaluates the residuals where and when it likes.
+    """Minimises a sum of squares. The caller decides where and when to evaluate the residuals.
 
     >>> import dfo_ls
     >>> engine = dfo_ls.Engine([-1.2, 1.0])
@@ -277,7 +277,7 @@ class Engine:
     def _begin(self, num_residuals: int) -> None:
         """Sets the number of residuals, which the first answer shows.
 
-        The engine so far was one for a single residual. The new one has asked for the same points.
+        Until then, the engine is one for a single residual. The new one asks for the same points.
         """
         if num_residuals != 1:
             self._core = self._new_core(num_residuals)
@@ -331,8 +331,8 @@ class Engine:
     ) -> None:
         """Continues a run that was stopped or has spent its budget.
 
-        The limits are for the whole run, including what was spent before. Limits that are not given
-        stay as they are.
+        The limits are for the whole run, including its evaluations so far. Limits that are not
+        given stay the same.
         """
         given = {
             "max_points": count("max_points", max_points),
@@ -361,7 +361,7 @@ class Engine:
 
     @property
     def best_objective(self) -> float | None:
-        """The objective at the best point so far, as it was computed."""
+        """The computed objective at the best point so far."""
         return self._core.best_objective
 
     @property
@@ -445,7 +445,7 @@ class Engine:
             _FORMAT,
             _VERSION,
         ):
-            raise ValueError("the text is not an engine that this version of dfo_ls has saved")
+            raise ValueError("the text is not an engine saved by this version of dfo_ls")
         engine = cls.__new__(cls)
         low_high = saved["bounds"]
         engine.__setstate__(

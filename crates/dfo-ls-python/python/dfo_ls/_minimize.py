@@ -53,13 +53,13 @@ def minimize(
     ----------
     fun
         ``fun(x, *args)`` returns a one-dimensional array of residuals. ``x`` is always an array.
-        Residuals that are NaN or infinite, and the exception :class:`Reject`, refuse a point: the
+        Residuals that are NaN or infinite, and the exception :class:`Reject`, reject a point: the
         solver avoids it. Any other exception ends the call. It has the attribute ``engine``, and
         ``error.engine.run(fun)`` continues the run.
     x0
         The start: an array, or a number for a single parameter. A start outside the feasible set is
-        moved to the nearest feasible point; if it is outside the bounds, with a
-        ``RuntimeWarning``.
+        moved to the nearest feasible point. There is a ``RuntimeWarning`` if it is outside the
+        bounds.
     args
         A tuple of further arguments for ``fun``.
     bounds
@@ -76,10 +76,10 @@ def minimize(
     inexact
         Whether ``fun`` is inexact. Then ``fun(x, accuracy, state, *args)`` returns
         ``(residuals, achieved, state, work)``. The Euclidean norm of the error of ``residuals`` is
-        at most ``achieved``, which should be at most ``accuracy`` if that is possible (an infinite
-        ``accuracy`` asks for nothing). ``state`` is any object from which an evaluation at the same
-        point or a nearby point can continue; it is ``None`` at first. ``work``, an integer, is the
-        cost of the evaluation in a unit of your choice.
+        at most ``achieved``, which should be at most ``accuracy`` if that is possible (if
+        ``accuracy`` is infinite, any accuracy will do). ``state`` is any object from which an
+        evaluation at the same point or a nearby point can continue; it is ``None`` at first.
+        ``work``, an integer, is the cost of the evaluation in a unit of your choice.
     vectorized
         Whether ``fun`` gets an array with one point in each row, and returns one row of residuals
         for each.
@@ -89,27 +89,27 @@ def minimize(
     workers
         As in SciPy: a function like ``map`` that evaluates independent points, for example
         ``multiprocessing.Pool.map``; or a number of processes, where -1 means one for each
-        processor. The result does not depend on it. An ``executor`` loses no evaluation if another
-        one raises an exception; ``Pool.map`` loses those of the same call.
+        processor. The result does not depend on it. If an evaluation raises an exception, an
+        ``executor`` keeps all other evaluations; ``Pool.map`` loses those of the same call.
     batch
-        The largest number of points that improve the geometry and are asked for at the same time.
-        Set it to the number of evaluations that run in parallel.
+        The largest number of geometry-improving points that are requested at once. Set it to the
+        number of evaluations that run in parallel.
     callback
-        A function that gets every :class:`Iteration`. The run ends when it returns something true
-        or raises ``StopIteration``.
+        A function that is called with every :class:`Iteration`. The run ends when it returns a true
+        value or raises ``StopIteration``.
     noisy
         Whether the residuals have random noise.
     initial_radius, final_radius
         Trust-region radii in units of the parameters. The unit of a parameter is the width of its
         box, or the size of its start if it has no box.
     target
-        An objective: the run ends as soon as the objective is certainly at most this. Set it where
-        the residuals vanish at the solution; without it the run continues down to rounding, or to
+        The run ends as soon as the objective is certainly at most this value. Set it if the
+        residuals vanish at the solution; without it the run continues down to rounding, or to
         ``final_radius``.
     max_points, max_evaluations, max_work, max_time
         The budget: points (default ``100 * (len(x0) + 1)``), evaluations, work, seconds.
     options
-        All other options: parts of the dictionary that :func:`default_options` returns.
+        All other options: any part of the dictionary that :func:`default_options` returns.
 
     Ctrl-C ends the run and returns the best point: ``result.termination`` is ``"stopped"``, and
     ``result.engine.run(fun)`` continues. No evaluation is repeated.
@@ -134,7 +134,7 @@ def minimize(
         preset="noisy" if noisy else "default",
     )
     if engine._bounds is not None:
-        # it says so if it moves the point
+        # warns if x0 is outside the bounds
         inside(engine._x0, engine._bounds)
     return engine.run(
         fun,

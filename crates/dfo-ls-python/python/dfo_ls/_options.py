@@ -101,4 +101,4 @@ def as_json(options: Mapping[str, Any]) -> str:
 def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{value!r} is neither a number, a text nor a dictionary")
+    raise TypeError(f"{value!r} is not a number, a string or a dictionary")

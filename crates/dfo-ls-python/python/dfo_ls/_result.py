@@ -25,7 +25,7 @@ class Iteration:
     kind: str
     #: The incumbent after the iteration.
     x: FloatArray
-    #: The objective at ``x``, as it was computed.
+    #: The computed objective at ``x``.
     objective: float
     #: Two numbers between which the exact objective at ``x`` certainly lies.
     interval: tuple[float, float]
@@ -92,7 +92,7 @@ _STATUS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Mapping[str, Any]):
-    """The outcome of a run. Every run that began has one, however it ended.
+    """The outcome of a run. Every run that has started has one, whatever the reason for its end.
 
     >>> import dfo_ls
     >>> result = dfo_ls.minimize(lambda x: [x[0] - 1, 10 * (x[1] - x[0] ** 2)], [-1.2, 1.0])
@@ -101,7 +101,7 @@ class Result(Mapping[str, Any]):
     >>> result.x.round(6), result.jacobian.shape
     (array([1., 1.]), (2, 2))
 
-    It reads like SciPy's ``OptimizeResult``: ``fun``, ``cost``, ``jac``, ``nfev``, ``nit``,
+    It can be read like SciPy's ``OptimizeResult``: ``fun``, ``cost``, ``jac``, ``nfev``, ``nit``,
     ``status``, ``message`` and ``success`` have the meaning that they have for
     ``scipy.optimize.least_squares``, and every attribute is an item as well.
 
@@ -125,10 +125,10 @@ class Result(Mapping[str, Any]):
     termination: str
     #: The reason why the run ended, as a sentence.
     message: str
-    #: Whether the run converged, that is, ended because there was nothing left to do.
+    #: Whether the run found as good a point as its options ask for (``status`` is positive).
     success: bool
-    #: Derivatives of the residuals (rows) by the parameters (columns) at ``x``, from the last
-    #: model. ``None`` if there was no model.
+    #: Derivatives of the residuals (rows) with respect to the parameters (columns) at ``x``, from
+    #: the last model. ``None`` if there was no model.
     jacobian: FloatArray | None
     #: The covariance of the parameters, for fits to data with independent errors of equal variance.
     covariance: FloatArray | None

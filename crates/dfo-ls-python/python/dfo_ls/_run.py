@@ -60,7 +60,7 @@ def run(
     workers: int | Callable[..., Any] | None,
     callback: Callable[[Iteration], Any] | None,
 ) -> Result:
-    """Runs to the end. An exception leaves with the attribute ``engine``, which holds the run."""
+    """Runs to the end. The attribute ``engine`` of an exception holds the run."""
     if not callable(fun):
         raise TypeError(f"fun must be a function, but is {fun!r}")
     if callback is not None and not callable(callback):

@@ -67,8 +67,8 @@ def solve(
 ) -> OptimResults:
     """Minimises ``sum(objfun(x)**2) + h(x)``, with the arguments and the result of DFO-LS 1.6.
 
-    A script for DFO-LS changes its import and nothing else. New programs should call
-    :func:`minimize`, which also takes inexact simulators, evaluates in parallel and saves runs.
+    A script for DFO-LS only needs another import. New programs should call :func:`minimize`, which
+    also takes inexact simulators, evaluates in parallel and saves runs.
 
     >>> import numpy as np
     >>> import dfo_ls as dfols
@@ -83,8 +83,8 @@ def solve(
     Parameters
     ----------
     objfun
-        ``objfun(x, *argsf)`` returns an array of residuals. An exception leaves with the attribute
-        ``engine``, which holds all evaluations.
+        ``objfun(x, *argsf)`` returns an array of residuals. If it raises an exception, the
+        attribute ``engine`` of the exception holds all evaluations.
     x0
         The start, or an :class:`EvaluationDatabase` with earlier evaluations.
     h, lh, prox_uh
@@ -122,13 +122,13 @@ def solve(
     objfun_has_noise
         Whether the residuals have random noise.
     scaling_within_bounds
-        Whether to measure every parameter in the width of its box. Radii are then shares of the
-        box, and ``rhobeg`` is 0.1 by default.
+        Whether to measure every parameter in units of the width of its box. Radii are then shares
+        of the box, and ``rhobeg`` is 0.1 by default.
     do_logging, print_progress
         Whether to log every evaluation to the logger ``dfo_ls``, and to print every iteration.
 
-    Bad arguments give the flag ``EXIT_INPUT_ERROR`` where they do in DFO-LS. Ctrl-C returns the
-    best point with the flag ``EXIT_STOPPED_WARNING``.
+    Bad arguments give the flag ``EXIT_INPUT_ERROR`` in the same cases as in DFO-LS. Ctrl-C returns
+    the best point with the flag ``EXIT_STOPPED_WARNING``.
     """
     if not callable(objfun):
         raise TypeError(f"objfun must be a function, but is {objfun!r}")
@@ -419,7 +419,7 @@ def _penalty(
         given = {"lh": lh, "prox_uh": prox_uh, "argsh": argsh or None, "argsprox": argsprox or None}
         for name, value in given.items():
             if value is not None:
-                raise ValueError(f"{name} is given without h")
+                raise ValueError(f"{name} is given without h: pass h, or omit {name}")
         return None
     if prox_uh is None:
         raise InputError("Must provide prox_uh input if h is not None")

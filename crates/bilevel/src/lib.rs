@@ -1,7 +1,7 @@
 //! Learn the parameters of image reconstruction from examples.
 //!
-//! A training pair is an image `$x_i$` (the truth) and the data `$y_i$` that were measured of it.
-//! Given such pairs, this crate finds the parameters `$\theta$` of a reconstruction that minimise
+//! A training pair is an image `$x_i$` (the truth) and its measured data `$y_i$`. Given such pairs,
+//! this crate finds the parameters `$\theta$` of a reconstruction that minimise
 //!
 //! ```math
 //! f(\theta) = \frac1n \sum_{i=1}^n \|\hat x_i(\theta) - x_i\|^2 + J(\theta),
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The reconstructions `$\hat x_i(\theta)$` are computed by iterative solvers, which return a
-//! certified bound on their error. The learning algorithm asks for just the accuracy that its next
+//! certified bound on their error. The learning algorithm asks only for the accuracy that its next
 //! decision needs, and returns an interval that certainly contains `$f$`:
 //!
 //! ```
@@ -54,9 +54,9 @@
 //!   everything in that crate (ask and tell, save and resume, budgets) works with it.
 //! - **Output**: [`Learned`], with a [`Score`] for each training pair and each held-out pair.
 //!   [`reconstruct`] applies the learned parameters to new data, and [`score`] to a pair.
-//! - **For programs**: [`Family`] is any family of this crate, and [`Spec`] a learning problem in
-//!   settings that can be saved. [`ResidualLayout`] computes residuals from reconstructions that
-//!   were computed elsewhere.
+//! - **For programs**: [`Family`] is any family of this crate, and [`Spec`] describes a learning
+//!   problem by settings that can be saved. [`ResidualLayout`] computes residuals from
+//!   reconstructions that were computed elsewhere.
 //!
 //! # Conventions
 //!

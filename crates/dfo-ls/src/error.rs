@@ -42,8 +42,8 @@ pub enum SetupError {
     },
     /// A bound is NaN, or a lower bound `+inf`, or an upper bound `-inf`.
     #[error(
-        "the bounds of parameter {index} are [{lower}, {upper}]; \
-         use -inf as the lower or inf as the upper one for a side without a bound"
+        "the bounds [{lower}, {upper}] of parameter {index} are invalid: \
+         use -inf for no lower bound, and inf for no upper bound"
     )]
     InvalidBound {
         /// The index of the parameter, counted from zero.

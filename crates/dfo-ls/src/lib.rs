@@ -12,8 +12,7 @@
 //! # Fit a curve
 //!
 //! [`FnOracle`] turns a closure that computes residuals into an oracle. This fit has an amplitude
-//! near 500 and a rate near 1e-6. Its start is off by factors of two and three, and no units are
-//! given:
+//! near 500 and a rate near 1e-6. Its start is off by factors of 2.5 and 3, and no units are given:
 //!
 //! ```
 //! use dfo_ls::{FnOracle, Options, Problem, minimize};
@@ -65,8 +64,8 @@
 //!
 //! The temperature of a rod is the fixed point of an iteration. The iteration never reaches it, but
 //! the error is known at every step. The closure below iterates until the error is at most
-//! `request.target`. It returns the temperatures as a token, from which the solver can continue the
-//! iteration later or start that of a nearby point.
+//! `request.target`. It returns the temperatures as a token, from which a later evaluation of the
+//! same point or of a nearby one starts.
 //!
 //! ```
 //! use dfo_ls::{Accuracy, AccuracyControl, EvalError, Evaluated, InexactFn, Options, Problem};
@@ -124,8 +123,9 @@
 //!
 //! # Constraints
 //!
-//! Bounds are never violated. A convex set is given by its projection. Several sets and bounds mean
-//! their intersection. The regulariser [`L1`] makes parameters exactly zero.
+//! Bounds are never violated. A convex set is given by its projection. If there are several sets,
+//! or sets and bounds, the feasible set is their intersection. The regulariser [`L1`] makes
+//! parameters exactly zero.
 //!
 //! ```
 //! use dfo_ls::{FnOracle, L1, Options, Problem, minimize};
@@ -160,8 +160,8 @@
 //!
 //! # Your own loop
 //!
-//! The [`Engine`] has an ask-and-tell interface. It asks for jobs and never calls the simulator, so
-//! that you can run the jobs on threads, on a cluster or by hand.
+//! The [`Engine`] has an ask-and-tell interface. It hands out jobs and never calls the simulator,
+//! so that you can run the jobs on threads, on a cluster or by hand.
 //!
 //! ```
 //! use dfo_ls::{Engine, EvalError, Evaluated, Options, Problem, Request};
@@ -258,9 +258,9 @@
 //! convex sets or a regulariser, which are defined by distances, all parameters share one unit.
 //!
 //! **Accuracy** is the Euclidean norm of the error of the whole residual vector. It is neither
-//! squared nor an error of `$f$`; [`Accuracy`] converts between both errors. The solver uses
-//! answers that are more or less accurate than requested, and trusts the accuracy that the oracle
-//! reports. If a decision needs more accuracy than the oracle achieves, the run ends with
+//! squared nor an error of `$f$`; [`Accuracy`] converts between the two. The solver uses answers
+//! that are more or less accurate than requested, and trusts the accuracy that the oracle reports.
+//! If a decision needs more accuracy than the oracle achieves, the run ends with
 //! [`Termination::AccuracyFloor`]. This is the usual end if `trust_region.final_radius` is smaller
 //! than the simulator's rounding errors allow.
 //!
@@ -273,17 +273,17 @@
 //!
 //! **Failures.** Residuals that are NaN or infinite, [`EvalError::Reject`], a wrong number of
 //! residuals and, in [`Job::run`], a panic cost one point. The solver then tries shorter and other
-//! steps. It does not learn where evaluations fail and may end there ([`Termination::Blocked`]), so
-//! known limits should be given as bounds. [`EvalError::Abort`] ends the run. A run that has
-//! started always has a [`Report`], with the best point and all evaluations. An `Err` means that
-//! nothing was evaluated.
+//! steps. It does not model the region where evaluations fail, and the run may end next to it
+//! ([`Termination::Blocked`]), so give known limits as bounds. [`EvalError::Abort`] ends the run. A
+//! run that has started always has a [`Report`], with the best point and all evaluations. An `Err`
+//! means that nothing was evaluated.
 //!
 //! **Feasibility.** No point outside the bounds or outside a convex set is ever evaluated.
 //! Dykstra's method computes the nearest point in the intersection of several sets, up to rounding
 //! unless the sets meet at a very sharp angle.
 //!
-//! **Determinism.** The same answers lead to the same jobs, bit for bit, in whatever order and on
-//! however many threads a batch is answered. Random directions come from a seed. Only
+//! **Determinism.** The same answers lead to the same jobs, bit for bit, regardless of the order in
+//! which a batch is answered and of the number of threads. Random directions come from a seed. Only
 //! [`drive_with`] and the functions that call it read a clock, for `budget.max_time`.
 //!
 //! # Overview

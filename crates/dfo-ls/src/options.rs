@@ -51,9 +51,9 @@ pub struct Options {
     pub target: Option<f64>,
     /// Limits on points, evaluations, work and time.
     pub budget: Budget,
-    /// The largest number of geometry-improving points that are requested at once. More than one
-    /// saves time when evaluations run in parallel, but some of them would have been unnecessary
-    /// had they been evaluated one by one.
+    /// The largest number of geometry-improving points that are requested at once. A value above 1
+    /// saves time when evaluations run in parallel, but can cost evaluations that would be
+    /// unnecessary one by one.
     pub batch: usize,
     /// Quantities that are computed for the history only.
     pub diagnostics: Diagnostics,
@@ -151,8 +151,8 @@ pub enum Algorithm {
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct PaperParameters {
-    /// The norm `$\epsilon$` of the model's gradient, in scaled parameters, at which the
-    /// criticality phase begins.
+    /// The norm `$\epsilon$` of the model's gradient, in scaled parameters, at or below which
+    /// the criticality phase begins.
     pub epsilon: f64,
     /// The largest absolute value `$\Lambda$` that Lagrange polynomials of a well-poised set may
     /// have in the trust region. Must be above 1.
@@ -214,10 +214,10 @@ pub struct TrustRegion {
     pub final_radius: f64,
     /// The largest trust-region radius `$\Delta_{\max}$`.
     pub max_radius: f64,
-    /// The share `$\eta_1$` of the predicted decrease that an accepted step achieves.
+    /// The least share `$\eta_1$` of the predicted decrease that an accepted step achieves.
     pub eta1: f64,
-    /// The share `$\eta_2$` of the predicted decrease from which a step is very good and the radius
-    /// grows.
+    /// The share `$\eta_2$` of the predicted decrease at or above which a step is very good and the
+    /// radius grows.
     pub eta2: f64,
     /// The factor by which the radius shrinks.
     pub gamma_dec: f64,
@@ -279,8 +279,8 @@ pub enum TrustStep {
 pub struct Initial {
     /// The directions from the start to the first points.
     pub directions: Directions,
-    /// The number of directions; `None` stands for all that the model needs. With fewer, later
-    /// steps add the missing directions.
+    /// The number of directions; `None` means as many as the model needs. With fewer, later steps
+    /// add the missing directions.
     pub num_directions: Option<usize>,
 }
 
@@ -310,8 +310,8 @@ pub enum Scaling {
     /// their own magnitude, which is enlarged if the first evaluations hardly depend on the
     /// parameter. With projections or a regulariser all parameters have one unit.
     ///
-    /// A large parameter that must be determined finely, such as the position of a narrow peak,
-    /// needs bounds or a given unit.
+    /// A large parameter that must be determined to many digits, such as the position of a narrow
+    /// peak, needs bounds or a given unit.
     #[default]
     Automatic,
     /// Given units, one for each parameter.
@@ -362,7 +362,7 @@ pub enum Samples {
 }
 
 /// Restarts around the best point. A restart resets the lower radius and moves the points nearest
-/// to the incumbent, itself included.
+/// to the incumbent, including the incumbent itself.
 ///
 /// The defaults are those of DFO-LS (Cartis et al., 2019).
 #[derive(Clone, Debug, PartialEq)]
@@ -423,7 +423,7 @@ impl Default for SlowProgress {
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Budget {
-    /// The largest number of different points; `None` stands for `$100(d+1)$`.
+    /// The largest number of different points; `None` means `$100(d+1)$`.
     pub max_points: Option<u64>,
     /// The largest number of evaluations. Every sample counts, and so does every time a point is
     /// sharpened.

@@ -205,13 +205,13 @@ pub enum Termination {
     NoiseReached,
     /// Restarts found no better point.
     RestartsExhausted,
-    /// Progress became slow, as defined by [`Options::slow`]. This is the usual end where the last
-    /// digits are not worth their evaluations.
+    /// Progress became slow, as defined by [`Options::slow`]. This is the usual end if the last
+    /// digits are not worth the evaluations that they need.
     Slow,
     /// A limit of the budget was reached.
     Exhausted(Limit),
-    /// Steps to better points could not be evaluated, until the radius had shrunk to its final
-    /// value. Bounds that exclude such points help.
+    /// The radius has shrunk to its final value because steps to better points could not be
+    /// evaluated. Add bounds that exclude such points.
     Blocked,
     /// A decision needs more accuracy than the oracle achieves.
     AccuracyFloor {

@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::method::Method;
 use crate::stop::Solved;
 
-/// The error of constants that no smooth strongly convex function has.
+/// The error for curvature constants that no smooth strongly convex function has.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CurvatureError {
@@ -32,7 +32,7 @@ pub enum CurvatureError {
     },
 }
 
-/// The error of a number that cannot bound a distance.
+/// The error for a number that cannot be a bound on a distance.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("an error bound is {found}, but must be zero or positive")]
 pub struct InvalidErrorBound {
@@ -112,11 +112,11 @@ pub enum SolveError {
     },
 }
 
-/// The error of a solve that did not reach its target, made by
+/// The error of a solve that did not reach its target, returned by
 /// [`Solved::reached`](crate::Solved::reached). The state still holds the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error(
-    "the target was not reached, the certified error is {:e}: {}",
+    "the target was not reached (the certified error is {:e}): {}",
     .solved.error,
     .solved.outcome
 )]

@@ -1,4 +1,4 @@
-//! What a result means, one sentence each.
+//! Findings: sentences that explain a result.
 //!
 //! ```
 //! use bilevel::{LearningProblem, Pair, Scale, Setup, TvDenoising};
@@ -24,28 +24,28 @@ use ::page::number::{between, counted, length, number, percent};
 
 pub(crate) use scores::{Mean, gains, psnrs};
 
-/// Something to know about a result.
+/// A sentence that explains a part of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whether it is good.
+    /// Whether the finding is good, neutral or a warning.
     pub kind: FindingKind,
-    /// A sentence in plain text, with commands between backticks.
+    /// The sentence in plain text, with commands between backticks.
     pub text: String,
 }
 
-/// Whether something is good to know or something to do.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingKind {
-    /// As it should be.
+    /// The result is as it should be.
     Good,
-    /// Worth knowing.
+    /// The fact is worth knowing.
     Note,
-    /// Something should be done about it, or not be relied on.
+    /// The user should do something, or not rely on the result.
     Warning,
 }
 
 impl Finding {
-    /// As it should be.
+    /// Returns a good finding.
     fn good(text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
@@ -54,7 +54,7 @@ impl Finding {
         }
     }
 
-    /// Worth knowing.
+    /// Returns a note.
     fn note(text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
@@ -63,7 +63,7 @@ impl Finding {
         }
     }
 
-    /// To be done something about.
+    /// Returns a warning.
     fn warning(text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
@@ -73,8 +73,8 @@ impl Finding {
     }
 }
 
-/// What the result means: how learning ended, what is known for certain, what the parameters do,
-/// and whether other images profit too.
+/// Returns the findings about a result: how learning ended, the certified interval of the
+/// objective, the influence of the parameters, and the gain of training and held-out images.
 #[must_use]
 pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     let mut all = vec![ending::finding(learned), objective(learned, scale)];
@@ -84,12 +84,12 @@ pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     all
 }
 
-/// An objective that is known to this share is known well.
+/// Largest relative uncertainty of the objective that is good.
 const WELL: f64 = 0.01;
-/// An objective that is known only to more than this share is known badly.
+/// Largest relative uncertainty of the objective that is not worth a warning.
 const BADLY: f64 = 0.1;
 
-/// What is certain about the objective.
+/// Returns the finding about the certified interval of the objective.
 fn objective(learned: &Learned, scale: Scale) -> Finding {
     let what = match scale {
         Scale::Mean => "The objective, a mean over images,",
@@ -99,7 +99,7 @@ fn objective(learned: &Learned, scale: Scale) -> Finding {
     if !upper.is_finite() {
         let found = number(learned.objective);
         return Finding::warning(format!(
-            "{what} was computed as {found}, but how far that is from the exact one is not known."
+            "{what} was computed as {found}, but its error is not known."
         ));
     }
     if !(upper > 0.0) {
@@ -111,29 +111,29 @@ fn objective(learned: &Learned, scale: Scale) -> Finding {
     let known = uncertainty(learned);
     if from == to {
         return Finding::good(format!(
-            "{what} is certainly {from}, known to {}.",
+            "{what} is certainly {from}, with an uncertainty of {}.",
             percent(known)
         ));
     }
     let text = format!("{what} is certainly between {from} and {to}");
     if known <= WELL {
-        Finding::good(format!("{text}, so it is known to {}.", percent(known)))
+        Finding::good(format!("{text}, an uncertainty of {}.", percent(known)))
     } else if known <= BADLY {
-        Finding::note(format!("{text}, so it is known to {}.", percent(known)))
+        Finding::note(format!("{text}, an uncertainty of {}.", percent(known)))
     } else {
         Finding::warning(format!(
-            "{text}: that is not much to rely on. More accurate reconstructions would narrow it down."
+            "{text}, which is too wide to rely on. More accurate reconstructions would narrow it."
         ))
     }
 }
 
-/// Half of the interval in which the objective certainly lies, as a share of it.
+/// Returns half the length of the certified interval, relative to the objective.
 fn uncertainty(learned: &Learned) -> f64 {
     let half = 0.5 * (learned.interval.upper - learned.interval.lower);
     half / learned.objective.abs().max(f64::MIN_POSITIVE)
 }
 
-/// Evaluations that failed, if any did.
+/// Returns a warning about evaluations that failed, if there are any.
 fn failures(learned: &Learned) -> Option<Finding> {
     let mut failed = learned.evaluations.iter().map(|e| e.objective.as_ref());
     let first = failed.find_map(Result::err)?;
@@ -143,7 +143,7 @@ fn failures(learned: &Learned) -> Option<Finding> {
         length(&learned.evaluations),
     ];
     Some(Finding::warning(format!(
-        "{num_failed} of {} failed, the first because: {first}",
+        "{num_failed} of {} failed, the first one with: {first}",
         counted(num_made, "evaluation", "evaluations")
     )))
 }

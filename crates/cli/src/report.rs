@@ -39,62 +39,62 @@ use maud::{Markup, html};
 
 use crate::findings::{Finding, FindingKind};
 
-/// Content of the page.
+/// The content of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportInput<'a> {
-    /// Title of the page.
+    /// The title of the page.
     pub title: &'a str,
-    /// Settings of the run as a TOML file; shown folded, or not at all if empty.
+    /// The settings of the run as a TOML file, shown folded. An empty text is left out.
     pub settings: &'a str,
-    /// Scale of the objective.
+    /// The scale of the objective.
     pub scale: Scale,
-    /// Findings about the result.
+    /// The findings about the result.
     pub findings: &'a [Finding],
-    /// Result of the run.
+    /// The result of the run.
     pub learned: &'a Learned,
-    /// Reconstructed training images.
+    /// The reconstructed training images.
     pub training: &'a [ReportImage],
-    /// Reconstructed images that were held out.
+    /// The reconstructed held-out images.
     pub validation: &'a [ReportImage],
-    /// Duration of learning.
+    /// The duration of learning in seconds, if it is known.
     pub seconds: Option<f64>,
 }
 
 /// One reconstructed image.
 #[derive(Clone, Debug)]
 pub struct ReportImage {
-    /// Name, for example of its file.
+    /// The name of the image, such as that of its file.
     pub name: String,
-    /// Grid of truth and reconstruction.
+    /// The grid of truth and reconstruction.
     pub grid: Grid,
     /// The true image.
     pub truth: Vec<f64>,
     /// The measured data, if they are an image on the same grid.
     pub data: Option<Vec<f64>>,
-    /// The reconstruction; empty if there is none.
+    /// The reconstruction, empty if there is none.
     pub reconstruction: Vec<f64>,
-    /// Certified root mean square distance of the reconstruction from the exact one.
+    /// The certified root-mean-square distance of the reconstruction from the exact one.
     pub error: f64,
-    /// Quality of data and reconstruction.
+    /// The quality of data and reconstruction.
     pub score: Score,
 }
 
-/// Returns the page. Equal inputs give equal pages.
+/// Returns the page as HTML. Equal inputs give equal pages.
 #[must_use]
 pub fn html(input: &ReportInput<'_>) -> String {
     let body = html! {
         (headline::html(input))
-        (section("What this means", meaning(input)))
-        (section("How it went", curves::html(input.learned)))
+        (section("Findings", meaning(input)))
+        (section("Progress", curves::html(input.learned)))
         (section("Before and after", images::html(input)))
-        (section("Every image", scores::html(input)))
-        (section("What it cost", history::work(input.learned)))
-        (section("In full", in_full(input)))
+        (section("Scores of all images", scores::html(input)))
+        (section("Cost", history::work(input.learned)))
+        (section("Details", details(input)))
     };
     ::page::document(input.title, "", &body)
 }
 
-/// The findings as a list.
+/// Returns the findings as a list.
 fn meaning(input: &ReportInput<'_>) -> Markup {
     let sign = |kind| match kind {
         FindingKind::Good => ("good", "✓"),
@@ -111,8 +111,8 @@ fn meaning(input: &ReportInput<'_>) -> Markup {
     }
 }
 
-/// Settings and evaluations, folded.
-fn in_full(input: &ReportInput<'_>) -> Markup {
+/// Returns the settings and the table of evaluations, both folded.
+fn details(input: &ReportInput<'_>) -> Markup {
     html! {
         @if !input.settings.is_empty() {
             (folded("Settings", false, &html! { pre { (input.settings) } }))

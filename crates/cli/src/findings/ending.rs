@@ -1,4 +1,4 @@
-//! Why learning ended, and whether going on would help.
+//! The finding about the end of learning, and whether more evaluations would help.
 
 use bilevel::Learned;
 use dfo_ls::{Limit, Termination};
@@ -6,106 +6,111 @@ use dfo_ls::{Limit, Termination};
 use super::{Finding, uncertainty};
 use ::page::number::{counted, length, number, percent, whole};
 
-/// A smaller share of the objective is not worth going on for.
+/// Relative improvement of the objective below which more evaluations are not worth while.
 const WORTH: f64 = 1e-3;
 
-/// An objective known to this share is not known better because of rounding, not for want of
-/// iterations.
+/// Relative uncertainty of the objective below which rounding errors, not missing iterations, limit
+/// the accuracy.
 const ROUNDING: f64 = 1e-6;
 
-/// An objective that is known to no better than this share decides nothing.
+/// Relative uncertainty of the objective above which comparisons of parameters mean nothing.
 const UNRELIABLE: f64 = 0.5;
 
-/// Why learning ended.
+/// Returns the finding about the end of learning.
 pub(super) fn finding(learned: &Learned) -> Finding {
     let because = |text: &str| format!("Learning ended because {text}");
-    let done = |text: &str| Finding::good(because(&format!("{text}: done.")));
+    let done = |text: &str| Finding::good(because(&format!("{text}: it is complete.")));
     match &learned.termination {
         Termination::RadiusReached | Termination::Slow if uncertainty(learned) > UNRELIABLE => {
             Finding::warning(because(
-                "nothing better was found, but reconstructions were too inaccurate to tell good parameters from bad ones. \
-             Allow more iterations for each of them, or leave their number to the solver.",
+                "nothing better was found, but the reconstructions were too inaccurate to tell \
+                 good parameters from bad ones. Allow more iterations for each reconstruction, \
+                 or leave --iterations and --max-iterations out.",
             ))
         }
-        Termination::RadiusReached => done("steps became as small as was asked for"),
-        Termination::TargetReached => done("the objective is certainly not larger than the target"),
+        Termination::RadiusReached => done("the steps became as small as requested"),
+        Termination::TargetReached => done("the objective is certainly not above its target"),
         Termination::NoiseReached => {
             done("all points around the best one are equal up to the noise level")
         }
         Termination::RestartsExhausted => {
-            done("starting again around the best point found nothing better")
+            done("restarts around the best point found nothing better")
         }
-        Termination::Slow => done("the objective had all but stopped falling"),
+        Termination::Slow => done("the objective had almost stopped falling"),
         Termination::Exhausted(limit) => exhausted(learned, *limit),
         Termination::Blocked => Finding::warning(because(
-            "steps to better parameters could not be evaluated. Bounds that keep out what cannot be evaluated would help.",
+            "the objective could not be evaluated at better parameters. Tighten the bounds so \
+             that they exclude such parameters.",
         )),
         Termination::AccuracyFloor { .. } if uncertainty(learned) < ROUNDING => {
             done("a decision needs reconstructions that are more accurate than rounding allows")
         }
         Termination::AccuracyFloor { wanted, achieved } => Finding::warning(because(&format!(
-            "a decision needs residuals accurate to {}, and reconstructions reached only {}: more are limited by --max-iterations, if \
-             that is set, or by rounding.",
+            "a decision needs residuals accurate to {}, but the reconstructions reached only {}. \
+             They are limited by --max-iterations, if that is set, or by rounding.",
             number(wanted.value()),
             number(achieved.value())
         ))),
-        Termination::Stopped => undone(
+        Termination::Stopped => unfinished(
             learned,
             &because("it was interrupted"),
-            " (`bilevel resume RUN`)",
+            "continue with `bilevel resume RUN`",
         ),
         Termination::OracleFailed { reason } => {
             Finding::warning(because(&format!("an evaluation failed: {reason}")))
         }
-        other => Finding::note(because(&format!("of this: {other:?}."))),
+        other => Finding::note(because(&format!("of {other:?}."))),
     }
 }
 
-/// A budget was spent.
+/// Returns the finding about a budget that was spent.
 fn exhausted(learned: &Learned, limit: Limit) -> Finding {
-    let made = length(&learned.evaluations);
-    let points = |used: u64| {
-        let command = format!(" (`bilevel resume RUN --evaluations {}`)", used.max(1));
-        (counted(used, "point", "points"), command)
-    };
-    let resume = " (`bilevel resume RUN` with a larger one)".to_owned();
-    let (what, command) = match limit {
-        Limit::Evaluations => (counted(made, "evaluation", "evaluations"), resume),
-        Limit::Points => points(learned.num_points),
+    let budget = match limit {
+        Limit::Evaluations => {
+            let made = length(&learned.evaluations);
+            format!("of {} ", counted(made, "evaluation", "evaluations"))
+        }
+        Limit::Points => format!("of {} ", counted(learned.num_points, "point", "points")),
         Limit::Work => {
             let work = learned.work.total();
-            (counted(work, "gradient", "gradients"), resume)
+            format!("of {} ", counted(work, "gradient", "gradients"))
         }
-        Limit::Time => ("time".to_owned(), resume),
-        _ => ("another kind".to_owned(), resume),
+        Limit::Time => "of time ".to_owned(),
+        _ => String::new(),
     };
-    let text = format!("Learning ended because the budget of {what} was spent");
-    undone(learned, &text, &command)
+    let more = learned.num_points.max(1);
+    unfinished(
+        learned,
+        &format!("Learning ended because its budget {budget}was spent"),
+        &format!("continue with `bilevel resume RUN --evaluations {more}`"),
+    )
 }
 
-/// It ended before its time: would more have helped?
-fn undone(learned: &Learned, text: &str, command: &str) -> Finding {
+/// Returns the finding about a run that ended early, with the advice to go on if that would help.
+fn unfinished(learned: &Learned, text: &str, advice: &str) -> Finding {
     if learned.iterations.is_empty() {
         return Finding::warning(format!(
-            "{text} before the first model was complete: nothing was learned yet. More is needed{command}."
+            "{text} before the first model was complete, so nothing was learned yet: {advice}."
         ));
     }
     match recent(learned) {
-        None => Finding::note(format!("{text}; more may help{command}.")),
+        None => Finding::note(format!("{text}. More evaluations may help: {advice}.")),
         Some((last, gain)) if gain >= WORTH => Finding::warning(format!(
-            "{text}; the last {} still improved the objective by {}: more may help{command}.",
+            "{text}. The last {} still improved the objective by {}: {advice}.",
             counted(last, "evaluation", "evaluations"),
             percent(gain)
         )),
         Some((last, _)) => Finding::note(format!(
-            "{text}, but the last {} evaluations improved the objective by less than {}: more would hardly help.",
+            "{text}. The last {} evaluations improved the objective by less than {}, so more \
+             would hardly help.",
             whole(last),
             percent(WORTH)
         )),
     }
 }
 
-/// How many evaluations the last fifth are, and by what share of the objective they improved it.
+/// Returns the number of the last evaluations, a fifth of all or at least five, and the share by
+/// which they improved the objective.
 fn recent(learned: &Learned) -> Option<(u64, f64)> {
     let made = length(&learned.evaluations);
     let last = (made / 5).max(5);

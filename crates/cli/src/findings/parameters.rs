@@ -1,4 +1,4 @@
-//! What the parameters are, and which of them matter.
+//! Findings about the parameters: bounds that are reached, and the influence of each parameter.
 
 use bilevel::{
     Bound, FamilyKind, FlatDirection, INFLUENCE_STEP, Learned, LearnedParameter, Map,
@@ -8,18 +8,19 @@ use bilevel::{
 use super::Finding;
 use ::page::number::{counted, length, number, percent, whole};
 
-/// A smaller entry of a direction is left out.
+/// Smallest entry of a direction that is listed.
 const SMALL_ENTRY: f64 = 0.15;
-/// A parameter of which flat directions contain this share is flat by itself.
+/// Share of a parameter's axis in the flat directions above which the parameter is flat by itself.
 const ALONE: f64 = 0.95;
-/// How far the solver's model is trusted, likewise.
+/// Length of the step along a flat direction that a finding describes, as a share of the ranges
+/// between bounds. The solver's model is trusted that far.
 const SMALL_STEP: f64 = 0.01;
-/// With more parameters, the table has to do.
+/// Largest number of parameters that a finding lists.
 const MAX_LISTED: usize = 8;
-/// The flattest directions say enough.
+/// Largest number of flat directions that are reported.
 const MAX_DIRECTIONS: usize = 3;
 
-/// All about parameters.
+/// Returns the findings about parameters.
 pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
     let parameters = &learned.parameters;
     if learned.family == Some(FamilyKind::Sampling) {
@@ -34,7 +35,7 @@ pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
     all
 }
 
-/// Weights of frequencies are many; what counts is their number.
+/// Returns the finding about the number of sampled frequencies.
 fn sampling(parameters: &[LearnedParameter]) -> Vec<Finding> {
     let at = |bound| {
         parameters
@@ -50,27 +51,27 @@ fn sampling(parameters: &[LearnedParameter]) -> Vec<Finding> {
     );
     match num_sampled {
         0 => vec![Finding::warning(format!(
-            "{text} Is the penalty too large?"
+            "{text} The penalty is probably too large: lower it."
         ))],
         n if n == parameters.len() => vec![Finding::note(format!(
-            "{text} With a larger penalty there would be fewer."
+            "{text} A larger penalty would leave fewer."
         ))],
         _ => {
             let most = match at(Bound::Upper) {
                 0 => String::new(),
-                num => format!(" {num} of them have the largest weight that is allowed."),
+                num => format!(" {num} of them have the largest weight allowed."),
             };
             vec![Finding::good(format!("{text}{most}"))]
         }
     }
 }
 
-/// In words.
+/// Returns the bounds of a parameter as text.
 fn bounds(p: &LearnedParameter) -> [String; 2] {
     [p.parameter.lower, p.parameter.upper].map(|theta| number(p.parameter.value(theta)))
 }
 
-/// Whether a parameter is at a bound, and whether it matters.
+/// Returns the finding about a parameter that is at a bound or has no influence.
 fn position(p: &LearnedParameter, converged: bool) -> Option<Finding> {
     let name = &p.parameter.name;
     let is_fixed = !(p.parameter.lower < p.parameter.upper);
@@ -84,32 +85,32 @@ fn position(p: &LearnedParameter, converged: bool) -> Option<Finding> {
         Some(Bound::Upper) => format!("is at its upper bound {upper}"),
         None if matters == Some(false) => {
             return Some(Finding::note(format!(
-                "{name} does not matter: {}.",
+                "{name} has almost no influence: {}.",
                 insensitive(p)
             )));
         }
         None => return None,
     };
-    let wider = match p.at {
-        Some(Bound::Lower) => "smaller",
-        _ => "larger",
+    let advice = match p.at {
+        Some(Bound::Lower) => "lower the bound",
+        _ => "raise the bound",
     };
     Some(match matters {
         Some(false) => Finding::note(format!(
-            "{name} {at} and does not matter: {}.",
+            "{name} {at} and has almost no influence: {}.",
             insensitive(p)
         )),
         // at a minimiser on the boundary, the objective falls outwards
         Some(true) if converged => Finding::warning(format!(
-            "{name} {at}, and the objective would still fall beyond it: consider a {wider} bound."
+            "{name} {at}, and the objective still falls beyond it: {advice}."
         )),
         _ => Finding::warning(format!(
-            "{name} {at}; beyond it the objective may be better: consider a {wider} bound."
+            "{name} {at}, and the objective may be lower beyond it: {advice}."
         )),
     })
 }
 
-/// What a change that a person can imagine does to the objective.
+/// Describes a change of a parameter that hardly changes the objective.
 fn insensitive(p: &LearnedParameter) -> String {
     let step = INFLUENCE_STEP * (p.parameter.upper - p.parameter.lower);
     let change = match p.parameter.map {
@@ -122,7 +123,8 @@ fn insensitive(p: &LearnedParameter) -> String {
     )
 }
 
-/// Several parameters that matter, but of which only a combination does.
+/// Returns the finding about a flat direction of several parameters: each of them has influence,
+/// but a combined change has none.
 fn trade(learned: &Learned, flat: &FlatDirection) -> Option<Finding> {
     let matters = |p: &LearnedParameter| !(p.influence.is_some_and(|i| i < NEGLIGIBLE_INFLUENCE));
     // where flat directions together contain a parameter's own, it needs no other to be flat
@@ -148,19 +150,20 @@ fn trade(learned: &Learned, flat: &FlatDirection) -> Option<Finding> {
     if moved.len() > MAX_LISTED {
         let num_more = whole(length(&names[3..]));
         return Some(Finding::note(format!(
-            "{} and {num_more} others can be traded against each other: near these values, moving them together hardly changes the objective.",
+            "{} and {num_more} others can compensate each other: near the learned values, a \
+             combined change of them hardly changes the objective.",
             names[..3].join(", ")
         )));
     }
     let steps: Vec<String> = moved.iter().map(|(p, entry)| change(p, *entry)).collect();
     Some(Finding::note(format!(
-        "{} can be traded against each other: near these values, {} hardly changes the objective.",
+        "{} can compensate each other: near the learned values, {} hardly changes the objective.",
         listed(&names),
         steps.join(" with ")
     )))
 }
 
-/// A move along a direction, in words.
+/// Describes the step of one parameter along a direction.
 fn change(p: &LearnedParameter, entry: f64) -> String {
     let step = entry * SMALL_STEP * (p.parameter.upper - p.parameter.lower);
     let name = &p.parameter.name;
@@ -178,7 +181,7 @@ fn change(p: &LearnedParameter, entry: f64) -> String {
     }
 }
 
-/// "a, b and c".
+/// Joins names as in "a, b and c".
 fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),

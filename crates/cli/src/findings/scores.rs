@@ -1,23 +1,23 @@
-//! How well images are reconstructed, and whether those held out profit as much.
+//! Findings about the quality of reconstructions, of training images and of held-out images.
 
 use bilevel::{Learned, Score};
 
 use super::Finding;
 use ::page::number::{counted, decibel, length};
 
-/// A difference that an eye could notice.
+/// Difference in decibels that an eye could notice.
 const NOTICEABLE: f64 = 0.5;
 
-/// The mean of some numbers, and how far it may be off by chance.
+/// The mean of some numbers and its standard error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mean {
     pub(crate) value: f64,
-    /// The square of its standard error; zero if there is but one number.
+    /// The square of the standard error; zero if there is only one number.
     variance: f64,
 }
 
 impl Mean {
-    /// `None` of nothing.
+    /// Returns the mean, or `None` if there are no numbers.
     pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
         let count = numbers.len() as f64;
         let value = numbers.iter().sum::<f64>() / count;
@@ -26,26 +26,27 @@ impl Mean {
         value.is_finite().then_some(Self { value, variance })
     }
 
-    /// Whether this is smaller than `other` by more than chance would have it.
+    /// Whether this mean is below `other` by more than two standard errors of the difference, and
+    /// noticeably.
     fn is_clearly_below(&self, other: &Self) -> bool {
         let chance = 2.0 * (self.variance + other.variance).sqrt();
         other.value - self.value > chance.max(NOTICEABLE)
     }
 }
 
-/// Of the reconstructions that are not exact.
+/// Returns the PSNR of the reconstructions that are not exact.
 pub(crate) fn psnrs(scores: &[Score]) -> Vec<f64> {
     let after = scores.iter().filter_map(|score| score.after);
     after.filter_map(|quality| quality.psnr).collect()
 }
 
-/// What reconstruction adds to the peak signal-to-noise ratio of the data, where both have one.
+/// Returns the gains: the PSNR of each reconstruction minus that of its data, where both are known.
 pub(crate) fn gains(scores: &[Score]) -> Vec<f64> {
     let gain = |score: &Score| Some(score.after?.psnr? - score.before?.psnr?);
     scores.iter().filter_map(gain).collect()
 }
 
-/// All about images.
+/// Returns the findings about images.
 pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
     let mut all = Vec::new();
     all.extend(gained(&learned.training));
@@ -65,7 +66,7 @@ pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
     all
 }
 
-/// Training images, before and after.
+/// Returns the finding about the gain of training images.
 fn gained(training: &[Score]) -> Option<Finding> {
     let gain = Mean::of(&gains(training))?.value;
     let both = |score: &Score| Some((score.before?.psnr?, score.after?.psnr?));
@@ -73,19 +74,19 @@ fn gained(training: &[Score]) -> Option<Finding> {
     let [before, after] = [Mean::of(&before)?, Mean::of(&after)?].map(|mean| decibel(mean.value));
     if gain > 0.0 {
         return Some(Finding::good(format!(
-            "Reconstruction takes training images from {before} to {after} on average."
+            "Reconstruction improves the mean PSNR of training images from {before} to {after}."
         )));
     }
     Some(Finding::warning(format!(
-        "Training images are reconstructed worse than the data are: {after} against {before} on average."
+        "Reconstruction lowers the mean PSNR of training images from {before} to {after}."
     )))
 }
 
-/// Whether images that were not learned from profit as much.
+/// Returns the finding that compares held-out images with training images.
 fn held_out(training: &[Score], validation: &[Score]) -> Option<Finding> {
     if validation.is_empty() {
         return Some(Finding::note(
-            "No images were held out: how well the parameters serve other images is not known.",
+            "No images were held out, so the quality on other images is not known: hold some out.",
         ));
     }
     let trained = Mean::of(&psnrs(training))?;
@@ -99,8 +100,8 @@ fn held_out(training: &[Score], validation: &[Score]) -> Option<Finding> {
         && held.is_clearly_below(&trained)
     {
         return Some(Finding::note(format!(
-            "Held-out images gain less than training images ({}): they are harder, or the training images are too few or too \
-             different from them.",
+            "Held-out images gain less than training images ({}): they are harder, or the \
+             training images are too few or too different from them.",
             compared(held, trained)
         )));
     }
@@ -120,8 +121,8 @@ fn held_out(training: &[Score], validation: &[Score]) -> Option<Finding> {
     let text = compared(held, trained);
     Some(if held.is_clearly_below(&trained) {
         Finding::note(format!(
-            "Held-out images are reconstructed worse than training images ({text}): they are harder, or the training images are \
-             too few or too different from them."
+            "Held-out images are reconstructed worse than training images ({text}): they are \
+             harder, or the training images are too few or too different from them."
         ))
     } else {
         Finding::good(format!(

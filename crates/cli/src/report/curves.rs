@@ -10,14 +10,14 @@ use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
 use axes::{evaluation_axis, fitting, objective_axis, work_axis};
 
-/// What matters.
+/// Colour of the main series.
 const BLUE: Colour = Colour::hex(0x0000_72b2);
-/// What it is compared with.
+/// Colour of a series for comparison.
 const ORANGE: Colour = Colour::hex(0x00d5_5e00);
-/// What lies behind.
+/// Colour of series in the background.
 const GREY: Colour = Colour::hex(0x00a8_a8a8);
 
-/// A figure and what it shows.
+/// A figure and its caption.
 struct Curve {
     caption: String,
     figure: Figure,
@@ -25,7 +25,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// A panel of the usual size.
+    /// Returns a figure of the usual size.
     fn new(panel: Panel, caption: impl Into<String>) -> Self {
         Self {
             caption: caption.into(),
@@ -35,7 +35,7 @@ impl Curve {
     }
 }
 
-/// All figures; nothing if there are none.
+/// Returns all figures, or nothing if there are none.
 pub(super) fn html(learned: &Learned) -> Markup {
     let curves = all(learned);
     html! {
@@ -52,7 +52,7 @@ pub(super) fn html(learned: &Learned) -> Markup {
     }
 }
 
-/// All figures, in the order of the page.
+/// Returns all figures in the order of the page.
 fn all(learned: &Learned) -> Vec<Curve> {
     let mut curves = Vec::new();
     curves.extend(objective(learned));
@@ -63,17 +63,17 @@ fn all(learned: &Learned) -> Vec<Curve> {
     curves
 }
 
-/// As a coordinate.
+/// Converts a number to a coordinate.
 const fn count(number: u64) -> f64 {
     number as f64
 }
 
-/// Numbers of evaluations, from one.
-fn places() -> impl Iterator<Item = f64> {
+/// Returns the numbers of evaluations, counted from one.
+fn numbers() -> impl Iterator<Item = f64> {
     (1..).map(count)
 }
 
-/// What was spent after each evaluation.
+/// Returns the total number of gradients after each evaluation.
 fn spent(learned: &Learned) -> Vec<f64> {
     let mut total = 0_u64;
     let all = learned.evaluations.iter().map(|evaluation| {
@@ -83,14 +83,14 @@ fn spent(learned: &Learned) -> Vec<f64> {
     all.collect()
 }
 
-/// The incumbent's objective with its certain interval, over what was spent; every evaluation as a
-/// dot.
+/// Returns the objective of the incumbent with its certified interval, over the gradients computed
+/// so far. Each evaluation is a dot.
 fn objective(learned: &Learned) -> Option<Curve> {
     let iterations = &learned.iterations;
     let last = iterations.last()?;
     let at = |iteration: &Iteration| count(iteration.work);
     let line = iterations.iter().map(|i| [at(i), i.objective]).collect();
-    // the value holds until the next iteration, and so does what is known about it
+    // value and interval hold until the next iteration
     let mut band: Vec<[f64; 3]> = Vec::with_capacity(2 * iterations.len());
     for pair in iterations.windows(2) {
         let [lower, upper] = [pair[0].interval.lower, pair[0].interval.upper];
@@ -104,7 +104,11 @@ fn objective(learned: &Learned) -> Option<Curve> {
         .filter_map(|(x, evaluation)| Some([*x, *evaluation.objective.as_ref().ok()?]))
         .collect();
     let panel = Panel::new(work_axis(iterations), objective_axis(iterations))
-        .with(Series::band(band).label("certain").colour(BLUE.alpha(0.22)))
+        .with(
+            Series::band(band)
+                .label("certified interval")
+                .colour(BLUE.alpha(0.22)),
+        )
         .with(
             Series::dots(dots)
                 .label("evaluations")
@@ -115,62 +119,64 @@ fn objective(learned: &Learned) -> Option<Curve> {
         .with(Series::dots(end.to_vec()).colour(BLUE));
     Some(Curve::new(
         panel,
-        "The objective at the best parameters so far, and where the exact one certainly is.",
+        "The objective at the best parameters so far, and the interval that certainly contains \
+         the exact objective.",
     ))
 }
 
-/// What was spent after each evaluation.
+/// Returns the curve of the total number of gradients.
 fn work(learned: &Learned) -> Option<Curve> {
     let spent = spent(learned);
     spent.last().filter(|total| **total > 0.0)?;
-    let y = fitting("gradients in all", spent.iter().copied());
-    let line = places().zip(spent).map(|(x, y)| [x, y]).collect();
+    let y = fitting("total gradients", spent.iter().copied());
+    let line = numbers().zip(spent).map(|(x, y)| [x, y]).collect();
     let panel = Panel::new(evaluation_axis(learned), y).with(Series::steps(line).colour(BLUE));
     Some(Curve::new(
         panel,
-        "What was spent, evaluation by evaluation.",
+        "The total number of gradients after each evaluation.",
     ))
 }
 
-/// What was asked for and what was reached, where it is a number above zero.
+/// Returns the targets of evaluations and the errors achieved, where they are positive and finite.
 fn accuracy(learned: &Learned) -> Option<Curve> {
     let is_shown = |accuracy: f64| accuracy.is_finite() && accuracy > 0.0;
     let of = |value: fn(&dfo_ls::EvalRecord) -> f64| -> Vec<[f64; 2]> {
-        (places().zip(&learned.evaluations))
+        (numbers().zip(&learned.evaluations))
             .filter(|(_, evaluation)| evaluation.objective.is_ok())
             .map(|(x, evaluation)| [x, value(evaluation)])
             .filter(|[_, accuracy]| is_shown(*accuracy))
             .collect()
     };
-    let asked = of(|evaluation| evaluation.target.value());
-    let reached = of(|evaluation| evaluation.achieved.value());
-    if asked.is_empty() && reached.is_empty() {
+    let targets = of(|evaluation| evaluation.target.value());
+    let achieved = of(|evaluation| evaluation.achieved.value());
+    if targets.is_empty() && achieved.is_empty() {
         return None;
     }
     let mut panel = Panel::new(evaluation_axis(learned), Axis::log("error of residuals"));
-    if !asked.is_empty() {
+    if !targets.is_empty() {
         panel = panel.with(
-            Series::dots(asked)
-                .label("asked for")
+            Series::dots(targets)
+                .label("target")
                 .colour(ORANGE)
                 .width(5.0),
         );
     }
-    if !reached.is_empty() {
+    if !achieved.is_empty() {
         panel = panel.with(
-            Series::dots(reached)
-                .label("reached")
+            Series::dots(achieved)
+                .label("achieved")
                 .colour(BLUE)
                 .width(3.5),
         );
     }
     Some(Curve::new(
         panel,
-        "How accurate reconstructions had to be, and how accurate they certainly were.",
+        "The error of the residuals that each evaluation was allowed to have, and the certified \
+         error that it achieved.",
     ))
 }
 
-/// The radius of the trust region and its lower limit.
+/// Returns the curves of the trust-region radius and the lower radius.
 fn radius(learned: &Learned) -> Option<Curve> {
     let of = |value: fn(&Iteration) -> f64| -> Vec<[f64; 2]> {
         let all = learned.iterations.iter();
@@ -180,17 +186,17 @@ fn radius(learned: &Learned) -> Option<Curve> {
     let panel = Panel::new(evaluation_axis(learned), Axis::log("radius"))
         .with(
             Series::steps(of(|i| i.delta))
-                .label("trust region")
+                .label("trust-region radius")
                 .colour(BLUE),
         )
         .with(
             Series::steps(of(|i| i.rho))
-                .label("its lower limit")
+                .label("lower radius")
                 .colour(ORANGE)
                 .dash(Dash::Short),
         );
     Some(Curve::new(
         panel,
-        "How far the solver looked around the best parameters.",
+        "The radius of the trust region, in which the solver looks for better parameters.",
     ))
 }

@@ -1,4 +1,4 @@
-//! The most important numbers: quality, cost and parameters.
+//! The headline of a page: quality, cost and the table of parameters.
 
 use ::page::number::{between, counted, decibel, duration, length, number, percent, whole};
 use ::page::{folded, table};
@@ -8,10 +8,10 @@ use maud::{Markup, html};
 use super::ReportInput;
 use crate::findings::{Mean, gains, psnrs};
 
-/// A longer table of parameters is folded.
+/// Largest number of parameters whose table is not folded.
 const MAX_UNFOLDED: usize = 12;
 
-/// Cards, then the table of parameters.
+/// Returns the cards, then the table of parameters.
 pub(super) fn html(input: &ReportInput<'_>) -> Markup {
     let learned = input.learned;
     let time = input.seconds.map(duration);
@@ -36,7 +36,7 @@ pub(super) fn html(input: &ReportInput<'_>) -> Markup {
     }
 }
 
-/// One number with its name and a remark, which may be empty.
+/// Returns a card: one number with its name and a remark, which may be empty.
 fn card(name: &str, number: &str, remark: &str) -> Markup {
     html! {
         div {
@@ -47,7 +47,7 @@ fn card(name: &str, number: &str, remark: &str) -> Markup {
     }
 }
 
-/// The objective and its certain interval.
+/// Returns the card of the objective and its certified interval.
 fn objective(learned: &Learned, scale: Scale) -> Markup {
     let name = match scale {
         Scale::Mean => "Objective (mean over images)",
@@ -56,57 +56,59 @@ fn objective(learned: &Learned, scale: Scale) -> Markup {
     let interval = learned.interval;
     let [lower, upper] = between(interval.lower, interval.upper);
     let certain = if !interval.upper.is_finite() {
-        "without any certainty".to_owned()
+        "of unknown accuracy".to_owned()
     } else if lower == upper {
         "known exactly".to_owned()
     } else {
-        format!("certainly {lower} to {upper}")
+        format!("certainly between {lower} and {upper}")
     };
     card(name, &number(learned.objective), &certain)
 }
 
-/// The mean quality of reconstructions; nothing if it is not known.
+/// Returns the card of the mean quality of reconstructions, or nothing if it is not known.
 fn quality(name: &str, scores: &[Score]) -> Markup {
     let Some(after) = Mean::of(&psnrs(scores)) else {
         return html! {};
     };
     let gain = Mean::of(&gains(scores)).map_or_else(String::new, |gain| {
-        format!("{} against the data, ", signed_decibel(gain.value))
+        format!("{} over the data, ", signed_decibel(gain.value))
     });
-    let remark = format!("{gain}mean of {}", scores.len());
+    let images = counted(length(scores), "image", "images");
+    let remark = format!("{gain}mean of {images}");
     card(name, &decibel(after.value), &remark)
 }
 
-/// A difference in decibels with its sign.
+/// Writes a difference in decibels with its sign.
 pub(super) fn signed_decibel(value: f64) -> String {
     let sign = if value >= 0.0 { "+" } else { "" };
     format!("{sign}{}", decibel(value))
 }
 
-/// The number of frequencies with a weight above its lower bound.
+/// Returns the card of the number of frequencies with a weight above its lower bound.
 fn frequencies(parameters: &[LearnedParameter]) -> Markup {
     let sampled = parameters.iter().filter(|p| p.at != Some(Bound::Lower));
     let remark = format!("of {}", parameters.len());
     card("Sampled frequencies", &sampled.count().to_string(), &remark)
 }
 
-/// The table of parameters, folded if it is long.
+/// Returns the table of parameters, folded if it is long.
 fn parameters(parameters: &[LearnedParameter]) -> Markup {
     let rows: Vec<Vec<Markup>> = parameters.iter().map(row).collect();
     let head = [
         "parameter",
         "value",
-        "between its bounds",
-        "at a bound",
+        "position between bounds",
+        "at bound",
         "influence",
     ];
     let body = html! {
         (table("parameters", &head, &rows, &[]))
         p.soft {
-            "The ring is where learning began. Influence: by what share the objective changes at most if a parameter moves by a \
-             tenth of the way between its bounds, up or down."
+            "The ring marks the start of learning. The influence is the largest relative change of \
+             the objective when the parameter moves by a tenth of the range between its bounds, in \
+             either direction."
             @if parameters.iter().any(|p| p.parameter.map == Map::Odds) {
-                " The value of a weight is θ/(1 − θ), and its place between the bounds that of θ."
+                " The value of a weight is θ/(1 − θ); the position between bounds is that of θ."
             }
         }
     };
@@ -117,10 +119,10 @@ fn parameters(parameters: &[LearnedParameter]) -> Markup {
     folded(&summary, false, &body)
 }
 
-/// The row of one parameter.
+/// Returns the row of one parameter.
 fn row(p: &LearnedParameter) -> Vec<Markup> {
     let parameter = &p.parameter;
-    // percent of the way between the bounds; equal bounds have no range
+    // position between the bounds in percent; equal bounds have no range
     let place = |theta: f64| {
         let share = (theta - parameter.lower) / (parameter.upper - parameter.lower);
         let share = if share.is_finite() { share } else { 0.5 };
@@ -145,7 +147,7 @@ fn row(p: &LearnedParameter) -> Vec<Markup> {
     let influence = match p.influence {
         None => "–".to_owned(),
         Some(share) if share <= 1.0 => percent(share),
-        // by how much does not matter any more
+        // beyond that the exact number means nothing
         Some(_) => format!("over {}", percent(1.0)),
     };
     vec![

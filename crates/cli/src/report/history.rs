@@ -1,4 +1,4 @@
-//! Work by phase, and the table of evaluations.
+//! The work by purpose, and the table of evaluations.
 
 use ::page::folded;
 use ::page::number::{length, number as digits, percent, whole};
@@ -6,12 +6,20 @@ use bilevel::{Learned, LearnedParameter};
 use dfo_ls::{EvalRecord, Purpose};
 use maud::{Markup, html};
 
-/// Number of rows at the beginning and at the end of a long table; the rows between are left out.
+/// Number of rows at the beginning and at the end of a long table. The rows between are left out.
 const ENDS: usize = 50;
-/// Largest number of parameters that have columns.
+/// Largest number of parameters that get columns.
 const MAX_COLUMNS: usize = 6;
+/// Headings of the columns after those of the parameters.
+const LAST_COLUMNS: [&str; 5] = [
+    "target error",
+    "achieved error",
+    "objective",
+    "gradients",
+    "total gradients",
+];
 
-/// Work by phase, as a bar and in words.
+/// Returns the work by purpose, as a bar and in words.
 pub(super) fn work(learned: &Learned) -> Markup {
     let work = learned.work;
     let total = work.total();
@@ -20,14 +28,14 @@ pub(super) fn work(learned: &Learned) -> Markup {
     }
     let mut phases = vec![
         ("initial", "start and points around it", work.initial),
-        ("trial", "steps", work.trial),
+        ("trial", "trial points", work.trial),
         ("geometry", "points that improve the model", work.geometry),
-        ("sharpen", "known points, more accurately", work.sharpen),
+        ("sharpen", "refinement of known points", work.sharpen),
     ];
     phases.retain(|(.., gradients)| *gradients > 0);
     let share = |gradients: u64| gradients as f64 / total as f64;
     html! {
-        p { (whole(total)) " gradients of the reconstruction problems." }
+        p { (whole(total)) " gradients of reconstruction problems." }
         .phases {
             @for &(class, _, gradients) in &phases {
                 i class=(class) style=(format!("width:{:.2}%", 100.0 * share(gradients))) {}
@@ -35,13 +43,14 @@ pub(super) fn work(learned: &Learned) -> Markup {
         }
         ul.legend {
             @for &(class, what, gradients) in &phases {
-                li { i class=(class) {} (what) ": " (whole(gradients)) " (" (percent(share(gradients))) ")" }
+                @let share = percent(share(gradients));
+                li { i class=(class) {} (what) ": " (whole(gradients)) " (" (share) ")" }
             }
         }
     }
 }
 
-/// The evaluations, folded; nothing if there are none.
+/// Returns the table of evaluations, folded, or nothing if there are none.
 pub(super) fn table(learned: &Learned) -> Markup {
     let all = &learned.evaluations;
     if all.is_empty() {
@@ -62,9 +71,9 @@ pub(super) fn table(learned: &Learned) -> Markup {
             table.history {
                 thead {
                     tr {
-                        @for name in ["", "point", "why"] { th scope="col" { (name) } }
+                        @for name in ["", "point", "purpose"] { th scope="col" { (name) } }
                         @for p in parameters { th scope="col" { (p.parameter.name) } }
-                        @for name in ["asked", "reached", "objective", "gradients", "in all"] { th scope="col" { (name) } }
+                        @for name in LAST_COLUMNS { th scope="col" { (name) } }
                     }
                 }
                 tbody {
@@ -72,13 +81,17 @@ pub(super) fn table(learned: &Learned) -> Markup {
                         @if is_shown(index) {
                             (row(index + 1, evaluation, parameters, spent))
                         } @else if index == ENDS {
-                            tr { td.gap colspan=(8 + parameters.len()) { (whole(length(&all[2 * ENDS..]))) " more" } }
+                            @let num_more = whole(length(&all[2 * ENDS..]));
+                            tr { td.gap colspan=(8 + parameters.len()) { (num_more) " more" } }
                         }
                     }
                 }
             }
         }
-        p.soft { "Asked and reached: how far the residuals may be from those of exact reconstructions, as a norm." }
+        p.soft {
+            "Target and achieved error: the distance of the residuals from those of exact \
+             reconstructions, as a norm, at most."
+        }
     };
     let summary = match all.len() {
         1 => "The evaluation".to_owned(),
@@ -87,7 +100,7 @@ pub(super) fn table(learned: &Learned) -> Markup {
     folded(&summary, false, &body)
 }
 
-/// The row of one evaluation, after which `spent` gradients were computed in all.
+/// Returns the row of one evaluation. `spent` gradients were computed up to its end.
 fn row(
     number: usize,
     evaluation: &EvalRecord,
@@ -96,9 +109,9 @@ fn row(
 ) -> Markup {
     let purpose = match evaluation.purpose {
         Purpose::Initial => "start",
-        Purpose::Trial => "step",
+        Purpose::Trial => "trial",
         Purpose::Geometry => "model",
-        Purpose::Sharpen => "accuracy",
+        Purpose::Sharpen => "refinement",
         _ => "other",
     };
     let accuracy = |value: f64, otherwise: &str| match value.is_finite() {
@@ -111,7 +124,8 @@ fn row(
             td { (evaluation.point) }
             td { (purpose) }
             @for (index, p) in parameters.iter().enumerate() {
-                td { @if let Some(theta) = evaluation.theta.get(index) { (digits(p.parameter.value(*theta))) } }
+                @let theta = evaluation.theta.get(index);
+                td { @if let Some(theta) = theta { (digits(p.parameter.value(*theta))) } }
             }
             td { (accuracy(evaluation.target.value(), "any")) }
             @match &evaluation.objective {

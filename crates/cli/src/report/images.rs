@@ -1,4 +1,5 @@
-//! Some images before and after: the best, the median, the worst, and the first ones.
+//! Some images before and after reconstruction: the best, the median, the worst, and the first
+//! ones.
 
 use ::page::name;
 use ::page::number::{length, whole};
@@ -7,87 +8,90 @@ use maud::{Markup, html};
 use super::scores::psnr;
 use super::{ReportImage, ReportInput, picture, signal};
 
-/// Largest number of training images shown, and of held-out images.
+/// Largest number of training images shown, and largest number of held-out images shown.
 const MAX_SHOWN: usize = 6;
 
-/// Training images, then held-out images.
+/// Returns training images, then held-out images.
 pub(super) fn html(input: &ReportInput<'_>) -> Markup {
     html! {
-        (of("Training images", input.training))
-        (of("Held-out images", input.validation))
+        (some_of("Training images", input.training))
+        (some_of("Held-out images", input.validation))
     }
 }
 
-/// Some of these images, under a heading.
-fn of(heading: &str, examples: &[ReportImage]) -> Markup {
-    let chosen = choose(examples);
+/// Returns some of these images under a heading.
+fn some_of(heading: &str, images: &[ReportImage]) -> Markup {
+    let chosen = choose(images);
     let (signals, pictures): (Vec<_>, Vec<_>) =
-        (chosen.iter()).partition(|chosen| chosen.example.grid.num_axes() == 1);
+        (chosen.iter()).partition(|chosen| chosen.image.grid.num_axes() == 1);
     html! {
         @if !chosen.is_empty() {
             h3 { (heading) }
-            @if chosen.len() < examples.len() {
+            @if chosen.len() < images.len() {
                 p.soft {
-                    (chosen.len()) " of " (whole(length(examples)))
-                    ": the best, the median and the worst by PSNR, and the first ones."
+                    (chosen.len()) " of " (whole(length(images)))
+                    ": those with the best, the median and the worst PSNR, and the first ones."
                 }
             }
             @if !signals.is_empty() {
-                .curves { @for chosen in signals { (signal::html(chosen.example, &caption(chosen))) } }
+                .curves {
+                    @for chosen in signals { (signal::html(chosen.image, &caption(chosen))) }
+                }
             }
-            @for chosen in pictures { (picture::html(chosen.example, &caption(chosen))) }
+            @for chosen in pictures { (picture::html(chosen.image, &caption(chosen))) }
         }
     }
 }
 
-/// An example that is shown, and why.
+/// An image that is shown.
 struct Chosen<'a> {
-    example: &'a ReportImage,
+    image: &'a ReportImage,
+    /// The reason to show it, if it is not one of the first images.
     rank: Option<&'static str>,
 }
 
-/// The name of the image, and why it is shown.
+/// Returns the name of the image and the reason to show it.
 fn caption(chosen: &Chosen<'_>) -> Markup {
     html! {
-        (name(&chosen.example.name))
+        (name(&chosen.image.name))
         @if let Some(rank) = chosen.rank { " " span.badge { (rank) } }
     }
 }
 
-/// In their order. Those without reconstruction are left out.
-fn choose(examples: &[ReportImage]) -> Vec<Chosen<'_>> {
-    let mut ranked: Vec<(usize, f64)> = (examples.iter().enumerate())
-        .filter(|(_, example)| is_whole(example))
-        .filter_map(|(index, example)| Some((index, psnr(example.score.after)?)))
+/// Chooses images, and keeps their order. Images without reconstruction are left out.
+fn choose(images: &[ReportImage]) -> Vec<Chosen<'_>> {
+    let mut ranked: Vec<(usize, f64)> = (images.iter().enumerate())
+        .filter(|(_, image)| is_whole(image))
+        .filter_map(|(index, image)| Some((index, psnr(image.score.after)?)))
         .collect();
     let first: Vec<usize> = ranked.iter().map(|(index, _)| *index).collect();
-    // the sort is stable: of equal ones, the earlier comes first
+    // the sort is stable: of equal images the earlier comes first
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mut places: Vec<(usize, Option<&'static str>)> = Vec::new();
+    let mut chosen: Vec<(usize, Option<&'static str>)> = Vec::new();
     if let [(best, _), .., (worst, _)] = ranked[..] {
-        places.push((best, Some("best")));
-        places.push((worst, Some("worst")));
+        chosen.push((best, Some("best")));
+        chosen.push((worst, Some("worst")));
         if ranked.len() > 2 {
-            places.push((ranked[ranked.len() / 2].0, Some("median")));
+            chosen.push((ranked[ranked.len() / 2].0, Some("median")));
         }
     }
     for index in first {
-        let is_new = places.iter().all(|(known, _)| *known != index);
-        if is_new && places.len() < MAX_SHOWN {
-            places.push((index, None));
+        let is_new = chosen.iter().all(|(known, _)| *known != index);
+        if is_new && chosen.len() < MAX_SHOWN {
+            chosen.push((index, None));
         }
     }
-    places.sort_by_key(|(index, _)| *index);
-    (places.into_iter())
+    chosen.sort_by_key(|(index, _)| *index);
+    (chosen.into_iter())
         .map(|(index, rank)| Chosen {
-            example: &examples[index],
+            image: &images[index],
             rank,
         })
         .collect()
 }
 
-/// Whether there is something to show.
-fn is_whole(example: &ReportImage) -> bool {
-    let len = example.grid.len();
-    len > 0 && example.truth.len() == len && example.reconstruction.len() == len
+/// Whether truth and reconstruction are complete.
+fn is_whole(image: &ReportImage) -> bool {
+    let len = image.grid.len();
+    len > 0 && image.truth.len() == len && image.reconstruction.len() == len
 }

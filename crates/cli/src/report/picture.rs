@@ -11,42 +11,45 @@ use super::ReportImage;
 use super::scores::psnr_cell;
 use crate::picture::Picture;
 
-/// Longest side shown; of a larger picture the middle is shown: reduced, it would have less noise
-/// than there is.
+/// Longest side shown. A larger picture is cut to its middle, because scaling would reduce the
+/// noise.
 const MAX_SIDE: usize = 256;
-/// A picture with shorter sides is shown with visible pixels.
+/// Sides in pixels below which a picture is enlarged, with visible pixels.
 const SMALL: usize = 200;
-/// Errors are small: they are shown this many times as bright.
+/// Factor by which errors are brightened.
 const BRIGHTER: f64 = 5.0;
 
-/// The row of pictures with its caption.
-pub(super) fn html(example: &ReportImage, caption: &Markup) -> Markup {
-    let grid = example.grid;
-    let window = Window::of(&example.truth, grid);
-    let [truth, x] = [&example.truth, &example.reconstruction].map(|v| window.levels(v, grid));
+/// Returns the row of pictures with its caption.
+pub(super) fn html(image: &ReportImage, caption: &Markup) -> Markup {
+    let grid = image.grid;
+    let window = Window::of(&image.truth, grid);
+    let [truth, x] = [&image.truth, &image.reconstruction].map(|v| window.levels(v, grid));
     let error = (x.iter().zip(&truth))
         .map(|(x, truth)| BRIGHTER * (x - truth).abs())
         .collect();
-    let data = (example.data.as_ref()).filter(|data| data.len() == grid.len());
+    let data = (image.data.as_ref()).filter(|data| data.len() == grid.len());
     let (rows, cols) = grid.rows_and_cols();
     html! {
         figure.example {
             figcaption { (caption) }
             .row.three[data.is_none()] {
                 @if let Some(data) = data {
-                    (figure(example, window.levels(data, grid), Grey::Data))
+                    (figure(image, window.levels(data, grid), Grey::Data))
                 }
-                (figure(example, x, Grey::Reconstruction))
-                (figure(example, truth, Grey::Truth))
-                (figure(example, error, Grey::Error))
+                (figure(image, x, Grey::Reconstruction))
+                (figure(image, truth, Grey::Truth))
+                (figure(image, error, Grey::Error))
             }
             @if rows > MAX_SIDE || cols > MAX_SIDE {
                 p.soft {
-                    "The middle " (cols.min(MAX_SIDE)) " × " (rows.min(MAX_SIDE)) " of " (cols) " × " (rows) " pixels."
+                    "The middle " (cols.min(MAX_SIDE)) " × " (rows.min(MAX_SIDE)) " of "
+                    (cols) " × " (rows) " pixels."
                 }
             }
             @if !window.is_usual() {
-                p.soft { "Black is " (number(window.black)) ", white is " (number(window.white)) "." }
+                p.soft {
+                    "Black is " (number(window.black)) ", white is " (number(window.white)) "."
+                }
             }
         }
     }
@@ -62,7 +65,7 @@ enum Grey {
 }
 
 impl Grey {
-    /// The word below the picture.
+    /// Returns the word below the picture.
     const fn name(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -72,7 +75,7 @@ impl Grey {
         }
     }
 
-    /// The largest grey level. Noise needs few, and does not compress with more.
+    /// Returns the largest grey level. Noise needs few levels, and does not compress with more.
     const fn white(self) -> f64 {
         match self {
             Self::Data => 63.0,
@@ -81,7 +84,7 @@ impl Grey {
         }
     }
 
-    /// Neighbours say nothing about noise.
+    /// Returns the PNG filter. Noise cannot be predicted from neighbouring pixels.
     const fn filter(self) -> FilterType {
         match self {
             Self::Data | Self::Error => FilterType::NoFilter,
@@ -90,9 +93,9 @@ impl Grey {
     }
 }
 
-/// One picture of the row.
-fn figure(example: &ReportImage, levels: Vec<f64>, grey: Grey) -> Markup {
-    let (height, width) = example.grid.rows_and_cols();
+/// Returns one picture of the row.
+fn figure(image: &ReportImage, levels: Vec<f64>, grey: Grey) -> Markup {
+    let (height, width) = image.grid.rows_and_cols();
     let picture = Picture {
         width,
         height,
@@ -102,14 +105,14 @@ fn figure(example: &ReportImage, levels: Vec<f64>, grey: Grey) -> Markup {
     let (width, height) = (picture.width, picture.height);
     let what = grey.name();
     let quality = match grey {
-        Grey::Data => Some(example.score.before),
-        Grey::Reconstruction => Some(example.score.after),
+        Grey::Data => Some(image.score.before),
+        Grey::Reconstruction => Some(image.score.after),
         Grey::Truth | Grey::Error => None,
     };
     html! {
         figure {
             img class=[(width.max(height) < SMALL).then_some("small")] width=(width) height=(height)
-                alt={ (what) ": " (printable(&example.name)) } src=(png_url(&png(&picture, grey)));
+                alt={ (what) ": " (printable(&image.name)) } src=(png_url(&png(&picture, grey)));
             figcaption {
                 (what)
                 @if let Some(quality) = quality { " " span { (psnr_cell(quality)) } }
@@ -118,7 +121,7 @@ fn figure(example: &ReportImage, levels: Vec<f64>, grey: Grey) -> Markup {
     }
 }
 
-/// As small as a PNG file can be: there are many on the page.
+/// Encodes a picture as a PNG file that is as small as possible, because a page has many.
 fn png(picture: &Picture, grey: Grey) -> Vec<u8> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -139,14 +142,14 @@ fn png(picture: &Picture, grey: Grey) -> Vec<u8> {
     bytes
 }
 
-/// The values that are shown black and white.
+/// The values that are shown as black and as white.
 struct Window {
     black: f64,
     white: f64,
 }
 
 impl Window {
-    /// From 0 to 1, unless the truth has other values.
+    /// Returns the window from 0 to 1, or that of the truth if it has other values.
     fn of(truth: &[f64], grid: Grid) -> Self {
         let usual = Self {
             black: 0.0,
@@ -163,7 +166,7 @@ impl Window {
         }
     }
 
-    /// Values relative to the window: 0 is black and 1 is white.
+    /// Scales values so that 0 is black and 1 is white.
     fn levels(&self, values: &[f64], grid: Grid) -> Vec<f64> {
         let level = |value| (value - self.black) / (self.white - self.black);
         real(values, grid).into_iter().map(level).collect()
@@ -175,7 +178,7 @@ impl Window {
     }
 }
 
-/// The values, or the absolute values if they are complex.
+/// Returns the values, or their absolute values if they are complex.
 fn real(values: &[f64], grid: Grid) -> Vec<f64> {
     match grid.field() {
         Field::Real => values.to_vec(),

@@ -1,4 +1,4 @@
-//! The quality of every reconstruction.
+//! Tables of the quality of all reconstructions.
 
 use ::page::number::{decibel, length, number, whole};
 use ::page::{folded, name, table};
@@ -9,42 +9,42 @@ use super::headline::signed_decibel;
 use super::{ReportImage, ReportInput};
 use crate::findings::Mean;
 
-/// A longer table is folded.
+/// Largest number of images whose table is not folded.
 const MAX_UNFOLDED: usize = 30;
 
-/// A table of training images and one of held-out images.
+/// Returns a table of training images and one of held-out images.
 pub(super) fn html(input: &ReportInput<'_>) -> Markup {
     let both = [
         ("Training images", input.training),
         ("Held-out images", input.validation),
     ];
     html! {
-        @for (what, examples) in both {
-            @if !examples.is_empty() {
+        @for (what, images) in both {
+            @if !images.is_empty() {
                 (folded(
-                    &format!("{what} ({})", whole(length(examples))),
-                    examples.len() <= MAX_UNFOLDED,
-                    &of(examples),
+                    &format!("{what} ({})", whole(length(images))),
+                    images.len() <= MAX_UNFOLDED,
+                    &table_of(images),
                 ))
             }
         }
     }
 }
 
-/// The table, without columns that are empty.
-fn of(examples: &[ReportImage]) -> Markup {
+/// Returns the table of some images, without empty columns.
+fn table_of(images: &[ReportImage]) -> Markup {
     let mut columns = COLUMNS.to_vec();
-    columns.retain(|column| examples.iter().any(|e| (column.value)(e).is_some()));
+    columns.retain(|column| images.iter().any(|e| (column.value)(e).is_some()));
     let mut head = vec!["image"];
     head.extend(columns.iter().map(|column| column.head));
-    let row = |example: &ReportImage| {
-        let cell = |column: &Column| html! { (text((column.value)(example), column.written)) };
+    let row = |image: &ReportImage| {
+        let cell = |column: &Column| html! { (text((column.value)(image), column.written)) };
         let cells = columns.iter().map(cell);
-        [name(&example.name)].into_iter().chain(cells).collect()
+        [name(&image.name)].into_iter().chain(cells).collect()
     };
-    let rows: Vec<Vec<Markup>> = examples.iter().map(row).collect();
+    let rows: Vec<Vec<Markup>> = images.iter().map(row).collect();
     let mean = |column: &Column| {
-        let mut values: Vec<f64> = examples.iter().filter_map(column.value).collect();
+        let mut values: Vec<f64> = images.iter().filter_map(column.value).collect();
         values.retain(|value| column.has_mean && value.is_finite());
         html! { @if let Some(mean) = Mean::of(&values) { ((column.written)(mean.value)) } }
     };
@@ -56,12 +56,13 @@ fn of(examples: &[ReportImage]) -> Markup {
 /// A column of the table.
 #[derive(Clone)]
 struct Column {
+    /// The heading.
     head: &'static str,
-    /// The number of an image, if it is known.
+    /// Returns the number of an image, if it is known.
     value: fn(&ReportImage) -> Option<f64>,
-    /// The number as text.
+    /// Writes the number.
     written: fn(f64) -> String,
-    /// Whether the last row has the mean of finite numbers.
+    /// Whether the last row shows the mean of the finite numbers.
     has_mean: bool,
 }
 
@@ -105,17 +106,17 @@ const COLUMNS: [Column; 6] = [
     },
 ];
 
-/// A number as text, or a dash if it is not known.
+/// Writes a number, or a dash if it is not known.
 fn text(value: Option<f64>, written: fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), written)
 }
 
-/// The peak signal-to-noise ratio of an image, infinite if the image is exact.
+/// Returns the PSNR of an image, infinite if the image is exact.
 pub(super) fn psnr(quality: Option<Quality>) -> Option<f64> {
     quality.map(|quality| quality.psnr.unwrap_or(f64::INFINITY))
 }
 
-/// The peak signal-to-noise ratio as text, or a dash if there is no image.
+/// Writes the PSNR of an image, or a dash if there is no image.
 pub(super) fn psnr_cell(quality: Option<Quality>) -> String {
     text(psnr(quality), psnr_text)
 }

@@ -7,26 +7,26 @@ use plot::{Axis, Colour, Figure, Panel, Series};
 use super::ReportImage;
 use super::scores::psnr_cell;
 
-/// Number of samples shown; of a longer signal the middle is shown.
+/// Largest number of samples shown. A longer signal is cut to its middle.
 const MAX_SAMPLES: usize = 1024;
 
-/// The panel with its caption.
-pub(super) fn html(example: &ReportImage, caption: &Markup) -> Markup {
+/// Returns the panel with its caption.
+pub(super) fn html(image: &ReportImage, caption: &Markup) -> Markup {
     html! {
         figure {
-            (PreEscaped(figure(example).to_svg()))
+            (PreEscaped(figure(image).to_svg()))
             figcaption {
                 (caption) " "
-                @if example.score.before.is_some() { "data " (psnr_cell(example.score.before)) ", " }
-                "reconstruction " (psnr_cell(example.score.after))
+                @if image.score.before.is_some() { "data " (psnr_cell(image.score.before)) ", " }
+                "reconstruction " (psnr_cell(image.score.after))
             }
         }
     }
 }
 
-/// The panel alone.
-fn figure(example: &ReportImage) -> Figure {
-    let grid = example.grid;
+/// Returns the panel without its caption.
+fn figure(image: &ReportImage) -> Figure {
+    let grid = image.grid;
     let num = grid.num_samples();
     let first = num.saturating_sub(MAX_SAMPLES) / 2;
     let shown = |values: &[f64]| -> Vec<[f64; 2]> {
@@ -41,10 +41,7 @@ fn figure(example: &ReportImage) -> Figure {
         Field::Complex => "real part",
     };
     let mut panel = Panel::new(Axis::linear("sample"), Axis::linear(label));
-    let data = example
-        .data
-        .as_ref()
-        .filter(|data| data.len() == grid.len());
+    let data = image.data.as_ref().filter(|data| data.len() == grid.len());
     if let Some(data) = data {
         panel = panel.with(
             Series::line(shown(data))
@@ -55,13 +52,13 @@ fn figure(example: &ReportImage) -> Figure {
     }
     panel = panel
         .with(
-            Series::line(shown(&example.truth))
+            Series::line(shown(&image.truth))
                 .label("truth")
                 .colour(Colour::hex(0x0022_2222))
                 .width(1.4),
         )
         .with(
-            Series::line(shown(&example.reconstruction))
+            Series::line(shown(&image.reconstruction))
                 .label("reconstruction")
                 .colour(Colour::hex(0x0000_72b2))
                 .width(1.8),
@@ -69,7 +66,7 @@ fn figure(example: &ReportImage) -> Figure {
     Figure::new(1).with(panel)
 }
 
-/// The values, or their real parts.
+/// Returns the values, or their real parts if they are complex.
 fn real(values: &[f64], grid: Grid) -> Vec<f64> {
     values.iter().step_by(grid.num_parts()).copied().collect()
 }

@@ -33,8 +33,9 @@ fn a_good_result_is_all_good() {
     assert!(all.iter().all(|f| f.kind == FindingKind::Good), "{all:#?}");
     assert!(all.iter().all(|f| f.text.ends_with('.')), "{all:#?}");
     for part in [
-        "The objective, a mean over images, is certainly between 1.99 and 2.01, so it is known to 0.5\u{202f}%.",
-        "steps became as small as was asked for: done.",
+        "The objective, a mean over images, is certainly between 1.99 and 2.01, an uncertainty of \
+         0.5\u{202f}%.",
+        "the steps became as small as requested: it is complete.",
         "from 20.1\u{202f}dB to 25.2\u{202f}dB",
         "as well as training images (25.1\u{202f}dB against 25.2\u{202f}dB)",
     ] {
@@ -47,16 +48,24 @@ fn a_good_result_is_all_good() {
 #[test]
 fn every_end_has_its_sentence() {
     for (end, part, kind) in [
-        (json!("RadiusReached"), "asked for: done", GOOD),
-        (json!("TargetReached"), "the target: done", GOOD),
-        (json!("NoiseReached"), "noise level: done", GOOD),
-        (json!("RestartsExhausted"), "nothing better: done", GOOD),
-        (json!("Slow"), "all but stopped falling: done", GOOD),
+        (json!("RadiusReached"), "requested: it is complete", GOOD),
+        (json!("TargetReached"), "its target: it is complete", GOOD),
+        (json!("NoiseReached"), "noise level: it is complete", GOOD),
+        (
+            json!("RestartsExhausted"),
+            "nothing better: it is complete",
+            GOOD,
+        ),
+        (
+            json!("Slow"),
+            "almost stopped falling: it is complete",
+            GOOD,
+        ),
         (json!("Blocked"), "could not be evaluated", WARNING),
-        (json!("Stopped"), "it was interrupted, but", NOTE),
+        (json!("Stopped"), "it was interrupted. The last 8", NOTE),
         (
             json!({"AccuracyFloor": {"wanted": 0.001, "achieved": 0.01}}),
-            "accurate to 0.001, and reconstructions reached only 0.01",
+            "accurate to 0.001, but the reconstructions reached only 0.01",
             WARNING,
         ),
         (
@@ -66,22 +75,22 @@ fn every_end_has_its_sentence() {
         ),
         (
             json!({"Exhausted": "Evaluations"}),
-            "the budget of 40 evaluations was spent, but the last 8 evaluations improved",
+            "its budget of 40 evaluations was spent. The last 8 evaluations improved",
             NOTE,
         ),
         (
             json!({"Exhausted": "Points"}),
-            "the budget of 38 points",
+            "its budget of 38 points",
             NOTE,
         ),
         (
             json!({"Exhausted": "Work"}),
-            "the budget of 400 gradients",
+            "its budget of 400 gradients",
             NOTE,
         ),
         (
             json!({"Exhausted": "Time"}),
-            "the budget of time was spent",
+            "its budget of time was spent",
             NOTE,
         ),
     ] {
@@ -95,7 +104,7 @@ fn a_floor_of_rounding_is_no_reason_to_worry() {
     let interval = json!([2.0, 2.000_000_001]);
     check(
         json!({"termination": floor, "interval": interval}),
-        "more accurate than rounding allows: done",
+        "more accurate than rounding allows: it is complete",
         GOOD,
     );
 }
@@ -116,17 +125,25 @@ fn a_run_that_was_still_improving_should_go_on() {
         .collect();
     let changes =
         |end: Value| json!({"iterations": iterations, "objective": 11.0, "termination": end});
-    let part = "the last 8 evaluations still improved the objective by 15\u{202f}%: more may help (`bilevel resume RUN --evaluations 38`)";
+    let part = "The last 8 evaluations still improved the objective by 15\u{202f}%: continue with \
+                `bilevel resume RUN --evaluations 38`.";
     check(changes(json!({"Exhausted": "Points"})), part, WARNING);
     check(
         changes(json!("Stopped")),
-        "may help (`bilevel resume RUN`)",
+        "continue with `bilevel resume RUN`.",
         WARNING,
     );
-    check(changes(json!("RadiusReached")), "more may help", None);
+    check(changes(json!("RadiusReached")), "continue with", None);
     // too short to tell
-    let short = json!({"termination": {"Exhausted": "Evaluations"}, "evaluations": [evaluation(0, &[0.0, 0.0], Ok(3.0))]});
-    check(short, "evaluation was spent; more may help", NOTE);
+    let short = json!({
+        "termination": {"Exhausted": "Evaluations"},
+        "evaluations": [evaluation(0, &[0.0, 0.0], Ok(3.0))],
+    });
+    check(
+        short,
+        "evaluation was spent. More evaluations may help",
+        NOTE,
+    );
     let none = json!({"termination": {"Exhausted": "Evaluations"}, "iterations": []});
     check(none, "before the first model was complete", WARNING);
 }
@@ -136,22 +153,18 @@ fn what_is_known_about_the_objective() {
     for (interval, part, kind) in [
         (
             json!([1.9, 2.1]),
-            "certainly between 1.9 and 2.1, so it is known to 5\u{202f}%",
+            "certainly between 1.9 and 2.1, an uncertainty of 5\u{202f}%",
             NOTE,
         ),
         (
             json!([0.5, 4.0]),
-            "certainly between 0.5 and 4: that is not much",
+            "certainly between 0.5 and 4, which is too wide",
             WARNING,
         ),
-        (
-            json!([0.0, null]),
-            "computed as 2, but how far that is",
-            WARNING,
-        ),
+        (json!([0.0, null]), "computed as 2, but its error", WARNING),
         (
             json!([2.0, 2.0]),
-            "is certainly 2, known to 0\u{202f}%",
+            "is certainly 2, with an uncertainty of 0\u{202f}%",
             GOOD,
         ),
     ] {
@@ -163,41 +176,45 @@ fn what_is_known_about_the_objective() {
 
 #[test]
 fn bounds_and_influences() {
-    let alone = |theta: f64, influence: Option<f64>, end: &str| json!({"parameters": [log10("xi", theta, [-7.0, 0.0], influence)], "termination": end});
+    let alone = |theta: f64, influence: Option<f64>, end: &str| {
+        let parameter = log10("xi", theta, [-7.0, 0.0], influence);
+        json!({"parameters": [parameter], "termination": end})
+    };
     let end = "RadiusReached";
     check(
         alone(-7.0, Some(1e-5), end),
-        "xi is at its lower bound 1e-7 and does not matter: changing it by a factor of 5.01 changes the objective by less than 0.1\u{202f}%.",
+        "xi is at its lower bound 1e-7 and has almost no influence: changing it by a factor of \
+         5.01 changes the objective by less than 0.1\u{202f}%.",
         NOTE,
     );
     check(
         alone(0.0, Some(0.3), end),
-        "xi is at its upper bound 1, and the objective would still fall beyond it: consider a larger bound.",
+        "xi is at its upper bound 1, and the objective still falls beyond it: raise the bound.",
         WARNING,
     );
     check(
         alone(-7.0, Some(0.3), end),
-        "consider a smaller bound",
+        "beyond it: lower the bound",
         WARNING,
     );
     check(
         alone(0.0, Some(0.3), "Blocked"),
-        "beyond it the objective may be better",
+        "the objective may be lower beyond it",
         WARNING,
     );
     check(
         alone(0.0, None, end),
-        "beyond it the objective may be better",
+        "the objective may be lower beyond it",
         WARNING,
     );
     check(
         alone(-3.0, Some(9e-4), end),
-        "xi does not matter: changing it by a factor of 5.01 changes",
+        "xi has almost no influence: changing it by a factor of 5.01 changes",
         NOTE,
     );
     for influence in [None, Some(0.01)] {
-        check(alone(-3.0, influence, end), "does not matter", None);
-        check(alone(-3.0, influence, end), "bound.", None);
+        check(alone(-3.0, influence, end), "no influence", None);
+        check(alone(-3.0, influence, end), "bound", None);
     }
     let fixed = json!({"parameters": [log10("xi", -3.0, [-3.0, -3.0], Some(0.0))]});
     check(fixed, "xi is at", None);
@@ -217,11 +234,11 @@ fn directions_of_several_parameters() {
     let along = |a: f64, b: f64| json!({"influence": 1e-4, "direction": [a, b]});
     check(
         flat(json!([along(-0.6, 0.8)]), 0.3),
-        "alpha and nu can be traded against each other: near these values, alpha times 1.21 with nu divided by 1.14 hardly \
-         changes the objective.",
+        "alpha and nu can compensate each other: near the learned values, alpha times 1.21 with \
+         nu divided by 1.14 hardly changes the objective.",
         NOTE,
     );
-    let traded = "can be traded";
+    let traded = "can compensate";
     check(flat(json!([along(0.05, 0.99)]), 0.3), traded, None);
     // nu does not matter anyway
     check(flat(json!([along(-0.6, 0.8)]), 1e-5), traded, None);
@@ -250,10 +267,14 @@ fn frequencies_are_counted() {
     );
     check(
         of(&[0.5, 0.5]),
-        "2 of 2 frequencies are sampled. With a larger penalty",
+        "2 of 2 frequencies are sampled. A larger penalty",
         NOTE,
     );
-    check(of(&[0.001, 0.001]), "Is the penalty too large?", WARNING);
+    check(
+        of(&[0.001, 0.001]),
+        "The penalty is probably too large",
+        WARNING,
+    );
     check(json!({}), "frequencies", None);
     let renamed = json!({"parameters": [weight(1, 0.5), weight(0, 0.001)]});
     check(renamed, "frequencies", None);
@@ -296,12 +317,12 @@ fn images_held_out() {
     );
     check(
         with(None, [25.0, 25.1], &[25.2]),
-        "Reconstruction takes",
+        "Reconstruction improves",
         None,
     );
     check(
         with(d, [18.0, 19.0], &[18.5]),
-        "worse than the data are",
+        "Reconstruction lowers the mean PSNR",
         WARNING,
     );
 }
@@ -317,7 +338,7 @@ fn failures_are_counted() {
     ]);
     check(
         json!({"evaluations": evaluations}),
-        "2 of 3 evaluations failed, the first because: xi is too small",
+        "2 of 3 evaluations failed, the first one with: xi is too small",
         WARNING,
     );
     let none = json!({"before": null, "after": null, "error": null});

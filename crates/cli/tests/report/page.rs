@@ -1,4 +1,4 @@
-//! Pages: what is on them, and that nothing breaks them.
+//! The content of pages, and names that must not break them.
 
 use bilevel::{Learned, LearningProblem, Pair, Scale, Setup, TvDenoising};
 use bilevel_cli::findings::findings;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::results::{as_score, evaluation, iteration, log10, score, weight, with};
 use super::tags;
 
-/// An example whose reconstruction is its truth, a little off.
+/// Returns an image whose reconstruction is its truth, changed a little.
 fn example(name: &str, grid: Grid, truth: Vec<f64>, psnr: f64) -> ReportImage {
     ReportImage {
         name: name.to_owned(),
@@ -71,15 +71,15 @@ fn everything_is_there() {
         "truth = &quot;a&lt;b&quot;",
         "3\u{202f}min 12\u{202f}s",
         "0.0631",
-        "alpha, between 1e-7 and 1e7.",
+        "alpha, with bounds 1e-7 and 1e7.",
         "All 40 evaluations",
-        "steps became as small",
+        "the steps became as small",
         "best so far",
-        "asked for",
+        "target",
         "Held-out images (1)",
         "SSIM",
         "prefers-color-scheme: dark",
-        "6 of 8: the best, the median and the worst",
+        "6 of 8: those with the best, the median and the worst",
         "class=\"small\"",
         "error × 5: leaf 7.png",
         "style=\"left:41.4%\"",
@@ -118,10 +118,19 @@ fn named(name: &str) -> Learned {
 fn strange_results_have_pages_too() {
     let nothing = json!({"before": null, "after": null, "error": null});
     for changes in [
-        json!({"iterations": [], "evaluations": [], "num_points": 0, "work": {"initial": 0, "trial": 0, "geometry": 0, "sharpen": 0}}),
+        json!({
+            "iterations": [], "evaluations": [], "num_points": 0,
+            "work": {"initial": 0, "trial": 0, "geometry": 0, "sharpen": 0},
+        }),
         json!({"iterations": [], "evaluations": [evaluation(0, &[0.0, 0.0], Ok(2.0))]}),
-        json!({"iterations": [iteration(0, 1, &[0.0, 0.0], 2.0)], "evaluations": [evaluation(0, &[0.0, 0.0], Ok(2.0))]}),
-        json!({"objective": 0.0, "interval": [0.0, 0.0], "iterations": [iteration(0, 1, &[0.0, 0.0], 0.0)]}),
+        json!({
+            "iterations": [iteration(0, 1, &[0.0, 0.0], 2.0)],
+            "evaluations": [evaluation(0, &[0.0, 0.0], Ok(2.0))],
+        }),
+        json!({
+            "objective": 0.0, "interval": [0.0, 0.0],
+            "iterations": [iteration(0, 1, &[0.0, 0.0], 0.0)],
+        }),
         json!({"interval": [0.0, null]}),
         json!({"interval": [1e-300, 1e300]}),
         json!({"parameters": [log10("a", 0.0, [0.0, 0.0], None)]}),
@@ -152,7 +161,7 @@ fn many_parameters_share_a_panel() {
         "parameters": parameters,
         "iterations": [iteration(0, 10, &theta, 3.0), iteration(1, 11, &theta, 2.0)],
     }));
-    assert!(page(&learned, &[], &[]).contains("place between bounds"));
+    assert!(page(&learned, &[], &[]).contains("position between bounds"));
 }
 
 #[test]
@@ -249,5 +258,5 @@ fn a_real_result() {
         .collect();
     let page = page(&learned, &examples, &[]);
     assert!(page.contains(">reconstruction</text>") && !page.contains("data:image"));
-    assert!(page.contains("the budget of 30 evaluations was spent"));
+    assert!(page.contains("its budget of 30 evaluations was spent"));
 }

@@ -1,4 +1,4 @@
-//! Which axis suits which numbers.
+//! The choice of axes.
 
 use bilevel::Learned;
 use dfo_ls::Iteration;
@@ -6,17 +6,17 @@ use plot::Axis;
 
 use super::count;
 
-/// Numbers that differ by more than this factor have a logarithmic axis.
+/// Ratio of numbers above which an axis is logarithmic.
 const FAR: f64 = 5.0;
 
-/// The smallest and the largest finite number.
+/// Returns the smallest and the largest finite number.
 fn ends(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
     let mut values = values.filter(|value| value.is_finite());
     let first = values.next()?;
     Some(values.fold([first, first], |[low, high], v| [low.min(v), high.max(v)]))
 }
 
-/// Logarithmic if the numbers are positive and far apart.
+/// Returns an axis that is logarithmic if the numbers are positive and far apart.
 pub(super) fn fitting(label: &str, values: impl Iterator<Item = f64>) -> Axis {
     match ends(values) {
         Some([low, high]) if low > 0.0 && high > FAR * low => Axis::log(label),
@@ -24,14 +24,14 @@ pub(super) fn fitting(label: &str, values: impl Iterator<Item = f64>) -> Axis {
     }
 }
 
-/// The same for all that goes on from evaluation to evaluation.
+/// Returns the horizontal axis that all curves over evaluations share.
 pub(super) fn evaluation_axis(learned: &Learned) -> Axis {
     let all = u64::try_from(learned.evaluations.len()).unwrap_or(u64::MAX);
     Axis::linear("evaluation").range(0.0, 1.03 * count(all).max(2.0))
 }
 
-/// For what was spent when the first model was complete, and later: before that, there is nothing
-/// to see.
+/// Returns the axis of gradients. It begins where the first model was complete, because there is no
+/// curve before.
 pub(super) fn work_axis(iterations: &[Iteration]) -> Axis {
     const LABEL: &str = "gradients";
     let works = iterations.iter().map(|iteration| count(iteration.work));
@@ -47,7 +47,8 @@ pub(super) fn work_axis(iterations: &[Iteration]) -> Axis {
     }
 }
 
-/// For the objective of the incumbents: what is known for certain may be much less, and is cut off.
+/// Returns the axis of the objective of incumbents. Certified intervals that are much wider are cut
+/// off.
 pub(super) fn objective_axis(iterations: &[Iteration]) -> Axis {
     const LABEL: &str = "objective";
     let Some([low, high]) = ends(iterations.iter().map(|i| i.objective)) else {
@@ -66,7 +67,7 @@ pub(super) fn objective_axis(iterations: &[Iteration]) -> Axis {
     ranged(Axis::linear(LABEL), from, to)
 }
 
-/// With this range, if it is one.
+/// Sets the range of an axis, unless the range is empty or infinite.
 pub(super) fn ranged(axis: Axis, from: f64, to: f64) -> Axis {
     let length = to - from;
     if length.is_finite() && length > 1e-12 * from.abs().max(to.abs()) {

@@ -1,16 +1,16 @@
-//! Parameters while they were learned, and learned weights of frequencies.
+//! Curves of the parameters, and the learned weights of frequencies.
 
 use ::page::number::number;
 use bilevel::{Bound, FamilyKind, Learned, LearnedParameter, Map, Parameter};
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
 use super::axes::{evaluation_axis, ranged};
-use super::{BLUE, Curve, GREY, ORANGE, count, places};
+use super::{BLUE, Curve, GREY, ORANGE, count, numbers};
 
-/// With more parameters, they share a panel.
+/// Largest number of parameters that get panels of their own.
 const MAX_PANELS: usize = 6;
 
-/// As many figures as suit the parameters.
+/// Returns the figures of all parameters.
 pub(super) fn all(learned: &Learned) -> Vec<Curve> {
     let parameters = &learned.parameters;
     if learned.evaluations.is_empty() {
@@ -30,21 +30,21 @@ pub(super) fn all(learned: &Learned) -> Vec<Curve> {
     }
 }
 
-/// The incumbent's `theta` after each iteration, and its place.
+/// Returns the `theta` of the incumbent after each iteration, with the number of evaluations.
 fn incumbents(learned: &Learned, index: usize) -> Vec<[f64; 2]> {
     (learned.iterations.iter())
         .filter_map(|i| Some([count(i.num_evaluations), *i.theta.get(index)?]))
         .collect()
 }
 
-/// One parameter: every value that was tried, and the best so far.
+/// Returns the figure of one parameter: all evaluated values, and the best so far.
 fn alone(learned: &Learned, index: usize) -> Curve {
     let parameter = &learned.parameters[index].parameter;
     let valued = |points: Vec<[f64; 2]>| -> Vec<[f64; 2]> {
         let value = |[x, theta]: [f64; 2]| [x, parameter.value(theta)];
         points.into_iter().map(value).collect()
     };
-    let tried: Vec<[f64; 2]> = (places().zip(&learned.evaluations))
+    let tried: Vec<[f64; 2]> = (numbers().zip(&learned.evaluations))
         .filter_map(|(x, evaluation)| Some([x, *evaluation.theta.get(index)?]))
         .collect();
     let best = incumbents(learned, index);
@@ -68,7 +68,7 @@ fn alone(learned: &Learned, index: usize) -> Curve {
     panel = panel
         .with(
             Series::dots(valued(tried))
-                .label("tried")
+                .label("evaluated")
                 .colour(GREY)
                 .width(3.0),
         )
@@ -80,11 +80,11 @@ fn alone(learned: &Learned, index: usize) -> Curve {
     let bounds = [parameter.lower, parameter.upper].map(|b| number(parameter.value(b)));
     Curve::new(
         panel,
-        format!("{label}, between {} and {}.", bounds[0], bounds[1]),
+        format!("{label}, with bounds {} and {}.", bounds[0], bounds[1]),
     )
 }
 
-/// What is shown of `theta`: all that was tried, and bounds that are not far from it.
+/// Returns the range of `theta` that is shown: all evaluated values, and bounds not far from them.
 fn shown(parameter: &Parameter, thetas: impl Iterator<Item = f64>) -> [f64; 2] {
     let [low, high] = thetas.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], theta| {
         [low.min(theta), high.max(theta)]
@@ -104,24 +104,27 @@ fn shown(parameter: &Parameter, thetas: impl Iterator<Item = f64>) -> [f64; 2] {
     ends
 }
 
-/// Many parameters: where between its bounds each one is.
+/// Returns the figure of many parameters: the position of each between its bounds.
 fn together(learned: &Learned) -> Option<Curve> {
     learned.iterations.first()?;
-    let y = Axis::linear("place between bounds").range(-0.03, 1.03);
+    let y = Axis::linear("position between bounds").range(-0.03, 1.03);
     let mut panel = Panel::new(evaluation_axis(learned), y);
     for (index, p) in learned.parameters.iter().enumerate() {
         let range = p.parameter.upper - p.parameter.lower;
-        let place = |[x, theta]: [f64; 2]| [x, (theta - p.parameter.lower) / range];
-        let line = incumbents(learned, index).into_iter().map(place).collect();
+        let position = |[x, theta]: [f64; 2]| [x, (theta - p.parameter.lower) / range];
+        let line = incumbents(learned, index)
+            .into_iter()
+            .map(position)
+            .collect();
         panel = panel.with(Series::steps(line).colour(BLUE.alpha(0.6)).width(1.2));
     }
     Some(Curve::new(
         panel,
-        "All parameters: where each is between its lower bound, 0, and its upper bound, 1.",
+        "The position of each parameter between its lower bound (0) and its upper bound (1).",
     ))
 }
 
-/// How many frequencies the best parameters so far sample.
+/// Returns the curve of the number of frequencies that the best parameters so far sample.
 fn num_sampled(learned: &Learned) -> Option<Curve> {
     learned.iterations.first()?;
     let is_sampled = |p: &LearnedParameter, theta: f64| {
@@ -138,10 +141,10 @@ fn num_sampled(learned: &Learned) -> Option<Curve> {
     let all = count(u64::try_from(learned.parameters.len()).unwrap_or(u64::MAX));
     let y = Axis::linear("sampled frequencies").range(0.0, 1.05 * all);
     let panel = Panel::new(evaluation_axis(learned), y).with(Series::steps(line).colour(BLUE));
-    Some(Curve::new(panel, "How many frequencies are sampled."))
+    Some(Curve::new(panel, "The number of sampled frequencies."))
 }
 
-/// The learned weights, frequency zero in the middle.
+/// Returns the figure of the learned weights, with frequency zero in the middle.
 fn weights(parameters: &[LearnedParameter]) -> Curve {
     let num = parameters.len();
     let half = num / 2;

@@ -1,8 +1,8 @@
-//! What each command does.
+//! The commands of the program.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::page::number::counted;
 use bilevel::LearningProblem;
@@ -20,10 +20,10 @@ use crate::store::{SavedRun, Store, StoreError};
 use crate::summary;
 use crate::task::{self, LoadedTask};
 
-/// Does what the arguments say.
+/// Runs the command that the arguments name.
 ///
 /// # Errors
-/// When it cannot be done.
+/// When the command fails.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let shared = &arguments.shared;
     match &arguments.command {
@@ -58,13 +58,13 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
                 });
                 print(&serde_json::to_string_pretty(&json).map_err(CliError::Json)?);
             } else {
-                tell(&made, &args.run);
+                print_summary(&made, &args.run);
             }
             Ok(())
         }
         Command::Completions { shell } => {
             let mut command = Arguments::command();
-            // into memory first: it panics when nobody is left to read it
+            // into memory first: writing to a closed pipe would panic
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut command, "bilevel", &mut script);
             deliver(&script)
@@ -86,7 +86,7 @@ fn learn(args: &LearnArgs, shared: &Shared) -> Result<(), CliError> {
     }
     let config = config.absolute()?;
     set_threads(config.solver.threads);
-    // what cannot be used leaves nothing behind
+    // load first: data that cannot be used leave no directory behind
     let task = load(&config, shared)?;
     let store = Store::create(out, &config.to_toml_with_comments())?;
     work(store, None, None, task, &config, shared)
@@ -113,7 +113,7 @@ fn load(config: &Config, shared: &Shared) -> Result<LoadedTask, CliError> {
     Ok(task)
 }
 
-/// Learns, then writes the result and its page.
+/// Learns, then writes the result and its report.
 fn work(
     store: Store,
     saved: Option<SavedRun>,
@@ -157,7 +157,7 @@ fn work(
         }
         SessionOutcome::WasFinished(learned) => {
             if !shared.quiet && evaluations.is_some() {
-                say("bilevel: the run has converged: more evaluations would change nothing");
+                say("bilevel: the run is complete: more evaluations would change nothing");
             }
             match run_page::existing(&dir, config, *learned) {
                 Some(made) => made,
@@ -168,12 +168,28 @@ fn work(
     };
     progress.finish(&made.learned, &dir);
     if !shared.json && !shared.quiet {
-        tell(&made, &dir);
+        print_summary(&made, &dir);
+        let is_built_in = config.data.images.is_none();
+        let mut out = io::stdout().lock();
+        let _ = summary::write_next(&mut out, &program(), config.task, &dir, is_built_in);
     }
     Ok(())
 }
 
-/// Results do not depend on the number of threads; a pool that is there already is as good.
+/// Returns this program as the user has to type it: `bilevel`, or a path if it was started by one.
+fn program() -> String {
+    let started = std::env::args_os().next().map(PathBuf::from);
+    let path = started.filter(|path| path.components().count() > 1);
+    let Some(path) = path else {
+        return "bilevel".to_owned();
+    };
+    let here = std::env::current_dir().ok();
+    let relative = here.and_then(|here| path.strip_prefix(here).ok());
+    relative.unwrap_or(&path).display().to_string()
+}
+
+/// Sets the number of threads, unless a pool of threads exists already. Results do not depend on
+/// it.
 fn set_threads(threads: Option<usize>) {
     if let Some(threads) = threads {
         let _ = rayon::ThreadPoolBuilder::new()
@@ -182,17 +198,21 @@ fn set_threads(threads: Option<usize>) {
     }
 }
 
-/// What was learned, for people; nobody may be left to read it.
-fn tell(made: &RunPage, run: &Path) {
+/// Prints the summary of a result and the path of its report. A closed standard output is no error.
+fn print_summary(made: &RunPage, run: &Path) {
     let mut out = io::stdout().lock();
     let _ = summary::write(&mut out, &made.learned, &made.fixed);
     for finding in &made.findings {
         let _ = writeln!(out, "- {}", for_run(finding, run));
     }
-    let _ = writeln!(out, "report: {}", made.path.display());
+    let _ = writeln!(
+        out,
+        "Report (open it in a browser): {}",
+        made.path.display()
+    );
 }
 
-/// A finding, where commands name the run.
+/// Returns the text of a finding with the name of the run in its commands.
 fn for_run(finding: &Finding, run: &Path) -> String {
     let named = format!("bilevel resume {}", run.display());
     finding.text.replace("bilevel resume RUN", &named)
@@ -206,10 +226,10 @@ fn say_applied(shared: &Shared, done: Result<&Applied, &ApplyFailure>) {
         let missed = if applied.reached {
             ""
         } else {
-            ", less accurate than asked for"
+            ", less accurate than requested"
         };
         print(&format!(
-            "{} -> {}: certainly within {:.1e} (rms) of the exact reconstruction{missed}",
+            "{} -> {}: certified error {:.1e} (root mean square){missed}",
             name(&applied.input),
             applied.output.display(),
             applied.error
@@ -242,12 +262,13 @@ fn name(path: &Path) -> String {
     )
 }
 
-/// To standard output; nobody may be left to read it.
+/// Prints a line to standard output. A closed output is no error.
 fn print(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{text}");
 }
 
-/// The same, where a part would be worse than nothing: says so if it cannot be written.
+/// Writes to standard output, and fails if only a part could be written. A closed output is no
+/// error.
 fn deliver(content: &[u8]) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     match out.write_all(content).and_then(|()| out.flush()) {
@@ -256,7 +277,7 @@ fn deliver(content: &[u8]) -> Result<(), CliError> {
     }
 }
 
-/// To standard error.
+/// Prints a line to standard error.
 fn say(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     match commands::run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // nobody may be left to read it
+            // a closed standard error is no further error
             let _ = writeln!(io::stderr().lock(), "bilevel: error: {}", error.chain());
             ExitCode::from(error.exit_code())
         }

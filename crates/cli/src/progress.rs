@@ -1,5 +1,4 @@
-//! What a user sees while a run is under way: a bar on a terminal, a line now and then elsewhere,
-//! or JSON for programs.
+//! Progress of a run: a bar on a terminal, lines elsewhere, or JSON for programs.
 
 mod text;
 
@@ -17,30 +16,31 @@ use serde_json::json;
 
 use crate::session::Snapshot;
 
-/// Without a terminal, lines come at least this far apart in seconds, or in shares of the budget.
+/// Seconds after which the next line is due, if there is no terminal.
 const SECONDS: f64 = 10.0;
+/// Share of the budget after which the next line is due, if there is no terminal.
 const SHARE: f64 = 0.1;
-/// The time left is judged by this many saves.
+/// Number of saves from which the remaining time is estimated.
 const RECENT: usize = 10;
 
-/// How much to show.
+/// The form of the progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProgressFormat {
-    /// A bar on the terminal; lines on standard error if that is none.
+    /// A bar on a terminal, or lines on standard error if it is no terminal.
     #[default]
     People,
     /// One line of JSON on standard output for each iteration, and one at the end.
     Json,
-    /// Nothing.
+    /// No output.
     Quiet,
 }
 
-/// Shows how a run goes.
+/// Shows the progress of a run.
 #[derive(Debug)]
 pub struct Progress {
-    style: ProgressFormat,
+    format: ProgressFormat,
     bar: Option<ProgressBar>,
-    /// When the last line was written, and which share of the budget was spent.
+    /// The time of the last line, and the share of the budget that was spent then.
     last_line: Option<(Instant, f64)>,
     /// Seconds and points of recent saves.
     recent: VecDeque<(f64, u64)>,
@@ -52,9 +52,9 @@ pub struct Progress {
 struct IterationEvent<'a> {
     event: &'static str,
     seconds: f64,
-    /// Of the best point.
+    /// The values of the parameters at the best point.
     values: Option<&'a [f64]>,
-    /// Of the best point.
+    /// The PSNR at the best point.
     psnr: Option<f64>,
     max_points: Option<u64>,
     #[serde(flatten)]
@@ -62,11 +62,11 @@ struct IterationEvent<'a> {
 }
 
 impl Progress {
-    /// Shows nothing yet.
+    /// Returns progress that shows nothing yet.
     #[must_use]
-    pub fn new(style: ProgressFormat) -> Self {
+    pub fn new(format: ProgressFormat) -> Self {
         Self {
-            style,
+            format,
             bar: None,
             last_line: None,
             recent: VecDeque::new(),
@@ -74,7 +74,7 @@ impl Progress {
         }
     }
 
-    /// Shows a run as it was just saved.
+    /// Shows a snapshot of a run.
     pub fn show(&mut self, snapshot: &Snapshot<'_>) {
         self.last_seconds = snapshot.seconds;
         self.recent
@@ -82,7 +82,7 @@ impl Progress {
         if self.recent.len() > RECENT + 1 {
             self.recent.pop_front();
         }
-        match self.style {
+        match self.format {
             ProgressFormat::Quiet => {}
             ProgressFormat::Json => iteration_events(snapshot).for_each(|event| write_json(&event)),
             ProgressFormat::People if io::stderr().is_terminal() => self.show_bar(snapshot),
@@ -90,17 +90,17 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away, so that other text can follow.
+    /// Removes the bar, so that other text can follow.
     pub fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
 
-    /// Says what was learned, to programs; people get a [summary](crate::summary).
+    /// Writes the result as JSON for programs. People get a [summary](crate::summary).
     pub fn finish(&mut self, learned: &Learned, dir: &Path) {
         self.clear();
-        if self.style != ProgressFormat::Json {
+        if self.format != ProgressFormat::Json {
             return;
         }
         write_json(&json!({
@@ -119,8 +119,7 @@ impl Progress {
         }));
     }
 
-    /// How long the rest of the budget will take, if it goes on as it did lately; a run may end
-    /// earlier.
+    /// Estimates the seconds for the rest of the budget from recent points. A run may end earlier.
     fn seconds_left(&self, snapshot: &Snapshot<'_>) -> Option<f64> {
         let (first, last) = (self.recent.front()?, self.recent.back()?);
         let left = snapshot.max_points?.saturating_sub(snapshot.num_points);
@@ -157,7 +156,7 @@ impl Progress {
         let left = left.map_or_else(String::new, |left| {
             format!(", about {} left", duration(left))
         });
-        // nobody may be left to read it
+        // a closed standard error is no error
         let _ = writeln!(
             io::stderr().lock(),
             "{}{max} points, {}{left}: {}",
@@ -168,7 +167,7 @@ impl Progress {
     }
 }
 
-/// What programs are told about the iterations that have just ended.
+/// Returns the events of the iterations that have just ended.
 fn iteration_events<'a>(snapshot: &'a Snapshot<'_>) -> impl Iterator<Item = IterationEvent<'a>> {
     (snapshot.iterations.iter()).map(|iteration| IterationEvent {
         event: "iteration",
@@ -194,7 +193,7 @@ fn new_bar(seconds: f64) -> ProgressBar {
 
 fn write_json<T: Serialize>(event: &T) {
     if let Ok(line) = serde_json::to_string(event) {
-        // nobody may be left to read it
+        // a closed standard output is no error
         let _ = writeln!(io::stdout().lock(), "{line}");
     }
 }
@@ -239,12 +238,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_it_all() {
+    fn a_line_has_objective_parameters_and_work() {
         let alpha = Parameter::log10("alpha", 0.0, -7.0, 7.0);
         let few = [alpha.clone()];
         let best_of_few = best(1);
         let line = text::describe(&snapshot(&few, &best_of_few, &[]));
-        let expected = "f 3186.3 ± 0.2  PSNR 30.00 dB  alpha 0.1  accuracy 0.0012  34.5k gradients";
+        let expected =
+            "objective 3186.3 ± 0.2  PSNR 30.00 dB  alpha 0.1  accuracy 0.0012  34.5k gradients";
         assert_eq!(line, expected);
         let mut many = vec![alpha; 6];
         many[0].lower = -1.0;
@@ -273,9 +273,10 @@ mod tests {
 
     #[test]
     fn programs_read_iterations() {
-        let text = r#"{"number":3,"kind":"Accepted","theta":[0.5],"objective":2.0,"interval":[1.5,null],"delta":0.1,"rho":0.1,
-            "step":null,"predicted":null,"ratio":null,"certified":true,"gradient":1.0,"poisedness":null,"num_points":1,
-            "num_evaluations":2,"work":3}"#;
+        let text = r#"{"number":3,"kind":"Accepted","theta":[0.5],"objective":2.0,
+            "interval":[1.5,null],"delta":0.1,"rho":0.1,"step":null,"predicted":null,"ratio":null,
+            "certified":true,"gradient":1.0,"poisedness":null,"num_points":1,"num_evaluations":2,
+            "work":3}"#;
         let iterations: Vec<Iteration> = vec![serde_json::from_str(text).unwrap()];
         let few = [Parameter::log10("alpha", 0.0, -7.0, 7.0)];
         let best = best(1);

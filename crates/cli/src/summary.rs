@@ -1,53 +1,86 @@
-//! What was learned, in words.
+//! The summary of a result on a terminal, and the commands to go on with.
 
 use std::io::{self, Write};
+use std::path::Path;
 
-use bilevel::{Bound, Learned, LearnedParameter, Quality, Score};
+use bilevel::{Bound, FamilyKind, Learned, LearnedParameter, Quality, Score};
 
-use page::number::{amount, significant, with_error};
+use page::number::{amount, counted, length, significant, with_error};
 
 use crate::config::Values;
 
-/// More parameters than this are counted, not listed.
+/// Largest number of parameters that are listed.
 const LISTED: usize = 20;
 
-/// Writes what was learned, beside which parameters were `fixed`.
+/// Writes the learned parameters, those that were `fixed`, and the quality of reconstructions.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When `out` cannot be written.
 pub fn write(out: &mut impl Write, learned: &Learned, fixed: &Values) -> io::Result<()> {
     write_parameters(out, learned)?;
     if !fixed.is_empty() {
         let fixed = fixed
             .iter()
             .map(|(name, value)| format!("{name} = {value}"));
-        writeln!(out, "fixed: {}", fixed.collect::<Vec<_>>().join(", "))?;
+        writeln!(out, "Fixed: {}", fixed.collect::<Vec<_>>().join(", "))?;
     }
     let lower = learned.objective - learned.interval.lower;
     let upper = learned.interval.upper - learned.objective;
     writeln!(
         out,
-        "objective: {}",
+        "Objective: {}",
         with_error(learned.objective, lower.max(upper))
     )?;
-    write_quality(out, "training images", &learned.training)?;
-    write_quality(out, "held-out images", &learned.validation)?;
-    let work = learned.work;
+    write_quality(out, "training", &learned.training)?;
+    write_quality(out, "held-out", &learned.validation)?;
     writeln!(
         out,
-        "work: {} points, {} evaluations, {} gradients ({} at the start and around it, {} for steps, {} to improve the model, {} to make \
-         known points more accurate)",
+        "Cost: {} points, {} evaluations, {} gradients",
         learned.num_points,
         learned.evaluations.len(),
-        amount(work.total()),
-        amount(work.initial),
-        amount(work.trial),
-        amount(work.geometry),
-        amount(work.sharpen)
+        amount(learned.work.total())
     )
 }
 
-/// The values of the parameters by their names.
+/// Writes commands that use the result of a run. `program` is the name of this program, and
+/// `is_built_in` says that the images were built in.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub(crate) fn write_next(
+    out: &mut impl Write,
+    program: &str,
+    task: FamilyKind,
+    run: &Path,
+    is_built_in: bool,
+) -> io::Result<()> {
+    let files = match task {
+        FamilyKind::Sampling => "frequencies.npy signals.npy",
+        FamilyKind::Deblur => "blurred.png sharp.png",
+        FamilyKind::Inpaint => "masked.png filled.png",
+        _ => "noisy.png clean.png",
+    };
+    let run = run.display();
+    writeln!(
+        out,
+        "Next, reconstruct files of your own with these parameters:"
+    )?;
+    writeln!(out, "  {program} apply {run} {files}")?;
+    if is_built_in {
+        let (what, path) = match task {
+            FamilyKind::Sampling => ("signals", "signals.npy"),
+            _ => ("pictures", "FOLDER"),
+        };
+        writeln!(out, "or learn from {what} of your own:")?;
+        writeln!(
+            out,
+            "  {program} learn {task} --images {path} --out own-run"
+        )?;
+    }
+    Ok(())
+}
+
+/// Returns the values of the parameters by their names.
 pub(crate) fn values(learned: &Learned) -> Values {
     let named = |p: &LearnedParameter| (p.parameter.name.clone(), p.value);
     learned.parameters.iter().map(named).collect()
@@ -60,11 +93,11 @@ fn write_parameters(out: &mut impl Write, learned: &Learned) -> io::Result<()> {
         let upper = all.iter().filter(|p| p.at == Some(Bound::Upper)).count();
         return writeln!(
             out,
-            "learned {} parameters: {lower} at their lower bound, {upper} at their upper bound",
+            "Learned {} parameters: {lower} at their lower bound, {upper} at their upper bound",
             all.len()
         );
     }
-    writeln!(out, "learned:")?;
+    writeln!(out, "Learned:")?;
     let width = all
         .iter()
         .map(|p| p.parameter.name.chars().count())
@@ -91,18 +124,20 @@ fn write_quality(out: &mut impl Write, what: &str, scores: &[Score]) -> io::Resu
         return Ok(());
     }
     let (before, after) = mean_psnr(scores);
-    let after = after.map_or_else(|| "unknown".to_owned(), |psnr| format!("{psnr:.2} dB"));
-    match before {
-        Some(before) => writeln!(
+    let one = format!("{what} image");
+    let images = counted(length(scores), &one, &format!("{one}s"));
+    match (before, after) {
+        (Some(before), Some(after)) => writeln!(
             out,
-            "PSNR of {} {what}: {before:.2} dB before, {after} after",
-            scores.len()
+            "Mean PSNR of {images}: {before:.2} dB before, {after:.2} dB after, gain {:+.2} dB",
+            after - before
         ),
-        None => writeln!(out, "PSNR of {} {what}: {after}", scores.len()),
+        (None, Some(after)) => writeln!(out, "Mean PSNR of {images}: {after:.2} dB"),
+        (_, None) => writeln!(out, "Mean PSNR of {images}: unknown"),
     }
 }
 
-/// Means over images of the PSNR before and after; `None` where it is not known for all of them.
+/// Returns the mean PSNR of data and of reconstructions, if it is known for all images.
 pub(crate) fn mean_psnr(scores: &[Score]) -> (Option<f64>, Option<f64>) {
     let mean = |of: fn(&Score) -> Option<Quality>| {
         let all: Option<Vec<f64>> = scores.iter().map(|score| of(score)?.psnr).collect();
@@ -121,7 +156,7 @@ mod tests {
     use imaging::{Grid, Seed, noise, phantom};
 
     #[test]
-    fn a_summary_says_what_matters() {
+    fn a_summary_has_parameters_and_quality() {
         let pair = |index| {
             let truth = phantom::box_function(32, Seed::new(1), index).unwrap();
             let data = noise::gaussian(&truth, 0.1, Seed::new(1), index).unwrap();
@@ -144,13 +179,38 @@ mod tests {
         let text = String::from_utf8(text).unwrap();
         for part in [
             "  alpha = ",
-            "fixed: nu = 0.001",
-            "objective: ",
-            "PSNR of 2 training images: ",
-            "PSNR of 1 held-out images: ",
-            "work: 8 points, ",
+            "Fixed: nu = 0.001",
+            "Objective: ",
+            "Mean PSNR of 2 training images: ",
+            "Mean PSNR of 1 held-out image: ",
+            " dB after, gain +",
+            "Cost: 8 points, ",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn the_next_commands_depend_on_the_task() {
+        let next = |task, is_built_in| {
+            let mut text = Vec::new();
+            write_next(&mut text, "bilevel", task, Path::new("run"), is_built_in).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let text = next(FamilyKind::Denoise, true);
+        assert!(
+            text.contains("  bilevel apply run noisy.png clean.png\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("  bilevel learn denoise --images FOLDER --out own-run\n"),
+            "{text}"
+        );
+        let text = next(FamilyKind::Sampling, false);
+        assert!(
+            text.contains("apply run frequencies.npy signals.npy"),
+            "{text}"
+        );
+        assert!(!text.contains("bilevel learn"), "{text}");
     }
 }

@@ -1,22 +1,22 @@
-//! The state of a run in words.
+//! The text of the progress.
 
 use page::number::{amount, significant, with_error};
 
 use crate::session::Snapshot;
 
-/// The largest number of parameters that are listed; more are counted.
+/// Largest number of parameters that are listed.
 const LISTED: usize = 4;
-/// A parameter this close to a bound, as a share of its range, counts as on the bound.
+/// Distance from a bound, as a share of the range between bounds, below which a parameter is at it.
 const ON_BOUND: f64 = 1e-6;
 
-/// The state of a run in one line, without points and time.
+/// Returns a line about the best point and the work, without points and time.
 pub(super) fn describe(snapshot: &Snapshot<'_>) -> String {
     let mut parts = Vec::new();
     if let Some(best) = snapshot.best {
         let lower = best.objective - best.interval.lower;
         let upper = best.interval.upper - best.objective;
         parts.push(format!(
-            "f {}",
+            "objective {}",
             with_error(best.objective, lower.max(upper))
         ));
         if let Some(psnr) = psnr(best.mse) {
@@ -49,7 +49,7 @@ pub(super) fn describe(snapshot: &Snapshot<'_>) -> String {
     parts.join("  ")
 }
 
-/// Peak signal-to-noise ratio in dB.
+/// Returns the peak signal-to-noise ratio in decibels.
 pub(super) fn psnr(mse: Option<f64>) -> Option<f64> {
     let mse = mse.filter(|mse| *mse > 0.0)?;
     Some(-10.0 * mse.log10())

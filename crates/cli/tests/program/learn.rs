@@ -33,8 +33,10 @@ fn denoise() {
     check_page(&temp, "run", &["alpha", "nu", "xi"]);
     for part in [
         "alpha = ",
-        "PSNR of 2 training images",
-        "report: run/report.html",
+        "Mean PSNR of 2 training images",
+        " dB after, gain ",
+        "Report (open it in a browser): run/report.html",
+        "apply run noisy.png clean.png",
     ] {
         assert!(ended.out.contains(part), "{part}: {ended:?}");
     }

@@ -82,7 +82,11 @@ fn reports_say_what_was_learned() {
     let page = temp.bytes("run/report.html");
     assert_eq!(findings(&first), findings(&page));
     let ended = temp.good("report run");
-    for part in ["  alpha = ", "  xi    = ", "report: run/report.html"] {
+    for part in [
+        "  alpha = ",
+        "  xi    = ",
+        "Report (open it in a browser): run/report.html",
+    ] {
         assert!(ended.out.contains(part), "{ended:?}");
     }
     assert!(ended.err.is_empty(), "{ended:?}");

@@ -1,5 +1,7 @@
 //! The command line.
 
+#[cfg(test)]
+mod help_tests;
 mod learn;
 #[cfg(test)]
 mod tests;
@@ -20,18 +22,22 @@ const EXAMPLES: &str = "\
 Examples:
   bilevel learn denoise --out run               learn from built-in images
   bilevel learn denoise --images photos --crop 256 --noise 0.1 --out run
-  bilevel apply run noisy.png clean.png         use what was learned
-  bilevel report run                            show what was learned
-  bilevel resume run                            go on after an interruption
-  bilevel learn denoise --print-config          all settings, as a file";
+  bilevel apply run noisy.png clean.png         reconstruct a picture with the result
+  bilevel report run                            summarise the result
+  bilevel resume run                            continue after an interruption
+  bilevel learn denoise --print-config          print all settings as a file";
+
+/// Heading of the options that all commands have.
+const COMMON: &str = "Common options";
 
 const APPLY_EXAMPLES: &str = "\
 Examples:
   bilevel apply run noisy.png clean.png
   bilevel apply run noisy clean                 all pictures of a folder
-  bilevel apply run scan.tif clean.tif --accuracy 1e-4";
+  bilevel apply run stack.tif clean.tif         all pages of a TIFF file
+  bilevel apply run scan.png clean.png --depth 16 --accuracy 1e-4";
 
-/// Learns parameters of image reconstruction from examples, and applies them.
+/// Learns the parameters of image reconstruction from training images, and applies them.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "bilevel", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Arguments {
@@ -47,18 +53,24 @@ pub struct Arguments {
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shared {
     /// Write results to standard output as JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = COMMON)]
     pub json: bool,
-    /// Show nothing but errors
-    #[arg(long, short, global = true)]
+    /// Print nothing but errors
+    #[arg(long, short, global = true, help_heading = COMMON)]
     pub quiet: bool,
     /// Number of threads
-    #[arg(long, global = true, value_name = "N", help = THREADS.help(&[TaskKind::Denoise]))]
+    #[arg(
+        long,
+        global = true,
+        value_name = "N",
+        help_heading = COMMON,
+        help = THREADS.help(&[TaskKind::Denoise])
+    )]
     pub threads: Option<usize>,
 }
 
 impl Shared {
-    /// Overrides the settings that these options give, too.
+    /// Overrides the settings that are among these options.
     pub fn override_in(&self, settings: &mut Settings) {
         if let Some(threads) = self.threads {
             settings.set(&THREADS, i64::try_from(threads).unwrap_or(i64::MAX));
@@ -69,17 +81,17 @@ impl Shared {
 /// A command.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Learn parameters from examples
+    /// Learn parameters from training images
     Learn(Box<LearnArgs>),
-    /// Reconstruct a picture, or a folder of them, with learned parameters
+    /// Reconstruct pictures with learned parameters
     Apply(ApplyArgs),
-    /// Continue a run that was interrupted
+    /// Continue a run that was interrupted, or extend a finished one
     Resume(ResumeArgs),
-    /// Show what a run has learned
+    /// Write the report of a finished run again, and print a summary
     Report(RunArgs),
-    /// Write shell completions to standard output
+    /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// Shell
         shell: Shell,
     },
 }
@@ -87,16 +99,16 @@ pub enum Command {
 /// The arguments of commands on a run.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct RunArgs {
-    /// The directory of the run
+    /// Directory of the run
     pub run: PathBuf,
 }
 
 /// The arguments of `bilevel resume`.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct ResumeArgs {
-    /// The directory of the run
+    /// Directory of the run
     pub run: PathBuf,
-    /// Try N more parameters, even if the run has used up its evaluations
+    /// Evaluate up to N more points, even if the run has spent its budget
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub evaluations: Option<u64>,
 }
@@ -105,28 +117,39 @@ pub struct ResumeArgs {
 #[derive(Args, Clone, Debug, PartialEq)]
 #[command(after_help = APPLY_EXAMPLES)]
 pub struct ApplyArgs {
-    /// The directory of the run
+    /// Directory of the run
     pub run: PathBuf,
-    /// A picture or a folder of them; for sampling a .npy file with complex frequencies in its rows
+    /// Picture or folder of pictures; for sampling, a .npy file with complex frequencies in its
+    /// rows
     pub input: PathBuf,
-    /// The result: a .png, .tif or, for sampling, .npy file; or a folder
+    /// File for the result, or folder: .png, .tif (also for several pages) or, for sampling, .npy
     pub output: PathBuf,
-    /// Certified root mean square distance from the exact reconstruction
-    #[arg(long, default_value_t = ApplyOptions::default().accuracy, allow_negative_numbers = true, value_name = "RMS")]
+    /// Certified root-mean-square distance from the exact reconstruction
+    #[arg(
+        long,
+        default_value_t = ApplyOptions::default().accuracy,
+        allow_negative_numbers = true,
+        value_name = "RMS"
+    )]
     pub accuracy: f64,
     /// Bits per sample of PNG files
-    #[arg(long, default_value = "8", value_name = "BITS")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = ApplyOptions::default().depth,
+        value_name = "BITS"
+    )]
     pub depth: Depth,
-    /// Use another blur than the run
+    /// Blur kernel to use instead of that of the run
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
-    /// Use another mask than the run
+    /// Mask to use instead of that of the run
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
 }
 
 impl ApplyArgs {
-    /// The options of [`apply`](crate::apply::apply).
+    /// Returns the options of [`apply`](crate::apply::apply).
     #[must_use]
     pub fn options(&self) -> ApplyOptions {
         ApplyOptions {

@@ -1,4 +1,4 @@
-//! The settings of a run: a TOML file, flags over it, and defaults under it.
+//! The settings of a run. Flags override a TOML file, which overrides defaults.
 
 mod error;
 mod model;
@@ -16,29 +16,29 @@ pub use error::ConfigError;
 pub use settings::Settings;
 pub use table::Setting;
 
-/// Everything that decides what a run computes: the resolved form of [`Settings`], which is made
-/// from the [table of settings](table).
+/// All settings that determine the result of a run: the resolved form of [`Settings`], which follow
+/// the [table of settings](table).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Config {
     /// The task.
     pub task: TaskKind,
-    /// The section `[data]`: the images, and how they are measured.
+    /// The section `[data]`: the images and their measurement.
     pub data: DataConfig,
     /// The section `[model]`: the parameters.
     #[serde(default)]
     pub model: ModelSpec,
-    /// The section `[objective]`: what the learned parameters minimise.
+    /// The section `[objective]`: the objective that the learned parameters minimise.
     pub objective: ObjectiveSpec,
-    /// The section `[solver]`: how the parameters are found.
+    /// The section `[solver]`: the solver and its limits.
     pub solver: SolverSpec,
 }
 
-/// The images, and how they are measured.
+/// The images and their measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataConfig {
-    /// A folder of pictures, or a `.npy` file with a signal in each row; `None` for built-in
-    /// images.
+    /// A folder of pictures, a picture file, or a `.npy` file with a signal in each row; `None` for
+    /// built-in images.
     pub images: Option<PathBuf>,
     /// Measured pictures or frequencies, instead of added noise.
     pub noisy: Option<PathBuf>,
@@ -47,32 +47,32 @@ pub struct DataConfig {
     pub noise: Option<f64>,
     /// The random seed for built-in images and added noise.
     pub seed: u64,
-    /// How colour images are treated. Resolved configurations of pictures have a value.
+    /// The treatment of colour pictures. Resolved configurations of pictures have a value.
     pub colour: Option<Colour>,
-    /// The number of rows and columns that are used, from the middle of each picture.
+    /// The number of rows and columns that are used in the middle of each picture.
     pub crop: Option<usize>,
     /// The largest number of images.
     pub count: Option<usize>,
     /// The number of rows and columns of built-in pictures, or of samples of built-in signals.
     pub size: usize,
-    /// The number of images, the last ones, that are held out for validation.
+    /// The number of images at the end that are held out for validation.
     pub hold_out: usize,
     /// More images for validation.
     pub validation: Option<PathBuf>,
-    /// The blur, a `.npy` file.
+    /// The `.npy` file of the blur kernel.
     pub kernel: Option<PathBuf>,
     /// A picture that is white where pixels were measured.
     pub mask: Option<PathBuf>,
 }
 
 impl Config {
-    /// The defaults of a task that do not depend on other settings.
+    /// Returns the defaults of a task that do not depend on other settings.
     #[must_use]
     pub fn new(task: TaskKind) -> Self {
         Settings::defaults(task)
     }
 
-    /// The learning problem without its data.
+    /// Returns the learning problem without its data.
     #[must_use]
     pub fn spec(&self) -> Spec {
         Spec {
@@ -83,17 +83,17 @@ impl Config {
         }
     }
 
-    /// Fills in what was left open, and checks everything that can be checked without reading a
-    /// file. A resolved configuration resolves to itself.
+    /// Fills in missing settings, and checks everything that can be checked without reading a file.
+    /// A resolved configuration resolves to itself.
     ///
     /// # Errors
-    /// When settings do not make sense; see [`ConfigError`].
+    /// When settings are wrong; see [`ConfigError`].
     pub fn resolve(&self) -> Result<Self, ConfigError> {
         Settings::of(self)?.resolve()
     }
 
-    /// The settings as a TOML file with a comment on each. A resolved configuration can be read
-    /// back as it was.
+    /// Writes the settings as a TOML file with a comment on each. Reading the file gives a resolved
+    /// configuration back.
     ///
     /// # Panics
     /// When the configuration is not resolved, and a path or a number has no form in TOML.

@@ -1,4 +1,4 @@
-//! The flags of `bilevel learn`, made from the table of settings.
+//! The flags of `bilevel learn`, generated from the table of settings.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,10 @@ use crate::config::{ConfigError, Setting, Settings, TaskKind};
 
 const EXAMPLES: &str = "\
 Examples:
-  bilevel learn denoise --out run               from built-in images
+  bilevel learn denoise --out run               learn from built-in images
   bilevel learn denoise --images photos --noise 0.1 --hold-out 2 --out run
   bilevel learn denoise --images clean --noisy measured --out run
+  bilevel learn denoise --images stack.tif --hold-out 5 --out run
   bilevel learn denoise --learn alpha --fix nu=1e-3,xi=1e-3 --out run
   bilevel learn deblur --kernel kernel.npy --images photos --out run
   bilevel learn inpaint --mask mask.png --images photos --out run
@@ -23,31 +24,31 @@ Examples:
   bilevel learn denoise --print-config > settings.toml
   bilevel learn --config settings.toml --out run";
 
-/// What to learn, and from what. Settings that no flag gives come from the file of `--config`, or
+/// The arguments of `bilevel learn`. Settings without a flag come from the file of `--config`, or
 /// have defaults.
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = EXAMPLES)]
 pub struct LearnArgs {
-    /// What to learn; may be left out if the file of --config says it
+    /// Task; optional if the file of --config names it
     #[arg(value_parser = tasks())]
     pub task: Option<TaskKind>,
-    /// The directory of the run, which must not exist or be empty
+    /// New or empty directory for the run
     #[arg(long, value_name = "RUN", required_unless_present = "print_config")]
     pub out: Option<PathBuf>,
-    /// Settings in a TOML file; flags override it
+    /// TOML file with settings; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Write all settings as a TOML file to standard output, and do nothing else
+    /// Print all settings as a TOML file, and do nothing else
     #[arg(long)]
     pub print_config: bool,
 
-    /// The settings that flags give.
+    /// The settings that are given by flags.
     #[command(flatten)]
     pub flags: Settings,
 }
 
 impl LearnArgs {
-    /// The settings: flags override the file of `--config`, which overrides defaults.
+    /// Returns the settings: flags override the file of `--config`, which overrides defaults.
     ///
     /// # Errors
     /// When the file cannot be read, or no task is given.
@@ -67,7 +68,7 @@ impl LearnArgs {
     }
 }
 
-/// The tasks by their names.
+/// Parses the name of a task.
 fn tasks() -> impl TypedValueParser<Value = TaskKind> {
     let names = PossibleValuesParser::new(TaskKind::ALL.map(TaskKind::name));
     names.try_map(|name| {
@@ -76,7 +77,7 @@ fn tasks() -> impl TypedValueParser<Value = TaskKind> {
     })
 }
 
-/// The settings that are flags of `bilevel learn` alone.
+/// Returns the settings that are flags of `bilevel learn` only.
 fn flags() -> impl Iterator<Item = &'static Setting> {
     let is_shared = |setting: &Setting| setting.key == table::THREADS.key;
     let settings = table::ALL.iter().copied();
@@ -123,7 +124,7 @@ impl FromArgMatches for Settings {
     }
 }
 
-/// The flag of a setting. The value of each occurrence is one [`Value`].
+/// Returns the flag of a setting. Each occurrence has one [`Value`].
 fn arg(setting: &'static Setting) -> Arg {
     let heading = match setting.section_and_key().0 {
         "data" => "Data",
@@ -139,7 +140,7 @@ fn arg(setting: &'static Setting) -> Arg {
     match setting.kind {
         ValueKind::Path => {
             let parser = OsStringValueParser::new().try_map(|text| {
-                let refuse = |_| "the path is not valid Unicode, rename it";
+                let refuse = |_| "the path is not valid Unicode: rename it";
                 text.into_string().map(Value::String).map_err(refuse)
             });
             arg.value_name("PATH").value_parser(parser)
@@ -168,7 +169,7 @@ fn arg(setting: &'static Setting) -> Arg {
     }
 }
 
-/// A table with one name and its value.
+/// Parses a name and its value to a table.
 fn assignment(text: &str) -> Result<Value, String> {
     let refuse = || format!("{text:?} must be a name and a number, such as alpha=0.1");
     let (name, value) = text.split_once('=').ok_or_else(refuse)?;

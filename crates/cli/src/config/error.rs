@@ -8,44 +8,47 @@ use thiserror::Error;
 use super::TaskKind;
 use super::table::{FIX, LEARN, Setting};
 
-/// Settings that do not make sense. Nothing has been read or computed.
+/// An error in the settings. Nothing has been read or computed yet.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// The file of settings cannot be read.
     #[error("cannot read the settings in {}", .0.display())]
     Read(PathBuf, #[source] io::Error),
-    /// The file of settings is wrong: the file, the line and, if it is known, the key, and why.
+    /// A file of settings is wrong. The fields are the file, the line, the key if it is known, and
+    /// the reason.
     #[error("{}, line {}{}: {}", .0.display(), .1, at(.2), .3)]
     Toml(PathBuf, usize, String, String),
     /// A file of settings names no task.
-    #[error("{} does not say the task: add a line such as task = \"denoise\"", .0.display())]
+    #[error("{} does not name the task: add a line such as task = \"denoise\"", .0.display())]
     NoTask(PathBuf),
     /// Neither the command line nor a file names a task.
     #[error(
-        "say what to learn: denoise, sampling, deblur or inpaint, as in `bilevel learn denoise`"
+        "the task is missing: name denoise, sampling, deblur or inpaint, as in \
+         `bilevel learn denoise`"
     )]
     NoTaskGiven,
-    /// The file is for another task than that of the command line, which comes last.
+    /// A file is for another task than the command line. The fields are the file, its task, and
+    /// that of the command line.
     #[error(
-        "{} has the task {}, but the command line says {}: leave {} out, or use another file",
+        "{} has the task {}, but the command line has {}: leave {} out, or use another file",
         .0.display(), .1, .2, .2
     )]
     OtherTask(PathBuf, TaskKind, TaskKind),
     /// A setting names a parameter that the task does not have; the last field lists those it has.
-    #[error("{0}: {1} has no parameter {2:?}; it has {3}")]
+    #[error("{0}: {1} has no parameter {2:?}: choose from {3}")]
     UnknownParameter(&'static Setting, TaskKind, String, String),
     /// A parameter cannot be learned; the last field lists those that can.
-    #[error("{LEARN}: {0} cannot learn {1}, only {2}; give {1} a value with --fix")]
+    #[error("{LEARN}: {0} cannot learn {1}, only {2}: set {1} with --fix")]
     NotLearnable(TaskKind, String, String),
     /// A parameter cannot be fixed.
-    #[error("{FIX}: {0} learns {1}, it cannot be fixed")]
+    #[error("{FIX}: {0} always learns {1}, which cannot be fixed: leave it out")]
     NotFixable(TaskKind, String),
     /// No parameter is learned; the field lists those that can be.
-    #[error("{LEARN}: nothing is learned, name at least one of {0}")]
+    #[error("{LEARN}: nothing is learned: name at least one of {0}")]
     NothingLearned(String),
     /// A parameter is learned twice.
-    #[error("{LEARN}: {0} is named twice")]
+    #[error("{LEARN}: {0} is named twice: name it once")]
     Repeated(String),
     /// A parameter is both learned and fixed.
     #[error("{0} is both learned and fixed: remove it from {LEARN} or from {FIX}")]
@@ -53,8 +56,8 @@ pub enum ConfigError {
     /// A start or a bound of a parameter that is not learned.
     #[error("{0} names {1}, which is not learned: add it to --learn, or leave it out")]
     NotLearned(&'static Setting, String),
-    /// A setting, or one of its parameters, has a value that is not possible; the last field says
-    /// which values are.
+    /// A setting, or one of its parameters, has an impossible value. The fields are its name, the
+    /// value, and the possible values.
     #[error("{0} is {1}, but must be {2}")]
     OutOfRange(String, String, String),
     /// The lower bound of a parameter is above its upper bound.
@@ -68,7 +71,7 @@ pub enum ConfigError {
          change --start, --lower or --upper"
     )]
     StartOutside(String, f64, f64, f64),
-    /// Two settings exclude each other; the last field says what to do.
+    /// Two settings exclude each other. The last field is advice.
     #[error("{0} and {1} cannot be used together: {2}")]
     Together(&'static Setting, &'static Setting, &'static str),
     /// A task or flag needs a setting that is missing.
@@ -78,17 +81,17 @@ pub enum ConfigError {
     #[error("{} is for {}, not for {}: leave it out", .0, .0.tasks.1, .1)]
     Refused(&'static Setting, TaskKind),
     /// A path cannot be written to the settings of a run.
-    #[error("{}: {} is not valid Unicode, rename it", .0, .1.display())]
+    #[error("{}: {} is not valid Unicode: rename it", .0, .1.display())]
     NotUnicode(&'static Setting, PathBuf),
     /// A path cannot be made absolute.
-    #[error("{0}: the path cannot be made absolute, give the full one")]
+    #[error("{0}: the path cannot be made absolute: give the full path")]
     Path(&'static Setting, #[source] io::Error),
     /// A value has no form in a file of settings.
     #[error("the settings cannot be written to a file")]
     Unprintable(#[from] toml::ser::Error),
 }
 
-/// The key as a part of a message.
+/// Returns the key as a part of a message.
 fn at(key: &str) -> String {
     match key {
         "" => String::new(),
@@ -97,7 +100,7 @@ fn at(key: &str) -> String {
 }
 
 impl ConfigError {
-    /// What is wrong at the byte `at` of a text.
+    /// Returns the error at the byte `at` of a text.
     pub(super) fn toml(text: &str, path: &Path, at: usize, message: &str) -> Self {
         let before = text.get(..at).unwrap_or("");
         let line = before.matches('\n').count();
@@ -106,7 +109,7 @@ impl ConfigError {
     }
 }
 
-/// The key on a line of a TOML text, with its section.
+/// Returns the key on a line of a TOML text, with its section.
 fn key_in(text: &str, line: usize) -> String {
     let lines: Vec<&str> = text.lines().take(line + 1).map(str::trim).collect();
     let Some((key, _)) = lines.last().and_then(|line| line.split_once('=')) else {

@@ -1,4 +1,4 @@
-//! The section `[model]`: which parameters are learned, their ranges, and the values of the others.
+//! The section `[model]`: learned parameters with their ranges, and values of the others.
 
 use bilevel::ModelSpec;
 
@@ -6,7 +6,7 @@ use super::settings::Settings;
 use super::table::{FIX, LEARN, LOWER, START, Setting, UPPER};
 use super::{ConfigError, TaskKind};
 
-/// The parameters that are learned: those that are named or, if none are, all that are not fixed.
+/// Returns the learned parameters: those that are named or, if none are, all that are not fixed.
 fn learned(settings: &Settings) -> Vec<String> {
     settings.names(&LEARN).unwrap_or_else(|| {
         let fixed = settings.numbers(&FIX);

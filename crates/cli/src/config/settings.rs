@@ -1,4 +1,4 @@
-//! Settings as files and flags give them.
+//! Settings from files and flags.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// No settings but the task.
+    /// Returns settings that consist of the task only.
     #[must_use]
     pub const fn new(task: TaskKind) -> Self {
         Self {
@@ -44,8 +44,8 @@ impl Settings {
         Self::from_toml(&text, path, asked)
     }
 
-    /// Reads the text of a file of settings; `path` is for messages. The file need not name the
-    /// task that is `asked` for, but must not name another one.
+    /// Reads the text of a file of settings; `path` is for messages. If a task is `asked` for, the
+    /// file may leave it out, but must not name another one.
     ///
     /// # Errors
     /// When the text is not TOML, has an unknown key or a value of another type, or the task is
@@ -56,8 +56,8 @@ impl Settings {
         asked: Option<TaskKind>,
     ) -> Result<Self, ConfigError> {
         let refuse = |at, message: &str| ConfigError::toml(text, path, at, message);
-        let place = |error: &TomlError| error.span().map_or(0, |span| span.start);
-        let refuse_toml = |error: TomlError| refuse(place(&error), error.message());
+        let position = |error: &TomlError| error.span().map_or(0, |span| span.start);
+        let refuse_toml = |error: TomlError| refuse(position(&error), error.message());
         let unknown = |at, name: &str, known: Vec<&str>| {
             let known = known.join("`, `");
             let message = format!("unknown field `{name}`, expected one of `{known}`");
@@ -112,12 +112,12 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Gives a setting a value.
+    /// Sets the value of a setting.
     pub(crate) fn set(&mut self, setting: &Setting, value: impl Into<Value>) {
         self.values.insert(setting.key, value.into());
     }
 
-    /// Gives a setting that is a path a value.
+    /// Sets the value of a setting that is a path.
     ///
     /// # Errors
     /// When the path is not valid Unicode: settings are text.
@@ -128,7 +128,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The value of a setting, if it is given.
+    /// Returns the value of a setting, if it is given.
     #[cfg(test)]
     pub(super) fn get(&self, setting: &Setting) -> Option<&Value> {
         self.values.get(setting.key)
@@ -139,13 +139,13 @@ impl Settings {
         self.values.contains_key(setting.key)
     }
 
-    /// The names that a setting gives, if it is given.
+    /// Returns the list of names of a setting, if it is given.
     pub(super) fn names(&self, setting: &Setting) -> Option<Vec<String>> {
         let names = self.values.get(setting.key)?.as_array()?.iter();
         Some(names.filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
-    /// The numbers that a setting gives by the names of parameters; none if it is not given.
+    /// Returns the numbers of a setting by the names of parameters; none if it is not given.
     pub(super) fn numbers(&self, setting: &Setting) -> Values {
         let table = self.values.get(setting.key).and_then(Value::as_table);
         let entries = table.into_iter().flatten();
@@ -154,7 +154,7 @@ impl Settings {
             .collect()
     }
 
-    /// These settings, which come from a file, with the values of flags over them.
+    /// Returns these settings, which come from a file, overridden by flags.
     #[must_use]
     pub fn overridden_by(mut self, flags: &Self) -> Self {
         for setting in ALL {
@@ -172,7 +172,7 @@ impl Settings {
         self
     }
 
-    /// Gives required settings that are missing the values of examples.
+    /// Fills in example values for required settings that are missing.
     pub(crate) fn fill_in_required(&mut self) {
         for setting in ALL {
             if let DefaultValue::Required(example) = setting.default
@@ -187,7 +187,7 @@ impl Settings {
     /// Fills in all defaults, and checks everything that can be checked without reading a file.
     ///
     /// # Errors
-    /// When settings do not make sense; see [`ConfigError`].
+    /// When settings are wrong; see [`ConfigError`].
     pub fn resolve(mut self) -> Result<Config, ConfigError> {
         let task = self.task;
         model::resolve(&mut self)?;
@@ -196,7 +196,7 @@ impl Settings {
         }
         if self.has(&table::NOISY) {
             if self.has(&table::VALIDATION) {
-                let advice = "use --hold-out, it is not known how noisy other images are";
+                let advice = "use --hold-out, because the noise of other images is not known";
                 return Err(ConfigError::Together(
                     &table::NOISY,
                     &table::VALIDATION,
@@ -219,7 +219,7 @@ impl Settings {
         Ok(config)
     }
 
-    /// Fills in the defaults of settings that are not given and fulfil a condition.
+    /// Fills in the defaults of the settings that are not given and satisfy a condition.
     fn fill_in_defaults(&mut self, is_wanted: impl Fn(&Setting) -> bool) {
         let given = self.clone();
         let missing = ALL.iter().filter(|setting| !given.has(setting));
@@ -230,7 +230,7 @@ impl Settings {
         }
     }
 
-    /// The defaults of a task that do not depend on other settings.
+    /// Returns the defaults of a task that do not depend on other settings.
     pub(super) fn defaults(task: TaskKind) -> Config {
         let mut settings = Self::new(task);
         settings.fill_in_defaults(|setting| {
@@ -268,7 +268,7 @@ impl Settings {
         })
     }
 
-    /// The typed form of complete settings.
+    /// Returns the typed form of complete settings.
     fn config(self) -> Config {
         let mut root = Table::new();
         for setting in ALL {
@@ -284,7 +284,7 @@ impl Settings {
         config.expect("the kinds of the table are those of the fields")
     }
 
-    /// The settings of a configuration, resolved or not.
+    /// Returns the settings of a configuration, resolved or not.
     pub(super) fn of(config: &Config) -> Result<Self, toml::ser::Error> {
         let mut settings = Self::new(config.task);
         let root = Table::try_from(config)?;
@@ -297,7 +297,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The typed form of resolved settings, with absolute paths.
+    /// Returns the typed form of resolved settings with absolute paths.
     pub(super) fn absolute(mut self) -> Result<Config, ConfigError> {
         for setting in ALL {
             if let (ValueKind::Path, Some(Value::String(path))) =
@@ -311,12 +311,13 @@ impl Settings {
         Ok(self.config())
     }
 
-    /// The settings as a TOML file with a comment on each.
+    /// Writes the settings as a TOML file with a comment on each.
     pub(super) fn to_toml(&self) -> String {
         let task = self.task;
         let mut text = format!(
-            "# Settings of `bilevel learn {task}`. Lines that begin with # are not set.\n\
-             # Flags override this file. Paths are relative to the current folder.\n\n\
+            "# Settings of `bilevel learn {task}`. Flags of the command override this file.\n\
+             # Lines that begin with # are comments, or examples of settings that are not set.\n\
+             # Relative paths start at the current folder.\n\n\
              # The task: denoise, sampling, deblur or inpaint.\ntask = \"{task}\"\n"
         );
         let mut last = "";
@@ -326,7 +327,7 @@ impl Settings {
                 text += &format!("\n[{section}]\n");
                 last = section;
             }
-            text += &format!("# {}\n", setting.help(&[task]));
+            text += &comment(&setting.help(&[task]));
             text += &match self.values.get(setting.key) {
                 Some(value) => format!("{key} = {}\n", table::literal(value)),
                 None => format!("# {key} = {}\n", setting.example(task)),
@@ -334,6 +335,24 @@ impl Settings {
         }
         text
     }
+}
+
+/// Writes a text as a comment of a TOML file. Lines end before column 100, and all but the first
+/// are indented.
+fn comment(text: &str) -> String {
+    let mut comment = String::from("#");
+    let mut column = 1;
+    for word in text.split(' ') {
+        let len = word.chars().count();
+        if column + 1 + len > 100 {
+            comment += "\n#  ";
+            column = 3;
+        }
+        comment += " ";
+        comment += word;
+        column += 1 + len;
+    }
+    comment + "\n"
 }
 
 impl ValueKind {
@@ -362,7 +381,7 @@ impl ValueKind {
         })
     }
 
-    /// Checks the value of a task, and says what is possible if this one is not.
+    /// Checks a value for a task. The error describes the possible values.
     fn check(&self, task: TaskKind, value: &Value) -> Result<(), String> {
         match (self, value) {
             (Self::Whole(range), Value::Integer(found)) => {

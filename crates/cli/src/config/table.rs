@@ -1,6 +1,6 @@
 //! The table of settings: one row for each setting of `bilevel learn`.
 //!
-//! Flags, files of settings, checks, messages, printed settings and `--help` are all made from
+//! Flags, files of settings, checks, messages, printed settings and `--help` are all generated from
 //! these rows. A new setting is a row here and a field of [`Config`](super::Config).
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct Setting {
     pub flag: &'static str,
     /// The section and the key in a file, such as `data.noise`.
     pub key: &'static str,
-    /// The kind of value, and the values that are possible.
+    /// The kind of value, and the possible values.
     pub(crate) kind: ValueKind,
     /// The value of a setting that is not given.
     pub(super) default: DefaultValue,
@@ -42,7 +42,7 @@ pub(crate) enum ValueKind {
     Word(&'static [&'static str]),
     /// A whole number in a range that depends on the task.
     Whole(fn(TaskKind) -> RangeInclusive<i64>),
-    /// A number, and which numbers are possible: as a test and in words.
+    /// A number. The fields are a test for possible numbers, and their description.
     Number(fn(f64) -> bool, &'static str),
     /// Names of parameters.
     Names,
@@ -55,7 +55,7 @@ pub(crate) enum ValueKind {
 pub(super) enum DefaultValue {
     /// The setting must be given. The text is an example of a value in a file.
     Required(&'static str),
-    /// No value. The texts say what that means, and give an example of a value in a file.
+    /// No value. The texts are the meaning of that, and an example of a value in a file.
     Unset(&'static str, &'static str),
     /// The same whole number for all tasks.
     Whole(i64),
@@ -67,7 +67,7 @@ pub(super) enum DefaultValue {
     With(&'static Setting, &'static Self, &'static Self),
 }
 
-/// A group of tasks.
+/// A group of tasks and its name.
 #[derive(Debug)]
 pub(super) struct Tasks(pub(super) &'static [TaskKind], pub(super) &'static str);
 
@@ -79,7 +79,7 @@ const ANY_WHOLE: ValueKind = ValueKind::Whole(|_| 0..=i64::MAX);
 const WEIGHT: ValueKind =
     ValueKind::Number(|x| (0.0..=1e100).contains(&x), "zero or a positive number");
 const FINITE: ValueKind = ValueKind::Number(f64::is_finite, "a finite number");
-/// The trust region starts with radius 0.1; a test compares.
+/// The first radius of the trust region is 0.1; a test compares the number.
 const RADIUS: ValueKind = ValueKind::Number(
     |x| x > 0.0 && x < dfo_ls::TrustRegion::default().initial_radius,
     "positive and below 0.1, the first radius",
@@ -96,96 +96,109 @@ macro_rules! table {
 }
 
 table! {
-    IMAGES = row("images", "data.images", ValueKind::Path, DefaultValue::Unset("built-in images", "\"images\""),
-        "Folder of clean pictures; for sampling, a .npy file with one signal per row");
-    NOISY = row("noisy", "data.noisy", ValueKind::Path, DefaultValue::Unset("noise is added", "\"noisy\""),
-        "Folder of measured pictures with the same names; for sampling, a .npy file of frequencies")
+    IMAGES = row("images", "data.images", ValueKind::Path,
+        DefaultValue::Unset("built-in images", "\"images\""),
+        "Clean pictures: a folder or a file, where each page of a TIFF file is a picture; \
+         for sampling, a .npy file with one signal per row");
+    NOISY = row("noisy", "data.noisy", ValueKind::Path,
+        DefaultValue::Unset("noise is added", "\"noisy\""),
+        "Measured pictures: a folder with the same file names, or a file; \
+         for sampling, a .npy file of complex frequencies")
         .or(&NOISE);
     NOISE = row("noise", "data.noise", WEIGHT,
         DefaultValue::With(&NOISY, &DefaultValue::Unset("none", "0.1"), &DefaultValue::Of(noise)),
-        "Standard deviation of the added noise; black is 0, white is 1")
+        "Standard deviation of the added noise, where black is 0 and white is 1")
         .or(&NOISY);
     SEED = row("seed", "data.seed", ANY_WHOLE, DefaultValue::Whole(1),
         "Random seed for built-in images and added noise");
     COLOUR = row("colour", "data.colour", ValueKind::Word(&["luminance", "channels"]),
-        DefaultValue::With(&NOISY, &DefaultValue::Word("channels"), &DefaultValue::Word("luminance")),
-        "How to treat colour images: learn from their luminance, or from each channel")
+        DefaultValue::With(
+            &NOISY,
+            &DefaultValue::Word("channels"),
+            &DefaultValue::Word("luminance"),
+        ),
+        "How to treat colour pictures: learn from their luminance, or from each channel")
         .only(PICTURES);
     CROP = row("crop", "data.crop", POSITIVE, DefaultValue::Unset("whole pictures", "256"),
-        "Use only N rows and columns in the middle of each picture")
+        "Use only the middle N rows and N columns of each picture")
         .only(PICTURES);
     COUNT = row("count", "data.count", POSITIVE,
         DefaultValue::With(&IMAGES, &DefaultValue::Unset("all", "10"), &DefaultValue::Whole(10)),
-        "Use at most N images, the first ones");
+        "Use only the first N images");
     SIZE = row("size", "data.size",
         ValueKind::Whole(|task| if task == Sampling { 2..=10_000 } else { 1..=10_000 }),
         DefaultValue::Of(|task| Value::Integer(if task == Sampling { 64 } else { 128 })),
         "Rows and columns of built-in pictures, or samples of built-in signals");
     HOLD_OUT = row("hold-out", "data.hold_out", ANY_WHOLE, DefaultValue::Whole(0),
         "Hold out the last N images for validation");
-    VALIDATION = row("validation", "data.validation", ValueKind::Path, DefaultValue::Unset("none", "\"others\""),
-        "More images for validation; noise is added to them in the same way");
+    VALIDATION = row("validation", "data.validation", ValueKind::Path,
+        DefaultValue::Unset("none", "\"others\""),
+        "More images for validation, in the form of --images; noise is added to them, too");
     KERNEL = row("kernel", "data.kernel", ValueKind::Path, DefaultValue::Required("kernel.npy"),
-        "Blur: a .npy file with two axes, its origin in the middle; it wraps around at the borders")
+        "Blur kernel: a .npy file with two axes and the origin in the middle; \
+         the blur wraps around at the borders of pictures")
         .only(Tasks(&[Deblur], "deblur"));
     MASK = row("mask", "data.mask", ValueKind::Path, DefaultValue::Required("mask.png"),
-        "Picture that is white (0.5 or more) where pixels were measured")
+        "Mask: a picture that is white (0.5 or more) where pixels were measured")
         .only(Tasks(&[Inpaint], "inpaint"));
 
     LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learnable),
-        "Names of the learned parameters, without those that are fixed");
+        "Names of the parameters to learn; those of --fix are left out");
     FIX = row("fix", "model.fixed", ValueKind::Values, DefaultValue::Of(fixed),
         "Values of the parameters that are not learned");
     START = row("start", "model.start", ValueKind::Values, DefaultValue::Of(|task| range(task, 0)),
-        "Values where learning starts");
+        "Values of the learned parameters at the start");
     LOWER = row("lower", "model.lower", ValueKind::Values, DefaultValue::Of(|task| range(task, 1)),
-        "Smallest values of the learned parameters");
+        "Lower bounds of the learned parameters");
     UPPER = row("upper", "model.upper", ValueKind::Values, DefaultValue::Of(|task| range(task, 2)),
-        "Largest values of the learned parameters");
+        "Upper bounds of the learned parameters");
 
     IMAGE_MIN = row("image-min", "model.image_min", FINITE, DefaultValue::Unset("no limit", "0.0"),
-        "Smallest value of a pixel of a reconstruction; 0 for non-negative pictures")
+        "Smallest value that pixels of reconstructions may have, such as 0")
         .only(PICTURES);
     IMAGE_MAX = row("image-max", "model.image_max", FINITE, DefaultValue::Unset("no limit", "1.0"),
-        "Largest value of a pixel of a reconstruction")
+        "Largest value that pixels of reconstructions may have, such as 1")
         .only(PICTURES);
 
     SCALE = row("objective", "objective.scale", ValueKind::Word(&["mean", "sum"]),
         DefaultValue::Word("mean"),
-        "Mean or sum over images of the squared distances from the truth");
-    RESIDUALS = row("residuals", "objective.residuals", ValueKind::Word(&["auto", "image", "pixel"]),
+        "Minimise the mean or the sum over images of the squared distances from the truth");
+    RESIDUALS = row("residuals", "objective.residuals",
+        ValueKind::Word(&["auto", "image", "pixel"]),
         DefaultValue::Word("auto"),
-        "Numbers that the solver sees of each image: one, or one per pixel (auto: if memory allows)");
+        "Residuals for the solver: one per image, one per pixel, or per pixel if memory allows");
     CONDITION = row("penalty-condition", "objective.condition", WEIGHT,
         DefaultValue::Of(|_| Value::Float(0.0)),
-        "Weight of the squared condition number, for cheap reconstructions");
+        "Weight of a penalty on the squared condition number, for cheap reconstructions");
     L1 = row("penalty-l1", "objective.l1", WEIGHT,
         DefaultValue::Of(|task| Spec::new(task).objective.l1.into()),
-        "Weight of the sum of all theta, for few frequencies")
+        "Weight of a penalty on the sum of all theta, for few frequencies")
         .only(Tasks(&[Sampling], "sampling"));
     L1_KIND = row("l1-kind", "objective.l1_kind", ValueKind::Word(&["root", "nonsmooth"]),
         DefaultValue::Word("root"),
-        "How that sum is treated: as the square of one more residual, or as it is")
+        "How the solver treats that penalty: as the square of one more residual, \
+         or as a nonsmooth term")
         .only(Tasks(&[Sampling], "sampling"));
 
     EVALUATIONS = row("evaluations", "solver.evaluations", POSITIVE,
         DefaultValue::Of(|task| whole(Spec::new(task).solver.evaluations)),
-        "Try at most N different parameters");
+        "Evaluate at most N points, that is, different values of the parameters");
     METHOD = row("method", "solver.method", ValueKind::Word(&["auto", "fista", "gd"]),
         DefaultValue::Word("auto"),
-        "Method of reconstruction: the fastest known, FISTA, or gradient descent");
+        "Reconstruction method: the fastest known for the task, FISTA, or gradient descent");
     ITERATIONS = row("iterations", "solver.iterations", POSITIVE,
         DefaultValue::Unset("as many as the requested accuracy needs", "1000"),
-        "Make exactly N iterations for each reconstruction")
+        "Run exactly N iterations for each reconstruction")
         .or(&MAX_ITERATIONS);
     MAX_ITERATIONS = row("max-iterations", "solver.max_iterations", POSITIVE,
         DefaultValue::Unset("no limit", "100000"),
-        "Stop a reconstruction after N iterations")
+        "Stop each reconstruction after N iterations")
         .or(&ITERATIONS);
     FINAL_RADIUS = row("final-radius", "solver.final_radius", RADIUS,
         DefaultValue::Of(|task| Spec::new(task).solver.final_radius.into()),
-        "End the run when steps are this small, as a share of the range between bounds");
-    THREADS = row("threads", "solver.threads", POSITIVE, DefaultValue::Unset("one per processor", "4"),
+        "Stop when the trust-region radius is this small, as a share of the range between bounds");
+    THREADS = row("threads", "solver.threads", POSITIVE,
+        DefaultValue::Unset("one per processor", "4"),
         "Number of threads; results do not depend on it");
 }
 
@@ -211,7 +224,7 @@ fn whole(number: u64) -> Value {
     i64::try_from(number).unwrap_or(i64::MAX).into()
 }
 
-/// The standard deviation of added noise.
+/// Returns the standard deviation of added noise.
 fn noise(task: TaskKind) -> Value {
     Value::Float(match task {
         Denoise => 0.1,
@@ -220,17 +233,17 @@ fn noise(task: TaskKind) -> Value {
     })
 }
 
-/// The names of the parameters that can be learned.
+/// Returns the names of the parameters that can be learned.
 fn learnable(task: TaskKind) -> Value {
     task.learnable().to_vec().into()
 }
 
-/// The values of all parameters that can be fixed.
+/// Returns the values of all parameters that can be fixed.
 fn fixed(task: TaskKind) -> Value {
     BTreeMap::from(task.fixed()).into()
 }
 
-/// The start, lower or upper values of all parameters that can be learned.
+/// Returns the start, lower or upper values of all parameters that can be learned.
 fn range(task: TaskKind, which: usize) -> Value {
     let names = task.learnable().iter();
     let values = names.map(|name| (*name, task.range(name)[which]));
@@ -279,7 +292,7 @@ impl Setting {
         }
     }
 
-    /// A value that could be given, as it is written in a file.
+    /// Returns an example of a value, as it is written in a file.
     pub(super) fn example(&self, task: TaskKind) -> String {
         match &self.default {
             DefaultValue::Required(name) => literal(&Value::String((*name).into())),
@@ -291,7 +304,8 @@ impl Setting {
         }
     }
 
-    /// The description with the default of each of `tasks`, such as `[default: 128; sampling: 64]`.
+    /// Returns the description with the default of each of `tasks`, such as
+    /// `[default: 128; sampling: 64]`.
     #[must_use]
     pub fn help(&self, tasks: &[TaskKind]) -> String {
         let text = |task: TaskKind, is_given: &dyn Fn(&Self) -> bool| {
@@ -330,7 +344,7 @@ impl fmt::Display for Setting {
     }
 }
 
-/// A value as it is written after a flag.
+/// Writes a value as after a flag.
 pub(super) fn shown(value: &Value) -> String {
     let joined = |parts: Vec<String>| parts.join(",");
     match value {
@@ -349,7 +363,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// A value as it is written in a file.
+/// Writes a value as in a file.
 pub(super) fn literal(value: &Value) -> String {
     match value {
         // with an exponent where that is shorter

@@ -1,4 +1,4 @@
-//! Learned parameters on other pictures.
+//! Reconstruction of pictures and signals with learned parameters.
 
 mod output_paths;
 #[cfg(test)]
@@ -28,19 +28,19 @@ use crate::task::family::{self, LoadedFamily};
 use crate::task::pictures::{apply_mask, check_mask};
 use crate::task::signals::{check_samples, read_frequencies};
 
-/// A reconstruction gives up after so many iterations, unless the run says another number.
+/// Largest number of iterations of a reconstruction, unless the run has another limit.
 const MAX_ITERATIONS: u64 = 100_000;
 
-/// How to apply a run.
+/// Options of [`apply`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplyOptions {
-    /// Root mean square distance from the exact reconstruction.
+    /// The root-mean-square distance from the exact reconstruction that is certified.
     pub accuracy: f64,
-    /// Bits of PNG files.
+    /// The number of bits per sample of PNG files.
     pub depth: Depth,
-    /// Another blur than that of the run.
+    /// A blur kernel to use instead of that of the run.
     pub kernel: Option<PathBuf>,
-    /// Another mask than that of the run.
+    /// A mask to use instead of that of the run.
     pub mask: Option<PathBuf>,
 }
 
@@ -58,16 +58,16 @@ impl Default for ApplyOptions {
 /// A file that was reconstructed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Applied {
-    /// What was read.
+    /// The input file.
     pub input: PathBuf,
-    /// What was written.
+    /// The output file.
     pub output: PathBuf,
-    /// Certified root mean square distance from the exact reconstruction, before rounding to the
-    /// levels of the file; of several channels or rows the largest.
+    /// The certified root-mean-square distance from the exact reconstruction, before rounding to
+    /// the levels of the file. It is the largest of all pages and channels, or rows.
     pub error: f64,
-    /// Whether that is as accurate as asked for.
+    /// Whether the error is at most the requested accuracy.
     pub reached: bool,
-    /// Iterations of all channels or rows.
+    /// The number of iterations for all pages and channels, or rows.
     pub iterations: u64,
     /// Warnings about the input.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -77,20 +77,21 @@ pub struct Applied {
 /// A file that could not be reconstructed.
 #[derive(Debug)]
 pub struct ApplyFailure {
-    /// What should have been read.
+    /// The input file.
     pub input: PathBuf,
-    /// Why.
+    /// The reason.
     pub error: CliError,
 }
 
 /// Reconstructs a file, or the pictures of a folder, with the parameters that a run has learned.
 ///
-/// Colours are kept, also if only luminance was learned from. In a folder, a bad file does not stop
-/// the others. If `input` is a file and `output` a folder, the name is kept.
+/// All channels are reconstructed, even if only luminance was learned from. All pages of a TIFF
+/// file are reconstructed to the pages of another one. In a folder, a bad file does not stop the
+/// others. If `input` is a file and `output` a folder, the file name stays the same.
 ///
 /// # Errors
 /// When the run has not finished, or a file cannot be read, reconstructed or written.
-/// [`CliError::SomeFailed`] says what was done all the same.
+/// [`CliError::SomeFailed`] lists the files that were reconstructed all the same.
 pub fn apply(
     run: &Path,
     input: &Path,
@@ -100,7 +101,7 @@ pub fn apply(
     apply_observed(run, input, output, options, &|_| {})
 }
 
-/// The same; each file that is done is shown to `observe` at once, from any thread.
+/// Does the same as [`apply`], and calls `observe` after each file, from any thread.
 ///
 /// # Errors
 /// As [`apply`].
@@ -133,7 +134,7 @@ pub fn apply_observed(
         return Ok(applied);
     }
     match failures.pop() {
-        // One file was asked for: its error says it all.
+        // The error of a single file needs no summary.
         Some(failure) if files.len() == 1 && !input.is_dir() => Err(failure.error),
         last => {
             failures.extend(last);
@@ -142,13 +143,13 @@ pub fn apply_observed(
     }
 }
 
-/// What is needed of a result. Other numbers may be infinite, which JSON cannot say.
+/// The part of a result that is needed. Other numbers may be infinite, which JSON cannot represent.
 #[derive(Deserialize)]
 struct LearnedValues {
     parameters: Vec<LearnedParameter>,
 }
 
-/// Learned parameters with their model.
+/// Learned parameters with their family and solver.
 struct Reconstructor {
     config: Config,
     loaded: LoadedFamily,
@@ -266,7 +267,7 @@ impl Reconstructor {
         Ok(applied)
     }
 
-    /// One reconstruction for each of `data`.
+    /// Returns one reconstruction for each of `data`.
     fn reconstruct(
         &self,
         input: &Path,
@@ -292,7 +293,7 @@ impl Reconstructor {
         })
     }
 
-    /// The report on a file of which nothing is reconstructed yet.
+    /// Returns the report on a file before its reconstruction.
     fn applied(&self, input: &Path, output: &Path) -> Applied {
         Applied {
             input: input.into(),
@@ -309,19 +310,19 @@ impl Reconstructor {
         for made in made {
             let error = made.solved.error.value() / size(grid);
             applied.error = applied.error.max(error);
-            // a rounding error of the division is no miss
+            // a rounding error of the division does not count
             applied.reached &= error <= self.accuracy * (1.0 + 1e-12);
             applied.iterations += made.solved.iterations;
         }
     }
 }
 
-/// What makes a root mean square of a norm.
+/// Returns the divisor that turns a norm into a root mean square.
 fn size(grid: Grid) -> f64 {
     (grid.num_samples() as f64).sqrt()
 }
 
-/// What a run has learned, or a part of it.
+/// Reads the result of a run, or a part of it.
 pub(crate) fn read_result<T: DeserializeOwned>(run: &Path) -> Result<T, CliError> {
     let path = run.join(RESULT);
     let text = match fs::read_to_string(&path) {
@@ -344,7 +345,7 @@ pub(crate) fn read_result<T: DeserializeOwned>(run: &Path) -> Result<T, CliError
     })
 }
 
-/// Makes a folder.
-fn make_folder(path: &Path) -> Result<(), FileError> {
+/// Creates a folder.
+fn create_folder(path: &Path) -> Result<(), FileError> {
     fs::create_dir_all(path).map_err(|source| FileError::Write(path.into(), source))
 }

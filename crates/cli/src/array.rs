@@ -1,4 +1,4 @@
-//! NumPy's `.npy` files.
+//! Reading and writing of NumPy's `.npy` files.
 
 mod header;
 
@@ -7,38 +7,38 @@ use std::path::Path;
 use crate::file::{self, FileError};
 use header::Header;
 
-/// Larger files are not read.
+/// Largest size of a file in bytes.
 const MAX_BYTES: u64 = 1 << 34;
 
 /// An array in C order: the last index runs fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// Entries along each axis; no axes for a single number.
+    /// The number of entries along each axis; no axes for a single number.
     pub shape: Vec<usize>,
     /// The entries.
     pub values: ArrayValues,
 }
 
-/// Entries of an array.
+/// The entries of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrayValues {
     /// Real numbers.
     Real(Vec<f64>),
-    /// Complex numbers, real and imaginary parts in turns.
+    /// Complex numbers, with alternating real and imaginary parts.
     Complex(Vec<f64>),
 }
 
-/// Signals of equal length, at least one, none of them empty.
+/// One or more signals of equal length, none of them empty.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Signals {
-    /// Real ones.
+    /// Real signals.
     Real(Vec<Vec<f64>>),
-    /// Complex ones, real and imaginary parts in turns.
+    /// Complex signals, with alternating real and imaginary parts.
     Complex(Vec<Vec<f64>>),
 }
 
 impl ArrayValues {
-    /// The numbers, and how many of them make an entry.
+    /// Returns the numbers, and the number of them per entry.
     fn parts(&self) -> (&[f64], usize) {
         match self {
             Self::Real(numbers) => (numbers, 1),
@@ -47,10 +47,9 @@ impl ArrayValues {
     }
 }
 
-/// Reads an array of any shape. Integers and truth values become real numbers, single precision
-/// becomes double.
-///
-/// Either byte order, C or Fortran order. Integers beyond 2^53 are rounded.
+/// Reads an array of any shape, in either byte order, in C or Fortran order. Integers and truth
+/// values become real numbers, and single precision becomes double. Integers beyond 2^53 are
+/// rounded.
 ///
 /// # Errors
 /// When the file cannot be read, is not a `.npy` file, is damaged, has other elements, or holds NaN
@@ -62,7 +61,7 @@ pub fn read(path: &Path) -> Result<Array, FileError> {
     Ok(array)
 }
 
-/// Reads the rows of an array with two axes; one axis is one row.
+/// Reads the rows of an array with two axes. An array with one axis is one row.
 ///
 /// # Errors
 /// As [`read`], and when the array has other axes or no entries.
@@ -75,7 +74,8 @@ pub fn signals(path: &Path) -> Result<Signals, FileError> {
             return Err(FileError::Shape(
                 path.into(),
                 array.shape,
-                "one signal or a list of them: one or two axes, none of them empty",
+                "one signal or a list of signals, with one or two axes, none of them empty: \
+                 reshape it with `a.reshape(-1, a.shape[-1])`",
             ));
         }
     };
@@ -86,7 +86,7 @@ pub fn signals(path: &Path) -> Result<Signals, FileError> {
     })
 }
 
-/// Writes an array in C order, whole or not at all: as `f8` or `c16`.
+/// Writes an array in C order as `f8` or `c16`, whole or not at all.
 ///
 /// # Errors
 /// When a value is not finite, or the file cannot be written.
@@ -104,7 +104,7 @@ pub fn write(path: &Path, shape: &[usize], values: &ArrayValues) -> Result<(), F
     file::write(path, &bytes)
 }
 
-/// The array in `bytes`; `path` is for messages.
+/// Decodes the array in `bytes`; `path` is for messages.
 fn decode(path: &Path, bytes: &[u8]) -> Result<Array, FileError> {
     let (header, data) = header::read(path, bytes)?;
     let promised = header.len.checked_mul(header.size);
@@ -131,9 +131,9 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Array, FileError> {
     })
 }
 
-/// The numbers in `data`, in the order of the file.
+/// Returns the numbers in `data` in the order of the file.
 fn numbers(header: &Header, data: &[u8]) -> Vec<f64> {
-    /// `N` bytes each, turned into numbers.
+    /// Converts groups of `N` bytes to numbers.
     fn all<const N: usize>(
         data: &[u8],
         is_big_endian: bool,
@@ -164,8 +164,8 @@ fn numbers(header: &Header, data: &[u8]) -> Vec<f64> {
     }
 }
 
-/// The numbers, `per_entry` for each entry, rearranged from Fortran order, in which the first index
-/// runs fastest.
+/// Rearranges numbers, `per_entry` for each entry, from Fortran order, in which the first index
+/// runs fastest, to C order.
 fn c_order(numbers: &[f64], shape: &[usize], per_entry: usize) -> Vec<f64> {
     let len = numbers.len() / per_entry;
     let mut ordered = Vec::with_capacity(numbers.len());
@@ -180,7 +180,7 @@ fn c_order(numbers: &[f64], shape: &[usize], per_entry: usize) -> Vec<f64> {
     ordered
 }
 
-/// One index per axis of the entry at `position` in C order. The array is not empty.
+/// Returns the index of the entry at `position` in C order. The array must not be empty.
 fn multi_index(position: usize, shape: &[usize]) -> Vec<usize> {
     let mut index = vec![0; shape.len()];
     let mut rest = position;
@@ -204,7 +204,7 @@ fn check_finite(path: &Path, shape: &[usize], values: &ArrayValues) -> Result<()
     }
 }
 
-/// The file is broken.
+/// Returns the error of a damaged file.
 fn damaged(path: &Path, reason: impl ToString) -> FileError {
     FileError::Damaged(path.into(), reason.to_string())
 }

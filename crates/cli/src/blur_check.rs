@@ -60,7 +60,6 @@ pub fn border_jump(
 ) -> f64 {
     assert_eq!(picture.len(), rows * cols, "values of the picture");
     let [blurs_rows, blurs_cols] = blurred_axes(kernel, kernel_shape);
-    // difference of columns j and k, and of rows j and k
     let cols_differ = |j: usize, k: usize| {
         let differences = picture
             .chunks_exact(cols)

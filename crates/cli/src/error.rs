@@ -1,4 +1,4 @@
-//! Why the program fails, and the number with which it ends.
+//! Errors of the program and their exit codes.
 
 use std::error::Error;
 use std::io;
@@ -14,79 +14,83 @@ use crate::session::SessionError;
 use crate::store::StoreError;
 use crate::task::DataError;
 
-/// Whatever can go wrong in the program. Print [`chain`](Self::chain).
+/// An error of the program. Print it with [`chain`](Self::chain).
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CliError {
-    /// The settings do not make sense.
+    /// The settings are wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Files are sound, but do not fit together.
+    /// Files are intact, but do not fit together.
     #[error(transparent)]
     Data(#[from] DataError),
     /// The directory of a run cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The learning problem does not make sense.
+    /// The learning problem is wrong.
     #[error(transparent)]
     Problem(#[from] ProblemError),
-    /// A run could not begin or go on.
+    /// A run could not start or continue.
     #[error(transparent)]
     Session(Box<SessionError>),
-    /// There is no place for the run.
-    #[error("say where the run goes: --out DIR")]
+    /// The directory of the run is missing.
+    #[error("the directory of the run is missing: name it with --out RUN")]
     NoOut,
-    /// Something has no form in JSON.
-    #[error("the answer cannot be written as JSON")]
+    /// The output cannot be written as JSON.
+    #[error("the output cannot be written as JSON")]
     Json(#[source] serde_json::Error),
-    /// Standard output leads to where nothing can be written.
-    #[error("cannot write to standard output: make room, or send it elsewhere")]
+    /// Standard output cannot be written.
+    #[error("cannot write to standard output: free some space, or redirect it elsewhere")]
     Output(#[source] io::Error),
-    /// The system does not let the program watch for Ctrl-C.
-    #[error("Ctrl-C cannot be caught")]
+    /// The handler for Ctrl-C cannot be installed.
+    #[error("the handler for Ctrl-C cannot be installed")]
     Interrupt(#[source] ctrlc::Error),
-    /// There is nothing to apply yet.
-    #[error("the run has not finished: `bilevel resume {}`", run.display())]
+    /// The run has no result yet.
+    #[error("the run has not finished: continue it with `bilevel resume {}`", run.display())]
     NotFinished {
         /// The directory of the run.
         run: PathBuf,
     },
-    /// The result of a run cannot be understood.
-    #[error("{} is damaged: make it again with `bilevel resume {}`", path.display(), run.display())]
+    /// The result of a run cannot be parsed.
+    #[error(
+        "{} is damaged: write it again with `bilevel resume {}`",
+        path.display(), run.display()
+    )]
     Result {
         /// The file.
         path: PathBuf,
         /// The directory of the run.
         run: PathBuf,
-        /// What is wrong.
+        /// The error of the parser.
         source: serde_json::Error,
     },
-    /// Result and settings of a run are of different runs.
+    /// The result and the settings in a directory belong to different runs.
     #[error(
-        "{} does not fit the settings beside it: it has the parameters {found}, but {expected} are learned; restore both from a backup",
+        "{} does not fit the settings next to it: it has the parameters {found}, but {expected} \
+         are learned. Restore both from a backup",
         path.display()
     )]
     OtherResult {
         /// The result.
         path: PathBuf,
-        /// Its parameters.
+        /// The parameters of the result.
         found: String,
-        /// Those of the settings.
+        /// The parameters of the settings.
         expected: String,
     },
-    /// What is read would be overwritten.
+    /// The input would be overwritten.
     #[error("{} would be overwritten: choose another name for the output", path.display())]
     SameFile {
         /// The file or folder.
         path: PathBuf,
     },
-    /// The requested accuracy is no distance.
+    /// The requested accuracy is not a positive number.
     #[error("--accuracy is {found}, but must be positive, such as 1e-3")]
     Accuracy {
-        /// The number.
+        /// The requested accuracy.
         found: f64,
     },
     /// A picture cannot be reconstructed.
@@ -94,20 +98,23 @@ pub enum CliError {
     Reconstruction {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: ReconstructionError,
     },
-    /// Some files of a folder could not be used; the others are done.
-    #[error("{} of {} files failed:{}", failures.len(), failures.len() + applied.len(), list(failures))]
+    /// Some files of a folder could not be used. The others were reconstructed.
+    #[error(
+        "{} of {} files failed:{}",
+        failures.len(), failures.len() + applied.len(), list(failures)
+    )]
     SomeFailed {
-        /// What was done.
+        /// The files that were reconstructed.
         applied: Vec<Applied>,
-        /// What was not, at least one.
+        /// The files that were not, at least one.
         failures: Vec<ApplyFailure>,
     },
 }
 
-/// Failures, one on each line.
+/// Lists failures, one on each line.
 fn list(failures: &[ApplyFailure]) -> String {
     let line = |failure: &ApplyFailure| format!("\n  {}", failure.error.chain());
     failures.iter().map(line).collect()
@@ -120,14 +127,14 @@ impl From<SessionError> for CliError {
 }
 
 impl CliError {
-    /// The number with which the program ends: 2 for wrong usage or settings, 3 for input data, 4
-    /// for the directory of a run, 1 for the rest.
+    /// Returns the exit code: 2 for wrong usage or settings, 3 for input data, 4 for the directory
+    /// of a run, 1 for the rest.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_) | Self::SameFile { .. } | Self::Accuracy { .. } | Self::NoOut => 2,
             Self::File(FileError::Extension { .. } | FileError::OnePage { .. }) => 2,
-            // not the fault of what was read
+            // the input is not at fault
             Self::File(FileError::Write { .. }) | Self::Output(_) => 1,
             Self::File(_) | Self::Data(_) => 3,
             Self::Store(_)
@@ -143,14 +150,14 @@ impl CliError {
         }
     }
 
-    /// The message and those of its causes.
+    /// Returns the message followed by those of its causes.
     #[must_use]
     pub fn chain(&self) -> String {
         chain(self)
     }
 }
 
-/// Images are at fault, or the directory of the run.
+/// Returns the exit code of an error of a session.
 fn of_session(error: &SessionError) -> u8 {
     match error {
         SessionError::Problem(error) => of_problem(error),
@@ -160,7 +167,7 @@ fn of_session(error: &SessionError) -> u8 {
     }
 }
 
-/// Data are at fault, or settings.
+/// Returns the exit code of an error of a learning problem.
 fn of_problem(error: &ProblemError) -> u8 {
     match error {
         ProblemError::NoPairs
@@ -177,7 +184,7 @@ fn of_problem(error: &ProblemError) -> u8 {
     }
 }
 
-/// The message of an error and those of its causes, unless they are part of it already.
+/// Returns the message of an error, followed by those of its causes that it does not contain yet.
 #[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -197,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_are_said_once() {
+    fn causes_are_listed_once() {
         let error = CliError::from(FileError::Read("a.png".into(), io::Error::other("no disk")));
         assert_eq!(error.chain(), "cannot read a.png: no disk");
         let model = ProblemError::Model {
@@ -211,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_number_says_whose_fault_it_is() {
+    fn exit_codes_tell_the_kind_of_error() {
         let run = PathBuf::from("run");
         let failures = vec![ApplyFailure {
             input: "a.png".into(),

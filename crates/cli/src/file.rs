@@ -1,4 +1,4 @@
-//! Errors of files, and files that are written whole or not at all.
+//! Errors of files, and functions that write files whole or not at all.
 
 pub(crate) mod disk;
 
@@ -10,28 +10,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use disk::Disk;
 use thiserror::Error;
 
-/// A file or folder that cannot be used: the first field of each variant. Errors of the operating
-/// system are sources: print the whole chain.
+/// A file or folder that cannot be used. The first field of each variant is its path. Errors of the
+/// operating system are sources, so print the whole chain.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The operating system refuses to read it.
+    /// The operating system cannot read the file.
     #[error("cannot read {}", .0.display())]
     Read(PathBuf, #[source] io::Error),
-    /// The operating system refuses to write it, or the disk is full.
+    /// The operating system cannot write the file, or the disk is full.
     #[error("cannot write {}{}", .0.display(), advice(.1))]
     Write(PathBuf, #[source] io::Error),
     /// The file starts like the right kind, but its content is wrong or ends too early.
-    #[error("{} is damaged or cut short, make or copy it again: {}", .0.display(), .1)]
+    #[error("{} is damaged or cut short ({}): create or copy it again", .0.display(), .1)]
     Damaged(PathBuf, String),
-    /// The file is sound, but the program cannot read its content; the last field is what it can.
-    #[error("{} cannot be used, convert it to {}: {}", .0.display(), .2, .1)]
+    /// The file is intact, but the program cannot read its content. The last field is a format that
+    /// it can read.
+    #[error("{} cannot be used ({}): convert it to {}", .0.display(), .1, .2)]
     Unsupported(PathBuf, String, &'static str),
     /// The file is larger than the program reads.
-    #[error("{} is too large, crop or split it: {}", .0.display(), .1)]
+    #[error("{} is too large ({}): crop or split it", .0.display(), .1)]
     TooLarge(PathBuf, String),
     /// A file has this many pages where one picture is needed.
-    #[error("{} has {} pages, but one picture is needed: save one page as a file of its own", .0.display(), .1)]
+    #[error(
+        "{} has {} pages, but one picture is needed: save one page as a file of its own",
+        .0.display(), .1
+    )]
     Pages(PathBuf, usize),
     /// A picture has pixels that are not opaque.
     #[error(
@@ -47,33 +51,45 @@ pub enum FileError {
     )]
     PageCounts(PathBuf, usize, PathBuf, usize),
     /// Several pages cannot be written to a PNG file.
-    #[error("cannot write {} pages to {}: name a .tif file, which can hold them all", .1, .0.display())]
+    #[error(
+        "cannot write {} pages to {}: name a .tif file, which can hold them all",
+        .1, .0.display()
+    )]
     OnePage(PathBuf, usize),
-    /// A number is NaN or infinite. Its index has one entry per axis: row, column and, if there are
-    /// several, channel in pictures.
-    #[error("{}: the value at {:?} is {}, replace it by a finite number", .0.display(), .1, .2)]
+    /// A number is NaN or infinite. Its index has one entry per axis. The axes of pictures are row,
+    /// column and, if there are several, channel.
+    #[error("{}: the value at {:?} is {}: replace it by a finite number", .0.display(), .1, .2)]
     NotFinite(PathBuf, Vec<usize>, f64),
-    /// An array has the wrong number of axes, or no entries; the last field is what is needed.
+    /// An array has the wrong number of axes, or no entries. The last field is the shape needed.
     #[error("{} has the shape {:?}, but must be {}", .0.display(), .1, .2)]
     Shape(PathBuf, Vec<usize>, &'static str),
     /// The folder does not exist.
-    #[error("there is no folder {}: check the name", .0.display())]
+    #[error("there is no file or folder {}: check the name", .0.display())]
     NoFolder(PathBuf),
-    /// The folder is something else.
-    #[error("{} is not a folder: name the one that holds the pictures", .0.display())]
+    /// A part of the path is not a folder.
+    #[error("{} is not a folder: name the folder of the pictures, or one file", .0.display())]
     NotAFolder(PathBuf),
-    /// The folder holds no picture, but this many other files; hidden ones and folders do not
-    /// count.
-    #[error("no pictures in {}: {}; pictures end in {}", .0.display(), found(*.1), .2)]
+    /// The folder holds no picture. The second field is the number of other files, without hidden
+    /// files and inner folders.
+    #[error(
+        "no pictures in {} ({}): the names of pictures end in {}",
+        .0.display(), found(*.1), .2
+    )]
     NoPictures(PathBuf, usize, &'static str),
     /// The folder holds no array.
-    #[error("no arrays in {}: their names end in .npy", .0.display())]
+    #[error("no arrays in {}: the names of arrays end in .npy", .0.display())]
     NoArrays(PathBuf),
     /// A picture is missing in a second folder.
-    #[error("{} has no partner in {}: add a picture of the same name there", .0.display(), .1.display())]
+    #[error(
+        "{} has no partner in {}: add a picture of the same name there",
+        .0.display(), .1.display()
+    )]
     NoPartner(PathBuf, PathBuf),
     /// Two pictures of one folder differ in their extension only.
-    #[error("{} and {} have the same name but for the extension: keep one", .0.display(), .1.display())]
+    #[error(
+        "{} and {} have the same name but for the extension: keep one of them",
+        .0.display(), .1.display()
+    )]
     Ambiguous(PathBuf, PathBuf),
     /// The two pictures of a pair differ in width or height.
     #[error(
@@ -83,22 +99,23 @@ pub enum FileError {
     Sizes(PathBuf, [usize; 2], PathBuf, [usize; 2]),
     /// The two pictures of a pair differ in their numbers of channels.
     #[error(
-        "{} has {} channels, but {} has {}: use the luminance, or convert one of them",
+        "{} has {} channels, but {} has {}: use --colour luminance, or convert one of them",
         .0.display(), .1, .2.display(), .3
     )]
     Channels(PathBuf, usize, PathBuf, usize),
-    /// The name of a file to write does not end in one of the extensions that are possible.
+    /// The name of a file to write has an extension that is not possible. The last field lists the
+    /// possible ones.
     #[error("cannot write {}: the name must end in {}", .0.display(), .1)]
     Extension(PathBuf, &'static str),
 }
 
-/// What to do about a file that cannot be written, as the end of a message.
+/// Returns advice on a file that cannot be written, as the end of a message.
 pub(crate) fn advice(error: &io::Error) -> &'static str {
     use io::ErrorKind as Kind;
     match error.kind() {
-        Kind::NotFound => ": make its folder first",
+        Kind::NotFound => ": create its folder first",
         Kind::StorageFull | Kind::QuotaExceeded => {
-            ", because the disk is full: make room, then try again"
+            ", because the disk is full: free some space, then try again"
         }
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
             ": check its permissions, or choose another place"
@@ -107,14 +124,14 @@ pub(crate) fn advice(error: &io::Error) -> &'static str {
             ", because a file is where a directory should be: choose another place"
         }
         Kind::FileTooLarge => {
-            ", because files may not be so large here: raise the limit (ulimit -f), or choose \
-             another place"
+            ", because of the limit on the size of files: raise it (ulimit -f), or choose another \
+             place"
         }
         _ => "",
     }
 }
 
-/// What a folder without pictures holds, in words.
+/// Describes the content of a folder without pictures.
 fn found(num_files: usize) -> String {
     match num_files {
         0 => "it holds no files".into(),
@@ -126,7 +143,7 @@ fn found(num_files: usize) -> String {
 /// Reads a whole file of at most `max_bytes`.
 ///
 /// # Errors
-/// When it is not a file, is too large, or cannot be read.
+/// When `path` is not a file, is too large, or cannot be read.
 pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FileError> {
     let refuse = |source| FileError::Read(path.into(), source);
     let metadata = fs::metadata(path).map_err(refuse)?;
@@ -143,35 +160,36 @@ pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FileError> {
     fs::read(path).map_err(refuse)
 }
 
-/// Writes next to `path`, then renames: readers see the old content or the new one, never a part.
+/// Writes a temporary file next to `path`, then renames it. Readers see the old content or the new
+/// one, never a part.
 ///
-/// The content has reached the disk before the new name is given; the folder must exist. A file
-/// that is marked read-only is not replaced.
+/// The content has reached the disk before the file is renamed. The folder must exist. A read-only
+/// file is not replaced.
 ///
 /// # Errors
-/// When something cannot be written; nothing is left behind then.
+/// When the file cannot be written. Nothing is left behind then.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), FileError> {
     replace(path, content).map_err(|source| FileError::Write(path.into(), source))
 }
 
-/// The work of [`write`].
+/// Does the work of [`write`], with an error of the operating system.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     if path.file_name().is_none() {
         return Err(io::Error::other("the name of a file is missing"));
     }
-    // Renaming asks for rights on the folder only.
+    // Renaming needs permissions on the folder only.
     if fs::metadata(path).is_ok_and(|old| old.permissions().readonly()) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    let (file, temporary) = create_beside(path)?;
+    let (file, temporary) = create_next_to(path)?;
     Disk::default().replace(file, &temporary, path, &[content], true)
 }
 
-/// How the names of temporary files begin.
+/// The beginning of the names of temporary files.
 pub(crate) const TEMPORARY: &str = ".bilevel-";
 
-/// A new file in the folder of `path`, with a name of its own, and that name.
-fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+/// Creates a file with a new name in the folder of `path`, and returns it with its name.
+fn create_next_to(path: &Path) -> io::Result<(File, PathBuf)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -183,7 +201,7 @@ fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
             .open(&temporary)
         {
             Ok(file) => return Ok((file, temporary)),
-            // Somebody's leftover: the next number is free sooner or later.
+            // A leftover of another process: try the next number.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

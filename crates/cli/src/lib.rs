@@ -1,19 +1,19 @@
-//! The program `bilevel`: learns parameters of image reconstruction from examples, and applies
-//! them.
+//! The program `bilevel`: it learns the parameters of image reconstruction from training images,
+//! and applies them.
 //!
-//! - [`args`]: the command line; [`config`]: settings, from flags and TOML files; [`error`]: why
-//!   the program fails.
-//! - [`task`]: from settings to data and a model; [`mod@apply`]: learned parameters on other
-//!   pictures.
-//! - [`commands`]: what each command does; [`run_page`], [`report`] and [`findings`]: what was learned,
-//!   as a page and in words.
-//! - [`store`] and [`session`]: the directory of a run, and learning that is saved in it after
+//! - [`args`] parses the command line, [`commands`] runs the commands, [`error`] has the errors and
+//!   exit codes.
+//! - [`config`] resolves settings from flags, TOML files and defaults.
+//! - [`task`] loads the data and the family of a task; [`blur_check`] finds blurred pictures and
+//!   kernels that do not suit deblurring.
+//! - [`store`] is the directory of a run, and [`session`] learns and saves the run there after
 //!   every evaluation.
-//! - [`progress`] and [`summary`]: what users see while it runs, and when it has ended.
-//! - [`picture`]: PNG, JPEG, TIFF and PNM files as planes of numbers, folders of them, and pairs of
-//!   truth and noisy.
-//! - [`mod@array`]: NumPy's `.npy` files, real or complex.
-//! - [`mod@file`]: what goes wrong with a file, and writing one without leaving half of it behind.
+//! - [`progress`] shows a run in progress, [`summary`] its result on a terminal.
+//! - [`run_page`] writes the page of a run, [`report`] its HTML, and [`findings`] the sentences
+//!   that explain the result.
+//! - [`mod@apply`] reconstructs other pictures with the learned parameters.
+//! - [`picture`] reads and writes PNG, JPEG, TIFF and PNM files, [`mod@array`] NumPy's `.npy`
+//!   files, and [`mod@file`] writes files whole or not at all.
 //!
 //! ```
 //! use bilevel_cli::picture::{self, Colour, Depth};

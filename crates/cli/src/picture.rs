@@ -1,4 +1,4 @@
-//! Pictures as planes of numbers: files, folders, pairs of truth and noisy.
+//! Pictures as planes of numbers: files, folders, and pairs of clean and noisy pictures.
 //!
 //! Black is 0 and white is 1: 8-bit samples are divided by 255, 16-bit ones by 65535, and
 //! floating-point ones are taken unchanged, inside `[0, 1]` or not. Gamma, colour profiles and the
@@ -24,22 +24,22 @@ use crate::file::FileError;
 /// A picture in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
-    /// Columns.
+    /// The number of columns.
     pub width: usize,
-    /// Rows.
+    /// The number of rows.
     pub height: usize,
     /// One plane of `width * height` values per channel, row after row.
     pub channels: Vec<Vec<f64>>,
 }
 
-/// What becomes of colours.
+/// The treatment of colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Colour {
-    /// One plane: `0.299 R + 0.587 G + 0.114 B`, or grey as it is.
+    /// One plane: `0.299 R + 0.587 G + 0.114 B`, or the grey values.
     #[default]
     Luminance,
-    /// All of them: one plane if grey, three in the order red, green, blue if not.
+    /// One plane for grey pictures, three planes in the order red, green, blue for others.
     Channels,
 }
 
@@ -47,25 +47,25 @@ pub enum Colour {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Depth {
     /// 256 levels.
-    #[value(name = "8")]
+    #[value(name = "8", help = None::<&str>)]
     Eight,
     /// 65536 levels.
-    #[value(name = "16")]
+    #[value(name = "16", help = None::<&str>)]
     Sixteen,
 }
 
-/// The clean and the noisy version of one thing.
+/// The clean and the noisy version of one picture, or of its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PicturePair<T> {
-    /// What should come out.
+    /// The clean version.
     pub truth: T,
-    /// What goes in.
+    /// The noisy version.
     pub noisy: T,
 }
 
 impl Picture {
-    /// The middle: `size` rows from `h/2 - size/2` on, in integer division, columns likewise; the
-    /// whole extent of an axis that is not longer than `size`.
+    /// Cuts out the middle: `size` rows from `h/2 - size/2` on, in integer division, and columns
+    /// likewise. An axis that is not longer than `size` stays whole.
     ///
     /// # Panics
     /// When `size` is zero.
@@ -81,11 +81,11 @@ impl Picture {
             return self;
         }
         let crop = |plane: Vec<f64>| {
-            let kept = rows.clone().flat_map(|row| {
+            let middle = rows.clone().flat_map(|row| {
                 let start = row * self.width;
                 &plane[start + columns.start..start + columns.end]
             });
-            kept.copied().collect()
+            middle.copied().collect()
         };
         Self {
             width: columns.len(),
@@ -94,7 +94,7 @@ impl Picture {
         }
     }
 
-    /// The channels as slices, for [`write()`] and [`encode_png`].
+    /// Returns the channels as slices, for [`write()`] and [`encode_png`].
     #[must_use]
     pub fn planes(&self) -> Vec<&[f64]> {
         self.channels.iter().map(Vec::as_slice).collect()
@@ -160,7 +160,7 @@ fn check_pair(pair: &PicturePair<Picture>, [truth, noisy]: [PathBuf; 2]) -> Resu
     Ok(())
 }
 
-/// Where in a picture the value at `position` of channel `channel` of `channels` is.
+/// Returns the index of the value at `position` in channel `channel` of `channels`.
 fn index(position: usize, width: usize, channel: usize, channels: usize) -> Vec<usize> {
     let mut index = vec![position / width, position % width];
     if channels > 1 {
@@ -169,7 +169,7 @@ fn index(position: usize, width: usize, channel: usize, channels: usize) -> Vec<
     index
 }
 
-/// Whether the name ends in a dot and `known`, whatever the case.
+/// Whether a name ends in a dot and `known`, in upper or lower case.
 fn has_extension(path: &Path, known: &str) -> bool {
     let extension = path.extension();
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case(known))

@@ -1,4 +1,4 @@
-//! The page of a run: from its files to `report.html`.
+//! The page of a run, `report.html`: its data are gathered from values in memory or from files.
 
 use std::path::{Path, PathBuf};
 
@@ -14,23 +14,23 @@ use crate::session::{self, Finished, history};
 use crate::store::{self, Store};
 use crate::task::{self, NamedPairs};
 
-/// The file of a run that holds its page.
+/// The name of the file with the page of a run.
 const REPORT: &str = "report.html";
 
 /// A page that was written.
 #[derive(Debug)]
 pub struct RunPage {
-    /// Where it is.
+    /// The path of the page.
     pub path: PathBuf,
-    /// What it is about.
+    /// The result of the run.
     pub learned: Learned,
-    /// What was not learned.
+    /// The values of the parameters that were not learned.
     pub fixed: Values,
-    /// What it says.
+    /// The findings on the page.
     pub findings: Vec<Finding>,
 }
 
-/// Writes the page of a run that has just finished, from values that are there.
+/// Writes the page of a run that has just finished, from values in memory.
 ///
 /// # Errors
 /// When the page cannot be written.
@@ -49,19 +49,19 @@ pub(crate) fn write_finished(
         seconds,
     } = finished;
     let shown = |names: Vec<String>, pairs: Vec<Pair>, images: Vec<Scored>| {
-        let examples = names.into_iter().zip(pairs).zip(images);
-        let example = |((name, pair), scored)| example(name, pair, scored);
-        examples.map(example).collect()
+        let all = names.into_iter().zip(pairs).zip(images);
+        let image = |((name, pair), scored)| report_image(name, pair, scored);
+        all.map(image).collect()
     };
     let [training_names, validation_names] = names;
-    let examples = [
+    let images = [
         shown(training_names, training, images.training),
         shown(validation_names, validation, images.validation),
     ];
-    write(run, settings, config, learned, &examples, Some(seconds))
+    write(run, settings, config, learned, &images, Some(seconds))
 }
 
-/// The page that the run has already, if it is there.
+/// Returns the page that an earlier session has written, if there is one.
 pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<RunPage> {
     let path = run.join(REPORT);
     path.is_file().then(|| RunPage {
@@ -72,7 +72,7 @@ pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<
     })
 }
 
-/// Writes `report.html` into the directory of a run that has finished, from its files.
+/// Writes the page of a finished run from the files in its directory.
 ///
 /// # Errors
 /// When the run has not finished, its files or its images cannot be read, or the page cannot be
@@ -86,15 +86,15 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
     let task = task::load(&config)?;
     let values = learned.values();
     let solver = config.spec().setup(Vec::new()).solver();
-    // the result knows the scores; only the pictures are made again
+    // scores come from the result; only the pictures are computed again
     let shown = |NamedPairs { names, pairs }: NamedPairs, scores: &[Score]| -> Vec<ReportImage> {
         let show = |(index, (name, pair)): (usize, (String, Pair))| {
             let mut scored = score(&task.family, &values, &pair, solver);
             scored.score = scores.get(index).copied().unwrap_or(scored.score);
-            example(name, pair, scored)
+            report_image(name, pair, scored)
         };
-        let examples = names.into_par_iter().zip(pairs).enumerate();
-        examples.map(show).collect()
+        let all = names.into_par_iter().zip(pairs).enumerate();
+        all.map(show).collect()
     };
     let saved = Store::read(run)?;
     if let Some(saved) = &saved {
@@ -102,11 +102,11 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
     }
     let history = saved.and_then(|saved| history::parse(&saved.history).ok());
     let seconds = history.and_then(|history| history.evaluation_seconds.last().copied());
-    let examples = [
+    let images = [
         shown(task.training, &learned.training),
         shown(task.validation, &learned.validation),
     ];
-    write(run, &settings, &config, learned, &examples, seconds)
+    write(run, &settings, &config, learned, &images, seconds)
 }
 
 fn write(
@@ -142,8 +142,8 @@ fn write(
     })
 }
 
-/// One pair, reconstructed.
-fn example(name: String, pair: Pair, scored: Scored) -> ReportImage {
+/// Returns a reconstructed pair for the page.
+fn report_image(name: String, pair: Pair, scored: Scored) -> ReportImage {
     let Scored {
         reconstruction,
         score,

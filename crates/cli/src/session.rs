@@ -1,10 +1,9 @@
-//! Learning that is saved after every evaluation, so that a run killed at any moment goes on as if
-//! it had not been.
+//! Learning that is saved after every evaluation, so that a killed run can be resumed.
 //!
-//! What changes with every evaluation is small and written anew; residual vectors and
-//! reconstructions are large, never change, and are written once each. A run continued any number
-//! of times gives the same numbers, bit for bit, as one that was never stopped; only its seconds
-//! differ.
+//! The small part of the state that changes with every evaluation is written each time. Residual
+//! vectors and reconstructions are large and never change, so each is written once. A run that is
+//! resumed any number of times gives the same numbers, bit for bit, as one that was never stopped.
+//! Only its seconds differ.
 
 mod error;
 pub mod history;
@@ -28,77 +27,78 @@ pub use snapshot::{BestPoint, Snapshot};
 use crate::store::{SavedRun, Store};
 use save_state::SaveState;
 
-/// The file of a run that holds what was learned.
+/// The name of the file with the result of a run.
 pub const RESULT: &str = "result.json";
 
-/// At least this many images are reconstructed at once, if the solver asks for so many.
+/// Number of images that are reconstructed at once, at least, if the solver has as many to
+/// evaluate.
 const AT_ONCE: usize = 16;
 
-/// What is learned, and from what.
+/// The learning problem of a run, with the options of its solver.
 #[derive(Debug)]
 pub struct RunSetup {
-    /// The problem.
+    /// The learning problem with its images.
     pub problem: LearningProblem<Family>,
-    /// How it is solved. A run that goes on has its own.
+    /// The options of the solver. A run that is resumed keeps those it was started with.
     pub options: Options,
-    /// Tells training images apart.
+    /// A hash of the images, which tells whether they have changed.
     pub fingerprint: u64,
 }
 
-/// A run that has finished in this session, with all that its page shows.
+/// A run that has finished in this session, with the content of its report.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// The learned parameters.
     pub learned: Learned,
-    /// All pairs, reconstructed with them.
+    /// The reconstructions of all pairs and their scores.
     pub images: ScoredImages,
     /// The training pairs.
     pub training: Vec<Pair>,
-    /// The pairs held out.
+    /// The held-out pairs.
     pub validation: Vec<Pair>,
-    /// Seconds spent on learning.
+    /// The duration of learning in seconds.
     pub seconds: f64,
 }
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Clone, Debug)]
 #[must_use]
 pub enum SessionOutcome {
     /// The run has finished now.
     Finished(Box<Finished>),
-    /// The run had finished before, and there was nothing left to do.
+    /// The run had finished before, and nothing was computed.
     WasFinished(Box<Learned>),
-    /// The watcher said so; the run can go on.
+    /// The watcher has ended the session. The run can be resumed.
     Paused,
 }
 
-/// What is called after every save, and may end the session.
+/// A function that is called after every save, and may end the session.
 pub type Watch<'a> = dyn FnMut(&Snapshot<'_>) -> ControlFlow<()> + 'a;
 
-/// Learns in a new run.
+/// Starts a new run and learns.
 ///
 /// # Errors
 /// When the solver does not accept an option, the run cannot be saved, or nothing could be
 /// evaluated.
 pub fn begin(
     store: Store,
-    task: RunSetup,
+    setup: RunSetup,
     interrupt: &Interrupt,
     watch: &mut Watch<'_>,
 ) -> Result<SessionOutcome, SessionError> {
-    resume(store, None, task, None, interrupt, watch)
+    resume(store, None, setup, None, interrupt, watch)
 }
 
-/// Goes on with a run as [`Store::open`] gives it. With `more`, that many more points may be tried
-/// from here on, and all other limits of its budget are lifted.
+/// Resumes a run that [`Store::open`] has opened. With `more`, the run may evaluate that many more
+/// points, and all other limits of its budget are lifted.
 ///
 /// # Errors
-/// When the run was made with other images, settings or another version, is damaged or cannot be
-/// saved, or nothing could be evaluated.
+/// When the run was started with other images or settings or by another version, is damaged or
+/// cannot be saved, or nothing could be evaluated.
 pub fn resume(
     store: Store,
     saved: Option<SavedRun>,
-    task: RunSetup,
+    setup: RunSetup,
     more: Option<u64>,
     interrupt: &Interrupt,
     watch: &mut Watch<'_>,
@@ -108,7 +108,7 @@ pub fn resume(
         mut problem,
         options,
         fingerprint,
-    } = task;
+    } = setup;
     let (mut engine, save_state) = match &saved {
         Some(saved) => load::load(&store, saved, &mut problem, fingerprint)?,
         None => (
@@ -117,7 +117,7 @@ pub fn resume(
         ),
     };
     drop(saved);
-    let mut record = OpenRun {
+    let mut run = OpenRun {
         before: save_state.seconds(),
         begin,
         store,
@@ -130,17 +130,17 @@ pub fn resume(
         budget.max_points = Some(engine.num_points().saturating_add(more));
         engine.extend(budget);
     }
-    // what is continued is saved already, but not for how long
-    if more.is_some() || record.save_state.is_new() {
-        record.save(engine.state())?;
+    // a resumed run is saved already, but its budget may have changed
+    if more.is_some() || run.save_state.is_new() {
+        run.save(engine.state())?;
     }
-    *record.interrupt.hold() = Some(LastSave {
-        dir: record.store.dir().to_path_buf(),
-        evaluations: record.save_state.num_evaluations(),
+    *run.interrupt.hold() = Some(LastSave {
+        dir: run.store.dir().to_path_buf(),
+        evaluations: run.save_state.num_evaluations(),
     });
     if was_finished
         && engine.termination().is_some()
-        && let Some(learned) = record.known_result(&engine)
+        && let Some(learned) = run.known_result(&engine)
     {
         return Ok(SessionOutcome::WasFinished(Box::new(learned)));
     }
@@ -148,15 +148,15 @@ pub fn resume(
     let mut seen = engine.state().iterations().len();
     let mut snapshots = snapshot::Snapshots::default();
     let left = drive_with(&mut engine, &mut problem, at_once, |engine, problem| {
-        let seconds = record.seconds();
+        let seconds = run.seconds();
         let max_time = engine.options().budget.max_time;
         if max_time.is_some_and(|limit| seconds >= limit.as_secs_f64()) {
             engine.stop(Termination::Exhausted(Limit::Time));
         }
-        if let Err(error) = record.save(engine.state()) {
+        if let Err(error) = run.save(engine.state()) {
             return ControlFlow::Break(Err(error));
         }
-        let snapshot = snapshots.take(problem, engine, seen, record.seconds());
+        let snapshot = snapshots.take(problem, engine, seen, run.seconds());
         seen = engine.state().iterations().len();
         match watch(&snapshot) {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
@@ -165,11 +165,11 @@ pub fn resume(
     });
     match left {
         ControlFlow::Break(left) => left,
-        ControlFlow::Continue(()) => record.finish(problem, engine),
+        ControlFlow::Continue(()) => run.finish(problem, engine),
     }
 }
 
-/// The files of a run under way, and its time.
+/// A run in progress: its files and its time.
 struct OpenRun<'a> {
     /// Seconds spent in earlier sessions.
     before: f64,
@@ -180,14 +180,14 @@ struct OpenRun<'a> {
 }
 
 impl OpenRun<'_> {
-    /// Seconds spent on the run.
+    /// Returns the seconds spent on the run.
     fn seconds(&self) -> f64 {
         self.before + self.begin.elapsed().as_secs_f64()
     }
 
     fn save(&mut self, state: &State<Reconstructions>) -> Result<(), SessionError> {
         let seconds = self.seconds();
-        // whoever is interrupted waits for this
+        // an interruption waits until this lock is released
         let mut saved = self.interrupt.hold();
         let committed = self.save_state.save(&mut self.store, state, seconds);
         let dir = self.store.dir().to_path_buf();
@@ -201,7 +201,7 @@ impl OpenRun<'_> {
         Ok(())
     }
 
-    /// What an earlier session has learned, if it is still what the run says.
+    /// Returns the result of an earlier session, if it still agrees with the run.
     fn known_result(&self, engine: &Engine<Reconstructions>) -> Option<Learned> {
         let text = std::fs::read_to_string(self.store.dir().join(RESULT)).ok()?;
         let learned: Learned = serde_json::from_str(&text).ok()?;
@@ -210,7 +210,7 @@ impl OpenRun<'_> {
         same.then_some(learned)
     }
 
-    /// Writes what was learned.
+    /// Writes the result and closes the run.
     fn finish(
         self,
         problem: LearningProblem<Family>,
@@ -225,7 +225,7 @@ impl OpenRun<'_> {
             let reason = reason
                 .take(1)
                 .next()
-                .unwrap_or_else(|| "there is no budget".to_owned());
+                .unwrap_or_else(|| "the budget is zero".to_owned());
             return Err(SessionError::NothingEvaluated { dir, reason });
         }
         let evaluations = engine.state().evaluations().len() as u64;

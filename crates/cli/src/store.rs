@@ -1,24 +1,24 @@
-//! The directory of a run: a long computation that may be killed at any moment.
+//! The directory of a run, from which a run that was killed at any time can be resumed.
 //!
 //! A run is saved after every evaluation. Writing the whole state each time would be simpler, but
-//! the reconstructions of one evaluation can take 40 MB: each is written once, as a blob of its
-//! own, and deleted when the solver no longer needs it.
+//! the reconstructions of one evaluation can take 40 MB. Each is therefore written once, as a blob
+//! of its own, and deleted when the solver no longer needs it.
 //!
 //! ```text
 //! bilevel.toml       the settings, written once
-//! lock               empty; whoever works on the run holds a lock on it, readers need none
+//! lock               empty, locked by the process that works on the run; readers need no lock
 //! history.jsonl      lines of text, only appended
 //! states/NNNNNN.bin  blobs, each written once, deleted when no longer needed
-//! engine.bin         what else is needed to go on; says which lines and blobs belong to it
-//! *.tmp              the next content of a file; left by a kill, removed when the run is opened again
+//! engine.bin         the rest of the state, and the lines and blobs that belong to it
+//! *.tmp              the next content of a file; removed when a killed run is opened again
 //! ```
 //!
 //! [`Store::commit`] writes blobs, then lines, then `engine.bin` through a renamed temporary file.
-//! That rename is the commit: before it, the run is where it was, and whatever has been written
-//! besides is swept away later; after it, the run is where the commit says.
+//! That rename is the commit. A run that is killed before it is in its earlier state, and the other
+//! files written until then are removed later. A run that is killed after it is in its new state.
 //!
-//! A run survives a kill of its process at any moment. Only [`Store::close`] waits for the disk, so
-//! a power failure may damage a run that is under way; checksums in every file tell.
+//! A run survives a kill of its process at any time. Only [`Store::close`] waits for the disk, so a
+//! power failure may damage a run in progress. Checksums in every file detect that.
 
 mod commit;
 mod container;
@@ -37,27 +37,27 @@ use commit::Commit;
 use container::Magic;
 pub(crate) use container::checksum;
 pub use error::StoreError;
-use lock::{lock, require_room};
+use lock::{lock, require_free};
 use run_files::{RunFiles, blob_number, cannot, is_leftover, names, temporary};
 
 use crate::file::{self, disk::Disk};
 
 const BLOB: Magic = *b"BILVBLB\n";
 
-/// A run that this process works on; nobody else can until it is dropped.
+/// A run that this process works on. No other process can work on it until the value is dropped.
 #[derive(Debug)]
 pub struct Store {
     files: RunFiles,
     disk: Disk,
     settings: String,
     commit: Commit,
-    /// Blobs that nobody needs, but that could not be deleted yet.
+    /// Blobs that are no longer needed, but could not be deleted yet.
     garbage: BTreeSet<u64>,
-    /// Holds the lock.
+    /// The locked file.
     _lock: File,
 }
 
-/// What the last commit of a run has saved.
+/// The content of the last commit of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedRun {
     /// All lines of the history.
@@ -69,10 +69,10 @@ pub struct SavedRun {
 }
 
 impl Store {
-    /// Starts a run in a new or empty directory; missing parents are made.
+    /// Starts a run in a new or empty directory. Missing parents are created.
     ///
     /// # Errors
-    /// When something is already there, another process is faster, or the place cannot be written.
+    /// When the directory is not empty, another process uses it, or it cannot be written.
     pub fn create(dir: &Path, settings: &str) -> Result<Self, StoreError> {
         Self::create_on(Disk::default(), dir, settings)
     }
@@ -80,16 +80,16 @@ impl Store {
     fn create_on(disk: Disk, dir: &Path, settings: &str) -> Result<Self, StoreError> {
         let files = RunFiles::new(dir);
         disk.make_dirs(dir)
-            .map_err(cannot("make the directory", dir))?;
+            .map_err(cannot("create the directory", dir))?;
         let commit = Commit::default();
         let start = commit.encode(&[]).head;
-        require_room(&files, &start)?;
+        require_free(&files, &start)?;
         let lock = lock(&disk, &files)?;
-        require_room(&files, &start)?;
+        require_free(&files, &start)?;
         disk.make_dirs(&files.states)
-            .map_err(cannot("make the directory", &files.states))?;
+            .map_err(cannot("create the directory", &files.states))?;
         replace(&disk, &files.engine, &[&start])?;
-        // The last step: a directory without settings is no run, and can be tried again.
+        // Settings come last: a directory without them is no run, and `create` can be repeated.
         replace(&disk, &files.settings, &[settings.as_bytes()])?;
         Ok(Self {
             files,
@@ -101,12 +101,12 @@ impl Store {
         })
     }
 
-    /// Takes up a run where its last commit has left it, and sweeps away what was written after
-    /// that. Gives no [`SavedRun`] if there was no commit.
+    /// Opens a run in the state of its last commit, and removes everything that was written after
+    /// it. There is no [`SavedRun`] if there was no commit.
     ///
     /// # Errors
-    /// When there is no run, another process works on it, or a file is damaged; then nothing is
-    /// changed.
+    /// When there is no run, another process works on it, or a file is damaged. Nothing is changed
+    /// then.
     pub fn open(dir: &Path) -> Result<(Self, Option<SavedRun>), StoreError> {
         Self::open_on(Disk::default(), dir)
     }
@@ -135,19 +135,19 @@ impl Store {
         Ok((store, saved))
     }
 
-    /// What the last commit has saved, for readers: takes no lock, changes nothing, and may be
-    /// called while another process works on the run. The blobs may be gone by then.
+    /// Reads the last commit without a lock. It changes nothing, and may be called while another
+    /// process works on the run. Blobs may be deleted at any time.
     ///
     /// # Errors
     /// When there is no run, or a file is damaged.
     pub fn read(dir: &Path) -> Result<Option<SavedRun>, StoreError> {
         let files = RunFiles::new(dir);
         files.read_settings()?;
-        // The history only grows: what belongs to a commit can be read after the next one.
+        // The history only grows: the lines of a commit can be read after the next commit.
         Ok(load(&files)?.1)
     }
 
-    /// The settings of a run, for readers: takes no lock.
+    /// Reads the settings of a run without a lock.
     ///
     /// # Errors
     /// When there is no run, or the file cannot be read.
@@ -155,13 +155,13 @@ impl Store {
         RunFiles::new(dir).read_settings()
     }
 
-    /// The settings of this run.
+    /// Returns the settings of this run.
     #[must_use]
     pub fn settings(&self) -> &str {
         &self.settings
     }
 
-    /// The directory of this run.
+    /// Returns the directory of this run.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.files.dir
@@ -170,12 +170,12 @@ impl Store {
     /// Reads one of the blobs of the last commit.
     ///
     /// # Errors
-    /// When it is not the one that was written.
+    /// When its content is not what was written.
     pub fn blob(&self, number: u64) -> Result<Vec<u8>, StoreError> {
         let path = self.files.blob(number);
         let damaged = |problem| Err(self.files.damaged(&path, problem));
         let Some(sum) = self.commit.blobs.get(&number) else {
-            return damaged("the last commit does not know it");
+            return damaged("it is not part of the last commit");
         };
         let container = self.files.read_container(&path, BLOB)?;
         if container.checksum != *sum || container.fields != [number] {
@@ -184,12 +184,12 @@ impl Store {
         Ok(container.payload)
     }
 
-    /// Saves the next moment of the run: writes `new_blobs`, appends `new_lines`, replaces the
-    /// payload and deletes the blobs that are not in `live`. Does all of it or, after an error,
-    /// nothing; then it can be tried again.
+    /// Saves the next state of the run: writes `new_blobs`, appends `new_lines`, replaces the
+    /// payload and deletes the blobs that are not in `live`. After an error the run is in its
+    /// earlier state, and the call can be repeated.
     ///
     /// # Errors
-    /// When something cannot be written.
+    /// When a file cannot be written.
     ///
     /// # Panics
     /// When a line contains a line break, a new blob has the number of another one, or a live blob
@@ -245,7 +245,7 @@ impl Store {
         Ok(next)
     }
 
-    /// Appends to the history, after what the last commit knows of it.
+    /// Appends to the history, after the lines of the last commit.
     fn append(&self, lines: &[String]) -> Result<(), StoreError> {
         let path = &self.files.history;
         let known = self.commit.history.bytes;
@@ -266,8 +266,8 @@ impl Store {
         write().map_err(cannot("write", path))
     }
 
-    /// Frees what a failed commit has written. What cannot be freed disturbs nobody, and goes with
-    /// the next commit.
+    /// Removes the files that a failed commit has written. A file that cannot be removed does no
+    /// harm, and the next commit removes it.
     fn undo(&self, new_blobs: &[(u64, &[u8])]) {
         for (number, _) in new_blobs {
             let _ = self.disk.remove(&self.files.blob(*number));
@@ -275,7 +275,7 @@ impl Store {
         let _ = self.shorten_history();
     }
 
-    /// Cuts off what the last commit does not know.
+    /// Cuts the history after the lines of the last commit.
     fn shorten_history(&self) -> io::Result<()> {
         let path = &self.files.history;
         let known = self.commit.history.bytes;
@@ -285,7 +285,7 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes blobs that the last commit does not know, as far as possible.
+    /// Deletes blobs that do not belong to the last commit, as far as possible.
     fn delete_garbage(&mut self) {
         let Self {
             files,
@@ -299,11 +299,11 @@ impl Store {
         });
     }
 
-    /// Removes what a killed process has left behind.
+    /// Removes files that a killed process has left behind.
     fn sweep_all(&self) -> Result<(), StoreError> {
         let Self { files, disk, .. } = self;
         disk.make_dirs(&files.states)
-            .map_err(cannot("make the directory", &files.states))?;
+            .map_err(cannot("create the directory", &files.states))?;
         self.shorten_history()
             .map_err(cannot("write", &files.history))?;
         let remove = |path: PathBuf| disk.remove(&path).map_err(cannot("delete", &path));
@@ -321,14 +321,14 @@ impl Store {
         Ok(())
     }
 
-    /// Writes another file of the run, such as a result: killed at any moment, the old content is
-    /// there or the new one.
+    /// Writes another file of the run, such as a result. A kill at any time leaves the old content
+    /// or the new one.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     ///
     /// # Panics
-    /// When `name` is not a plain name, or one of the store's own.
+    /// When `name` is not a plain file name, or is one of the store's own files.
     pub fn write_text(&self, name: &str, content: &str) -> Result<(), StoreError> {
         let path = self.files.dir.join(name);
         let RunFiles {
@@ -354,7 +354,7 @@ impl Store {
             for name in names(dir)? {
                 let path = dir.join(name);
                 if path.is_file() {
-                    // Windows wants to write.
+                    // Windows flushes only files that are open for writing.
                     let file = File::options().read(true).write(cfg!(windows)).open(&path);
                     file.and_then(|file| file.sync_data())
                         .map_err(cannot("write", &path))?;
@@ -370,10 +370,10 @@ impl Store {
     }
 }
 
-/// Writes a text file of a run whole or not at all, for readers, which do not hold the lock.
+/// Writes a text file of a run, whole or not at all. The caller needs no lock.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the file cannot be written.
 pub fn write_text(path: &Path, content: &str) -> Result<(), StoreError> {
     file::replace(path, content.as_bytes()).map_err(cannot("write", path))
 }
@@ -386,7 +386,7 @@ fn replace(disk: &Disk, path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> 
         .map_err(cannot("write", path))
 }
 
-/// What `engine.bin` and the history say.
+/// Reads `engine.bin` and the history.
 fn load(files: &RunFiles) -> Result<(Commit, Option<SavedRun>), StoreError> {
     let (commit, payload) = Commit::read(files)?;
     let history = commit.read_history(files)?;

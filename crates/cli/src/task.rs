@@ -1,4 +1,4 @@
-//! From settings to data and a model.
+//! The data and the model of a task, loaded as the settings describe.
 
 mod error;
 pub(crate) mod family;
@@ -18,7 +18,7 @@ pub use error::DataError;
 /// Pairs of truth and data, with their names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedPairs {
-    /// The file and, of several, the channel; as many as there are pairs.
+    /// The name of each pair: its file, and its page and channel if there are several.
     pub names: Vec<String>,
     /// The pairs.
     pub pairs: Vec<Pair>,
@@ -31,22 +31,22 @@ impl NamedPairs {
     }
 }
 
-/// What is learned, and from what.
+/// A task with its data.
 #[derive(Debug)]
 pub struct LoadedTask {
-    /// The model.
+    /// The family of reconstruction problems.
     pub family: Family,
-    /// What it learns from.
+    /// The training pairs.
     pub training: NamedPairs,
-    /// What judges it; may be empty.
+    /// The held-out pairs; there may be none.
     pub validation: NamedPairs,
-    /// A hash of all training data: another one means that files have changed.
+    /// A hash of all data, which tells whether files have changed.
     pub fingerprint: u64,
-    /// What the user should know.
+    /// Warnings about the data.
     pub warnings: Vec<String>,
 }
 
-/// Reads or makes the data of resolved settings.
+/// Reads or generates the data of resolved settings.
 ///
 /// # Errors
 /// When a file cannot be used, or files do not fit together.
@@ -57,7 +57,7 @@ pub fn load(config: &Config) -> Result<LoadedTask, CliError> {
     }
 }
 
-/// Puts the last `hold_out` of `images` aside.
+/// Splits off the last `hold_out` of `images`.
 fn split<T>(images: &mut Vec<T>, hold_out: usize) -> Result<Vec<T>, DataError> {
     let num_images = images.len();
     match num_images.checked_sub(hold_out) {

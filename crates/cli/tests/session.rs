@@ -203,10 +203,7 @@ fn other_images_and_settings_are_refused() {
     let model = || Family::Denoising(TvDenoising::default());
     let changed = LearningProblem::new(model(), pairs, Setup::default()).expect("it fits");
     let message = refused(&dir, session_support::task(changed, points(30)));
-    assert!(
-        message.contains("the training images have changed"),
-        "{message}"
-    );
+    assert!(message.contains("the images have changed"), "{message}");
     // a fingerprint that lies makes no panic either
     let mut short = session_support::task(
         LearningProblem::new(model(), signals(4, 63, 7), Setup::default()).expect("it fits"),
@@ -334,7 +331,7 @@ fn more_budget_in_the_middle() {
     }
 }
 
-/// What cannot be saved is told, and lost; nothing else is.
+/// A save that fails is reported, and nothing that was saved before is lost.
 #[test]
 fn a_failed_save_loses_nothing() {
     let (dir, task) = left(5);
@@ -350,7 +347,7 @@ fn a_failed_save_loses_nothing() {
     let error = error.expect_err("it cannot be saved");
     assert!(matches!(error, SessionError::NotSaved { .. }), "{error}");
     let message = error.to_string();
-    let advice = format!("then `bilevel resume {}`", dir.display());
+    let advice = format!("then continue with `bilevel resume {}`", dir.display());
     assert!(message.contains(&advice), "{message}");
     assert_eq!(count, 3);
     fs::remove_dir(&obstacle).expect("it is there");

@@ -140,7 +140,8 @@ fn an_interrupted_run_says_how_to_go_on() {
             .iter()
             .filter(|line| line.starts_with("{\"evaluation\""));
         let expected = format!(
-            "interrupted; everything up to evaluation {} is saved: bilevel resume {}\n",
+            "interrupted: everything up to evaluation {} is saved, continue with `bilevel resume \
+             {}`\n",
             evaluations.count(),
             dir.display()
         );

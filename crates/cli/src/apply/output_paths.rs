@@ -1,17 +1,18 @@
-//! What is read, and where the result goes.
+//! The input files of `bilevel apply`, and the paths of their results.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::make_folder;
+use super::create_folder;
 use crate::config::TaskKind;
 use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture;
 
-/// Files to read, each with the file to write. Makes the folder of a folder's results.
+/// Returns the input files, each with its output file. Creates the output folder if the input is a
+/// folder.
 pub(super) fn pair_files(
     input: &Path,
     output: &Path,
@@ -22,7 +23,7 @@ pub(super) fn pair_files(
             TaskKind::Sampling => arrays(input)?,
             _ => picture::list(input)?,
         };
-        make_folder(output)?;
+        create_folder(output)?;
         within(inputs, output)?
     } else if output.is_dir() {
         within(vec![input.into()], output)?
@@ -38,7 +39,8 @@ pub(super) fn pair_files(
     Ok(files)
 }
 
-/// Files of the same names in the folder `output`, with an extension that can be written.
+/// Pairs inputs with files of the same names in the folder `output`, with an extension that can be
+/// written.
 fn within(inputs: Vec<PathBuf>, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>, FileError> {
     let mut known: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     let mut files = Vec::new();
@@ -57,7 +59,7 @@ fn within(inputs: Vec<PathBuf>, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>
     Ok(files)
 }
 
-/// The `.npy` files of a folder, in the byte order of their names.
+/// Lists the `.npy` files of a folder in the byte order of their names.
 fn arrays(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let refuse = |source| FileError::Read(folder.into(), source);
     let mut arrays = Vec::new();
@@ -75,7 +77,7 @@ fn arrays(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(arrays)
 }
 
-/// Whether both are the same existing file.
+/// Whether both paths are the same existing file.
 fn is_same(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,

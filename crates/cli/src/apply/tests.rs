@@ -1,10 +1,10 @@
-//! Hand-made runs on tiny pictures.
+//! Runs written by hand, applied to tiny pictures.
 
 use super::*;
 use crate::store::Store;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A folder with a run, which goes when it is dropped.
+/// A folder with a run, which is removed when it is dropped.
 struct TempDir(PathBuf);
 
 impl TempDir {
@@ -183,7 +183,7 @@ fn a_bad_picture_does_not_stop_the_others() {
 }
 
 #[test]
-fn what_is_read_is_not_overwritten() {
+fn inputs_are_not_overwritten() {
     let temp = TempDir::new("same", DENOISE, &PARAMETERS);
     let input = temp.at("in.png");
     write(&input, &[&[0.5; 6]]);
@@ -242,7 +242,7 @@ fn runs_must_be_finished_and_whole() {
     fs::remove_file(&result).unwrap();
     let (message, code) = refusal(&options);
     assert!(
-        message.starts_with("the run has not finished: `bilevel resume "),
+        message.starts_with("the run has not finished: continue it with `bilevel resume "),
         "{message}"
     );
     assert_eq!(code, 4);

@@ -1,39 +1,39 @@
-//! The start of a `.npy` file: what its elements are, and how many.
+//! The header of a `.npy` file: the type of its elements, and the shape.
 //!
-//! After six magic bytes, two of version and the length of the text comes a Python dictionary with
-//! the keys `descr`, `fortran_order` and `shape`, padded with spaces.
+//! A file begins with six magic bytes, two bytes of version and the length of a text. The text is a
+//! Python dictionary with the keys `descr`, `fortran_order` and `shape`, padded with spaces.
 
 use std::path::Path;
 
 use super::damaged;
 use crate::file::FileError;
 
-/// What arrays can be converted to.
+/// A format that arrays can be converted to, for messages.
 const WANTED: &str = "a .npy file of float64 or complex128";
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// NumPy's own are 118 bytes long.
+/// Largest length of a header in bytes. NumPy's own are 118 bytes long.
 const MAX_LEN: usize = 1 << 16;
-/// NumPy's own have two.
+/// Largest number of brackets in a header. NumPy's own have two.
 const MAX_BRACKETS: usize = 64;
 
-/// What the header says.
+/// The content of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// `f`, `i`, `u`, `b` or `c`.
+    /// The kind of elements: `f`, `i`, `u`, `b` or `c`.
     pub(super) kind: u8,
-    /// Bytes per entry.
+    /// The number of bytes per entry.
     pub(super) size: usize,
     /// Whether the most significant byte comes first.
     pub(super) is_big_endian: bool,
     /// Whether the first index runs fastest.
     pub(super) is_fortran: bool,
-    /// Entries along each axis.
+    /// The number of entries along each axis.
     pub(super) shape: Vec<usize>,
-    /// How many entries.
+    /// The number of entries.
     pub(super) len: usize,
 }
 
-/// The header of a file, and what comes after it; `path` is for messages.
+/// Reads the header of a file, and returns it with the rest; `path` is for messages.
 pub(super) fn read<'a>(path: &Path, bytes: &'a [u8]) -> Result<(Header, &'a [u8]), FileError> {
     if bytes.is_empty() {
         return Err(damaged(path, "it is empty"));
@@ -60,7 +60,7 @@ pub(super) fn read<'a>(path: &Path, bytes: &'a [u8]) -> Result<(Header, &'a [u8]
         return Err(damaged(path, "its header is not that of an array"));
     };
     let Some(len) = num_entries(&fields.shape) else {
-        return Err(damaged(path, "its header does not say a possible shape"));
+        return Err(damaged(path, "its header has an impossible shape"));
     };
     let Some((is_big_endian, kind, size)) = element(fields.descr) else {
         let reason = format!("its elements are of type {}", fields.descr);
@@ -77,7 +77,7 @@ pub(super) fn read<'a>(path: &Path, bytes: &'a [u8]) -> Result<(Header, &'a [u8]
     Ok((header, data))
 }
 
-/// The bytes of a header for entries of type `descr` in C order.
+/// Returns the bytes of a header for entries of type `descr` in C order.
 pub(super) fn write(descr: &str, shape: &[usize]) -> Vec<u8> {
     let axes: String = match shape {
         [extent] => format!("{extent},"),
@@ -91,7 +91,7 @@ pub(super) fn write(descr: &str, shape: &[usize]) -> Vec<u8> {
     // The second version is for texts of more than 65535 bytes.
     let is_long = text.len() > 60_000;
     let before = if is_long { 12 } else { 10 };
-    // What follows begins at a multiple of 64.
+    // The data begin at a multiple of 64.
     let end = (before + text.len() + 1).next_multiple_of(64);
     text.extend(std::iter::repeat_n(' ', end - before - text.len() - 1));
     text.push('\n');
@@ -103,7 +103,7 @@ pub(super) fn write(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// The text of the header and what follows, if it is there.
+/// Splits a file into the text of the header and the data, if the header is complete.
 fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (start, len) = match bytes.get(MAGIC.len())? {
         1 => (10, usize::from(u16::from_le_bytes(field(bytes)?))),
@@ -112,20 +112,20 @@ fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     bytes.get(start..)?.split_at_checked(len)
 }
 
-/// The field with the length of the text.
+/// Returns the field with the length of the text.
 fn field<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     bytes.get(8..8 + N)?.try_into().ok()
 }
 
-/// The product of all extents, which can be represented in any order of multiplication: zeros do
-/// not hide others.
+/// Returns the product of all extents, or `None` if the product of those that are not zero is too
+/// large.
 fn num_entries(shape: &[usize]) -> Option<usize> {
     let mut others = shape.iter().filter(|extent| **extent > 0);
     let product = others.try_fold(1_usize, |product, extent| product.checked_mul(*extent))?;
     Some(if shape.contains(&0) { 0 } else { product })
 }
 
-/// Byte order, kind and size of the entries, if they are numbers that can be read.
+/// Returns byte order, kind and size of the entries, if this program can read them.
 fn element(descr: &str) -> Option<(bool, u8, usize)> {
     let text = descr.trim_matches(['\'', '"']).as_bytes();
     let (order, kind, size) = match text {
@@ -147,14 +147,14 @@ fn element(descr: &str) -> Option<(bool, u8, usize)> {
 
 /// The three entries of the dictionary.
 struct Fields<'a> {
-    /// As it is written, quotes and all.
+    /// The type of the elements as it is written, with quotes.
     descr: &'a str,
     is_fortran: bool,
     shape: Vec<usize>,
 }
 
 impl<'a> Fields<'a> {
-    /// `None` if the text is no such dictionary: each key once, and nothing else.
+    /// Parses the dictionary. It must have each key once, and no other keys.
     fn parse(text: &'a str) -> Option<Self> {
         let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
         let (mut descr, mut is_fortran, mut shape) = (None, None, None);
@@ -182,7 +182,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Splits the first literal off `rest`: a string with its quotes, something in brackets, or a word.
+/// Splits off the first literal of `rest`: a string with its quotes, a list in brackets, or a word.
 fn literal<'a>(rest: &mut &'a str) -> Option<&'a str> {
     let text = rest.trim_start();
     let len = match text.chars().next()? {
@@ -217,7 +217,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// A tuple of plain numbers, without signs, sums and hexadecimal digits.
+/// Parses a tuple of plain decimal numbers, without signs.
 fn tuple(text: &str) -> Option<Vec<usize>> {
     let inner = text.strip_prefix('(')?.strip_suffix(')')?;
     if inner.trim().is_empty() {
@@ -236,7 +236,7 @@ fn tuple(text: &str) -> Option<Vec<usize>> {
     parts.into_iter().map(number).collect()
 }
 
-/// The elements are something else, or the file is.
+/// Returns the error of a file, or of elements, that cannot be read.
 fn unsupported(path: &Path, reason: String) -> FileError {
     FileError::Unsupported(path.into(), reason, WANTED)
 }

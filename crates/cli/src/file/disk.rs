@@ -1,4 +1,4 @@
-//! The functions that change files. Tests of the store make any of their steps fail.
+//! Functions that change files. Tests of the store make any of their steps fail.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,13 +12,13 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Makes a directory and its parents.
+    /// Creates a directory and its parents.
     pub(crate) fn make_dirs(&self, dir: &Path) -> io::Result<()> {
         self.step()?;
         fs::create_dir_all(dir)
     }
 
-    /// Opens a file for reading and writing, and makes it if it is missing.
+    /// Opens a file for reading and writing, and creates it if it is missing.
     pub(crate) fn open(&self, path: &Path) -> io::Result<File> {
         self.step()?;
         let mut options = File::options();
@@ -26,9 +26,9 @@ impl Disk {
         options.open(path)
     }
 
-    /// Writes `parts` to a new temporary file and renames it to `path`: a process that is killed at
-    /// any time leaves the old content there or the new one. Waits for the disk if `durable`, and
-    /// removes the temporary file after a failure.
+    /// Writes `parts` to a new temporary file and renames it to `path`. A process that is killed at
+    /// any time leaves the old content or the new one. The function waits for the disk if
+    /// `durable`, and removes the temporary file after a failure.
     pub(crate) fn replace(
         &self,
         mut file: File,
@@ -45,23 +45,23 @@ impl Disk {
             .and_then(|()| self.step())
             .and_then(|()| fs::rename(temporary, path));
         if replaced.is_err() {
-            // The first error is the one to report; a file that stays disturbs nobody.
+            // The first error is reported. A temporary file that stays does no harm.
             let _ = self.remove(temporary);
         }
         replaced
     }
 
-    /// Makes or empties a file.
+    /// Creates or empties a file.
     pub(crate) fn create(&self, path: &Path) -> io::Result<File> {
         self.step()?;
         File::create(path)
     }
 
-    /// Writes where the file stands.
+    /// Writes at the current position of the file.
     pub(crate) fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
         #[cfg(test)]
-        if let Err((error, kept)) = self.fault.cut(bytes.len()) {
-            file.write_all(&bytes[..kept])?;
+        if let Err((error, written_len)) = self.fault.cut(bytes.len()) {
+            file.write_all(&bytes[..written_len])?;
             return Err(error);
         }
         file.write_all(bytes)
@@ -99,17 +99,17 @@ pub(crate) mod fault {
     use std::cell::Cell;
     use std::io;
 
-    /// Lets `after` steps pass, then `count` fail; a write that is the first to fail keeps `kept`
-    /// halves of its bytes.
+    /// Lets `after` steps succeed, then `count` steps fail. The first write that fails still writes
+    /// `halves` halves of its bytes.
     #[derive(Debug, Default)]
     pub(crate) struct Fault {
         pub(crate) after: Cell<u64>,
         pub(crate) count: Cell<u64>,
-        pub(crate) kept: Cell<usize>,
+        pub(crate) halves: Cell<usize>,
     }
 
     impl Fault {
-        /// Is this step of `len` bytes to fail, and after how many bytes?
+        /// Decides whether a step of `len` bytes fails, and after how many bytes.
         pub(crate) fn cut(&self, len: usize) -> Result<(), (io::Error, usize)> {
             if self.count.get() == 0 {
                 return Ok(());
@@ -119,8 +119,8 @@ pub(crate) mod fault {
                 return Ok(());
             }
             self.count.set(self.count.get() - 1);
-            let kept = len * self.kept.take() / 2;
-            Err((io::ErrorKind::StorageFull.into(), kept))
+            let written_len = len * self.halves.take() / 2;
+            Err((io::ErrorKind::StorageFull.into(), written_len))
         }
     }
 }

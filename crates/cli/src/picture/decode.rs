@@ -1,4 +1,4 @@
-//! From the bytes of a picture file to planes of numbers.
+//! Decoding of picture files.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -11,13 +11,13 @@ use tiff::decoder::{Decoder, DecodingResult};
 use super::{Colour, Picture, index, pages};
 use crate::file::{self, FileError};
 
-/// A plane of this many pixels takes a gigabyte in memory.
+/// Largest number of pixels of a file: a plane of them takes a gigabyte of memory.
 const MAX_PIXELS: u64 = 1 << 27;
-/// Files and decoded samples may take this many bytes.
+/// Largest number of bytes of a file, and of its decoded samples.
 const MAX_BYTES: u64 = 1 << 30;
-/// What happens otherwise.
+/// The message about a file that exceeds the limit.
 const MEMORY: &str = "decoding takes more than 2^30 bytes of memory";
-/// What pictures can be converted to.
+/// A format that pictures can be converted to, for messages.
 const WANTED: &str = "an 8-bit or 16-bit, grey or RGB, PNG file";
 
 /// Reads a PNG, JPEG, TIFF or PNM file that holds one picture. The content decides about the
@@ -160,7 +160,7 @@ fn has_more(cursor: &Cursor<&[u8]>) -> bool {
     !rest.iter().all(u8::is_ascii_whitespace)
 }
 
-/// The format that the first bytes show.
+/// Returns the format that the first bytes show.
 fn format(path: &Path, bytes: &[u8]) -> Result<ImageFormat, FileError> {
     use ImageFormat::{Jpeg, Png, Pnm, Tiff};
     match image::guess_format(bytes) {
@@ -176,7 +176,7 @@ fn format(path: &Path, bytes: &[u8]) -> Result<ImageFormat, FileError> {
     }
 }
 
-/// Grey floating point TIFF, which `image` does not know. `None` if it is something else.
+/// Decodes a grey floating-point TIFF file, which `image` cannot read. Returns `None` for others.
 fn decode_grey_floats(
     path: &Path,
     bytes: &[u8],
@@ -234,7 +234,7 @@ fn planes<T: Copy + Into<f64>>(
     })
 }
 
-/// Width and height, if there is something between nothing and too much.
+/// Returns width and height, if the picture is neither empty nor too large.
 fn check_size(path: &Path, (width, height): (u32, u32)) -> Result<[usize; 2], FileError> {
     let num_pixels = u64::from(width) * u64::from(height);
     if num_pixels == 0 {
@@ -248,8 +248,8 @@ fn check_size(path: &Path, (width, height): (u32, u32)) -> Result<[usize; 2], Fi
     Ok([width as usize, height as usize])
 }
 
-/// Whether the end marker comes after the picture data. The decoder paints missing data grey
-/// without a word.
+/// Whether the end marker follows the picture data. The decoder fills missing data with grey,
+/// without an error.
 fn has_jpeg_end(bytes: &[u8]) -> bool {
     let mut at = 2;
     while let Some(&[first, second]) = bytes.get(at..at + 2) {
@@ -257,7 +257,7 @@ fn has_jpeg_end(bytes: &[u8]) -> bool {
             (0xFF, 0xD9) => return true,
             // An escaped sample, or a marker that stands alone.
             (0xFF, 0x00 | 0x01 | 0xD0..=0xD8) => 2,
-            // A segment with a length: thumbnails with an end of their own hide there.
+            // A segment with a length, which may hold a thumbnail with an end marker of its own.
             (0xFF, 0x02..=0xFE) => match bytes.get(at + 2..at + 4) {
                 Some(&[high, low]) => 2 + usize::from(u16::from_be_bytes([high, low])),
                 _ => return false,
@@ -268,8 +268,8 @@ fn has_jpeg_end(bytes: &[u8]) -> bool {
     false
 }
 
-/// What the decoder says, in our terms. It reads from memory: its input and output errors are ends
-/// that come too early.
+/// Translates an error of the decoder. It reads from memory, so an input or output error means that
+/// the data end too early.
 fn explain(path: &Path, error: ImageError) -> FileError {
     match error {
         ImageError::Limits(_) => too_large(path, MEMORY),
@@ -287,17 +287,17 @@ pub(super) fn explain_tiff(path: &Path, error: TiffError) -> FileError {
     }
 }
 
-/// The file is broken.
+/// Returns the error of a damaged file.
 pub(super) fn damaged(path: &Path, reason: impl Into<String>) -> FileError {
     FileError::Damaged(path.into(), reason.into())
 }
 
-/// The file is something else.
+/// Returns the error of a file that cannot be read.
 pub(super) fn unsupported(path: &Path, reason: impl Into<String>) -> FileError {
     FileError::Unsupported(path.into(), reason.into(), WANTED)
 }
 
-/// The file is too large.
+/// Returns the error of a file that is too large.
 fn too_large(path: &Path, reason: impl Into<String>) -> FileError {
     FileError::TooLarge(path.into(), reason.into())
 }

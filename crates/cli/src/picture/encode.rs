@@ -1,4 +1,4 @@
-//! From planes of numbers to the bytes of a picture file.
+//! Encoding of picture files.
 
 use std::io::{self, Cursor};
 use std::path::Path;
@@ -12,11 +12,11 @@ use tiff::encoder::colortype::{Gray32Float, RGB16};
 use super::{Depth, Picture, has_extension, index};
 use crate::file::{self, FileError};
 
-/// What can be written.
+/// The extensions of files that can be written, for messages.
 const EXTENSIONS: &str = ".png, .tif or .tiff";
 
-/// A PNG file: grey of one plane, RGB of three. Values are clamped to `[0, 1]` and rounded to the
-/// nearest level; NaN is black.
+/// Encodes a PNG file: grey if there is one plane, RGB if there are three. Values are clamped to
+/// `[0, 1]` and rounded to the nearest level; NaN becomes black.
 ///
 /// # Panics
 /// When the planes are not one or three of `width * height` values, or PNG cannot have the size: 1
@@ -132,7 +132,7 @@ fn encode_tiff(pages: &[Page<'_>]) -> TiffResult<Vec<u8>> {
     Ok(bytes.into_inner())
 }
 
-/// Width and height, when all is as [`encode_png`] says.
+/// Returns width and height, after the checks of [`encode_png`].
 fn check(width: usize, height: usize, planes: &[&[f64]]) -> [u32; 2] {
     assert!(matches!(planes.len(), 1 | 3), "one plane or three");
     let len = width.checked_mul(height);
@@ -144,13 +144,13 @@ fn check(width: usize, height: usize, planes: &[&[f64]]) -> [u32; 2] {
     })
 }
 
-/// The values pixel by pixel.
+/// Returns the values pixel by pixel.
 fn interleaved(planes: &[&[f64]]) -> impl Iterator<Item = f64> {
     let len = planes.first().map_or(0, |plane| plane.len());
     (0..len).flat_map(move |pixel| planes.iter().map(move |plane| plane[pixel]))
 }
 
-/// The nearest of 256 levels.
+/// Rounds to the nearest of 256 levels.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -160,7 +160,7 @@ fn eight_bits(value: f64) -> u8 {
     (value.clamp(0.0, 1.0) * 255.0).round() as u8
 }
 
-/// The nearest of 65536 levels.
+/// Rounds to the nearest of 65536 levels.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -170,7 +170,7 @@ fn sixteen_bits(value: f64) -> u16 {
     (value.clamp(0.0, 1.0) * 65535.0).round() as u16
 }
 
-/// The nearest number with 32 bits.
+/// Rounds to the nearest number with 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "rounding is what is wanted"

@@ -1,4 +1,4 @@
-//! Folders of pictures.
+//! Lists of pictures in folders.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use super::{PicturePair, has_extension};
 use crate::file::FileError;
 
-/// What names of pictures end in, whatever the case.
+/// The extensions of pictures, in upper or lower case.
 const EXTENSIONS: [&str; 8] = ["png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm", "pnm"];
-/// The same for messages.
+/// The same extensions for messages.
 const EXTENSIONS_TEXT: &str = ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm or .pnm";
 
 /// Lists the pictures in `folder` in the byte order of their names, without hidden files and inner
@@ -36,7 +36,7 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     for entry in fs::read_dir(folder).map_err(refuse)? {
         let entry = entry.map_err(refuse)?;
         let path = entry.path();
-        // A link to nothing is no folder: reading it will say so.
+        // A broken link is listed here, and reading it gives the error.
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
         if is_hidden || path.is_dir() {
             continue;
@@ -87,17 +87,17 @@ pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<PicturePair<PathBuf>>, Fi
     }
 }
 
-/// Whether the name is that of a picture.
+/// Whether a path has the extension of a picture.
 fn is_picture(path: &Path) -> bool {
     EXTENSIONS.iter().any(|known| has_extension(path, known))
 }
 
-/// The name without its extension.
+/// Returns the name without its extension.
 fn stem(path: &Path) -> OsString {
     path.file_stem().unwrap_or_default().to_owned()
 }
 
-/// Pictures by their names without extensions, which must be different.
+/// Returns pictures by their names without extensions, which must be different.
 fn by_stem(paths: &[PathBuf]) -> Result<BTreeMap<OsString, &PathBuf>, FileError> {
     let mut known = BTreeMap::new();
     for path in paths {

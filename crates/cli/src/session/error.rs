@@ -1,4 +1,4 @@
-//! Why a session could not go on.
+//! Errors of sessions.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::store::StoreError;
 
-/// A session that could not begin or go on. What was saved before is still there.
+/// An error that ended a session. Everything that was saved before is still there.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -19,24 +19,25 @@ pub enum SessionError {
     Store(#[from] StoreError),
     /// The run could not be saved.
     #[error(
-        "the run in {} could not be saved; everything up to evaluation {evaluations} is: remove the cause below (free some space if \
-         the disk is full), then `bilevel resume {}`",
+        "the run in {} could not be saved beyond evaluation {evaluations}: remove the cause (free \
+         some space if the disk is full), then continue with `bilevel resume {}`",
         dir.display(), dir.display()
     )]
     NotSaved {
         /// The directory of the run.
         dir: PathBuf,
-        /// How many evaluations the last commit has.
+        /// The number of saved evaluations.
         evaluations: u64,
-        /// What went wrong.
+        /// The error of the last save.
         source: StoreError,
     },
-    /// Something has no place in a file.
+    /// The result cannot be written as JSON.
     #[error("{} could not be written", super::RESULT)]
     Encode(#[source] serde_json::Error),
     /// The images are not those that the run began with.
     #[error(
-        "the training images have changed since the run in {} began: restore them, or start a new run with another --out",
+        "the images have changed since the run in {} began: restore them, or start a new run with \
+         another --out",
         dir.display()
     )]
     ImagesChanged {
@@ -45,7 +46,8 @@ pub enum SessionError {
     },
     /// The settings are not those that the run began with.
     #[error(
-        "{} has changed since the run began: restore it, or start a new run with `bilevel learn --config {}` and another --out",
+        "{} has changed since the run began: restore it, or start a new run with `bilevel learn \
+         --config {}` and another --out",
         dir.join("bilevel.toml").display(), dir.join("bilevel.toml").display()
     )]
     SettingsChanged {
@@ -54,37 +56,38 @@ pub enum SessionError {
     },
     /// Another version of the program has saved the run.
     #[error(
-        "the run in {} was saved by bilevel {found}, and this is {}: go on with that version, or start again with \
-         `bilevel learn --config {}` and another --out",
+        "the run in {} was saved by bilevel {found}, but this is version {}: use that version, or \
+         start again with `bilevel learn --config {}` and another --out",
         dir.display(), env!("CARGO_PKG_VERSION"), dir.join("bilevel.toml").display()
     )]
     OtherVersion {
         /// The directory of the run.
         dir: PathBuf,
-        /// That version.
+        /// The version that saved the run.
         found: String,
     },
-    /// The files of the run are whole, but do not fit together.
+    /// The files of the run are intact, but do not belong together.
     #[error(
-        "the run in {} is damaged ({problem}): restore it from a backup, or start again with `bilevel learn --config {}` and another \
-         --out",
+        "the run in {} is damaged ({problem}): restore it from a backup, or start again with \
+         `bilevel learn --config {}` and another --out",
         dir.display(), dir.join("bilevel.toml").display()
     )]
     Damaged {
         /// The directory of the run.
         dir: PathBuf,
-        /// What does not fit.
+        /// The damage.
         problem: String,
     },
     /// No point could be evaluated, so nothing was learned.
     #[error(
-        "nothing was learned in {}, because no parameters could be evaluated: check images, bounds and budget ({reason})",
+        "nothing was learned in {}, because no parameters could be evaluated ({reason}): check \
+         images, bounds and budget",
         dir.display()
     )]
     NothingEvaluated {
         /// The directory of the run.
         dir: PathBuf,
-        /// What the last evaluation said.
+        /// The reason of the last evaluation that failed.
         reason: String,
     },
 }

@@ -1,12 +1,12 @@
-//! The lines of a run's history: every evaluation and every iteration as JSON, with the seconds
-//! that had passed.
+//! The history of a run: one line of JSON for each evaluation and each iteration, with the seconds
+//! since the beginning.
 //!
 //! ```text
 //! {"evaluation":{"point":0,"theta":[0.0],...},"seconds":0.31}
 //! {"iteration":{"number":0,"kind":"Initial",...},"seconds":1.25}
 //! ```
-//! JSON has no infinity. A line that could not be read back as it was carries its numbers once
-//! more, as `exact`.
+//! JSON has no infinity. A record that JSON cannot represent exactly is repeated in binary form, as
+//! `exact`.
 
 use std::fmt::Write as _;
 
@@ -14,21 +14,21 @@ use dfo_ls::{EvalRecord, Iteration};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
 
-/// Everything a history says.
+/// The content of a history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    /// Every evaluation.
+    /// All evaluations.
     pub evaluations: Vec<EvalRecord>,
-    /// When each evaluation was saved, in seconds of work since the run began.
+    /// The time of each evaluation, in seconds of work since the run began.
     pub evaluation_seconds: Vec<f64>,
-    /// Every iteration.
+    /// All iterations.
     pub iterations: Vec<Iteration>,
-    /// When each iteration was saved, in seconds of work since the run began.
+    /// The time of each iteration, in seconds of work since the run began.
     pub iteration_seconds: Vec<f64>,
 }
 
-/// One line. One of the first two is there, as a value of its own so that a broken one does not
-/// hide `exact`.
+/// One line, with either an evaluation or an iteration. Both are raw values, so that `exact` can
+/// replace a record that cannot be parsed.
 #[derive(Deserialize)]
 struct Line {
     evaluation: Option<serde_json::Value>,
@@ -37,12 +37,12 @@ struct Line {
     seconds: f64,
 }
 
-/// The line of an evaluation.
+/// Returns the line of an evaluation.
 pub(super) fn evaluation(record: &EvalRecord, seconds: f64) -> String {
     line("evaluation", record, seconds)
 }
 
-/// The line of an iteration.
+/// Returns the line of an iteration.
 pub(super) fn iteration(record: &Iteration, seconds: f64) -> String {
     line("iteration", record, seconds)
 }
@@ -68,7 +68,7 @@ fn line<T: Serialize + DeserializeOwned>(key: &str, record: &T, seconds: f64) ->
 /// Reads the lines of a history.
 ///
 /// # Errors
-/// When a line is none of a history.
+/// When a line is not one of a history.
 pub fn parse(lines: &[String]) -> Result<History, serde_json::Error> {
     let mut history = History::default();
     for line in lines {
@@ -122,9 +122,10 @@ mod tests {
 
     #[test]
     fn every_number_comes_back() {
-        let text = r#"{"number":3,"kind":"Accepted","theta":[0.1,-0.0],"objective":0.30000000000000004,
-            "interval":[0.25,null],"delta":5e-324,"rho":1e308,"step":null,"predicted":1.0,"ratio":0.5,"certified":true,
-            "gradient":1.0,"poisedness":null,"num_points":1,"num_evaluations":2,"work":3}"#;
+        let text = r#"{"number":3,"kind":"Accepted","theta":[0.1,-0.0],
+            "objective":0.30000000000000004,"interval":[0.25,null],"delta":5e-324,"rho":1e308,
+            "step":null,"predicted":1.0,"ratio":0.5,"certified":true,"gradient":1.0,
+            "poisedness":null,"num_points":1,"num_evaluations":2,"work":3}"#;
         assert!(!check(text, |_| ()).contains("exact"));
         assert!(check(text, |record| record.gradient = f64::INFINITY).contains("exact"));
         assert!(check(text, |record| record.gradient = f64::NAN).contains("exact"));

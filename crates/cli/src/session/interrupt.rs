@@ -1,20 +1,20 @@
-//! Ctrl-C and its relatives: the program ends at once, but never in the middle of a save.
+//! Interruption by Ctrl-C and other signals: the program ends at once, but not during a save.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The code with which an interrupted program ends.
+/// The exit code of an interrupted program.
 pub const EXIT_CODE: i32 = 130;
 
-/// Knows what to say when the program is interrupted.
+/// The last save of a run, for the message of an interrupted program.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     /// Locked while the run is being saved.
     saved: Arc<Mutex<Option<LastSave>>>,
 }
 
-/// What is saved of a run.
+/// The last save of a run.
 #[derive(Clone, Debug)]
 pub(super) struct LastSave {
     pub(super) dir: PathBuf,
@@ -22,14 +22,15 @@ pub(super) struct LastSave {
 }
 
 impl Interrupt {
-    /// Without a handler: interrupted, the program ends as the system does it.
+    /// Returns the value without installing a handler: the system ends an interrupted program.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From now on Ctrl-C, termination and hang-up end the program with exit code 130, as soon as a
-    /// save under way is done. An evaluation under way is given up; it will be computed again.
+    /// Installs a handler: from now on Ctrl-C, termination and hang-up end the program with exit
+    /// code 130, after a save in progress is done. An evaluation in progress is lost, and computed
+    /// again when the run is resumed.
     ///
     /// # Errors
     /// When there is a handler already, or the system refuses.
@@ -45,18 +46,19 @@ impl Interrupt {
         })
     }
 
-    /// While this is held, an interruption waits; then it says what is in it.
+    /// Locks the last save. An interruption waits until the lock is released.
     pub(super) fn hold(&self) -> MutexGuard<'_, Option<LastSave>> {
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What an interrupted user is told.
+/// Returns the message of an interrupted program.
 fn message(saved: Option<&LastSave>) -> String {
     match saved {
-        None => "interrupted; nothing was saved".to_owned(),
+        None => "interrupted: nothing was saved".to_owned(),
         Some(LastSave { dir, evaluations }) => format!(
-            "interrupted; everything up to evaluation {evaluations} is saved: bilevel resume {}",
+            "interrupted: everything up to evaluation {evaluations} is saved, continue with \
+             `bilevel resume {}`",
             dir.display()
         ),
     }
@@ -67,15 +69,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_message_says_how_to_go_on() {
-        assert_eq!(message(None), "interrupted; nothing was saved");
+    fn the_message_has_the_command_to_continue() {
+        assert_eq!(message(None), "interrupted: nothing was saved");
         let saved = LastSave {
             dir: "runs".into(),
             evaluations: 7,
         };
         assert_eq!(
             message(Some(&saved)),
-            "interrupted; everything up to evaluation 7 is saved: bilevel resume runs"
+            "interrupted: everything up to evaluation 7 is saved, continue with `bilevel resume \
+             runs`"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Loading: from the files of a run back to an engine.
+//! Loading: the engine of a saved run.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::history;
 use super::save_state::{FORMAT, SaveState, SavedHeader, numbers, states_blob, vector_blob};
 use crate::store::{SavedRun, Store, checksum};
 
-/// The engine of a saved run, and what of it has been saved.
+/// Returns the engine of a saved run, and the record of its saved parts.
 pub(super) fn load(
     store: &Store,
     saved: &SavedRun,
@@ -48,7 +48,7 @@ pub(super) fn load(
     completed.map_err(|error| damaged(error.to_string()))?;
     let whole = (state.evaluations().len(), state.iterations().len()) == counts;
     if !whole || state.num_residuals() != problem.num_residuals() {
-        return Err(damaged("its files belong to different moments".to_owned()));
+        return Err(damaged("its files belong to different saves".to_owned()));
     }
     let engine = problem
         .resume(state)
@@ -57,10 +57,10 @@ pub(super) fn load(
     Ok((engine, save_state))
 }
 
-/// Whether a run was made with these settings and images.
+/// Checks that a run was started with these settings and images, by this version.
 ///
 /// # Errors
-/// When it was not, or not by this version.
+/// When it was not.
 pub fn check(
     dir: &Path,
     saved: &SavedRun,
@@ -70,7 +70,7 @@ pub fn check(
     header(dir, saved, settings, fingerprint).map(|_| ())
 }
 
-/// The beginning of what was saved, and the rest.
+/// Splits a saved state into its header and the rest, and checks the header.
 fn header<'a>(
     dir: &Path,
     saved: &'a SavedRun,
@@ -79,7 +79,7 @@ fn header<'a>(
 ) -> Result<(SavedHeader, &'a [u8]), SessionError> {
     let dir = dir.to_path_buf();
     let Ok((header, rest)) = postcard::take_from_bytes::<SavedHeader>(&saved.payload) else {
-        let problem = "engine.bin is not what a run saves".to_owned();
+        let problem = "engine.bin has no header of a run".to_owned();
         return Err(SessionError::Damaged { dir, problem });
     };
     if header.format != FORMAT || header.version != env!("CARGO_PKG_VERSION") {
@@ -95,7 +95,7 @@ fn header<'a>(
     Ok((header, rest))
 }
 
-/// Gives tokens their reconstructions back; equal ones share them.
+/// Reads the reconstructions of all tokens. Equal tokens share them.
 fn attach(
     store: &Store,
     problem: &LearningProblem<Family>,
@@ -131,7 +131,7 @@ fn read_checkpoints(
     let bytes = store.blob(states_blob(number))?;
     let checkpoints: Option<Vec<Checkpoint>> = postcard::from_bytes(&bytes).ok();
     let fits = |checkpoints: &Vec<Checkpoint>| {
-        let lengths = checkpoints.iter().map(|checkpoints| checkpoints.dim());
+        let lengths = checkpoints.iter().map(|checkpoint| checkpoint.dim());
         lengths.eq(problem.pairs().iter().map(|pair| pair.truth.len()))
     };
     let checkpoints = checkpoints

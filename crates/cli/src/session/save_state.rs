@@ -1,4 +1,4 @@
-//! Saving: what has been written, and what a state has that is not.
+//! Saving: the parts of a state that are on disk, and those that must be written.
 
 use std::collections::BTreeSet;
 
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 use super::history;
 use crate::store::{Store, StoreError, checksum};
 
-/// Raised whenever what is saved, or what a number in it means, changes.
+/// Version of the saved state. Raise it whenever its content, or the meaning of a number, changes.
 pub(super) const FORMAT: u32 = 4;
 
-/// What a saved run begins with.
+/// The beginning of a saved state.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct SavedHeader {
-    /// The format of the rest.
+    /// The format of the state, [`FORMAT`].
     pub(super) format: u32,
-    /// The program that saved it: another one may compute other numbers.
+    /// The version of the program that saved it. Another version may compute other numbers.
     pub(super) version: String,
-    /// Of the training images.
+    /// The fingerprint of the images.
     pub(super) fingerprint: u64,
-    /// Of the settings.
+    /// The checksum of the settings.
     pub(super) settings: u64,
-    /// Spent so far.
+    /// The seconds spent so far.
     pub(super) seconds: f64,
 }
 
-/// What has been saved.
+/// A record of the parts of a run that are on disk.
 #[derive(Clone, Debug)]
 pub(super) struct SaveState {
     header: SavedHeader,
@@ -38,17 +38,17 @@ pub(super) struct SaveState {
     is_new: bool,
 }
 
-/// The blob of a residual vector.
+/// Returns the number of the blob of a residual vector.
 pub(super) const fn vector_blob(number: u64) -> u64 {
     2 * number
 }
 
-/// The blob of reconstructions.
+/// Returns the number of the blob of reconstructions.
 pub(super) const fn states_blob(number: u64) -> u64 {
     2 * number + 1
 }
 
-/// Numbers as bytes, lowest first.
+/// Encodes numbers as little-endian bytes.
 pub(super) fn bytes(numbers: &[f64]) -> Vec<u8> {
     let mut bytes = vec![0; 8 * numbers.len()];
     let (words, _) = bytes.as_chunks_mut::<8>();
@@ -58,7 +58,7 @@ pub(super) fn bytes(numbers: &[f64]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes as numbers; `None` if they are not eight to a number.
+/// Decodes numbers from bytes, or returns `None` if the length is not a multiple of eight.
 pub(super) fn numbers(bytes: &[u8]) -> Option<Vec<f64>> {
     let (words, rest) = bytes.as_chunks::<8>();
     let numbers = words.iter().map(|word| f64::from_le_bytes(*word));
@@ -66,7 +66,7 @@ pub(super) fn numbers(bytes: &[u8]) -> Option<Vec<f64>> {
 }
 
 impl SaveState {
-    /// Of a run that has saved nothing.
+    /// Returns the record of a run that has saved nothing.
     pub(super) fn new(store: &Store, fingerprint: u64) -> Self {
         Self {
             header: SavedHeader {
@@ -83,7 +83,7 @@ impl SaveState {
         }
     }
 
-    /// Of a run that was loaded.
+    /// Returns the record of a run that was loaded.
     pub(super) fn loaded(
         header: SavedHeader,
         blobs: &[u64],
@@ -104,17 +104,17 @@ impl SaveState {
         self.is_new
     }
 
-    /// How many evaluations are saved.
+    /// Returns the number of saved evaluations.
     pub(super) const fn num_evaluations(&self) -> u64 {
         self.num_evaluations as u64
     }
 
-    /// Spent when it was saved.
+    /// Returns the seconds spent until the last save.
     pub(super) const fn seconds(&self) -> f64 {
         self.header.seconds
     }
 
-    /// Saves what is new in `state`.
+    /// Saves the new parts of `state`.
     pub(super) fn save(
         &mut self,
         store: &mut Store,
@@ -160,9 +160,9 @@ impl SaveState {
     }
 }
 
-/// Reconstructions, of which the length is known beforehand.
+/// Encodes reconstructions, with memory reserved for their known length.
 fn encode_checkpoints(checkpoints: &[Checkpoint]) -> Vec<u8> {
-    // two vectors each or a rounded one, and a little
+    // two vectors of 8 bytes per entry or one of 4, and some bytes more
     let lengths = checkpoints.iter().map(|checkpoint| match checkpoint {
         Checkpoint::Full(_) => 16 * checkpoint.dim() + 256,
         Checkpoint::Compact(_) => 4 * checkpoint.dim() + 32,
@@ -171,10 +171,10 @@ fn encode_checkpoints(checkpoints: &[Checkpoint]) -> Vec<u8> {
     postcard::to_extend(checkpoints, room).expect(PLAIN)
 }
 
-/// Why encoding does not fail.
+/// The reason that encoding cannot fail.
 const PLAIN: &str = "numbers, texts and lists of known length can be written";
 
-/// Plain data, which can always be written.
+/// Encodes plain data.
 fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).expect(PLAIN)
 }

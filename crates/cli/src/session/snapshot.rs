@@ -1,29 +1,29 @@
-//! What there is to show of a run under way.
+//! Snapshots of the progress of a run.
 
 use bilevel::{Family, LearningProblem, Parameter, Reconstructions};
 use dfo_ls::{Accuracy, Engine, Iteration, ObjectiveInterval};
 
-/// A run under way, as it was just saved.
+/// The progress of a run after a save.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Snapshot<'a> {
-    /// What is learned.
+    /// The learned parameters.
     pub parameters: &'a [Parameter],
-    /// The number of different points so far.
+    /// The number of points so far.
     pub num_points: u64,
     /// The largest number of points, if there is a limit.
     pub max_points: Option<u64>,
-    /// Evaluations so far, counting points that were sharpened.
+    /// The number of evaluations so far; a refined point counts several times.
     pub num_evaluations: u64,
     /// The best point so far.
     pub best: Option<&'a BestPoint>,
-    /// The most demanding accuracy that is asked for now; `None` if nothing is.
+    /// The most accurate target of the pending evaluations, if there are any.
     pub target: Option<Accuracy>,
-    /// Gradients of reconstruction problems so far.
+    /// The number of gradients of reconstruction problems so far.
     pub work: u64,
-    /// Seconds since the run began, without pauses.
+    /// The seconds since the run began, without pauses.
     pub seconds: f64,
-    /// Iterations that have just ended.
+    /// The iterations that have just ended.
     pub iterations: &'a [Iteration],
 }
 
@@ -31,26 +31,26 @@ pub struct Snapshot<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BestPoint {
-    /// Where it is.
+    /// The parameters as the solver sees them.
     pub theta: Vec<f64>,
-    /// The values of the parameters there.
+    /// The values of the parameters.
     pub values: Vec<f64>,
-    /// The objective as it was computed.
+    /// The computed objective.
     pub objective: f64,
-    /// Where the exact one lies.
+    /// The interval that certainly contains the exact objective.
     pub interval: ObjectiveInterval,
-    /// The mean square of the differences between reconstructions and truth, if it is known.
+    /// The mean squared difference between reconstructions and truth, if it is known.
     pub mse: Option<f64>,
 }
 
-/// Makes moments, and remembers what costs time to find out.
+/// Takes snapshots. It remembers the best point, which takes time to compute.
 #[derive(Debug, Default)]
 pub(super) struct Snapshots {
     best: Option<BestPoint>,
 }
 
 impl Snapshots {
-    /// What there is to show now; iterations from number `seen` on are new.
+    /// Takes a snapshot. Iterations from number `seen` on are new.
     pub(super) fn take<'a>(
         &'a mut self,
         problem: &'a LearningProblem<Family>,

@@ -1,4 +1,4 @@
-//! What `engine.bin` says about the other files.
+//! The state of a run that `engine.bin` describes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,18 +10,18 @@ use super::run_files::{RunFiles, cannot};
 
 const MAGIC: Magic = *b"BILVENG\n";
 
-/// A moment of the run. The default one is its beginning.
+/// A saved state of the run. The default is its beginning.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Commit {
-    /// Commits up to here.
+    /// The number of commits up to this one.
     pub(super) number: u64,
-    /// The part of the history that belongs to it.
+    /// The part of the history that belongs to the state.
     pub(super) history: Extent,
-    /// The checksums of its blobs.
+    /// The checksums of the blobs by their numbers.
     pub(super) blobs: BTreeMap<u64, u64>,
 }
 
-/// The beginning of a history.
+/// The length and the checksum of the first part of a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) bytes: u64,
@@ -30,7 +30,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Makes it longer by one line.
+    /// Adds one line.
     pub(super) fn push(&mut self, line: &str) {
         self.bytes += line.len() as u64 + 1;
         self.lines += 1;
@@ -39,7 +39,7 @@ impl Extent {
 }
 
 impl Commit {
-    /// The content of `engine.bin` before the payload.
+    /// Encodes the content of `engine.bin` before the payload.
     pub(super) fn encode(&self, payload: &[u8]) -> Encoded {
         let Extent { bytes, lines, sum } = self.history;
         let mut fields = vec![self.number, bytes, lines, sum];
@@ -47,7 +47,7 @@ impl Commit {
         container::encode(MAGIC, &fields, payload)
     }
 
-    /// Reads `engine.bin`: the commit and its payload.
+    /// Reads the commit and its payload from `engine.bin`.
     pub(super) fn read(files: &RunFiles) -> Result<(Self, Vec<u8>), StoreError> {
         let container = files.read_container(&files.engine, MAGIC)?;
         let [number, bytes, lines, sum, ref blobs @ ..] = container.fields[..] else {
@@ -62,7 +62,7 @@ impl Commit {
         Ok((commit, container.payload))
     }
 
-    /// Reads the lines of the history that belong to it.
+    /// Reads the lines of the history that belong to this commit.
     pub(super) fn read_history(&self, files: &RunFiles) -> Result<Vec<String>, StoreError> {
         let path = &files.history;
         if self.history.bytes == 0 {

@@ -1,14 +1,14 @@
-//! A binary file that knows what it is and whether it is whole.
+//! A binary file format with a type, a version and a checksum.
 //!
 //! ```text
 //! 8 bytes   magic
 //! 8         format version
-//! 8         checksum of all that follows, seeded with the version
+//! 8         checksum of everything that follows, seeded with the version
 //! 8 + 8     lengths of the fields and of the payload
 //! ...       fields (64-bit numbers), payload
 //! ```
-//! Numbers are little-endian. The first three entries stay where they are in all versions, so that
-//! a flipped bit is never taken for another version.
+//! Numbers are little-endian. The first three entries are the same in all versions, so that a
+//! flipped bit is never taken for another version.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,20 +22,20 @@ pub(super) const VERSION: u64 = 1;
 /// Bytes before the fields.
 const HEAD: usize = 40;
 
-/// The first bytes of a kind of file.
+/// The first bytes of a file, which show its type.
 pub(super) type Magic = [u8; 8];
 
-/// XXH64 of `bytes`, different for each `seed`: pass the sum of the previous piece to sum several.
-/// It detects accidents, not intent.
+/// Returns the XXH64 checksum of `bytes` for a `seed`. The checksum of several pieces is computed
+/// with the checksum of the previous piece as seed. It detects accidents, not attacks.
 pub(crate) fn checksum(seed: u64, bytes: &[u8]) -> u64 {
     xxh64(bytes, seed)
 }
 
-/// Everything of a file but its payload.
+/// An encoded file without its payload.
 pub(super) struct Encoded {
-    /// To be written before the payload.
+    /// The bytes before the payload.
     pub(super) head: Vec<u8>,
-    /// Of fields and payload.
+    /// The checksum of fields and payload.
     pub(super) checksum: u64,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Container {
     pub(super) checksum: u64,
 }
 
-/// Why there is no content.
+/// The reason that a file cannot be read.
 #[derive(Debug)]
 pub(super) enum ContainerError {
     Io(io::Error),
@@ -54,7 +54,7 @@ pub(super) enum ContainerError {
     Foreign(u64),
 }
 
-/// What to write before `payload`.
+/// Encodes the bytes before `payload`.
 pub(super) fn encode(magic: Magic, fields: &[u64], payload: &[u8]) -> Encoded {
     encode_as(VERSION, magic, fields, payload)
 }
@@ -126,7 +126,7 @@ pub(super) fn read(path: &Path, magic: Magic) -> Result<Container, ContainerErro
 
 const CUT: ContainerError = ContainerError::Damaged("its end is missing");
 
-/// Exactly `len` bytes; the caller knows that the file has so many.
+/// Reads exactly `len` bytes. The caller knows that the file has this many.
 fn take(file: &mut File, len: u64) -> Result<Vec<u8>, ContainerError> {
     let len = usize::try_from(len).map_err(|_| ContainerError::Damaged("it is too large"))?;
     let mut bytes = vec![0; len];

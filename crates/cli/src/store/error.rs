@@ -1,4 +1,4 @@
-//! What can go wrong with a run directory, and what to do about it.
+//! Errors of run directories, with advice.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,20 +7,20 @@ use thiserror::Error;
 
 use crate::file::advice;
 
-/// Why a run directory cannot be used.
+/// The reason that a run directory cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A run is already there.
+    /// The directory holds a run already.
     #[error(
-        "{} already holds a run: choose another --out, or go on with `bilevel resume {}`",
+        "{} already holds a run: choose another --out, or continue it with `bilevel resume {}`",
         dir.display(), dir.display()
     )]
     Exists {
         /// The directory of the run.
         dir: PathBuf,
     },
-    /// Something else is already there.
+    /// The directory holds other files.
     #[error(
         "the directory {} is not empty: choose another --out, or empty it first",
         dir.display()
@@ -29,7 +29,7 @@ pub enum StoreError {
         /// The directory.
         dir: PathBuf,
     },
-    /// No run is there.
+    /// The directory holds no run.
     #[error(
         "{} is not the directory of a run: check the path, or start a run with `bilevel learn`",
         dir.display()
@@ -38,7 +38,7 @@ pub enum StoreError {
         /// The directory, which may not exist.
         dir: PathBuf,
     },
-    /// Somebody else holds the lock.
+    /// Another process holds the lock.
     #[error(
         "another process is working on the run in {}: wait until it ends, or stop it",
         dir.display()
@@ -47,7 +47,7 @@ pub enum StoreError {
         /// The directory of the run.
         dir: PathBuf,
     },
-    /// A file is missing or does not hold what was written.
+    /// A file is missing, or its content has changed.
     #[error(
         "{} is damaged ({problem}): restore it from a backup, or start again in another directory \
          with `bilevel learn --config {}`",
@@ -58,13 +58,14 @@ pub enum StoreError {
         dir: PathBuf,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage.
         problem: &'static str,
     },
-    /// A file is sound, but in a format that this program does not know.
+    /// A file is intact, but in a format that this program does not know.
     #[error(
-        "{} was written by another version of bilevel (format {found}, this one knows {known}): \
-         go on with that version, or start again in another directory with `bilevel learn --config {}`",
+        "{} was written by another version of bilevel (format {found}, but this version reads \
+         {known}): use that version, or start again in another directory with `bilevel learn \
+         --config {}`",
         path.display(), dir.join("bilevel.toml").display()
     )]
     Foreign {
@@ -77,14 +78,14 @@ pub enum StoreError {
         /// The format of this program.
         known: u64,
     },
-    /// The operating system refused; nothing that was committed is lost.
+    /// The operating system reported an error. Nothing that was committed is lost.
     #[error("cannot {action} {}{}", path.display(), advice(source))]
     Io {
-        /// What was tried: "read", "write", ...
+        /// The action, such as "read" or "write".
         action: &'static str,
-        /// On which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// The refusal.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -103,7 +104,8 @@ mod tests {
         };
         assert_eq!(
             full.to_string().replace('\\', "/"),
-            "cannot write runs/a/engine.bin, because the disk is full: make room, then try again"
+            "cannot write runs/a/engine.bin, because the disk is full: free some space, then try \
+             again"
         );
         let damaged = StoreError::Damaged {
             path: dir.join("engine.bin"),
@@ -112,8 +114,8 @@ mod tests {
         };
         assert_eq!(
             damaged.to_string().replace('\\', "/"),
-            "runs/a/engine.bin is damaged (it is missing): restore it from a backup, or start again \
-             in another directory with `bilevel learn --config runs/a/bilevel.toml`"
+            "runs/a/engine.bin is damaged (it is missing): restore it from a backup, or start \
+             again in another directory with `bilevel learn --config runs/a/bilevel.toml`"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Who may work in a directory.
+//! The lock of a run, and the check that a directory is free for a new one.
 
 use std::fs::{self, File, TryLockError};
 
@@ -6,7 +6,7 @@ use super::error::StoreError;
 use super::run_files::{RunFiles, cannot, names};
 use crate::file::disk::Disk;
 
-/// Takes the lock.
+/// Locks a run.
 pub(super) fn lock(disk: &Disk, files: &RunFiles) -> Result<File, StoreError> {
     let file = disk
         .open(&files.lock)
@@ -20,22 +20,22 @@ pub(super) fn lock(disk: &Disk, files: &RunFiles) -> Result<File, StoreError> {
     }
 }
 
-/// Refuses a directory that holds more than a killed `Store::create` leaves; `start` is its
-/// `engine.bin`.
-pub(super) fn require_room(files: &RunFiles, start: &[u8]) -> Result<(), StoreError> {
+/// Refuses a directory that holds anything but leftovers of a killed `Store::create`. `start` is
+/// the content of its `engine.bin`.
+pub(super) fn require_free(files: &RunFiles, start: &[u8]) -> Result<(), StoreError> {
     let dir = files.dir.clone();
     if files.is_run() {
         return Err(StoreError::Exists { dir });
     }
-    let mut room = names(&files.states)?.is_empty();
+    let mut is_free = names(&files.states)?.is_empty();
     for name in names(&files.dir)? {
-        room &= match name.as_str() {
+        is_free &= match name.as_str() {
             "lock" | "states" | "engine.bin.tmp" | "bilevel.toml.tmp" => true,
             "engine.bin" => fs::read(&files.engine).is_ok_and(|bytes| bytes == start),
             _ => false,
         };
     }
-    if room {
+    if is_free {
         Ok(())
     } else {
         Err(StoreError::NotEmpty { dir })

@@ -1,4 +1,4 @@
-//! Which file of a run lies where, and how to complain about it.
+//! The paths of the files of a run, and errors about them.
 
 use std::fs;
 use std::io;
@@ -31,18 +31,18 @@ impl RunFiles {
         }
     }
 
-    /// The file of a blob.
+    /// Returns the path of a blob.
     pub(super) fn blob(&self, number: u64) -> PathBuf {
         self.states.join(blob_name(number))
     }
 
-    /// Is a run here? Settings alone are none: they may be the user's own.
+    /// Whether the directory holds a run. A file of settings alone may be the user's own.
     pub(super) fn is_run(&self) -> bool {
         self.settings.exists()
             && (self.engine.exists() || self.states.exists() || self.lock.exists())
     }
 
-    /// The text of the settings.
+    /// Reads the text of the settings.
     pub(super) fn read_settings(&self) -> Result<String, StoreError> {
         if !self.is_run() {
             let dir = self.dir.clone();
@@ -81,7 +81,7 @@ impl RunFiles {
     }
 }
 
-/// Names what was tried in an error of the operating system.
+/// Adds the action and the path to an error of the operating system.
 pub(super) fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     move |source| StoreError::Io {
         action,
@@ -90,7 +90,7 @@ pub(super) fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error
     }
 }
 
-/// The names of what is in a directory; nothing if it is missing.
+/// Returns the names in a directory; none if the directory is missing.
 pub(super) fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
     let listed = fs::read_dir(dir).and_then(|entries| {
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
@@ -102,24 +102,25 @@ pub(super) fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
     }
 }
 
-/// The file to which the holder of the lock writes the next content of a file.
+/// Returns the path to which the holder of the lock writes the next content of a file.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
     name.into()
 }
 
-/// Whether a killed holder of the lock has left a file of this name; readers write to others.
+/// Whether this is the name of a file that a killed holder of the lock has left. Readers use other
+/// names.
 pub(super) fn is_leftover(name: &str) -> bool {
     name.ends_with(".tmp") && !name.starts_with(TEMPORARY)
 }
 
-/// The name of the file of a blob.
+/// Returns the file name of a blob.
 fn blob_name(number: u64) -> String {
     format!("{number:06}.bin")
 }
 
-/// The number of the blob in a file with this name.
+/// Returns the number of the blob with this file name.
 pub(super) fn blob_number(name: &str) -> Option<u64> {
     let number = name.strip_suffix(".bin")?.parse().ok()?;
     (blob_name(number) == name).then_some(number)
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leftovers_are_told_from_what_readers_write() {
+    fn leftovers_are_told_from_files_of_readers() {
         let name = temporary(Path::new("report.html"));
         assert!(is_leftover(name.to_str().unwrap()));
         assert!(is_leftover("000001.bin.tmp"));

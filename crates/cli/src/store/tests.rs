@@ -1,4 +1,4 @@
-//! What is left when any step of the work fails.
+//! The state of a run after a failure of any step.
 
 use std::rc::Rc;
 
@@ -64,7 +64,7 @@ fn apply(store: &mut Store, step: &Step) -> Result<(), StoreError> {
     store.commit(&blobs, &step.lines, &step.payload, &step.live)
 }
 
-/// What must be saved after the first `done` commits.
+/// Returns the expected content after the first `done` commits.
 fn expected(done: usize) -> Option<SavedRun> {
     let script = script();
     let last = script[..done].last()?;
@@ -90,7 +90,7 @@ fn check_blobs(store: &Store, done: usize) {
     }
 }
 
-/// Checks that nothing lies around after `done` commits.
+/// Checks that there are no other files after `done` commits.
 fn check_files(dir: &Path, done: usize) {
     let mut files = names(dir).unwrap();
     files.retain(|name| name != "history.jsonl" && name != "result.json");
@@ -117,8 +117,8 @@ fn check_history(dir: &Path, done: usize) {
     assert_eq!(found, text);
 }
 
-/// Opens a run on a healthy disk: it must be where `done` commits have left it, and nothing else
-/// may lie there.
+/// Opens a run on a healthy disk. It must be in the state after `done` commits, without other
+/// files.
 fn open(dir: &Path, done: usize) -> Store {
     let (store, saved) = Store::open(dir).unwrap();
     assert_eq!(saved, expected(done));
@@ -139,7 +139,8 @@ fn finish(dir: &Path, done: usize) {
     open(dir, script.len());
 }
 
-/// The whole run until a step fails: how many commits were made, `None` if there was no run yet.
+/// Runs the script until a step fails, and returns the number of commits, or `None` if there was no
+/// run yet.
 fn run(dir: &Path, fault: &Rc<Fault>) -> Option<usize> {
     let disk = || Disk {
         fault: Rc::clone(fault),
@@ -163,7 +164,7 @@ fn run(dir: &Path, fault: &Rc<Fault>) -> Option<usize> {
     Some(script().len())
 }
 
-/// What a killed process may leave.
+/// Writes files that a killed process may leave.
 fn leave_rubbish(dir: &Path) {
     fs::write(dir.join("engine.bin.tmp"), "half").unwrap();
     fs::write(dir.join("states").join("000099.bin"), "old").unwrap();
@@ -176,13 +177,13 @@ fn leave_rubbish(dir: &Path) {
 fn killed_at_any_step_a_run_is_at_its_last_commit() {
     let temp = TempDir::new("killed");
     let mut steps = Vec::new();
-    for kept in [1, 2] {
+    for halves in [1, 2] {
         for after in 0.. {
-            let dir = temp.0.join(format!("{kept}-{after}"));
+            let dir = temp.0.join(format!("{halves}-{after}"));
             let fault = Rc::new(Fault::default());
             fault.after.set(after);
             fault.count.set(u64::MAX);
-            fault.kept.set(kept);
+            fault.halves.set(halves);
             let done = run(&dir, &fault);
             let done = done.unwrap_or_else(|| {
                 drop(Store::create(&dir, "settings").unwrap());
@@ -212,7 +213,7 @@ fn after_a_failure_the_same_commit_can_be_made() {
             let fault = Rc::new(Fault::default());
             fault.after.set(after);
             fault.count.set(failures);
-            fault.kept.set(1);
+            fault.halves.set(1);
             let mut tries = 0;
             let mut store = loop {
                 tries += 1;
@@ -259,7 +260,7 @@ fn half_a_line_does_not_stay_when_the_next_commit_is_shorter() {
     let mut store = Store::create_on(disk, &temp.0, "settings").unwrap();
     fault.after.set(1);
     fault.count.set(3);
-    fault.kept.set(1);
+    fault.halves.set(1);
     let long = ["a line that is too long for the disk".into()];
     assert!(store.commit(&[], &long, b"", &[]).is_err());
     let history = || fs::read_to_string(temp.0.join("history.jsonl")).unwrap();
@@ -300,7 +301,7 @@ fn a_failing_disk_does_not_hide_behind_results() {
     for after in 0..3 {
         fault.after.set(after);
         fault.count.set(1);
-        fault.kept.set(1);
+        fault.halves.set(1);
         assert!(store.write_text("result.json", "new").is_err());
         let text = fs::read_to_string(temp.0.join("result.json")).unwrap();
         assert_eq!(text, "old");

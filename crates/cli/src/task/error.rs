@@ -1,4 +1,4 @@
-//! Data that do not fit together.
+//! Errors of data that do not fit together.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use imaging::noise::NoiseError;
 use imaging::phantom::PhantomError;
 use thiserror::Error;
 
-/// Files that are sound, but do not fit together or do not suit the task.
+/// An error of files that are intact, but do not fit together or do not suit the task.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// Nothing is left to learn from.
+    /// All images are held out.
     #[error(
-        "{hold_out} of {num_images} images are held out, which leaves none to learn from: \
-         lower --hold-out, or add images"
+        "{hold_out} of {num_images} images are held out, which leaves none to learn from: lower \
+         --hold-out, or add images"
     )]
     HoldOut {
         /// The number of images held out.
@@ -24,21 +24,25 @@ pub enum DataError {
     },
     /// A mask does not fit a picture.
     #[error(
-        "the mask {} has {} x {} pixels, but {} has {} x {}: make them the same size, or use --crop",
+        "the mask {} has {} x {} pixels, but {} has {} x {}: use pictures and a mask of the same \
+         size, or --crop",
         mask.display(), mask_size[0], mask_size[1], name, size[0], size[1]
     )]
     MaskSize {
         /// The mask.
         mask: PathBuf,
-        /// Its width and height.
+        /// The width and height of the mask.
         mask_size: [usize; 2],
         /// The picture.
         name: String,
-        /// Its width and height, cropped.
+        /// The width and height of the picture after cropping.
         size: [usize; 2],
     },
-    /// A mask measures nothing.
-    #[error("the mask {} is black everywhere: make it white where pixels were measured", mask.display())]
+    /// A mask says that no pixel was measured.
+    #[error(
+        "the mask {} is black everywhere: make it white where pixels were measured",
+        mask.display()
+    )]
     EmptyMask {
         /// The mask.
         mask: PathBuf,
@@ -51,54 +55,62 @@ pub enum DataError {
     },
     /// Frequencies are real.
     #[error(
-        "{} is real, but frequencies are complex: save the unitary Fourier transform of each signal, frequency zero first",
+        "{} is real, but frequencies are complex: save the unitary Fourier transform of each \
+         signal, frequency zero first",
         path.display()
     )]
     RealFrequencies {
         /// The file.
         path: PathBuf,
     },
-    /// There are fewer or more measurements than signals.
-    #[error("{} has {num} rows, but {} has {other_num}: give one row for each signal", path.display(), other.display())]
+    /// The numbers of measurements and signals differ.
+    #[error(
+        "{} has {num} rows, but {} has {other_num}: give one row for each signal",
+        path.display(), other.display()
+    )]
     Rows {
-        /// The measurements.
+        /// The file of the measurements.
         path: PathBuf,
-        /// How many.
+        /// The number of its rows.
         num: usize,
-        /// The signals.
+        /// The file of the signals.
         other: PathBuf,
-        /// How many.
+        /// The number of its rows.
         other_num: usize,
     },
     /// Signals of different files have different lengths.
-    #[error("{} has {len} samples in a row, but {needed} are needed, as in {other}", path.display())]
+    #[error(
+        "{} has {len} samples in a row, but {needed} are needed, as in {other}: use signals of \
+         the same length",
+        path.display()
+    )]
     Samples {
         /// The file.
         path: PathBuf,
-        /// How many.
+        /// The number of samples in a row.
         len: usize,
-        /// How many are needed.
+        /// The number of samples needed.
         needed: usize,
-        /// Who says so.
+        /// The file or run with the needed number.
         other: String,
     },
-    /// An image is too much for its model.
+    /// The reconstruction problem of an image cannot be built.
     #[error("{name} cannot be used")]
     Model {
-        /// The file.
+        /// The name of the image or file.
         name: String,
-        /// Why.
+        /// The reason.
         source: SpecError,
     },
     /// Noise cannot be added.
     #[error("cannot add noise to {name}")]
     Noise {
-        /// The image.
+        /// The name of the image.
         name: String,
-        /// Why.
+        /// The reason.
         source: NoiseError,
     },
-    /// A built-in image cannot be made.
-    #[error("cannot make the built-in images: change --size")]
+    /// A built-in image cannot be generated.
+    #[error("cannot generate the built-in images: change --size")]
     BuiltIn(#[from] PhantomError),
 }

@@ -1,4 +1,4 @@
-//! Models from settings, and the files that belong to them.
+//! Families of reconstruction problems, with their kernel or mask.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture::{self, Colour};
 
-/// A family, and what belongs to it.
+/// A family with the data that belong to it.
 pub(crate) struct LoadedFamily {
     /// The family.
     pub(crate) family: Family,
-    /// The numbers of its kernel or mask.
+    /// The values of its kernel or mask, if it has one.
     pub(crate) numbers: Vec<f64>,
     /// The rows and columns of its kernel, if it has one.
     pub(crate) kernel_shape: Option<[usize; 2]>,
-    /// What the user should know.
+    /// Warnings about its kernel.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl LoadedFamily {
     }
 }
 
-/// The family of signals with `num_samples` samples each; `name` is for messages.
+/// Returns the family of signals with `num_samples` samples each; `name` is for messages.
 pub(crate) fn for_signals(
     config: &Config,
     num_samples: usize,
@@ -44,9 +44,9 @@ pub(crate) fn for_signals(
     build(config, FamilyInput::Frequencies(num_samples), name)
 }
 
-/// The family of a task on pictures, with its kernel or mask.
+/// Returns the family of a task on pictures, with its kernel or mask.
 pub(crate) fn for_pictures(config: &Config) -> Result<LoadedFamily, CliError> {
-    // Settings that were resolved have a kernel or a mask where one is needed.
+    // Resolved settings have a kernel or a mask where one is needed.
     let data = &config.data;
     let Some(path) = data.kernel.as_ref().or(data.mask.as_ref()) else {
         return Ok(build(config, FamilyInput::None, "")?);
@@ -96,7 +96,7 @@ fn read_kernel(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
         return Err(CliError::File(FileError::Shape(
             path.into(),
             array.shape,
-            "a kernel: two axes, none of them empty",
+            "a kernel with two axes, none of them empty",
         )));
     };
     match array.values {
@@ -108,7 +108,7 @@ fn read_kernel(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
     }
 }
 
-/// Reads what was measured: white, from the middle of grey on.
+/// Reads a mask: pixels of value 0.5 or more were measured.
 fn read_mask(path: &Path) -> Result<(Grid, Vec<bool>), CliError> {
     let picture = picture::read(path, Colour::Luminance)?;
     let grid = Grid::image(picture.height, picture.width);

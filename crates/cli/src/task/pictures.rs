@@ -1,4 +1,4 @@
-//! Pictures, and what is measured of them.
+//! The pairs of pictures: truth, and measured or simulated data.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::config::{Config, table};
 use crate::error::CliError;
 use crate::picture::{self, Picture};
 
-/// A picture, and what was measured of it, if it was.
+/// A picture, and its measured data if there are any.
 struct Image {
     name: String,
     truth: Picture,
@@ -25,10 +25,10 @@ struct Image {
 const MIN_RANGE: f64 = 0.1;
 const MAX_RANGE: f64 = 10.0;
 
-/// Streams of noise for one picture: one for each channel.
+/// Number of noise streams per picture, one for each channel.
 const MAX_CHANNELS: usize = 3;
 
-/// All of it.
+/// Loads the pairs and the family of a task on pictures.
 pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let data = &config.data;
     let mut loaded = family::for_pictures(config)?;
@@ -42,15 +42,15 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     if let Some(folder) = &data.validation {
         others.extend(read(config, folder, None, None)?);
     }
-    let examples = |images: Vec<Image>, first: usize| {
-        let mut examples = NamedPairs::default();
+    let pairs = |images: Vec<Image>, first: usize| {
+        let mut pairs = NamedPairs::default();
         for (index, image) in (first..).zip(images) {
-            add(config, family, image, index, &mut examples)?;
+            add(config, family, image, index, &mut pairs)?;
         }
-        Ok::<NamedPairs, DataError>(examples)
+        Ok::<NamedPairs, DataError>(pairs)
     };
-    let training = examples(images, 0)?;
-    let validation = examples(others, num_training)?;
+    let training = pairs(images, 0)?;
+    let validation = pairs(others, num_training)?;
     let mut warnings = std::mem::take(&mut loaded.warnings);
     if data.noisy.is_some() {
         let all = [&training, &validation];
@@ -92,7 +92,7 @@ fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
     ))
 }
 
-/// Dead leaves.
+/// Generates the built-in pictures, which are dead leaves.
 fn built_in(config: &Config) -> Result<Vec<Image>, DataError> {
     let data = &config.data;
     let one = |index| {
@@ -169,13 +169,13 @@ fn cropped(picture: Picture, crop: Option<usize>) -> Picture {
     }
 }
 
-/// The pairs of an image, one for each channel.
+/// Adds the pairs of an image, one for each channel.
 fn add(
     config: &Config,
     family: &Family,
     image: Image,
     index: usize,
-    examples: &mut NamedPairs,
+    pairs: &mut NamedPairs,
 ) -> Result<(), DataError> {
     let Image { name, truth, noisy } = image;
     let grid = Grid::image(truth.height, truth.width);
@@ -192,7 +192,7 @@ fn add(
         let data = match measured {
             Some(data) => apply_mask(family, data),
             None => {
-                // Noise of its own for each channel; without colours, that of the image.
+                // Each channel has noise of its own; luminance has that of the image.
                 let stream = match config.data.colour.unwrap_or_default() {
                     picture::Colour::Luminance => index,
                     picture::Colour::Channels => MAX_CHANNELS * index + channel,
@@ -200,12 +200,12 @@ fn add(
                 measure(config, family, grid, &truth, stream, &name)?
             }
         };
-        examples.push(name, Pair { grid, truth, data });
+        pairs.push(name, Pair { grid, truth, data });
     }
     Ok(())
 }
 
-/// Refuses pictures that have another size than the mask.
+/// Refuses a picture whose size differs from that of the mask.
 pub(crate) fn check_mask(
     config: &Config,
     family: &Family,
@@ -230,7 +230,7 @@ pub(crate) fn check_mask(
     })
 }
 
-/// What a mask leaves of data: zero where nothing was measured.
+/// Sets data to zero where the mask of the family says that nothing was measured.
 pub(crate) fn apply_mask(family: &Family, data: Vec<f64>) -> Vec<f64> {
     match family {
         Family::Inpainting(model) => {
@@ -242,7 +242,7 @@ pub(crate) fn apply_mask(family: &Family, data: Vec<f64>) -> Vec<f64> {
     }
 }
 
-/// What would be measured of `truth`, with noise.
+/// Simulates the data of `truth`, with noise.
 fn measure(
     config: &Config,
     family: &Family,

@@ -1,4 +1,4 @@
-//! Signals and their frequencies.
+//! The pairs of signals and their frequencies.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ struct Signal {
     measured: Option<Vec<f64>>,
 }
 
-/// All of it.
+/// Loads the pairs and the family of the task on signals.
 pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let data = &config.data;
     let mut signals = match &data.images {
@@ -30,7 +30,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         None => "the built-in signals".to_owned(),
         Some(path) => path.display().to_string(),
     };
-    // There is at least one, and all have the same length.
+    // There is at least one signal, and all have the same length.
     let num_samples = signals.first().map_or(0, |signal| signal.truth.len() / 2);
     let mut others = split(&mut signals, data.hold_out)?;
     if let Some(path) = &data.validation {
@@ -47,12 +47,12 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         source: source.into(),
     })?;
     let measure = |signals: Vec<Signal>, first: usize| {
-        let mut examples = NamedPairs::default();
+        let mut pairs = NamedPairs::default();
         for (index, signal) in (first..).zip(signals) {
             let (name, pair) = measure(config, &fourier, signal, index)?;
-            examples.push(name, pair);
+            pairs.push(name, pair);
         }
-        Ok::<NamedPairs, DataError>(examples)
+        Ok::<NamedPairs, DataError>(pairs)
     };
     let num_training = signals.len();
     let training = measure(signals, 0)?;
@@ -66,7 +66,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     })
 }
 
-/// Box functions.
+/// Generates the built-in signals, which are box functions.
 fn built_in(config: &Config) -> Result<Vec<Signal>, DataError> {
     let data = &config.data;
     let one = |index| {
@@ -80,7 +80,7 @@ fn built_in(config: &Config) -> Result<Vec<Signal>, DataError> {
     (0..data.count.unwrap_or(1)).map(one).collect()
 }
 
-/// Signals of a file, and their frequencies if they were measured.
+/// Reads the signals of a file, and their measured frequencies if there are any.
 fn read(path: &Path, noisy: Option<&Path>) -> Result<Vec<Signal>, CliError> {
     let truths = match array::signals(path)? {
         Signals::Real(rows) => rows.into_iter().map(complex).collect(),
@@ -116,7 +116,7 @@ fn read(path: &Path, noisy: Option<&Path>) -> Result<Vec<Signal>, CliError> {
         .collect())
 }
 
-/// Complex rows.
+/// Reads frequencies: the complex rows of a file.
 pub(crate) fn read_frequencies(path: &Path) -> Result<Vec<Vec<f64>>, CliError> {
     match array::signals(path)? {
         Signals::Complex(rows) => Ok(rows),
@@ -126,7 +126,7 @@ pub(crate) fn read_frequencies(path: &Path) -> Result<Vec<Vec<f64>>, CliError> {
     }
 }
 
-/// Refuses rows of another length.
+/// Refuses rows that do not have the number of samples needed.
 pub(crate) fn check_samples(
     path: &Path,
     len: usize,
@@ -144,12 +144,12 @@ pub(crate) fn check_samples(
     })
 }
 
-/// Real and imaginary parts in turns.
+/// Converts real numbers to complex ones, with alternating real and imaginary parts.
 fn complex(real: Vec<f64>) -> Vec<f64> {
     real.into_iter().flat_map(|value| [value, 0.0]).collect()
 }
 
-/// The frequencies of a signal, with noise if they were not measured.
+/// Returns the pair of a signal. Frequencies that were not measured are simulated with noise.
 fn measure(
     config: &Config,
     fourier: &Fourier,

@@ -13,7 +13,7 @@ use super::*;
 use crate::array::{self, ArrayValues};
 use crate::picture::{self, Colour, Depth, Picture};
 
-/// A folder that goes when it is dropped.
+/// A folder that is removed when it is dropped.
 struct TempDir(PathBuf);
 
 impl TempDir {
@@ -152,7 +152,7 @@ fn measured_pictures_are_taken_as_they_are() {
     fs::remove_file(noisy.join("a.png")).unwrap();
     assert!(refusal(&settings).contains("no pictures in"));
     settings.data.images = Some(folder.0.join("missing"));
-    assert!(refusal(&settings).contains("there is no folder"));
+    assert!(refusal(&settings).contains("there is no file or folder"));
 }
 
 #[test]

@@ -60,7 +60,10 @@ fn folders_without_pictures_are_refused() {
         &["3 files, none of them a picture", "or .pnm"],
     );
 
-    let error = check(&folder.path().join("missing"), &["there is no folder"]);
+    let error = check(
+        &folder.path().join("missing"),
+        &["there is no file or folder"],
+    );
     assert!(matches!(error, FileError::NoFolder { .. }));
     let below = check(&text.join("inner"), &["is not a folder"]);
     assert!(matches!(below, FileError::NotAFolder { .. }));

@@ -29,7 +29,7 @@ fn pictures() {
         ("colours.png g.tif --accuracy 1e-5", 3),
     ] {
         let ended = temp.good(&format!("apply run {args}"));
-        assert!(ended.out.contains("certainly within"), "{ended:?}");
+        assert!(ended.out.contains("certified error"), "{ended:?}");
         let output = args.split(' ').nth(1).unwrap();
         let picture = picture::read(&temp.path(output), Colour::Channels).unwrap();
         let size = (picture.width, picture.height, picture.channels.len());
@@ -107,7 +107,7 @@ fn what_cannot_be_read_or_written() {
         (
             "in/0.png none/out.png",
             1,
-            ["cannot write none/out.png", "make its folder first"],
+            ["cannot write none/out.png", "create its folder first"],
         ),
         ("in plain", 1, ["plain", ""]),
         (

@@ -27,10 +27,10 @@ fn folders_without_pictures() {
         ),
         (
             "nowhere",
-            ["there is no folder", "nowhere", "check the name"],
+            ["there is no file or folder", "nowhere", "check the name"],
         ),
         ("notes/a.txt", ["a.txt", "convert it to", "not a PNG"]),
-        ("notes/a.txt/b", ["b", "is not a folder", "name the one"]),
+        ("notes/a.txt/b", ["b", "is not a folder", "or one file"]),
     ] {
         let args = format!("learn denoise --images {folder} {SMALL}");
         refused(&temp, &args, 3, &parts);

@@ -171,12 +171,7 @@ fn changed_images() {
     temp.good("learn denoise --images photos --evaluations 6 -q --out run");
     let image = temp.bytes("photos/1.png");
     temp.picture("photos/1.png", 12, 10, 5);
-    let parts = [
-        "training images have changed",
-        "run",
-        "restore them",
-        "--out",
-    ];
+    let parts = ["images have changed", "run", "restore them", "--out"];
     temp.bad("resume run --evaluations 2", 3, &parts);
     fs::remove_file(temp.path("photos/1.png")).unwrap();
     temp.bad("resume run --evaluations 2", 3, &parts);

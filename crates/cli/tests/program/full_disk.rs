@@ -79,7 +79,7 @@ fn standard_output_without_room() {
         let Ok(full) = full else { return };
         let mut command = temp.command(args);
         let output = command.stdout(full).output().expect("the program starts");
-        Ended::new(args.join(" "), &output).failed(1, &["standard output", "make room"]);
+        Ended::new(args.join(" "), &output).failed(1, &["standard output", "free some space"]);
     }
 }
 

@@ -1,5 +1,5 @@
-//! Everything the crate can draw: `cargo run -p bilevel-plot --example gallery -- DIRECTORY` writes
-//! it as an HTML page and as PNG.
+//! A gallery of everything that the crate can draw. `cargo run -p bilevel-plot --example gallery --
+//! DIRECTORY` writes it as an HTML page and as PNG files.
 
 use std::error::Error;
 use std::f64::consts::PI;
@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};
 
-use plot::{Axis, Colour, Dash, Figure, Numbers, Panel, Series};
+use plot::{Axis, Colour, Dash, Figure, NumberStyle, Panel, Series};
 
 const BLUE: Colour = Colour::hex(0x0000_72b2);
 const RED: Colour = Colour::hex(0x00c0_182b);
@@ -83,7 +83,7 @@ fn run() -> Figure {
     Figure::new(2).title("A run").with(left).with(right)
 }
 
-/// What is cut off, and what is missing.
+/// Marks that are clipped, and values that are missing.
 fn bands() -> Figure {
     let (nan, infinity) = (f64::NAN, f64::INFINITY);
     let band = vec![
@@ -198,7 +198,7 @@ fn pictures() -> Figure {
         )
 }
 
-/// Little room for long texts and large numbers.
+/// Long texts and large numbers in small panels.
 fn narrow() -> Figure {
     let line = points(40, |k| 5e7 + 1e6 * k);
     let work = points(40, |k| 40_000.0 * k);
@@ -207,7 +207,7 @@ fn narrow() -> Figure {
         .panel_size(220.0, 120.0)
         .with(
             Panel::new(
-                Axis::linear("work").numbers(Numbers::Plain),
+                Axis::linear("work").numbers(NumberStyle::Plain),
                 Axis::linear("an axis with a label that is too long"),
             )
             .with(

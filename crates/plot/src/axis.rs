@@ -1,4 +1,4 @@
-//! Axes: which numbers are shown, where they lie, and which of them carry a label.
+//! Axes: their ranges, positions of values, and labels.
 
 mod ticks;
 
@@ -6,40 +6,41 @@ pub(crate) use ticks::Tick;
 
 use crate::Colour;
 
-/// The place of infinity, relative to the length of the axis.
+/// Distance of infinite values beyond the end of an axis, relative to its length.
 const OUTSIDE: f64 = 0.05;
 
-/// How numbers are placed.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
-    /// Equal differences, equal lengths.
+pub enum AxisScale {
+    /// Equal differences have equal lengths.
     Linear,
-    /// Equal ratios, equal lengths. Numbers that are not positive lie below everything.
+    /// Equal ratios have equal lengths. Numbers that are not positive lie below the axis.
     Log,
 }
 
-/// How the labels of an axis are written.
+/// The way in which the numbers of an axis are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbers {
-    /// 0.01, 1, 100.
+pub enum NumberStyle {
+    /// Plain decimal numbers such as 0.01, 1, 100.
     Plain,
-    /// 10⁻², 10⁰, 10²; on a linear axis 5·10⁶, with the same power for all numbers.
+    /// Powers such as 10⁻², 10⁰, 10². On a linear axis all numbers have the same power, as in
+    /// 5·10⁶.
     Powers,
 }
 
-/// One side of a panel.
+/// An axis of a panel.
 #[derive(Clone, Debug)]
 pub struct Axis {
     pub(crate) label: String,
-    pub(crate) scale: Scale,
+    pub(crate) scale: AxisScale,
     range: Option<[f64; 2]>,
-    numbers: Option<Numbers>,
+    numbers: Option<NumberStyle>,
     labels: Vec<(f64, String)>,
     pub(crate) colour: Option<Colour>,
 }
 
 impl Axis {
-    const fn new(label: String, scale: Scale) -> Self {
+    const fn new(label: String, scale: AxisScale) -> Self {
         Self {
             label,
             scale,
@@ -50,19 +51,19 @@ impl Axis {
         }
     }
 
-    /// A linear axis.
+    /// Returns a linear axis.
     #[must_use]
     pub fn linear(label: impl Into<String>) -> Self {
-        Self::new(label.into(), Scale::Linear)
+        Self::new(label.into(), AxisScale::Linear)
     }
 
-    /// A logarithmic axis.
+    /// Returns a logarithmic axis.
     #[must_use]
     pub fn log(label: impl Into<String>) -> Self {
-        Self::new(label.into(), Scale::Log)
+        Self::new(label.into(), AxisScale::Log)
     }
 
-    /// Shows exactly these numbers; by default, all of the data.
+    /// Sets the range. By default, an axis shows all data.
     ///
     /// # Panics
     /// When the range is empty or infinite, or not positive on a logarithmic axis.
@@ -74,17 +75,17 @@ impl Axis {
             "an axis from {from} to {to} has no scale"
         );
         assert!(
-            self.scale == Scale::Linear || from > 0.0,
+            self.scale == AxisScale::Linear || from > 0.0,
             "a logarithmic axis cannot begin at {from}"
         );
         self.range = Some([from, to]);
         self
     }
 
-    /// How numbers are written; by default, plain from 0.001 to 10000, and on a linear axis up to a
-    /// million.
+    /// Sets the way in which numbers are written. By default, numbers from 0.001 to 10000 are
+    /// plain, and on a linear axis those up to a million.
     #[must_use]
-    pub const fn numbers(mut self, numbers: Numbers) -> Self {
+    pub const fn numbers(mut self, numbers: NumberStyle) -> Self {
         self.numbers = Some(numbers);
         self
     }
@@ -97,19 +98,19 @@ impl Axis {
         self
     }
 
-    /// The colour of label and numbers, as of the series that belong to them.
+    /// Sets the colour of label and numbers, usually to that of the series on this axis.
     #[must_use]
     pub const fn colour(mut self, colour: Colour) -> Self {
         self.colour = Some(colour);
         self
     }
 
-    /// The axis with its range fixed, from `data` if nobody said otherwise. `on_zero`: there are
-    /// marks that begin at zero.
+    /// Fixes the range of the axis: the one that was set, or that of `data`. With `on_zero`, some
+    /// marks begin at zero.
     pub(crate) fn fitted(&self, data: impl Iterator<Item = f64>, on_zero: bool) -> Fitted {
         let [from, to] = self.range.unwrap_or_else(|| match self.scale {
-            Scale::Linear => enclose(data, on_zero),
-            Scale::Log => enclose_positive(data),
+            AxisScale::Linear => enclose(data, on_zero),
+            AxisScale::Log => enclose_positive(data),
         });
         Fitted {
             scale: self.scale,
@@ -121,7 +122,7 @@ impl Axis {
     }
 }
 
-/// Ends of what is not infinite nor so large that differences are.
+/// Returns the smallest and the largest number below 1e300, so that differences are finite.
 fn ends(data: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
     let data = data.filter(|v| v.abs() < 1e300);
     let [low, high] = data.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| {
@@ -166,24 +167,24 @@ fn enclose_positive(data: impl Iterator<Item = f64>) -> [f64; 2] {
     [low / room, high * room]
 }
 
-/// An axis that knows its range.
+/// An axis with a fixed range.
 #[derive(Clone, Debug)]
 pub(crate) struct Fitted {
-    scale: Scale,
+    scale: AxisScale,
     from: f64,
     to: f64,
-    numbers: Option<Numbers>,
+    numbers: Option<NumberStyle>,
     labels: Vec<(f64, String)>,
 }
 
 impl Fitted {
-    /// 0 at the beginning of the axis, 1 at its end. What is infinitely far away lies just outside,
-    /// so that a line to there leaves the panel where that point is, not at the one before.
+    /// Returns the position of a value: 0 is the beginning of the axis, and 1 its end. Infinite
+    /// values lie just outside, so that a line to one leaves the panel near that point.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let at = match self.scale {
-            Scale::Linear => (value - self.from) / (self.to - self.from),
-            Scale::Log if value <= 0.0 => f64::NEG_INFINITY,
-            Scale::Log => (value.log10() - self.from.log10()) / self.decades(),
+            AxisScale::Linear => (value - self.from) / (self.to - self.from),
+            AxisScale::Log if value <= 0.0 => f64::NEG_INFINITY,
+            AxisScale::Log => (value.log10() - self.from.log10()) / self.decades(),
         };
         if at.is_infinite() {
             0.5 + at.signum() * (0.5 + OUTSIDE)
@@ -196,9 +197,9 @@ impl Fitted {
         self.to.log10() - self.from.log10()
     }
 
-    /// Whether zero lies between the ends.
+    /// Whether zero lies inside the range.
     pub(crate) fn has_zero_inside(&self) -> bool {
-        self.scale == Scale::Linear && self.from < 0.0 && 0.0 < self.to
+        self.scale == AxisScale::Linear && self.from < 0.0 && 0.0 < self.to
     }
 }
 
@@ -207,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_data_do_no_harm() {
+    fn extreme_data_have_ticks_and_positions() {
         let data: [&[f64]; 5] = [
             &[1e20, 1e20 + 16384.0],
             &[-1e308, 1e308],

@@ -1,8 +1,8 @@
-//! What a drawing consists of.
+//! Drawings and their shapes.
 
 use crate::picture::Picture;
 
-/// Red, green, blue, and how opaque.
+/// A colour with an opacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Colour {
     pub(crate) rgb: [u8; 3],
@@ -10,7 +10,7 @@ pub struct Colour {
 }
 
 impl Colour {
-    /// From `0xRRGGBB`.
+    /// Returns the opaque colour `0xRRGGBB`.
     #[must_use]
     pub const fn hex(rgb: u32) -> Self {
         let [_, red, green, blue] = rgb.to_be_bytes();
@@ -20,7 +20,7 @@ impl Colour {
         }
     }
 
-    /// The same colour, this opaque: 0 is invisible, 1 hides what is below.
+    /// Returns the same colour with another opacity: 0 is invisible, 1 is opaque.
     #[must_use]
     pub const fn alpha(self, alpha: f64) -> Self {
         Self { alpha, ..self }
@@ -38,12 +38,12 @@ pub enum Dash {
     Short,
     /// Dots.
     Dotted,
-    /// Dashes and dots in turn.
+    /// Alternating dashes and dots.
     DashDot,
 }
 
 impl Dash {
-    /// Lengths of dashes and gaps in turn.
+    /// Returns the lengths of dashes and gaps, alternating.
     pub(crate) const fn lengths(self) -> &'static [f64] {
         match self {
             Self::Solid => &[],
@@ -81,14 +81,14 @@ impl Area {
         ]
     }
 
-    /// Whether a point is inside or, but for rounding, on the frame.
+    /// Whether a point is inside the area or, up to rounding, on its border.
     pub(crate) fn contains(&self, [x, y]: [f64; 2]) -> bool {
         const SLACK: f64 = 1e-6;
         (self.left - SLACK..=self.right() + SLACK).contains(&x)
             && (self.top - SLACK..=self.bottom() + SLACK).contains(&y)
     }
 
-    /// Larger by `margin` on all sides.
+    /// Returns the area enlarged by `margin` on all sides.
     pub(crate) const fn grown(&self, margin: f64) -> Self {
         Self {
             left: self.left - margin,
@@ -99,7 +99,7 @@ impl Area {
     }
 }
 
-/// Which part of a text lies at its position.
+/// The part of a text that lies at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -125,12 +125,12 @@ pub(crate) enum Shape {
         colour: Colour,
     },
     Text {
-        /// On the base line.
+        /// The position on the base line.
         at: [f64; 2],
         text: String,
         size: f64,
         anchor: Anchor,
-        /// Whether it reads upwards.
+        /// Whether the text reads upwards.
         upwards: bool,
         colour: Colour,
     },
@@ -153,7 +153,7 @@ impl Drawing {
         self.shapes.push(shape);
     }
 
-    /// A thin line.
+    /// Adds a thin line.
     pub(crate) fn line(&mut self, points: Vec<[f64; 2]>, colour: Colour) {
         self.add(Shape::Stroke {
             points,
@@ -163,7 +163,7 @@ impl Drawing {
         });
     }
 
-    /// A thin frame around an area.
+    /// Adds a thin frame around an area.
     pub(crate) fn frame(&mut self, area: &Area, colour: Colour) {
         let mut points = area.corners().to_vec();
         points.push(points[0]);

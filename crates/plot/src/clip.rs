@@ -1,33 +1,33 @@
-//! What remains of lines and areas inside a rectangle. Done here, so that an SVG needs no clip
-//! paths, whose ids would be shared by all figures of a page.
+//! Clipping of lines and polygons to a rectangle. SVG clip paths would need ids, which could clash
+//! with those of other figures on the page.
 
 use crate::canvas::Area;
 
 type Point = [f64; 2];
 
-/// The parts of a line inside `area`.
+/// Returns the parts of a line inside `area`.
 pub(crate) fn line(points: &[Point], area: Area) -> Vec<Vec<Point>> {
     let mut parts: Vec<Vec<Point>> = Vec::new();
-    let mut goes_on = false;
+    let mut continues = false;
     for pair in points.windows(2) {
         let (from, to) = (pair[0], pair[1]);
         let Some([enter, leave]) = inside(from, to, area) else {
-            goes_on = false;
+            continues = false;
             continue;
         };
-        if !(goes_on && enter <= 0.0) {
+        if !(continues && enter <= 0.0) {
             parts.push(vec![between(from, to, enter)]);
         }
         if let Some(part) = parts.last_mut() {
             part.push(between(from, to, leave));
         }
-        goes_on = leave >= 1.0;
+        continues = leave >= 1.0;
     }
     parts
 }
 
-/// Between which shares of the way from one point to the other the line is inside (Liang and
-/// Barsky).
+/// Returns the range of shares of the way between two points in which the line is inside (algorithm
+/// of Liang and Barsky).
 fn inside(from: Point, to: Point, area: Area) -> Option<[f64; 2]> {
     let [mut enter, mut leave] = [0.0_f64, 1.0_f64];
     for edge in edges(area) {
@@ -45,21 +45,21 @@ fn inside(from: Point, to: Point, area: Area) -> Option<[f64; 2]> {
     (enter <= leave).then_some([enter, leave])
 }
 
-/// The part of a polygon inside `area`, edge by edge (Sutherland and Hodgman).
+/// Returns the part of a polygon inside `area` (algorithm of Sutherland and Hodgman).
 pub(crate) fn polygon(mut points: Vec<Point>, area: Area) -> Vec<Point> {
     for edge in edges(area) {
-        let mut kept = Vec::with_capacity(points.len() + 4);
+        let mut inside_points = Vec::with_capacity(points.len() + 4);
         for (index, &to) in points.iter().enumerate() {
             let from = points[index.checked_sub(1).unwrap_or(points.len() - 1)];
             let (start, end) = (edge.depth(from), edge.depth(to));
             if (start < 0.0) != (end < 0.0) {
-                kept.push(between(from, to, start / (start - end)));
+                inside_points.push(between(from, to, start / (start - end)));
             }
             if end >= 0.0 {
-                kept.push(to);
+                inside_points.push(to);
             }
         }
-        points = kept;
+        points = inside_points;
     }
     points
 }
@@ -83,7 +83,7 @@ struct Edge {
 }
 
 impl Edge {
-    /// How far inside a point is.
+    /// Returns the distance of a point from the edge, positive inside.
     fn depth(&self, point: Point) -> f64 {
         self.inwards * (point[self.axis] - self.at)
     }
@@ -150,9 +150,14 @@ mod tests {
             twice.abs() / 2.0
         };
         let square = vec![[-5.0, 5.0], [5.0, 5.0], [5.0, 15.0], [-5.0, 15.0]];
-        let kept = polygon(square, AREA);
-        assert!((area(&kept) - 25.0).abs() < 1e-9);
-        assert!(kept.iter().flatten().all(|c| (0.0..=10.0).contains(c)));
+        let inside_points = polygon(square, AREA);
+        assert!((area(&inside_points) - 25.0).abs() < 1e-9);
+        assert!(
+            inside_points
+                .iter()
+                .flatten()
+                .all(|c| (0.0..=10.0).contains(c))
+        );
         assert!(polygon(vec![[20.0, 0.0], [30.0, 0.0], [20.0, 5.0]], AREA).is_empty());
         assert!(polygon(Vec::new(), AREA).is_empty());
     }

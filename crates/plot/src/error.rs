@@ -1,23 +1,23 @@
-//! What can go wrong.
+//! The error of drawing.
 
 use thiserror::Error;
 
-/// Why there is no picture.
+/// The reason that a figure could not be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DrawError {
-    /// More than 100 million pixels.
-    #[error("a picture of {width} x {height} pixels is too large")]
+    /// The figure has more than 100 million pixels.
+    #[error("a figure of {width} x {height} pixels is too large: use fewer or smaller panels")]
     TooLarge {
-        /// In pixels of the file.
+        /// The width in pixels of the file.
         width: u32,
-        /// In pixels of the file.
+        /// The height in pixels of the file.
         height: u32,
     },
-    /// The encoder refuses the picture.
-    #[error("cannot encode the picture: {reason}")]
+    /// The figure could not be encoded.
+    #[error("cannot encode the figure: {reason}")]
     Encoding {
-        /// What the encoder says.
+        /// The message of the encoder.
         reason: String,
     },
 }

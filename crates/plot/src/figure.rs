@@ -1,11 +1,11 @@
-//! Panels in rows.
+//! Figures: panels in rows.
 
 use crate::{DrawError, Panel, layout, png, svg};
 
-/// Pixels of the PNG per pixel of the drawing.
+/// Number of pixels of the PNG per pixel of the drawing, in each direction.
 const RESOLUTION: f64 = 2.0;
 
-/// Panels side by side, and one legend for all of them.
+/// Panels in rows, with one legend for all of them.
 #[derive(Clone, Debug)]
 pub struct Figure {
     pub(crate) title: Option<String>,
@@ -15,7 +15,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// An empty figure with this many panels in a row.
+    /// Returns an empty figure with this many panels in a row.
     ///
     /// # Panics
     /// When there are no columns.
@@ -30,17 +30,17 @@ impl Figure {
         }
     }
 
-    /// A title above all panels.
+    /// Sets the title above all panels.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// Width and height of the area inside the axes of each panel, or of the room for its image.
+    /// Sets width and height of the area inside the axes of each panel, or of its image.
     ///
     /// # Panics
-    /// When one of them is not at least one pixel.
+    /// When one of them is less than one pixel.
     #[must_use]
     pub fn panel_size(mut self, width: f64, height: f64) -> Self {
         let is_length = |length: f64| length.is_finite() && length >= 1.0;
@@ -52,20 +52,20 @@ impl Figure {
         self
     }
 
-    /// One more panel.
+    /// Adds a panel.
     #[must_use]
     pub fn with(mut self, panel: Panel) -> Self {
         self.panels.push(panel);
         self
     }
 
-    /// The text of an SVG file, or of an element in an HTML page.
+    /// Returns the text of an SVG file, which can also be an element of an HTML page.
     #[must_use]
     pub fn to_svg(&self) -> String {
         svg::text(&layout::draw(self), self.title.as_deref())
     }
 
-    /// The bytes of a PNG file.
+    /// Returns the bytes of a PNG file.
     ///
     /// # Errors
     /// When the figure has more than 100 million pixels.

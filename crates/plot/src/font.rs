@@ -8,10 +8,10 @@ use tiny_skia::{Path, PathBuilder};
 /// DejaVu Sans, reduced to Latin, Greek and some mathematical characters.
 static FONT: &[u8] = include_bytes!("../fonts/DejaVuSans-subset.ttf");
 
-/// Families for viewers of the SVG; the second is equally wide.
+/// Font families for viewers of the SVG. The letters of the second are equally wide.
 pub(crate) const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// Lengths are in units of the font, of which this many are the size of a text.
+/// Number of font units in the size of a text.
 const UNITS_PER_SIZE: f32 = 2048.0;
 
 fn font() -> FontRef<'static> {
@@ -36,7 +36,7 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
     units * size / f64::from(UNITS_PER_SIZE)
 }
 
-/// `size`, or smaller if `text` would be longer than `room`.
+/// Returns `size`, or a smaller size if `text` would be longer than `room`.
 pub(crate) fn fitted(text: &str, size: f64, room: f64) -> f64 {
     let width = width(text, size);
     if width > room {
@@ -46,7 +46,7 @@ pub(crate) fn fitted(text: &str, size: f64, room: f64) -> f64 {
     }
 }
 
-/// Lines of `text` no longer than `room`, unless a word is.
+/// Splits `text` into lines that are not longer than `room`, unless a single word is.
 pub(crate) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
@@ -66,8 +66,8 @@ pub(crate) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// Returns the outlines of `text`: size 1, base line through the origin, y upwards. `None` if
-/// nothing is to be seen.
+/// Returns the outlines of `text` at size 1, with the base line through the origin and y upwards.
+/// Returns `None` if nothing is visible.
 pub(crate) fn outline(text: &str) -> Option<Path> {
     let font = font();
     let outlines = font.outline_glyphs();
@@ -86,7 +86,7 @@ pub(crate) fn outline(text: &str) -> Option<Path> {
     pen.path.finish()
 }
 
-/// Draws letters behind each other.
+/// Draws letters one after the other.
 struct Pen {
     path: PathBuilder,
     offset: f32,

@@ -1,4 +1,4 @@
-//! Where everything in a figure goes.
+//! The layout of a figure.
 
 mod chart;
 mod legend;
@@ -9,7 +9,7 @@ use crate::panel::Content;
 use crate::picture::Picture;
 use crate::{Figure, Panel, font};
 
-use chart::Frame;
+use chart::ChartFrame;
 
 const INK: Colour = Colour::hex(0x0022_2222);
 const FRAME: Colour = Colour::hex(0x0066_6666);
@@ -18,12 +18,12 @@ const TITLE: f64 = 16.0;
 const HEADING: f64 = 14.0;
 const LABEL: f64 = 13.0;
 const SMALL: f64 = 12.0;
-/// From line to line, relative to the size of the letters.
+/// Distance between lines, relative to the size of the letters.
 const LEADING: f64 = 1.25;
 
-/// Around the figure and between its parts.
+/// Margin around the figure, and distance between its parts.
 const GAP: f64 = 12.0;
-/// Between columns of panels.
+/// Distance between columns of panels.
 const GUTTER: f64 = 16.0;
 
 /// Draws the whole figure.
@@ -73,7 +73,7 @@ pub(crate) fn draw(figure: &Figure) -> Drawing {
     drawing
 }
 
-/// The room that a panel needs around its area.
+/// The margins of a panel around its area.
 #[derive(Clone, Copy, Debug, Default)]
 struct Margins {
     left: f64,
@@ -93,7 +93,7 @@ impl Margins {
     }
 }
 
-/// A panel that knows its size.
+/// A panel of known size.
 struct Placed<'a> {
     body: Body<'a>,
     title: Vec<String>,
@@ -101,20 +101,20 @@ struct Placed<'a> {
 }
 
 enum Body<'a> {
-    Chart(Frame<'a>),
+    Chart(ChartFrame<'a>),
     Picture(&'a Picture),
 }
 
 impl<'a> Placed<'a> {
     fn new(panel: &'a Panel, size: [f64; 2]) -> Self {
-        // Neighbours have a title too.
+        // Titles of neighbouring panels must not touch.
         let room = size[0] + GUTTER / 2.0;
         let wrap = |text: &Option<String>, size| {
             let text = text.as_deref();
             text.map_or_else(Vec::new, |text| font::wrapped(text, size, room))
         };
         let body = match &panel.content {
-            Content::Chart(chart) => Body::Chart(Frame::new(chart, size)),
+            Content::Chart(chart) => Body::Chart(ChartFrame::new(chart, size)),
             Content::Picture(picture) => Body::Picture(picture),
         };
         Self {
@@ -169,7 +169,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// As large as possible at the upper edge; returns where it ends.
+/// Draws a picture as large as possible at the upper edge of an area, and returns its lower end.
 fn draw_picture(drawing: &mut Drawing, area: Area, picture: &Picture) -> f64 {
     let width = area.width.min(area.height * picture.aspect());
     let height = width / picture.aspect();
@@ -185,7 +185,7 @@ fn draw_picture(drawing: &mut Drawing, area: Area, picture: &Picture) -> f64 {
     area.bottom()
 }
 
-/// Centred; the first one at `at`.
+/// Draws centred lines, the first one at `at`.
 fn lines(drawing: &mut Drawing, at: [f64; 2], lines: &[String], size: f64) {
     for (index, line) in lines.iter().enumerate() {
         let at = [at[0], at[1] + LEADING * size * count(index)];
@@ -193,7 +193,7 @@ fn lines(drawing: &mut Drawing, at: [f64; 2], lines: &[String], size: f64) {
     }
 }
 
-/// Nothing for an empty text.
+/// Draws a text, unless it is empty.
 fn text(
     drawing: &mut Drawing,
     at: [f64; 2],

@@ -1,12 +1,12 @@
-//! Small figures as SVG and PNG: lines, steps, dots, squares, bands, bars, stems and grey pictures,
-//! in panels with linear or logarithmic axes.
+//! Figures as SVG and PNG: lines, steps, dots, squares, bands, bars, stems and grey pictures, in
+//! panels with linear or logarithmic axes.
 //!
 //! ```
-//! use plot::{Axis, Colour, Dash, Figure, Panel, Series};
+//! use plot::{Axis, Dash, Figure, Panel, Series};
 //!
 //! let decay: Vec<[f64; 2]> = (0..=50).map(|k| [f64::from(k), 0.5_f64.powi(k)]).collect();
 //! let panel = Panel::new(Axis::linear("iteration"), Axis::log("error"))
-//!     .with(Series::line(decay).label("half each time").colour(Colour::hex(0x0072b2)).dash(Dash::Long));
+//!     .with(Series::line(decay).label("half each time").dash(Dash::Long));
 //! let svg = Figure::new(1).with(panel).to_svg();
 //! assert!(svg.contains("half each time"));
 //! ```
@@ -35,14 +35,13 @@
 //!
 //! # Conventions
 //!
-//! Lengths are CSS pixels; a PNG has two of its pixels for each. An SVG may stand alone or in an
-//! HTML page, next to others: it has no ids, its own white ground, no fonts to load, and shrinks to
-//! the width of the page. The same figure is always the same text. The PNG is set in a font of this
-//! crate, so that it looks the same everywhere.
+//! Lengths are in CSS pixels, and a PNG has two pixels for each. An SVG can be a file or an element
+//! of an HTML page, next to others: it has no ids, a white background and no fonts to load, and it
+//! shrinks to the width of the page. The same figure always gives the same text. The letters of the
+//! PNG are those of a font in this crate, so that it looks the same everywhere.
 //!
-//! Whatever lies outside of the axes is cut off there, infinite values too. On a logarithmic axis
-//! zero and negative numbers lie below everything. NaN interrupts a line or a band, and is left out
-//! elsewhere.
+//! Marks are clipped at the axes, also those of infinite values. On a logarithmic axis, zero and
+//! negative numbers lie below the axis. NaN interrupts a line or a band, and is left out elsewhere.
 
 mod axis;
 mod canvas;
@@ -57,7 +56,7 @@ mod png;
 mod series;
 mod svg;
 
-pub use axis::{Axis, Numbers, Scale};
+pub use axis::{Axis, AxisScale, NumberStyle};
 pub use canvas::{Colour, Dash};
 pub use error::DrawError;
 pub use figure::Figure;

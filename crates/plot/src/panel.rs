@@ -1,9 +1,9 @@
-//! What shares a pair of axes, or a picture without any.
+//! Panels: charts and pictures.
 
 use crate::picture::Picture;
 use crate::{Axis, Series};
 
-/// Series that share axes, or a picture.
+/// A chart with axes and series, or a picture.
 #[derive(Clone, Debug)]
 pub struct Panel {
     pub(crate) title: Option<String>,
@@ -35,7 +35,7 @@ impl Panel {
         }
     }
 
-    /// An empty panel with axes below and on the left.
+    /// Returns an empty chart with axes below and on the left.
     #[must_use]
     pub const fn new(x: Axis, y: Axis) -> Self {
         Self::of(Content::Chart(Chart {
@@ -46,8 +46,8 @@ impl Panel {
         }))
     }
 
-    /// A picture of `width` times `height` grey values, row by row, 0 black and 1 white, as large
-    /// as the panel allows. Values beyond are cut to this range, NaN is black.
+    /// Returns a picture of `width` times `height` grey values, row by row, as large as the panel
+    /// allows. Black is 0 and white is 1. Other values are clamped, and NaN is black.
     ///
     /// # Panics
     /// When `grey` has another length, or a side is not between 1 and 10000.
@@ -56,21 +56,21 @@ impl Panel {
         Self::of(Content::Picture(Picture::new(width, height, grey)))
     }
 
-    /// A title above the panel.
+    /// Sets the title above the panel.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// A text below the panel.
+    /// Sets the text below the panel.
     #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = Some(caption.into());
         self
     }
 
-    /// A second vertical axis, for the series that are [on the right](Series::on_right).
+    /// Adds a second vertical axis, for the series that are [on the right](Series::on_right).
     ///
     /// # Panics
     /// When the panel is a picture.
@@ -80,7 +80,7 @@ impl Panel {
         self
     }
 
-    /// One more series, drawn over those before it.
+    /// Adds a series, which is drawn over earlier ones.
     ///
     /// # Panics
     /// When the panel is a picture.
@@ -97,7 +97,7 @@ impl Panel {
         }
     }
 
-    /// Nothing for a picture.
+    /// Returns the series; none for a picture.
     pub(crate) fn series(&self) -> &[Series] {
         match &self.content {
             Content::Chart(chart) => &chart.series,

@@ -1,10 +1,10 @@
-//! Grey values as pixels.
+//! Grey pictures.
 
 use std::fmt;
 
 use tiny_skia::{ColorU8, Pixmap};
 
-/// The longest side.
+/// Longest side in pixels.
 const MAX_SIDE: usize = 10_000;
 
 /// Grey pixels, row by row.
@@ -14,7 +14,7 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// From values between 0 and 1.
+    /// Returns the picture of values between 0 and 1.
     pub(crate) fn new(width: usize, height: usize, grey: &[f64]) -> Self {
         let sides = 1..=MAX_SIDE;
         assert!(
@@ -32,12 +32,12 @@ impl Picture {
         Self { pixels }
     }
 
-    /// Width over height.
+    /// Returns the ratio of width and height.
     pub(crate) fn aspect(&self) -> f64 {
         f64::from(self.pixels.width()) / f64::from(self.pixels.height())
     }
 
-    /// A PNG file.
+    /// Encodes a PNG file.
     pub(crate) fn to_png(&self) -> Vec<u8> {
         let bytes = self.pixels.encode_png();
         bytes.expect("pixels within the limits can be encoded")

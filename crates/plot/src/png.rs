@@ -1,4 +1,4 @@
-//! Drawings as PNG.
+//! Drawings as PNG files.
 
 use tiny_skia::{
     Color, FillRule, FilterQuality, LineJoin, Paint, Path, PathBuilder, Pixmap, PixmapPaint,
@@ -9,10 +9,12 @@ use crate::canvas::{Anchor, Area, Colour, Dash, Drawing, Shape};
 use crate::picture::Picture;
 use crate::{DrawError, font};
 
-/// 400 MB. Without memory the program would end, not return an error.
+/// Largest number of pixels, which take 400 MB. Without enough memory the program would abort
+/// instead of returning an error.
 const MAX_PIXELS: u64 = 100_000_000;
 
-/// The content of a file with `resolution` pixels for each of the drawing.
+/// Returns the content of a file with `resolution` pixels per pixel of the drawing, in each
+/// direction.
 pub(crate) fn bytes(drawing: &Drawing, resolution: f64) -> Result<Vec<u8>, DrawError> {
     let [width, height] = [drawing.width, drawing.height].map(|length| whole(length * resolution));
     let too_large = DrawError::TooLarge { width, height };
@@ -30,7 +32,7 @@ pub(crate) fn bytes(drawing: &Drawing, resolution: f64) -> Result<Vec<u8>, DrawE
     })
 }
 
-/// Shapes without extent have no path and are left out.
+/// Draws a shape. Shapes without extent have no path and are left out.
 fn draw(pixmap: &mut Pixmap, shape: &Shape, transform: Transform) {
     let mut fill = |path: Option<Path>, colour: Colour, transform: Transform| {
         if let Some(path) = path {
@@ -85,7 +87,7 @@ fn draw(pixmap: &mut Pixmap, shape: &Shape, transform: Transform) {
     }
 }
 
-/// Every pixel of the result is one of the picture's.
+/// Draws a picture without interpolation.
 fn blit(pixmap: &mut Pixmap, area: &Area, picture: &Picture, transform: Transform) {
     let pixels = picture.pixels.as_ref();
     let scale = |length: f64, pixels: u32| single(length / f64::from(pixels));
@@ -123,7 +125,7 @@ fn stroke(width: f64, dash: Dash) -> Stroke {
     Stroke {
         width: single(width),
         line_join: LineJoin::Round,
-        // None for a solid line, which has no lengths.
+        // A solid line has no lengths, which gives `None`.
         dash: StrokeDash::new(lengths, 0.0),
         ..Stroke::default()
     }

@@ -1,25 +1,25 @@
-//! Data, and how they are drawn.
+//! Series: data and their marks.
 
 use crate::{Colour, Dash};
 
-/// How the data of a series become marks.
+/// The marks of a series.
 #[derive(Clone, Debug)]
 pub(crate) enum Marks {
     /// Straight lines from point to point.
     Line(Vec<[f64; 2]>),
-    /// Horizontal until the next point.
+    /// Horizontal lines until the next point.
     Steps(Vec<[f64; 2]>),
     Dots(Vec<[f64; 2]>),
     Squares(Vec<[f64; 2]>),
-    /// `x`, lower, upper.
+    /// An area, from points of `x`, lower and upper value.
     Band(Vec<[f64; 3]>),
-    /// From zero to the value.
+    /// Bars from zero to the value.
     Bars(Vec<[f64; 2]>),
-    /// From zero to the value, with a dot there.
+    /// Lines from zero to the value, with a dot there.
     Stems(Vec<[f64; 2]>),
 }
 
-/// Data and how to draw them. Points that are not numbers interrupt a line.
+/// Data with their marks. Points that are not numbers interrupt a line.
 #[derive(Clone, Debug)]
 pub struct Series {
     pub(crate) marks: Marks,
@@ -44,92 +44,93 @@ impl Series {
         }
     }
 
-    /// Straight lines from point to point. A point without neighbours is a dot.
+    /// Returns straight lines from point to point. A point without neighbours is a dot.
     #[must_use]
     pub const fn line(points: Vec<[f64; 2]>) -> Self {
         Self::new(Marks::Line(points))
     }
 
-    /// A value that holds until the next point.
+    /// Returns stairs: each value holds until the next point.
     #[must_use]
     pub const fn steps(points: Vec<[f64; 2]>) -> Self {
         Self::new(Marks::Steps(points))
     }
 
-    /// A dot at every point.
+    /// Returns a dot at every point.
     #[must_use]
     pub const fn dots(points: Vec<[f64; 2]>) -> Self {
         Self::new(Marks::Dots(points))
     }
 
-    /// A square at every point.
+    /// Returns a square at every point.
     #[must_use]
     pub const fn squares(points: Vec<[f64; 2]>) -> Self {
         Self::new(Marks::Squares(points))
     }
 
-    /// The area between two lines, from points `[x, lower, upper]`.
+    /// Returns the area between two lines, from points `[x, lower, upper]`.
     #[must_use]
     pub const fn band(points: Vec<[f64; 3]>) -> Self {
         Self::new(Marks::Band(points))
     }
 
-    /// Bars from zero to each value, centred at its x; on a logarithmic axis, from its lower end.
+    /// Returns bars from zero to each value, centred at its x. On a logarithmic axis they start at
+    /// the lower end.
     #[must_use]
     pub const fn bars(points: Vec<[f64; 2]>) -> Self {
         Self::new(Marks::Bars(points))
     }
 
-    /// Like bars, but a line with a dot at its end.
+    /// Returns stems, which are lines from zero to each value with a dot at the end.
     #[must_use]
     pub const fn stems(points: Vec<[f64; 2]>) -> Self {
         Self::new(Marks::Stems(points))
     }
 
-    /// The name in the legend. Equal names of several panels are shown once.
+    /// Sets the name in the legend. Equal names of several panels are shown once.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// The colour; a band is usually [faded](Colour::alpha).
+    /// Sets the colour. A band is usually [transparent](Colour::alpha).
     #[must_use]
     pub const fn colour(mut self, colour: Colour) -> Self {
         self.colour = colour;
         self
     }
 
-    /// The width of a line or a stem, or the size of a dot or square. Of bars it is the width as a
-    /// difference of x; by default, most of the smallest distance between two of them.
+    /// Sets the width of lines and stems, or the size of dots and squares, in pixels. The width of
+    /// bars is a difference of x, by default 0.8 of the smallest distance between two bars.
     #[must_use]
     pub const fn width(mut self, width: f64) -> Self {
         self.width = Some(width);
         self
     }
 
-    /// The dashes of a line.
+    /// Sets the pattern of lines.
     #[must_use]
     pub const fn dash(mut self, dash: Dash) -> Self {
         self.dash = dash;
         self
     }
 
-    /// Drawn over all others, whatever its place in the legend.
+    /// Draws the series over all others. Its position in the legend does not change.
     #[must_use]
     pub const fn on_top(mut self) -> Self {
         self.on_top = true;
         self
     }
 
-    /// Measured on the right axis, if the panel has one.
+    /// Uses the right axis, if the panel has one.
     #[must_use]
     pub const fn on_right(mut self) -> Self {
         self.on_right = true;
         self
     }
 
-    /// In pixels, except for bars.
+    /// Returns the width or size in pixels, or for bars as a difference of x.
     pub(crate) fn thickness(&self) -> f64 {
         self.width.unwrap_or_else(|| match &self.marks {
             Marks::Line(_) | Marks::Steps(_) => 1.6,
@@ -140,12 +141,12 @@ impl Series {
         })
     }
 
-    /// Whether its marks begin at zero.
+    /// Whether the marks begin at zero.
     pub(crate) const fn stands_on_zero(&self) -> bool {
         matches!(self.marks, Marks::Bars(_) | Marks::Stems(_))
     }
 
-    /// The numbers along an axis: 0 is x, 1 is y.
+    /// Returns the numbers along an axis: 0 is x, 1 is y.
     pub(crate) fn values(&self, axis: usize) -> Vec<f64> {
         match &self.marks {
             Marks::Bars(points) if axis == 0 => {
@@ -169,12 +170,12 @@ impl Series {
     }
 }
 
-/// Between two different x.
+/// Returns the smallest distance between two different x.
 fn smallest_distance(points: &[[f64; 2]]) -> Option<f64> {
-    let mut places: Vec<f64> = points.iter().map(|point| point[0]).collect();
-    places.retain(|x| x.is_finite());
-    places.sort_by(f64::total_cmp);
-    let distances = places.windows(2).map(|pair| pair[1] - pair[0]);
+    let mut xs: Vec<f64> = points.iter().map(|point| point[0]).collect();
+    xs.retain(|x| x.is_finite());
+    xs.sort_by(f64::total_cmp);
+    let distances = xs.windows(2).map(|pair| pair[1] - pair[0]);
     distances.filter(|d| *d > 0.0).min_by(f64::total_cmp)
 }
 

@@ -1,4 +1,4 @@
-//! Drawings as SVG.
+//! Drawings as SVG text.
 
 use std::fmt::Write;
 
@@ -8,8 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use crate::canvas::{Anchor, Colour, Drawing, Shape};
 use crate::font;
 
-/// A file, or an element of an HTML page. No ids, which figures on one page would share; a ground
-/// of its own, for dark pages; as wide as it wants to be or as the page is.
+/// Returns an SVG file, which can also be an element of an HTML page. It has no ids, which could
+/// clash with those of other figures, and a white background for dark pages, and it is not wider
+/// than the page.
 pub(crate) fn text(drawing: &Drawing, title: Option<&str>) -> String {
     let (width, height) = (drawing.width, drawing.height);
     let name = title.map_or_else(String::new, |title| {
@@ -17,8 +18,9 @@ pub(crate) fn text(drawing: &Drawing, title: Option<&str>) -> String {
     });
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" style=\"max-width:100%;height:auto\" role=\"img\"{name} \
-         font-family=\"{}\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
+         viewBox=\"0 0 {width:.0} {height:.0}\" style=\"max-width:100%;height:auto\" \
+         role=\"img\"{name} font-family=\"{}\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
         font::FAMILIES
     );
     for shape in &drawing.shapes {
@@ -44,7 +46,8 @@ fn push_shape(out: &mut String, shape: &Shape) {
             push(
                 out,
                 format_args!(
-                    "<polyline points=\"{}\" fill=\"none\"{} stroke-width=\"{width}\" stroke-linejoin=\"round\"{dashes}/>\n",
+                    "<polyline points=\"{}\" fill=\"none\"{} stroke-width=\"{width}\" \
+                     stroke-linejoin=\"round\"{dashes}/>\n",
                     list(points),
                     paint("stroke", *colour),
                 ),
@@ -87,7 +90,8 @@ fn push_shape(out: &mut String, shape: &Shape) {
             push(
                 out,
                 format_args!(
-                    "<text transform=\"translate({x:.2} {y:.2}){turn}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{}>{}</text>\n",
+                    "<text transform=\"translate({x:.2} {y:.2}){turn}\" font-size=\"{size}\" \
+                     text-anchor=\"{anchor}\"{}>{}</text>\n",
                     paint("fill", *colour),
                     escaped(text)
                 ),
@@ -96,8 +100,9 @@ fn push_shape(out: &mut String, shape: &Shape) {
         Shape::Picture { area, picture } => push(
             out,
             format_args!(
-                "<image x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" preserveAspectRatio=\"none\" \
-                 style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
+                "<image x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" \
+                 preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" \
+                 href=\"data:image/png;base64,{}\"/>\n",
                 area.left,
                 area.top,
                 area.width,
@@ -130,7 +135,8 @@ fn paint(what: &str, colour: Colour) -> String {
     format!(" {what}=\"#{red:02x}{green:02x}{blue:02x}\"{opacity}")
 }
 
-/// As text or as the value of an attribute. Control characters are not allowed in XML.
+/// Escapes a text for XML, also as the value of an attribute. Control characters, which XML does
+/// not allow, become spaces.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,11 +1,11 @@
-//! Which numbers of an axis carry a mark, and how they are written.
+//! Ticks of an axis and their labels.
 
-use super::{Fitted, Numbers, Scale};
+use super::{AxisScale, Fitted, NumberStyle};
 
-/// A linear axis has fewer; the limit is for ranges narrower than rounding.
+/// Limit on the number of ticks, for ranges narrower than rounding errors. Others have fewer.
 const MAX_TICKS: u32 = 20;
 
-/// A mark on an axis; the small ones between have no label.
+/// A tick of an axis. Small ticks have no label.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tick {
     pub(crate) value: f64,
@@ -13,12 +13,12 @@ pub(crate) struct Tick {
 }
 
 impl Fitted {
-    /// In increasing order.
+    /// Returns the ticks in increasing order.
     pub(crate) fn ticks(&self) -> Vec<Tick> {
         match self.scale {
             _ if !self.labels.is_empty() => self.own_ticks(),
-            Scale::Linear => self.linear_ticks(),
-            Scale::Log => self.log_ticks(),
+            AxisScale::Linear => self.linear_ticks(),
+            AxisScale::Log => self.log_ticks(),
         }
     }
 
@@ -40,13 +40,13 @@ impl Fitted {
         let step = factor.unwrap_or(10.0) * power;
         let size = self.from.abs().max(self.to.abs());
         let numbers = self.numbers.unwrap_or(if (1e-3..1e6).contains(&size) {
-            Numbers::Plain
+            NumberStyle::Plain
         } else {
-            Numbers::Powers
+            NumberStyle::Powers
         });
         let decade = match numbers {
-            Numbers::Plain => 0,
-            Numbers::Powers => decade_of(size),
+            NumberStyle::Plain => 0,
+            NumberStyle::Powers => decade_of(size),
         };
         let unit = 10_f64.powi(decade);
         let decimals = (0..12)
@@ -77,7 +77,8 @@ impl Fitted {
     fn log_ticks(&self) -> Vec<Tick> {
         let (first, last) = (decade_of(self.from), decade_of(self.to));
         let span = last - first;
-        // Few decades have room for numbers between them, many not even for each of themselves.
+        // With few decades there is room for numbers between them; with many, only some decades are
+        // labelled.
         let between: &[u32] = match self.decades() {
             decades if decades < 0.7 => &[1, 2, 3, 4, 5, 6, 7, 8, 9],
             decades if decades < 1.5 => &[1, 2, 5],
@@ -87,8 +88,8 @@ impl Fitted {
         let in_plain = self.from >= 0.9e-3 && self.to <= 1.1e4;
         let numbers = match self.numbers {
             Some(numbers) => numbers,
-            None if in_plain => Numbers::Plain,
-            None => Numbers::Powers,
+            None if in_plain => NumberStyle::Plain,
+            None => NumberStyle::Powers,
         };
         let mut ticks = Vec::new();
         for decade in first..=last {
@@ -110,7 +111,7 @@ impl Fitted {
     }
 }
 
-/// The exponent of the power of ten at or below `value`, forgiving rounding.
+/// Returns the exponent of the power of ten at or below `value`, up to rounding errors.
 fn decade_of(value: f64) -> i32 {
     (-330..330)
         .rev()
@@ -122,14 +123,14 @@ fn is_whole(value: f64) -> bool {
     (value - value.round()).abs() < 1e-6
 }
 
-fn number(digit: u32, decade: i32, numbers: Numbers) -> String {
+fn number(digit: u32, decade: i32, numbers: NumberStyle) -> String {
     match numbers {
-        Numbers::Plain => {
+        NumberStyle::Plain => {
             let decimals = usize::try_from(-decade).unwrap_or(0);
             format!("{:.decimals$}", f64::from(digit) * 10_f64.powi(decade))
         }
-        Numbers::Powers if digit == 1 => format!("10{}", superscript(decade)),
-        Numbers::Powers => format!("{digit}·10{}", superscript(decade)),
+        NumberStyle::Powers if digit == 1 => format!("10{}", superscript(decade)),
+        NumberStyle::Powers => format!("{digit}·10{}", superscript(decade)),
     }
 }
 
@@ -176,7 +177,7 @@ mod tests {
         let plain = Axis::log("").range(1.0, 100.0);
         assert_eq!(labels(&plain, &[]), ["1", "10", "100"]);
         assert_eq!(
-            labels(&plain.numbers(Numbers::Powers), &[]),
+            labels(&plain.numbers(NumberStyle::Powers), &[]),
             ["10⁰", "10¹", "10²"]
         );
         let wide = Axis::log("").range(1e-28, 1e6);
@@ -200,7 +201,7 @@ mod tests {
         );
         let axis = Axis::linear("").range(-1e-5, 1e-5);
         assert_eq!(labels(&axis, &[])[0], "−1.0·10⁻⁵");
-        let plain = axis.numbers(Numbers::Plain);
+        let plain = axis.numbers(NumberStyle::Plain);
         assert_eq!(labels(&plain, &[])[0], "−0.000010");
     }
 }

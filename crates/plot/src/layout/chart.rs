@@ -1,4 +1,4 @@
-//! Axes, and what lies between them.
+//! Charts: axes, grid and series.
 
 use super::{FRAME, GAP, INK, LABEL, Margins, SMALL, marks, text};
 use crate::axis::{Fitted, Tick};
@@ -8,13 +8,13 @@ use crate::{Axis, Series, font};
 
 const GRID: Colour = Colour::hex(0x00e6_e6e6);
 
-/// Of the marks along the axes.
+/// Length of ticks.
 const TICK: f64 = 5.0;
-/// Between numbers along an axis, at least.
+/// Smallest distance between numbers along an axis.
 const DISTANCE: f64 = 6.0;
 
-/// A chart whose axes know their ranges and numbers.
-pub(super) struct Frame<'a> {
+/// A chart with fixed ranges of its axes.
+pub(super) struct ChartFrame<'a> {
     chart: &'a Chart,
     x: Scaled<'a>,
     y: Scaled<'a>,
@@ -30,7 +30,8 @@ struct Scaled<'a> {
 }
 
 impl<'a> Scaled<'a> {
-    /// The axis of `series`, with numbers that take `extent` each of its `length`.
+    /// Returns the axis of `series`. Its `length` and the `extent` of each label decide which
+    /// labels fit.
     fn new(
         axis: &'a Axis,
         (which, series): (usize, &[&Series]),
@@ -56,7 +57,7 @@ impl<'a> Scaled<'a> {
         self.axis.colour.unwrap_or(INK)
     }
 
-    /// The room for numbers and label beside the frame.
+    /// Returns the width of numbers and label next to the frame.
     fn room(&self) -> f64 {
         let labels = self.ticks.iter().filter_map(|tick| tick.label.as_deref());
         let widest = labels
@@ -71,16 +72,17 @@ impl<'a> Scaled<'a> {
     }
 }
 
-/// Takes away labels until the others, each given by middle and extent, do not touch.
+/// Removes labels until the others, each given by middle and extent, do not touch.
 fn thin(ticks: &mut [Tick], placed: impl Fn(&Tick) -> Option<[f64; 2]>) {
-    let places: Vec<[f64; 2]> = ticks.iter().filter_map(placed).collect();
+    let positions: Vec<[f64; 2]> = ticks.iter().filter_map(placed).collect();
     let is_free = |every: &usize| {
-        let kept: Vec<&[f64; 2]> = places.iter().step_by(*every).collect();
+        let shown: Vec<&[f64; 2]> = positions.iter().step_by(*every).collect();
         let distance = |a: &[f64; 2], b: &[f64; 2]| b[0] - a[0] - (a[1] + b[1]) / 2.0;
-        kept.windows(2)
+        shown
+            .windows(2)
             .all(|pair| distance(pair[0], pair[1]) >= DISTANCE)
     };
-    let every = (1..=places.len()).find(is_free).unwrap_or(1);
+    let every = (1..=positions.len()).find(is_free).unwrap_or(1);
     let labelled = ticks.iter_mut().filter(|tick| tick.label.is_some());
     for (index, tick) in labelled.enumerate() {
         if index % every != 0 {
@@ -89,7 +91,7 @@ fn thin(ticks: &mut [Tick], placed: impl Fn(&Tick) -> Option<[f64; 2]>) {
     }
 }
 
-impl<'a> Frame<'a> {
+impl<'a> ChartFrame<'a> {
     pub(super) fn new(chart: &'a Chart, size: [f64; 2]) -> Self {
         let wide = |label: &str| font::width(label, SMALL);
         let high = |_: &str| SMALL - 2.0;
@@ -183,19 +185,19 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Whether the series is measured on the right.
+/// Whether the series belongs to the right axis.
 const fn is_right(chart: &Chart, series: &Series) -> bool {
     series.on_right && chart.right.is_some()
 }
 
-/// Of the mark; those without number are small.
+/// Returns the length of a tick. Ticks without label are short.
 const fn length(label: &Option<String>) -> f64 {
     if label.is_some() { TICK } else { TICK / 2.0 }
 }
 
-/// The vertical axis on the left or on the right.
+/// Draws the vertical axis on the left or on the right.
 fn draw_side(drawing: &mut Drawing, area: Area, scaled: &Scaled<'_>, on_right: bool) {
-    // Outwards from the frame.
+    // Lengths are measured outwards from the frame.
     let (edge, outwards, anchor) = if on_right {
         (area.right(), 1.0, Anchor::Start)
     } else {
@@ -212,7 +214,7 @@ fn draw_side(drawing: &mut Drawing, area: Area, scaled: &Scaled<'_>, on_right: b
     }
     let label = &scaled.axis.label;
     if !label.is_empty() {
-        // The letters are left of their base line.
+        // Turned letters lie left of their base line.
         let inwards = if on_right { 0.25 * LABEL } else { LABEL };
         drawing.add(Shape::Text {
             at: [
@@ -240,8 +242,8 @@ mod tests {
         };
         let mut ticks: Vec<Tick> = [0.0, 10.0, 20.0, 30.0, 40.0].map(tick).to_vec();
         thin(&mut ticks, |tick| Some([tick.value, 12.0]));
-        let kept = ticks.iter().filter(|tick| tick.label.is_some());
-        let kept: Vec<f64> = kept.map(|tick| tick.value).collect();
-        assert_eq!(kept, [0.0, 20.0, 40.0]);
+        let shown = ticks.iter().filter(|tick| tick.label.is_some());
+        let shown: Vec<f64> = shown.map(|tick| tick.value).collect();
+        assert_eq!(shown, [0.0, 20.0, 40.0]);
     }
 }

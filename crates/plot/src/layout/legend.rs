@@ -1,15 +1,15 @@
-//! The legend: below everything, in as many rows as are needed, each centred.
+//! The legend below the panels, in centred rows.
 
 use super::{GAP, INK, LABEL, marks, text};
 use crate::canvas::{Anchor, Area, Drawing, Shape};
 use crate::series::Marks;
 use crate::{Figure, Series, font};
 
-/// Of the sample of a line.
+/// Length of the sample of a line.
 const SAMPLE: f64 = 34.0;
 const ROW: f64 = 20.0;
 
-/// Makes the drawing higher by what is needed.
+/// Draws the legend, and enlarges the height of the drawing.
 pub(super) fn draw(drawing: &mut Drawing, figure: &Figure) {
     let entries = entries(figure);
     let room = drawing.width - 2.0 * GAP;
@@ -43,7 +43,7 @@ pub(super) fn draw(drawing: &mut Drawing, figure: &Figure) {
     }
 }
 
-/// Every label once.
+/// Returns each label once, with its first series.
 fn entries(figure: &Figure) -> Vec<(&str, &Series)> {
     let mut entries: Vec<(&str, &Series)> = Vec::new();
     for series in figure.panels.iter().flat_map(|panel| panel.series()) {
@@ -56,7 +56,7 @@ fn entries(figure: &Figure) -> Vec<(&str, &Series)> {
     entries
 }
 
-/// Where each row ends: as few rows as possible, equally full if that fits.
+/// Returns the end of each row. There are as few rows as possible, equally full if that fits.
 fn row_ends(widths: &[f64], room: f64) -> Vec<usize> {
     let filled = filled_rows(widths, room);
     let each = widths.len().div_ceil(filled.len().max(1)).max(1);
@@ -69,7 +69,7 @@ fn row_ends(widths: &[f64], room: f64) -> Vec<usize> {
     }
 }
 
-/// Fills rows one after the other; returns where each ends.
+/// Fills rows one after the other, and returns the end of each.
 fn filled_rows(widths: &[f64], room: f64) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut used = 0.0;

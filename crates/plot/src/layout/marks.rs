@@ -1,4 +1,4 @@
-//! From data to shapes.
+//! The shapes of series.
 
 use super::FRAME;
 use crate::axis::Fitted;
@@ -6,12 +6,12 @@ use crate::canvas::{Area, Drawing, Shape};
 use crate::series::Marks;
 use crate::{Series, clip};
 
-/// Half the width of the frame: lines may lie on it, areas do not.
+/// Half the width of the frame. Lines may lie on the frame, areas end before it.
 const ON_FRAME: f64 = 0.5;
-/// The dot at the end of a stem, and of a line without length, relative to its width.
+/// Diameter of the dot of a stem, or of a line with a single point, relative to the line width.
 const BLOB: f64 = 3.5;
 
-/// Draws a series along two axes, cut off at the frame.
+/// Draws a series along two axes, clipped to the frame.
 pub(super) fn draw(drawing: &mut Drawing, area: Area, axes: [&Fitted; 2], series: &Series) {
     let mut pen = Pen {
         drawing,
@@ -92,7 +92,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Whole on the frame, not at all outside of it.
+    /// Draws a dot, unless its centre is outside of the frame.
     fn dot(&mut self, point: [f64; 2], diameter: f64) {
         let centre = self.place(point);
         if is_number(&point) && self.area.contains(centre) {
@@ -120,7 +120,7 @@ impl Pen<'_> {
         }
     }
 
-    /// The line at zero, where it is not the frame.
+    /// Draws the line at zero, unless it is the frame.
     fn base(&mut self) {
         if self.axes[1].has_zero_inside() {
             let [_, y] = self.place([0.0, 0.0]);
@@ -130,7 +130,7 @@ impl Pen<'_> {
     }
 }
 
-/// A line in the manner of a series.
+/// Returns a line in the style of a series.
 pub(super) fn stroke(points: Vec<[f64; 2]>, series: &Series) -> Shape {
     Shape::Stroke {
         points,
@@ -140,7 +140,7 @@ pub(super) fn stroke(points: Vec<[f64; 2]>, series: &Series) -> Shape {
     }
 }
 
-/// A square in the manner of a series.
+/// Returns a square in the style of a series.
 pub(super) fn square([x, y]: [f64; 2], series: &Series) -> Shape {
     let side = series.thickness();
     let area = Area {
@@ -155,7 +155,7 @@ pub(super) fn square([x, y]: [f64; 2], series: &Series) -> Shape {
     }
 }
 
-/// A stem, from its foot to its end, in the manner of a series.
+/// Returns a stem from its foot to its end, in the style of a series.
 pub(super) fn stem(foot: [f64; 2], end: [f64; 2], series: &Series) -> [Shape; 2] {
     let dot = Shape::Dot {
         centre: end,
@@ -165,7 +165,7 @@ pub(super) fn stem(foot: [f64; 2], end: [f64; 2], series: &Series) -> [Shape; 2]
     [stroke(vec![foot, end], series), dot]
 }
 
-/// The parts between points that are not numbers.
+/// Returns the parts of a line between points that are not numbers.
 fn unbroken<const N: usize>(points: &[[f64; N]]) -> impl Iterator<Item = &[[f64; N]]> {
     points
         .split(|point| !is_number(point))
@@ -176,7 +176,7 @@ fn is_number(point: &[f64]) -> bool {
     !point.iter().any(|value| value.is_nan())
 }
 
-/// Horizontal from each point to the next, then up or down.
+/// Returns the corners of stairs: horizontal to the next point, then vertical.
 fn staircase(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mut stairs = Vec::with_capacity(2 * points.len());
     for pair in points.windows(2) {

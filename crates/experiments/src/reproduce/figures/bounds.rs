@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use imaging::{Denoising, TvParameters};
 use lowlevel::testing::NesterovQuadratic;
 use lowlevel::{Curvature, Method, Solver, State, Stop, StronglyConvex, norm_squared};
-use plot::{Axis, Dash, Figure, Numbers, Panel, Series};
+use plot::{Axis, Dash, Figure, NumberStyle, Panel, Series};
 
 use super::super::data::DataSource;
 use super::super::setting::{DataKind, DataSpec};
@@ -193,7 +193,7 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
             Series::line(points.collect())
         };
         let x = Axis::linear("Iteration k");
-        let y = Axis::log("Squared error").numbers(Numbers::Powers);
+        let y = Axis::log("Squared error").numbers(NumberStyle::Powers);
         let panel = Panel::new(x, y)
             .title(title)
             .with(

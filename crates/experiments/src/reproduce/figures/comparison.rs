@@ -1,7 +1,7 @@
 //! Figures 4, 6, 8, 12 and 15: objective, parameters and work of the variants.
 
 use anyhow::{Context, Result};
-use plot::{Axis, Figure, Numbers, Panel, Scale};
+use plot::{Axis, AxisScale, Figure, NumberStyle, Panel};
 
 use super::super::archive::ArchivedRun;
 use super::super::record::{Mode, RunRecord, Variant};
@@ -23,7 +23,7 @@ struct PanelSpec {
     /// The index of the experiment in the figure.
     experiment: usize,
     quantity: Quantity,
-    scale: Scale,
+    scale: AxisScale,
     range: VerticalRange,
 }
 
@@ -46,7 +46,7 @@ enum VerticalRange {
     From(f64),
 }
 
-const fn objective(title: &'static str, scale: Scale, range: [f64; 2]) -> PanelSpec {
+const fn objective(title: &'static str, scale: AxisScale, range: [f64; 2]) -> PanelSpec {
     PanelSpec {
         title,
         experiment: 0,
@@ -62,7 +62,7 @@ const fn parameter(title: &'static str, name: &'static str, experiment: usize) -
         title,
         experiment,
         quantity: Quantity::Parameter(name),
-        scale: Scale::Log,
+        scale: AxisScale::Log,
         range: VerticalRange::Data,
     }
 }
@@ -72,7 +72,7 @@ const fn cumulative(title: &'static str, range: VerticalRange) -> PanelSpec {
         title,
         experiment: 0,
         quantity: Quantity::Cumulative,
-        scale: Scale::Log,
+        scale: AxisScale::Log,
         range,
     }
 }
@@ -84,10 +84,10 @@ static LAYOUTS: [FigureLayout; 5] = [
         columns: 2,
         what: "Learning the weight α of the total variation, from α = 1.",
         panels: &[
-            objective("(a) Objective value f(θ)", Scale::Log, [0.8, 2e3]),
+            objective("(a) Objective value f(θ)", AxisScale::Log, [0.8, 2e3]),
             objective(
                 "(b) Objective value f(θ), zoomed in",
-                Scale::Linear,
+                AxisScale::Linear,
                 [1.3, 3.0],
             ),
             parameter("(c) Parameter value α", "alpha", 0),
@@ -114,7 +114,7 @@ static LAYOUTS: [FigureLayout; 5] = [
         columns: 2,
         what: "Learning α, ν and ξ for signals, with a penalty on the condition number (β = 10⁻⁶).",
         panels: &[
-            objective("(a) Objective value f(θ)", Scale::Log, [2.0, 100.0]),
+            objective("(a) Objective value f(θ)", AxisScale::Log, [2.0, 100.0]),
             cumulative(
                 "(b) Cumulative GD/FISTA iterations per upper-level evaluation",
                 VerticalRange::Data,
@@ -127,7 +127,11 @@ static LAYOUTS: [FigureLayout; 5] = [
         columns: 3,
         what: "Learning α, ν and ξ for images.",
         panels: &[
-            objective("(a) Objective value f(θ)", Scale::Linear, [2.7e3, 1.3e4]),
+            objective(
+                "(a) Objective value f(θ)",
+                AxisScale::Linear,
+                [2.7e3, 1.3e4],
+            ),
             cumulative(
                 "(b) Cumulative GD/FISTA iterations per upper-level evaluation",
                 VerticalRange::Data,
@@ -143,7 +147,7 @@ static LAYOUTS: [FigureLayout; 5] = [
         columns: 2,
         what: "Learning which Fourier coefficients of signals to measure.",
         panels: &[
-            objective("(a) Objective value f(θ)", Scale::Linear, [0.3, 5.0]),
+            objective("(a) Objective value f(θ)", AxisScale::Linear, [0.3, 5.0]),
             cumulative(
                 "(b) Cumulative GD/FISTA iterations per upper-level evaluation",
                 VerticalRange::From(1e4),
@@ -283,7 +287,7 @@ fn archived_points(archived: &ArchivedRun, quantity: Quantity) -> Vec<[f64; 2]> 
 fn panel(spec: &PanelSpec, curves: &[StyledCurve]) -> Panel {
     let x = match spec.quantity {
         Quantity::Objective | Quantity::Parameter(_) => {
-            Axis::log("Lower-level problem iterations").numbers(Numbers::Powers)
+            Axis::log("Lower-level problem iterations").numbers(NumberStyle::Powers)
         }
         Quantity::Cumulative => Axis::linear("Upper-level evaluations"),
     };
@@ -295,8 +299,8 @@ fn panel(spec: &PanelSpec, curves: &[StyledCurve]) -> Panel {
         Quantity::Cumulative => "Lower-level iterations",
     };
     let y = match spec.scale {
-        Scale::Linear => Axis::linear(label),
-        Scale::Log => Axis::log(label),
+        AxisScale::Linear => Axis::linear(label),
+        AxisScale::Log => Axis::log(label),
     };
     let y = match vertical(spec, curves) {
         Some([low, high]) => y.range(low, high),
@@ -308,7 +312,7 @@ fn panel(spec: &PanelSpec, curves: &[StyledCurve]) -> Panel {
 /// Returns the vertical range. Shading does not count, because it may be infinite.
 fn vertical(spec: &PanelSpec, curves: &[StyledCurve]) -> Option<[f64; 2]> {
     let values = curves.iter().flat_map(|curve| &curve.points).map(|p| p[1]);
-    let values = values.filter(|v| v.is_finite() && (spec.scale == Scale::Linear || *v > 0.0));
+    let values = values.filter(|v| v.is_finite() && (spec.scale == AxisScale::Linear || *v > 0.0));
     let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| {
         (low.min(v), high.max(v))
     });
@@ -316,11 +320,11 @@ fn vertical(spec: &PanelSpec, curves: &[StyledCurve]) -> Option<[f64; 2]> {
         return None;
     }
     let data = match spec.scale {
-        Scale::Linear => {
+        AxisScale::Linear => {
             let room = (0.05 * (high - low)).max(1e-3 * high.abs()).max(1e-300);
             [low - room, high + room]
         }
-        Scale::Log => {
+        AxisScale::Log => {
             let room = (high / low).powf(0.05).max(1.2);
             [low / room, high * room]
         }
@@ -356,7 +360,7 @@ mod tests {
 
     #[test]
     fn the_papers_range_holds_where_most_curves_end() {
-        let spec = objective("", Scale::Linear, [1.0, 2.0]);
+        let spec = objective("", AxisScale::Linear, [1.0, 2.0]);
         let inside = [curve(&[9.0, 1.5]), curve(&[1.9]), curve(&[5.0])];
         assert_eq!(vertical(&spec, &inside), Some([1.0, 2.0]));
         let outside = [curve(&[30.0, 10.0]), curve(&[20.0])];

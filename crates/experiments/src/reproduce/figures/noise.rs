@@ -1,7 +1,7 @@
 //! Figure 14: the weight of the total variation learned for each noise level.
 
 use anyhow::Result;
-use plot::{Axis, Colour, Dash, Figure, Numbers, Panel, Series};
+use plot::{Axis, Colour, Dash, Figure, NumberStyle, Panel, Series};
 
 use super::super::record::Mode;
 use super::style::{BLUE, CurveStyle, ORANGE};
@@ -23,9 +23,13 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     let faithful = sweep(input, Mode::Faithful)?;
     let panel = Panel::new(
         sigma(),
-        Axis::log("α").numbers(Numbers::Powers).colour(BLUE),
+        Axis::log("α").numbers(NumberStyle::Powers).colour(BLUE),
     )
-    .right(Axis::log("σ²/α").numbers(Numbers::Powers).colour(ORANGE))
+    .right(
+        Axis::log("σ²/α")
+            .numbers(NumberStyle::Powers)
+            .colour(ORANGE),
+    )
     .with(column(&faithful, 1, Series::line).colour(BLUE))
     .with(
         column(&faithful, 1, Series::dots)
@@ -52,7 +56,7 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
     if !ours.is_empty() || !archived.is_empty() {
         let mut figure = Figure::new(2);
         for (title, label, which) in [("(a) Learned α", "α", 1), ("(b) σ²/α", "σ²/α", 2)] {
-            let mut panel = Panel::new(sigma(), Axis::log(label).numbers(Numbers::Powers));
+            let mut panel = Panel::new(sigma(), Axis::log(label).numbers(NumberStyle::Powers));
             let here = CurveStyle::of(DYNAMIC_FISTA).colour;
             let our = CurveStyle::of_ours(DYNAMIC_FISTA).colour;
             panel = curve(
@@ -87,7 +91,7 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
 }
 
 fn sigma() -> Axis {
-    Axis::log("Noise level σ").numbers(Numbers::Powers)
+    Axis::log("Noise level σ").numbers(NumberStyle::Powers)
 }
 
 /// Returns `$\sigma$`, `$\alpha$` and `$\sigma^2/\alpha$` of the runs that were made.

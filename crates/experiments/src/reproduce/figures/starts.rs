@@ -1,7 +1,7 @@
 //! Figure 7: the parameter learned from each start.
 
 use anyhow::Result;
-use plot::{Axis, Figure, Numbers, Panel, Series};
+use plot::{Axis, Figure, NumberStyle, Panel, Series};
 
 use super::super::record::{Mode, Variant};
 use super::style::{CurveStyle, StyledCurve, with_curves};
@@ -29,8 +29,8 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
             });
         }
     }
-    let x = Axis::log("Initial α").numbers(Numbers::Powers);
-    let y = Axis::log("Learned α").numbers(Numbers::Powers);
+    let x = Axis::log("Initial α").numbers(NumberStyle::Powers);
+    let y = Axis::log("Learned α").numbers(NumberStyle::Powers);
     let mut panel = with_curves(Panel::new(x, y), &curves);
     for curve in &curves {
         let dots = Series::dots(curve.points.clone());

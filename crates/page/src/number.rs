@@ -1,4 +1,4 @@
-//! Numbers written for people, on pages and in terminals.
+//! Numbers formatted for people, on pages and in terminals.
 //!
 //! A number has few significant digits and an exponent only where zeros would hide them: 0.0702,
 //! 12.5, 3217, 1.23e-4. More than four digits before the point come in groups of three. A narrow
@@ -13,8 +13,8 @@ pub fn number(value: f64) -> String {
     significant(value, 3)
 }
 
-/// Writes a number with so many significant digits, without zeros at the end. Whole numbers below a
-/// million are not rounded.
+/// Writes a number with this many significant digits, without zeros at the end. Whole numbers below
+/// a million are not rounded.
 #[must_use]
 pub fn significant(value: f64, digits: usize) -> String {
     if value.is_nan() {
@@ -106,7 +106,7 @@ pub fn percent(share: f64) -> String {
     format!("{}{THIN}%", significant(percent, 2))
 }
 
-/// Writes decibels with one decimal, which is what an eye can tell.
+/// Writes decibels with one decimal: smaller differences cannot be seen.
 #[must_use]
 pub fn decibel(value: f64) -> String {
     format!("{value:.1}{THIN}dB")
@@ -133,8 +133,8 @@ pub fn duration(seconds: f64) -> String {
     format!("{large:.0}{THIN}{large_name} {small:.0}{THIN}{name}")
 }
 
-/// Writes the ends of an interval, the lower one rounded down and the upper one up. There are three
-/// to six digits: as few as leave the interval at most twice as long.
+/// Writes the ends of an interval, the lower one rounded down and the upper one up, with the fewest
+/// digits from three to six that leave the interval at most twice as long.
 #[must_use]
 pub fn between(lower: f64, upper: f64) -> [String; 2] {
     let magnitude = lower.abs().max(upper.abs()).log10().floor();
@@ -152,7 +152,7 @@ pub fn between(lower: f64, upper: f64) -> [String; 2] {
     ends.map(|end| significant(end, digits))
 }
 
-/// Writes a number and how far it may be off: "3186.3 ± 0.2", "(3.20 ± 0.01)e-9".
+/// Writes a number and its largest error: "3186.3 ± 0.2", "(3.20 ± 0.01)e-9".
 #[must_use]
 pub fn with_error(value: f64, error: f64) -> String {
     if !value.is_finite() || !error.is_finite() {

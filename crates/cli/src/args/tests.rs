@@ -71,7 +71,8 @@ fn every_flag_arrives() {
     let line = "denoise --images i --noise 0.2 --seed 9 --colour channels --crop 33 --count 5 \
         --size 40 --hold-out 2 --validation v --learn alpha,nu --fix xi=0.5 \
         --start alpha=2,nu=0.2 --lower alpha=0.5 --upper alpha=4 --upper nu=0.3 \
-        --objective sum --residuals image --penalty-condition 1e-8 --evaluations 7 --method gd --iterations 99 --final-radius 1e-3 --image-min -0.5 --image-max 2";
+        --objective sum --residuals image --penalty-condition 1e-8 --evaluations 7 \
+        --method gd --iterations 99 --final-radius 1e-3 --image-min -0.5 --image-max 2";
     let config = config(line).unwrap();
     let data = &config.data;
     assert_eq!(data.images.as_deref(), Some(Path::new("i")));

@@ -1,4 +1,4 @@
-//! A process that commits in a loop is killed at random moments.
+//! A process that commits in a loop is killed at random times.
 
 #![cfg(unix)]
 
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use bilevel_cli::store::{SavedRun, Store, StoreError};
 
-/// Tells the worker its directory.
+/// The environment variable with the directory of the worker.
 const VARIABLE: &str = "BILEVEL_TEST_RUN";
 
-/// Of a size that takes a while to write.
+/// Size of a payload that takes some time to write.
 fn blob(counter: u64) -> Vec<u8> {
     let len = 300_000 + usize::try_from(counter % 100).unwrap_or(0) * 1000;
     counter
@@ -45,7 +45,7 @@ fn counter(saved: Option<&SavedRun>) -> u64 {
     counter
 }
 
-/// The last two.
+/// The last two blobs.
 fn live(counter: u64) -> Vec<u64> {
     (counter.saturating_sub(1).max(1)..=counter).collect()
 }
@@ -79,7 +79,7 @@ fn start(dir: &Path) -> Child {
         .expect("the test can run itself")
 }
 
-/// Reads what the worker has done so far; all of it must agree at any moment.
+/// Reads the last commit of the worker, whose parts must agree at any time.
 fn read(dir: &Path) -> u64 {
     match Store::read(dir) {
         Ok(saved) => counter(saved.as_ref()),

@@ -1,4 +1,4 @@
-//! Learning with saving: the same numbers as without, however often it is interrupted.
+//! Learning with saving gives the same numbers as without, after any number of interruptions.
 
 mod session_support;
 
@@ -84,7 +84,7 @@ fn fixed_iterations_and_gradient_descent() {
     check("gradient descent", || denoise(capped()), points(40));
 }
 
-/// As large problems are kept.
+/// With compact checkpoints, as for large problems.
 #[test]
 fn rounded_reconstructions() {
     let rounded = |residuals| Setup {
@@ -119,7 +119,7 @@ fn sampling_and_regularizer() {
     check("regularizer", || sampling(sparse()), points(25));
 }
 
-/// Whatever can be in a state is saved and loaded.
+/// All parts of a state are saved and loaded.
 #[test]
 fn options_of_every_kind() {
     for (name, options) in [
@@ -165,7 +165,7 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(learn(1), learn(2));
 }
 
-/// Ends a session after so many saves.
+/// Returns a watcher that ends a session after this many saves.
 fn leave_after(saves: usize) -> impl FnMut(&Snapshot<'_>) -> ControlFlow<()> {
     let mut count = 0;
     move |_| {
@@ -204,7 +204,7 @@ fn other_images_and_settings_are_refused() {
     let changed = LearningProblem::new(model(), pairs, Setup::default()).expect("it fits");
     let message = refused(&dir, session_support::task(changed, points(30)));
     assert!(message.contains("the images have changed"), "{message}");
-    // a fingerprint that lies makes no panic either
+    // a wrong fingerprint causes no panic either
     let mut short = session_support::task(
         LearningProblem::new(model(), signals(4, 63, 7), Setup::default()).expect("it fits"),
         points(30),
@@ -258,7 +258,7 @@ fn a_finished_run_goes_on_with_more_budget() {
     assert_eq!(first.termination, Termination::Exhausted(Limit::Points));
     let again = go_on(&dir, task(), None, &mut |_| panic!("nothing to do"));
     assert!(matches!(again, Ok(SessionOutcome::WasFinished(known)) if *known == first));
-    // without its result, which a kill may have prevented, it is made again
+    // a missing result, which a kill may have prevented, is written again
     fs::remove_file(dir.join("result.json")).expect("it is there");
     let again = go_on(&dir, task(), None, &mut |_| panic!("nothing to do"));
     assert_eq!(finished(again), first);
@@ -291,10 +291,10 @@ fn a_finished_run_goes_on_with_more_budget() {
     }
 }
 
-/// The budget was spent while evaluations were under way: it is lifted all the same.
+/// A budget that was spent during evaluations can be extended, too.
 #[test]
 fn more_budget_in_the_middle() {
-    // so many pairs that one evaluation is made at a time
+    // with this many pairs, one point is evaluated at a time
     let problem = || {
         let pairs = signals(40, 16, 7);
         LearningProblem::new(

@@ -1,4 +1,4 @@
-//! A process that learns is killed at random moments, or interrupted politely.
+//! A process that learns is killed or interrupted at random times.
 
 #![cfg(unix)]
 
@@ -18,7 +18,7 @@ use bilevel_cli::store::{Store, StoreError};
 use lowlevel::Method;
 use session_support::*;
 
-/// Tells the worker its directory.
+/// The environment variable with the directory of the worker.
 const VARIABLE: &str = "BILEVEL_TEST_SESSION";
 
 /// A problem that takes about a second.
@@ -63,7 +63,7 @@ fn start(dir: &Path) -> Child {
         .expect("the test can run itself")
 }
 
-/// How many lines the history has.
+/// Returns the number of lines in the history.
 fn num_lines(dir: &Path) -> usize {
     match Store::read(dir) {
         Ok(saved) => saved.map_or(0, |saved| saved.history.len()),

@@ -1,4 +1,4 @@
-//! The directory of a run, as a caller sees it.
+//! The directory of a run through the public functions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use bilevel_cli::store::{self, SavedRun, Store, StoreError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A temp that is cleared before and after.
+/// A directory that is removed before and after a test.
 struct TempDir(PathBuf);
 
 impl TempDir {
@@ -131,7 +131,7 @@ fn a_new_run_needs_an_empty_place() {
     assert!(matches!(missing, StoreError::NotARun { .. }), "{missing}");
 }
 
-/// The files that cannot be missing, and what notices that each one was changed.
+/// The files that a run needs, and the functions that notice a change of each.
 const FILES: [&str; 4] = [
     "engine.bin",
     "history.jsonl",

@@ -40,7 +40,7 @@ impl Interrupt {
             let saved = interrupt.hold();
             let mut err = io::stderr().lock();
             let gap = if err.is_terminal() { "\n" } else { "" };
-            // nobody may be left to read it
+            // a closed standard error is no error
             let _ = writeln!(err, "{gap}{}", message(saved.as_ref()));
             std::process::exit(EXIT_CODE);
         })

@@ -1,4 +1,4 @@
-//! Files of all kinds, healthy and not, through the public functions.
+//! Files of all kinds, intact and damaged, through the public functions.
 
 mod arrays;
 mod folders;

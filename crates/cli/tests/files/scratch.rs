@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A new folder, which goes when it is dropped.
+/// A new folder, which is removed when it is dropped.
 pub(crate) struct TempDir(PathBuf);
 
 impl TempDir {
@@ -32,7 +32,7 @@ impl Drop for TempDir {
     }
 }
 
-/// A folder beside the repository, if it is there.
+/// Returns a shared folder next to the repository, if it exists.
 #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))

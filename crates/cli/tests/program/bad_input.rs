@@ -7,7 +7,7 @@ use crate::scene::TempDir;
 /// A small run of its own images.
 const SMALL: &str = "--evaluations 8 --out run";
 
-/// The program refuses, says all of `parts`, and makes no run.
+/// Checks that the program fails with a message that has all `parts`, and creates no run.
 fn refused(temp: &TempDir, args: &str, code: i32, parts: &[&str]) {
     let ended = temp.bad(args, code, parts);
     assert!(ended.out.is_empty(), "{ended:?}");

@@ -1,4 +1,4 @@
-//! Disks without room, played by a limit on the size of files.
+//! Full disks, simulated by a limit on the size of files.
 
 #![cfg(unix)]
 

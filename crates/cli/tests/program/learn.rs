@@ -6,7 +6,7 @@ use bilevel_cli::array::{self, ArrayValues};
 
 use crate::scene::TempDir;
 
-/// The names of what was learned.
+/// Returns the names of the learned parameters.
 fn parameters(temp: &TempDir, run: &str) -> Vec<String> {
     let text = temp.text(&format!("{run}/result.json"));
     let result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -15,7 +15,7 @@ fn parameters(temp: &TempDir, run: &str) -> Vec<String> {
     parameters.iter().map(name).collect()
 }
 
-/// The page is there and names all that was learned.
+/// Checks that the page exists and names all learned parameters.
 fn check_page(temp: &TempDir, run: &str, names: &[&str]) {
     assert_eq!(parameters(temp, run), names);
     let page = temp.text(&format!("{run}/report.html"));

@@ -1,4 +1,4 @@
-//! What the program writes to standard output and standard error.
+//! Standard output and standard error of the program.
 
 use crate::scene::TempDir;
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bilevel_cli::array::{self, ArrayValues};
 use bilevel_cli::picture::{self, Depth};
 
-/// A folder for one test, which goes when it is dropped. The program runs in it.
+/// A folder for one test, which is removed when it is dropped. The program runs in it.
 pub(crate) struct TempDir(PathBuf);
 
 impl TempDir {
@@ -100,7 +100,7 @@ impl TempDir {
         ended
     }
 
-    /// Runs the program, which must fail with this code and say all of `parts`.
+    /// Runs the program, which must fail with this code and a message that has all `parts`.
     pub(crate) fn bad(&self, args: &str, code: i32, parts: &[&str]) -> Ended {
         let ended = self.run(args);
         ended.failed(code, parts);
@@ -115,7 +115,7 @@ impl TempDir {
         Running(Some(command.spawn().expect("the program starts")))
     }
 
-    /// Names of what is in a folder, in order; nothing if there is none.
+    /// Returns the sorted names in a folder; none if there is no folder.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(folder)) else {
             return Vec::new();
@@ -129,7 +129,7 @@ impl TempDir {
         names
     }
 
-    /// How many evaluations the history of a run has.
+    /// Returns the number of evaluations in the history of a run.
     pub(crate) fn evaluations(&self, run: &str) -> usize {
         let text = fs::read_to_string(self.path(run).join("history.jsonl")).unwrap_or_default();
         text.lines()
@@ -157,7 +157,7 @@ impl Drop for TempDir {
     }
 }
 
-/// The program under way; killed when it is dropped.
+/// The running program, which is killed when it is dropped.
 pub(crate) struct Running(Option<Child>);
 
 impl Running {
@@ -195,7 +195,7 @@ impl Drop for Running {
     }
 }
 
-/// What the program has said, and how it ended.
+/// The output of the program and its exit code.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) args: String,
@@ -215,7 +215,7 @@ impl Ended {
         }
     }
 
-    /// It has failed with this code, said all of `parts`, and has not panicked.
+    /// Checks that the program has failed with this code and a message that has all `parts`.
     pub(crate) fn failed(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         for part in parts {

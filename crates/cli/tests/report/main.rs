@@ -1,4 +1,4 @@
-//! What a result means, and its page.
+//! Findings about results, and their pages.
 
 mod findings;
 mod page;

@@ -1,4 +1,4 @@
-//! Results that nobody had to learn.
+//! Results written by hand.
 
 use bilevel::{Learned, Score};
 use serde_json::{Value, json};
@@ -34,13 +34,13 @@ pub(crate) fn weight(j: usize, theta: f64) -> Value {
     })
 }
 
-/// With peak signal-to-noise ratios of data and reconstruction.
+/// Returns a score with the PSNR of data and reconstruction.
 pub(crate) fn score(before: Option<f64>, after: f64) -> Value {
     let quality = |psnr: f64| json!({"mse": 10_f64.powf(-psnr / 10.0), "psnr": psnr, "ssim": 0.5});
     json!({"before": before.map(quality), "after": quality(after), "error": 1e-3})
 }
 
-/// The same, as the library has it.
+/// Converts a score to the type of the library.
 pub(crate) fn as_score(value: Value) -> Score {
     serde_json::from_value(value).expect("fields as they are saved")
 }
@@ -53,7 +53,7 @@ pub(crate) fn evaluation(point: u64, theta: &[f64], objective: Result<f64, Strin
     })
 }
 
-/// An iteration after so many evaluations.
+/// Returns an iteration after this many evaluations.
 pub(crate) fn iteration(number: u64, num_evaluations: u64, theta: &[f64], objective: f64) -> Value {
     json!({
         "number": number, "kind": "Accepted", "theta": theta, "objective": objective,

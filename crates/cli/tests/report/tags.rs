@@ -1,9 +1,9 @@
-//! Whether the tags of a page fit together.
+//! A check that the tags of a page are balanced.
 
 /// Elements without an end.
 const VOID: [&str; 3] = ["meta", "img", "br"];
 
-/// Panics at the first tag that does not fit. Returns how many elements there are.
+/// Panics at the first tag that does not match, and returns the number of elements.
 pub(crate) fn check(page: &str) -> usize {
     let mut open: Vec<&str> = Vec::new();
     let mut num_elements = 0;

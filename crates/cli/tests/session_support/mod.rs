@@ -14,7 +14,7 @@ use bilevel_cli::task::fingerprint;
 use dfo_ls::Options;
 use imaging::{Grid, Seed, noise, phantom};
 
-/// What a test calls its settings.
+/// The settings of tests.
 pub(crate) const SETTINGS: &str = "# settings of a test\n";
 
 /// Returns a new empty directory for one run.
@@ -85,7 +85,7 @@ pub(crate) fn budgeted(mut options: Options, max: u64) -> Options {
     options
 }
 
-/// A task; the problem's own images are what counts.
+/// Returns a setup whose fingerprint is that of the images of the problem.
 pub(crate) fn task(problem: LearningProblem<Family>, options: Options) -> RunSetup {
     RunSetup {
         fingerprint: fingerprint::of(problem.pairs(), &[], &[]),
@@ -106,7 +106,7 @@ pub(crate) fn whole(dir: &Path, task: RunSetup) -> Learned {
     }
 }
 
-/// One session of a run that goes on until `watch` ends it.
+/// Resumes a run until `watch` ends the session.
 pub(crate) fn go_on(
     dir: &Path,
     task: RunSetup,
@@ -131,7 +131,7 @@ pub(crate) fn in_pieces(dir: &Path, mut task: impl FnMut() -> RunSetup) -> Learn
     panic!("it does not end")
 }
 
-/// What a session that ended the run has learned.
+/// Returns the result of a session that finished the run.
 pub(crate) fn finished(outcome: Result<SessionOutcome, SessionError>) -> Learned {
     match outcome.expect("a sound run") {
         SessionOutcome::Finished(finished) => finished.learned,
@@ -149,7 +149,7 @@ pub(crate) fn history(dir: &Path) -> Vec<String> {
     saved.history.into_iter().map(cut).collect()
 }
 
-/// What the file of the result says.
+/// Returns the text of the file with the result.
 pub(crate) fn result(dir: &Path) -> String {
     fs::read_to_string(dir.join(RESULT)).expect("a result")
 }

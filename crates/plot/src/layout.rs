@@ -100,6 +100,7 @@ struct Placed<'a> {
     caption: Vec<String>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a figure has few panels")]
 enum Body<'a> {
     Chart(ChartFrame<'a>),
     Picture(&'a Picture),

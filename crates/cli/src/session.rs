@@ -13,6 +13,7 @@ mod save_state;
 mod snapshot;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Instant;
 
 use bilevel::{Family, Learned, LearningProblem, Pair, Reconstructions, ScoredImages};
@@ -103,84 +104,184 @@ pub fn resume(
     interrupt: &Interrupt,
     watch: &mut Watch<'_>,
 ) -> Result<SessionOutcome, SessionError> {
-    let begin = Instant::now();
-    let RunSetup {
-        mut problem,
-        options,
-        fingerprint,
-    } = setup;
-    let (mut engine, save_state) = match &saved {
-        Some(saved) => load::load(&store, saved, &mut problem, fingerprint)?,
-        None => (
-            problem.engine(options)?,
-            SaveState::new(&store, fingerprint),
-        ),
-    };
-    drop(saved);
-    let mut run = OpenRun {
-        before: save_state.seconds(),
-        begin,
-        store,
-        save_state,
-        interrupt,
-    };
-    let was_finished = engine.termination().is_some();
-    if let Some(more) = more {
-        let mut budget = Budget::default();
-        budget.max_points = Some(engine.num_points().saturating_add(more));
-        engine.extend(budget);
-    }
-    // a resumed run is saved already, but its budget may have changed
-    if more.is_some() || run.save_state.is_new() {
-        run.save(engine.state())?;
-    }
-    *run.interrupt.hold() = Some(LastSave {
-        dir: run.store.dir().to_path_buf(),
-        evaluations: run.save_state.num_evaluations(),
-    });
-    if was_finished
-        && engine.termination().is_some()
-        && let Some(learned) = run.known_result(&engine)
-    {
+    let mut session = Session::open(store, saved, setup, more, interrupt)?;
+    if let Some(learned) = session.known_result() {
         return Ok(SessionOutcome::WasFinished(Box::new(learned)));
     }
-    let at_once = AT_ONCE.div_ceil(problem.pairs().len());
-    let mut seen = engine.state().iterations().len();
+    let mut seen = session.engine.state().iterations().len();
     let mut snapshots = snapshot::Snapshots::default();
-    let left = drive_with(&mut engine, &mut problem, at_once, |engine, problem| {
-        let seconds = run.seconds();
-        let max_time = engine.options().budget.max_time;
-        if max_time.is_some_and(|limit| seconds >= limit.as_secs_f64()) {
-            engine.stop(Termination::Exhausted(Limit::Time));
-        }
-        if let Err(error) = run.save(engine.state()) {
-            return ControlFlow::Break(Err(error));
-        }
-        let snapshot = snapshots.take(problem, engine, seen, run.seconds());
+    while session.step()? {
+        let Session {
+            problem,
+            engine,
+            record,
+            ..
+        } = &session;
+        let snapshot = snapshots.take(problem, engine, seen, record.seconds());
         seen = engine.state().iterations().len();
-        match watch(&snapshot) {
-            ControlFlow::Continue(()) => ControlFlow::Continue(()),
-            ControlFlow::Break(()) => ControlFlow::Break(Ok(SessionOutcome::Paused)),
+        if watch(&snapshot).is_break() {
+            return Ok(SessionOutcome::Paused);
         }
-    });
-    match left {
-        ControlFlow::Break(left) => left,
-        ControlFlow::Continue(()) => run.finish(problem, engine),
+    }
+    let finished = session.finish()?;
+    Ok(SessionOutcome::Finished(Box::new(finished)))
+}
+
+/// A run that is open: its problem, its solver, and the directory where it is saved.
+///
+/// [`resume`] is a loop over [`step`](Self::step). A caller with a loop of its own can leave the
+/// run between two steps, and open it again later.
+#[derive(Debug)]
+pub struct Session {
+    problem: LearningProblem<Family>,
+    engine: Engine<Reconstructions>,
+    record: OpenRun,
+    /// Whether the run had ended when it was opened, and has no new budget.
+    was_finished: bool,
+}
+
+impl Session {
+    /// Opens a run as [`Store::create`] or [`Store::open`] gives it. With `more`, that many more
+    /// points may be tried from here on, and all other limits of its budget are lifted.
+    ///
+    /// # Errors
+    /// When the run was made with other images, settings or another version, is damaged or cannot
+    /// be saved.
+    pub fn open(
+        store: Store,
+        saved: Option<SavedRun>,
+        setup: RunSetup,
+        more: Option<u64>,
+        interrupt: &Interrupt,
+    ) -> Result<Self, SessionError> {
+        let begin = Instant::now();
+        let RunSetup {
+            mut problem,
+            options,
+            fingerprint,
+        } = setup;
+        let (mut engine, save_state) = match &saved {
+            Some(saved) => load::load(&store, saved, &mut problem, fingerprint)?,
+            None => (
+                problem.engine(options)?,
+                SaveState::new(&store, fingerprint),
+            ),
+        };
+        let mut record = OpenRun {
+            before: save_state.seconds(),
+            begin,
+            store,
+            save_state,
+            interrupt: interrupt.clone(),
+        };
+        let was_finished = engine.termination().is_some();
+        if let Some(more) = more {
+            let mut budget = Budget::default();
+            budget.max_points = Some(engine.num_points().saturating_add(more));
+            engine.extend(budget);
+        }
+        // a resumed run is saved already, but its budget may have changed
+        if more.is_some() || record.save_state.is_new() {
+            record.save(engine.state())?;
+        }
+        *record.interrupt.hold() = Some(LastSave {
+            dir: record.store.dir().to_path_buf(),
+            evaluations: record.save_state.num_evaluations(),
+        });
+        Ok(Self {
+            was_finished: was_finished && engine.termination().is_some(),
+            problem,
+            engine,
+            record,
+        })
+    }
+
+    /// Evaluates the next points and saves the run; `false` if the run has ended and there is
+    /// nothing to evaluate.
+    ///
+    /// # Errors
+    /// When the run cannot be saved.
+    pub fn step(&mut self) -> Result<bool, SessionError> {
+        let Self {
+            problem,
+            engine,
+            record,
+            ..
+        } = self;
+        let at_once = AT_ONCE.div_ceil(problem.pairs().len());
+        let stepped = drive_with(engine, problem, at_once, |engine, _| {
+            let max_time = engine.options().budget.max_time;
+            if max_time.is_some_and(|limit| record.seconds() >= limit.as_secs_f64()) {
+                engine.stop(Termination::Exhausted(Limit::Time));
+            }
+            ControlFlow::Break(record.save(engine.state()))
+        });
+        match stepped {
+            ControlFlow::Break(saved) => saved.map(|()| true),
+            ControlFlow::Continue(()) => Ok(false),
+        }
+    }
+
+    /// The problem that is learned.
+    #[must_use]
+    pub const fn problem(&self) -> &LearningProblem<Family> {
+        &self.problem
+    }
+
+    /// The solver.
+    #[must_use]
+    pub const fn engine(&self) -> &Engine<Reconstructions> {
+        &self.engine
+    }
+
+    /// The directory of the run.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.record.store.dir()
+    }
+
+    /// The result of an earlier session, if the run had ended when it was opened.
+    #[must_use]
+    pub fn known_result(&self) -> Option<Learned> {
+        let known = || self.record.known_result(&self.engine);
+        self.was_finished.then(known).flatten()
+    }
+
+    /// Leaves the run, whose directory stays as it was saved, and returns the problem and the
+    /// solver.
+    #[must_use]
+    pub fn into_parts(self) -> (LearningProblem<Family>, Engine<Reconstructions>) {
+        (self.problem, self.engine)
+    }
+
+    /// Writes the result of a run that has ended.
+    ///
+    /// # Errors
+    /// When the result cannot be written, or no point could be evaluated.
+    pub fn finish(self) -> Result<Finished, SessionError> {
+        let Self {
+            problem,
+            engine,
+            record,
+            ..
+        } = self;
+        record.finish(problem, engine)
     }
 }
 
 /// A run in progress: its files and its time.
-struct OpenRun<'a> {
+#[derive(Debug)]
+struct OpenRun {
     /// Seconds spent in earlier sessions.
     before: f64,
     begin: Instant,
     store: Store,
     save_state: SaveState,
-    interrupt: &'a Interrupt,
+    interrupt: Interrupt,
 }
 
-impl OpenRun<'_> {
-    /// Returns the seconds spent on the run.
+impl OpenRun {
+    /// Seconds spent on the run.
     fn seconds(&self) -> f64 {
         self.before + self.begin.elapsed().as_secs_f64()
     }
@@ -215,7 +316,7 @@ impl OpenRun<'_> {
         self,
         problem: LearningProblem<Family>,
         engine: Engine<Reconstructions>,
-    ) -> Result<SessionOutcome, SessionError> {
+    ) -> Result<Finished, SessionError> {
         let seconds = self.save_state.seconds();
         let store = self.store;
         let dir = store.dir().to_path_buf();
@@ -240,12 +341,12 @@ impl OpenRun<'_> {
         store.write_text(RESULT, &text).map_err(not_saved)?;
         store.close().map_err(not_saved)?;
         let (training, validation) = problem.into_pairs();
-        Ok(SessionOutcome::Finished(Box::new(Finished {
+        Ok(Finished {
             learned,
             images,
             training,
             validation,
             seconds,
-        })))
+        })
     }
 }

@@ -11,7 +11,9 @@ use bilevel::{
     CheckpointPolicy, ColdStart, Effort, Family, Learned, LearningProblem, Loss, Residuals, RootL1,
     Scale, Setup, TvDenoising,
 };
-use bilevel_cli::session::{RunSetup, SessionError, SessionOutcome, Snapshot};
+use bilevel_cli::session::{
+    Interrupt, RESULT, RunSetup, Session, SessionError, SessionOutcome, Snapshot,
+};
 use bilevel_cli::store::Store;
 use dfo_ls::{
     AccuracyControl, Budget, Directions, Dynamic, Limit, Model, Options, Samples, Scaling,
@@ -61,6 +63,40 @@ fn every_loss() {
             let name = format!("{residuals:?} {scale:?}");
             check(&name, || denoise(loss(residuals, scale)), points(40));
         }
+    }
+}
+
+#[test]
+fn a_session_can_be_left_after_any_step() {
+    let task = || task(denoise(Setup::default()), points(30));
+    let (at_once, dir) = (temp_dir("at-once"), temp_dir("left"));
+    let plain = whole(&at_once, task());
+    drop(Store::create(&dir, SETTINGS).expect("a new place"));
+    let mut num_steps = 0;
+    let finished = loop {
+        let (store, saved) = Store::open(&dir).expect("a run");
+        let opened = Session::open(store, saved, task(), None, &Interrupt::new());
+        let mut session = opened.expect("a sound run");
+        assert_eq!(session.dir(), dir);
+        if !session.step().expect("it can be saved") {
+            break session.finish().expect("a result");
+        }
+        num_steps += 1;
+        let best = session.engine().best().expect("a point").objective;
+        let (problem, engine) = session.into_parts();
+        let left = problem.finish(engine).0;
+        assert_eq!(left.objective.to_bits(), best.to_bits());
+        assert!(!dir.join(RESULT).exists());
+    };
+    assert!(num_steps > 10, "{num_steps}");
+    assert_eq!(format!("{plain:?}"), format!("{:?}", finished.learned));
+    assert_eq!(result(&at_once), result(&dir));
+    // the run has ended, and its result is known
+    let (store, saved) = Store::open(&dir).expect("a run");
+    let session = Session::open(store, saved, task(), None, &Interrupt::new());
+    assert_eq!(session.expect("a run").known_result(), Some(plain));
+    for dir in [at_once, dir] {
+        fs::remove_dir_all(dir).expect("it is there");
     }
 }
 

@@ -26,6 +26,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::Parser;
+
+use crate::args::Arguments;
+
 pub mod apply;
 pub mod args;
 pub mod array;
@@ -43,3 +50,28 @@ pub mod session;
 pub mod store;
 pub mod summary;
 pub mod task;
+
+/// Runs the program with these arguments, the first of which is its name, and returns its exit
+/// code.
+///
+/// The Python package has the program as a function, which calls this one.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let code = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => match commands::run(&arguments) {
+            Ok(()) => 0,
+            Err(error) => {
+                // the reader may be gone
+                let _ = writeln!(io::stderr().lock(), "bilevel: error: {}", error.chain());
+                error.exit_code()
+            }
+        },
+        // this includes --help and --version
+        Err(message) => {
+            let _ = message.print();
+            u8::try_from(message.exit_code()).unwrap_or(1)
+        }
+    };
+    // a program that ends would do this by itself, a function does not
+    let _ = io::stdout().flush();
+    code
+}

@@ -197,6 +197,8 @@ table! {
     FINAL_RADIUS = row("final-radius", "solver.final_radius", RADIUS,
         DefaultValue::Of(|task| Spec::new(task).solver.final_radius.into()),
         "Stop when the trust-region radius is this small, as a share of the range between bounds");
+    DIRECTION_SEED = row("direction-seed", "solver.seed", ANY_WHOLE, DefaultValue::Whole(0),
+        "Random seed of the directions of the first steps; 0 changes one parameter at a time");
     THREADS = row("threads", "solver.threads", POSITIVE,
         DefaultValue::Unset("one per processor", "4"),
         "Number of threads; results do not depend on it");

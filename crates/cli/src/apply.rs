@@ -25,7 +25,7 @@ use crate::picture::{self, Colour, Depth, Picture};
 pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
 use crate::task::family::{self, LoadedFamily};
-use crate::task::pictures::{apply_mask, check_mask};
+use crate::task::pictures::{apply_mask, check_mask, grid};
 use crate::task::signals::{check_samples, read_frequencies};
 
 /// Largest number of iterations of a reconstruction, unless the run has another limit.
@@ -169,7 +169,7 @@ impl Reconstructor {
             return Err(CliError::Accuracy { found: accuracy });
         }
         let settings = Store::read_settings(run)?;
-        let mut settings = Settings::from_toml(&settings, &run.join("bilevel.toml"), None)?;
+        let mut settings = Settings::of_run(&settings, run)?;
         for (setting, path) in [(&KERNEL, &options.kernel), (&MASK, &options.mask)] {
             if let Some(path) = path {
                 settings.set_path(setting, path)?;
@@ -221,6 +221,7 @@ impl Reconstructor {
     fn picture(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
         let pages = picture::read_pages(input, Colour::Channels)?;
         let num_pages = pages.len();
+        let is_signal = picture::is_signal(input);
         let mut applied = self.applied(input, output);
         let mut jumps = Vec::new();
         let mut pictures = Vec::new();
@@ -230,7 +231,7 @@ impl Reconstructor {
                 _ => picture::page_name(input, index),
             };
             let (width, height) = (page.width, page.height);
-            let grid = Grid::image(height, width);
+            let grid = grid(is_signal, &page);
             let family = &self.loaded.family;
             let name_text = name.display().to_string();
             check_mask(&self.config, family, grid, &name_text)?;
@@ -247,7 +248,15 @@ impl Reconstructor {
                 channels: made.into_iter().map(|made| made.x).collect(),
             });
         }
-        picture::write_pages(output, &pictures, self.depth)?;
+        match &pictures[..] {
+            [picture] if picture.channels.len() == 1 && picture::has_extension(output, "npy") => {
+                let size = [picture.height, picture.width];
+                let shape = if is_signal { &size[1..] } else { &size };
+                let values = ArrayValues::Real(picture.channels[0].clone());
+                array::write(output, shape, &values)?;
+            }
+            _ => picture::write_pages(output, &pictures, self.depth)?,
+        }
         applied.warnings.extend(periodicity_warning(&jumps));
         Ok(applied)
     }

@@ -2,6 +2,8 @@
 
 mod header;
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use crate::file::{self, FileError};
@@ -9,6 +11,8 @@ use header::Header;
 
 /// Largest size of a file in bytes.
 const MAX_BYTES: u64 = 1 << 34;
+/// Largest size of a header in bytes. NumPy writes 128 for arrays of numbers.
+const MAX_HEADER: u64 = 1 << 16;
 
 /// An array in C order: the last index runs fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +63,19 @@ pub fn read(path: &Path) -> Result<Array, FileError> {
     let array = decode(path, &bytes)?;
     check_finite(path, &array.shape, &array.values)?;
     Ok(array)
+}
+
+/// Reads the number of axes of an array, without its entries.
+///
+/// # Errors
+/// When the file cannot be read, or is not a `.npy` file.
+pub fn num_axes(path: &Path) -> Result<usize, FileError> {
+    let refuse = |source| FileError::Read(path.into(), source);
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(refuse)?;
+    let read = file.take(MAX_HEADER).read_to_end(&mut start);
+    read.map_err(refuse)?;
+    Ok(header::read(path, &start)?.0.shape.len())
 }
 
 /// Reads the rows of an array with two axes. An array with one axis is one row.

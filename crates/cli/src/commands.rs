@@ -94,8 +94,7 @@ fn learn(args: &LearnArgs, shared: &Shared) -> Result<(), CliError> {
 
 fn resume(args: &ResumeArgs, shared: &Shared) -> Result<(), CliError> {
     let (store, saved) = Store::open(&args.run)?;
-    let path = args.run.join("bilevel.toml");
-    let mut settings = Settings::from_toml(store.settings(), &path, None)?;
+    let mut settings = Settings::of_run(store.settings(), &args.run)?;
     shared.override_in(&mut settings);
     let config = settings.resolve()?;
     set_threads(config.solver.threads);

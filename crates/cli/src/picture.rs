@@ -19,6 +19,7 @@ pub(crate) use pages::name as page_name;
 
 use serde::{Deserialize, Serialize};
 
+use crate::array;
 use crate::file::FileError;
 
 /// A picture in memory.
@@ -160,6 +161,12 @@ fn check_pair(pair: &PicturePair<Picture>, [truth, noisy]: [PathBuf; 2]) -> Resu
     Ok(())
 }
 
+/// Whether a file is a `.npy` file with one axis: a signal, and not a picture.
+#[must_use]
+pub fn is_signal(path: &Path) -> bool {
+    has_extension(path, "npy") && array::num_axes(path).is_ok_and(|num_axes| num_axes == 1)
+}
+
 /// Returns the index of the value at `position` in channel `channel` of `channels`.
 fn index(position: usize, width: usize, channel: usize, channels: usize) -> Vec<usize> {
     let mut index = vec![position / width, position % width];
@@ -170,7 +177,7 @@ fn index(position: usize, width: usize, channel: usize, channels: usize) -> Vec<
 }
 
 /// Whether a name ends in a dot and `known`, in upper or lower case.
-fn has_extension(path: &Path, known: &str) -> bool {
+pub(crate) fn has_extension(path: &Path, known: &str) -> bool {
     let extension = path.extension();
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case(known))
 }

@@ -34,7 +34,7 @@ pub struct RunPage {
 ///
 /// # Errors
 /// When the page cannot be written.
-pub(crate) fn write_finished(
+pub fn write_finished(
     run: &Path,
     settings: &str,
     config: &Config,
@@ -80,7 +80,7 @@ pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<
 pub fn make(run: &Path) -> Result<RunPage, CliError> {
     let settings = Store::read_settings(run)?;
     let mut learned: Learned = read_result(run)?;
-    let config = Settings::from_toml(&settings, &run.join("bilevel.toml"), None)?.resolve()?;
+    let config = Settings::of_run(&settings, run)?.resolve()?;
     // results of earlier versions do not know their family
     learned.family = Some(config.task);
     let task = task::load(&config)?;

@@ -9,6 +9,7 @@
 //! lock               empty, locked by the process that works on the run; readers need no lock
 //! history.jsonl      lines of text, only appended
 //! states/NNNNNN.bin  blobs, each written once, deleted when no longer needed
+//! arrays/            images that were arrays, of runs that Python has started
 //! engine.bin         the rest of the state, and the lines and blobs that belong to it
 //! *.tmp              the next content of a file; removed when a killed run is opened again
 //! ```
@@ -41,6 +42,12 @@ use lock::{lock, require_free};
 use run_files::{RunFiles, blob_number, cannot, is_leftover, names, temporary};
 
 use crate::file::{self, disk::Disk};
+
+/// The file of a run that holds its settings.
+pub const SETTINGS: &str = "bilevel.toml";
+
+/// The directory in that of a run for images of its own, as `.npy` files.
+pub const ARRAYS: &str = "arrays";
 
 const BLOB: Magic = *b"BILVBLB\n";
 
@@ -77,7 +84,39 @@ impl Store {
         Self::create_on(Disk::default(), dir, settings)
     }
 
+    /// Starts a run that has its images in files of its own. `write_arrays` writes them to a new
+    /// directory, [`ARRAYS`], before the run exists.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and those of `write_arrays`.
+    pub fn create_with<E: From<StoreError>>(
+        dir: &Path,
+        settings: &str,
+        write_arrays: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let disk = Disk::default();
+        let arrays = dir.join(ARRAYS);
+        Self::start_on(disk, dir, settings, |disk| {
+            // a killed process may have written a part of other arrays
+            if arrays.exists() {
+                fs::remove_dir_all(&arrays).map_err(cannot("delete", &arrays))?;
+            }
+            disk.make_dirs(&arrays)
+                .map_err(cannot("make the directory", &arrays))?;
+            write_arrays(&arrays)
+        })
+    }
+
     fn create_on(disk: Disk, dir: &Path, settings: &str) -> Result<Self, StoreError> {
+        Self::start_on(disk, dir, settings, |_| Ok(()))
+    }
+
+    fn start_on<E: From<StoreError>>(
+        disk: Disk,
+        dir: &Path,
+        settings: &str,
+        prepare: impl FnOnce(&Disk) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let files = RunFiles::new(dir);
         disk.make_dirs(dir)
             .map_err(cannot("create the directory", dir))?;
@@ -89,6 +128,7 @@ impl Store {
         disk.make_dirs(&files.states)
             .map_err(cannot("create the directory", &files.states))?;
         replace(&disk, &files.engine, &[&start])?;
+        prepare(&disk)?;
         // Settings come last: a directory without them is no run, and `create` can be repeated.
         replace(&disk, &files.settings, &[settings.as_bytes()])?;
         Ok(Self {

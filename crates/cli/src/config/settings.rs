@@ -11,6 +11,7 @@ use toml::{Spanned, Table, Value};
 
 use super::table::{self, ALL, DefaultValue, Setting, ValueKind};
 use super::{Config, ConfigError, TaskKind, Values, model};
+use crate::store::{SETTINGS, Store};
 
 /// The sections of a file.
 const SECTIONS: &[&str] = &["data", "model", "objective", "solver"];
@@ -41,7 +42,37 @@ impl Settings {
     pub fn read(path: &Path, asked: Option<TaskKind>) -> Result<Self, ConfigError> {
         let text = fs::read_to_string(path);
         let text = text.map_err(|source| ConfigError::Read(path.into(), source))?;
-        Self::from_toml(&text, path, asked)
+        let mut settings = Self::from_toml(&text, path, asked)?;
+        if let Some(run) = path.parent()
+            && path.file_name() == Some(SETTINGS.as_ref())
+            && Store::read_settings(run).is_ok()
+        {
+            settings.start_paths_at(run)?;
+        }
+        Ok(settings)
+    }
+
+    /// Reads the settings of the run in `dir`, whose relative paths start there.
+    ///
+    /// # Errors
+    /// As [`from_toml`](Self::from_toml), and when the path of the run is not valid Unicode.
+    pub fn of_run(text: &str, dir: &Path) -> Result<Self, ConfigError> {
+        let mut settings = Self::from_toml(text, &dir.join(SETTINGS), None)?;
+        settings.start_paths_at(dir)?;
+        Ok(settings)
+    }
+
+    /// Lets relative paths start at `dir`.
+    fn start_paths_at(&mut self, dir: &Path) -> Result<(), ConfigError> {
+        for setting in ALL {
+            if let (ValueKind::Path, Some(Value::String(path))) =
+                (&setting.kind, self.values.get(setting.key))
+            {
+                let path = dir.join(path);
+                self.set_path(setting, &path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads the text of a file of settings; `path` is for messages. If a task is `asked` for, the
@@ -317,7 +348,7 @@ impl Settings {
         let mut text = format!(
             "# Settings of `bilevel learn {task}`. Flags of the command override this file.\n\
              # Lines that begin with # are comments, or examples of settings that are not set.\n\
-             # Relative paths start at the current folder.\n\n\
+             # Relative paths start at the current folder or, in a run, at its directory.\n\n\
              # The task: denoise, sampling, deblur or inpaint.\ntask = \"{task}\"\n"
         );
         let mut last = "";

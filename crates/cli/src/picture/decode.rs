@@ -8,7 +8,8 @@ use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Li
 use tiff::TiffError;
 use tiff::decoder::{Decoder, DecodingResult};
 
-use super::{Colour, Picture, index, pages};
+use super::{Colour, Picture, has_extension, index, pages};
+use crate::array::{self, ArrayValues};
 use crate::file::{self, FileError};
 
 /// Largest number of pixels of a file: a plane of them takes a gigabyte of memory.
@@ -20,12 +21,13 @@ const MEMORY: &str = "decoding takes more than 2^30 bytes of memory";
 /// A format that pictures can be converted to, for messages.
 const WANTED: &str = "an 8-bit or 16-bit, grey or RGB, PNG file";
 
-/// Reads a PNG, JPEG, TIFF or PNM file that holds one picture. The content decides about the
-/// format, not the name.
+/// Reads a PNG, JPEG, TIFF or PNM file that holds one picture, or a `.npy` file. The content
+/// decides about the format of a picture, not the name.
 ///
 /// Pictures are grey or RGB with 8 or 16 bits; TIFF files may have floating-point numbers. Other
 /// depths are stretched to these: 1-bit PNG files to 8 bits, PNM files of 1000 levels to 16. An
-/// alpha channel is dropped if all pixels are opaque.
+/// alpha channel is dropped if all pixels are opaque. The numbers of a `.npy` file are grey values;
+/// a [signal](super::is_signal) is a picture with one row.
 ///
 /// # Errors
 /// When the file cannot be read, is no such picture, is damaged or cut short, has more than one
@@ -45,6 +47,9 @@ pub fn read(path: &Path, colour: Colour) -> Result<Picture, FileError> {
 /// # Errors
 /// As [`read`], for each page. All pages together may have 2^27 pixels.
 pub fn read_pages(path: &Path, colour: Colour) -> Result<Vec<Picture>, FileError> {
+    if has_extension(path, "npy") {
+        return Ok(vec![read_array(path)?]);
+    }
     let mut bytes = file::read(path, MAX_BYTES)?;
     let format = format(path, &bytes)?;
     if format != ImageFormat::Tiff {
@@ -95,6 +100,28 @@ fn decode(
         }
     }
     Ok(picture)
+}
+
+/// Reads an array of real numbers with two axes, or with one.
+fn read_array(path: &Path) -> Result<Picture, FileError> {
+    let array = array::read(path)?;
+    let [height, width] = match array.shape[..] {
+        [len] if len > 0 => [1, len],
+        [rows, cols] if rows > 0 && cols > 0 => [rows, cols],
+        _ => {
+            let needed = "a picture or a signal: two axes or one, none of them empty";
+            return Err(FileError::Shape(path.into(), array.shape, needed));
+        }
+    };
+    let ArrayValues::Real(values) = array.values else {
+        let reason = "it holds complex numbers".to_owned();
+        return Err(FileError::Unsupported(path.into(), reason, "real numbers"));
+    };
+    Ok(Picture {
+        width,
+        height,
+        channels: vec![values],
+    })
 }
 
 /// Decodes everything but grey floating-point TIFF files.

@@ -12,10 +12,11 @@ use crate::file::FileError;
 /// The extensions of pictures, in upper or lower case.
 const EXTENSIONS: [&str; 8] = ["png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm", "pnm"];
 /// The same extensions for messages.
-const EXTENSIONS_TEXT: &str = ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm or .pnm";
+const EXTENSIONS_TEXT: &str = ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm or .npy";
 
 /// Lists the pictures in `folder` in the byte order of their names, without hidden files and inner
-/// folders. If `folder` is a file, the list consists of this file.
+/// folders. If the folder holds no pictures, its `.npy` files are listed. If `folder` is a file, the
+/// list consists of this file.
 ///
 /// # Errors
 /// When there is no such folder or file, it cannot be read, or it holds no picture.
@@ -32,6 +33,7 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
         }
     };
     let mut pictures = Vec::new();
+    let mut arrays = Vec::new();
     let mut num_files = 0;
     for entry in fs::read_dir(folder).map_err(refuse)? {
         let entry = entry.map_err(refuse)?;
@@ -44,7 +46,13 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
         num_files += 1;
         if is_picture(&path) {
             pictures.push(path);
+        } else if has_extension(&path, "npy") {
+            arrays.push(path);
         }
+    }
+    if pictures.is_empty() {
+        // next to pictures, an array is something else, such as a kernel
+        pictures = arrays;
     }
     if pictures.is_empty() {
         return Err(FileError::NoPictures(
@@ -118,7 +126,7 @@ mod tests {
             .split([',', ' '])
             .filter_map(|word| word.strip_prefix('.'))
             .collect();
-        assert_eq!(listed, EXTENSIONS);
+        assert_eq!(listed, [&EXTENSIONS[..], &["npy"]].concat());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, TryLockError};
 
+use super::ARRAYS;
 use super::error::StoreError;
 use super::run_files::{RunFiles, cannot, names};
 use crate::file::disk::Disk;
@@ -27,11 +28,13 @@ pub(super) fn require_free(files: &RunFiles, start: &[u8]) -> Result<(), StoreEr
     if files.is_run() {
         return Err(StoreError::Exists { dir });
     }
+    let is_start = || fs::read(&files.engine).is_ok_and(|bytes| bytes == start);
     let mut is_free = names(&files.states)?.is_empty();
     for name in names(&files.dir)? {
         is_free &= match name.as_str() {
             "lock" | "states" | "engine.bin.tmp" | "bilevel.toml.tmp" => true,
-            "engine.bin" => fs::read(&files.engine).is_ok_and(|bytes| bytes == start),
+            "engine.bin" => is_start(),
+            ARRAYS => is_start(),
             _ => false,
         };
     }

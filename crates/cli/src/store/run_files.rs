@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::SETTINGS;
 use super::container::{self, Container, ContainerError, Magic};
 use super::error::StoreError;
 use crate::file::TEMPORARY;
@@ -23,7 +24,7 @@ impl RunFiles {
     pub(super) fn new(dir: &Path) -> Self {
         Self {
             dir: dir.to_path_buf(),
-            settings: dir.join("bilevel.toml"),
+            settings: dir.join(SETTINGS),
             lock: dir.join("lock"),
             history: dir.join("history.jsonl"),
             engine: dir.join("engine.bin"),

@@ -312,3 +312,32 @@ fn a_failing_disk_does_not_hide_behind_results() {
     assert_eq!(text, "new");
     store.close().unwrap();
 }
+
+#[test]
+fn arrays_of_a_killed_start_are_written_again() {
+    let temp = TempDir::new("arrays");
+    let write = |arrays: &Path, name: &str| fs::write(arrays.join(name), "numbers");
+    let killed = Store::create_with(&temp.0, "settings", |arrays| {
+        write(arrays, "old").map_err(cannot("write", arrays))?;
+        Err(cannot("write", arrays)(io::Error::other("killed")))
+    });
+    assert!(killed.is_err() && temp.0.join(ARRAYS).join("old").exists());
+    assert!(matches!(
+        Store::open(&temp.0),
+        Err(StoreError::NotARun { .. })
+    ));
+    let store = Store::create_with(&temp.0, "settings", |arrays| {
+        write(arrays, "new").map_err(cannot("write", arrays))
+    });
+    drop(store.expect("it can be tried again"));
+    assert_eq!(names(&temp.0.join(ARRAYS)).expect("a directory"), ["new"]);
+    assert!(Store::open(&temp.0).is_ok());
+}
+
+#[test]
+fn a_directory_of_the_user_is_not_taken_for_arrays() {
+    let temp = TempDir::new("users-arrays");
+    fs::create_dir_all(temp.0.join(ARRAYS)).expect("a directory");
+    let refused = Store::create_with(&temp.0, "settings", |_| Ok::<(), StoreError>(()));
+    assert!(matches!(refused, Err(StoreError::NotEmpty { .. })));
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use bilevel::{Family, FamilyInput};
 use imaging::{Grid, Mask};
 
-use super::DataError;
+use super::{DataError, pictures};
 use crate::array::{self, ArrayValues};
 use crate::blur_check;
 use crate::config::Config;
@@ -76,6 +76,21 @@ pub(crate) fn for_pictures(config: &Config) -> Result<LoadedFamily, CliError> {
     })
 }
 
+/// The numbers of the kernel or mask of a task, and their grid; `None` if it has neither.
+///
+/// # Errors
+/// When the file cannot be used.
+pub fn operator(config: &Config) -> Result<Option<(Vec<f64>, Grid)>, CliError> {
+    if let Some(path) = &config.data.kernel {
+        return Ok(Some(read_kernel(path)?));
+    }
+    let Some(path) = &config.data.mask else {
+        return Ok(None);
+    };
+    let (grid, measured) = read_mask(path)?;
+    Ok(Some((measured.into_iter().map(f64::from).collect(), grid)))
+}
+
 fn build(config: &Config, input: FamilyInput, name: &str) -> Result<LoadedFamily, DataError> {
     let family = config.spec().family(input);
     Ok(LoadedFamily {
@@ -92,15 +107,20 @@ fn build(config: &Config, input: FamilyInput, name: &str) -> Result<LoadedFamily
 /// Reads the values of a blur and their grid.
 fn read_kernel(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
     let array = array::read(path)?;
-    let [rows @ 1..=usize::MAX, cols @ 1..=usize::MAX] = array.shape[..] else {
-        return Err(CliError::File(FileError::Shape(
-            path.into(),
-            array.shape,
-            "a kernel with two axes, none of them empty",
-        )));
+    let grid = match array.shape[..] {
+        [rows, cols] if rows > 0 && cols > 0 => Grid::image(rows, cols),
+        // for signals
+        [len] if len > 0 => Grid::line(len),
+        _ => {
+            return Err(CliError::File(FileError::Shape(
+                path.into(),
+                array.shape,
+                "a kernel with two axes, none of them empty",
+            )));
+        }
     };
     match array.values {
-        ArrayValues::Real(values) => Ok((values, Grid::image(rows, cols))),
+        ArrayValues::Real(values) => Ok((values, grid)),
         ArrayValues::Complex(_) => {
             let path = path.into();
             Err(CliError::Data(DataError::ComplexKernel { path }))
@@ -111,7 +131,7 @@ fn read_kernel(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
 /// Reads a mask: pixels of value 0.5 or more were measured.
 fn read_mask(path: &Path) -> Result<(Grid, Vec<bool>), CliError> {
     let picture = picture::read(path, Colour::Luminance)?;
-    let grid = Grid::image(picture.height, picture.width);
+    let grid = pictures::grid(picture::is_signal(path), &picture);
     let measured: Vec<bool> = (picture.channels.iter().flatten())
         .map(|value| *value >= 0.5)
         .collect();

@@ -16,6 +16,8 @@ use crate::picture::{self, Picture};
 /// A picture, and its measured data if there are any.
 struct Image {
     name: String,
+    /// Whether it is a signal: an array with one axis.
+    is_signal: bool,
     truth: Picture,
     noisy: Option<Picture>,
 }
@@ -104,6 +106,7 @@ fn built_in(config: &Config) -> Result<Vec<Image>, DataError> {
         };
         Ok(Image {
             name: format!("built-in {}", index + 1),
+            is_signal: false,
             truth: cropped(truth, data.crop),
             noisy: None,
         })
@@ -124,6 +127,7 @@ fn read(
     let mut images = Vec::new();
     let mut add = |path: &Path, pages: Vec<(Picture, Option<Picture>)>| {
         let num_pages = pages.len();
+        let is_signal = picture::is_signal(path);
         for (index, (truth, noisy)) in pages.into_iter().enumerate() {
             let name = Path::new(path.file_name().unwrap_or(path.as_os_str()));
             let name = match num_pages {
@@ -132,6 +136,7 @@ fn read(
             };
             images.push(Image {
                 name: name.to_string_lossy().into_owned(),
+                is_signal,
                 truth,
                 noisy,
             });
@@ -169,6 +174,14 @@ fn cropped(picture: Picture, crop: Option<usize>) -> Picture {
     }
 }
 
+/// The grid of a picture, or of a signal, which is a picture with one row.
+pub(crate) fn grid(is_signal: bool, picture: &Picture) -> Grid {
+    match is_signal {
+        true => Grid::line(picture.width),
+        false => Grid::image(picture.height, picture.width),
+    }
+}
+
 /// Adds the pairs of an image, one for each channel.
 fn add(
     config: &Config,
@@ -177,8 +190,13 @@ fn add(
     index: usize,
     pairs: &mut NamedPairs,
 ) -> Result<(), DataError> {
-    let Image { name, truth, noisy } = image;
-    let grid = Grid::image(truth.height, truth.width);
+    let Image {
+        name,
+        is_signal,
+        truth,
+        noisy,
+    } = image;
+    let grid = grid(is_signal, &truth);
     check_mask(config, family, grid, &name)?;
     let num_channels = truth.channels.len();
     for (channel, truth) in truth.channels.into_iter().enumerate() {

@@ -1,6 +1,7 @@
 //! The program as users run it: its exit codes, its messages, and the files that it leaves.
 
 mod apply;
+mod arrays;
 mod bad_input;
 mod bad_run;
 mod full_disk;

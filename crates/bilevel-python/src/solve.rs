@@ -1,9 +1,13 @@
-//! One reconstruction, which Ctrl-C ends.
+//! One reconstruction, which Ctrl-C can end.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use bilevel::{ReconstructionError, Watch, reconstruct_observed};
+use bilevel::{
+    BoxError, Family, FamilyData, FamilyObjective, FamilyScratch, LowerLevel, Parameter,
+    ReconstructionError, Watch, reconstruct_observed,
+};
+use imaging::Grid;
 use lowlevel::{ErrorBound, Progress, Stop};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
@@ -13,16 +17,55 @@ use crate::family::{Operator, grid};
 use crate::invalid;
 use crate::run::spec;
 
-/// How often Python is asked for signals.
+/// The time between two checks for signals.
 const SIGNALS: Duration = Duration::from_millis(50);
 
-/// The reconstruction, its certified error, iterations, and why the error is larger than it should
-/// be.
+/// The reconstruction, its certified error, its iterations, and the reason why the error is larger
+/// than requested, if it is.
 type Solved<'py> = (Bound<'py, PyArray1<f64>>, f64, u64, Option<String>);
 
-/// Reconstructs one image. The data are borrowed, and the answer is handed over: nothing is copied.
-/// A signal that Python turns into an exception ends it, after `unwatched` iterations at the
-/// latest.
+/// A family whose reconstructions start at a given image.
+struct StartingAt<'a> {
+    family: &'a Family,
+    /// The start; `None` for the start of the family.
+    start: Option<&'a [f64]>,
+}
+
+impl LowerLevel for StartingAt<'_> {
+    type Data = FamilyData;
+    type Scratch = FamilyScratch;
+    type Objective<'a>
+        = FamilyObjective<'a>
+    where
+        Self: 'a;
+
+    fn parameters(&self) -> Vec<Parameter> {
+        self.family.parameters()
+    }
+
+    fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FamilyData, BoxError> {
+        self.family.prepare(grid, data)
+    }
+
+    fn objective<'a>(
+        &'a self,
+        values: &[f64],
+        data: &'a FamilyData,
+    ) -> Result<FamilyObjective<'a>, BoxError> {
+        self.family.objective(values, data)
+    }
+
+    fn cold_start(&self, data: &FamilyData, x: &mut [f64]) {
+        match self.start {
+            Some(start) => x.copy_from_slice(start),
+            None => self.family.cold_start(data, x),
+        }
+    }
+}
+
+/// Reconstructs one image. The data are borrowed, and Python takes over the memory of the answer, so
+/// nothing is copied. A signal that Python turns into an exception ends the reconstruction, at the
+/// latest after `unwatched` iterations.
 #[pyfunction(name = "reconstruct")]
 #[expect(clippy::too_many_arguments, reason = "called by Python, with names")]
 pub(crate) fn reconstruct_image<'py>(
@@ -32,6 +75,7 @@ pub(crate) fn reconstruct_image<'py>(
     values: Vec<f64>,
     data: PyReadonlyArray1<'py, f64>,
     shape: Vec<usize>,
+    start: Option<PyReadonlyArray1<'py, f64>>,
     accuracy: f64,
     max_iterations: Option<u64>,
     unwatched: u64,
@@ -41,6 +85,11 @@ pub(crate) fn reconstruct_image<'py>(
     let family = spec.family(operator.input(spec.task, &shape)?);
     let family = family.map_err(invalid)?;
     let data = data.as_slice()?;
+    let start = start.as_ref().map(|start| start.as_slice()).transpose()?;
+    let family = StartingAt {
+        family: &family,
+        start,
+    };
     let mut stop = Stop::accuracy(ErrorBound::new(accuracy).map_err(invalid)?);
     if let Some(limit) = max_iterations {
         stop = stop.with_max_iterations(limit);
@@ -50,7 +99,7 @@ pub(crate) fn reconstruct_image<'py>(
         let mut asked = Instant::now();
         let mut signal = Ok(());
         let mut observer = |_: &Progress<'_>| {
-            // the first of these iterations comes after many that were not watched
+            // many iterations without a check come before the first one that is watched
             if signal.is_ok() && asked.elapsed() >= SIGNALS {
                 signal = Python::attach(|py| py.check_signals());
                 asked = Instant::now();

@@ -55,6 +55,46 @@ def test_bounds_are_true(shape: tuple[int, ...], method: str) -> None:
         assert iterations < exact.iterations or method != "auto"
 
 
+@pytest.mark.parametrize("shape", [(40,), (9, 14)])
+@pytest.mark.parametrize("method", ["auto", "fista", "gd"])
+@pytest.mark.parametrize("limits", [None, (0.2, 0.7)])
+def test_a_warm_start_saves_iterations_and_keeps_the_bound(
+    shape: tuple[int, ...], method: str, limits: tuple[float, float] | None
+) -> None:
+    y = np.random.default_rng(1).random(shape)
+    options: dict[str, Any] = {**VALUES, "image_range": limits}
+    exact = bilevel.denoise(y, **options, accuracy=1e-11)
+    cold = bilevel.denoise(y, **options, accuracy=1e-6, method=method)
+    rough = bilevel.denoise(y, **options, accuracy=1e-4, method=method)
+    for start in (exact, exact.x, rough, rough.x.tolist(), np.asfortranarray(rough.x)):
+        warm = bilevel.denoise(y, **options, accuracy=1e-6, method=method, start=start)
+        assert np.linalg.norm(warm.x - exact.x) - 1e-10 <= warm.error_bound <= 1e-6
+        assert warm.iterations < cold.iterations or cold.iterations <= 2
+    # a start that is far off, even outside of the range, changes nothing about the bound
+    for start in (np.full(shape, 50.0), -y):
+        far = bilevel.denoise(y, **options, accuracy=1e-6, method=method, start=start)
+        assert np.linalg.norm(far.x - exact.x) - 1e-10 <= far.error_bound <= 1e-6
+    # where the iteration starts anyway
+    assert bilevel.denoise(y, **VALUES, accuracy=1e-6, start=None).x.tobytes() == (
+        bilevel.denoise(y, **VALUES, accuracy=1e-6).x.tobytes()
+    )
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (np.zeros(5), r"start has shape \(5,\), but y has shape \(4,\)"),
+        (np.full(4, np.nan), "start is nan at 0"),
+        (np.zeros(4, complex), "start is complex"),
+        (np.ma.masked_array(np.zeros(4), [True] * 4), "start is a masked array"),
+    ],
+)
+def test_bad_starts_are_named(start: Any, message: str) -> None:
+    y = np.zeros(4)
+    with pytest.raises(ValueError, match=message):
+        bilevel.denoise(y, **VALUES, accuracy=1e-3, start=start)
+
+
 def test_what_is_not_reached_is_said() -> None:
     y = bilevel.phantoms.shepp_logan((32, 32))
     with pytest.warns(RuntimeWarning, match="was not reached"):
@@ -182,7 +222,15 @@ def test_to_be_watched_changes_nothing(method: str, shape: tuple[int, ...]) -> N
 
     def made(unwatched: int, limit: int | None = None) -> Any:
         x, *rest = _bilevel.reconstruct(
-            settings, {"kernel": None, "mask": None}, [], flat(y), y.shape, 1e-7, limit, unwatched
+            settings,
+            {"kernel": None, "mask": None},
+            [],
+            flat(y),
+            y.shape,
+            None,
+            1e-7,
+            limit,
+            unwatched,
         )
         return x.tobytes(), rest
 

@@ -60,6 +60,7 @@ def reconstruct(
     values: Sequence[float],
     data: _Row,
     shape: Sequence[int],
+    start: _Row | None,
     accuracy: float,
     max_iterations: int | None,
     unwatched: int,

@@ -1,4 +1,4 @@
-"""Pictures of a run."""
+"""Plots of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def plot(result: Result) -> Figure:
-    """How the objective fell, and how the parameters went."""
+    """Draw the objective and the parameters over the evaluations."""
     try:
         import matplotlib
         import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ def plot(result: Result) -> Figure:
     else:
         _parameters(right, result)
     if "inline" in matplotlib.get_backend():
-        # a notebook draws what a cell returns, and would draw what is open once more
+        # a notebook draws the returned figure, and would draw an open figure once more
         plt.close(figure)
     return figure
 
@@ -40,7 +40,7 @@ def _objective(axes: Axes, result: Result) -> None:
     axes.plot(number, f, ".", color="0.7", label="tried")
     iterations = result._learned["iterations"]
     if iterations:
-        # the solver's best point: an evaluation that happens to be low may only be rough
+        # the best point of the solver: a low evaluation may only be inaccurate
         place = [iteration["num_evaluations"] for iteration in iterations]
         best = [iteration["objective"] for iteration in iterations]
         axes.step([*place, len(f)], [*best, result.f], where="post", color="C0", label="best")
@@ -55,7 +55,7 @@ def _objective(axes: Axes, result: Result) -> None:
             color="C0",
             alpha=0.25,
             lw=0,
-            label="certainly in here",
+            label="certified interval",
         )
     axes.set(
         xlabel="evaluations and refinements",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _is_watched() -> bool:
-    """In a terminal or a notebook."""
+    """Whether a user sees the progress: in a terminal or a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if type(shell).__name__ == "ZMQInteractiveShell":
         return True
@@ -20,21 +20,21 @@ def _is_watched() -> bool:
 
 
 class Bar:
-    """Shows how far a run is, or nothing."""
+    """A progress bar of a run, or nothing."""
 
-    def __init__(self, run: Run, evaluations: int, wanted: bool | None) -> None:
+    def __init__(self, run: Run, evaluations: int, shown: bool | None) -> None:
         self._run = run
         self._bar: Any = None
-        if wanted or (wanted is None and _is_watched()):
+        if shown or (shown is None and _is_watched()):
             try:
                 with warnings.catch_warnings():
-                    # without widgets, text will do
+                    # without widgets, tqdm falls back to text and warns
                     warnings.simplefilter("ignore")
                     from tqdm.auto import tqdm
 
-                    self._bar = tqdm(total=evaluations, unit="evaluation", desc="learning")
+                    self._bar = tqdm(total=evaluations or None, unit="evaluation", desc="learning")
             except ImportError:
-                if wanted:
+                if shown:
                     raise ImportError("progress=True needs tqdm: pip install tqdm") from None
 
     def __enter__(self) -> Bar:
@@ -50,7 +50,7 @@ class Bar:
             self._bar.close()
 
     def update(self) -> None:
-        """To where the run is."""
+        """Show the progress of the run."""
         if self._bar is not None:
             run = self._run
             self._bar.update(run.evaluations - self._bar.n)

@@ -1,4 +1,4 @@
-"""How good a result is."""
+"""Scores of reconstructions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _check_peak(truth: Array, peak: float) -> float:
 
 
 def mse(x: ArrayLike, truth: ArrayLike) -> float:
-    """The mean of the squared differences.
+    """Return the mean of the squared differences.
 
     >>> import bilevel
     >>> bilevel.mse([0.5, 1.0], [0.0, 1.0])
@@ -40,7 +40,9 @@ def mse(x: ArrayLike, truth: ArrayLike) -> float:
 
 
 def psnr(x: ArrayLike, truth: ArrayLike, peak: float = 1.0) -> float:
-    """Peak signal-to-noise ratio in decibels, `10 log10(peak² / mse)`; infinite for equal images.
+    """Return the peak signal-to-noise ratio in decibels, `10 log10(peak² / mse)`.
+
+    It is infinite for equal images. `peak` is the largest possible value of a pixel.
 
     >>> import bilevel
     >>> round(bilevel.psnr([0.1, 0.9], [0.0, 1.0]), 6)
@@ -51,7 +53,10 @@ def psnr(x: ArrayLike, truth: ArrayLike, peak: float = 1.0) -> float:
 
 
 def ssim(x: ArrayLike, truth: ArrayLike, peak: float = 1.0) -> float:
-    """Structural similarity of two pictures (Wang, Bovik, Sheikh and Simoncelli, 2004), with a Gaussian window of 11×11.
+    """Return the structural similarity of two pictures, with a Gaussian window of 11 × 11 pixels.
+
+    The definition is that of Wang, Bovik, Sheikh and Simoncelli (2004). `peak` is the largest
+    possible value of a pixel.
 
     >>> import bilevel
     >>> picture = bilevel.phantoms.shepp_logan((32, 32))
@@ -60,5 +65,5 @@ def ssim(x: ArrayLike, truth: ArrayLike, peak: float = 1.0) -> float:
     """
     a, b = _both(x, truth)
     if a.ndim != 2:
-        raise ValueError(f"x has shape {a.shape}, but ssim compares pictures, with two axes")
+        raise ValueError(f"x has shape {a.shape}, but ssim compares pictures, which have two axes")
     return _bilevel.ssim(flat(a), flat(b), a.shape[0], a.shape[1], _check_peak(b, peak))

@@ -1,4 +1,4 @@
-"""Warnings that point to the line of the user."""
+"""Warnings that point to the user's line of code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warns of the call that led into this package, from however deep inside."""
+    """Warn at the line that called into this package, from any depth inside it."""
     frame, level = sys._getframe(1), 2
     while (
         frame.f_back is not None

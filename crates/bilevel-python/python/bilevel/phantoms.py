@@ -1,4 +1,7 @@
-"""Images to learn from when there are no photographs, and noise. Values are in [0, 1]; a seed makes the same numbers everywhere."""
+"""Test images and noise.
+
+Values of images are in [0, 1]. Equal seeds give equal numbers on all machines.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ __all__ = ["add_noise", "box_functions", "dead_leaves", "shepp_logan"]
 
 
 def box_functions(n: int, size: int, seed: int = 0) -> NDArray[np.float64]:
-    """Signals that are 1 on a random interval and 0 elsewhere, of shape (n, size).
+    """Generate n signals that are 1 on a random interval and 0 elsewhere, of shape (n, size).
 
     >>> import bilevel
     >>> bilevel.phantoms.box_functions(3, 64).shape
@@ -27,7 +30,9 @@ def box_functions(n: int, size: int, seed: int = 0) -> NDArray[np.float64]:
 
 
 def dead_leaves(n: int, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float64]:
-    """Pictures of discs that hide one another, of shape (n, *shape): their statistics resemble those of photographs.
+    """Generate n pictures of discs that cover one another, of shape (n, *shape).
+
+    Their statistics resemble those of photographs.
 
     >>> import bilevel
     >>> bilevel.phantoms.dead_leaves(3, (32, 48)).shape
@@ -39,7 +44,7 @@ def dead_leaves(n: int, shape: tuple[int, int], seed: int = 0) -> NDArray[np.flo
 
 
 def shepp_logan(shape: tuple[int, int]) -> NDArray[np.float64]:
-    """The Shepp-Logan head phantom.
+    """Generate the Shepp-Logan head phantom.
 
     >>> import bilevel
     >>> float(bilevel.phantoms.shepp_logan((64, 64)).max())
@@ -97,9 +102,9 @@ def add_noise(truth: Any, sigma: float, seed: int = 0) -> Any:
 
 
 def _check_size(num_pixels: int) -> None:
-    """Where there is no memory, Rust cannot go on."""
+    """Refuse sizes for which memory would run out, which Rust cannot report."""
     if num_pixels > 2**31:
-        raise ValueError(f"{num_pixels} pixels are asked for, more than 2^31")
+        raise ValueError(f"{num_pixels} pixels are requested, but at most 2^31 are possible")
 
 
 def _shape(shape: tuple[int, int]) -> tuple[int, int]:

@@ -125,20 +125,10 @@ pub struct SolverSpec {
     pub final_radius: f64,
     /// The seed of the first directions. With zero they are along the parameters, one after the
     /// other, and nothing is random.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_zero"))]
     pub seed: u64,
     /// The number of threads; `None` for one per processor. This crate does not start threads: the
     /// program reads the setting. Results do not depend on it.
     pub threads: Option<usize>,
-}
-
-#[cfg(feature = "serde")]
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(seed: &u64) -> bool {
-    *seed == 0
 }
 
 /// A method of reconstruction, by name.

@@ -8,9 +8,11 @@ use imaging::{Grid, LinearOperator, Seed, noise, phantom};
 
 use super::family;
 use super::{DataError, LoadedTask, NamedPairs, fingerprint, split};
+use crate::array;
 use crate::blur_check::periodicity_warning;
 use crate::config::{Config, table};
 use crate::error::CliError;
+use crate::file::FileError;
 use crate::picture::{self, Picture};
 
 /// A picture, and its measured data if there are any.
@@ -43,6 +45,9 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let num_training = images.len();
     if let Some(folder) = &data.validation {
         others.extend(read(config, folder, None, None)?);
+    }
+    if let Some(path) = &data.kernel {
+        check_kernel(path, images.iter().chain(&others))?;
     }
     let pairs = |images: Vec<Image>, first: usize| {
         let mut pairs = NamedPairs::default();
@@ -221,6 +226,26 @@ fn add(
         pairs.push(name, Pair { grid, truth, data });
     }
     Ok(())
+}
+
+/// Refuses a kernel that has another number of axes than an image.
+fn check_kernel<'a>(
+    path: &Path,
+    mut images: impl Iterator<Item = &'a Image>,
+) -> Result<(), FileError> {
+    let is_for_signals = picture::is_signal(path);
+    if images.all(|image| image.is_signal == is_for_signals) {
+        return Ok(());
+    }
+    let needed = match is_for_signals {
+        true => "a kernel for pictures: two axes, none of them empty",
+        false => "a kernel for signals: one axis, which is not empty",
+    };
+    Err(FileError::Shape(
+        path.into(),
+        array::read(path)?.shape,
+        needed,
+    ))
 }
 
 /// Refuses a picture whose size differs from that of the mask.

@@ -5,6 +5,7 @@ use imaging::{Grid, Mask};
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
+use crate::directory::OperatorArray;
 use crate::invalid;
 
 /// The arrays that deblurring and inpainting need.
@@ -31,6 +32,23 @@ impl Operator<'_> {
                 FamilyInput::Mask(mask.map_err(invalid)?)
             }
             _ => FamilyInput::None,
+        })
+    }
+}
+
+impl Operator<'_> {
+    /// The kernel or the mask as an array of numbers.
+    pub(crate) fn array(&self) -> PyResult<Option<OperatorArray>> {
+        Ok(match (&self.kernel, &self.mask) {
+            (Some(kernel), _) => Some(OperatorArray {
+                values: kernel.as_slice()?.to_vec(),
+                shape: kernel.shape().to_vec(),
+            }),
+            (_, Some(mask)) => Some(OperatorArray {
+                values: mask.as_slice()?.iter().copied().map(f64::from).collect(),
+                shape: mask.shape().to_vec(),
+            }),
+            _ => None,
         })
     }
 }

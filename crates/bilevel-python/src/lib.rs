@@ -4,6 +4,7 @@
 //! numbers as arrays.
 
 mod data;
+mod directory;
 mod family;
 mod foreign;
 mod run;
@@ -19,6 +20,7 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add_class::<foreign::ForeignRun>()?;
     module.add_function(wrap_pyfunction!(run::completed, module)?)?;
+    module.add_function(wrap_pyfunction!(directory::describe_run, module)?)?;
     module.add_function(wrap_pyfunction!(solve::reconstruct_image, module)?)?;
     module.add_function(wrap_pyfunction!(data::box_functions, module)?)?;
     module.add_function(wrap_pyfunction!(data::dead_leaves, module)?)?;

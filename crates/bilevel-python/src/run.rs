@@ -1,22 +1,25 @@
-//! A run of the solver with a family of the crate, one batch of evaluations at a time.
+//! A run of the solver with a family of the crate `bilevel`, one batch of evaluations at a time.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
-use bilevel::{Family, LearningProblem, Reconstructions, Spec};
+use bilevel::{Family, Learned, LearningProblem, Reconstructions, Spec};
+use bilevel_cli::session::Session;
 use dfo_ls::{Engine, drive_with};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::directory::{self, DirectoryRun};
 use crate::family::{Example, Operator, pairs};
 use crate::invalid;
 
-/// A description of a learning problem as Python writes it, in JSON.
+/// Reads a description of a learning problem, which Python writes as JSON.
 pub(crate) fn spec(json: &str) -> PyResult<Spec> {
     serde_json::from_str(json).map_err(invalid)
 }
 
-/// The same with the values of all parameters, in JSON.
+/// Adds the defaults of all parameters to a description of a learning problem, in JSON.
 #[pyfunction]
 pub(crate) fn completed(json: &str) -> PyResult<String> {
     let mut spec = spec(json)?;
@@ -24,10 +27,11 @@ pub(crate) fn completed(json: &str) -> PyResult<String> {
     serde_json::to_string(&spec).map_err(invalid)
 }
 
-/// What is seen of a run: different points, work, and the best point: theta, values, objective, and
-/// where it certainly lies.
+/// The progress of a run: the number of points, the work, and the best point with its `theta`, its
+/// values, its objective, and the two ends of the objective's interval.
 pub(crate) type Progress = (u64, u64, Option<(Vec<f64>, Vec<f64>, f64, f64, f64)>);
 
+/// Returns the progress of an engine; `values` maps `theta` to the values of the parameters.
 pub(crate) fn progress<R: Clone>(
     engine: &Engine<R>,
     values: impl FnOnce(&[f64]) -> Vec<f64>,
@@ -40,85 +44,201 @@ pub(crate) fn progress<R: Clone>(
     (engine.num_points(), engine.work(), best)
 }
 
+/// The error of a call to a run that was finished before.
 pub(crate) fn ended() -> PyErr {
     PyRuntimeError::new_err("the run has ended")
 }
 
-/// A run with a family of the crate.
+/// A run with a family of the crate `bilevel`.
 #[pyclass(module = "bilevel._bilevel")]
 pub(crate) struct Run {
-    problem: LearningProblem<Family>,
-    /// The engine; `None` once the run has been finished.
-    engine: Option<Engine<Reconstructions>>,
+    /// The run; `None` once it has been finished.
+    work: Option<Work>,
     /// The result as JSON, once the run has been finished.
     learned: Option<String>,
-    /// Its own, so that a process that was forked can make another.
+    /// The run's own threads, so that a forked process can start another run.
     pool: ThreadPool,
+}
+
+/// A run under way.
+enum Work {
+    /// A run in memory.
+    Memory(Box<LearningProblem<Family>>, Box<Engine<Reconstructions>>),
+    /// A run that is saved in a directory after every step.
+    Directory(Box<DirectoryRun>),
+}
+
+impl Work {
+    fn problem(&self) -> &LearningProblem<Family> {
+        match self {
+            Self::Memory(problem, _) => problem,
+            Self::Directory(run) => run.session.problem(),
+        }
+    }
+
+    fn engine(&self) -> &Engine<Reconstructions> {
+        match self {
+            Self::Memory(_, engine) => engine,
+            Self::Directory(run) => run.session.engine(),
+        }
+    }
+}
+
+fn pool(threads: Option<usize>) -> PyResult<ThreadPool> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
+    let refuse = |error| PyRuntimeError::new_err(format!("threads could not be started: {error}"));
+    pool.build().map_err(refuse)
 }
 
 #[pymethods]
 impl Run {
-    /// Checks everything that can be checked before the first reconstruction.
+    /// Builds the learning problem from arrays, and checks it before the first reconstruction. With
+    /// `out`, the run is saved in that new directory.
     #[new]
     fn new(
         settings: &str,
         examples: Vec<Example<'_>>,
         validation: Vec<Example<'_>>,
         operator: Operator<'_>,
+        out: Option<PathBuf>,
     ) -> PyResult<Self> {
         let spec = spec(settings)?;
         let (_, _, shape) = examples.first().ok_or_else(|| invalid("no examples"))?;
         let family = spec.family(operator.input(spec.task, shape)?);
-        let setup = spec.setup(pairs(spec.task, &validation)?);
+        let validation = pairs(spec.task, &validation)?;
+        let setup = spec.setup(validation.clone());
         let examples = pairs(spec.task, &examples)?;
         let problem = LearningProblem::new(family.map_err(invalid)?, examples, setup);
         let problem = problem.map_err(invalid)?;
-        let engine = problem.engine(spec.options()).map_err(invalid)?;
-        let pool = ThreadPoolBuilder::new().num_threads(spec.solver.threads.unwrap_or(0));
-        let pool = pool.build().map_err(|error| {
-            PyRuntimeError::new_err(format!("threads could not be started: {error}"))
-        })?;
+        let pool = pool(spec.solver.threads)?;
+        let work = match out {
+            None => {
+                let engine = problem.engine(spec.options()).map_err(invalid)?;
+                Work::Memory(Box::new(problem), Box::new(engine))
+            }
+            Some(dir) => {
+                let operator = operator.array()?;
+                let created =
+                    DirectoryRun::create(&dir, spec, problem, &validation, operator.as_ref());
+                Work::Directory(Box::new(created.map_err(directory::error)?))
+            }
+        };
         Ok(Self {
-            problem,
-            engine: Some(engine),
+            work: Some(work),
             learned: None,
             pool,
         })
     }
 
-    /// Evaluates what the solver wants to know and tells it; false when the run has ended.
+    /// Opens the run in a directory. With `more`, that many more points may be tried.
+    #[staticmethod]
+    fn open(
+        py: Python<'_>,
+        dir: PathBuf,
+        more: Option<u64>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let opened = py.detach(|| DirectoryRun::open(&dir, more));
+        let run = opened.map_err(directory::error)?;
+        Ok(Self {
+            pool: pool(threads.or(run.config.solver.threads))?,
+            work: Some(Work::Directory(Box::new(run))),
+            learned: None,
+        })
+    }
+
+    /// The shapes of the training images, the largest number of points, and the warnings about the
+    /// images of a run that was opened.
+    fn about(&self) -> PyResult<(Vec<Vec<usize>>, Option<u64>, Vec<String>)> {
+        let work = self.work.as_ref().ok_or_else(ended)?;
+        let pairs = work.problem().pairs().iter();
+        let shapes = pairs.map(|pair| directory::shape(pair.grid));
+        let warnings = match work {
+            Work::Memory(..) => Vec::new(),
+            Work::Directory(run) => run.warnings.clone(),
+        };
+        let max_points = work.engine().options().budget.max_points;
+        Ok((shapes.collect(), max_points, warnings))
+    }
+
+    /// Evaluates the points that the solver asks for, and tells it; `false` when the run has ended.
     fn step(&mut self, py: Python<'_>) -> PyResult<bool> {
-        let Self {
-            problem,
-            engine,
-            pool,
-            ..
-        } = self;
-        let engine = engine.as_mut().ok_or_else(ended)?;
-        Ok(py.detach(|| {
+        let Self { work, pool, .. } = self;
+        let work = work.as_mut().ok_or_else(ended)?;
+        py.detach(|| {
             pool.install(|| {
-                let _ = drive_with(engine, problem, usize::MAX, |_, _| ControlFlow::Break(()));
-                engine.termination().is_none()
+                match work {
+                    Work::Memory(problem, engine) => {
+                        let stop = |_: &mut _, _: &_| ControlFlow::Break(());
+                        let _ = drive_with(engine, &mut **problem, usize::MAX, stop);
+                    }
+                    Work::Directory(run) => {
+                        run.session.step()?;
+                    }
+                }
+                Ok(work.engine().termination().is_none())
             })
+        })
+        .map_err(directory::session_error)
+    }
+
+    /// Whether the run has ended.
+    fn has_ended(&self) -> PyResult<bool> {
+        let work = self.work.as_ref().ok_or_else(ended)?;
+        Ok(work.engine().termination().is_some())
+    }
+
+    /// The progress of the run.
+    fn progress(&self) -> PyResult<Progress> {
+        let work = self.work.as_ref().ok_or_else(ended)?;
+        Ok(progress(work.engine(), |theta| {
+            work.problem().values(theta)
         }))
     }
 
-    /// How far the run is.
-    fn progress(&self) -> PyResult<Progress> {
-        let engine = self.engine.as_ref().ok_or_else(ended)?;
-        Ok(progress(engine, |theta| self.problem.values(theta)))
+    /// Closes the directory of the run, so that another process can open it. The run stays in
+    /// memory.
+    fn detach(&mut self) {
+        self.work = self.work.take().map(|work| match work {
+            Work::Directory(run) => {
+                let (problem, engine) = run.session.into_parts();
+                Work::Memory(Box::new(problem), Box::new(engine))
+            }
+            memory => memory,
+        });
     }
 
-    /// Ends the run, and says what was learned, as JSON; the same when it is asked again, should an
-    /// interruption have lost the answer.
+    /// Ends the run, and returns the result as JSON. A second call returns the same, in case that
+    /// an interruption has lost the answer.
     fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
         if let Some(learned) = &self.learned {
             return Ok(learned.clone());
         }
-        let engine = self.engine.take().ok_or_else(ended)?;
-        let (problem, pool) = (&self.problem, &self.pool);
-        let learned = py.detach(|| pool.install(move || problem.finish(engine).0));
+        let work = self.work.take().ok_or_else(ended)?;
+        let pool = &self.pool;
+        let finished = py.detach(|| pool.install(move || finish(work)));
+        let (learned, page) = finished.map_err(directory::error)?;
         let learned = serde_json::to_string(&learned).map_err(invalid)?;
-        Ok(self.learned.insert(learned).clone())
+        self.learned = Some(learned.clone());
+        page.map_err(directory::error)?;
+        Ok(learned)
+    }
+}
+
+type Written = Result<(), bilevel_cli::error::CliError>;
+
+/// The result of a run, and whether its page could be written. The directory of a run that has not
+/// ended is left as it is.
+fn finish(work: Work) -> Result<(Learned, Written), bilevel_cli::error::CliError> {
+    let leave = |session: Session| {
+        let (problem, engine) = session.into_parts();
+        problem.finish(engine).0
+    };
+    match work {
+        Work::Memory(problem, engine) => Ok((problem.finish(*engine).0, Ok(()))),
+        Work::Directory(run) if run.session.engine().termination().is_none() => {
+            Ok((leave(run.session), Ok(())))
+        }
+        Work::Directory(run) => run.finish(),
     }
 }

@@ -1,8 +1,8 @@
 """Learn the parameters of image reconstruction from examples.
 
 >>> import bilevel
->>> truth = bilevel.phantoms.box_functions(5, 64)          # what should come out
->>> data = bilevel.add_noise(truth, 0.1)                   # what was measured
+>>> truth = bilevel.phantoms.box_functions(5, 64)          # the true signals
+>>> data = bilevel.add_noise(truth, 0.1)                   # the measured signals
 >>> result = bilevel.learn(truth, data)
 >>> sorted(result.params)
 ['alpha', 'nu', 'xi']
@@ -10,15 +10,17 @@
 >>> bilevel.psnr(denoised, truth[0]) > bilevel.psnr(data[0], truth[0]) + 3
 True
 
-`learn` finds the parameters, and gives a `Result`. `Run` is the same, step by step. `denoise` is the solver that makes the
-reconstructions, each with a certified error. `phantoms` and `add_noise` make data to try it on, `psnr`, `ssim` and `mse` say how good
-a result is.
+`learn` finds the parameters and returns a `Result`, which reconstructs other images. With `out`, a
+run is saved in a directory; `resume` continues it, and `load` reads its result. `Run` learns step by
+step. `denoise` is the solver of one reconstruction, with a certified error. `phantoms` and
+`add_noise` generate test data; `psnr`, `ssim` and `mse` score reconstructions. The program `bilevel`
+is installed, too: `bilevel --help`.
 """
 
 from . import phantoms
 from ._bilevel import __version__
 from ._denoise import Denoised, denoise
-from ._learn import learn
+from ._learn import learn, resume
 from ._quality import mse, psnr, ssim
 from ._result import Result, load
 from ._run import Reject, Run
@@ -37,5 +39,6 @@ __all__ = [
     "mse",
     "phantoms",
     "psnr",
+    "resume",
     "ssim",
 ]

@@ -180,17 +180,15 @@ def counted(count: int, word: str, plural: str | None = None) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {plural or word + 's'}"
 
 
-def about(arrays: Sequence[Array]) -> str:
+def about(shapes: Sequence[tuple[int, ...]]) -> str:
     """The number, kind and size of images in words, such as "2 pictures of 8 × 6"."""
-    ndim, shapes = arrays[0].ndim, {array.shape for array in arrays}
-    what = counted(len(arrays), "signal" if ndim == 1 else "picture")
-    if len(shapes) > 1:
+    first = shapes[0]
+    what = counted(len(shapes), "signal" if len(first) == 1 else "picture")
+    if len(set(shapes)) > 1:
         return f"{what} of different sizes"
-    return (
-        f"{what} of {counted(arrays[0].size, 'sample')}"
-        if ndim == 1
-        else f"{what} of {' × '.join(map(str, arrays[0].shape))}"
-    )
+    if len(first) == 1:
+        return f"{what} of {counted(first[0], 'sample')}"
+    return f"{what} of {' × '.join(map(str, first))}"
 
 
 def flat(array: Array) -> NDArray[np.float64]:

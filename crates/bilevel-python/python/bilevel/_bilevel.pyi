@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, TypeAlias, TypedDict, final
 
 import numpy as np
@@ -9,6 +10,7 @@ __all__ = [
     "Run",
     "ForeignRun",
     "completed",
+    "describe_run",
     "reconstruct",
     "box_functions",
     "dead_leaves",
@@ -37,9 +39,15 @@ class Run:
         examples: Sequence[_Example],
         validation: Sequence[_Example],
         operator: _Operator,
+        out: str | PathLike[str] | None,
     ) -> Run: ...
+    @staticmethod
+    def open(dir: str | PathLike[str], more: int | None, threads: int | None) -> Run: ...
+    def has_ended(self) -> bool: ...
+    def about(self) -> tuple[list[list[int]], int | None, list[str]]: ...
     def step(self) -> bool: ...
     def progress(self) -> _Progress: ...
+    def detach(self) -> None: ...
     def finish(self) -> str: ...
 
 @final
@@ -54,6 +62,9 @@ class ForeignRun:
     def finish(self, steps: Sequence[float]) -> str: ...
 
 def completed(json: str) -> str: ...
+def describe_run(
+    dir: str | PathLike[str],
+) -> tuple[str, int, tuple[_Row, list[int]] | None, str | None]: ...
 def reconstruct(
     settings: str,
     operator: _Operator,

@@ -1,8 +1,9 @@
-"""`learn`: a run from its first step to its last."""
+"""`learn` and `resume`: runs from the first step to the last."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,9 +39,13 @@ def learn(
     mask: ArrayLike | None = None,
     validation: tuple[Any, Any] | None = None,
     image_range: tuple[float | None, float | None] | None = None,
+    out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Learn parameters θ such that `x̂(θ)`, reconstructed from `data`, is close to `truth`: minimise the mean of `‖x̂ᵢ(θ) − xᵢ‖²`.
+    """Learn the parameters θ of a reconstruction method from pairs of true images and data.
+
+    The parameters minimise the mean of `‖x̂ᵢ(θ) − xᵢ‖²`, where `xᵢ` is a true image and `x̂ᵢ(θ)`
+    its reconstruction from the data.
 
     >>> import bilevel
     >>> truth = bilevel.phantoms.box_functions(5, 64)
@@ -52,57 +57,84 @@ def learn(
     True
 
     Args:
-        truth: What should come out: an array of shape (n, N) for n signals, (n, H, W) for n pictures, or a list of arrays of any sizes.
-        data: What was measured, in the same shapes. `float64` that is C-contiguous is copied once, into the run; the rest is
-            converted before.
-        model: What reconstructs.
+        truth: The true images: an array of shape (n, N) for n signals or (n, H, W) for n
+            pictures, or a list of arrays of any sizes. An array that looks like one colour picture
+            or one volume is refused, with the expression to pass instead.
+        data: The measured images, in the same shapes. C-contiguous `float64` arrays are copied
+            once, into the run; other arrays are converted before.
+        model: The reconstruction method.
 
             - "tv": denoising, `½‖x − y‖² + α Σ √(‖∇x‖² + ν²) + ½ξ‖x‖²`.
-            - "deblur", "inpaint": the same for blurred images (with `kernel`), or images of which only the pixels of `mask` were
-              measured.
-            - "sampling": signals from complex k-space, `numpy.fft.fft(x, norm="ortho")` with noise. One weight `θ/(1 − θ)` is learned
-              for each frequency; (α, ν, ξ) are fixed.
-            - A function `f(theta, accuracy, state)`, see below.
-        learn: Which of alpha, nu and xi are learned (by default those that are not `fixed`); names of your own for a function.
-        fixed: Values of the others; if they are not given, alpha = 0.1, nu = xi = 1e-3 (for sampling 0.01, 0.01 and 1e-4).
-        start: Where they begin: a dictionary, or one number each in the order of `learn` (for sampling: one θ). Default: the paper's.
-        bounds: Their smallest and largest values, likewise. Values are meant, not exponents.
-        objective: "mean" or "sum" over images.
-        residuals: What the solver sees of it: one number for each "image", or each "pixel"; "auto": pixel while there is memory.
-            The objective is the same.
-        penalty: What is added to it: `{"condition": w}` adds `w (L/μ)²`, which makes reconstructions cheap; `{"l1": w}` adds `w Σ|θ|`, for
-            few frequencies (sampling, or a function). For sampling it is the square of a residual, or with `"l1_kind": "nonsmooth"` as it
-            is; for a function it always is as it is.
-        evaluations: At most so many different parameters are tried. Sampling has as many parameters as frequencies, and needs more.
-        method: How reconstructions are computed: "auto", "fista" or "gd" (gradient descent).
-        accuracy: "dynamic": as accurate as the solver needs them; or a number of iterations for each reconstruction.
-        threads: How many. Default: one for each processor. Results do not depend on it.
-        seed: 0: the first steps change one parameter at a time, and nothing is random. Another seed: they go in random orthogonal
-            directions, to see whether the result depends on the path.
-        callback: Called with the `Run` after every step. The run ends when it returns something true or raises `StopIteration`.
-        kernel: The blur of model "deblur", with its origin in the middle. It wraps around at the borders.
+            - "deblur": the same for blurred images, with the blur `kernel`.
+            - "inpaint": the same for images that were measured only where `mask` is true.
+            - "sampling": signals from complex k-space, `numpy.fft.fft(x, norm="ortho")` with
+              noise. One weight `θ/(1 − θ)` is learned for each frequency; α, ν and ξ are fixed.
+            - A function `f(theta, accuracy, state)` of your own, see below.
+        learn: The names of the parameters to learn. Default: those of alpha, nu and xi that are
+            not in `fixed`. For a function, the names are your choice.
+        fixed: The values of parameters that are not learned. Default: alpha = 0.1 and
+            nu = xi = 1e-3; for sampling alpha = nu = 0.01 and xi = 1e-4.
+        start: The values where learning starts: a dictionary, or one number for each name in
+            `learn` (for sampling, one θ for all frequencies). Default: those of the paper.
+        bounds: The smallest and largest value of each parameter, likewise. These are values, not
+            exponents.
+        objective: "mean" or "sum" over the images.
+        residuals: The residuals that the solver sees: one for each "image" or one for each
+            "pixel". "auto" takes pixels if memory allows. The objective is the same.
+        penalty: Terms that are added to the objective. `{"condition": w}` adds `w (L/μ)²`, which
+            favours parameters with cheap reconstructions. `{"l1": w}` adds `w Σ|θ|`, which favours
+            few frequencies (for sampling and functions only). For sampling, the solver treats
+            that sum as the square of one more residual, or as a non-smooth term with
+            `"l1_kind": "nonsmooth"`. For a function it is always a non-smooth term.
+        evaluations: The largest number of different parameters that are tried. Sampling has one
+            parameter for each frequency, and needs more.
+        method: The solver of the reconstruction problems: "auto", "fista" or "gd" (gradient
+            descent).
+        accuracy: "dynamic" computes each reconstruction as accurately as the solver needs it. A
+            number sets the iterations of each reconstruction.
+        threads: The number of threads. Default: one for each processor. Results do not depend on
+            it.
+        seed: With 0, the first steps change one parameter at a time, and nothing is random. With
+            another seed they go in random orthogonal directions, which shows whether the result
+            depends on the path.
+        callback: A function that is called with the `Run` after every step. The run ends when it
+            returns a true value or raises `StopIteration`.
+        kernel: The blur of model "deblur", with its origin in the middle. It wraps around at the
+            borders of the image.
         mask: True where pixels were measured, for model "inpaint".
-        validation: `(truth, data)` that are not learned from, but judged in `result.scores`.
-        image_range: The smallest and largest value that pixels of reconstructions may have, such as `(0, 1)` for grey values, or
-            `(0, None)` for images that count photons. The reconstruction is then the best image with such values.
-        progress: Whether a progress bar is shown. Default: in a terminal and in notebooks, if tqdm is installed.
+        validation: Held-out images `(truth, data)`, which are not learned from, only scored in
+            `result.scores`.
+        image_range: The smallest and largest value that a pixel of a reconstruction may have, such
+            as `(0, 1)` for grey values or `(0, None)` for photon counts. The reconstruction then
+            minimises over such images only.
+        out: A new directory for the run, which is saved there after every evaluation, with its
+            images. `bilevel.resume(out)` continues a run that was interrupted or killed, to the
+            same bits; `bilevel.load(out)` reads its result. The program `bilevel` works on the
+            same directories: `bilevel resume`, `bilevel report`, `bilevel apply`. Not available
+            for a function.
+        progress: Whether to show a progress bar. Default: in a terminal and in notebooks, if tqdm
+            is installed.
 
-    A function `f(theta, accuracy, state)` makes its own reconstructions (it knows its data; `data` is not looked at and may be `None`).
-    `theta` are its parameters as they are; image i should have a Euclidean error of at most `accuracy[i]`; that may be infinite, or out of
-    reach (zero, for example), and then what can be reached will do. `state` is what it returned at a nearby point or at this one, or `None`. It returns `(x, error, state)` or `(x, error, state, work)`: images like
-    `truth`, how far each is from the exact one at most (one number for all, or one each), anything, and what it cost. It needs
-    `start` and `bounds`, and may raise `Reject`.
+    A function `f(theta, accuracy, state)` computes the reconstructions itself; it has its own
+    data, and `data` is ignored and may be `None`. `theta` holds the parameters. The function
+    should compute image i with a Euclidean error of at most `accuracy[i]`. That may be infinite,
+    or out of reach, such as zero; the best possible accuracy is then enough. `state` is the state
+    that the function returned for these or for nearby parameters, or `None`. The function returns
+    `(x, error, state)` or `(x, error, state, work)`: the images in the shapes of `truth`, an upper
+    bound on the error of each (one number for all, or one for each), any object as the state, and
+    the cost. It needs `start` and `bounds`, and may raise `Reject`.
 
-    Ctrl-C ends the run after the evaluation under way (a function of yours is interrupted at once), and what was learned until then is
-    returned, with a warning. A run cannot be saved midway; the program `bilevel` can (`bilevel learn`, `bilevel resume`). An exception of a
-    function or the callback leaves as it is, with the run in its attribute `run`: `error.run.result()` is what was learned.
+    Ctrl-C ends the run after the current evaluation (it interrupts a function at once). The best
+    result so far is returned, with a warning. An exception of a function or of the callback is
+    raised unchanged, with the run in its attribute `run`: `error.run.result()` is the best result
+    so far.
 
     Raises:
-        ValueError, TypeError: An argument makes no sense; nothing was computed.
-        RuntimeError: No reconstruction could be made at all.
+        ValueError, TypeError: An argument is invalid; nothing was computed.
+        FileExistsError: The directory `out` exists and is not empty.
+        RuntimeError: No reconstruction could be computed, or the run could not be saved.
     """
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be a function of the run, not {callback!r}")
+    check_callback(callback)
     run = Run(
         truth,
         data,
@@ -123,9 +155,65 @@ def learn(
         mask=mask,
         validation=validation,
         image_range=image_range,
+        out=out,
     )
+    return drive(run, callback, progress)
+
+
+def resume(
+    path: str | os.PathLike[str],
+    evaluations: int | None = None,
+    threads: int | None = None,
+    callback: Callable[[Run], Any] | None = None,
+    *,
+    progress: bool | None = None,
+) -> Result:
+    """Continue the run in a directory, and return its result.
+
+    The directory was written by `learn(..., out=path)` or by the program `bilevel learn`. The
+    result is the same, to the last bit, as that of a run without a break. A run that has ended is
+    not computed again.
+
+    >>> import bilevel, tempfile, pathlib
+    >>> truth = bilevel.phantoms.box_functions(3, 32)
+    >>> data = bilevel.add_noise(truth, 0.1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     out = pathlib.Path(folder) / "run"
+    ...     first = bilevel.learn(truth, data, out=out, callback=lambda run: run.evaluations > 5)
+    ...     second = bilevel.resume(out)
+    >>> first.converged, second.converged
+    (False, True)
+
+    Args:
+        path: The directory of the run.
+        evaluations: The number of further parameters that may be tried, also if the run has used
+            up its evaluations. Default: the rest of the budget that the run started with.
+        threads: The number of threads. Default: that of the first call.
+        callback: As in `learn`.
+        progress: As in `learn`.
+
+    Raises:
+        FileNotFoundError: There is no run in the directory.
+        RuntimeError: Another process works on the run, its files or images have changed, or it
+            cannot be saved.
+    """
+    check_callback(callback)
+    run = Run.resume(path, evaluations, threads)
+    if evaluations is not None and run._core.has_ended():
+        warn("the run has converged: more evaluations would change nothing", UserWarning)
+    return drive(run, callback, progress)
+
+
+def check_callback(callback: Any) -> None:
+    """Refuse a callback that cannot be called."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of the run, not {callback!r}")
+
+
+def drive(run: Run, callback: Callable[[Run], Any] | None, progress: bool | None) -> Result:
+    """Drive a run to its end, and return its result."""
     try:
-        with Bar(run, evaluations, progress) as bar:
+        with Bar(run, run._budget, progress) as bar:
             goes_on = True
             while goes_on:
                 goes_on = run.step()
@@ -134,34 +222,39 @@ def learn(
                     run.stop()
                     break
     except KeyboardInterrupt:
-        # it may have come after a step, but before that was looked at
+        # it may have come after a step, but before its progress was read
         run._look()
         if run.theta is None:
+            run._detach()
             raise
         run._end("interrupted")
         warn(
-            f"interrupted after {counted(run.evaluations, 'evaluation')}: this is the best result so far",
+            f"interrupted after {counted(run.evaluations, 'evaluation')}: "
+            f"this is the best result so far{run._how_to_continue()}",
             RuntimeWarning,
         )
     except Exception as error:
         with contextlib.suppress(Exception):
             run._look()
+            run._detach()
         if run.theta is not None:
-            # an exception without a place for it is rare, and must not be hidden by another
+            # some exceptions have no attributes; they must not be hidden by an AttributeError
             with contextlib.suppress(Exception):
                 error.run = run  # type: ignore[attr-defined]
                 if hasattr(error, "add_note"):
-                    error.add_note("What was learned until then is error.run.result().")
+                    error.add_note(
+                        "The best result so far is error.run.result()" + run._how_to_continue()
+                    )
         raise
     try:
         return run.result()
     except KeyboardInterrupt:
-        # it came while all was summed up, and that is done now
+        # it came while the result was computed, which is done now
         return run.result()
 
 
 def _ends(callback: Callable[[Run], Any], run: Run) -> bool:
-    """Whether the callback wants the run to end."""
+    """Whether the callback ends the run."""
     try:
         return bool(callback(run))
     except StopIteration:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ._arrays import Array, counted, image, images, is_table, refuse_masked, warn_of_stack
 from ._denoise import solve
+from ._directory import describe
 from ._settings import TASKS, nonnegative
 
 if TYPE_CHECKING:
@@ -386,7 +387,9 @@ class Result:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read what `save` wrote."""
+        """Read a file that `save` wrote, or the directory of a run."""
+        if os.path.isdir(path):
+            return cls._of_run(path)
         try:
             saved = json.loads(Path(path).read_text(encoding="utf-8"))
             if saved["format"] != FORMAT:
@@ -406,6 +409,24 @@ class Result:
             return cls._made(saved["learned"], about)
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
             raise ValueError(f"{path} does not hold a result of bilevel") from None
+
+    @classmethod
+    def _of_run(cls, path: str | os.PathLike[str]) -> Result:
+        """Read the result of a run from its directory, or the best result so far."""
+        about, learned = describe(path)
+        if learned is not None:
+            return cls._of(learned, about, None, learned["num_points"])
+        from ._run import Run
+
+        run = Run.resume(path)
+        if run.theta is None:
+            raise RuntimeError(
+                f"nothing has been evaluated in {os.fspath(path)}: "
+                f"bilevel.resume({os.fspath(path)!r}) continues the run"
+            )
+        if not run._core.has_ended():
+            run._end("interrupted")
+        return run.result()
 
     def _rows(self) -> list[tuple[str, str, str]]:
         """Parameters, their values, and their ranges."""
@@ -453,7 +474,10 @@ class Result:
 
 
 def load(path: str | os.PathLike[str]) -> Result:
-    """Read a result that `Result.save` wrote.
+    """Read a result: a file that `Result.save` wrote, or the directory of a run.
+
+    The directory was written by `learn(..., out=path)` or by the program `bilevel learn`. If the
+    run has not ended, this is its best result so far.
 
     >>> import bilevel
     >>> bilevel.load("no-such-file.json")

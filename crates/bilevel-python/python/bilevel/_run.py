@@ -1,9 +1,10 @@
-"""A run: the solver asks, reconstructions are made, and it is told."""
+"""A run of the solver: it asks for reconstructions, and is told them."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
 from ._arrays import LARGE, Array, about, check_same, counted, flat, images, warn_of_stack
+from ._directory import describe
 from ._result import Result, f_error
 from ._settings import (
     Examples,
@@ -37,11 +39,16 @@ LEARN: Final = ("alpha", "nu", "xi")
 
 
 class Reject(Exception):
-    """Raised by a model written in Python: there are no reconstructions here, and the solver should go elsewhere."""
+    """Raised by a model written in Python that has no reconstructions for these parameters.
+
+    The solver then avoids them.
+    """
 
 
 class Run:
-    """A run of `learn`, step by step. Takes the arguments of `learn`, except for `callback` and `progress`.
+    """A run of `learn`, step by step.
+
+    It takes the arguments of `learn`, except for `callback` and `progress`.
 
     >>> import bilevel
     >>> truth = bilevel.phantoms.box_functions(3, 32)
@@ -53,22 +60,24 @@ class Run:
     >>> result.f == run.f
     True
 
-    A run lives in memory and cannot be saved midway. The program `bilevel` can: `bilevel learn` keeps its runs in files, and
-    `bilevel resume` goes on with them.
+    With `out`, every step is saved in that directory, and `Run.resume` continues the run.
     """
 
     theta: NDArray[np.float64] | None
     """The best parameters so far, as the solver sees them; `None` before the first step."""
     params: dict[str, float]
-    """Their values."""
+    """The values of the best parameters so far, by name."""
     f: float
-    """The objective there, as it was computed."""
+    """The objective at the best parameters so far, with the reconstructions as computed."""
     f_error: float
-    """How far it is from that of exact reconstructions, at most."""
+    """The largest possible distance of `f` from the objective with exact reconstructions."""
     evaluations: int
-    """How many different parameters were tried."""
+    """The number of different parameters that were tried."""
     work: int
-    """What that cost, in gradients of the reconstruction problems (or what a model in Python says)."""
+    """The cost so far in gradients of the reconstruction problems.
+
+    For a model written in Python it is the cost that the model has reported.
+    """
 
     def __init__(
         self,
@@ -92,12 +101,9 @@ class Run:
         mask: ArrayLike | None = None,
         validation: tuple[Any, Any] | None = None,
         image_range: tuple[float | None, float | None] | None = None,
+        out: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.theta, self.params, self.f, self.f_error = None, {}, math.inf, math.inf
-        self.evaluations, self.work = 0, 0
-        self._result: Result | None = None
-        self._termination: str | None = None
-        self._budget = positive_int("evaluations", evaluations)
+        self._begin(positive_int("evaluations", evaluations), out)
         loss = {
             "scale": one_of("objective", objective, ("mean", "sum")),
             "residuals": one_of("residuals", residuals, ("auto", "image", "pixel")),
@@ -123,6 +129,11 @@ class Run:
             for name, value in given.items():
                 if value is not None:
                     raise ValueError(f"{name} means nothing to a model written in Python")
+            if out is not None:
+                raise ValueError(
+                    "out cannot be used with a model written in Python, because its states are "
+                    "Python objects: leave out away, and let your function save what it needs"
+                )
             self._core: _Rust | _Python = _Python(
                 model, truth, learn, start, bounds, penalty, {**loss, **solver}
             )
@@ -132,7 +143,9 @@ class Run:
                 model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range
             )
             solver.update(method=method, iterations=iterations, threads=threads)
-            self._core = _Rust(family, truth, data, validation, penalty, loss, solver)
+            self._core = _Rust.of_arrays(
+                family, truth, data, validation, penalty, loss, solver, out
+            )
             self._about.update(
                 model=family.model,
                 fixed=family.fixed,
@@ -144,8 +157,48 @@ class Run:
         self._about["examples"] = self._core.examples
         self._about["names"] = self._core.names
 
+    @classmethod
+    def resume(
+        cls,
+        path: str | os.PathLike[str],
+        evaluations: int | None = None,
+        threads: int | None = None,
+    ) -> Run:
+        """Open the run in a directory, to continue it step by step.
+
+        The arguments are those of `bilevel.resume`.
+        """
+        more = None if evaluations is None else positive_int("evaluations", evaluations)
+        threads = None if threads is None else positive_int("threads", threads)
+        run = cls.__new__(cls)
+        run._about, _ = describe(path)
+        core = _bilevel.Run.open(path, more, threads)
+        shapes, budget, warnings = core.about()
+        for warning in warnings:
+            warn(warning, UserWarning)
+        run._begin(budget or 0, path)
+        run._core = _Rust(core, [tuple(shape) for shape in shapes], run._about["family"])
+        run._about["ndim"] = run._core.ndim
+        run._about["examples"] = run._core.examples
+        run._about["names"] = run._core.names
+        run._look()
+        return run
+
+    def _begin(self, budget: int, out: str | os.PathLike[str] | None) -> None:
+        """Set the fields of a run before its first step."""
+        self.theta, self.params, self.f, self.f_error = None, {}, math.inf, math.inf
+        self.evaluations, self.work = 0, 0
+        self._budget = budget
+        self._out = None if out is None else os.fspath(out)
+        self._result: Result | None = None
+        self._termination: str | None = None
+
     def step(self) -> bool:
-        """Make the reconstructions that the solver asks for, and tell it. False when the run has ended."""
+        """Compute the reconstructions that the solver asks for, and tell it.
+
+        Returns:
+            False when the run has ended.
+        """
         if self._result is not None or self._termination is not None:
             return False
         goes_on = self._core.step()
@@ -153,7 +206,10 @@ class Run:
         return goes_on
 
     def _look(self) -> None:
-        """See how far the run is. An interruption may come between a step and this: then it is done again."""
+        """Read the progress of the run.
+
+        An interruption may come between a step and this call, which is then repeated.
+        """
         if self._result is not None:
             return
         self.evaluations, self.work, best = self._core.progress()
@@ -164,15 +220,23 @@ class Run:
             self.f_error = f_error(self.f, lower, upper)
 
     def stop(self) -> None:
-        """End the run before its time."""
+        """End the run early. A run with `out` can still be continued from its directory."""
         self._end("stopped")
 
     def _end(self, termination: str) -> None:
         if self._result is None and self._termination is None:
             self._termination = termination
 
+    def _detach(self) -> None:
+        """Close the directory of the run, so that it can be opened again."""
+        self._core.detach()
+
+    def _how_to_continue(self) -> str:
+        """The end of a message about a run that has not ended."""
+        return "" if self._out is None else f"; bilevel.resume({self._out!r}) continues the run"
+
     def result(self) -> Result:
-        """What was learned. This ends the run."""
+        """Return the learned parameters. This ends the run, and closes its directory."""
         if self._result is None:
             if self.theta is None:
                 self._look()
@@ -184,7 +248,7 @@ class Run:
 
 
 def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> None:
-    """Refuses to judge parameters by images that they are not for."""
+    """Refuse validation images of another kind than the training images."""
     kinds = {1: "signals", 2: "pictures"}
     mine, theirs = truth[0], other[0]
     if mine.ndim != theirs.ndim:
@@ -196,22 +260,33 @@ def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> N
 
 
 def warn_of_values(truth: Sequence[Array]) -> None:
-    """Starts and bounds are made for values in [0, 1]."""
+    """Warn of values beyond [0, 1], for which the default starts and bounds are chosen."""
     largest = max(float(np.abs(array).max()) for array in truth)
     if largest > LARGE:
         scale = "255" if largest <= 255.0 else f"{largest:g}"
         warn(
-            f"truth has values of up to {largest:g}, but default starts and bounds, psnr and ssim are made for values in [0, 1]: "
-            f"divide truth and data by {scale}",
+            f"truth has values of up to {largest:g}, but default starts and bounds, psnr and ssim "
+            f"are for values in [0, 1]: divide truth and data by {scale}",
             UserWarning,
         )
 
 
 class _Rust:
-    """With a family of the crate."""
+    """A run with a family of the Rust crate."""
 
     def __init__(
-        self,
+        self, run: _bilevel.Run, shapes: Sequence[tuple[int, ...]], spec: Mapping[str, Any]
+    ) -> None:
+        self._run = run
+        self.ndim, self.examples = len(shapes[0]), about(shapes)
+        if spec["task"] == "sampling":
+            self.names = [f"s{j}" for j in range(shapes[0][0])]
+        else:
+            self.names = list(spec["model"]["learn"])
+
+    @classmethod
+    def of_arrays(
+        cls,
         family: Family,
         truth: Any,
         data: Any,
@@ -219,7 +294,9 @@ class _Rust:
         penalty: Mapping[str, Any] | None,
         loss: dict[str, Any],
         solver: dict[str, Any],
-    ) -> None:
+        out: str | os.PathLike[str] | None,
+    ) -> _Rust:
+        """Check the images, and start a run with them."""
         examples = Examples.read(family.model, family.mask, truth, data)
         held_out = Examples([], [])
         if validation is not None:
@@ -238,30 +315,33 @@ class _Rust:
         warn_of_values(examples.truth)
         known = ("condition", "l1", "l1_kind") if family.model == "sampling" else ("condition",)
         terms = Penalty.read(penalty, known, family.model)
-        self.ndim, self.examples = examples.truth[0].ndim, about(examples.truth)
-        self._run = _bilevel.Run(
+        run = _bilevel.Run(
             json.dumps({**family.spec, "objective": {**loss, **vars(terms)}, "solver": solver}),
             [(flat(x), flat(y), x.shape) for x, y in zip(examples.truth, examples.data)],
             [(flat(x), flat(y), x.shape) for x, y in zip(held_out.truth, held_out.data)],
             {"kernel": family.kernel, "mask": family.mask},
+            out,
         )
-        if family.model == "sampling":
-            self.names = [f"s{j}" for j in range(examples.truth[0].size)]
-        else:
-            self.names = list(family.spec["model"]["learn"])
+        return cls(run, [x.shape for x in examples.truth], family.spec)
 
     def step(self) -> bool:
         return self._run.step()
 
+    def has_ended(self) -> bool:
+        return self._run.has_ended()
+
     def progress(self) -> Any:
         return self._run.progress()
+
+    def detach(self) -> None:
+        self._run.detach()
 
     def finish(self) -> dict[str, Any]:
         return dict(json.loads(self._run.finish()))
 
 
 class _Python:
-    """With a function of the user."""
+    """A run with a model that the user has written in Python."""
 
     def __init__(
         self,
@@ -275,7 +355,7 @@ class _Python:
     ) -> None:
         self._model = model
         self._truth = images("truth", truth, complex_too=True)
-        self.ndim, self.examples = self._truth[0].ndim, about(self._truth)
+        self.ndim, self.examples = self._truth[0].ndim, about([x.shape for x in self._truth])
         if start is None or bounds is None:
             raise ValueError("a model written in Python needs start and bounds")
         if not isinstance(start, Mapping) and not np.ndim(start) == 1:
@@ -318,10 +398,11 @@ class _Python:
     def _answer(self, reply: Any) -> None:
         if not isinstance(reply, tuple) or len(reply) not in (3, 4):
             raise TypeError(
-                "the model must return (reconstructions, error, state) or (reconstructions, error, state, work)"
+                "the model must return (reconstructions, error, state) or "
+                "(reconstructions, error, state, work)"
             )
         made, error, state = reply[:3]
-        # NaN is for the solver: it avoids such points
+        # the solver avoids parameters where a reconstruction is NaN
         x = images(
             "the model's reconstructions", made, complex_too=True, finite=False, any_shape=True
         )
@@ -340,7 +421,8 @@ class _Python:
             ) from None
         if bounds.ndim > 1 or bounds.size not in (1, len(x)):
             raise ValueError(
-                f"the model's error has shape {bounds.shape}, but must be one number, or one for each of {counted(len(x), 'image')}"
+                f"the model's error has shape {bounds.shape}, but must be one number, "
+                f"or one for each of {counted(len(x), 'image')}"
             )
         if not (bounds >= 0.0).all():
             raise ValueError(
@@ -353,6 +435,12 @@ class _Python:
 
     def progress(self) -> Any:
         return self._run.progress()
+
+    def has_ended(self) -> bool:
+        return self._run.ask() is None
+
+    def detach(self) -> None:
+        """Do nothing: a run in memory has no directory."""
 
     def finish(self) -> dict[str, Any]:
         steps = [0.1 * (upper - lower) for _, lower, upper in self._ranges]

@@ -3,6 +3,7 @@
 //! Arguments have been read in Python; what is left here are the calls. Settings cross as JSON,
 //! numbers as arrays.
 
+mod blur;
 mod data;
 mod directory;
 mod family;
@@ -20,6 +21,8 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add_class::<foreign::ForeignRun>()?;
     module.add_function(wrap_pyfunction!(run::completed, module)?)?;
+    module.add_function(wrap_pyfunction!(blur::kernel_warnings, module)?)?;
+    module.add_function(wrap_pyfunction!(blur::periodicity_warning, module)?)?;
     module.add_function(wrap_pyfunction!(directory::describe_run, module)?)?;
     module.add_function(wrap_pyfunction!(solve::reconstruct_image, module)?)?;
     module.add_function(wrap_pyfunction!(data::box_functions, module)?)?;

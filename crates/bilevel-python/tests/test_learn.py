@@ -188,6 +188,53 @@ def test_deblurring() -> None:
     assert result.scores["psnr_after"].mean() > result.scores["psnr_before"].mean()
 
 
+def blurred(truth: Any, kernel: Any, size: int) -> Any:
+    """Blur as a camera does: pixels outside of the picture count, too."""
+    rows, cols = kernel.shape
+    made = sum(
+        kernel[i, j] * truth[i : i + size, j : j + size] for i in range(rows) for j in range(cols)
+    )
+    return np.asarray(made)
+
+
+def test_blur_that_does_not_wrap_around_is_warned_of() -> None:
+    kernel = np.outer(*[np.exp(-(np.linspace(-2, 2, 9) ** 2))] * 2)
+    kernel /= kernel.sum()
+    # a ramp: smooth inside, but its opposite borders differ
+    scene = np.add.outer(np.zeros(40), np.linspace(0.0, 1.0, 40))
+    truth = scene[4:-4, 4:-4]
+    real = blurred(scene, kernel, 32)
+    options: dict[str, Any] = {"model": "deblur", "kernel": kernel, "evaluations": 2}
+    with pytest.warns(UserWarning, match=r"wraps around.*data\[0\] does not"):
+        result = bilevel.learn([truth], [real], **options)
+    with pytest.warns(UserWarning, match=r"1 of 2 pictures do not.*validation data\[0\]"):
+        flat = np.full((32, 32), 0.5)
+        bilevel.Run([flat], [flat], validation=([truth], [real]), **options)
+    with pytest.warns(UserWarning, match=r"wraps around.*data does not"):
+        result.apply(real)
+    wrapped = np.fft.ifft2(
+        np.fft.fft2(truth) * np.fft.fft2(np.roll(np.pad(kernel, (0, 23)), (-4, -4), (0, 1)))
+    ).real
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bilevel.Run([truth], [wrapped], **options)
+        result.apply(wrapped)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (np.full((3, 3), 1.0), "kernel sums to 9, not to 1"),
+        (np.full((2, 3), 1 / 6), "kernel has 2 x 3 values and no middle"),
+        (np.pad([[1.0]], (0, 4)), "largest value of the kernel kernel is in a corner"),
+    ],
+)
+def test_kernels_that_are_meant_in_another_way_are_warned_of(kernel: Any, message: str) -> None:
+    flat = np.full((12, 12), 0.5)
+    with pytest.warns(UserWarning, match=message):
+        bilevel.Run([flat], [flat], model="deblur", kernel=kernel)
+
+
 def test_inpainting() -> None:
     truth, data = leaves(2)
     mask = np.random.default_rng(1).random(truth.shape[1:]) < 0.6

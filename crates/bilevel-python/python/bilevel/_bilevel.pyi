@@ -11,6 +11,8 @@ __all__ = [
     "ForeignRun",
     "completed",
     "describe_run",
+    "kernel_warnings",
+    "periodicity_warning",
     "reconstruct",
     "box_functions",
     "dead_leaves",
@@ -61,6 +63,10 @@ class ForeignRun:
     def progress(self) -> _Progress: ...
     def finish(self, steps: Sequence[float]) -> str: ...
 
+def kernel_warnings(kernel: NDArray[np.float64]) -> list[str]: ...
+def periodicity_warning(
+    kernel: NDArray[np.float64], images: Sequence[tuple[str, _Row, Sequence[int]]]
+) -> str | None: ...
 def completed(json: str) -> str: ...
 def describe_run(
     dir: str | PathLike[str],

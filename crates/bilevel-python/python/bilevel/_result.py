@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ._arrays import Array, counted, image, images, is_table, refuse_masked, warn_of_stack
 from ._denoise import solve
 from ._directory import describe
-from ._settings import TASKS, nonnegative
+from ._settings import TASKS, nonnegative, warn_of_blur
 
 if TYPE_CHECKING:
     import pandas
@@ -342,6 +342,8 @@ class Result:
             raise ValueError(
                 f"{name} has shape {y.shape}, which is smaller than the kernel of shape {kernel.shape}"
             )
+        if kernel is not None:
+            warn_of_blur(kernel, {name: y})
         wanted = 1e-3 * math.sqrt(y.size) if accuracy is None else nonnegative("accuracy", accuracy)
         values = list(self.params.values())
         return solve(

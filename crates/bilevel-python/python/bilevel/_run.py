@@ -32,6 +32,7 @@ from ._settings import (
     pair,
     positive_int,
     unsigned,
+    warn_of_blur,
 )
 from ._warn import warn
 
@@ -313,6 +314,12 @@ class _Rust:
         if family.model != "sampling":
             warn_of_stack("truth", truth)
         warn_of_values(examples.truth)
+        if family.kernel is not None:
+            for warning in _bilevel.kernel_warnings(family.kernel):
+                warn(warning, UserWarning)
+            measured = {f"data[{i}]": y for i, y in enumerate(examples.data)}
+            measured |= {f"validation data[{i}]": y for i, y in enumerate(held_out.data)}
+            warn_of_blur(family.kernel, measured)
         known = ("condition", "l1", "l1_kind") if family.model == "sampling" else ("condition",)
         terms = Penalty.read(penalty, known, family.model)
         run = _bilevel.Run(

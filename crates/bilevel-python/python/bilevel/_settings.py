@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import Array, check_same, counted, image, images
+from ._arrays import Array, check_same, counted, flat, image, images
+from ._warn import warn
 
 Model: TypeAlias = Union[Literal["tv", "deblur", "inpaint", "sampling"], str, Callable[..., Any]]
 Values: TypeAlias = Union[Mapping[str, float], Sequence[float], NDArray[Any], float]
@@ -379,6 +380,14 @@ def _operator(
     if made_kernel is not None and not made_kernel.any():
         raise ValueError("kernel is zero everywhere: nothing is left of any image")
     return made_kernel, made_mask
+
+
+def warn_of_blur(kernel: NDArray[np.float64], images: Mapping[str, Array]) -> None:
+    """Warn of measured images, given by name, that a blur which wraps around cannot explain."""
+    measured = [(name, flat(array), array.shape) for name, array in images.items()]
+    warning = _bilevel.periodicity_warning(kernel, measured)
+    if warning is not None:
+        warn(warning, UserWarning)
 
 
 def check_kernel(kernel: NDArray[np.float64] | None, name: str, arrays: Sequence[Array]) -> None:

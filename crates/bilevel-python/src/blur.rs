@@ -1,0 +1,49 @@
+//! Warnings about the model of deblurring, in which the blur wraps around at the borders: the rules
+//! of the program `bilevel`.
+
+use bilevel_cli::blur_check;
+use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::invalid;
+
+/// A measured image with its name and its shape.
+type Measured<'py> = (String, PyReadonlyArray1<'py, f64>, Vec<usize>);
+
+/// Returns warnings about a kernel that was probably meant in another way.
+#[pyfunction]
+pub(crate) fn kernel_warnings(kernel: PyReadonlyArrayDyn<'_, f64>) -> PyResult<Vec<String>> {
+    let shape = rows_and_cols(kernel.shape())?;
+    Ok(blur_check::kernel_warnings(
+        "kernel",
+        kernel.as_slice()?,
+        shape,
+    ))
+}
+
+/// Returns a warning about measured images that a periodic blur by this kernel cannot explain, if
+/// there are any.
+#[pyfunction]
+pub(crate) fn periodicity_warning(
+    kernel: PyReadonlyArrayDyn<'_, f64>,
+    images: Vec<Measured<'_>>,
+) -> PyResult<Option<String>> {
+    let kernel_shape = rows_and_cols(kernel.shape())?;
+    let kernel = kernel.as_slice()?;
+    let jump = |(name, image, shape): &Measured<'_>| {
+        let (image, shape) = (image.as_slice()?, rows_and_cols(shape)?);
+        let jump = blur_check::border_jump(image, shape, kernel, kernel_shape);
+        Ok((name.clone(), jump))
+    };
+    let jumps: PyResult<Vec<_>> = images.iter().map(jump).collect();
+    Ok(blur_check::periodicity_warning(&jumps?))
+}
+
+/// The rows and columns of an array; a signal is one row.
+fn rows_and_cols(shape: &[usize]) -> PyResult<[usize; 2]> {
+    match *shape {
+        [len] => Ok([1, len]),
+        [rows, cols] => Ok([rows, cols]),
+        _ => Err(invalid("an image has one or two axes")),
+    }
+}

@@ -8,6 +8,7 @@ mod data;
 mod directory;
 mod family;
 mod foreign;
+mod program;
 mod run;
 mod solve;
 
@@ -24,6 +25,7 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(blur::kernel_warnings, module)?)?;
     module.add_function(wrap_pyfunction!(blur::periodicity_warning, module)?)?;
     module.add_function(wrap_pyfunction!(directory::describe_run, module)?)?;
+    module.add_function(wrap_pyfunction!(program::main, module)?)?;
     module.add_function(wrap_pyfunction!(solve::reconstruct_image, module)?)?;
     module.add_function(wrap_pyfunction!(data::box_functions, module)?)?;
     module.add_function(wrap_pyfunction!(data::dead_leaves, module)?)?;

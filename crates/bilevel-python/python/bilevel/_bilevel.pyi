@@ -12,6 +12,7 @@ __all__ = [
     "completed",
     "describe_run",
     "kernel_warnings",
+    "main",
     "periodicity_warning",
     "reconstruct",
     "box_functions",
@@ -71,6 +72,7 @@ def completed(json: str) -> str: ...
 def describe_run(
     dir: str | PathLike[str],
 ) -> tuple[str, int, tuple[_Row, list[int]] | None, str | None]: ...
+def main(arguments: Sequence[str]) -> int: ...
 def reconstruct(
     settings: str,
     operator: _Operator,

@@ -1,0 +1,8 @@
+"""The program `bilevel` as `python -m bilevel`."""
+
+import sys
+
+from ._program import main
+
+if __name__ == "__main__":
+    sys.exit(main())

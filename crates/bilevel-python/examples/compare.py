@@ -1,4 +1,4 @@
-"""Learn from pictures, apply to another one, and draw what came out: `python compare.py`."""
+"""Learn from pictures, denoise another one, and draw both: `python compare.py`."""
 
 import bilevel
 import matplotlib.pyplot as plt
@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 truth = bilevel.phantoms.dead_leaves(5, (64, 64), seed=1)
 data = bilevel.add_noise(truth, 0.1, seed=1)
 
-# the last picture is not learned from
+# the last picture is held out: it is not learned from
 result = bilevel.learn(truth[:-1], data[:-1], validation=(truth[-1:], data[-1:]))
 print(result)
 denoised = result.apply(data[-1])

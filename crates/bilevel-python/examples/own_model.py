@@ -1,4 +1,4 @@
-"""A lower level of one's own: Tikhonov denoising by gradient descent, as accurate as the solver asks for."""
+"""A model of one's own: Tikhonov denoising by gradient descent, to the accuracy that is needed."""
 
 from typing import Any
 
@@ -13,9 +13,10 @@ data = bilevel.add_noise(truth, 0.05)
 def model(
     theta: NDArray[np.float64], accuracy: NDArray[np.float64], state: Any
 ) -> tuple[Any, Any, Any, int]:
-    """Minimises ½‖x − y‖² + ½·10^θ·‖Dx‖², which is strongly convex with 1: the gradient's norm bounds the error.
+    """Minimise ½‖x − y‖² + ½·10^θ·‖Dx‖².
 
-    What is asked for may be out of reach: then what was reached will do.
+    The objective is strongly convex with constant 1, so the norm of its gradient bounds the error.
+    The requested accuracy may be out of reach: the number of iterations is limited, too.
     """
     weight = 10.0 ** theta[0]
     x = data.copy() if state is None else state.copy()

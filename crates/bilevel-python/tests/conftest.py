@@ -12,7 +12,8 @@ import pytest
 def ctrl_c() -> Iterator[None]:
     """Let SIGINT raise `KeyboardInterrupt`, also where the tests were started with it ignored.
 
-    `nohup` and a shell's `&` start programs that ignore SIGINT, and Python then installs no handler.
+    `nohup` and a shell's `&` start programs that ignore SIGINT, and Python then installs no
+    handler.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield

@@ -285,7 +285,7 @@ def test_sampling_from_k_space(kind: str) -> None:
 
 @pytest.mark.skipif(not Path(PROGRAM).is_file(), reason="BILEVEL_PROGRAM is not set to the program")
 class TestBitForBit:
-    """The program of the crate learns the same, to the last bit of everything it writes about it."""
+    """The program learns the same, to the last bit of everything that it writes."""
 
     @staticmethod
     def program(folder: Path, *args: str) -> dict[str, Any]:
@@ -544,9 +544,9 @@ def test_a_spent_budget_says_whether_more_would_help() -> None:
         gain = (before - result.f) / before
         advice = "more would hardly help" if gain < 1e-3 else "more may help"
         assert (
-            f"all {result.evaluations} evaluations are spent; the last {last} lowered f by {100 * gain:.3g} %: {advice}"
-            in repr(result)
-        )
+            f"all {result.evaluations} evaluations are spent; "
+            f"the last {last} lowered f by {100 * gain:.3g} %: {advice}"
+        ) in repr(result)
     assert few.termination == "exhausted" and few.evaluations == 9
     assert "NOT CONVERGED, the only evaluation is spent: there may" in repr(
         bilevel.learn(truth, data, evaluations=1)

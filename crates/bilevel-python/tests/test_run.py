@@ -47,7 +47,7 @@ def test_the_callback_sees_and_ends_the_run() -> None:
     result = bilevel.learn(TRUTH, DATA, callback=callback)
     assert result.termination == "stopped" and not result.converged
     assert result.evaluations == seen[-1].evaluations == 8
-    assert "NOT CONVERGED, it was ended early" in repr(result)
+    assert "NOT CONVERGED, the run was ended early" in repr(result)
 
 
 @pytest.mark.usefixtures("ctrl_c")
@@ -210,7 +210,7 @@ def test_a_model_in_python_learns_the_same(objective: str, residuals: str) -> No
     )
     assert abs(exact / (4 if objective == "mean" else 1) - theirs.f) <= theirs.f_error * (1 + 1e-6)
     assert theirs.work > 0 and theirs.scores.empty and theirs.model == "python"
-    with pytest.raises(TypeError, match="makes its own reconstructions"):
+    with pytest.raises(TypeError, match="computes its own reconstructions"):
         theirs.apply(DATA)
 
 
@@ -304,7 +304,9 @@ def test_an_accuracy_that_does_not_suffice_is_explained(error: float, converged:
     assert result.termination == "accuracy_floor" and result.converged == converged
     assert f"f is known to within {result.f_error:.1g}" in repr(result)
     assert (
-        "nothing better can be told apart" if converged else "let the model be as accurate"
+        "better parameters cannot be told apart"
+        if converged
+        else "let the model reach the requested accuracy"
     ) in result.message
 
 
@@ -324,9 +326,9 @@ def test_where_nothing_can_be_evaluated() -> None:
     def model(theta: Any, accuracy: Any, state: Any) -> Any:
         raise bilevel.Reject("out of order")
 
-    with pytest.raises(RuntimeError, match="no reconstruction could be made.*out of order"):
+    with pytest.raises(RuntimeError, match="no reconstruction could be computed.*out of order"):
         bilevel.learn(TRUTH, None, model=model, **RANGES)
-    with pytest.raises(RuntimeError, match="no reconstruction could be made"):
+    with pytest.raises(RuntimeError, match="no reconstruction could be computed"):
         bilevel.learn(TRUTH, None, model=lambda *_: (np.full((4, 40), np.nan), 0.0, None), **RANGES)
 
 

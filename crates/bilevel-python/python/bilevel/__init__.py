@@ -11,10 +11,10 @@
 True
 
 `learn` finds the parameters and returns a `Result`, which reconstructs other images. With `out`, a
-run is saved in a directory; `resume` continues it, and `load` reads its result. `Run` learns step by
-step. `denoise` is the solver of one reconstruction, with a certified error. `phantoms` and
-`add_noise` generate test data; `psnr`, `ssim` and `mse` score reconstructions. The program `bilevel`
-is installed, too: `bilevel --help`.
+run is saved in a directory; `resume` continues it, and `load` reads its result. `Run` learns step
+by step. `denoise` is the solver of one reconstruction, with a certified error. `phantoms` and
+`add_noise` generate test data; `psnr`, `ssim` and `mse` score reconstructions. The program
+`bilevel` is installed, too: `bilevel --help`.
 """
 
 from . import phantoms

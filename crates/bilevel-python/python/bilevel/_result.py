@@ -1,4 +1,4 @@
-"""What was learned, and what can be done with it."""
+"""Results of learning: learned parameters, tables of the run, and reconstruction."""
 
 from __future__ import annotations
 
@@ -25,45 +25,47 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "bilevel result"
 VERSION: Final = 2
-# An objective that changes by less than this share does not matter.
+# A relative change of the objective below this is negligible, as in the Rust crate.
 NEGLIGIBLE: Final = 1e-3
-# An objective known to this share cannot be known better because of rounding: there is nothing left
-# to decide.
+# An objective whose interval has this relative width is known up to rounding: no decision is left.
 ROUNDING: Final = 1e-6
 
 MESSAGES: Final = {
-    "radius_reached": "steps have become as small as they should",
-    "slow": "the objective has all but stopped falling",
+    "radius_reached": "the steps have reached the final radius",
+    "slow": "the objective has almost stopped decreasing",
     "exhausted": "{spent}",
-    "blocked": "better parameters could not be evaluated: bounds that keep them out help",
+    "blocked": "better parameters could not be evaluated: exclude those by bounds",
     "accuracy_floor": "a decision needs more accuracy than the reconstructions can have",
-    "stopped": "it was ended early: there may be better parameters",
-    "interrupted": "it was interrupted: there may be better parameters",
-    "oracle_failed": "nothing could be evaluated any more: {reason}",
+    "stopped": "the run was ended early: there may be better parameters",
+    "interrupted": "the run was interrupted: there may be better parameters",
+    "oracle_failed": "no more parameters could be evaluated: {reason}",
 }
 CONVERGED: Final = ("radius_reached", "slow")
 
 
 def f_error(f: float, lower: float, upper: float) -> float:
-    """The largest distance from `f` in `[lower, upper]`, rounded up."""
+    """Return the largest distance of a point in `[lower, upper]` from `f`, rounded up."""
     distance = max(f - lower, upper - f)
     return math.nextafter(distance, math.inf) if distance < math.inf else math.inf
 
 
 def _number(value: float | None) -> float:
-    """JSON has no infinity: there it is nothing."""
+    """Return a number of JSON, which has `null` for infinity."""
     return math.inf if value is None else value
 
 
 def _value(map_name: str, theta: float) -> float:
-    """The value of a parameter."""
+    """Return the value of a parameter from its `theta`."""
     if map_name == "log10":
         return float(10.0**theta)
     return theta / (1.0 - theta) if map_name == "odds" else theta
 
 
 class Result:
-    """Learned parameters, and everything known about them. Made by `learn`, or read by `load`.
+    """Learned parameters with certified bounds on the objective, and the history of the run.
+
+    `learn` and `resume` return a result, and `load` reads one. A result can be called on an image,
+    which reconstructs it.
 
     >>> import bilevel
     >>> truth = bilevel.phantoms.box_functions(3, 32)
@@ -75,32 +77,52 @@ class Result:
     """
 
     params: dict[str, float]
-    """The learned parameters by name (for sampling: the weights `s0`, `s1`, ... of the frequencies)."""
+    """The values of the learned parameters by name.
+
+    For sampling they are the weights `s0`, `s1`, ... of the frequencies.
+    """
     fixed: dict[str, float]
-    """The others."""
+    """The values of the parameters that were not learned."""
     theta: NDArray[np.float64]
-    """The learned parameters as the solver sees them: decimal logarithms of alpha, nu and xi, θ of sampling, a function's own."""
+    """The learned parameters as the solver sees them.
+
+    They are the decimal logarithms of alpha, nu and xi, the θ of sampling, or the parameters of a
+    function.
+    """
     f: float
-    """The objective there, with the reconstructions as they were computed."""
+    """The objective at the learned parameters, with the reconstructions as computed."""
     f_error: float
-    """With exact reconstructions it differs by at most this: `|f_exact − f| ≤ f_error`, for certain."""
+    """A certified bound on the error of `f`: `|f_exact − f| ≤ f_error`.
+
+    `f_exact` is the objective with exact reconstructions.
+    """
     interval: tuple[float, float]
-    """The same as an interval that certainly contains the exact objective; its sides need not be equally far."""
+    """An interval that certainly contains the exact objective.
+
+    Its ends need not be equally far from `f`.
+    """
     termination: str
-    """Why learning ended, in a word: "radius_reached" or "slow" (then `converged` is true), "accuracy_floor" (then it is where `f` is known
-    up to rounding), "exhausted", "blocked", "stopped", "interrupted" or "oracle_failed"."""
+    """The reason why the run ended, as a word.
+
+    The run has `converged` with "radius_reached" and "slow", and with "accuracy_floor" if `f` is
+    known up to rounding. The others are "exhausted", "blocked", "stopped", "interrupted" and
+    "oracle_failed".
+    """
     message: str
-    """The same in a sentence."""
+    """The reason why the run ended, as a sentence."""
     converged: bool
-    """Whether learning ended because there was nothing left to do."""
+    """Whether the run has converged."""
     evaluations: int
-    """How many different parameters were tried."""
+    """The number of different parameters that were tried."""
     work: int
-    """What that cost, in gradients of the reconstruction problems (or what a model in Python said)."""
+    """The cost of the run in gradients of the reconstruction problems.
+
+    For a model written in Python it is the cost that the model has reported.
+    """
     warnings: list[str]
-    """What one should know: parameters at their bounds, or that hardly matter."""
+    """Warnings about parameters that are at their bounds or hardly matter."""
     model: str
-    """The model; "python" for a function."""
+    """The name of the model; "python" for a function."""
 
     _learned: dict[str, Any]
     _about: dict[str, Any]
@@ -109,13 +131,13 @@ class Result:
     def _of(
         cls, learned: dict[str, Any], about: dict[str, Any], termination: str | None, budget: int
     ) -> Result:
-        """From what Rust says at the end of a run."""
-        said = learned["termination"]
-        word, details = next(iter(said.items())) if isinstance(said, dict) else (said, {})
+        """Build a result from that of the Rust crate."""
+        found = learned["termination"]
+        word, details = next(iter(found.items())) if isinstance(found, dict) else (found, {})
         word = re.sub(r"(?<!^)(?=[A-Z])", "_", word).lower()
         reason = details.get("reason", "") if isinstance(details, dict) else ""
         if not math.isfinite(_number(learned["objective"])):
-            raise RuntimeError(f"no reconstruction could be made: {reason or word}")
+            raise RuntimeError(f"no reconstruction could be computed: {reason or word}")
         word = termination or word
         spent = (
             "the only evaluation is spent" if budget == 1 else f"all {budget} evaluations are spent"
@@ -152,15 +174,17 @@ class Result:
         return made
 
     def _at_the_floor(self) -> str:
-        """What to make of it that a decision needs more accuracy than there is."""
+        """Advice on a decision that needs more accuracy than the reconstructions can have."""
         known = f"f is known to within {self.f_error:.1g}"
         if self.converged:
-            return f"{known}, and nothing better can be told apart"
+            return f"{known}, and better parameters cannot be told apart"
         if self._about["family"] is None:
-            return f"{known}; accept that, or let the model be as accurate as it is asked to be"
+            return f"{known}; accept that, or let the model reach the requested accuracy"
         if "xi" in self.params:
-            return f"{known}; accept that, or raise the lower bound of xi or fix xi, which makes reconstructions more accurate"
-        return f"{known}; accept that, or choose a larger xi or nu, which makes reconstructions more accurate"
+            advice = "raise the lower bound of xi or fix xi"
+        else:
+            advice = "choose a larger xi or nu"
+        return f"{known}; accept that, or {advice}, which makes reconstructions more accurate"
 
     def _warnings(self) -> Iterator[str]:
         parameters = [
@@ -169,21 +193,28 @@ class Result:
             if p["parameter"]["lower"] < p["parameter"]["upper"]
         ]
         at = {p["parameter"]["name"]: p["at"] for p in parameters if p["at"] is not None}
-        # frequencies that are not measured are at their lower bounds, as they should be
+        # frequencies that need not be measured are at their lower bounds, which is no problem
         if self.model != "sampling":
             for name, bound in at.items():
-                yield f"{name} has reached its {bound} bound, {self.params[name]:.4g}: wider bounds may be better"
+                yield (
+                    f"{name} has reached its {bound} bound, {self.params[name]:.4g}: "
+                    "wider bounds may be better"
+                )
         for parameter in parameters:
             name, influence = parameter["parameter"]["name"], parameter["influence"]
             if influence is not None and influence < NEGLIGIBLE and name not in at:
-                yield f"{name} hardly matters: a tenth of its range changes f by less than {NEGLIGIBLE:.1%}"
+                yield (
+                    f"{name} hardly matters: a tenth of its range changes f by less than "
+                    f"{NEGLIGIBLE:.1%}"
+                )
 
     @property
     def history(self) -> pandas.DataFrame:
-        """Every evaluation of the objective, as a table: values of the parameters, `f`, and what accuracy of the residuals was asked for and
-        achieved (the first ones are rough).
+        """A table of all evaluations: parameters, `f`, and accuracy of the residuals.
 
-        `f` is NaN where the model failed, and `failure` says why. Needs pandas.
+        `target` is the accuracy that the solver asked for, and `achieved` the one it got; the first
+        evaluations are inaccurate. Where the model failed, `f` is NaN and `failure` has the reason.
+        Needs pandas.
         """
         pd = _pandas()
         maps = [
@@ -213,7 +244,10 @@ class Result:
 
     @property
     def iterations(self) -> pandas.DataFrame:
-        """Every iteration of the solver, as a table: its best `f` and where that certainly lies, radii, steps. Needs pandas."""
+        """A table of all iterations of the solver: the best `f` with its interval, radii, steps.
+
+        Needs pandas.
+        """
         pd = _pandas()
         rows = []
         for iteration in self._learned["iterations"]:
@@ -232,7 +266,10 @@ class Result:
 
     @property
     def scores(self) -> pandas.DataFrame:
-        """How good every image is before and after (for values in [0, 1]), as a table. Needs pandas. Empty for a model in Python."""
+        """A table of scores of every image before and after, for values in [0, 1].
+
+        It is empty for a model written in Python. Needs pandas.
+        """
         pd = _pandas()
         rows = []
         for kind in ("training", "validation"):
@@ -252,15 +289,17 @@ class Result:
         """Reconstruct with the learned parameters.
 
         Args:
-            data: One image like those of `data` in `learn`, of any size; a stack of them with one axis more; or a list.
-            accuracy: What the Euclidean distance from the exact reconstruction may be. Default: 0.001 for each pixel, as a root mean
-                square.
-            max_iterations: Gives up on an image after so many.
+            data: One image of any size, of the kind of `data` in `learn`; an array of such images
+                along its first axis; or a list of images.
+            accuracy: The requested Euclidean distance from the exact reconstruction, at most.
+                Default: a root mean square of 0.001 per pixel.
+            max_iterations: The largest number of iterations for an image. Default: no limit.
 
         Returns:
-            What `data` is: an image, a stack or a list. If `accuracy` was not reached, a `RuntimeWarning` says so.
+            An image, an array or a list, like `data`. If `accuracy` was not reached, a
+            `RuntimeWarning` gives the reason.
 
-        Ctrl-C ends it with `KeyboardInterrupt`.
+        Ctrl-C raises `KeyboardInterrupt`.
 
         >>> import bilevel
         >>> truth = bilevel.phantoms.box_functions(3, 32)
@@ -271,7 +310,8 @@ class Result:
         """
         if self._about["family"] is None:
             raise TypeError(
-                "a model written in Python makes its own reconstructions: call it with result.theta"
+                "a model written in Python computes its own reconstructions: "
+                "call it with result.theta"
             )
         ndim = self._about["ndim"]
         refuse_masked("data", data)
@@ -340,7 +380,8 @@ class Result:
             )
         if kernel is not None and any(k > n for k, n in zip(kernel.shape, y.shape)):
             raise ValueError(
-                f"{name} has shape {y.shape}, which is smaller than the kernel of shape {kernel.shape}"
+                f"{name} has shape {y.shape}, "
+                f"which is smaller than the kernel of shape {kernel.shape}"
             )
         if kernel is not None:
             warn_of_blur(kernel, {name: y})
@@ -351,7 +392,7 @@ class Result:
         ).x
 
     def plot(self) -> Figure:
-        """Draw how the objective fell and how the parameters went. Needs matplotlib.
+        """Draw the objective and the parameters over the evaluations. Needs matplotlib.
 
         >>> import bilevel
         >>> truth = bilevel.phantoms.box_functions(3, 32)
@@ -364,7 +405,7 @@ class Result:
         return plot(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything as JSON; all numbers are kept exactly. `load` reads it.
+        """Write the result as JSON, with all numbers exact. `load` reads it.
 
         >>> import bilevel, tempfile, pathlib
         >>> truth = bilevel.phantoms.box_functions(3, 32)
@@ -379,7 +420,7 @@ class Result:
         about["kernel"] = None if about["kernel"] is None else about["kernel"].tolist()
         if about["mask"] is not None:
             about["mask"] = [
-                "".join("01"[int(kept)] for kept in row) for row in np.atleast_2d(about["mask"])
+                "".join("01"[int(one)] for one in row) for row in np.atleast_2d(about["mask"])
             ]
         text = json.dumps(
             {"format": FORMAT, "version": VERSION, "about": about, "learned": self._learned},
@@ -398,7 +439,8 @@ class Result:
                 raise KeyError("format")
             if saved["version"] not in (1, VERSION):
                 raise ValueError(
-                    f"{path} was written by another version of bilevel, in format {saved['version']}"
+                    f"{path} was written by another version of bilevel, "
+                    f"in format {saved['version']}: read it with that version"
                 )
             about = saved["about"]
             if saved["version"] == 1 and about["family"] is not None:
@@ -406,11 +448,13 @@ class Result:
             if about["kernel"] is not None:
                 about["kernel"] = np.array(about["kernel"], dtype=np.float64)
             if about["mask"] is not None:
-                mask = np.array([[kept == "1" for kept in row] for row in about["mask"]])
+                mask = np.array([[one == "1" for one in row] for row in about["mask"]])
                 about["mask"] = mask.reshape(-1) if about["ndim"] == 1 else mask
             return cls._made(saved["learned"], about)
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
-            raise ValueError(f"{path} does not hold a result of bilevel") from None
+            raise ValueError(
+                f"{path} does not hold a result of bilevel: pass a file that Result.save wrote"
+            ) from None
 
     @classmethod
     def _of_run(cls, path: str | os.PathLike[str]) -> Result:
@@ -431,7 +475,7 @@ class Result:
         return run.result()
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        """Parameters, their values, and their ranges."""
+        """The rows of a summary: parameters, their values, and their ranges."""
         parameters = self._learned["parameters"]
         if self.model == "sampling":
             left_out = sum(p["at"] == "lower" for p in parameters)
@@ -444,7 +488,7 @@ class Result:
         return rows
 
     def _after(self) -> str:
-        """What `f` is the result of. Files of earlier versions do not know the examples."""
+        """The evaluations and the images behind `f`; old files do not name the images."""
         after, examples = (
             f"after {counted(self.evaluations, 'evaluation')}",
             self._about.get("examples"),
@@ -491,8 +535,8 @@ def load(path: str | os.PathLike[str]) -> Result:
 
 
 def _upgraded(family: dict[str, Any]) -> dict[str, Any]:
-    """The description of a family that files of version 1 hold, as it is now."""
-    # numbers of sampling, and dictionaries of the others
+    """Convert the description of a family in files of version 1."""
+    # sampling has numbers here, and the other models dictionaries
     values = {
         name: family[name] if isinstance(family[name], dict) else {"fixed": family[name]}
         for name in ("alpha", "nu", "xi")
@@ -510,7 +554,7 @@ def _upgraded(family: dict[str, Any]) -> dict[str, Any]:
 
 
 def _recently(learned: dict[str, Any]) -> str:
-    """By how much the last third of the evaluations lowered the objective, and what that means."""
+    """The decrease of the objective in the last third of the evaluations, with advice."""
     last = learned["num_points"] // 3
     before = [
         i["objective"]

@@ -1,4 +1,4 @@
-"""Arguments as users write them, checked, and as the module in Rust takes them."""
+"""Checks of arguments: from what users write to what the module in Rust takes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Ranges: TypeAlias = Union[
 
 TV: Final = ("alpha", "nu", "xi")
 MODELS: Final = ("tv", "deblur", "inpaint", "sampling")
-# The model of which the module in Rust has another name.
+# Models that have another name in Rust.
 TASKS: Final = {"tv": "denoise"}
 
 
 def number(name: str, value: object) -> float:
-    """A finite number."""
+    """Check a finite number."""
     try:
         found = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -41,7 +41,7 @@ def number(name: str, value: object) -> float:
 
 
 def nonnegative(name: str, value: object) -> float:
-    """A finite number, zero or positive."""
+    """Check a finite number that is zero or positive."""
     found = number(name, value)
     if not found >= 0.0:
         raise ValueError(f"{name} is {found}, but must be zero or positive")
@@ -49,7 +49,7 @@ def nonnegative(name: str, value: object) -> float:
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """A whole number that Rust can hold."""
+    """Check a whole number of at least `least` that fits into 63 bits."""
     try:
         found = operator.index(value)
     except TypeError:
@@ -62,24 +62,24 @@ def whole(name: str, value: Any, least: int) -> int:
 
 
 def positive_int(name: str, value: Any) -> int:
-    """1, 2, ..."""
+    """Check a whole number that is positive."""
     return whole(name, value, 1)
 
 
 def unsigned(name: str, value: Any) -> int:
-    """0, 1, ..."""
+    """Check a whole number that is zero or positive."""
     return whole(name, value, 0)
 
 
 def one_of(name: str, value: Any, words: Sequence[str]) -> str:
-    """One of some words."""
+    """Check that a value is one of several words."""
     if not isinstance(value, str) or value not in words:
         raise ValueError(f"{name} is {value!r}, but must be one of {', '.join(map(repr, words))}")
     return value
 
 
 def check_method(value: Any) -> str:
-    """How reconstructions are computed."""
+    """Check the name of a solver of reconstruction problems."""
     return one_of("method", value, ("auto", "fista", "gd"))
 
 
@@ -94,7 +94,7 @@ class Examples:
     def read(
         cls, model: str, mask: NDArray[np.bool_] | None, truth: Any, data: Any, where: str = ""
     ) -> Examples:
-        """Images that belong together and fit the model."""
+        """Check that images fit together and fit the model."""
         first, second = f"{where}truth", f"{where}data"
         if model == "sampling":
             made = cls(
@@ -103,7 +103,8 @@ class Examples:
             made.truth = [array.astype(np.complex128, copy=False) for array in made.truth]
             if any(array.ndim != 1 for array in made.truth):
                 raise ValueError(
-                    f"{first} must hold signals, of shape (n, N): model='sampling' learns frequencies of lines"
+                    f"{first} must hold signals, of shape (n, N): "
+                    "model='sampling' learns frequencies of lines"
                 )
             if any(array.dtype.kind != "c" for array in made.data):
                 raise ValueError(
@@ -118,7 +119,7 @@ class Examples:
             made = cls(images(first, truth), images(second, data, finite=False))
             check_same(first, made.truth, "mask (repeated)", [mask] * len(made.truth))
             check_same(first, made.truth, second, made.data)
-            # what was not measured may be anything, also NaN
+            # values outside of the mask are ignored, even NaN
             made.data = [
                 image(f"{second}[{i}]", np.where(mask, y, 0.0)) for i, y in enumerate(made.data)
             ]
@@ -130,7 +131,7 @@ class Examples:
 
 @dataclass
 class Penalty:
-    """What is added to the loss."""
+    """The weights of terms that are added to the objective."""
 
     condition: float = 0.0
     l1: float = 0.0
@@ -138,7 +139,7 @@ class Penalty:
 
     @classmethod
     def read(cls, penalty: Mapping[str, Any] | None, known: Sequence[str], model: str) -> Penalty:
-        """Only what the model knows."""
+        """Check the penalties of a model, which are those in `known`."""
         made = cls()
         if penalty is not None and not isinstance(penalty, Mapping):
             raise TypeError(
@@ -147,7 +148,8 @@ class Penalty:
         for name, value in (penalty or {}).items():
             if name not in known:
                 raise ValueError(
-                    f"penalty[{name!r}] is not known for model={model!r}: it has {', '.join(known)}"
+                    f"penalty[{name!r}] is not known for model={model!r}, "
+                    f"which has {', '.join(known)}"
                 )
             if name == "l1_kind":
                 made.l1_kind = one_of("penalty['l1_kind']", value, ("root", "nonsmooth"))
@@ -157,7 +159,7 @@ class Penalty:
 
 
 def accuracy_iterations(accuracy: Any) -> int | None:
-    """`None` for dynamic accuracy, or how many iterations each reconstruction has."""
+    """Return the iterations of each reconstruction, or `None` for dynamic accuracy."""
     if isinstance(accuracy, str):
         one_of("accuracy", accuracy, ("dynamic",))
         return None
@@ -170,14 +172,14 @@ def accuracy_iterations(accuracy: Any) -> int | None:
 
 
 def named(argument: str, given: Any, names: Sequence[str]) -> dict[str, Any]:
-    """One thing for each name, by name or in order; what is not given is missing."""
+    """Return the entries that are given for names, as a dictionary or in the order of `names`."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
         for name in given:
             if name not in names:
                 raise ValueError(
-                    f"{argument} names {name!r}, which is not learned: {', '.join(names)} are"
+                    f"{argument} names {name!r}, but the learned parameters are {', '.join(names)}"
                 )
         return dict(given)
     try:
@@ -191,14 +193,13 @@ def named(argument: str, given: Any, names: Sequence[str]) -> dict[str, Any]:
             f"{len(listed)} {'entry' if len(listed) == 1 else 'entries'}",
             counted(len(names), "parameter"),
         )
-        raise ValueError(
-            f"{argument} has {has}, but {learned} {'is' if len(names) == 1 else 'are'} learned: {', '.join(names)}"
-        )
+        verb = "is" if len(names) == 1 else "are"
+        raise ValueError(f"{argument} has {has}, but {learned} {verb} learned: {', '.join(names)}")
     return dict(zip(names, listed))
 
 
 def pair(name: str, value: Any) -> tuple[float, float]:
-    """Two bounds in their order."""
+    """Check a lower and an upper bound."""
     try:
         lower, upper = value
     except (TypeError, ValueError):
@@ -212,7 +213,7 @@ def pair(name: str, value: Any) -> tuple[float, float]:
 def ranges(
     learn: Sequence[str], start: Any, bounds: Any, allowed: tuple[float, float]
 ) -> dict[str, dict[str, float]]:
-    """Starts and bounds as far as they were given; `allowed` are the smallest and largest possible ones."""
+    """Check the given starts and bounds, which must lie within `allowed`."""
     made: dict[str, dict[str, float]] = {"start": {}, "lower": {}, "upper": {}}
     for name, value in named("bounds", bounds, learn).items():
         lower, upper = pair(f"bounds[{name!r}]", value)
@@ -231,7 +232,7 @@ def ranges(
 
 
 def completed(task: str, model: dict[str, Any]) -> dict[str, Any]:
-    """The description of a family, with defaults for what was not given."""
+    """Complete the description of a family by its defaults."""
     made: dict[str, Any] = json.loads(
         _bilevel.completed(json.dumps({"task": task, "model": model}))
     )["model"]
@@ -243,13 +244,14 @@ def completed(task: str, model: dict[str, Any]) -> dict[str, Any]:
                 for value in (start, lower, upper)
             )
             raise ValueError(
-                f"start[{name!r}] is {given}, outside of the default bounds ({low}, {high}): give bounds"
+                f"start[{name!r}] is {given}, outside of the default bounds ({low}, {high}): "
+                "give bounds"
             )
     return {"task": task, "model": made}
 
 
 def names(learn: Any) -> list[str]:
-    """Names of parameters."""
+    """Check the names of parameters."""
     if isinstance(learn, str):
         raise TypeError(f"learn must be a sequence of names, such as ({learn!r},)")
     try:
@@ -267,7 +269,7 @@ def names(learn: Any) -> list[str]:
 
 @dataclass
 class Family:
-    """A family of reconstruction problems: what the module in Rust needs to make it."""
+    """The description of a family of reconstruction problems, as the module in Rust takes it."""
 
     model: str
     spec: dict[str, Any]
@@ -292,23 +294,28 @@ class Family:
         mask: ArrayLike | None,
         image_range: Any,
     ) -> Family:
-        """Checked arguments."""
+        """Check the arguments of a family."""
         one_of("model", model, MODELS)
         values = {
             name: nonnegative(f"fixed[{name!r}]", value) for name, value in (fixed or {}).items()
         }
         for name in values:
             if name not in TV:
-                raise ValueError(f"fixed[{name!r}] is not a parameter: {', '.join(TV)} are")
+                raise ValueError(
+                    f"fixed[{name!r}] is not a parameter; the parameters are {', '.join(TV)}"
+                )
         made_kernel, made_mask = _operator(model, kernel, mask)
         limits = image_limits(image_range)
         if model == "sampling":
             if learn is not default_learn and names(learn) != ["theta"]:
                 raise ValueError(
-                    "learn must be ('theta',) or left out: model='sampling' learns one weight for each frequency"
+                    "learn must be ('theta',) or left out: "
+                    "model='sampling' learns one weight for each frequency"
                 )
             if limits:
-                raise ValueError("model='sampling' has complex signals, whose values have no range")
+                raise ValueError(
+                    "image_range cannot be used with model='sampling': complex values have no range"
+                )
             chosen, made = ["theta"], _theta(start, bounds)
         else:
             chosen = names(learn)
@@ -332,14 +339,15 @@ class Family:
 
 
 def image_limits(image_range: Any) -> dict[str, float]:
-    """The smallest and largest value of images, as far as there are such."""
+    """Check the smallest and largest value of pixels, as far as they are given."""
     if image_range is None:
         return {}
     try:
         lower, upper = image_range
     except (TypeError, ValueError):
         raise TypeError(
-            f"image_range must be (smallest, largest), either of which may be None, not {image_range!r}"
+            "image_range must be (smallest, largest), either of which may be None, "
+            f"not {image_range!r}"
         ) from None
     given = {"image_min": lower, "image_max": upper}
     made = {
@@ -353,7 +361,7 @@ def image_limits(image_range: Any) -> dict[str, float]:
 
 
 def _theta(start: Any, bounds: Any) -> dict[str, dict[str, float]]:
-    """One start and one pair of bounds for all frequencies."""
+    """Check the start and the bounds, which are the same for all frequencies."""
     if start is not None and not isinstance(start, Mapping):
         start = {"theta": number("start", start)}
     if bounds is not None and not isinstance(bounds, Mapping):
@@ -364,6 +372,7 @@ def _theta(start: Any, bounds: Any) -> dict[str, dict[str, float]]:
 def _operator(
     model: str, kernel: ArrayLike | None, mask: ArrayLike | None
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_] | None]:
+    """Check the kernel or the mask of a model."""
     for name, value, owner in (("kernel", kernel, "deblur"), ("mask", mask, "inpaint")):
         if (value is None) == (model == owner):
             needs = "needs" if value is None else "does not have"
@@ -378,7 +387,7 @@ def _operator(
             raise ValueError("mask is False everywhere: nothing was measured")
     made_kernel = None if kernel is None else image("kernel", kernel)
     if made_kernel is not None and not made_kernel.any():
-        raise ValueError("kernel is zero everywhere: nothing is left of any image")
+        raise ValueError("kernel is zero everywhere: pass one that sums to 1")
     return made_kernel, made_mask
 
 
@@ -391,7 +400,7 @@ def warn_of_blur(kernel: NDArray[np.float64], images: Mapping[str, Array]) -> No
 
 
 def check_kernel(kernel: NDArray[np.float64] | None, name: str, arrays: Sequence[Array]) -> None:
-    """Refuses a kernel that these images cannot be blurred with."""
+    """Refuse a kernel that is larger than an image or has other axes."""
     if kernel is None:
         return
     for index, array in enumerate(arrays):
@@ -402,5 +411,6 @@ def check_kernel(kernel: NDArray[np.float64] | None, name: str, arrays: Sequence
             )
         if any(k > n for k, n in zip(kernel.shape, array.shape)):
             raise ValueError(
-                f"kernel has shape {kernel.shape}, which is larger than {name}[{index}] of shape {array.shape}"
+                f"kernel has shape {kernel.shape}, "
+                f"which is larger than {name}[{index}] of shape {array.shape}"
             )

@@ -241,7 +241,7 @@ fn planes<T: Copy + Into<f64>>(
 ) -> Option<Vec<Vec<f64>>> {
     let pixels = samples.chunks_exact(per_pixel);
     let is_opaque = |pixel: &[T]| pixel[per_pixel - 1].into() >= white;
-    if per_pixel % 2 == 0 && !pixels.clone().all(is_opaque) {
+    if per_pixel.is_multiple_of(2) && !pixels.clone().all(is_opaque) {
         return None;
     }
     if per_pixel < 3 {

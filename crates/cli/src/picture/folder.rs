@@ -15,8 +15,8 @@ const EXTENSIONS: [&str; 8] = ["png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm"
 const EXTENSIONS_TEXT: &str = ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm or .npy";
 
 /// Lists the pictures in `folder` in the byte order of their names, without hidden files and inner
-/// folders. If the folder holds no pictures, its `.npy` files are listed. If `folder` is a file, the
-/// list consists of this file.
+/// folders. If the folder holds no pictures, its `.npy` files are listed. If `folder` is a file,
+/// the list consists of this file.
 ///
 /// # Errors
 /// When there is no such folder or file, it cannot be read, or it holds no picture.

@@ -4,3 +4,4 @@ mod arrays;
 mod folders;
 mod pictures;
 mod scratch;
+mod stacks;

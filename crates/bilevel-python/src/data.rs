@@ -1,4 +1,4 @@
-//! Data to try it on, and how good a result is.
+//! Test images, noise, and scores.
 
 use imaging::{Seed, noise, phantom, quality};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -8,7 +8,7 @@ use crate::invalid;
 
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 
-/// Box functions, one after the other.
+/// Generates box functions, one after the other in one array.
 #[pyfunction]
 pub(crate) fn box_functions(
     py: Python<'_>,
@@ -21,7 +21,7 @@ pub(crate) fn box_functions(
     Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))
 }
 
-/// Dead leaves, one after the other.
+/// Generates pictures of dead leaves, one after the other in one array.
 #[pyfunction]
 pub(crate) fn dead_leaves(
     py: Python<'_>,
@@ -35,14 +35,14 @@ pub(crate) fn dead_leaves(
     Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))
 }
 
-/// The Shepp-Logan phantom.
+/// Generates the Shepp-Logan phantom.
 #[pyfunction]
 pub(crate) fn shepp_logan(py: Python<'_>, rows: usize, cols: usize) -> PyResult<Array<'_>> {
     let made = phantom::shepp_logan(rows, cols).map_err(invalid)?;
     Ok(PyArray1::from_vec(py, made))
 }
 
-/// Image number `index` with noise; complex numbers are two entries each.
+/// Adds noise to image number `index`; a complex number has two entries.
 #[pyfunction]
 pub(crate) fn add_noise<'py>(
     py: Python<'py>,
@@ -60,13 +60,13 @@ pub(crate) fn add_noise<'py>(
     Ok(PyArray1::from_vec(py, made.map_err(invalid)?))
 }
 
-/// Mean squared error.
+/// Returns the mean squared error.
 #[pyfunction]
 pub(crate) fn mse(x: PyReadonlyArray1<'_, f64>, truth: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
     quality::mse(x.as_slice()?, truth.as_slice()?).map_err(invalid)
 }
 
-/// Peak signal-to-noise ratio.
+/// Returns the peak signal-to-noise ratio.
 #[pyfunction]
 pub(crate) fn psnr(
     x: PyReadonlyArray1<'_, f64>,
@@ -76,7 +76,7 @@ pub(crate) fn psnr(
     quality::psnr(x.as_slice()?, truth.as_slice()?, peak).map_err(invalid)
 }
 
-/// Structural similarity.
+/// Returns the structural similarity.
 #[pyfunction]
 pub(crate) fn ssim<'py>(
     py: Python<'py>,

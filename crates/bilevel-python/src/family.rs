@@ -1,4 +1,4 @@
-//! From Python's arguments to the input of a family, and to pairs.
+//! The input of a family and the pairs, from the arguments of Python.
 
 use bilevel::{FamilyInput, FamilyKind, Pair};
 use imaging::{Grid, Mask};
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::directory::OperatorArray;
 use crate::invalid;
 
-/// The arrays that deblurring and inpainting need.
+/// The kernel of deblurring, or the mask of inpainting.
 #[derive(FromPyObject)]
 pub(crate) struct Operator<'py> {
     #[pyo3(item)]
@@ -18,7 +18,7 @@ pub(crate) struct Operator<'py> {
 }
 
 impl Operator<'_> {
-    /// The input of a family for images of this shape.
+    /// Returns the input of a family for images of this shape.
     pub(crate) fn input(&self, task: FamilyKind, shape: &[usize]) -> PyResult<FamilyInput> {
         Ok(match (task, &self.kernel, &self.mask) {
             (FamilyKind::Sampling, ..) => FamilyInput::Frequencies(shape.iter().product()),
@@ -37,7 +37,7 @@ impl Operator<'_> {
 }
 
 impl Operator<'_> {
-    /// The kernel or the mask as an array of numbers.
+    /// Returns the kernel or the mask as an array of numbers.
     pub(crate) fn array(&self) -> PyResult<Option<OperatorArray>> {
         Ok(match (&self.kernel, &self.mask) {
             (Some(kernel), _) => Some(OperatorArray {
@@ -53,7 +53,7 @@ impl Operator<'_> {
     }
 }
 
-/// The grid of an array with this shape.
+/// Returns the grid of an array with this shape.
 pub(crate) fn grid(task: FamilyKind, shape: &[usize]) -> PyResult<Grid> {
     let grid = real_grid(shape)?;
     Ok(match task {
@@ -70,14 +70,14 @@ fn real_grid(shape: &[usize]) -> PyResult<Grid> {
     }
 }
 
-/// A pair of arrays and their shape.
+/// The truth and the data of a pair as flat arrays, and their shape.
 pub(crate) type Example<'py> = (
     PyReadonlyArray1<'py, f64>,
     PyReadonlyArray1<'py, f64>,
     Vec<usize>,
 );
 
-/// Pairs own their numbers: the only copy that is made of arrays.
+/// Copies arrays into pairs, which own their numbers. The arrays are not copied again.
 pub(crate) fn pairs(task: FamilyKind, examples: &[Example<'_>]) -> PyResult<Vec<Pair>> {
     let pair = |(truth, data, shape): &Example<'_>| {
         Ok(Pair {

@@ -1,4 +1,4 @@
-//! A run whose reconstructions are made in Python.
+//! A run whose reconstructions are computed by a model written in Python.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use serde_json::json;
 use crate::invalid;
 use crate::run::{Progress, ended, progress};
 
-/// A state of the user's model, shared by all points that may begin there.
+/// A state of the user's model, shared by all points that may start there.
 type Token = Arc<Py<PyAny>>;
 
-/// How to learn.
+/// The settings of a run, which Python writes as JSON.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -30,7 +30,7 @@ struct Settings {
     seed: u64,
 }
 
-/// A run that asks for reconstructions and is told them.
+/// A run that asks Python for reconstructions.
 #[pyclass(module = "bilevel._bilevel")]
 pub(crate) struct ForeignRun {
     truths: Vec<Vec<f64>>,
@@ -41,7 +41,7 @@ pub(crate) struct ForeignRun {
     learned: Option<String>,
 }
 
-/// Where, how accurate each image, and from which state.
+/// The parameters, the requested accuracy of each image, and the state to start from.
 type Asked<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
@@ -49,7 +49,7 @@ type Asked<'py> = (
 );
 
 impl ForeignRun {
-    /// The first evaluation that is wanted.
+    /// Returns the first evaluation that the solver asks for.
     fn job(&mut self) -> PyResult<Option<&mut Job<Token>>> {
         let engine = self.engine.as_mut().ok_or_else(ended)?;
         Ok(engine.ask().first_mut())
@@ -63,7 +63,7 @@ impl ForeignRun {
 
 #[pymethods]
 impl ForeignRun {
-    /// Checks the problem.
+    /// Checks the problem, and starts a run.
     #[new]
     fn new(settings: &str, truths: Vec<PyReadonlyArray1<'_, f64>>) -> PyResult<Self> {
         let settings: Settings = serde_json::from_str(settings).map_err(invalid)?;
@@ -94,7 +94,7 @@ impl ForeignRun {
         })
     }
 
-    /// What the solver wants to know next; nothing when the run has ended.
+    /// Returns the next evaluation that the solver asks for; `None` when the run has ended.
     fn ask<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Asked<'py>>> {
         let num_images = self.truths.len();
         let layout = self.layout.clone();
@@ -110,8 +110,7 @@ impl ForeignRun {
         }))
     }
 
-    /// Tells the reconstructions that were asked for, and how far each is from the exact one at
-    /// most.
+    /// Tells the solver the reconstructions that it asked for, with a bound on the error of each.
     fn answer(
         &mut self,
         py: Python<'_>,
@@ -140,7 +139,7 @@ impl ForeignRun {
         py.detach(|| self.tell())
     }
 
-    /// Tells that this point cannot be evaluated.
+    /// Tells the solver that this point cannot be evaluated.
     fn reject(&mut self, py: Python<'_>, reason: &str) -> PyResult<()> {
         if let Some(job) = self.job()? {
             job.fail(EvalError::reject(reason));
@@ -148,13 +147,13 @@ impl ForeignRun {
         py.detach(|| self.tell())
     }
 
-    /// How far the run is.
+    /// The progress of the run.
     fn progress(&self) -> PyResult<Progress> {
         let engine = self.engine.as_ref().ok_or_else(ended)?;
         Ok(progress(engine, <[f64]>::to_vec))
     }
 
-    /// Ends the run, and says what was learned, as JSON nearly in the shape of that of `Run`.
+    /// Ends the run, and returns the result as JSON, nearly in the shape of that of `Run`.
     fn finish(&mut self, py: Python<'_>, steps: Vec<f64>) -> PyResult<String> {
         if let Some(learned) = &self.learned {
             return Ok(learned.clone());

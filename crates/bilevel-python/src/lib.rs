@@ -1,7 +1,6 @@
 //! The part of the Python package `bilevel` that is written in Rust.
 //!
-//! Arguments have been read in Python; what is left here are the calls. Settings cross as JSON,
-//! numbers as arrays.
+//! The Python part checks all arguments. Settings cross the border as JSON, numbers as arrays.
 
 mod blur;
 mod data;
@@ -36,12 +35,12 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(data::ssim, module)?)
 }
 
-/// What is wrong with an argument.
+/// The exception for an invalid argument.
 fn invalid(error: impl ToString) -> PyErr {
     PyValueError::new_err(short(&error.to_string()))
 }
 
-/// The same words, but numbers with more digits than anyone reads have an exponent.
+/// Writes numbers of more than 24 digits in a message with an exponent.
 fn short(text: &str) -> String {
     let word = |word: &str| {
         let (number, rest) = word.split_at(word.trim_end_matches([',', ';', ':']).len());

@@ -63,9 +63,9 @@ impl LowerLevel for StartingAt<'_> {
     }
 }
 
-/// Reconstructs one image. The data are borrowed, and Python takes over the memory of the answer, so
-/// nothing is copied. A signal that Python turns into an exception ends the reconstruction, at the
-/// latest after `unwatched` iterations.
+/// Reconstructs one image. The data are borrowed, and Python takes over the memory of the answer,
+/// so nothing is copied. A signal that Python turns into an exception ends the reconstruction, at
+/// the latest after `unwatched` iterations.
 #[pyfunction(name = "reconstruct")]
 #[expect(clippy::too_many_arguments, reason = "called by Python, with names")]
 pub(crate) fn reconstruct_image<'py>(

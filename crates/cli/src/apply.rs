@@ -25,7 +25,7 @@ use crate::picture::{self, Colour, Depth, Picture};
 pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
 use crate::task::family::{self, LoadedFamily};
-use crate::task::pictures::{apply_mask, check_mask, grid};
+use crate::task::pictures::{apply_mask, check_mask, grid, other_unit};
 use crate::task::signals::{check_samples, read_frequencies};
 
 /// Largest number of iterations of a reconstruction, unless the run has another limit.
@@ -235,6 +235,10 @@ impl Reconstructor {
             let family = &self.loaded.family;
             let name_text = name.display().to_string();
             check_mask(&self.config, family, grid, &name_text)?;
+            if self.config.data.images.is_none() {
+                let values = page.channels.iter().flatten().copied();
+                applied.warnings.extend(unit_warning(&name_text, values));
+            }
             let jump = |plane: &Vec<f64>| self.loaded.border_jump(plane, grid);
             let jump = page.channels.iter().filter_map(jump).reduce(f64::max);
             jumps.extend(jump.map(|jump| (name_text, jump)));
@@ -324,6 +328,16 @@ impl Reconstructor {
             applied.iterations += made.solved.iterations;
         }
     }
+}
+
+/// Returns a warning about a picture in another unit than the built-in images of its run.
+fn unit_warning(name: &str, values: impl Iterator<Item = f64>) -> Option<String> {
+    let [lowest, highest] = other_unit(values)?;
+    Some(format!(
+        "the values of {name} lie between {lowest} and {highest}, but the run has learned from \
+         built-in images, in which black is 0 and white is 1: scale the picture, or learn from \
+         pictures like it"
+    ))
 }
 
 /// Returns the divisor that turns a norm into a root mean square.

@@ -170,6 +170,7 @@ fn work(
         print_summary(&made, &dir);
         let is_built_in = config.data.images.is_none();
         let mut out = io::stdout().lock();
+        let _ = writeln!(out);
         let _ = summary::write_next(&mut out, &program(), config.task, &dir, is_built_in);
     }
     Ok(())
@@ -201,9 +202,11 @@ fn set_threads(threads: Option<usize>) {
 fn print_summary(made: &RunPage, run: &Path) {
     let mut out = io::stdout().lock();
     let _ = summary::write(&mut out, &made.learned, &made.fixed);
+    let _ = writeln!(out);
     for finding in &made.findings {
         let _ = writeln!(out, "- {}", for_run(finding, run));
     }
+    let _ = writeln!(out);
     let _ = writeln!(
         out,
         "Report (open it in a browser): {}",

@@ -124,7 +124,7 @@ pub(crate) fn advice(error: &io::Error) -> &'static str {
             ", because a file is where a directory should be: choose another place"
         }
         Kind::FileTooLarge => {
-            ", because of the limit on the size of files: raise it (ulimit -f), or choose another \
+            ", because the size of files is limited: raise the limit (ulimit -f), or choose another \
              place"
         }
         _ => "",

@@ -108,6 +108,21 @@ fn stacks_become_stacks() {
         let [made, level] = [made, page].map(|page| page.channels[0][0]);
         assert!((made - level).abs() < 3e-3, "{made} {level}");
     }
+    // A camera with 12 bits in a file of 16 bits.
+    let dark: Vec<f64> = (0..6).map(|i| f64::from(i) * 0.01).collect();
+    write(&temp.at("dark.png"), &[&dark]);
+    let applied = apply(
+        &temp.run(),
+        &temp.at("dark.png"),
+        &temp.at("o.png"),
+        &options,
+    )
+    .unwrap();
+    assert!(
+        applied[0].warnings[0].contains("lie between 0 and 0.051"),
+        "{applied:?}"
+    );
+
     let error = apply(&temp.run(), &input, &temp.at("out.png"), &options).unwrap_err();
     assert!(error.to_string().contains("name a .tif file"), "{error}");
     assert_eq!(error.exit_code(), 2);

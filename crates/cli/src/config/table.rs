@@ -166,7 +166,7 @@ table! {
     RESIDUALS = row("residuals", "objective.residuals",
         ValueKind::Word(&["auto", "image", "pixel"]),
         DefaultValue::Word("auto"),
-        "Residuals for the solver: one per image, one per pixel, or per pixel if memory allows");
+        "Residuals for the solver: one per image or per pixel (auto: per pixel if memory allows)");
     CONDITION = row("penalty-condition", "objective.condition", WEIGHT,
         DefaultValue::Of(|_| Value::Float(0.0)),
         "Weight of a penalty on the squared condition number, for cheap reconstructions");
@@ -185,7 +185,7 @@ table! {
         "Evaluate at most N points, that is, different values of the parameters");
     METHOD = row("method", "solver.method", ValueKind::Word(&["auto", "fista", "gd"]),
         DefaultValue::Word("auto"),
-        "Reconstruction method: the fastest known for the task, FISTA, or gradient descent");
+        "Reconstruction method: the fastest known (auto), FISTA, or gradient descent (gd)");
     ITERATIONS = row("iterations", "solver.iterations", POSITIVE,
         DefaultValue::Unset("as many as the requested accuracy needs", "1000"),
         "Run exactly N iterations for each reconstruction")

@@ -6,6 +6,7 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use tiff::decoder::Decoder;
 use tiff::tags::Tag;
 
@@ -56,13 +57,34 @@ pub(super) fn list(path: &Path, bytes: &[u8]) -> Result<Vec<u64>, FileError> {
     }
 }
 
-/// Returns the number of pictures that ImageJ has noted in the description of the first page. For
-/// large stacks ImageJ writes one page, and all other pictures behind it without pages.
+/// Returns the number of pictures that the description of the first page announces. For large
+/// stacks, ImageJ and, on request, Python's `tifffile` write one page, and all other pictures
+/// behind it without pages.
 fn announced(decoder: &mut Decoder<Cursor<&[u8]>>) -> Option<usize> {
     let text = decoder.get_tag_ascii_string(Tag::ImageDescription).ok()?;
-    let lines = text.starts_with("ImageJ=").then(|| text.lines())?;
-    let mut counts = lines.filter_map(|line| line.strip_prefix("images="));
-    counts.next()?.trim().parse().ok()
+    if text.starts_with("ImageJ=") {
+        let mut counts = text.lines().filter_map(|line| line.strip_prefix("images="));
+        return counts.next()?.trim().parse().ok();
+    }
+    let description: Truncated = serde_json::from_str(&text).ok()?;
+    let (width, height) = decoder.dimensions().ok()?;
+    let samples = decoder.find_tag_unsigned::<u64>(Tag::SamplesPerPixel);
+    let samples = samples.ok().flatten().unwrap_or(1);
+    let of_page = u64::from(width) * u64::from(height) * samples;
+    let all = description
+        .shape
+        .iter()
+        .try_fold(1, |all: u64, n| all.checked_mul(*n))?;
+    let num = all.checked_div(of_page).filter(|_| description.truncated)?;
+    usize::try_from(num).ok()
+}
+
+/// The description that `tifffile` writes.
+#[derive(Deserialize)]
+struct Truncated {
+    shape: Vec<u64>,
+    #[serde(default)]
+    truncated: bool,
 }
 
 /// Points the header of a TIFF file to the page at `position`.

@@ -79,24 +79,31 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     })
 }
 
-/// Returns a warning if the default noise is added to pictures whose values hardly lie between 0
-/// and 1: to those of cameras with 12 bits in files of 16, or to numbers up to 255.
+/// Returns a warning if the default noise is added to pictures in another unit.
 fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
     let noise = config.data.noise?;
-    let is_default = table::NOISE.default(config.task, &|_| false) == Ok(noise.into());
-    let values = || pairs.iter().flat_map(|pair| pair.truth.iter().copied());
-    let lowest = values().fold(f64::INFINITY, f64::min);
-    let highest = values().fold(f64::NEG_INFINITY, f64::max);
-    let range = highest - lowest;
-    if !is_default || range <= 0.0 || (MIN_RANGE..=MAX_RANGE).contains(&range) {
+    if table::NOISE.default(config.task, &|_| false) != Ok(noise.into()) {
         return None;
     }
-    let (lowest, highest) = (number(lowest), number(highest));
+    let values = pairs.iter().flat_map(|pair| pair.truth.iter().copied());
+    let [lowest, highest] = other_unit(values)?;
     Some(format!(
         "the values of the pictures lie between {lowest} and {highest}, where black is 0 and \
          white is 1, and noise of {noise} is added to them: scale the pictures, or give --noise \
          in their unit"
     ))
+}
+
+/// Returns the smallest and the largest value, as text, if they are hardly those of pictures in
+/// which black is 0 and white is 1: 12 bits of a camera in a file of 16 bits, or numbers up to 255.
+pub(crate) fn other_unit(values: impl Iterator<Item = f64>) -> Option<[String; 2]> {
+    let start = [f64::INFINITY, f64::NEG_INFINITY];
+    let ends = values.fold(start, |[low, high], value| {
+        [low.min(value), high.max(value)]
+    });
+    let range = ends[1] - ends[0];
+    let is_other = range > 0.0 && !(MIN_RANGE..=MAX_RANGE).contains(&range);
+    is_other.then(|| ends.map(number))
 }
 
 /// Generates the built-in pictures, which are dead leaves.

@@ -86,11 +86,14 @@ fn pages_that_are_no_pictures_are_left_out_or_refused() {
     assert_eq!(pages[1].channels, [[5.0 / 65535.0]]);
     assert!(matches!(with_kind(4), Err(FileError::Transparent(_))));
 
-    // ImageJ writes large stacks with one page only.
-    let described = |images: usize| {
+    // Large stacks of ImageJ, and of tifffile on request, have one page only.
+    let described = |images: usize, is_imagej: bool| {
         let content = stack(|encoder| {
             let mut image = encoder.new_image::<Gray16>(1, 1).unwrap();
-            let text = format!("ImageJ=1.54f\nimages={images}\nslices={images}\n");
+            let text = match is_imagej {
+                true => format!("ImageJ=1.54f\nimages={images}\nslices={images}\n"),
+                false => format!("{{\"shape\": [{images}, 1, 1], \"truncated\": true}}"),
+            };
             image
                 .encoder()
                 .write_tag(Tag::ImageDescription, &text[..])
@@ -99,7 +102,9 @@ fn pages_that_are_no_pictures_are_left_out_or_refused() {
         });
         picture::read_pages(&folder.file("j.tif", &content), Colour::Luminance)
     };
-    assert_eq!(described(1).unwrap().len(), 1);
-    let message = described(7).unwrap_err().to_string();
-    assert!(message.contains("announces 7 pictures"), "{message}");
+    for is_imagej in [true, false] {
+        assert_eq!(described(1, is_imagej).unwrap().len(), 1);
+        let message = described(7, is_imagej).unwrap_err().to_string();
+        assert!(message.contains("announces 7 pictures"), "{message}");
+    }
 }

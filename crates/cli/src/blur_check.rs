@@ -265,6 +265,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "exact in floating-point numbers")]
     fn axes_without_blur_do_not_count() {
         // Columns wrap around, rows do not.
         let picture: Vec<f64> = (0..25).map(|i| f64::from(i / 5)).collect();

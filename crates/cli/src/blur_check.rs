@@ -264,6 +264,10 @@ mod tests {
         }
     }
 
+    #[expect(
+        clippy::float_cmp,
+        reason = "sums and ratios of small whole numbers are exact"
+    )]
     #[test]
     #[expect(clippy::float_cmp, reason = "exact in floating-point numbers")]
     fn axes_without_blur_do_not_count() {

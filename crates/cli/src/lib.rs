@@ -54,13 +54,13 @@ pub mod task;
 /// Runs the program with these arguments, the first of which is its name, and returns its exit
 /// code.
 ///
-/// The Python package has the program as a function, which calls this one.
+/// The Python package calls it to install the program.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let code = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => match commands::run(&arguments) {
             Ok(()) => 0,
             Err(error) => {
-                // the reader may be gone
+                // a closed standard error is no further error
                 let _ = writeln!(io::stderr().lock(), "bilevel: error: {}", error.chain());
                 error.exit_code()
             }

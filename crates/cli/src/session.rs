@@ -141,12 +141,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens a run as [`Store::create`] or [`Store::open`] gives it. With `more`, that many more
-    /// points may be tried from here on, and all other limits of its budget are lifted.
+    /// Opens a run that [`Store::create`] has created or [`Store::open`] has opened. With `more`,
+    /// the run may evaluate that many more points, and all other limits of its budget are lifted.
     ///
     /// # Errors
-    /// When the run was made with other images, settings or another version, is damaged or cannot
-    /// be saved.
+    /// When the run was started with other images or settings or by another version, is damaged, or
+    /// cannot be saved.
     pub fn open(
         store: Store,
         saved: Option<SavedRun>,
@@ -196,8 +196,8 @@ impl Session {
         })
     }
 
-    /// Evaluates the next points and saves the run; `false` if the run has ended and there is
-    /// nothing to evaluate.
+    /// Evaluates the next points and saves the run. Returns `false` if the run has ended and nothing
+    /// was evaluated.
     ///
     /// # Errors
     /// When the run cannot be saved.
@@ -222,25 +222,25 @@ impl Session {
         }
     }
 
-    /// The problem that is learned.
+    /// Returns the learning problem.
     #[must_use]
     pub const fn problem(&self) -> &LearningProblem<Family> {
         &self.problem
     }
 
-    /// The solver.
+    /// Returns the solver.
     #[must_use]
     pub const fn engine(&self) -> &Engine<Reconstructions> {
         &self.engine
     }
 
-    /// The directory of the run.
+    /// Returns the directory of the run.
     #[must_use]
     pub fn dir(&self) -> &Path {
         self.record.store.dir()
     }
 
-    /// The result of an earlier session, if the run had ended when it was opened.
+    /// Returns the result of an earlier session, if the run had ended when it was opened.
     #[must_use]
     pub fn known_result(&self) -> Option<Learned> {
         let known = || self.record.known_result(&self.engine);

@@ -171,7 +171,7 @@ pub fn with_error(value: f64, error: f64) -> String {
     format!("{value:.places$} ± {error:.places$}")
 }
 
-/// Returns how many decimals show so many significant digits.
+/// Returns the number of decimals that show this many significant digits.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

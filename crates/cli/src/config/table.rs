@@ -268,13 +268,13 @@ impl Setting {
         self.tasks.0.contains(&task)
     }
 
-    /// The section and the key in it.
+    /// Returns the section and the key in it.
     pub(crate) fn section_and_key(&self) -> (&'static str, &'static str) {
         self.key.split_once('.').unwrap_or(("", self.key))
     }
 
-    /// The value of the setting if it is not given, or what it means that it has none; `is_given`
-    /// tells which other settings are.
+    /// Returns the default value, or the meaning of an unset value as the error. `is_given` tells
+    /// whether another setting is given.
     pub(crate) fn default(
         &self,
         task: TaskKind,

@@ -109,7 +109,8 @@ fn read_array(path: &Path) -> Result<Picture, FileError> {
         [len] if len > 0 => [1, len],
         [rows, cols] if rows > 0 && cols > 0 => [rows, cols],
         _ => {
-            let needed = "a picture or a signal: two axes or one, none of them empty";
+            let needed = "a picture or a signal, with two axes or one, none of them empty: save \
+                          each picture or channel of a larger array as a file of its own";
             return Err(FileError::Shape(path.into(), array.shape, needed));
         }
     };

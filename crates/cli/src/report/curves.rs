@@ -106,7 +106,7 @@ fn objective(learned: &Learned) -> Option<Curve> {
     let panel = Panel::new(work_axis(iterations), objective_axis(iterations))
         .with(
             Series::band(band)
-                .label("certified interval")
+                .label("interval")
                 .colour(BLUE.alpha(0.22)),
         )
         .with(

@@ -67,7 +67,7 @@ fn folders_without_pictures_are_refused() {
     assert!(matches!(error, FileError::NoFolder { .. }));
     let below = check(&text.join("inner"), &["is not a folder"]);
     assert!(matches!(below, FileError::NotAFolder { .. }));
-    assert_eq!(picture::list(&text).unwrap(), [text]);
+    assert_eq!(picture::list(&text).unwrap(), std::slice::from_ref(&text));
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn wrong_arrays_are_named() {
     let parts = [
         "a.npy",
         "[2, 3, 4]",
-        "a picture or a signal: two axes or one",
+        "a picture or a signal, with two axes or one",
     ];
     temp.bad("learn denoise --images volumes --out run", 3, &parts);
     fs::create_dir_all(temp.path("complex")).expect("a folder");

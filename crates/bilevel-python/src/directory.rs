@@ -158,15 +158,11 @@ fn write_arrays(
             &ArrayValues::Real(values.clone()),
         )?;
     }
-    for name in ["images", "noisy"] {
-        let numbers = |pair: &Pair| -> Vec<f64> {
-            match name {
-                "images" => pair.truth.clone(),
-                _ => pair.data.clone(),
-            }
-        };
+    let halves: [(&str, fn(&Pair) -> &[f64]); 2] =
+        [("images", |pair| &pair.truth), ("noisy", |pair| &pair.data)];
+    for (name, numbers) in halves {
         if task == FamilyKind::Sampling {
-            let values = pairs.iter().flat_map(|pair| numbers(pair));
+            let values = pairs.iter().flat_map(|pair| numbers(pair)).copied();
             let shape = [pairs.len(), pairs[0].grid.num_samples()];
             let path = arrays.join(format!("{name}.npy"));
             array::write(&path, &shape, &ArrayValues::Complex(values.collect()))?;
@@ -177,7 +173,7 @@ fn write_arrays(
         fs::create_dir_all(&folder).map_err(refuse)?;
         for (index, pair) in pairs.iter().enumerate() {
             let path = folder.join(file_name(task, index));
-            let values = ArrayValues::Real(numbers(pair));
+            let values = ArrayValues::Real(numbers(pair).to_vec());
             array::write(&path, &shape(pair.grid), &values)?;
         }
     }

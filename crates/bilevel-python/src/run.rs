@@ -90,10 +90,6 @@ fn pool(threads: Option<usize>) -> PyResult<ThreadPool> {
     pool.build().map_err(refuse)
 }
 
-/// The shapes of the training images, the largest number of points, and the warnings about the
-/// images of a run that was opened.
-type About = (Vec<Vec<usize>>, Option<u64>, Vec<String>);
-
 #[pymethods]
 impl Run {
     /// Builds the learning problem from arrays, and checks it before the first reconstruction. With
@@ -151,8 +147,9 @@ impl Run {
         })
     }
 
-    /// Describes the run.
-    fn about(&self) -> PyResult<About> {
+    /// The shapes of the training images, the largest number of points, and the warnings about the
+    /// images of a run that was opened.
+    fn about(&self) -> PyResult<(Vec<Vec<usize>>, Option<u64>, Vec<String>)> {
         let work = self.work.as_ref().ok_or_else(ended)?;
         let pairs = work.problem().pairs().iter();
         let shapes = pairs.map(|pair| directory::shape(pair.grid));

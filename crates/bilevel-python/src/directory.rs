@@ -140,6 +140,9 @@ fn file_name(task: FamilyKind, index: usize) -> String {
     }
 }
 
+/// The truth or the data of a pair.
+type Half = fn(&Pair) -> &[f64];
+
 /// Writes the images and the operator of a run as `.npy` files.
 fn write_arrays(
     arrays: &Path,
@@ -158,8 +161,7 @@ fn write_arrays(
             &ArrayValues::Real(values.clone()),
         )?;
     }
-    let halves: [(&str, fn(&Pair) -> &[f64]); 2] =
-        [("images", |pair| &pair.truth), ("noisy", |pair| &pair.data)];
+    let halves: [(&str, Half); 2] = [("images", |pair| &pair.truth), ("noisy", |pair| &pair.data)];
     for (name, numbers) in halves {
         if task == FamilyKind::Sampling {
             let values = pairs.iter().flat_map(|pair| numbers(pair)).copied();

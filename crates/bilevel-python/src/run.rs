@@ -60,6 +60,9 @@ pub(crate) struct Run {
     pool: ThreadPool,
 }
 
+/// The shapes of the training images, the largest number of points, and warnings.
+type About = (Vec<Vec<usize>>, Option<u64>, Vec<String>);
+
 /// A run under way.
 enum Work {
     /// A run in memory.
@@ -149,7 +152,7 @@ impl Run {
 
     /// The shapes of the training images, the largest number of points, and the warnings about the
     /// images of a run that was opened.
-    fn about(&self) -> PyResult<(Vec<Vec<usize>>, Option<u64>, Vec<String>)> {
+    fn about(&self) -> PyResult<About> {
         let work = self.work.as_ref().ok_or_else(ended)?;
         let pairs = work.problem().pairs().iter();
         let shapes = pairs.map(|pair| directory::shape(pair.grid));

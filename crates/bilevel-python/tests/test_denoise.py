@@ -1,4 +1,4 @@
-"""The certified solver, and what crosses the boundary to Rust."""
+"""The certified solver, scores, and arrays on their way to Rust."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VALUES = {"alpha": 0.2, "nu": 0.05, "xi": 0.01}
 
 
 def gradient(x: Any, y: Any, alpha: float, nu: float, xi: float) -> Any:
-    """Of the formula in the documentation, written once more."""
+    """The gradient of the formula in the documentation, implemented independently."""
     if x.ndim == 1:
         d = [np.diff(x, prepend=0.0)]
     else:
@@ -46,7 +46,7 @@ def gradient(x: Any, y: Any, alpha: float, nu: float, xi: float) -> Any:
 def test_bounds_are_true(shape: tuple[int, ...], method: str) -> None:
     y = np.random.default_rng(1).random(shape)
     exact = bilevel.denoise(y, **VALUES, accuracy=1e-11)
-    # strongly convex with 1 + xi: a bound that owes nothing to the package
+    # strong convexity with 1 + xi gives a bound that does not depend on the package
     distance = np.linalg.norm(gradient(exact.x, y, **VALUES)) / (1.0 + VALUES["xi"])
     assert distance < 1e-10
     for accuracy in (1.0, 1e-2, 1e-5):
@@ -95,7 +95,7 @@ def test_bad_starts_are_named(start: Any, message: str) -> None:
         bilevel.denoise(y, **VALUES, accuracy=1e-3, start=start)
 
 
-def test_what_is_not_reached_is_said() -> None:
+def test_a_missed_accuracy_is_warned_of() -> None:
     y = bilevel.phantoms.shepp_logan((32, 32))
     with pytest.warns(RuntimeWarning, match="was not reached"):
         made = bilevel.denoise(y, **VALUES, accuracy=1e-8, max_iterations=2)
@@ -214,7 +214,7 @@ def test_it_can_be_interrupted(use: str) -> None:
 
 @pytest.mark.parametrize("method", ["auto", "fista", "gd"])
 @pytest.mark.parametrize("shape", [(24,), (12, 10)])
-def test_to_be_watched_changes_nothing(method: str, shape: tuple[int, ...]) -> None:
+def test_checks_for_ctrl_c_change_nothing(method: str, shape: tuple[int, ...]) -> None:
     y = np.random.default_rng(1).random(shape)
     settings = json.dumps(
         {"task": "denoise", "model": {"fixed": VALUES}, "solver": {"method": method}}
@@ -252,7 +252,7 @@ def test_warnings_point_to_the_line_of_the_user() -> None:
         assert {warning.filename for warning in caught} == {__file__}
 
 
-def test_nothing_is_nothing() -> None:
+def test_empty_arrays_are_refused() -> None:
     for empty in ([], np.zeros((0, 8, 8)), np.zeros((0, 8))):
         with pytest.raises(ValueError, match="truth is empty: it holds no images"):
             bilevel.add_noise(empty, 0.1)
@@ -268,7 +268,7 @@ def test_arrays_are_not_copied_without_need() -> None:
     assert np.shares_memory(flat(image("y", real)), real)
     assert np.shares_memory(flat(image("y", other, complex_too=True)), other)
     assert all(np.shares_memory(part, real) for part in images("y", real))
-    # the answer is memory of Rust
+    # the answer is in memory of Rust
     assert not bilevel.denoise(real, **VALUES, accuracy=1e-3).x.flags.owndata
 
 

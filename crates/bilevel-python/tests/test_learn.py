@@ -1,4 +1,4 @@
-"""What is learned: formulas, families, and that it is what the crate learns."""
+"""Learning: formulas, families, arguments, and the same bits as the program."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_number_of_iterations() -> None:
     result = bilevel.learn(truth, data, accuracy=7, method="gd", evaluations=10)
     # seven gradients, and one for the certificate
     assert set(result.history["work"]) <= {3 * 7, 3 * 8}
-    # so few iterations leave an error that can be seen, and is bounded
+    # so few iterations leave a visible error, which is bounded
     exact = ((result.apply(data, accuracy=1e-8) - truth) ** 2).sum() / 3
     assert 1e-4 < abs(exact - result.f) <= result.f_error < 10.0
     assert (
@@ -130,8 +130,8 @@ def test_methods_differ_in_work_only() -> None:
     not Path("/proc/self/task").is_dir(), reason="threads are counted where Linux shows them"
 )
 def test_threads_are_as_many_as_asked_for() -> None:
-    # in a process of its own, where no other threads come and go; an odd number cannot be twice
-    # that of processors
+    # in a process of its own, where no other threads come and go; 5 threads cannot be the default
+    # number of two runs
     script = """
 import os, bilevel
 truth = bilevel.phantoms.box_functions(2, 16)
@@ -145,7 +145,7 @@ print(len(os.listdir("/proc/self/task")) - before)
     assert counted.stdout.strip() == "5"
 
 
-# ½‖Ax − y‖²_S + α TV + ½ξ‖x‖²: the operators, written once more
+# ½‖Ax − y‖²_S + α TV + ½ξ‖x‖²: an independent implementation of the operators
 
 
 def tv_gradient(x: Any, nu: float) -> Any:
@@ -474,7 +474,7 @@ def test_a_picture_is_not_taken_for_signals_in_silence(
         )
 
 
-def test_what_was_learned_from_is_said() -> None:
+def test_the_summary_names_the_images() -> None:
     truth, data = leaves(1, (8, 6))
     assert "after 2 evaluations, learned from 1 picture of 8 × 6" in repr(
         bilevel.learn(truth, data, evaluations=2)

@@ -1,4 +1,4 @@
-"""What comes back, saved and loaded, drawn and printed; and the examples of the documentation."""
+"""Results: tables, files, plots and texts; and the examples of the documentation."""
 
 from __future__ import annotations
 

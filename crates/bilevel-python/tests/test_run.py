@@ -109,7 +109,7 @@ def test_interrupted_between_a_step_and_a_look_at_it(
     with pytest.warns(RuntimeWarning, match="interrupted after") as caught:
         result = bilevel.learn(TRUTH, DATA)
     assert str(caught[0].message).startswith(f"interrupted after {result.evaluations} evaluation")
-    # as many evaluations as those steps make
+    # the same number of steps without an interruption
     run = bilevel.Run(TRUTH, DATA)
     for _ in range(steps):
         run.step()
@@ -183,7 +183,7 @@ def test_exceptions_keep_their_traceback_and_the_run(fails: Any) -> None:
 
 
 def smooth(theta: Any, accuracy: Any, state: Any) -> Any:
-    """Denoising again, in Python: from a state, or from the data."""
+    """Denoising as a model written in Python."""
     made = [
         bilevel.denoise(y, 10 ** theta[0], 10 ** theta[1], 1e-3, min(a, 1e3))
         for y, a in zip(DATA, accuracy)
@@ -226,7 +226,7 @@ def test_the_protocol_of_a_model() -> None:
             raise bilevel.Reject("too large")
         token = f"state {len(asked)}"
         known[token] = tuple(theta)
-        # the truth at theta = 1, and exact: whatever accuracy is asked for is reached
+        # equal to the truth at theta = 1, and exact, so that every accuracy is reached
         return [theta[0] * np.ones(3), theta[0] * np.ones((5,), np.float32)], 0.0, token
 
     result = bilevel.learn(
@@ -234,7 +234,7 @@ def test_the_protocol_of_a_model() -> None:
     )
     assert result.theta[0] == pytest.approx(1.0, abs=1e-3) and list(result.params) == ["theta0"]
     assert asked[0][2] is None and asked[1][2] is not None
-    # shared out by size
+    # the accuracy is shared out by the sizes of images
     assert asked[1][1][1] / asked[1][1][0] == pytest.approx((5 / 3) ** 0.5)
     penalised = bilevel.learn(
         [np.ones(3), np.ones(5)],
@@ -296,7 +296,7 @@ def test_bad_arguments_of_a_model_are_named(change: dict[str, Any], message: str
 @pytest.mark.parametrize(("error", "converged"), [(0.2, False), (1e-6, True)])
 def test_an_accuracy_that_does_not_suffice_is_explained(error: float, converged: bool) -> None:
     def model(theta: Any, accuracy: Any, state: Any) -> Any:
-        # as inaccurate as it says, and never better
+        # the error is as large as its bound says, and never smaller
         wrong = error * np.cos(1e3 * theta[0]) / 10
         return [np.full(8, theta[0] ** 2) + wrong], error, None
 

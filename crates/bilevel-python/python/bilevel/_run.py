@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _bilevel
 from ._arrays import LARGE, Array, about, check_same, counted, flat, images, warn_of_stack
 from ._directory import describe
-from ._result import Result, f_error
+from ._result import NEGLIGIBLE, Result, f_error
 from ._settings import (
     Examples,
     Family,
@@ -37,6 +37,10 @@ from ._settings import (
 from ._warn import warn
 
 LEARN: Final = ("alpha", "nu", "xi")
+# As in the Rust crate, influences are changes over this share of a parameter's range, ...
+INFLUENCE_STEP: Final = 0.1
+# ... and a parameter has reached a bound that is closer than this share of its range.
+ON_BOUND: Final = 1e-6
 
 
 class Reject(Exception):
@@ -403,6 +407,7 @@ class _Python:
         return self._run.ask() is not None
 
     def _answer(self, reply: Any) -> None:
+        """Check the answer of the model, and tell the solver."""
         if not isinstance(reply, tuple) or len(reply) not in (3, 4):
             raise TypeError(
                 "the model must return (reconstructions, error, state) or "
@@ -450,13 +455,14 @@ class _Python:
         """Do nothing: a run in memory has no directory."""
 
     def finish(self) -> dict[str, Any]:
-        steps = [0.1 * (upper - lower) for _, lower, upper in self._ranges]
+        """End the run, and return the result in the form of a family of the Rust crate."""
+        steps = [INFLUENCE_STEP * (upper - lower) for _, lower, upper in self._ranges]
         learned: dict[str, Any] = json.loads(self._run.finish(steps))
         parameters = []
         for name, theta, (start, lower, upper) in zip(
             self.names, learned.pop("theta"), self._ranges
         ):
-            close = 1e-6 * (upper - lower)
+            close = ON_BOUND * (upper - lower)
             at = "lower" if theta - lower <= close else "upper" if upper - theta <= close else None
             parameter = {
                 "name": name,
@@ -477,7 +483,7 @@ class _Python:
         flat_directions = [
             found
             for found in learned.pop("directions")
-            if found["influence"] is not None and found["influence"] < 1e-3
+            if found["influence"] is not None and found["influence"] < NEGLIGIBLE
         ]
         return {
             **learned,

@@ -98,8 +98,8 @@ macro_rules! table {
 table! {
     IMAGES = row("images", "data.images", ValueKind::Path,
         DefaultValue::Unset("built-in images", "\"images\""),
-        "Clean pictures: a folder or a file, where each page of a TIFF file is a picture; \
-         for sampling, a .npy file with one signal per row");
+        "Clean pictures or .npy arrays: a folder or a file, where each page of a TIFF file is a \
+         picture; for sampling, a .npy file with one signal per row");
     NOISY = row("noisy", "data.noisy", ValueKind::Path,
         DefaultValue::Unset("noise is added", "\"noisy\""),
         "Measured pictures: a folder with the same file names, or a file; \

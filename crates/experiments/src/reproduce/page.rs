@@ -124,8 +124,9 @@ fn introduction(input: &PageInput<'_>) -> Markup {
     let class = if wrong.is_empty() { "good" } else { "warning" };
     html! {
         p {
-            "This page shows every figure of the paper by M. J. Ehrhardt and L. Roberts next to \
-             the authors' archived runs, and states for every claim whether it holds. It uses "
+            "This page reproduces figures of the paper by M. J. Ehrhardt and L. Roberts, shows them \
+             next to the authors' archived runs, and states for every claim whether it holds. It \
+             uses "
             (num_runs(results)) " made " (scale) "."
         }
         p.verdict.(class) {
@@ -162,7 +163,10 @@ fn contents(input: &PageInput<'_>) -> Markup {
                     @let hold = verdicts.iter().filter(|holds| **holds).count();
                     li {
                         a href={ "#" (part.anchor) } { (part.heading) } " "
-                        span.soft { (hold) " of " (verdicts.len()) " hold" }
+                        span.soft {
+                            @if verdicts.is_empty() { "not checked" }
+                            @else { (hold) " of " (verdicts.len()) " claims hold" }
+                        }
                     }
                 }
                 li { a href="#runs" { "All runs" } }

@@ -201,7 +201,10 @@ pub(super) fn claims(results: &Results) -> Vec<Claim> {
             &[8, 12, 15],
             "Our algorithm is up to 100 times faster than the authors' with high accuracy.",
         )
-        .expected("the largest factor is at least 50", "our own")
+        .expected(
+            "the largest factor is at least 50",
+            "no source: this claim is ours",
+        )
         .verdict(largest(results, |row| row.ours)),
     ]
 }

@@ -363,7 +363,7 @@ fn later_evaluations(results: &Results, start: &str) -> Verdict {
         let fixed = low.iterations(setting).unwrap_or(0);
         holds &= mean < super::measure::count(fixed);
         text.push(format!(
-            "{}: {} iterations, low accuracy {}",
+            "{}: {} iterations per image and evaluation, low accuracy {}",
             dynamic.name(),
             digits(mean.round(), 4),
             whole(fixed)

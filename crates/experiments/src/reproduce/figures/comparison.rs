@@ -101,7 +101,7 @@ static LAYOUTS: [FigureLayout; 5] = [
         id: "fig06",
         archive_id: "fig06-archive",
         columns: 3,
-        what: "The best α found from different starting points; Figure 4 (c) has another one.",
+        what: "The best α found from three starting points; Figure 4 (c) shows the start α = 1.",
         panels: &[
             parameter("(a) Start θ⁰ = 1", "alpha", 0),
             parameter("(b) Start θ⁰ = −1", "alpha", 1),
@@ -173,9 +173,9 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
         let archived = [DYNAMIC_GD, DYNAMIC_FISTA].map(|v| (input.archive.run)(name, v));
         origin = origin.or(archived.into_iter().flatten().next().map(|archived| {
             if archived.lower_iterations.is_empty() {
-                "digitised from the published figure"
+                "archived, digitised from the published figure"
             } else {
-                "from their archive"
+                "archived"
             }
         }));
     }
@@ -195,9 +195,7 @@ pub(super) fn draw(input: &FigureInput<'_>) -> Result<Vec<Drawn>> {
         let authors = origin.map_or_else(
             || "the authors' algorithm run here (faithful)".to_owned(),
             |origin| {
-                format!(
-                    "the authors' runs (archived, {origin}), the same algorithm run here (faithful)"
-                )
+                format!("the authors' runs ({origin}), the same algorithm run here (faithful)")
             },
         );
         let what = format!(

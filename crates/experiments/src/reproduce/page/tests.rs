@@ -69,7 +69,7 @@ fn the_page_counts_claims_and_needs_nothing_else() {
     ];
     let page = page(&claims, &[drawn("fig04", 10), drawn("fig04-archive", 10)]);
     assert!(page.contains(
-        "1 of 3 checked claims hold; 1 should hold and do not; 1 fail as expected; \
+        "1 of 3 checked claims hold; 1 should hold and do not; 1 do not hold, as expected; \
          1 were not checked."
     ));
     assert!(page.contains("<a href=\"#claim-a-2\">a/2</a>") && page.contains("id=\"claim-a-2\""));

@@ -2,6 +2,7 @@
 //! and scikit-image.
 
 use std::io::Write;
+use std::time::Duration;
 
 use anyhow::Result;
 use imaging::{Denoising, FourierSampling, Grid, LinearOperator, TvParameters};
@@ -65,7 +66,7 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
 fn image(context: &BenchContext, peers: &Value) -> Result<Vec<Measurement>> {
     let noisy = data::image(SIDE, 0)?.1;
     let objective = Denoising::new(Grid::image(SIDE, SIDE), &noisy, IMAGE)?;
-    let [ours, fista] = both(context, &objective, &noisy, IMAGE_ERROR)?.map(|s| 1e3 * s);
+    let [ours, fista] = both(context.budget(), &objective, &noisy, IMAGE_ERROR)?.map(|s| 1e3 * s);
     let peer = |key: &str| peers[key].as_f64().map(|seconds| 1e3 * seconds);
     let measurements = Measurement::against(
         &format!("solve, image {SIDE}x{SIDE}, alpha 0.1, to 1e-4"),
@@ -98,9 +99,10 @@ fn lines(
     let mut totals = [0.0; 2];
     for noisy in &signals[..num_lines] {
         let objective = Denoising::new(Grid::line(LENGTH), noisy, parameters)?;
-        for (total, seconds) in totals
-            .iter_mut()
-            .zip(both(context, &objective, noisy, LINE_ERROR)?)
+        for (total, seconds) in
+            totals
+                .iter_mut()
+                .zip(both(context.budget() / 4, &objective, noisy, LINE_ERROR)?)
         {
             *total += 1e6 * seconds / count(num_lines);
         }
@@ -126,7 +128,8 @@ fn sampling(context: &BenchContext, peers: &Value) -> Result<Vec<Measurement>> {
         ("17 lowest frequencies", "sparse", data::sparse_weights()),
     ] {
         let objective = FourierSampling::new(&fourier, &measured, &weights, SAMPLING)?;
-        let [ours, fista] = both(context, &objective, &start, SAMPLING_ERROR)?.map(|s| 1e6 * s);
+        let [ours, fista] =
+            both(context.budget() / 4, &objective, &start, SAMPLING_ERROR)?.map(|s| 1e6 * s);
         let scipy = peers[key].as_f64().map(|seconds| 1e6 * seconds);
         rows.extend(Measurement::against(
             &format!("solve, Fourier line {NUM_FREQUENCIES}, {name}, to 1e-3"),
@@ -138,9 +141,10 @@ fn sampling(context: &BenchContext, peers: &Value) -> Result<Vec<Measurement>> {
     Ok(rows)
 }
 
-/// Returns the seconds of our default method and of our FISTA.
+/// Returns the seconds of our default method and of our FISTA, each the fastest call within
+/// `budget`.
 fn both<O: StronglyConvex>(
-    context: &BenchContext,
+    budget: Duration,
     objective: &O,
     start: &[f64],
     error: f64,
@@ -153,7 +157,7 @@ fn both<O: StronglyConvex>(
     let mut state = State::new(start.to_vec());
     let mut scratch = objective.scratch();
     let mut seconds = |solver: Solver<'_>| {
-        try_fastest(context.budget() / 4, || {
+        try_fastest(budget, || {
             state.restart(|point| point.copy_from_slice(start));
             let _ = solver
                 .minimize(objective, stop, &mut state, &mut scratch)?

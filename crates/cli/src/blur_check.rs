@@ -269,7 +269,6 @@ mod tests {
         reason = "sums and ratios of small whole numbers are exact"
     )]
     #[test]
-    #[expect(clippy::float_cmp, reason = "exact in floating-point numbers")]
     fn axes_without_blur_do_not_count() {
         // Columns wrap around, rows do not.
         let picture: Vec<f64> = (0..25).map(|i| f64::from(i / 5)).collect();

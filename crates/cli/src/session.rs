@@ -196,8 +196,8 @@ impl Session {
         })
     }
 
-    /// Evaluates the next points and saves the run. Returns `false` if the run has ended and nothing
-    /// was evaluated.
+    /// Evaluates the next points and saves the run. Returns `false` if the run has ended and
+    /// nothing was evaluated.
     ///
     /// # Errors
     /// When the run cannot be saved.

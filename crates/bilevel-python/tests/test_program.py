@@ -45,6 +45,8 @@ def test_it_learns_and_python_reads_the_result(tmp_path: Path) -> None:
     small = ["--size", "16", "--count", "3", "--hold-out", "1", "--evaluations", "8"]
     ended = run("learn", "denoise", *small, "--out", str(out))
     assert ended.returncode == 0 and "report.html" in ended.stdout, ended
+    # commands to go on with name the program, and not the interpreter
+    assert f"\n  bilevel apply {out}" in ended.stdout
     result = bilevel.load(out)
     assert result.evaluations == 8 and len(result._learned["validation"]) == 1
     assert run("apply", str(out), "no.png", "x.png").returncode == 3

@@ -67,6 +67,9 @@ pub struct Shared {
         help = THREADS.help(&[TaskKind::Denoise])
     )]
     pub threads: Option<usize>,
+    /// The name or path by which the program was started.
+    #[arg(skip)]
+    pub program: PathBuf,
 }
 
 impl Shared {

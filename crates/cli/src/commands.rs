@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ::page::number::counted;
 use bilevel::LearningProblem;
@@ -171,21 +171,20 @@ fn work(
         let is_built_in = config.data.images.is_none();
         let mut out = io::stdout().lock();
         let _ = writeln!(out);
-        let _ = summary::write_next(&mut out, &program(), config.task, &dir, is_built_in);
+        let _ = summary::write_next(&mut out, &program(shared), config.task, &dir, is_built_in);
     }
     Ok(())
 }
 
 /// Returns this program as the user has to type it: `bilevel`, or a path if it was started by one.
-fn program() -> String {
-    let started = std::env::args_os().next().map(PathBuf::from);
-    let path = started.filter(|path| path.components().count() > 1);
-    let Some(path) = path else {
+fn program(shared: &Shared) -> String {
+    let path = &shared.program;
+    if path.components().count() <= 1 {
         return "bilevel".to_owned();
-    };
+    }
     let here = std::env::current_dir().ok();
     let relative = here.and_then(|here| path.strip_prefix(here).ok());
-    relative.unwrap_or(&path).display().to_string()
+    relative.unwrap_or(path).display().to_string()
 }
 
 /// Sets the number of threads, unless a pool of threads exists already. Results do not depend on

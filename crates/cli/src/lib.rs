@@ -28,6 +28,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use clap::Parser;
 
@@ -56,15 +57,20 @@ pub mod task;
 ///
 /// The Python package calls it to install the program.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let mut arguments = arguments.into_iter().peekable();
+    let program = arguments.peek().map(PathBuf::from).unwrap_or_default();
     let code = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => match commands::run(&arguments) {
-            Ok(()) => 0,
-            Err(error) => {
-                // a closed standard error is no further error
-                let _ = writeln!(io::stderr().lock(), "bilevel: error: {}", error.chain());
-                error.exit_code()
+        Ok(mut arguments) => {
+            arguments.shared.program = program;
+            match commands::run(&arguments) {
+                Ok(()) => 0,
+                Err(error) => {
+                    // a closed standard error is no further error
+                    let _ = writeln!(io::stderr().lock(), "bilevel: error: {}", error.chain());
+                    error.exit_code()
+                }
             }
-        },
+        }
         // this includes --help and --version
         Err(message) => {
             let _ = message.print();

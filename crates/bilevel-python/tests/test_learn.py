@@ -205,12 +205,12 @@ def test_blur_that_does_not_wrap_around_is_warned_of() -> None:
     truth = scene[4:-4, 4:-4]
     real = blurred(scene, kernel, 32)
     options: dict[str, Any] = {"model": "deblur", "kernel": kernel, "evaluations": 2}
-    with pytest.warns(UserWarning, match=r"wraps around.*data\[0\] does not"):
+    with pytest.warns(UserWarning, match=r"repeat.*data\[0\] is not periodic"):
         result = bilevel.learn([truth], [real], **options)
     with pytest.warns(UserWarning, match=r"1 of 2 pictures do not.*validation data\[0\]"):
         flat = np.full((32, 32), 0.5)
         bilevel.Run([flat], [flat], validation=([truth], [real]), **options)
-    with pytest.warns(UserWarning, match=r"wraps around.*data does not"):
+    with pytest.warns(UserWarning, match=r"repeat.*data is not periodic"):
         result.apply(real)
     wrapped = np.fft.ifft2(
         np.fft.fft2(truth) * np.fft.fft2(np.roll(np.pad(kernel, (0, 23)), (-4, -4), (0, 1)))

@@ -111,7 +111,7 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// Directory of the run
     pub run: PathBuf,
-    /// Evaluate up to N more points, even if the run has spent its budget
+    /// Evaluate up to N more points, then stop; this replaces the remaining budget
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub evaluations: Option<u64>,
 }
@@ -125,9 +125,9 @@ pub struct ApplyArgs {
     /// Picture or folder of pictures; for sampling, a .npy file with complex frequencies in its
     /// rows
     pub input: PathBuf,
-    /// File for the result, or folder: .png, .tif (also for several pages) or, for sampling, .npy
+    /// Output file (.png, .tif or .npy; several pages need .tif, sampling needs .npy) or folder
     pub output: PathBuf,
-    /// Certified root-mean-square distance from the exact reconstruction
+    /// Largest root-mean-square distance from the exact minimiser, not from the true image
     #[arg(
         long,
         default_value_t = ApplyOptions::default().accuracy,

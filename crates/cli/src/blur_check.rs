@@ -126,12 +126,12 @@ pub fn periodicity_warning(jumps: &[(String, f64)]) -> Option<String> {
     let mut others = jumps.iter().filter(|(_, jump)| *jump > MAX_BORDER_JUMP);
     let (name, jump) = others.next()?;
     let count = match (jumps.len(), 1 + others.count()) {
-        (1, _) => format!("{name} does not"),
-        (all, some) => format!("{some} of {all} pictures do not, the first of them {name}"),
+        (1, _) => format!("{name} is not periodic"),
+        (all, some) => format!("{some} of {all} pictures are not periodic, the first is {name}"),
     };
     Some(format!(
-        "the blur is modelled as periodic: it wraps around at the borders. But {count} (the jump \
-         across its opposite borders is {jump:.1} times the largest change inside): {ADVICE}"
+        "the model assumes that pictures repeat at their borders, but {count} (the jump across \
+         its opposite borders is {jump:.1} times the largest change inside): {ADVICE}"
     ))
 }
 
@@ -149,7 +149,11 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
     assert_eq!(kernel.len(), rows * cols, "values of the kernel");
     let mut warnings = Vec::new();
     let sum: f64 = kernel.iter().sum();
-    if (sum - 1.0).abs() > MAX_SUM_ERROR {
+    if sum.abs() <= MAX_SUM_ERROR {
+        warnings.push(format!(
+            "the kernel {name} sums to {sum}, not to 1, and makes pictures black: check its values"
+        ));
+    } else if (sum - 1.0).abs() > MAX_SUM_ERROR {
         warnings.push(format!(
             "the kernel {name} sums to {sum}, not to 1, and changes the brightness of pictures: \
              divide it by its sum if that is not intended"
@@ -158,8 +162,8 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
     if rows % 2 == 0 || cols % 2 == 0 {
         let (row, col) = (rows / 2, cols / 2);
         warnings.push(format!(
-            "the kernel {name} has {rows} x {cols} values and no middle: its origin is taken at \
-             row {row}, column {col}, counted from 0. Add a row or column of zeros to make both \
+            "the kernel {name} has {rows} x {cols} values and no middle: row {row}, column {col}, \
+             counted from 0, is used as its origin. Add rows or columns of zeros to make both \
              numbers odd"
         ));
     }
@@ -295,7 +299,7 @@ mod tests {
         assert_eq!(periodicity_warning(&jumps(&[1.0, 2.0])), None);
         let warning = periodicity_warning(&jumps(&[1.0, 5.25, 3.0])).unwrap();
         assert!(
-            warning.contains("But 2 of 3 pictures do not, the first of them 1.png"),
+            warning.contains("2 of 3 pictures are not periodic, the first is 1.png"),
             "{warning}"
         );
         assert!(warning.contains("5.2 times"), "{warning}");
@@ -303,7 +307,7 @@ mod tests {
             assert!(warning.contains(part), "{warning}");
         }
         let warning = periodicity_warning(&jumps(&[5.0])).unwrap();
-        assert!(warning.contains("But 0.png does not"), "{warning}");
+        assert!(warning.contains("but 0.png is not periodic"), "{warning}");
     }
 
     #[test]
@@ -339,6 +343,10 @@ mod tests {
             corner[index] = value;
         }
         check(&corner, [5, 5], &["fftshift"]);
-        check(&[0.0; 9], [3, 3], &["sums to 0"]);
+        check(
+            &[0.0; 9],
+            [3, 3],
+            &["sums to 0, not to 1, and makes pictures black"],
+        );
     }
 }

@@ -75,10 +75,10 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 fn learn(args: &LearnArgs, shared: &Shared) -> Result<(), CliError> {
     let mut settings = args.settings()?;
     shared.override_in(&mut settings);
-    let config = settings.resolve()?;
     if args.print_config {
-        return deliver(config.to_toml_with_comments().as_bytes());
+        return deliver(settings.template()?.as_bytes());
     }
+    let config = settings.resolve()?;
     let out = args.out.as_deref().ok_or(CliError::NoOut)?;
     if Store::read_settings(out).is_ok() {
         let dir = out.to_path_buf();
@@ -230,7 +230,7 @@ fn say_applied(shared: &Shared, done: Result<&Applied, &ApplyFailure>) {
             ", less accurate than requested"
         };
         print(&format!(
-            "{} -> {}: certified error {:.1e} (root mean square){missed}",
+            "{} -> {}: at most {:.1e} from the exact minimiser (root mean square){missed}",
             name(&applied.input),
             applied.output.display(),
             applied.error

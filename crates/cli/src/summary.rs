@@ -69,6 +69,8 @@ pub(crate) fn write_next(
     if is_built_in {
         let (what, path) = match task {
             FamilyKind::Sampling => ("signals", "signals.npy"),
+            FamilyKind::Deblur => ("pictures", "FOLDER --kernel KERNEL.npy"),
+            FamilyKind::Inpaint => ("pictures", "FOLDER --mask MASK.png"),
             _ => ("pictures", "FOLDER"),
         };
         writeln!(out, "or learn from {what} of your own:")?;
@@ -204,6 +206,11 @@ mod tests {
         );
         assert!(
             text.contains("  bilevel learn denoise --images FOLDER --out own-run\n"),
+            "{text}"
+        );
+        let text = next(FamilyKind::Deblur, true);
+        assert!(
+            text.contains("learn deblur --images FOLDER --kernel"),
             "{text}"
         );
         let text = next(FamilyKind::Sampling, false);

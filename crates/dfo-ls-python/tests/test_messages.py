@@ -85,7 +85,7 @@ class Text:
         ({"bounds": {"lb": 0}}, TypeError, "bounds cannot be .*write bounds="),
         ({"bounds": [(0, 1), ("a", 1)]}, TypeError, "lower bounds"),
         ({"bounds": ([0, 1, 2], None)}, ValueError, "lower bounds"),
-        ({"bounds": [(1, 0), (0, 1)]}, ValueError, "crossed"),
+        ({"bounds": [(1, 0), (0, 1)]}, ValueError, "above its upper bound"),
         ({"args": 3.0}, TypeError, r"args must be a tuple, but is 3.0: write args=\(3.0,\)"),
         ({"args": [1]}, TypeError, "args must be a tuple"),
         ({"workers": 0}, ValueError, "workers is 0"),

@@ -450,7 +450,7 @@ def test_options() -> None:
         ({"vectorized": True, "inexact": True}, ValueError, "vectorized"),
         ({"bounds": ([0, 0], 1)}, ValueError, "lower bounds"),
         ({"bounds": 3}, TypeError, "bounds"),
-        ({"bounds": (2, 1)}, ValueError, "crossed"),
+        ({"bounds": (2, 1)}, ValueError, "above its upper bound"),
         ({"projections": [3]}, TypeError, r"projections\[0\]"),
         ({"projections": [lambda x: x[:1]]}, ValueError, r"projections\[0\]"),
         ({"regularizer": 3}, TypeError, "regularizer"),

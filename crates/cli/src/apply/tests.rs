@@ -149,7 +149,10 @@ fn blur_that_does_not_wrap_around_is_reported() {
     assert_eq!(jump([0.2, 0.4, 0.6, 0.8, 0.6, 0.4]), [""; 0]);
     let warnings = jump([0.0, 0.2, 0.4, 0.6, 0.8, 1.0]);
     assert_eq!(warnings.len(), 1);
-    assert!(warnings[0].contains("in.png does not"), "{warnings:?}");
+    assert!(
+        warnings[0].contains("in.png is not periodic"),
+        "{warnings:?}"
+    );
     // Another kernel than that of the run is checked, too.
     let values = ArrayValues::Real(vec![1.0, 1.0, 1.0]);
     array::write(&kernel, &[1, 3], &values).unwrap();

@@ -29,7 +29,7 @@ Examples:
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = EXAMPLES)]
 pub struct LearnArgs {
-    /// Task to learn; optional if the file of --config names it
+    /// Task to learn; optional if the --config file names it
     #[arg(value_parser = tasks())]
     pub task: Option<TaskKind>,
     /// New or empty directory for the run

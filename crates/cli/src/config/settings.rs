@@ -250,6 +250,22 @@ impl Settings {
         Ok(config)
     }
 
+    /// Writes these settings and the defaults of the others as a file to edit. A default that
+    /// depends on another setting is written as a comment, because it may change with the edits.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve).
+    pub fn template(self) -> Result<String, ConfigError> {
+        let given = self.clone();
+        let mut settings = Self::of(&self.resolve()?)?;
+        for setting in ALL.iter().filter(|setting| !given.has(setting)) {
+            if setting.depends_on_another() {
+                settings.values.remove(setting.key);
+            }
+        }
+        Ok(settings.to_toml())
+    }
+
     /// Fills in the defaults of the settings that are not given and satisfy a condition.
     fn fill_in_defaults(&mut self, is_wanted: impl Fn(&Setting) -> bool) {
         let given = self.clone();
@@ -348,7 +364,7 @@ impl Settings {
         let mut text = format!(
             "# Settings of `bilevel learn {task}`. Flags of the command override this file.\n\
              # Lines that begin with # are comments, or examples of settings that are not set.\n\
-             # Relative paths start at the current folder or, in a run, at its directory.\n\n\
+             # Paths are relative to the current folder or, in a run, to its directory.\n\n\
              # The task: denoise, sampling, deblur or inpaint.\ntask = \"{task}\"\n"
         );
         let mut last = "";

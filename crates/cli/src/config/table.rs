@@ -98,8 +98,9 @@ macro_rules! table {
 table! {
     IMAGES = row("images", "data.images", ValueKind::Path,
         DefaultValue::Unset("built-in images", "\"images\""),
-        "Clean pictures or .npy arrays: a folder or a file, where each page of a TIFF file is a \
-         picture; for sampling, a .npy file with one signal per row");
+        "Clean pictures: a folder or a file, where each page of a TIFF file is a picture; \
+         .npy arrays are read from folders without pictures; \
+         for sampling, a .npy file with one signal per row");
     NOISY = row("noisy", "data.noisy", ValueKind::Path,
         DefaultValue::Unset("noise is added", "\"noisy\""),
         "Measured pictures: a folder with the same file names, or a file; \
@@ -143,7 +144,7 @@ table! {
         .only(Tasks(&[Inpaint], "inpaint"));
 
     LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learnable),
-        "Names of the parameters to learn; those of --fix are left out");
+        "Names of the parameters to learn, without those of --fix");
     FIX = row("fix", "model.fixed", ValueKind::Values, DefaultValue::Of(fixed),
         "Values of the parameters that are not learned");
     START = row("start", "model.start", ValueKind::Values, DefaultValue::Of(|task| range(task, 0)),
@@ -172,7 +173,7 @@ table! {
         "Weight of a penalty on the squared condition number, for cheap reconstructions");
     L1 = row("penalty-l1", "objective.l1", WEIGHT,
         DefaultValue::Of(|task| Spec::new(task).objective.l1.into()),
-        "Weight of a penalty on the sum of all theta, for few frequencies")
+        "Weight of the penalty on the sum of theta; larger weights keep fewer frequencies")
         .only(Tasks(&[Sampling], "sampling"));
     L1_KIND = row("l1-kind", "objective.l1_kind", ValueKind::Word(&["root", "nonsmooth"]),
         DefaultValue::Word("root"),
@@ -292,6 +293,11 @@ impl Setting {
             DefaultValue::Of(value) => Ok(value(task)),
             DefaultValue::With(..) => unreachable!("the loop ends at another default"),
         }
+    }
+
+    /// Whether the default depends on another setting.
+    pub(super) const fn depends_on_another(&self) -> bool {
+        matches!(self.default, DefaultValue::With(..))
     }
 
     /// Returns an example of a value, as it is written in a file.

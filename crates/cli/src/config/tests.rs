@@ -199,6 +199,26 @@ fn what_is_printed_is_read_back() {
     }
 }
 
+/// Defaults that change with another setting stay open in a printed file.
+#[test]
+fn a_printed_file_can_be_edited() {
+    let text = Settings::new(TaskKind::Denoise).template().unwrap();
+    for line in [
+        "# count = 10",
+        "# colour = \"luminance\"",
+        "# noise = 0.1",
+        "seed = 1",
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line} in {text}");
+    }
+    assert_eq!(resolved(&text).data.count, Some(10));
+    let own = text.replace("# images =", "images =");
+    let own = own.replace("# noisy =", "noisy =");
+    let data = resolved(&own).data;
+    assert_eq!((data.count, data.noise), (None, None), "{own}");
+    assert_eq!(data.colour, Some(Colour::Channels));
+}
+
 /// Examples in comments must be right, too.
 #[test]
 fn examples_are_settings() {

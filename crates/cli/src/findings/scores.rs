@@ -72,6 +72,11 @@ fn gained(training: &[Score]) -> Option<Finding> {
     let both = |score: &Score| Some((score.before?.psnr?, score.after?.psnr?));
     let (before, after): (Vec<f64>, Vec<f64>) = training.iter().filter_map(both).unzip();
     let [before, after] = [Mean::of(&before)?, Mean::of(&after)?].map(|mean| decibel(mean.value));
+    if before == after {
+        return Some(Finding::warning(format!(
+            "Reconstruction leaves the mean PSNR of training images unchanged at {before}."
+        )));
+    }
     if gain > 0.0 {
         return Some(Finding::good(format!(
             "Reconstruction improves the mean PSNR of training images from {before} to {after}."
@@ -112,8 +117,13 @@ fn held_out(training: &[Score], validation: &[Score]) -> Option<Finding> {
         )));
     }
     if let Some((gain, held_gain)) = gained {
+        let more = if gain.value + NOTICEABLE <= held_gain.value {
+            "more than"
+        } else {
+            "as much as"
+        };
         return Some(Finding::good(format!(
-            "Held-out images gain as much as training images ({}); they end at {}.",
+            "Held-out images gain {more} training images ({}); they end at {}.",
             compared(held_gain, gain),
             compared(held, trained)
         )));

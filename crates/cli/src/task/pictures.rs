@@ -79,9 +79,17 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     })
 }
 
-/// Returns a warning if the default noise is added to pictures in another unit.
+/// Returns a warning if the noise and the pictures are probably in different units.
 fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
     let noise = config.data.noise?;
+    let is_unit = |pair: &Pair| pair.truth.iter().all(|value| (0.0..=1.0).contains(value));
+    if noise > 1.0 && pairs.iter().all(is_unit) {
+        return Some(format!(
+            "--noise is {noise}, but black is 0 and white is 1 in these pictures: divide a noise \
+             level of 8-bit grey values by 255 (here {:.3})",
+            noise / 255.0
+        ));
+    }
     if table::NOISE.default(config.task, &|_| false) != Ok(noise.into()) {
         return None;
     }

@@ -246,7 +246,7 @@ fn measured_blur_is_checked() {
     let warned = warnings(&settings);
     assert_eq!(warned.len(), 1);
     assert!(
-        warned[0].contains("1 of 2 pictures do not, the first of them b.png"),
+        warned[0].contains("1 of 2 pictures are not periodic, the first is b.png"),
         "{warned:?}"
     );
     // Blur that the program adds wraps around.
@@ -317,6 +317,8 @@ fn values_in_another_unit_are_noticed() {
     assert!(warnings(255.0, &settings)[0].contains("noise of 0.1"));
     settings.data.noise = Some(20.0);
     assert_eq!(warnings(255.0, &settings), [""; 0]);
+    let grey_levels = warnings(1.0, &settings);
+    assert!(grey_levels[0].contains("(here 0.078)"), "{grey_levels:?}");
 }
 
 #[test]

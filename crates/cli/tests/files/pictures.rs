@@ -306,7 +306,10 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     for name in ["a.jpg", "a", "png"] {
         let error = write(&folder.path().join(name), 0.5).unwrap_err();
         assert!(matches!(error, FileError::Extension { .. }));
-        assert!(error.to_string().contains(".png, .tif or .tiff"), "{error}");
+        assert!(
+            error.to_string().contains(".png, .tif, .tiff or .npy"),
+            "{error}"
+        );
     }
     // Nobody can write below a file, not even root.
     let error = write(&file.join("a.png"), 0.5).unwrap_err();

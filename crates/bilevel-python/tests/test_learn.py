@@ -207,7 +207,7 @@ def test_blur_that_does_not_wrap_around_is_warned_of() -> None:
     options: dict[str, Any] = {"model": "deblur", "kernel": kernel, "evaluations": 2}
     with pytest.warns(UserWarning, match=r"repeat.*data\[0\] is not periodic"):
         result = bilevel.learn([truth], [real], **options)
-    with pytest.warns(UserWarning, match=r"1 of 2 pictures do not.*validation data\[0\]"):
+    with pytest.warns(UserWarning, match=r"1 of 2 pictures are not periodic.*validation data\[0\]"):
         flat = np.full((32, 32), 0.5)
         bilevel.Run([flat], [flat], validation=([truth], [real]), **options)
     with pytest.warns(UserWarning, match=r"repeat.*data is not periodic"):

@@ -26,6 +26,8 @@ pub struct Problem {
     /// order. The last digits of a run's results depend on the blocks, but not on the threads or
     /// machines that compute them.
     pub blocks: Vec<usize>,
+    /// Whether residual vectors stay with the oracle; see [`with_products`](Self::with_products).
+    pub products: bool,
 }
 
 /// An evaluation from an earlier run.
@@ -49,6 +51,7 @@ impl Problem {
             regularizer: None,
             known: Vec::new(),
             blocks: Vec::new(),
+            products: false,
         }
     }
 
@@ -99,6 +102,20 @@ impl Problem {
     #[must_use]
     pub fn with_blocks(mut self, lengths: impl Into<Vec<usize>>) -> Self {
         self.blocks = lengths.into();
+        self
+    }
+
+    /// Lets residual vectors stay with the oracle, which answers with their inner products.
+    ///
+    /// Use it if residuals are too many to move or to store, for example because they are spread
+    /// over machines. Each [`Job`](crate::Job) names the vectors to [measure
+    /// against](crate::Job::against) and is answered by
+    /// [`answer_products`](crate::Job::answer_products).
+    /// [`ResidualOracle::measure`](crate::ResidualOracle::measure) answers the rare request for
+    /// products with another reference. The report has no residuals, and its Jacobian no columns.
+    #[must_use]
+    pub const fn with_products(mut self) -> Self {
+        self.products = true;
         self
     }
 

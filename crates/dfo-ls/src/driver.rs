@@ -93,6 +93,13 @@ pub fn drive_with<O: ResidualOracle, B>(
     let max_time = engine.options().budget.max_time;
     let begin = Instant::now();
     loop {
+        while let Some(request) = engine.measurement() {
+            oracle.measure(request);
+            if !request.is_answered() {
+                request.fail("the oracle answered no request for products");
+            }
+            engine.tell();
+        }
         let jobs = engine.ask();
         if jobs.is_empty() {
             return ControlFlow::Continue(());

@@ -27,11 +27,14 @@ mod setup;
 mod summary;
 mod trust;
 mod warm;
+mod width;
 
 use crate::constraints::FeasibleSet;
 use crate::model::pool::Point;
+use crate::products::Measurement;
 use crate::region::StepRegion;
 use crate::report::{Iteration, Limit, StepKind, Termination};
+use crate::residuals::Residuals;
 use crate::space::Space;
 use crate::{Algorithm, Budget, Job, Options};
 use initial::InitialPoints;
@@ -62,6 +65,8 @@ pub struct Engine<R> {
 pub struct State<R> {
     options: Options,
     num_residuals: usize,
+    /// Whether residual vectors stay with the oracle.
+    products: bool,
     /// Whether the problem has projections, and whether it has a regulariser. Both are code, which
     /// is not saved.
     needs_code: (bool, bool),
@@ -122,13 +127,22 @@ struct Run<'a, R> {
 }
 
 impl<R: Clone> Engine<R> {
-    /// Returns the jobs to answer now, none if the run has ended. They are independent of each
-    /// other.
+    /// Returns the jobs to answer now, none if the run has ended or a
+    /// [measurement](Self::measurement) is pending. They are independent of each other.
     pub fn ask(&mut self) -> &mut [Job<R>] {
         if self.termination().is_some() {
             return &mut [];
         }
         self.state.outstanding.jobs_mut()
+    }
+
+    /// Returns the request for products to answer now, if there is one. Only an engine whose
+    /// residual vectors [stay with the oracle](crate::Problem::with_products) makes such requests.
+    pub fn measurement(&mut self) -> Option<&mut Measurement> {
+        if self.termination().is_some() {
+            return None;
+        }
+        self.state.outstanding.measurement_mut()
     }
 
     /// Takes the answers and returns the iterations that they completed. The engine asks for
@@ -272,8 +286,32 @@ impl<R: Clone> Engine<R> {
         }
     }
 
-    /// Continues the run if all jobs are answered.
+    /// Continues the run if all jobs, or the request for products, are answered.
     fn proceed(&mut self) {
+        if let Some((reference, reply)) = self.state.outstanding.take_measurement() {
+            let failed = match reply {
+                Ok(sums) if sums.iter().all(|sum| sum.is_finite()) => {
+                    let State {
+                        outstanding,
+                        points,
+                        ..
+                    } = &mut self.state;
+                    if !outstanding.take_first_products(reference, &sums) {
+                        points.take_answer(reference, &sums);
+                        return self.go(Next::Continue);
+                    }
+                    None
+                }
+                Ok(_) => Some("a product of the residuals is not finite".to_owned()),
+                Err(reason) => Some(reason),
+            };
+            if let Some(reason) = failed {
+                return self.go(Next::Stop(Termination::OracleFailed { reason }));
+            }
+        }
+        if let Some(request) = self.state.outstanding.first_products() {
+            return self.state.outstanding.measure(request);
+        }
         let is_open = self.termination().is_none();
         let complete = is_open.then(|| self.state.outstanding.take()).flatten();
         let Some((phase, queries)) = complete else {
@@ -297,6 +335,10 @@ impl<R: Clone> Engine<R> {
                 (_, Some(limit)) => Next::Stop(Termination::Exhausted(limit)),
                 (Next::Ask(phase, queries), None) => {
                     let state = &mut self.state;
+                    if state.products {
+                        let new = queries.iter().filter(|query| query.is_new());
+                        state.points.make_room(new.count());
+                    }
                     state.outstanding.ask(
                         phase,
                         queries,
@@ -304,15 +346,27 @@ impl<R: Clone> Engine<R> {
                         &mut state.ledger,
                         state.num_residuals,
                     );
+                    if state.products {
+                        let reference = state.points.reference().map(Residuals::number);
+                        let stored = state.points.stored();
+                        let stored = stored.map(|point| (point.number, point.residuals.number()));
+                        let ledger = &mut state.ledger;
+                        (state.outstanding).measure_against(reference, stored.collect(), ledger);
+                    }
                     if !state.outstanding.is_empty() {
                         return;
                     }
                     Next::Continue
                 }
-                (Next::Continue, None) => match self.state.options.algorithm {
-                    Algorithm::Practical => self.run().iterate(),
-                    Algorithm::Paper(_) => self.run().paper_step(),
-                },
+                (Next::Continue, None) => {
+                    if let Some(question) = self.state.points.question() {
+                        return self.state.outstanding.measure(question);
+                    }
+                    match self.state.options.algorithm {
+                        Algorithm::Practical => self.run().iterate(),
+                        Algorithm::Paper(_) => self.run().paper_step(),
+                    }
+                }
             }
         }
     }
@@ -420,7 +474,7 @@ impl<R> Phase<R> {
     fn undecided(&self) -> Vec<&Point<R>> {
         match self {
             Self::Build(build) => build.rough().collect(),
-            Self::Trial(trial) => trial.point.iter().collect(),
+            Self::Trial(trial) => trial.undecided().collect(),
             _ => Vec::new(),
         }
     }
@@ -429,7 +483,7 @@ impl<R> Phase<R> {
     fn undecided_mut(&mut self) -> Vec<&mut Point<R>> {
         match self {
             Self::Build(build) => build.rough_mut().collect(),
-            Self::Trial(trial) => trial.point.iter_mut().collect(),
+            Self::Trial(trial) => trial.undecided_mut().collect(),
             _ => Vec::new(),
         }
     }

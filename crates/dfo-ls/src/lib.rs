@@ -257,23 +257,23 @@
 //! and in the history, are in these units: an `initial_radius` of 0.1 is a tenth of the box. With
 //! convex sets or a regulariser, which are defined by distances, all parameters share one unit.
 //!
-//! **Accuracy** is the Euclidean norm of the error of the whole residual vector. It is neither
-//! squared nor an error of `$f$`; [`Accuracy`] converts between the two. The solver uses answers
-//! that are more or less accurate than requested, and trusts the accuracy that the oracle reports.
-//! If a decision needs more accuracy than the oracle achieves, the run ends with
-//! [`Termination::AccuracyFloor`]. This is the usual end if `trust_region.final_radius` is smaller
-//! than the simulator's rounding errors allow.
+//! **Accuracy** is a bound on the Euclidean norm of the error of the whole residual vector. It is
+//! not squared, and it is not the error of `$f$`; [`Accuracy`] converts one into the other. The
+//! solver also uses answers that are less accurate than requested, and trusts the accuracy that the
+//! oracle reports. If a decision of the solver, such as whether to accept a step, needs more
+//! accuracy than the oracle achieves, the run ends with [`Termination::AccuracyFloor`]. This is the
+//! usual end if `trust_region.final_radius` is smaller than the simulator's rounding errors allow.
 //!
 //! **Work** is in the oracle's own unit (iterations, seconds, money). The solver adds it up,
-//! including that of failed evaluations. A continued evaluation counts the work it added.
+//! including that of failed evaluations. A continued evaluation reports only the work it added.
 //!
 //! **Points and evaluations.** A point is one `$\theta$`. Every answer to a job is an evaluation. A
 //! point has several evaluations if it is averaged over samples or sharpened later. [`Budget`]
-//! limits both; by default there are at most `$100(d+1)$` points.
+//! limits both; by default there are at most `$100(d+1)$` points, times the batch size.
 //!
 //! **Failures.** Residuals that are NaN or infinite, [`EvalError::Reject`], a wrong number of
-//! residuals and, in [`Job::run`], a panic cost one point. The solver then tries shorter and other
-//! steps. It does not model the region where evaluations fail, and the run may end next to it
+//! residuals and, in [`Job::run`], a panic each cost one point. The solver then tries shorter and
+//! other steps. It does not model the region where evaluations fail, and the run may end next to it
 //! ([`Termination::Blocked`]), so give known limits as bounds. [`EvalError::Abort`] ends the run. A
 //! run that has started always has a [`Report`], with the best point and all evaluations. An `Err`
 //! means that nothing was evaluated.
@@ -293,7 +293,8 @@
 //! - The simulator: [`ResidualOracle`], or a closure in [`FnOracle`] or [`InexactFn`]. It receives
 //!   [`Job`]s with a [`Request`], a [`Start`] and a [`Purpose`], and answers with [`Evaluated`] and
 //!   its [`Accuracy`], or with an [`EvalError`].
-//! - The solver: [`Options`], with a field for each group. [`SetupError`] names an invalid option.
+//! - The solver: [`Options`], whose fields are grouped by topic. [`SetupError`] names an invalid
+//!   option.
 //! - The loop: [`minimize`], [`minimize_observed`], [`drive`], [`drive_with`], or your own around
 //!   an [`Engine`] and its [`State`].
 //! - The result: [`Report`] with [`ObjectiveInterval`], [`Jacobian`] and [`Termination`], and the
@@ -316,6 +317,7 @@ mod linalg;
 mod model;
 mod options;
 mod oracle;
+mod products;
 mod radius;
 mod random;
 mod region;
@@ -339,6 +341,7 @@ pub use options::{
 pub use oracle::{
     EvalError, Evaluated, FnOracle, InexactFn, Job, Purpose, Request, ResidualOracle, Share, Start,
 };
+pub use products::{Against, BlockVector, BlockVectors, KnownVector, Measurement, Products};
 pub use report::{
     Direction, EvalRecord, Iteration, Jacobian, Limit, Report, StepKind, Termination,
 };

@@ -51,9 +51,13 @@ pub struct Options {
     pub target: Option<f64>,
     /// Limits on points, evaluations, work and time.
     pub budget: Budget,
-    /// The largest number of geometry-improving points that are requested at once. A value above 1
-    /// saves time when evaluations run in parallel, but can cost evaluations that would be
-    /// unnecessary one by one.
+    /// The number of evaluations that run in parallel. With a value above 1 the solver asks for
+    /// about as many points at once as this value: other steps and points for the next model
+    /// together with every trial point, and all geometry-improving points of a round. A run then
+    /// takes fewer rounds but more evaluations than with the value 1, and stores more residual
+    /// vectors. The result depends on the value, but not on the order of answers. Set it to 1
+    /// unless evaluations run in parallel. Algorithm 1 of the paper only asks for initial points
+    /// and for points that improve its model together.
     pub batch: usize,
     /// Quantities that are computed for the history only.
     pub diagnostics: Diagnostics,
@@ -80,6 +84,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether the solver asks for points in addition to those that it needs one by one.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.batch > 1 && self.algorithm == Algorithm::Practical
+    }
+
     /// Options for residuals with random noise: linear models fitted to more points than they
     /// need, radii that shrink slowly, and restarts (measurements are in decision record 8).
     #[must_use]
@@ -423,7 +432,8 @@ impl Default for SlowProgress {
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Budget {
-    /// The largest number of different points; `None` means `$100(d+1)$`.
+    /// The largest number of different points; `None` means `$100(d+1)$`, times the batch size
+    /// except in Algorithm 1 of the paper.
     pub max_points: Option<u64>,
     /// The largest number of evaluations. Every sample counts, and so does every time a point is
     /// sharpened.

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use thiserror::Error;
 
 use crate::Accuracy;
+use crate::products::{Against, Measurement, Products};
 
 /// A simulator that computes residuals to a requested accuracy.
 ///
@@ -24,6 +25,12 @@ pub trait ResidualOracle {
     /// Answers the jobs. They are independent of each other and may be answered in any order and in
     /// parallel.
     fn evaluate(&mut self, jobs: &mut [Job<Self::Resume>]);
+
+    /// Answers a request for the products of known vectors. Only an oracle that answers jobs with
+    /// [`Products`] is asked; others keep this default, which fails.
+    fn measure(&mut self, request: &mut Measurement) {
+        request.fail("the oracle keeps no residual vectors");
+    }
 }
 
 /// The start of an evaluation. An oracle may ignore it.
@@ -187,6 +194,9 @@ impl EvalError {
 /// A job is answered once: by [`run`](Self::run), by [`answer`](Self::answer) or
 /// [`answer_mean`](Self::answer_mean), by [`fail`](Self::fail), or by [`begin`](Self::begin) and
 /// [`finish`](Self::finish). The engine asks for unanswered jobs again.
+///
+/// If the residual vectors [stay with the oracle](crate::Problem::with_products), a job is answered
+/// by [`answer_products`](Self::answer_products) or by [`fail`](Self::fail).
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Job<R> {
@@ -196,15 +206,25 @@ pub struct Job<R> {
     sample: u32,
     purpose: Purpose,
     num_residuals: usize,
+    /// The vectors to measure the residuals against, if they stay with the oracle.
+    against: Option<Against>,
     /// The residuals, empty until the job is answered.
     residuals: Vec<f64>,
+    /// The products that were given instead of residuals.
+    products: Option<Products>,
     reply: Option<Result<Evaluated<R>, EvalError>>,
     /// The number of evaluations whose mean the residuals are.
     averaged: u32,
 }
 
-/// The answer to a job: the residuals and their accuracy, or the failure.
-pub(crate) type Reply<R> = Result<(Vec<f64>, Evaluated<R>), EvalError>;
+/// The answer to a job: the residuals or their products, with their accuracy, or the failure.
+pub(crate) type Reply<R> = Result<(Answered, Evaluated<R>), EvalError>;
+
+/// Residuals, or products of residuals that stay with the oracle.
+pub(crate) enum Answered {
+    Residuals(Vec<f64>),
+    Products(Products),
+}
 
 impl<R> Job<R> {
     pub(crate) fn new(
@@ -221,7 +241,9 @@ impl<R> Job<R> {
             sample: 0,
             purpose,
             num_residuals,
+            against: None,
             residuals: Vec::new(),
+            products: None,
             reply: None,
             averaged: 1,
         }
@@ -266,10 +288,27 @@ impl<R> Job<R> {
         self.purpose
     }
 
+    /// The vectors to measure the residuals against, if they stay with the oracle. An engine names
+    /// all vectors in use with each job.
+    #[must_use]
+    pub const fn against(&self) -> Option<&Against> {
+        self.against.as_ref()
+    }
+
+    pub(crate) fn set_against(&mut self, against: Against) {
+        self.against = Some(against);
+    }
+
     /// Whether the job has been answered.
     #[must_use]
     pub const fn is_answered(&self) -> bool {
         self.reply.is_some()
+    }
+
+    /// Answers with the products of residuals that stay with the oracle.
+    pub fn answer_products(&mut self, products: Products, evaluated: Evaluated<R>) {
+        self.products = Some(products);
+        self.reply = Some(Ok(evaluated));
     }
 
     /// Answers with residuals that were computed elsewhere. A wrong number of residuals counts as a
@@ -306,10 +345,11 @@ impl<R> Job<R> {
     }
 
     pub(crate) fn take(&mut self) -> Option<Reply<R>> {
-        let residuals = &mut self.residuals;
-        self.reply
-            .take()
-            .map(|reply| reply.map(|evaluated| (std::mem::take(residuals), evaluated)))
+        let reply = self.reply.take()?;
+        let residuals = std::mem::take(&mut self.residuals);
+        let products = self.products.take();
+        let answered = products.map_or(Answered::Residuals(residuals), Answered::Products);
+        Some(reply.map(|evaluated| (answered, evaluated)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::accuracy::ObjectiveInterval;
 use crate::blocks::Blocks;
-use crate::linalg::{Matrix, cholesky, symmetric_eigen};
+use crate::linalg::{Matrix, cholesky, dot, symmetric_eigen};
 use crate::{Accuracy, Options, Purpose};
 
 /// The result of a run. Every run that has started has a report, whatever the reason for its end.
@@ -12,7 +12,8 @@ use crate::{Accuracy, Options, Purpose};
 pub struct Report {
     /// The parameters of the best point.
     pub theta: Vec<f64>,
-    /// The residuals of the best point. Empty if no point could be evaluated.
+    /// The residuals of the best point. Empty if no point could be evaluated, or if residual
+    /// vectors [stay with the oracle](crate::Problem::with_products).
     pub residuals: Vec<f64>,
     /// The accuracy of the residuals.
     pub accuracy: Accuracy,
@@ -61,26 +62,31 @@ impl Report {
     /// `$\hat\sigma^2 (J^\top J)^{-1}$` with `$\hat\sigma^2 = \|r\|^2 / (m - d)$`. Rows and columns
     /// are in the order of the parameters.
     ///
-    /// `None` unless there are more residuals than free parameters and the Jacobian has full rank.
-    /// Fixed parameters have zeros; a parameter that ended on a bound counts as free. The Jacobian
-    /// is that of the last model, over the last radius. If the simulator itself is noisy, the
-    /// Jacobian at that radius is dominated by noise and the covariance is meaningless.
+    /// `None` unless there are more residuals than free parameters and the Jacobian has full rank,
+    /// and if residual vectors [stay with the oracle](crate::Problem::with_products). Fixed
+    /// parameters have zeros; a parameter that ended on a bound counts as free. The Jacobian is
+    /// that of the last model, over the last radius. If the simulator itself is noisy, the Jacobian
+    /// at that radius is dominated by noise and the covariance is meaningless.
     #[must_use]
     pub fn covariance(&self) -> Option<Vec<Vec<f64>>> {
-        self.jacobian
-            .as_ref()
-            .and_then(|jacobian| jacobian.covariance(&self.residuals))
+        let square = dot(&self.residuals, &self.residuals);
+        (self.jacobian.as_ref())
+            .and_then(|jacobian| jacobian.covariance(square, self.residuals.len()))
     }
 }
 
-/// The Jacobian `$\partial r_i / \partial \theta_j$` of the residuals.
+/// The Jacobian `$J = \partial r / \partial \theta$` of the residuals.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Jacobian {
+    /// The columns; empty if residual vectors stay with the oracle.
     columns: Vec<Vec<f64>>,
     /// The parameters that are fixed by their bounds.
     fixed: Vec<usize>,
-    blocks: Blocks,
+    /// The products `$J^\top J$`.
+    gram: Matrix,
+    /// The products `$J^\top r$` with the residuals of the incumbent.
+    slope: Vec<f64>,
 }
 
 /// A direction of length one in parameter space, and the change of the residuals along it.
@@ -98,36 +104,66 @@ pub struct Direction {
 const DEPENDENT: f64 = 1e11;
 
 impl Jacobian {
-    pub(crate) const fn new(columns: Vec<Vec<f64>>, fixed: Vec<usize>, blocks: Blocks) -> Self {
+    /// A Jacobian at an incumbent with these residuals.
+    pub(crate) fn new(
+        columns: Vec<Vec<f64>>,
+        fixed: Vec<usize>,
+        residuals: &[f64],
+        blocks: &Blocks,
+    ) -> Self {
+        let slope = columns.iter().map(|column| blocks.dot(column, residuals));
+        let count = columns.len();
         Self {
+            gram: Matrix::from_fn(count, count, |a, b| blocks.dot(&columns[a], &columns[b])),
+            slope: slope.collect(),
             columns,
             fixed,
-            blocks,
         }
     }
 
-    /// The derivatives of all residuals with respect to parameter `j`.
+    /// A Jacobian of which only products are known.
+    pub(crate) const fn of_products(gram: Matrix, slope: Vec<f64>, fixed: Vec<usize>) -> Self {
+        Self {
+            columns: Vec::new(),
+            fixed,
+            gram,
+            slope,
+        }
+    }
+
+    /// The derivatives of all residuals with respect to parameter `j`; empty if residual vectors
+    /// [stay with the oracle](crate::Problem::with_products).
     ///
     /// # Panics
     /// When there is no parameter `j`.
     #[must_use]
     pub fn column(&self, j: usize) -> &[f64] {
-        &self.columns[j]
+        assert!(j < self.num_params(), "a parameter");
+        self.columns.get(j).map_or(&[], |column| column)
     }
 
-    /// The inner product of column `j` with `vector`, which has one entry per residual.
+    /// The inner product of the columns of two parameters.
     ///
     /// # Panics
-    /// When there is no parameter `j`, or `vector` has another length.
+    /// When there is no such parameter.
     #[must_use]
-    pub fn inner_product(&self, j: usize, vector: &[f64]) -> f64 {
-        self.blocks.dot(&self.columns[j], vector)
+    pub fn product(&self, a: usize, b: usize) -> f64 {
+        self.gram[(a, b)]
+    }
+
+    /// The inner product `$(J^\top r)_j$` of column `j` with the residuals of the last incumbent.
+    ///
+    /// # Panics
+    /// When there is no parameter `j`.
+    #[must_use]
+    pub fn slope(&self, j: usize) -> f64 {
+        self.slope[j]
     }
 
     /// The number of parameters.
     #[must_use]
     pub fn num_params(&self) -> usize {
-        self.columns.len()
+        self.slope.len()
     }
 
     /// Computes how strongly the residuals depend on each direction in parameter space: the
@@ -142,9 +178,7 @@ impl Jacobian {
     pub fn directions(&self, units: &[f64]) -> Vec<Direction> {
         assert_eq!(units.len(), self.num_params(), "one unit per parameter");
         let d = units.len();
-        let normal = Matrix::from_fn(d, d, |a, b| {
-            self.inner_product(a, &self.columns[b]) * units[a] * units[b]
-        });
+        let normal = Matrix::from_fn(d, d, |a, b| self.gram[(a, b)] * units[a] * units[b]);
         let Some((values, vectors)) = symmetric_eigen(&normal) else {
             return Vec::new();
         };
@@ -158,20 +192,20 @@ impl Jacobian {
 
     /// Computes `$\hat\sigma^2 (J^\top J)^{-1}$`. Columns are scaled to norm one first, because
     /// parameters may have very different units.
-    fn covariance(&self, residuals: &[f64]) -> Option<Vec<Vec<f64>>> {
-        let norms: Vec<f64> = self.columns.iter().map(|c| self.blocks.norm(c)).collect();
+    fn covariance(&self, square: f64, num_residuals: usize) -> Option<Vec<Vec<f64>>> {
+        let count = self.num_params();
+        let norms: Vec<f64> = (0..count).map(|j| self.gram[(j, j)].sqrt()).collect();
         let free: Vec<usize> = (0..norms.len())
             .filter(|j| !self.fixed.contains(j))
             .collect();
         let seen = free.iter().all(|&j| norms[j] > 0.0);
-        if !seen || residuals.len() <= free.len() {
+        if !seen || num_residuals <= free.len() {
             return None;
         }
-        let variance =
-            self.blocks.dot(residuals, residuals) / (residuals.len() - free.len()) as f64;
+        let variance = square / (num_residuals - free.len()) as f64;
         let normal = Matrix::from_fn(free.len(), free.len(), |a, b| {
             let (a, b) = (free[a], free[b]);
-            self.inner_product(a, &self.columns[b]) / norms[a] / norms[b]
+            self.gram[(a, b)] / norms[a] / norms[b]
         });
         let factor = cholesky(&normal)?;
         let mut covariance = vec![vec![0.0; norms.len()]; norms.len()];

@@ -3,7 +3,12 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::Products;
+use crate::blocks::Blocks;
+
 /// The residuals of an evaluation. Copies share the values, because there may be millions.
+///
+/// If the vector stays with the oracle, there are products instead of values.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Residuals {
@@ -11,6 +16,8 @@ pub(crate) struct Residuals {
     number: u64,
     #[cfg_attr(feature = "serde", serde(with = "shared"))]
     values: Arc<Vec<f64>>,
+    /// The products that the oracle has told, if it keeps the vector.
+    products: Option<Box<Products>>,
 }
 
 impl Residuals {
@@ -18,7 +25,52 @@ impl Residuals {
         Self {
             number,
             values: Arc::new(values),
+            products: None,
         }
+    }
+
+    /// A vector that stays with the oracle.
+    pub(crate) fn elsewhere(number: u64, products: Products) -> Self {
+        Self {
+            number,
+            values: Arc::default(),
+            products: Some(Box::new(products)),
+        }
+    }
+
+    /// The products that the oracle has told, if it keeps the vector.
+    pub(crate) fn products(&self) -> Option<&Products> {
+        self.products.as_deref()
+    }
+
+    /// Replaces the products of a vector that stays with the oracle by those with another
+    /// reference.
+    pub(crate) fn set_products(
+        &mut self,
+        reference: u64,
+        cross: f64,
+        own: f64,
+        with: Vec<(u64, f64)>,
+    ) {
+        if let Some(products) = &mut self.products {
+            **products = Products {
+                square: products.square,
+                reference,
+                cross,
+                own,
+                with,
+            };
+        }
+    }
+
+    /// The sum of squares.
+    pub(crate) fn square(&self, blocks: &Blocks) -> f64 {
+        (self.products()).map_or_else(|| blocks.dot(self, self), |products| products.square)
+    }
+
+    /// The norm.
+    pub(crate) fn norm(&self, blocks: &Blocks) -> f64 {
+        (self.products()).map_or_else(|| blocks.norm(self), |products| products.square.sqrt())
     }
 
     pub(crate) const fn number(&self) -> u64 {

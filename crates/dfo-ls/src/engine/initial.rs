@@ -23,6 +23,25 @@ pub(super) struct InitialPoints<R> {
 }
 
 impl<R> InitialPoints<R> {
+    fn new(wanted: Vec<InitialStep>) -> Self {
+        Self {
+            rough: wanted.iter().map(|_| None).collect(),
+            wanted,
+            enlarge: Vec::new(),
+        }
+    }
+
+    /// Removes the start from the list if it is the first point. Returns whether it was.
+    fn takes_start(&mut self) -> bool {
+        let first = self.wanted.first();
+        let is_start = first.is_some_and(|wanted| wanted.step.iter().all(|s| *s == 0.0));
+        if is_start {
+            self.wanted.remove(0);
+            self.rough.remove(0);
+        }
+        is_start
+    }
+
     /// The points that are not accurate enough yet.
     pub(super) fn rough(&self) -> impl Iterator<Item = &Point<R>> {
         self.rough.iter().flatten()
@@ -101,12 +120,27 @@ impl<R: Clone> Run<'_, R> {
         if let Some(point) = start {
             return self.on_start(vec![Ok(point)]);
         }
+        if self.options.is_wide() && self.points.stored().next().is_none() {
+            // All at once. Only an oracle with errors may need another round for the start.
+            let mut wanted = vec![InitialStep::along(vec![0.0; self.dim()])];
+            wanted.extend(self.choose_directions());
+            return self.ask_for(InitialPoints::new(wanted));
+        }
         let target = self.rule().start_target(&self.now());
         let query = self.new_point(vec![0.0; self.dim()], target, Purpose::Initial);
         Next::Ask(Phase::Start, vec![query])
     }
 
-    pub(super) fn on_start(&mut self, mut answers: Vec<Answer<R>>) -> Next<R> {
+    pub(super) fn on_start(&mut self, answers: Vec<Answer<R>>) -> Next<R> {
+        if let Some(next) = self.take_start(answers) {
+            return next;
+        }
+        let wanted = self.choose_directions();
+        self.ask_for(InitialPoints::new(wanted))
+    }
+
+    /// Takes the start. If it is not accurate enough, returns the request for a more accurate one.
+    fn take_start(&mut self, mut answers: Vec<Answer<R>>) -> Option<Next<R>> {
         let answer = answers.pop().unwrap_or_else(|| {
             Err(Failure {
                 number: 0,
@@ -124,19 +158,14 @@ impl<R: Clone> Run<'_, R> {
                 let point = self.points.incumbent();
                 let is_rough = !(point.accuracy.value() <= START_ENOUGH * target.value());
                 if is_rough && !point.at_floor {
-                    return Next::Ask(Phase::Start, vec![self.again(point, target)]);
+                    return Some(Next::Ask(Phase::Start, vec![self.again(point, target)]));
                 }
             }
             Err(failure) => {
                 self.trust.start_failure = Some(failure.reason);
             }
         }
-        let wanted = self.choose_directions();
-        self.ask_for(InitialPoints {
-            rough: wanted.iter().map(|_| None).collect(),
-            wanted,
-            enlarge: Vec::new(),
-        })
+        None
     }
 
     /// Chooses the steps from the start, in addition to those to known points.
@@ -277,12 +306,19 @@ impl<R: Clone> Run<'_, R> {
         Next::Ask(Phase::Build(build), queries)
     }
 
-    pub(super) fn on_build(&mut self, build: InitialPoints<R>, answers: Vec<Answer<R>>) -> Next<R> {
-        let mut next = InitialPoints {
-            wanted: Vec::new(),
-            rough: Vec::new(),
-            enlarge: Vec::new(),
-        };
+    pub(super) fn on_build(
+        &mut self,
+        mut build: InitialPoints<R>,
+        mut answers: Vec<Answer<R>>,
+    ) -> Next<R> {
+        if self.points.is_empty() && build.takes_start() && !answers.is_empty() {
+            // If the start is not accurate enough, neither are the points around it. They are
+            // asked for again after it.
+            if let Some(next) = self.take_start(vec![answers.remove(0)]) {
+                return next;
+            }
+        }
+        let mut next = InitialPoints::new(Vec::new());
         let strongest = (answers.iter().flatten())
             .filter(|_| !self.points.is_empty())
             .map(|point| self.points.difference(point))
@@ -366,7 +402,7 @@ impl<R: Clone> Run<'_, R> {
             return None;
         }
         let difference = self.points.difference(point);
-        if difference <= INVISIBLE * self.points.blocks().norm(&start.residuals) {
+        if difference <= INVISIBLE * start.residuals.norm(self.points.blocks()) {
             // Without any difference the residuals do not depend on the parameter.
             return (difference > 0.0).then_some((j, ENLARGE));
         }

@@ -4,12 +4,14 @@
 //! Points of the set are identified by their position in it. Only this file invalidates the cached
 //! polynomials.
 
+mod choice;
 mod model;
 
 use crate::blocks::Blocks;
 use crate::linalg::norm;
 use crate::model::linear::{Fit, LinearModel};
 use crate::model::pool::{Point, PointPool};
+use crate::products::Measurement;
 use crate::residuals::Residuals;
 use crate::span::Span;
 
@@ -105,11 +107,11 @@ impl<R> Interpolation<R> {
 
     /// The reference residuals of the inner products, if there are any.
     pub(super) fn reference(&self) -> Option<&Residuals> {
-        (self.pool.has_reference()).then(|| self.pool.reference())
+        self.pool.reference()
     }
 
     pub(super) fn reference_mut(&mut self) -> Option<&mut Residuals> {
-        (self.pool.has_reference()).then(|| self.pool.reference_mut())
+        self.pool.reference_mut()
     }
 
     pub(super) fn step_to(&self, u: &[f64]) -> Vec<f64> {
@@ -139,8 +141,30 @@ impl<R> Interpolation<R> {
 
     /// The distance of a point's residuals from the incumbent's.
     pub(super) fn difference(&self, point: &Point<R>) -> f64 {
-        self.blocks()
-            .distance(&point.residuals, &self.incumbent().residuals)
+        self.pool.distance(point, self.center)
+    }
+
+    /// The request for products with another reference, if the residuals stay with the oracle and
+    /// the present products lose digits.
+    pub(super) fn question(&self) -> Option<Measurement> {
+        if self.is_empty() {
+            return None;
+        }
+        self.pool.question(self.center, &self.set)
+    }
+
+    /// Takes the answer to a [`question`](Self::question).
+    pub(super) fn take_answer(&mut self, reference: u64, sums: &[f64]) {
+        self.pool.take_answer(reference, sums);
+        if let Some(linear) = &mut self.linear {
+            linear.forget_residuals();
+        }
+    }
+
+    /// Drops points outside the set, the farthest from the incumbent first, until there is room for
+    /// `count` new ones.
+    pub(super) fn make_room(&mut self, count: usize) {
+        while self.pool.num_free() < count && self.drop_farthest() {}
     }
 
     /// The kind of fit of the polynomials; `None` if there are no polynomials.
@@ -316,16 +340,20 @@ impl<R> Interpolation<R> {
 
     /// Stores a point. If there is no room, the point farthest from the incumbent is dropped.
     fn store(&mut self, point: Point<R>) -> usize {
-        if self.pool.is_full() {
-            let farthest = (self.pool.live())
-                .filter(|slot| !self.set.contains(slot))
-                .map(|slot| (self.slot_distance(slot), slot))
-                .max_by(|a, b| a.0.total_cmp(&b.0));
-            if let Some((_, slot)) = farthest {
-                self.pool.remove(slot);
-            }
+        if self.pool.num_free() == 0 {
+            self.drop_farthest();
         }
         self.pool.insert(point)
+    }
+
+    /// Drops the point outside the set that is farthest from the incumbent. Returns `false` if
+    /// there is none.
+    fn drop_farthest(&mut self) -> bool {
+        let farthest = (self.pool.live())
+            .filter(|slot| !self.set.contains(slot))
+            .map(|slot| (self.slot_distance(slot), slot))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        farthest.is_some_and(|(_, slot)| self.pool.remove(slot).is_some())
     }
 
     /// Takes a more accurate evaluation of a known point, or notes that the point cannot be

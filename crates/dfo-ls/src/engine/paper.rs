@@ -107,6 +107,8 @@ impl<R: Clone> Run<'_, R> {
             gradient,
             point: None,
             sharpens_incumbent: false,
+            alternatives: Vec::new(),
+            companions: Vec::new(),
         };
         Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
     }

@@ -7,11 +7,13 @@
 //! radii are in `radius.rs` and `trust.rs`, those for accuracy in [`rules`](super::rules).
 
 use super::rules::Verdict;
+use super::setup::composite_points;
+use super::width::Alternative;
 use super::{Answer, Next, Phase, Run, StepRecord};
 use crate::Purpose;
 use crate::linalg::norm;
-use crate::model::ModelStep;
 use crate::model::pool::Point;
+use crate::model::{ModelStep, ObjectiveModel};
 use crate::options::{Model, NoiseLevel, TrustStep};
 use crate::report::{StepKind, Termination};
 
@@ -29,6 +31,12 @@ pub(super) struct Trial<R> {
     pub(super) point: Option<Point<R>>,
     /// Whether the outstanding evaluation sharpens the incumbent rather than the trial point.
     pub(super) sharpens_incumbent: bool,
+    /// The other steps whose trial points are being evaluated, in the order of their queries.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(super) alternatives: Vec<Alternative>,
+    /// Points that were evaluated together with the trial point.
+    #[cfg_attr(feature = "serde", serde(default = "Vec::new"))]
+    pub(super) companions: Vec<Point<R>>,
 }
 
 /// The smallest predicted decrease, relative to the objective, that rounding does not hide.
@@ -109,26 +117,36 @@ impl<R: Clone> Run<'_, R> {
         let delta = self.trust.delta();
         let target = self.rule().trial_target(&self.now(), step.decrease);
         let u = self.points.at_step(&step.v, delta);
-        let query = self.new_point(u, target, Purpose::Trial);
+        let mut queries = vec![self.new_point(u, target, Purpose::Trial)];
+        let mut alternatives = Vec::new();
+        if self.options.is_wide() && !self.points.is_growing() {
+            alternatives = self.add_companions(step, &mut queries);
+        }
         let trial = Trial {
             step: Vec::new(),
             predicted: step.decrease,
             gradient: step.gradient_norm / delta,
             point: None,
             sharpens_incumbent: false,
+            alternatives,
+            companions: Vec::new(),
         };
-        Next::Ask(Phase::Trial(Box::new(trial)), vec![query])
+        Next::Ask(Phase::Trial(Box::new(trial)), queries)
     }
 
     /// Algorithm 1, accuracy of the ratio: sharpens the trial point or the incumbent until the step
     /// is decided.
-    pub(super) fn on_trial(&mut self, mut trial: Trial<R>, mut answers: Vec<Answer<R>>) -> Next<R> {
-        match answers.pop() {
-            Some(answer) if trial.sharpens_incumbent => self.points.sharpen(answer),
-            answer => trial.take(answer),
+    pub(super) fn on_trial(&mut self, mut trial: Trial<R>, answers: Vec<Answer<R>>) -> Next<R> {
+        if trial.sharpens_incumbent {
+            answers
+                .into_iter()
+                .for_each(|answer| self.points.sharpen(answer));
+        } else {
+            let answer = self.choose_trial(&mut trial, answers);
+            trial.take(answer);
         }
         let Some(point) = trial.point.take() else {
-            return self.failed_trial(&trial);
+            return self.failed_trial(trial);
         };
         if trial.step.is_empty() {
             trial.step = self.points.step_to(&point.u);
@@ -139,7 +157,7 @@ impl<R: Clone> Run<'_, R> {
         let verdict = self.rule().verdict(&self.now(), &point, trial.predicted);
         let query = match verdict {
             Verdict::Decided { ratio, certified } => {
-                return self.conclude(&trial, point, ratio, certified);
+                return self.conclude(trial, point, ratio, certified);
             }
             Verdict::Floor { wanted } => {
                 let achieved = point.accuracy;
@@ -157,7 +175,7 @@ impl<R: Clone> Run<'_, R> {
     /// from the ratio of achieved to predicted decrease.
     fn conclude(
         &mut self,
-        trial: &Trial<R>,
+        mut trial: Trial<R>,
         point: Point<R>,
         ratio: f64,
         certified: bool,
@@ -176,6 +194,7 @@ impl<R: Clone> Run<'_, R> {
         // Cartis et al.
         let accepted = self.rule().accepts(&self.now(), &point, ratio);
         self.take_into_set(&trial.step, point, accepted, ratio > 0.0);
+        self.take_companions(std::mem::take(&mut trial.companions));
         self.points.refresh();
         let kind = if accepted {
             StepKind::Accepted
@@ -198,13 +217,14 @@ impl<R: Clone> Run<'_, R> {
     }
 
     /// Treats a trial point that cannot be evaluated as an unsuccessful step.
-    fn failed_trial(&mut self, trial: &Trial<R>) -> Next<R> {
+    fn failed_trial(&mut self, mut trial: Trial<R>) -> Next<R> {
         let (delta, rho) = (self.trust.delta(), self.trust.rho());
         let trust_region = &self.options.trust_region;
         let length = FAILED_LENGTH * delta;
         self.trust
             .after_step(length, f64::NEG_INFINITY, trust_region);
         self.trust.blocked = true;
+        self.take_companions(std::mem::take(&mut trial.companions));
         self.record(StepKind::Failed, trial.step_record(None, true));
         // The old radius counts as the step's length here. The lower radius is therefore reduced
         // only if the old radius had shrunk to it; otherwise shorter steps are tried first.
@@ -293,14 +313,20 @@ impl<R: Clone> Run<'_, R> {
 
     /// Computes the minimiser of the model in the trust region.
     pub(super) fn model_step(&mut self, delta: f64, how: TrustStep) -> ModelStep {
+        let model = self.objective_model(delta);
+        model.minimize(&self.region(delta, delta), how)
+    }
+
+    /// Builds the model of the objective, for steps in multiples of `delta`.
+    pub(super) fn objective_model(&mut self, delta: f64) -> ObjectiveModel {
         let most_points = match self.options.model {
             Model::Composite { points_per_param } => {
-                Some(super::setup::times(points_per_param, self.dim()))
+                let batch = self.options.batch;
+                Some(composite_points(points_per_param, self.dim(), batch))
             }
             Model::Automatic | Model::Linear | Model::Regression { .. } => None,
         };
-        let model = self.points.model(delta, most_points);
-        model.minimize(&self.region(delta, delta), how)
+        self.points.model(delta, most_points)
     }
 
     /// Puts a trial point into the set.
@@ -366,6 +392,15 @@ impl<R: Clone> Run<'_, R> {
 }
 
 impl<R> Trial<R> {
+    /// The evaluated points.
+    pub(super) fn undecided(&self) -> impl Iterator<Item = &Point<R>> {
+        self.point.iter().chain(&self.companions)
+    }
+
+    pub(super) fn undecided_mut(&mut self) -> impl Iterator<Item = &mut Point<R>> {
+        self.point.iter_mut().chain(&mut self.companions)
+    }
+
     /// Takes an evaluation of the trial point. If the evaluation failed, the point keeps the
     /// residuals of an earlier evaluation, if there was one, and its accuracy counts as the
     /// oracle's floor.

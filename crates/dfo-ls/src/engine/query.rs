@@ -6,7 +6,7 @@ use crate::blocks::Blocks;
 use crate::constraints::Regularizer;
 use crate::model::pool::Point;
 use crate::options::Samples;
-use crate::oracle::Reply;
+use crate::oracle::{Answered, Reply};
 use crate::report::{EvalRecord, Termination};
 use crate::residuals::Residuals;
 use crate::{Accuracy, EvalError, Job, Purpose, Start};
@@ -158,6 +158,10 @@ impl<R> Query<R> {
         self.samples
     }
 
+    pub(super) const fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(super) const fn set_number(&mut self, number: u64) {
         self.number = number;
     }
@@ -201,7 +205,7 @@ impl<R> Query<R> {
             self.sum
         };
         let penalty = regularizer.map_or(0.0, |h| h.value(&self.theta));
-        let objective = blocks.dot(&residuals, &residuals) + penalty;
+        let objective = residuals.square(blocks) + penalty;
         if !objective.is_finite() {
             return Err(failed("the objective is not finite".to_owned()));
         }
@@ -224,11 +228,12 @@ impl<R> Query<R> {
     pub(super) fn take(
         &mut self,
         reply: Reply<R>,
-        averaged: u32,
+        job: &Job<R>,
         blocks: &Blocks,
         ledger: &mut Ledger<R>,
     ) {
-        let number = ledger.next_vector();
+        let against = job.against();
+        let number = against.map_or_else(|| ledger.next_vector(), |against| against.vector);
         if self.is_new() && self.got == 0 && self.failure.is_none() {
             ledger.num_points += 1;
         }
@@ -242,20 +247,22 @@ impl<R> Query<R> {
             work: 0,
         };
         match reply {
-            Ok((residuals, evaluated)) => {
+            Ok((answered, evaluated)) => {
                 record.work = evaluated.work;
                 record.achieved = evaluated.achieved;
-                let square = blocks.dot(&residuals, &residuals);
-                if square.is_finite() {
-                    record.objective = Ok(square);
-                    self.got += averaged;
-                    self.achieved += evaluated.achieved.value() * f64::from(averaged);
-                    self.resume = Some(evaluated.resume);
-                    self.add(residuals, averaged, number);
-                } else {
-                    let reason = describe_overflow(&residuals);
-                    self.failure = Some(reason.clone());
-                    record.objective = Err(reason);
+                match self.check(&answered, job, blocks) {
+                    Ok(square) => {
+                        record.objective = Ok(square);
+                        let averaged = job.averaged();
+                        self.got += averaged;
+                        self.achieved += evaluated.achieved.value() * f64::from(averaged);
+                        self.resume = Some(evaluated.resume);
+                        self.add(answered, averaged, number);
+                    }
+                    Err(reason) => {
+                        self.failure = Some(reason.clone());
+                        record.objective = Err(reason);
+                    }
                 }
             }
             Err(error) => {
@@ -274,8 +281,42 @@ impl<R> Query<R> {
         ledger.add_evaluation(record);
     }
 
+    /// The sum of squares of an answer, or the reason why the answer cannot be used.
+    fn check(&self, answered: &Answered, job: &Job<R>, blocks: &Blocks) -> Result<f64, String> {
+        match (answered, job.against()) {
+            (Answered::Residuals(residuals), None) => {
+                let square = blocks.dot(residuals, residuals);
+                let overflow = || describe_overflow(residuals);
+                square.is_finite().then_some(square).ok_or_else(overflow)
+            }
+            (Answered::Products(products), Some(against)) => {
+                if let Some(missing) = against.missing(products) {
+                    return Err(format!("the product with vector {missing} is missing"));
+                }
+                let with = products.with.iter().map(|(_, product)| *product);
+                let all = [products.square, products.cross, products.own];
+                let all_finite = all.into_iter().chain(with).all(f64::is_finite);
+                let reason = || "a product of the residuals is not finite".to_owned();
+                all_finite.then_some(products.square).ok_or_else(reason)
+            }
+            (Answered::Residuals(_), Some(_)) => {
+                Err("residuals were given, but the problem asks for products".to_owned())
+            }
+            (Answered::Products(_), None) => {
+                Err("products were given, but the problem asks for residuals".to_owned())
+            }
+        }
+    }
+
     /// Adds the mean of `averaged` evaluations to the sum.
-    fn add(&mut self, mut residuals: Vec<f64>, averaged: u32, number: u64) {
+    fn add(&mut self, answered: Answered, averaged: u32, number: u64) {
+        let mut residuals = match answered {
+            Answered::Residuals(residuals) => residuals,
+            Answered::Products(products) => {
+                self.sum = Residuals::elsewhere(number, products);
+                return;
+            }
+        };
         if averaged > 1 {
             let weight = f64::from(averaged);
             residuals.iter_mut().for_each(|r| *r *= weight);

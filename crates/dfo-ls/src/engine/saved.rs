@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Query, State};
-use crate::SetupError;
 use crate::model::pool::Point;
 use crate::oracle::Start;
+use crate::products::Against;
 use crate::report::{EvalRecord, Iteration};
 use crate::residuals::Residuals;
+use crate::{Job, SetupError};
 
 /// Saving in parts. A run that is saved after every evaluation writes the lean state each time, but
 /// every residual vector, token, iteration and evaluation only once:
@@ -56,6 +57,7 @@ impl<R> State<R> {
         let mut lean = Self {
             options: self.options.clone(),
             num_residuals: self.num_residuals,
+            products: self.products,
             needs_code: self.needs_code,
             space: self.space.clone(),
             points: self.points.clone(),
@@ -67,23 +69,44 @@ impl<R> State<R> {
         lean
     }
 
-    /// The residual vectors in use, each once and with its number. A vector never changes.
+    /// The residual vectors in use, each once and with its number. A vector never changes. Vectors
+    /// that stay with the oracle are not here.
     #[must_use]
     pub fn vectors(&self) -> Vec<(u64, &[f64])> {
-        let points = self.points().map(|point| &point.residuals);
         let best = self.ledger.best.iter().map(|best| &best.residuals);
-        let sums = self.outstanding.queries().iter().filter_map(Query::sum);
-        let all = points
-            .chain(best)
-            .chain(sums)
-            .chain(self.points.reference());
-        let mut vectors: Vec<(u64, &[f64])> = all
+        let mut vectors: Vec<(u64, &[f64])> = (self.measured().chain(best))
             .filter(|vector| !vector.is_empty())
             .map(|vector| (vector.number(), &vector[..]))
             .collect();
         vectors.sort_unstable_by_key(|(number, _)| *number);
         vectors.dedup_by_key(|(number, _)| *number);
         vectors
+    }
+
+    /// The numbers of the residual vectors in use that stay with the oracle, each once. The oracle
+    /// saves these vectors, and drops others.
+    #[must_use]
+    pub fn vectors_elsewhere(&self) -> Vec<u64> {
+        if !self.products {
+            return Vec::new();
+        }
+        let jobs = self.outstanding.jobs().iter().filter_map(Job::against);
+        let named = jobs.flat_map(Against::named);
+        let mut numbers: Vec<u64> = self
+            .measured()
+            .map(Residuals::number)
+            .chain(named)
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    /// The residual vectors whose products are in use.
+    fn measured(&self) -> impl Iterator<Item = &Residuals> {
+        let points = self.points().map(|point| &point.residuals);
+        let sums = self.outstanding.queries().iter().filter_map(Query::sum);
+        points.chain(sums).chain(self.points.reference())
     }
 
     /// All iterations so far.
@@ -124,7 +147,11 @@ impl<R> State<R> {
         let mut known: HashMap<u64, Option<Arc<Vec<f64>>>> = HashMap::new();
         let mut missing = false;
         let len = self.num_residuals;
+        let elsewhere = self.products;
         self.each_vector(&mut |residuals| {
+            if elsewhere {
+                return;
+            }
             let number = residuals.number();
             let values = known.entry(number).or_insert_with(|| {
                 vector(number)

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Engine, Interpolation, Ledger, Outstanding, Run, State, TrustState, has_projections};
+use super::{
+    Engine, Interpolation, Ledger, Outstanding, Run, State, TrustState, has_projections, width,
+};
 use crate::blocks::Blocks;
 use crate::constraints::{FeasibleSet, Problem, Regularizer};
 use crate::model::pool::Point;
-use crate::options::{Model, Scaling};
+use crate::options::{Model, Samples, Scaling};
 use crate::residuals::Residuals;
 use crate::space::{Space, contain, project};
 use crate::{Options, SetupError};
@@ -17,8 +19,12 @@ const COMPOSITE_LIMIT: usize = 64;
 /// record 7).
 const COMPOSITE_POINTS: f64 = 3.0;
 /// The factor `$c$` of the default budget of `$c(d + 1)$` points, which is that of DFO-LS (Cartis
-/// et al., 2019) without its upper limit of 1000 evaluations.
+/// et al., 2019) without its upper limit of 1000 evaluations. The budget is this multiple of the
+/// batch size, so that it allows for about the same number of rounds.
 const POINTS_PER_PARAM: u64 = 100;
+
+/// The number of batches by which the points of a quadratic model increase (decision record 18).
+const BATCHES_IN_MODEL: usize = 2;
 
 /// The parts of a problem that a state does not contain because they are code: the projections of
 /// the feasible set, and the regulariser.
@@ -62,17 +68,22 @@ impl<R: Clone> Engine<R> {
             regularizer,
             known,
             blocks,
+            products,
         } = problem;
         check_problem(&start, &feasible, num_residuals)?;
         options.validate(start.len())?;
+        if products {
+            check_products(&known, &options)?;
+        }
         let blocks = Blocks::new(&blocks, num_residuals)?;
         let code = UserCode::new(feasible, regularizer);
         let space = space(&start, &code, &options.scaling)?;
         let options = resolve(options, space.dim());
-        let (size, capacity) = sizes(options.model, space.dim());
+        let (size, capacity) = sizes(&options, space.dim(), products);
         let mut engine = Self {
             state: State {
                 num_residuals,
+                products,
                 needs_code: code.kinds(),
                 points: Interpolation::new(size, capacity, blocks),
                 trust: TrustState::new(options.trust_region.initial_radius),
@@ -111,6 +122,9 @@ impl<R: Clone> Engine<R> {
         }
         if !state.space.has_bounds_of(&code.feasible) {
             return differs("a bound");
+        }
+        if problem.products != state.products {
+            return differs("whether residual vectors stay with the oracle");
         }
         let blocks = Blocks::new(&problem.blocks, state.num_residuals);
         if blocks.as_ref() != Ok(state.points.blocks()) {
@@ -241,9 +255,32 @@ fn check_problem(
     Ok(())
 }
 
+/// Refuses what needs the entries of residual vectors that stay with the oracle.
+fn check_products(known: &[crate::Known], options: &Options) -> Result<(), SetupError> {
+    let conflict = |first, why| {
+        Err(SetupError::Conflict {
+            first,
+            second: "products",
+            why,
+        })
+    };
+    if !known.is_empty() {
+        return conflict("known", "the oracle has no vectors of earlier runs");
+    }
+    if options.noise.samples != Samples::One {
+        return conflict(
+            "noise.samples",
+            "the engine cannot average vectors that it does not have",
+        );
+    }
+    Ok(())
+}
+
 /// Fills in the options that are derived from the number of parameters.
 fn resolve(mut options: Options, dim: usize) -> Options {
     let budget = POINTS_PER_PARAM * (dim as u64 + 1);
+    let width = if options.is_wide() { options.batch } else { 1 };
+    let budget = budget.saturating_mul(width as u64);
     options.budget.max_points.get_or_insert(budget);
     if options.model == Model::Automatic {
         options.model = if dim <= COMPOSITE_LIMIT {
@@ -257,16 +294,38 @@ fn resolve(mut options: Options, dim: usize) -> Options {
     options
 }
 
-/// The size of the interpolation set, and the number of points that are stored.
-fn sizes(model: Model, dim: usize) -> (usize, usize) {
-    match model {
-        Model::Composite { points_per_param } => (1 + dim, times(points_per_param, dim) + dim + 4),
-        Model::Regression { points_per_param } => {
-            let size = 1 + times(points_per_param, dim);
-            (size, size + 2)
+/// The size of the interpolation set, and the number of points that are stored. With a batch size
+/// above one, there is room for the companions of a trial point. With products, a point less is
+/// stored, because each costs a number per evaluation and block.
+fn sizes(options: &Options, dim: usize, products: bool) -> (usize, usize) {
+    let (model, batch) = (options.model, options.batch);
+    let size = match model {
+        Model::Regression { points_per_param } => 1 + times(points_per_param, dim),
+        Model::Automatic | Model::Linear | Model::Composite { .. } => 1 + dim,
+    };
+    let others = match model {
+        Model::Composite { points_per_param } => {
+            let spare = if products { 2 } else { 3 };
+            spare + composite_points(points_per_param, dim, batch)
         }
-        Model::Automatic | Model::Linear => (1 + dim, 1 + dim + 2),
-    }
+        Model::Automatic | Model::Linear | Model::Regression { .. } => 2,
+    };
+    let companions = if options.is_wide() {
+        batch.min(width::most_companions(model, dim))
+    } else {
+        0
+    };
+    (size, size + others + companions)
+}
+
+/// The largest number of points of a quadratic model in addition to the incumbent. A larger batch
+/// gives more points, up to the number that determines a quadratic function.
+pub(super) fn composite_points(points_per_param: f64, dim: usize, batch: usize) -> usize {
+    let serial = times(points_per_param, dim);
+    let quadratic = dim * (dim + 3) / 2;
+    let wide = BATCHES_IN_MODEL.saturating_mul(batch - 1);
+    let wide = serial.saturating_add(wide);
+    serial.max(wide.min(quadratic))
 }
 
 /// A multiple of the number of free parameters, at least this number itself.

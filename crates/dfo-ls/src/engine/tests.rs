@@ -176,11 +176,11 @@ proptest! {
 
     #[test]
     fn exact_runs_keep_their_promises(
-        seed in any::<u64>(), d in 1_usize..7, more in 0_usize..6, height in 0.0..1.5_f64, linear in any::<bool>(), bounded in any::<bool>(),
+        seed in any::<u64>(), d in 1_usize..7, more in 0_usize..6, height in 0.0..1.5_f64, linear in any::<bool>(), bounded in any::<bool>(), batch in prop::sample::select(vec![1_usize, 4, 16]),
     ) {
         let mut random = Random::new(seed);
         let waves = Waves::new(&mut random, d, d + more, height);
-        let mut options = Options::default();
+        let mut options = Options { batch, ..Options::default() };
         if linear {
             options.model = crate::Model::Linear;
         }

@@ -121,6 +121,11 @@ impl TrustState {
         self.slow = SlowTracker::default();
     }
 
+    /// Sets the radius to that of a step, or to the lower radius if that is larger.
+    pub(super) const fn set_radius(&mut self, radius: f64) {
+        self.delta = radius.max(self.rho);
+    }
+
     /// Sets the one radius of Algorithm 1.
     pub(super) const fn set_single(&mut self, radius: f64) {
         (self.delta, self.rho) = (radius, radius);

@@ -8,16 +8,15 @@
 //! incumbent is far from the reference compared with its distances to the other points, differences
 //! of these products would lose digits. The incumbent then becomes the reference, and all products
 //! are computed again. All products are sums over [`Blocks`].
-
-use std::ops::Range;
+//!
+//! If the vectors stay with the oracle, the pool is told the same products instead of computing
+//! them, and the engine asks for those with a new reference.
 
 use crate::Accuracy;
 use crate::blocks::Blocks;
-use crate::linalg::{Matrix, axpy, dot, dot_difference, product_transposed};
+use crate::linalg::Matrix;
+use crate::products::{Measurement, View, measure, measure_all};
 use crate::residuals::Residuals;
-
-/// The number of residuals that are processed at a time, so that they stay in the cache.
-const CHUNK: usize = 1024;
 
 /// An evaluated point.
 #[derive(Clone, Debug)]
@@ -49,7 +48,8 @@ pub(crate) struct Point<R> {
 pub(crate) struct PointPool<R> {
     slots: Vec<Option<Point<R>>>,
     blocks: Blocks,
-    reference: Residuals,
+    /// The reference of the products; `None` before the first point.
+    reference: Option<Residuals>,
     /// The products `$(r_t - r_\mathrm{ref})^\top (r_s - r_\mathrm{ref})$`.
     gram: Matrix,
     /// The products `$(r_t - r_\mathrm{ref})^\top r_\mathrm{ref}$`.
@@ -61,7 +61,7 @@ impl<R> PointPool<R> {
         Self {
             slots: (0..capacity).map(|_| None).collect(),
             blocks,
-            reference: Residuals::default(),
+            reference: None,
             gram: Matrix::zeros(capacity, capacity),
             cross: vec![0.0; capacity],
         }
@@ -92,17 +92,13 @@ impl<R> PointPool<R> {
         self.slots.iter_mut().flatten()
     }
 
-    pub(crate) const fn reference(&self) -> &Residuals {
-        &self.reference
+    /// The reference; `None` before the first point.
+    pub(crate) const fn reference(&self) -> Option<&Residuals> {
+        self.reference.as_ref()
     }
 
-    pub(crate) const fn reference_mut(&mut self) -> &mut Residuals {
-        &mut self.reference
-    }
-
-    /// Whether there is, or was, a point.
-    pub(crate) fn has_reference(&self) -> bool {
-        self.slots.iter().any(Option::is_some) || !self.reference.is_empty()
+    pub(crate) const fn reference_mut(&mut self) -> Option<&mut Residuals> {
+        self.reference.as_mut()
     }
 
     /// The scaled parameters of all points, mutably.
@@ -110,8 +106,9 @@ impl<R> PointPool<R> {
         self.slots.iter_mut().flatten().map(|point| &mut point.u)
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.slots.iter().all(Option::is_some)
+    /// The number of points for which there is room.
+    pub(crate) fn num_free(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.is_none()).count()
     }
 
     pub(crate) fn remove(&mut self, slot: usize) -> Option<Point<R>> {
@@ -125,9 +122,6 @@ impl<R> PointPool<R> {
             .iter()
             .position(Option::is_none)
             .expect("a free slot");
-        if self.reference.is_empty() {
-            self.reference.clone_from(&point.residuals);
-        }
         self.slots[slot] = Some(point);
         self.measure(slot);
         slot
@@ -139,30 +133,49 @@ impl<R> PointPool<R> {
         self.measure(slot);
     }
 
-    /// Computes all products of a slot in one pass over the residuals.
+    /// Computes all products of a slot, or takes those that the oracle has told.
     fn measure(&mut self, slot: usize) {
         let live: Vec<usize> = self.live().collect();
-        let new: &[f64] = &self.get(slot).residuals;
-        let rows = self.rows(&live);
-        let reference: &[f64] = &self.reference;
-        // with the reference, then with each row
-        let sums = self.blocks.sums(1 + rows.len(), |block, sums| {
-            let mut own = [0.0; CHUNK];
-            for piece in pieces(block) {
-                let reference = &reference[piece.clone()];
-                let own = &mut own[..piece.len()];
-                subtract(&new[piece.clone()], reference, own);
-                sums[0] += dot(own, reference);
-                for (sum, row) in sums[1..].iter_mut().zip(&rows) {
-                    *sum += dot_difference(own, &row[piece.clone()], reference);
-                }
+        let new = &self.get(slot).residuals;
+        let (cross, products) = match new.products() {
+            Some(told) => {
+                let with = |t: &usize| self.told(slot, *t);
+                (told.cross, live.iter().map(with).collect())
             }
-        });
-        self.cross[slot] = sums[0];
-        for (&sum, &t) in sums[1..].iter().zip(&live) {
-            self.gram[(slot, t)] = sum;
-            self.gram[(t, slot)] = sum;
+            None => self.row(new, &live),
+        };
+        if self.reference.is_none() {
+            self.reference = Some(match new.products() {
+                Some(told) => Residuals::new(told.reference, Vec::new()),
+                None => new.clone(),
+            });
         }
+        self.cross[slot] = cross;
+        for (&product, &t) in products.iter().zip(&live) {
+            self.gram[(slot, t)] = product;
+            self.gram[(t, slot)] = product;
+        }
+    }
+
+    /// The product of two slots that the oracle has told with either of them. NaN if one of them is
+    /// about to get a new vector, and the other one was measured against that.
+    fn told(&self, slot: usize, t: usize) -> f64 {
+        let (a, b) = (&self.get(slot).residuals, &self.get(t).residuals);
+        told_product(a, b).unwrap_or(f64::NAN)
+    }
+
+    /// Computes the products of `new` in one pass over the residuals: with the reference, and with
+    /// the given slots.
+    fn row(&self, new: &Residuals, slots: &[usize]) -> (f64, Vec<f64>) {
+        let rows = self.rows(slots);
+        let new = View::Full(new);
+        let reference = (self.reference.as_ref()).map_or(new, |reference| View::Full(reference));
+        let mut sums = self.blocks.sums(1 + rows.len(), |block, sums| {
+            let (cross, with) = sums.split_at_mut(1);
+            measure(new, reference, &rows, block, &mut cross[0], with);
+        });
+        let products = sums.split_off(1);
+        (sums[0], products)
     }
 
     /// Computes all products of all slots in one pass over the residuals.
@@ -170,23 +183,21 @@ impl<R> PointPool<R> {
         let live: Vec<usize> = self.live().collect();
         let rows = self.rows(&live);
         let count = live.len();
-        let reference: &[f64] = &self.reference;
-        // with each other, column by column, then with the reference
+        let reference = View::Full(
+            self.reference
+                .as_ref()
+                .map_or(&[], |reference| &reference[..]),
+        );
         let sums = self.blocks.sums(count * count + count, |block, sums| {
-            let (products, cross) = sums.split_at_mut(count * count);
-            let mut differences = Matrix::default();
-            for piece in pieces(block) {
-                let reference = &reference[piece.clone()];
-                differences.reset(piece.len(), count);
-                for (column, (row, cross)) in rows.iter().zip(&mut *cross).enumerate() {
-                    let own = differences.col_mut(column);
-                    subtract(&row[piece.clone()], reference, own);
-                    *cross += dot(own, reference);
-                }
-                let part = product_transposed(&differences, &differences);
-                axpy(1.0, part.as_slice(), products);
-            }
+            measure_all(reference, &rows, block, sums);
         });
+        self.take_sums(&live, &sums);
+    }
+
+    /// Takes the products of the live slots: with each other, column by column, then with the
+    /// reference.
+    fn take_sums(&mut self, live: &[usize], sums: &[f64]) {
+        let count = live.len();
         let (products, cross) = sums.split_at(count * count);
         for (column, (&t, cross)) in live.iter().zip(cross).enumerate() {
             self.cross[t] = *cross;
@@ -198,9 +209,24 @@ impl<R> PointPool<R> {
     }
 
     /// The residuals of the given slots.
-    fn rows(&self, slots: &[usize]) -> Vec<&[f64]> {
-        let row = |&slot: &usize| -> &[f64] { &self.get(slot).residuals };
+    fn rows(&self, slots: &[usize]) -> Vec<View<'_>> {
+        let row = |&slot: &usize| View::Full(&self.get(slot).residuals);
         slots.iter().map(row).collect()
+    }
+
+    /// The distance of a point's residuals, which need not be in the pool, from those of a slot.
+    pub(crate) fn distance(&self, point: &Point<R>, slot: usize) -> f64 {
+        let (a, b) = (&point.residuals, &self.get(slot).residuals);
+        match (a.products(), b.products()) {
+            (Some(own), Some(_)) => {
+                let both = told_product(a, b).unwrap_or(f64::NAN);
+                // NaN counts as no distance, so that the point is asked for again
+                (own.own - 2.0 * both + self.gram[(slot, slot)])
+                    .max(0.0)
+                    .sqrt()
+            }
+            _ => self.blocks.distance(a, b),
+        }
     }
 
     /// Computes `$\sum_s w_s\,(r_t - r_k)^\top(r_s - r_k)$` for every slot `$t$` of `set`.
@@ -239,9 +265,9 @@ impl<R> PointPool<R> {
         (self.cross[t] - self.cross[center]) + (g(t, center) - g(center, center))
     }
 
-    /// Makes the incumbent the reference if differences of products would lose digits. Returns
-    /// whether it did.
-    pub(crate) fn keep_precise(&mut self, center: usize, others: &[usize]) -> bool {
+    /// Whether differences of products lose digits, because the incumbent is far from the
+    /// reference compared with its distances to the others.
+    fn loses_digits(&self, center: usize, others: &[usize]) -> bool {
         // six of sixteen digits may be lost (decision record 7)
         const LOSS: f64 = 1e6;
         let moved = self.gram[(center, center)];
@@ -253,27 +279,48 @@ impl<R> PointPool<R> {
             .fold(f64::INFINITY, f64::min);
         // If no product is positive, all digits may be lost.
         let precise = nearest.is_finite() && moved <= LOSS * nearest;
-        if precise || moved == 0.0 {
+        !precise && moved != 0.0
+    }
+
+    /// Makes the incumbent the reference if differences of products would lose digits. Returns
+    /// whether it did. If the vectors stay with the oracle, use [`question`](Self::question).
+    pub(crate) fn keep_precise(&mut self, center: usize, others: &[usize]) -> bool {
+        let incumbent = &self.get(center).residuals;
+        if incumbent.products().is_some() || !self.loses_digits(center, others) {
             return false;
         }
-        self.reference = self.get(center).residuals.clone();
+        self.reference = Some(incumbent.clone());
         self.measure_all();
         true
     }
-}
 
-/// Divides a block into pieces of at most [`CHUNK`] residuals.
-fn pieces(block: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let end = block.end;
-    block
-        .step_by(CHUNK)
-        .map(move |begin| begin..(begin + CHUNK).min(end))
-}
-
-fn subtract(a: &[f64], b: &[f64], out: &mut [f64]) {
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = a - b;
+    /// The request for products with the incumbent as the reference, if the vectors stay with the
+    /// oracle and differences of the present products would lose digits.
+    pub(crate) fn question(&self, center: usize, others: &[usize]) -> Option<Measurement> {
+        let incumbent = &self.get(center).residuals;
+        if incumbent.products().is_none() || !self.loses_digits(center, others) {
+            return None;
+        }
+        let vectors = self.points().map(|point| point.residuals.number());
+        Some(Measurement::new(incumbent.number(), vectors.collect()))
     }
+
+    /// Takes the answer to a [`question`](Self::question).
+    pub(crate) fn take_answer(&mut self, reference: u64, sums: &[f64]) {
+        self.reference = Some(Residuals::new(reference, Vec::new()));
+        let live: Vec<usize> = self.live().collect();
+        self.take_sums(&live, sums);
+    }
+}
+
+/// The product of two vectors that the oracle has told with either of them.
+fn told_product(a: &Residuals, b: &Residuals) -> Option<f64> {
+    let (of_a, of_b) = (a.products()?, b.products()?);
+    if a.number() == b.number() {
+        return Some(of_a.own);
+    }
+    of_a.product(b.number())
+        .or_else(|| of_b.product(a.number()))
 }
 
 #[cfg(test)]

@@ -264,6 +264,12 @@ fn covariance_of_a_decay() {
     assert_close(jacobian.column(0), &first, 1e-3);
     assert_close(jacobian.column(1), &second, 1e-3);
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    for j in 0..2 {
+        let slope = dot(jacobian.column(j), &report.residuals);
+        assert!((jacobian.slope(j) - slope).abs() <= 1e-12 * slope.abs().max(1.0));
+        let product = dot(jacobian.column(0), jacobian.column(j));
+        assert!((jacobian.product(0, j) - product).abs() <= 1e-12 * product.abs());
+    }
     let (aa, ab, bb) = (
         dot(&first, &first),
         dot(&first, &second),

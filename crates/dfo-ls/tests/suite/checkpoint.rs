@@ -38,7 +38,7 @@ fn oracle() -> impl ResidualOracle<Resume = Token> {
 }
 
 fn bounded(mut options: Options) -> Options {
-    options.budget.max_evaluations = Some(120);
+    options.budget.max_evaluations = Some(120 * options.batch as u64);
     options
 }
 
@@ -202,6 +202,21 @@ fn with_bounds() {
     };
     for (name, options) in presets() {
         check(name, &problem, options);
+    }
+}
+
+/// The companions of a trial point wait, with their tokens, until the step is decided.
+#[test]
+fn with_a_batch() {
+    let boxed = || {
+        free()
+            .with_bounds([-2.0, -0.5], [0.6, 2.0])
+            .expect("bounds in order")
+    };
+    for (name, mut options) in presets() {
+        options.batch = 16;
+        check(name, &free, options.clone());
+        check(name, &boxed, options);
     }
 }
 

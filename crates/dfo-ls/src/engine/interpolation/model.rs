@@ -165,6 +165,13 @@ impl<R> Interpolation<R> {
             return None;
         }
         let free = space.free();
+        let fixed: Vec<usize> = (0..space.num_params())
+            .filter(|j| !free.contains(j))
+            .collect();
+        if self.incumbent().residuals.products().is_some() {
+            return self.jacobian_products(space, fixed);
+        }
+        let linear = self.linear.as_ref()?;
         let weights = Matrix::from_fn(self.len(), free.len(), |t, k| {
             linear.gradient(t)[k] / space.units()[k]
         });
@@ -196,9 +203,30 @@ impl<R> Interpolation<R> {
         if !columns.iter().flatten().all(|entry| entry.is_finite()) {
             return None;
         }
-        let fixed = (0..space.num_params())
-            .filter(|j| !free.contains(j))
-            .collect();
-        Some(Jacobian::new(columns, fixed, blocks.clone()))
+        Some(Jacobian::new(columns, fixed, center, blocks))
+    }
+
+    /// The products of the Jacobian's columns, if residual vectors stay with the oracle.
+    fn jacobian_products(&mut self, space: &Space, fixed: Vec<usize>) -> Option<Jacobian> {
+        let center = self.center();
+        let linear = self.linear.as_mut()?;
+        let along = linear.slope(&self.pool, &self.set, center);
+        let matrix = linear.gauss_newton(&self.pool, &self.set, center);
+        let count = space.num_params();
+        let (free, units) = (space.free(), space.units());
+        let mut gram = Matrix::zeros(count, count);
+        let mut slope = vec![0.0; count];
+        for (a, &i) in free.iter().enumerate() {
+            slope[i] = along[a] / units[a];
+            for (b, &j) in free.iter().enumerate() {
+                gram[(i, j)] = matrix[(a, b)] / units[a] / units[b];
+            }
+        }
+        let finite = gram
+            .as_slice()
+            .iter()
+            .chain(&slope)
+            .all(|entry| entry.is_finite());
+        finite.then(|| Jacobian::of_products(gram, slope, fixed))
     }
 }

@@ -1,7 +1,7 @@
 use super::super::tests::{difference, point};
 use super::*;
-use crate::linalg::norm;
 use crate::linalg::tests::Random;
+use crate::linalg::{dot, norm};
 use proptest::prelude::*;
 
 /// Two blocks, whose border may lie anywhere between multiples of the number of lanes.
@@ -62,7 +62,7 @@ proptest! {
             let live: Vec<usize> = pool.live().collect();
             let residuals = random.vector(m);
             match action {
-                0..4 if !pool.is_full() => {
+                0..4 if pool.num_free() > 0 => {
                     let slot = pool.insert(point(&[0.0], &residuals));
                     prop_assert!(shadow[slot].is_none());
                     shadow[slot] = Some(residuals);
@@ -86,7 +86,7 @@ proptest! {
             }
             check(&pool, &shadow, (m as f64).sqrt(), 1e-13);
         }
-        prop_assert_eq!(pool.is_full(), shadow.iter().all(Option::is_some));
+        prop_assert_eq!(pool.num_free(), shadow.iter().filter(|row| row.is_none()).count());
     }
 
     /// The incumbent has moved a million times farther than the points around it are apart.
@@ -137,7 +137,7 @@ fn equal_points_are_no_trouble() {
     }
     assert!(!pool.keep_precise(1, &[0, 1, 2]));
     assert!(pool.product(0, 1, 2).abs() < 1e-300 && pool.slope(0, 2).abs() < 1e-300);
-    assert!(pool.is_full() && pool.remove(1).is_some() && pool.remove(1).is_none());
+    assert!(pool.num_free() == 0 && pool.remove(1).is_some() && pool.remove(1).is_none());
     assert_eq!(pool.insert(point(&[0.0], &[0.0, 0.0])), 1);
     assert!((pool.product(0, 1, 1) - 5.0).abs() < 1e-14 && (pool.slope(0, 1) + 5.0).abs() < 1e-14);
     assert!(pool.slope(1, 0).abs() < 1e-14);

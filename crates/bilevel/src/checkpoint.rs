@@ -58,20 +58,22 @@ pub(crate) const fn fits(
 /// evaluation of the point continues from them, and evaluations of nearby points start from them.
 ///
 /// Reconstructions are large and never change. With the feature `serde`, the state of a solver
-/// contains only their number. Save the checkpoints separately, once, and [attach](Self::attach)
-/// them after loading the state.
+/// contains only their number and their distance from the truth. Save the checkpoints separately,
+/// once, and [attach](Self::attach) them after loading the state.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(from = "u64", into = "u64"))]
 pub struct Reconstructions {
     number: u64,
+    squared_distance: f64,
+    #[cfg_attr(feature = "serde", serde(skip))]
     checkpoints: Arc<Vec<Checkpoint>>,
 }
 
 impl Reconstructions {
-    pub(crate) fn new(number: u64, checkpoints: Vec<Checkpoint>) -> Self {
+    pub(crate) fn new(number: u64, squared_distance: f64, checkpoints: Vec<Checkpoint>) -> Self {
         Self {
             number,
+            squared_distance,
             checkpoints: Arc::new(checkpoints),
         }
     }
@@ -82,8 +84,15 @@ impl Reconstructions {
         self.number
     }
 
-    /// Returns the checkpoint of each training pair; empty if they were loaded and not attached
-    /// yet.
+    /// Returns `$\sum_i \|\tilde x_i - x_i\|^2$`, the sum of the squared distances of all training
+    /// images from the truth, on all ranks.
+    #[must_use]
+    pub const fn squared_distance(&self) -> f64 {
+        self.squared_distance
+    }
+
+    /// Returns the checkpoint of each training pair of this rank; empty if they were loaded and not
+    /// attached yet.
     #[must_use]
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints
@@ -92,22 +101,6 @@ impl Reconstructions {
     /// Attaches the checkpoints to loaded reconstructions.
     pub fn attach(&mut self, checkpoints: Arc<Vec<Checkpoint>>) {
         self.checkpoints = checkpoints;
-    }
-}
-
-impl From<u64> for Reconstructions {
-    /// Creates reconstructions without checkpoints, as after loading a state.
-    fn from(number: u64) -> Self {
-        Self {
-            number,
-            checkpoints: Arc::default(),
-        }
-    }
-}
-
-impl From<Reconstructions> for u64 {
-    fn from(reconstructions: Reconstructions) -> Self {
-        reconstructions.number
     }
 }
 

@@ -108,6 +108,28 @@ pub enum ProblemError {
     /// The solver does not accept an option.
     #[error(transparent)]
     Solver(#[from] SetupError),
+    /// Something that must be the same on all ranks is not.
+    #[error(
+        "the {what} of rank {rank} differ from those of rank 0: start all ranks with the same \
+         settings and the same version"
+    )]
+    RanksDiffer {
+        /// The thing that differs, such as `settings`.
+        what: &'static str,
+        /// The first rank that differs from rank 0.
+        rank: usize,
+    },
+    /// The problem is invalid on another rank.
+    #[error("rank {rank}: {reason}")]
+    OtherRank {
+        /// The rank.
+        rank: usize,
+        /// The error of that rank.
+        reason: String,
+    },
+    /// The ranks cannot exchange numbers.
+    #[error("{0}")]
+    Exchange(String),
 }
 
 /// The error of a reconstruction that could not be computed.
@@ -153,7 +175,7 @@ pub enum SpecError {
         name: String,
     },
     /// The start of a parameter is not between its bounds.
-    #[error("{name} starts at {start:e}, which is not between its bounds {lower:e} and {upper:e}")]
+    #[error("{name} starts at {start:?}, which is not between its bounds {lower:?} and {upper:?}")]
     StartOutside {
         /// The name of the parameter.
         name: String,

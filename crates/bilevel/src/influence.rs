@@ -39,7 +39,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         if count > MAX_COMPUTED {
             return report.jacobian.as_ref().map_or_else(
                 || vec![None; count],
-                |jacobian| self.modelled_influences(jacobian, &report.residuals, report.objective),
+                |jacobian| self.modelled_influences(jacobian, report.objective),
             );
         }
         let steps = self.steps();
@@ -67,16 +67,10 @@ impl<M: LowerLevel> LearningProblem<M> {
 
     /// Returns the estimate `$(2|r^\top J_j| h + \|J_j\|^2 h^2)/f$` for a step `$h$` in each
     /// parameter.
-    fn modelled_influences(
-        &self,
-        jacobian: &Jacobian,
-        residuals: &[f64],
-        objective: f64,
-    ) -> Vec<Option<f64>> {
+    fn modelled_influences(&self, jacobian: &Jacobian, objective: f64) -> Vec<Option<f64>> {
         let steps = self.steps();
         let influence = |j: usize| {
-            let slope = jacobian.inner_product(j, residuals);
-            let square = jacobian.inner_product(j, jacobian.column(j));
+            let (slope, square) = (jacobian.slope(j), jacobian.product(j, j));
             let h = steps[j];
             Some(share(2.0 * slope.abs() * h + square * h * h, objective))
         };

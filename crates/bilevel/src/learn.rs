@@ -11,7 +11,7 @@ use crate::error::ProblemError;
 use crate::learned::{Bound, Learned, LearnedParameter, Work};
 use crate::lower::LowerLevel;
 use crate::problem::LearningProblem;
-use crate::score::{Scored, ScoredImages};
+use crate::score::{Score, Scored, ScoredImages};
 
 /// Returns the options of the solver for learning. They are the defaults of [`dfo_ls`], except that
 ///
@@ -97,7 +97,10 @@ impl<M: LowerLevel> LearningProblem<M> {
             })
             .collect();
         let images = self.score_all(&self.values(&report.theta), best);
-        let scores = |images: &[Scored]| images.iter().map(|image| image.score).collect();
+        let scores = |images: &[Scored]| {
+            let own: Vec<Score> = images.iter().map(|image| image.score).collect();
+            Score::gather(&self.ranks, own)
+        };
         let learned = Learned {
             family: self.model.kind(),
             objective: report.objective,

@@ -53,9 +53,10 @@
 //! - **Learning**: [`LearningProblem`] joins all of these. It is an oracle for [`dfo_ls`], so
 //!   everything in that crate (ask and tell, save and resume, budgets) works with it.
 //! - **Output**: [`Learned`], with a [`Score`] for each training pair and each held-out pair.
-//!   [`reconstruct`] applies the learned parameters to new data, and [`score`] to a pair.
-//! - **For programs**: [`Family`] is any family of this crate, and [`Spec`] describes a learning
-//!   problem by settings that can be saved. [`ResidualLayout`] computes residuals from
+//!   [`reconstruct`] applies the learned parameters to new data, and [`score`] compares the result
+//!   with a truth.
+//! - **For programs**: [`Family`] holds one of the families of this crate, and [`Spec`] describes a
+//!   learning problem by settings that can be saved. [`ResidualLayout`] computes residuals from
 //!   reconstructions that were computed elsewhere.
 //!
 //! # Conventions
@@ -91,9 +92,11 @@ mod oracle;
 mod parameter;
 mod penalty;
 mod problem;
+mod ranks;
 mod score;
 mod spec;
 pub mod testing;
+mod vectors;
 mod workspace;
 
 pub use checkpoint::{CheckpointPolicy, Reconstructions};
@@ -110,6 +113,7 @@ pub use lower::{LowerLevel, Reconstruction, Watch, reconstruct, reconstruct_obse
 pub use parameter::{Map, Parameter};
 pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};
 pub use problem::{ColdStart, Effort, ImageRange, LearningProblem, Pair, Setup};
+pub use ranks::{Exchange, Ranks, share_of};
 pub use score::{Quality, Score, Scored, ScoredImages, score};
 pub use spec::{
     FamilyInput, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec, Values,

@@ -1,6 +1,6 @@
 //! The loss: residuals from reconstructions, and their accuracy from the errors of reconstructions.
 
-use dfo_ls::Accuracy;
+use dfo_ls::{Accuracy, BlockVector};
 use lowlevel::ErrorBound;
 
 use crate::checkpoint::fits;
@@ -31,27 +31,46 @@ pub enum Scale {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Residuals {
-    /// `Pixel`, unless storing them would need more than 512 MiB of memory.
-    #[default]
-    Auto,
     /// One residual `$\|\hat x_i - x_i\|$` per image, as in the paper.
     Image,
     /// One residual per pixel, the entries of `$\hat x_i - x_i$`. They are smoother functions of
     /// the parameters than distances and carry more information, so fewer evaluations are needed.
+    ///
+    /// Residuals of about `$5d$` points are stored. They are rounded to single precision if they
+    /// would need more than 512 MiB of memory otherwise; their accuracy includes the rounding.
+    #[default]
     Pixel,
 }
 
-/// The memory in bytes up to which `Auto` means `Pixel`: 512 MiB.
+/// The memory in bytes up to which residuals per pixel are stored in double precision: 512 MiB.
 const MEMORY: usize = 512 << 20;
 
-impl Residuals {
-    /// Replaces `Auto` by `Pixel` or `Image`. The solver stores the residuals of about `$5d$`
-    /// points.
-    pub(crate) fn resolve(self, num_entries: usize, num_params: usize) -> Self {
+/// The residuals of one image, in the form in which they are stored.
+#[derive(Clone, Debug)]
+pub(crate) enum ImageResiduals {
+    /// One residual for the image.
+    Distance(f64),
+    /// One residual per pixel.
+    Pixels(BlockVector),
+}
+
+impl ImageResiduals {
+    /// Returns the norm.
+    pub(crate) fn distance(&self) -> f64 {
         match self {
-            Self::Auto if fits(num_entries, 8, 5 * num_params + 8, MEMORY) => Self::Pixel,
-            Self::Auto => Self::Image,
-            chosen => chosen,
+            Self::Distance(distance) => *distance,
+            Self::Pixels(_) => self.square().sqrt(),
+        }
+    }
+
+    /// Returns the sum of squares.
+    pub(crate) fn square(&self) -> f64 {
+        match self {
+            Self::Distance(distance) => distance * distance,
+            Self::Pixels(BlockVector::Full(entries)) => entries.iter().map(|r| r * r).sum(),
+            Self::Pixels(BlockVector::Compact(entries)) => {
+                entries.iter().map(|r| f64::from(*r).powi(2)).sum()
+            }
         }
     }
 }
@@ -66,6 +85,8 @@ pub struct ResidualLayout {
     /// The factor of all residuals: `$1/\sqrt n$` for a mean, 1 for a sum.
     factor: f64,
     per_pixel: bool,
+    /// Whether residuals per pixel are stored in single precision.
+    compact: bool,
     /// The number of entries of each image.
     lengths: Vec<usize>,
     num_entries: usize,
@@ -82,10 +103,17 @@ impl ResidualLayout {
         };
         Self {
             factor,
-            per_pixel: loss.residuals.resolve(num_entries, num_params) == Residuals::Pixel,
+            per_pixel: loss.residuals == Residuals::Pixel,
+            compact: !fits(num_entries, 8, 5 * num_params + 8, MEMORY),
             lengths,
             num_entries,
         }
+    }
+
+    /// Returns the number of images.
+    #[must_use]
+    pub fn num_images(&self) -> usize {
+        self.lengths.len()
     }
 
     /// Returns the number of residuals, without the terms of penalties.
@@ -166,25 +194,60 @@ impl ResidualLayout {
         Accuracy::new(self.factor * (error.value() + rounding)).unwrap_or(Accuracy::ANY)
     }
 
-    /// Splits a residual vector into the residuals of each image and the terms of penalties.
-    ///
-    /// # Panics
-    /// When the vector is too short.
-    #[must_use]
-    pub fn split<'a>(&self, mut residuals: &'a mut [f64]) -> (Vec<&'a mut [f64]>, &'a mut [f64]) {
-        let images = (0..self.lengths.len()).map(|image| {
-            let (own, others) = std::mem::take(&mut residuals).split_at_mut(self.len_of(image));
-            residuals = others;
-            own
-        });
-        (images.collect(), residuals)
+    /// Computes the residuals of one image in the form in which they are stored, and their
+    /// accuracy.
+    pub(crate) fn stored(
+        &self,
+        x: &[f64],
+        truth: &[f64],
+        error: ErrorBound,
+    ) -> (ImageResiduals, Accuracy) {
+        if !self.per_pixel {
+            let mut distance = [0.0];
+            let accuracy = self.write(x, truth, error, &mut distance);
+            return (ImageResiduals::Distance(distance[0]), accuracy);
+        }
+        if !self.compact {
+            let mut residuals = vec![0.0; x.len()];
+            let accuracy = self.write(x, truth, error, &mut residuals);
+            return (
+                ImageResiduals::Pixels(BlockVector::Full(residuals)),
+                accuracy,
+            );
+        }
+        let (mut square, mut rounding) = (0.0, 0.0);
+        let round = |(x, truth): (&f64, &f64)| {
+            let residual = self.factor * (x - truth);
+            #[expect(clippy::cast_possible_truncation, reason = "the rounding is measured")]
+            let rounded = residual as f32;
+            let change = residual - f64::from(rounded);
+            square += residual * residual;
+            rounding += change * change;
+            rounded
+        };
+        let residuals = x.iter().zip(truth).map(round).collect();
+        let own = 8.0 * f64::EPSILON * square.sqrt();
+        // sums of squares of fewer than 2^30 terms are accurate to a millionth
+        let rounding = rounding.sqrt() * (1.0 + 1e-6);
+        let accuracy = Accuracy::new(self.factor * error.value() + own + rounding);
+        let accuracy = accuracy.unwrap_or(Accuracy::ANY);
+        (
+            ImageResiduals::Pixels(BlockVector::Compact(residuals)),
+            accuracy,
+        )
     }
 
-    /// Computes `$\sum_i \|\tilde x_i - x_i\|^2$` from a residual vector.
+    /// Returns whether there is one residual per pixel.
     #[must_use]
-    pub fn squared_distance(&self, residuals: &[f64]) -> f64 {
-        let squares: f64 = residuals.iter().take(self.len()).map(|r| r * r).sum();
-        squares / (self.factor * self.factor)
+    pub const fn is_per_pixel(&self) -> bool {
+        self.per_pixel
+    }
+
+    /// Computes `$\sum_i \|\tilde x_i - x_i\|^2$` from the sum of squares of all residuals of
+    /// images.
+    #[must_use]
+    pub fn squared_distance(&self, square: f64) -> f64 {
+        square / (self.factor * self.factor)
     }
 }
 
@@ -241,13 +304,27 @@ mod tests {
         }
     }
 
+    /// Residuals are rounded when there is no room for all digits, and their accuracy says so.
     #[test]
-    fn residuals_are_per_pixel_while_there_is_room() {
-        let auto = Residuals::Auto;
+    fn residuals_are_rounded_when_there_is_no_room() {
         // 23 points with 8 bytes per pixel
-        assert_eq!(auto.resolve(MEMORY / 184, 3), Residuals::Pixel);
-        assert_eq!(auto.resolve(MEMORY / 184 + 1, 3), Residuals::Image);
-        assert_eq!(Residuals::Pixel.resolve(usize::MAX, 3), Residuals::Pixel);
-        assert_eq!(Residuals::Image.resolve(1, 3), Residuals::Image);
+        let lengths = |len| vec![len, 5];
+        let large = ResidualLayout::new(Loss::default(), lengths(MEMORY / 184 - 4), 3);
+        let small = ResidualLayout::new(Loss::default(), lengths(MEMORY / 184 - 5), 3);
+        let (x, truth) = ([0.1, 0.7, 1e-30, -3.0, 1e9], [0.3, 0.2, 0.0, 1e-9, 1.0]);
+        let exact = ErrorBound::new(0.0).expect("not negative");
+        let (rounded, rough) = large.stored(&x, &truth, exact);
+        let (full, accuracy) = small.stored(&x, &truth, exact);
+        let (ImageResiduals::Pixels(rounded), ImageResiduals::Pixels(full)) = (rounded, full)
+        else {
+            panic!("residuals per pixel");
+        };
+        assert!(matches!(rounded, BlockVector::Compact(_)) && matches!(full, BlockVector::Full(_)));
+        let (rounded, full) = (rounded.to_vec(), full.to_vec());
+        let changes = rounded.iter().zip(&full).map(|(a, b)| (a - b).powi(2));
+        let change = changes.sum::<f64>().sqrt();
+        assert!(change > 1.0, "rounding changes a billion");
+        assert!(rough.value() >= change + accuracy.value() / 2.0);
+        assert!(rough.value() <= 1.01 * (change + accuracy.value()));
     }
 }

@@ -1,11 +1,13 @@
 //! The learning problem: training pairs, a family, a loss and penalties.
 
+mod checks;
+
 use std::fmt;
 use std::sync::Arc;
 
-use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, Problem, State};
-use imaging::{Field, Grid};
-use lowlevel::{Domain, Method, Solver, Stop, StronglyConvex};
+use dfo_ls::{Accuracy, AccuracyControl, BlockVectors, Engine, Options, Problem, State};
+use imaging::Grid;
+use lowlevel::{Domain, Method, Solver, Stop};
 
 use crate::checkpoint::{CheckpointPolicy, Reconstructions};
 use crate::error::ProblemError;
@@ -13,7 +15,9 @@ use crate::loss::{Loss, ResidualLayout};
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 use crate::penalty::{Penalty, PenaltyContext};
+use crate::ranks::Ranks;
 use crate::workspace::Workspaces;
+use checks::{description, prepare_all};
 
 /// A training image: the truth, and the data that were measured of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,6 +162,7 @@ impl fmt::Debug for Setup {
 /// returns an engine for callers that run the loop themselves, to save it or to evaluate elsewhere.
 pub struct LearningProblem<M: LowerLevel> {
     pub(crate) model: M,
+    /// The training pairs of this rank.
     pub(crate) pairs: Vec<Pair>,
     /// The prepared data of each training pair.
     pub(crate) data: Vec<M::Data>,
@@ -169,7 +174,14 @@ pub struct LearningProblem<M: LowerLevel> {
     /// The resolved policy, which is not `Auto`.
     pub(crate) checkpoints: CheckpointPolicy,
     pub(crate) workspaces: Workspaces<M::Scratch>,
-    num_terms: usize,
+    pub(crate) ranks: Ranks,
+    /// The number of training pairs on the ranks before this one.
+    pub(crate) first: usize,
+    /// The number of samples of the training images of all ranks.
+    num_samples: usize,
+    /// One block for each image of this rank, then one for the terms of penalties.
+    pub(crate) vectors: Vec<BlockVectors>,
+    pub(crate) num_terms: usize,
     /// The number of the next evaluation.
     pub(crate) next_number: u64,
 }
@@ -192,32 +204,64 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// When there are no pairs or no parameters to learn, a pair does not fit the model, or bounds
     /// are crossed.
     pub fn new(model: M, pairs: Vec<Pair>, setup: Setup) -> Result<Self, ProblemError> {
+        Self::on_rank(model, pairs, setup, Ranks::default())
+    }
+
+    /// Creates a learning problem whose images are spread over ranks. Each rank passes its own
+    /// pairs and its own held-out pairs, possibly none. All ranks call the same functions of the
+    /// problem in the same order, and get the same results as one rank with all pairs, in the order
+    /// of the ranks, to the last bit. Only [`pairs`](Self::pairs), and the reconstructions returned
+    /// by [`finish`](Self::finish), are those of the rank.
+    ///
+    /// # Errors
+    /// When the problem is invalid on one of the ranks, or settings differ between ranks. All ranks
+    /// get an error.
+    pub fn on_rank(
+        model: M,
+        pairs: Vec<Pair>,
+        setup: Setup,
+        ranks: Ranks,
+    ) -> Result<Self, ProblemError> {
         let parameters = model.parameters();
-        check_parameters(&parameters)?;
-        if pairs.is_empty() {
+        let prepared = prepare_all(&model, &parameters, &pairs, &setup);
+        let own = prepared.as_ref().err().map(ToString::to_string);
+        let failure = ranks.first_failure(own.as_deref());
+        let (data, validation) = match (prepared, failure.map_err(ProblemError::Exchange)?) {
+            (Ok(prepared), None) => prepared,
+            (Ok(_), Some((rank, reason))) => {
+                return Err(ProblemError::OtherRank { rank, reason });
+            }
+            (Err(error), _) => return Err(error),
+        };
+        ranks.check_same("settings", &description(&model, &parameters, &setup))?;
+        let count = |count: usize| count as f64;
+        let own = (pairs.iter()).flat_map(|pair| [pair.truth.len(), pair.grid.num_samples()]);
+        let own: Vec<f64> = own.map(count).collect();
+        let sizes = ranks.gather(&own).map_err(ProblemError::Exchange)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the numbers were counts"
+        )]
+        let sizes: Vec<Vec<usize>> = (sizes.iter())
+            .map(|sizes| sizes.iter().map(|size| *size as usize).collect())
+            .collect();
+        let first = sizes
+            .iter()
+            .take(ranks.rank())
+            .map(|sizes| sizes.len() / 2)
+            .sum();
+        let sizes = sizes.concat();
+        let lengths: Vec<usize> = sizes.iter().step_by(2).copied().collect();
+        let num_samples = sizes.iter().skip(1).step_by(2).sum();
+        if lengths.is_empty() {
             return Err(ProblemError::NoPairs);
         }
-        let ImageRange { lower, upper } = setup.image_range;
-        if !(lower <= upper) {
-            return Err(ProblemError::EmptyImageRange { lower, upper });
-        }
-        let start: Vec<f64> = parameters
-            .iter()
-            .map(|p| p.value(p.start.clamp(p.lower, p.upper)))
-            .collect();
-        let prepared = |pairs: &[Pair]| -> Result<Vec<M::Data>, ProblemError> {
-            (pairs.iter().enumerate())
-                .map(|(index, pair)| prepare(&model, &start, setup.image_range, index, pair))
-                .collect()
-        };
-        let data = prepared(&pairs)?;
-        let validation = prepared(&setup.validation)
-            .map_err(|source| ProblemError::Validation(Box::new(source)))?;
-        let lengths: Vec<usize> = pairs.iter().map(|pair| pair.truth.len()).collect();
         let checkpoints = (setup.checkpoints).resolve(lengths.iter().sum(), parameters.len());
         let layout = ResidualLayout::new(setup.loss, lengths, parameters.len());
         let num_terms = setup.penalties.iter().map(|p| p.num_terms()).sum();
         Ok(Self {
+            vectors: vec![BlockVectors::default(); pairs.len() + 1],
             model,
             pairs,
             data,
@@ -227,6 +271,9 @@ impl<M: LowerLevel> LearningProblem<M> {
             layout,
             checkpoints,
             workspaces: Workspaces::new(),
+            ranks,
+            first,
+            num_samples,
             num_terms,
             next_number: 0,
         })
@@ -244,13 +291,37 @@ impl<M: LowerLevel> LearningProblem<M> {
         &self.model
     }
 
-    /// Returns the training pairs.
+    /// Returns the place of this rank among all ranks.
+    #[must_use]
+    pub const fn ranks(&self) -> &Ranks {
+        &self.ranks
+    }
+
+    /// Returns the number of training pairs on all ranks.
+    #[must_use]
+    pub fn num_pairs(&self) -> usize {
+        self.layout.num_images()
+    }
+
+    /// Returns the number of training pairs on the ranks before this one.
+    #[must_use]
+    pub const fn first_image(&self) -> usize {
+        self.first
+    }
+
+    /// Returns the number of samples of the training images on all ranks.
+    #[must_use]
+    pub const fn num_samples(&self) -> usize {
+        self.num_samples
+    }
+
+    /// Returns the training pairs of this rank.
     #[must_use]
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
     }
 
-    /// Returns the training pairs and the held-out pairs.
+    /// Returns the training pairs and the held-out pairs of this rank.
     #[must_use]
     pub fn into_pairs(self) -> (Vec<Pair>, Vec<Pair>) {
         (self.pairs, self.setup.validation)
@@ -282,14 +353,16 @@ impl<M: LowerLevel> LearningProblem<M> {
     )]
     pub fn solver_problem(&self) -> Problem {
         let each = |of: fn(&Parameter) -> f64| self.parameters.iter().map(of).collect::<Vec<_>>();
-        let mut blocks: Vec<usize> = (0..self.pairs.len())
-            .map(|image| self.layout.len_of(image))
-            .collect();
+        let images = 0..self.num_pairs();
+        let mut blocks: Vec<usize> = images.map(|image| self.layout.len_of(image)).collect();
         blocks.extend(Some(self.num_terms).filter(|terms| *terms > 0));
         let mut problem = Problem::new(each(|p| p.start))
             .with_bounds(each(|p| p.lower), each(|p| p.upper))
             .expect("bounds were checked")
             .with_blocks(blocks);
+        if self.layout.is_per_pixel() {
+            problem = problem.with_products();
+        }
         if let Some(regularizer) = &self.setup.regularizer {
             problem = problem.with_regularizer(Shared(Arc::clone(regularizer)));
         }
@@ -311,9 +384,11 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// themselves. Pass it to [`finish`](Self::finish) at the end.
     ///
     /// # Errors
-    /// When the solver does not accept an option.
+    /// When the solver does not accept an option, or options differ between ranks.
     pub fn engine(&self, options: Options) -> Result<Engine<Reconstructions>, ProblemError> {
         let options = self.options(options);
+        self.ranks
+            .check_same("options of the solver", &format!("{options:?}"))?;
         Ok(Engine::new(
             self.solver_problem(),
             self.num_residuals(),
@@ -349,12 +424,13 @@ impl<M: LowerLevel> LearningProblem<M> {
         &self.layout
     }
 
-    /// Returns the stopping rule for the reconstruction of a pair.
-    pub(crate) fn stop(&self, target: Accuracy, pair: usize) -> Stop {
+    /// Returns the stopping rule for the reconstruction of an image, which is counted among those
+    /// of all ranks.
+    pub(crate) fn stop(&self, target: Accuracy, image: usize) -> Stop {
         match self.setup.effort {
             Effort::Iterations(iterations) => Stop::Iterations(iterations),
             Effort::Requested { max_iterations } => {
-                let stop = Stop::accuracy(self.layout.share(target, pair));
+                let stop = Stop::accuracy(self.layout.share(target, image));
                 max_iterations.map_or(stop, |limit| stop.with_max_iterations(limit))
             }
         }
@@ -390,56 +466,4 @@ impl dfo_ls::Regularizer for Shared {
     fn prox(&self, step: f64, theta: &mut [f64]) {
         self.0.prox(step, theta);
     }
-}
-
-fn check_parameters(parameters: &[Parameter]) -> Result<(), ProblemError> {
-    if parameters.is_empty() {
-        return Err(ProblemError::NoParameters);
-    }
-    for (index, parameter) in parameters.iter().enumerate() {
-        parameter.check()?;
-        if parameters[..index].iter().any(|p| p.name == parameter.name) {
-            let name = parameter.name.clone();
-            return Err(ProblemError::SameName { name });
-        }
-    }
-    Ok(())
-}
-
-/// Checks a pair and prepares its data.
-fn prepare<M: LowerLevel>(
-    model: &M,
-    start: &[f64],
-    image_range: ImageRange,
-    index: usize,
-    pair: &Pair,
-) -> Result<M::Data, ProblemError> {
-    if image_range != ImageRange::ALL && pair.grid.field() == Field::Complex {
-        return Err(ProblemError::ComplexImageRange { index });
-    }
-    let (expected, found) = (pair.grid.len(), pair.truth.len());
-    if expected != found {
-        return Err(ProblemError::TruthLength {
-            index,
-            expected,
-            found,
-        });
-    }
-    for (what, numbers) in [("truth", &pair.truth), ("data", &pair.data)] {
-        if let Some(entry) = numbers.iter().position(|x| !x.is_finite()) {
-            return Err(ProblemError::NonFinite { index, what, entry });
-        }
-    }
-    let refuse = |source| ProblemError::Model { index, source };
-    let data = model.prepare(pair.grid, &pair.data).map_err(refuse)?;
-    // refuses a start outside the range of the model now; this makes no pass over the data
-    let found = model.objective(start, &data).map_err(refuse)?.dim();
-    if found != expected {
-        return Err(ProblemError::Dimension {
-            index,
-            expected,
-            found,
-        });
-    }
-    Ok(data)
 }

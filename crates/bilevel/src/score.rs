@@ -10,6 +10,7 @@ use crate::checkpoint::Reconstructions;
 use crate::lower::{LowerLevel, Reconstruction, reconstruct};
 use crate::oracle::for_each;
 use crate::problem::{LearningProblem, Pair};
+use crate::ranks::Ranks;
 use crate::workspace::Workspace;
 
 /// The quality of the reconstruction of one pair.
@@ -24,6 +25,50 @@ pub struct Score {
     /// The certified error of the reconstruction as a root mean square over its samples: its
     /// distance from the exact reconstruction is at most this.
     pub error: Option<f64>,
+}
+
+impl Score {
+    /// Returns the scores of all ranks, in the order of the ranks. If a rank cannot be reached,
+    /// only those of this rank are known.
+    pub(crate) fn gather(ranks: &Ranks, own: Vec<Self>) -> Vec<Self> {
+        let numbers: Vec<f64> = own.iter().flat_map(|score| score.to_numbers()).collect();
+        match ranks.gather(&numbers) {
+            Ok(all) => {
+                let all = all.concat();
+                all.as_chunks().0.iter().map(Self::from_numbers).collect()
+            }
+            Err(_) => own,
+        }
+    }
+
+    fn to_numbers(self) -> [f64; 7] {
+        let [before, after] = [self.before, self.after].map(|quality| {
+            quality.map_or([f64::NAN; 3], |quality| {
+                [Some(quality.mse), quality.psnr, quality.ssim].map(|x| x.unwrap_or(f64::NAN))
+            })
+        });
+        let error = self.error.unwrap_or(f64::NAN);
+        let [a, b, c] = before;
+        let [d, e, f] = after;
+        [a, b, c, d, e, f, error]
+    }
+
+    fn from_numbers(numbers: &[f64; 7]) -> Self {
+        let known = |number: f64| Some(number).filter(|number| !number.is_nan());
+        let [a, b, c, d, e, f, error] = *numbers;
+        let quality = |[mse, psnr, ssim]: [f64; 3]| {
+            known(mse).map(|mse| Quality {
+                mse,
+                psnr: known(psnr),
+                ssim: known(ssim),
+            })
+        };
+        Self {
+            before: quality([a, b, c]),
+            after: quality([d, e, f]),
+            error: known(error),
+        }
+    }
 }
 
 /// The quality of an image with values in `$[0, 1]$`, compared with the truth.

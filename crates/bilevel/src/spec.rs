@@ -112,7 +112,7 @@ pub enum L1Kind {
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct SolverSpec {
     /// The largest number of points that are evaluated. Refining a point does not count again.
-    pub evaluations: u64,
+    pub max_points: u64,
     /// The method that computes reconstructions.
     pub method: MethodName,
     /// The fixed number of iterations of each reconstruction; `None` to iterate until the accuracy
@@ -158,7 +158,7 @@ impl From<MethodName> for Method {
 impl Default for SolverSpec {
     fn default() -> Self {
         Self {
-            evaluations: 100,
+            max_points: 100,
             method: MethodName::default(),
             iterations: None,
             max_iterations: None,
@@ -199,7 +199,7 @@ impl Spec {
         if task == FamilyKind::Sampling {
             // the paper's 0.1 for the sum over ten signals, divided by ten for the mean
             spec.objective.l1 = 0.01;
-            spec.solver.evaluations = 1000;
+            spec.solver.max_points = 1000;
         }
         spec
     }
@@ -280,7 +280,7 @@ impl Spec {
     pub fn options(&self) -> Options {
         let mut options = learning_options();
         options.trust_region.final_radius = self.solver.final_radius;
-        options.budget.max_points = Some(self.solver.evaluations);
+        options.budget.max_points = Some(self.solver.max_points);
         if self.solver.seed != 0 {
             let seed = self.solver.seed;
             options.initial.directions = Directions::Orthogonal { seed };
@@ -448,7 +448,7 @@ mod tests {
             |spec| spec.model.start.extend([("nu".into(), 2.0)]),
             FamilyInput::None,
         );
-        assert!(start.contains("starts at 2e0"), "{start}");
+        assert!(start.contains("starts at 2.0"), "{start}");
         let input = refusal(|_| (), FamilyInput::Frequencies(3));
         assert!(input.contains("neither kernel nor mask"), "{input}");
         let kernel = refusal(|spec| spec.task = FamilyKind::Deblur, FamilyInput::None);

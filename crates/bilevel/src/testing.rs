@@ -1,14 +1,18 @@
-//! The paper's learning problems on the authors' data, for tests and measurements.
+//! The paper's learning problems on the authors' data, and ranks that are threads, for tests and
+//! measurements.
 //!
 //! Objectives are sums over images, as in the authors' program. Seed 0 gives the authors' data;
 //! other seeds give other data from the same generator.
+
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::thread;
 
 use imaging::Grid;
 use imaging::testing::paper_data::{self, Example};
 
 use crate::{
-    Choice, ConditionNumber, FourierWeights, LearningProblem, Loss, Pair, ProblemError, Residuals,
-    RootL1, Scale, Setup, TvChoices, TvDenoising,
+    BoxError, Choice, ConditionNumber, Exchange, FourierWeights, LearningProblem, Loss, Pair,
+    ProblemError, Ranks, Residuals, RootL1, Scale, Setup, TvChoices, TvDenoising,
 };
 
 /// Returns the default setup, with a sum over images as the objective.
@@ -80,4 +84,58 @@ pub fn sampling(
     let pairs = pairs(paper_data::sampling(seed), Grid::line(64).complex());
     let model = FourierWeights::new(64, FourierWeights::TV, start).expect("64 samples");
     LearningProblem::new(model, pairs, setup)
+}
+
+/// An exchange between threads of one process.
+#[derive(Debug)]
+struct Threads {
+    rank: usize,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    numbers: Mutex<Vec<Vec<f64>>>,
+    barrier: Barrier,
+}
+
+impl Exchange for Threads {
+    fn gather(&self, own: &[f64]) -> Result<Vec<Vec<f64>>, BoxError> {
+        let numbers = || {
+            self.shared
+                .numbers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        numbers()[self.rank] = own.to_vec();
+        self.shared.barrier.wait();
+        let all = numbers().clone();
+        // nobody writes again before everybody has read
+        self.shared.barrier.wait();
+        Ok(all)
+    }
+}
+
+/// Calls `run` for each of `count` ranks, which are threads of this process, and returns the
+/// results in the order of the ranks.
+///
+/// # Panics
+/// When `run` panics on a rank.
+pub fn on_ranks<T: Send>(count: usize, run: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
+    let shared = Arc::new(Shared {
+        numbers: Mutex::new(vec![Vec::new(); count]),
+        barrier: Barrier::new(count),
+    });
+    let run = &run;
+    thread::scope(|scope| {
+        let threads = (0..count).map(|rank| {
+            let shared = Arc::clone(&shared);
+            scope.spawn(move || run(Ranks::new(rank, Arc::new(Threads { rank, shared }))))
+        });
+        let threads: Vec<_> = threads.collect();
+        let results = threads.into_iter().map(|thread| thread.join());
+        results
+            .map(|result| result.expect("a rank panicked"))
+            .collect()
+    })
 }

@@ -1,15 +1,12 @@
 //! Learning is as good and as certain with compact checkpoints as with full ones.
 
-mod evaluate;
-mod families;
-
+use crate::evaluate::evaluate;
+use crate::families::{Visitor, for_each_family};
 use bilevel::{
     CheckpointPolicy, Learned, LearningProblem, LowerLevel, Pair, Setup, TvDenoising,
     learning_options,
 };
 use dfo_ls::{Accuracy, AccuracyControl, ResidualOracle};
-use evaluate::evaluate;
-use families::{Visitor, for_each_family};
 use imaging::Grid;
 use lowlevel::Checkpoint;
 

@@ -1,16 +1,14 @@
 //! Results of learning, refused problems, and models that fail.
 
-mod families;
-
 use std::sync::Arc;
 
+use crate::families::{Visitor, for_each_family};
 use bilevel::{
     Bound, BoxError, Choice, FourierWeights, ImageData, Learned, LearningProblem, LowerLevel, Pair,
     Parameter, Penalty, PenaltyContext, ProblemError, Setup, TvChoices, TvDenoising,
     learning_options, reconstruct, score,
 };
 use dfo_ls::{L1, Options, Termination};
-use families::{Visitor, for_each_family};
 use imaging::{Denoising, DenoisingScratch, Grid, Seed, noise, phantom};
 use lowlevel::{ErrorBound, Solver, Stop};
 

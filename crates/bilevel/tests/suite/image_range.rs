@@ -1,12 +1,10 @@
 //! Reconstructions whose values are limited by an `ImageRange`.
 
-mod families;
-
+use crate::families::{Visitor, for_each_family};
 use bilevel::{
     FamilyInput, FamilyKind, ImageRange, LearningProblem, LowerLevel, Pair, Setup, Spec,
     learning_options, reconstruct,
 };
-use families::{Visitor, for_each_family};
 use imaging::{Field, Grid};
 use lowlevel::{ErrorBound, Stop};
 

@@ -1,0 +1,133 @@
+//! Checks of a learning problem before its first reconstruction.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use imaging::Field;
+use lowlevel::StronglyConvex;
+
+use super::{ImageRange, Pair, Setup};
+use crate::error::ProblemError;
+use crate::lower::LowerLevel;
+use crate::parameter::Parameter;
+use crate::penalty::{Penalty, PenaltyContext};
+
+/// The prepared data of training pairs and of held-out pairs.
+pub(super) type PreparedData<M> = (Vec<<M as LowerLevel>::Data>, Vec<<M as LowerLevel>::Data>);
+
+/// Checks the parameters and all pairs of a rank, and prepares the data.
+pub(super) fn prepare_all<M: LowerLevel>(
+    model: &M,
+    parameters: &[Parameter],
+    pairs: &[Pair],
+    setup: &Setup,
+) -> Result<PreparedData<M>, ProblemError> {
+    check_parameters(parameters)?;
+    let ImageRange { lower, upper } = setup.image_range;
+    if !(lower <= upper) {
+        return Err(ProblemError::EmptyImageRange { lower, upper });
+    }
+    let start: Vec<f64> = parameters
+        .iter()
+        .map(|p| p.value(p.start.clamp(p.lower, p.upper)))
+        .collect();
+    let prepared = |pairs: &[Pair]| -> Result<Vec<M::Data>, ProblemError> {
+        (pairs.iter().enumerate())
+            .map(|(index, pair)| prepare(model, &start, setup.image_range, index, pair))
+            .collect()
+    };
+    let data = prepared(pairs)?;
+    let validation =
+        prepared(&setup.validation).map_err(|source| ProblemError::Validation(Box::new(source)))?;
+    Ok((data, validation))
+}
+
+/// Describes everything that must be the same on all ranks. Penalties are code, so their terms at
+/// the start stand for them.
+pub(super) fn description<M: LowerLevel>(
+    model: &M,
+    parameters: &[Parameter],
+    setup: &Setup,
+) -> String {
+    let theta: Vec<f64> = parameters.iter().map(|p| p.start).collect();
+    let values: Vec<f64> = parameters.iter().map(|p| p.value(p.start)).collect();
+    let context = PenaltyContext {
+        theta: &theta,
+        values: &values,
+        condition_number: 1.0,
+    };
+    let terms = |penalty: &dyn Penalty| {
+        let mut terms = vec![0.0; penalty.num_terms()];
+        // a penalty that panics is found at the first evaluation
+        let _ = catch_unwind(AssertUnwindSafe(|| penalty.terms(&context, &mut terms)));
+        terms
+    };
+    let penalties: Vec<Vec<f64>> = setup.penalties.iter().map(|p| terms(&**p)).collect();
+    let regularizer = setup.regularizer.as_ref().map(|h| h.value(&theta));
+    let version = env!("CARGO_PKG_VERSION");
+    let Setup {
+        loss,
+        method,
+        effort,
+        cold_start,
+        checkpoints,
+        image_range,
+        ..
+    } = setup;
+    format!(
+        "{version} {:?} {parameters:?} {penalties:?} {regularizer:?} {loss:?} {method:?} \
+         {effort:?} {cold_start:?} {checkpoints:?} {image_range:?}",
+        model.kind()
+    )
+}
+
+fn check_parameters(parameters: &[Parameter]) -> Result<(), ProblemError> {
+    if parameters.is_empty() {
+        return Err(ProblemError::NoParameters);
+    }
+    for (index, parameter) in parameters.iter().enumerate() {
+        parameter.check()?;
+        if parameters[..index].iter().any(|p| p.name == parameter.name) {
+            let name = parameter.name.clone();
+            return Err(ProblemError::SameName { name });
+        }
+    }
+    Ok(())
+}
+
+/// Checks a pair and prepares its data.
+fn prepare<M: LowerLevel>(
+    model: &M,
+    start: &[f64],
+    image_range: ImageRange,
+    index: usize,
+    pair: &Pair,
+) -> Result<M::Data, ProblemError> {
+    if image_range != ImageRange::ALL && pair.grid.field() == Field::Complex {
+        return Err(ProblemError::ComplexImageRange { index });
+    }
+    let (expected, found) = (pair.grid.len(), pair.truth.len());
+    if expected != found {
+        return Err(ProblemError::TruthLength {
+            index,
+            expected,
+            found,
+        });
+    }
+    for (what, numbers) in [("truth", &pair.truth), ("data", &pair.data)] {
+        if let Some(entry) = numbers.iter().position(|x| !x.is_finite()) {
+            return Err(ProblemError::NonFinite { index, what, entry });
+        }
+    }
+    let refuse = |source| ProblemError::Model { index, source };
+    let data = model.prepare(pair.grid, &pair.data).map_err(refuse)?;
+    // refuses a start outside the range of the model now; this makes no pass over the data
+    let found = model.objective(start, &data).map_err(refuse)?.dim();
+    if found != expected {
+        return Err(ProblemError::Dimension {
+            index,
+            expected,
+            found,
+        });
+    }
+    Ok(data)
+}

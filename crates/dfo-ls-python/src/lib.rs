@@ -1,5 +1,5 @@
-//! The Rust module of the Python package `dfo_ls`: an engine whose tokens are numbers of Python
-//! objects.
+//! The Rust module of the Python package `dfo_ls`: an engine whose tokens are numbers that
+//! stand for Python objects.
 
 mod code;
 mod core;

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +20,7 @@ from ._dfo_ls import Core
 from ._numbers import count, integer, real
 from ._options import Preset, as_json, completed, duration
 from ._result import Evaluated, Iteration, Result
+from ._saved import read, write
 
 _FORMAT = "dfo_ls.Engine"
 _VERSION = 2
@@ -208,6 +211,8 @@ class Engine:
         self._next_state = 1
         self._round = 0
         self._told = 0
+        #: The file to which a run saves its engine after every answer.
+        self._path: Path | None = None
         self._core = self._new_core(number, evaluations)
 
     def _new_core(
@@ -270,9 +275,11 @@ class Engine:
             self._next_state += 1
             self._states[token] = state
         self._core.answer(index, residuals, achieved, token, work, samples)
+        self._write()
 
     def _reject(self, index: int, reason: str, work: int) -> None:
         self._core.reject(index, reason, work)
+        self._write()
 
     def _begin(self, num_residuals: int) -> None:
         """Sets the number of residuals, which the first answer shows.
@@ -301,6 +308,7 @@ class Engine:
         executor: Executor | None = None,
         workers: int | Callable[..., Any] | None = None,
         callback: Callable[[Iteration], Any] | None = None,
+        save: str | os.PathLike[str] | None = None,
     ) -> Result:
         """Evaluates ``fun`` until the run ends, or until Ctrl-C. A stopped run is continued.
 
@@ -316,7 +324,7 @@ class Engine:
         >>> engine.run(fun).x.round(6)
         array([1.414214])
         """
-        return _run.run(self, fun, args, inexact, vectorized, executor, workers, callback)
+        return _run.run(self, fun, args, inexact, vectorized, executor, workers, callback, save)
 
     def stop(self) -> None:
         """Ends the run. ``extend()`` or ``run()`` continues it."""
@@ -365,6 +373,15 @@ class Engine:
         return self._core.best_objective
 
     @property
+    def states(self) -> list[Any]:
+        """The states of the simulator that a later job may start from.
+
+        If states are names of large data, for example paths, all other data can be deleted between
+        ``tell()`` and ``ask()``, and in a ``callback``.
+        """
+        return list(self._states.values())
+
+    @property
     def options(self) -> dict[str, Any]:
         """All options, including those that were derived from the problem."""
         options: dict[str, Any] = json.loads(self._core.options)
@@ -386,10 +403,36 @@ class Engine:
 
     # save and resume
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Engine:
+        """Restores an engine from the file that ``save=`` wrote.
+
+        The file is a pickle: load only files that you trust.
+
+        >>> import dfo_ls, os, tempfile
+        >>> def fun(x):
+        ...     return [x[0] ** 2 - 2]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "fit.run")
+        ...     first = dfo_ls.minimize(fun, [1.0], max_points=4, save=path)
+        ...     engine = dfo_ls.Engine.load(path)
+        >>> engine.extend(max_points=100)
+        >>> engine.run(fun).x.round(6)
+        array([1.414214])
+        """
+        return read(path, cls)
+
+    def _save_to(self, path: Path | None) -> None:
+        """Saves the engine to ``path`` now and after every answer; never, if ``path`` is None."""
+        self._path = path
+        self._write()
+
+    def _write(self) -> None:
+        if self._path is not None:
+            write(self, self._path)
+
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        state["_core"] = self._core.save()
-        return state
+        return self.__dict__ | {"_core": self._core.save(), "_path": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -462,6 +505,7 @@ class Engine:
                 "_next_state": saved["next_state"],
                 "_round": 0,
                 "_told": saved["told"],
+                "_path": None,
                 "_core": json.dumps(saved["engine"]),
             }
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from os import PathLike
 from typing import Any
 
 import numpy.typing as npt
@@ -30,6 +31,7 @@ def minimize(
     workers: int | Callable[..., Any] | None = None,
     batch: int | None = None,
     callback: Callable[[Iteration], Any] | None = None,
+    save: str | PathLike[str] | None = None,
     noisy: bool = False,
     initial_radius: float | None = None,
     final_radius: float | None = None,
@@ -78,25 +80,31 @@ def minimize(
         ``(residuals, achieved, state, work)``. The Euclidean norm of the error of ``residuals`` is
         at most ``achieved``, which should be at most ``accuracy`` if that is possible (if
         ``accuracy`` is infinite, any accuracy will do). ``state`` is any object from which an
-        evaluation at the same point or a nearby point can continue; it is ``None`` at first.
+        evaluation at the same point or a nearby point can continue; it is ``None`` at first. With
+        an ``executor``, return the name of a file instead of large data.
         ``work``, an integer, is the cost of the evaluation in a unit of your choice.
     vectorized
         Whether ``fun`` gets an array with one point in each row, and returns one row of residuals
         for each.
     executor
         An executor of ``concurrent.futures`` that evaluates independent points at the same time,
-        for example a ``ProcessPoolExecutor``. The result does not depend on it.
+        for example a ``ProcessPoolExecutor``, or Dask's ``client.get_executor()``. The result does
+        not depend on it.
     workers
         As in SciPy: a function like ``map`` that evaluates independent points, for example
         ``multiprocessing.Pool.map``; or a number of processes, where -1 means one for each
         processor. The result does not depend on it. If an evaluation raises an exception, an
         ``executor`` keeps all other evaluations; ``Pool.map`` loses those of the same call.
     batch
-        The largest number of geometry-improving points that are requested at once. Set it to the
-        number of evaluations that run in parallel.
+        The number of evaluations that run in parallel. With more than one, the solver asks for
+        about as many points at once, and takes fewer rounds but more evaluations. Leave it at 1
+        if evaluations run one by one.
     callback
         A function that is called with every :class:`Iteration`. The run ends when it returns a true
         value or raises ``StopIteration``.
+    save
+        The path of a file to which the run is saved after every evaluation. If the program is
+        killed, ``Engine.load(path).run(fun, save=path)`` continues the run.
     noisy
         Whether the residuals have random noise.
     initial_radius, final_radius
@@ -107,7 +115,7 @@ def minimize(
         residuals vanish at the solution; without it the run continues down to rounding, or to
         ``final_radius``.
     max_points, max_evaluations, max_work, max_time
-        The budget: points (default ``100 * (len(x0) + 1)``), evaluations, work, seconds.
+        The budget: points (default ``100 * (len(x0) + 1) * batch``), evaluations, work, seconds.
     options
         All other options: any part of the dictionary that :func:`default_options` returns.
 
@@ -144,4 +152,5 @@ def minimize(
         executor=executor,
         workers=workers,
         callback=callback,
+        save=save,
     )

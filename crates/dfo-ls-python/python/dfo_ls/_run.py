@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
 from contextlib import ExitStack
+from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _dask
 from ._arrays import FloatArray, numbers, residual_vector
 from ._numbers import integer, real
 from ._result import Iteration, Result
@@ -59,6 +63,7 @@ def run(
     executor: Executor | None,
     workers: int | Callable[..., Any] | None,
     callback: Callable[[Iteration], Any] | None,
+    save: str | PathLike[str] | None,
 ) -> Result:
     """Runs to the end. The attribute ``engine`` of an exception holds the run."""
     if not callable(fun):
@@ -80,11 +85,17 @@ def run(
         answers = _answers(fun, inexact, vectorized, executor, like_map)
         if engine.termination == "stopped":
             engine.extend()
+        # reports a file that cannot be written before the first evaluation
+        engine._save_to(None if save is None else Path(save))
+        stack.callback(engine._save_to, None)
         try:
+            # A run that was saved within a batch has answers, which it takes first.
+            _tell(engine, callback)
             _loop(engine, answers, callback)
         except BaseException as error:
             if not is_handled(error, engine):
                 raise
+        engine._write()
     return engine.result()
 
 
@@ -142,7 +153,7 @@ def is_handled(error: BaseException, engine: Engine) -> bool:
     if hasattr(error, "add_note"):
         error.add_note(
             "Nothing is lost: error.engine holds all evaluations, "
-            "and error.engine.run(fun) continues the run."
+            "and error.engine.run(fun) continues the run, with any executor."
         )
     return False
 
@@ -153,14 +164,18 @@ def _loop(engine: Engine, answers: Answers, callback: Callable[[Iteration], Any]
     while points := engine._core.ask():
         answers(engine, points, clock)
         is_over = clock.is_over()
-        if callback is None:
-            engine._tell()
-        else:
-            for iteration in engine.tell():
-                if _wants_to_stop(callback, iteration):
-                    engine.stop()
+        _tell(engine, callback)
         if is_over:
             engine._core.stop("time")
+
+
+def _tell(engine: Engine, callback: Callable[[Iteration], Any] | None) -> None:
+    if callback is None:
+        engine._tell()
+        return
+    for iteration in engine.tell():
+        if _wants_to_stop(callback, iteration):
+            engine.stop()
 
 
 def _wants_to_stop(callback: Callable[[Iteration], Any], iteration: Iteration) -> bool:
@@ -219,21 +234,28 @@ def _parallel(
     inexact: bool,
     executor: Executor,
 ) -> None:
+    is_dask = _dask.client_of(executor) is not None
+    submit = _dask.submit(executor, fun) if is_dask else partial(executor.submit, fun)
     if inexact:
-        futures = [executor.submit(fun, job.x, job.accuracy, job.state) for job in engine.ask()]
+        futures = [submit(job.x, job.accuracy, job.state) for job in engine.ask()]
     else:
-        futures = [executor.submit(fun, x) for x in points]
+        futures = [submit(x) for x in points]
     failure: BaseException | None = None
-    is_interrupted = False
+    is_interrupted = is_over = False
     for index, future in enumerate(futures):
-        if is_interrupted or clock.is_over():
-            for later in futures[index:]:
+        if is_over or is_interrupted or clock.is_over():
+            for later in () if is_over else futures[index:]:
                 later.cancel()
+            is_over = True
             # wait for evaluations that have begun, except after Ctrl-C
             if future.cancelled() or is_interrupted and not future.done():
                 continue
         try:
             _take(engine, index, inexact, future.result)
+        except CancelledError:
+            failure = failure or CancelledError(
+                "the executor cancelled evaluations: did its cluster or its scheduler end?"
+            )
         except Exception as error:
             # keep the results of the other evaluations
             failure = failure or error

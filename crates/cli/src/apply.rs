@@ -24,8 +24,9 @@ use crate::file::FileError;
 use crate::picture::{self, Colour, Depth, Picture};
 pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
+use crate::task::data_warnings::other_unit;
 use crate::task::family::{self, LoadedFamily};
-use crate::task::pictures::{apply_mask, check_mask, grid, other_unit};
+use crate::task::pictures::{apply_mask, check_mask, grid};
 use crate::task::signals::{check_samples, read_frequencies};
 
 /// Largest number of iterations of a reconstruction, unless the run has another limit.

@@ -25,7 +25,9 @@ Examples:
   bilevel apply run noisy.png clean.png         reconstruct a picture with the result
   bilevel report run                            summarise the result
   bilevel resume run                            continue after an interruption
-  bilevel learn denoise --print-config          print all settings as a file";
+  bilevel learn denoise --print-config          print all settings as a file
+  mpirun -n 4 bilevel learn --config settings.toml --out run
+                                                spread the images (built with --features mpi)";
 
 /// Heading of the options that all commands have.
 const COMMON: &str = "Common options";
@@ -63,6 +65,8 @@ pub struct Shared {
         long,
         global = true,
         value_name = "N",
+        value_parser = |text: &str| positive(text).map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
+        allow_negative_numbers = true,
         help_heading = COMMON,
         help = THREADS.help(&[TaskKind::Denoise])
     )]
@@ -94,7 +98,7 @@ pub enum Command {
     Report(RunArgs),
     /// Print a completion script for a shell
     Completions {
-        /// Shell
+        /// Name of the shell
         shell: Shell,
     },
 }
@@ -111,9 +115,16 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// Directory of the run
     pub run: PathBuf,
-    /// Evaluate up to N more points, then stop; this replaces the remaining budget
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub evaluations: Option<u64>,
+    /// New limit on the points of the whole run, including those before the interruption; a run
+    /// that has stopped at its limit continues [default: the limit in bilevel.toml]
+    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
+    pub max_points: Option<u64>,
+}
+
+/// Parses a positive whole number.
+fn positive(text: &str) -> Result<u64, &'static str> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or("it must be a positive whole number, such as 4")
 }
 
 /// The arguments of `bilevel apply`.
@@ -127,11 +138,13 @@ pub struct ApplyArgs {
     pub input: PathBuf,
     /// Output file (.png, .tif or .npy; several pages need .tif, sampling needs .npy) or folder
     pub output: PathBuf,
-    /// Largest root-mean-square distance from the exact minimiser, not from the true image
+    /// Largest distance of the result from the exact minimiser (root mean square), not from the
+    /// true image
     #[arg(
         long,
         default_value_t = ApplyOptions::default().accuracy,
         allow_negative_numbers = true,
+        value_parser = learn::number,
         value_name = "RMS"
     )]
     pub accuracy: f64,

@@ -70,7 +70,7 @@ pub fn read(path: &Path) -> Result<Array, FileError> {
 /// # Errors
 /// When the file cannot be read, or is not a `.npy` file.
 pub fn num_axes(path: &Path) -> Result<usize, FileError> {
-    let refuse = |source| FileError::Read(path.into(), source);
+    let refuse = |source| FileError::read(path, source);
     let mut start = Vec::new();
     let file = File::open(path).map_err(refuse)?;
     let read = file.take(MAX_HEADER).read_to_end(&mut start);

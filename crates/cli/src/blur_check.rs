@@ -183,8 +183,9 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
     let middle = rows / 2 * cols + cols / 2;
     if kernel.len() > 1 && is_corner(at(largest)) && size(middle) < 0.5 * size(largest) {
         warnings.push(format!(
-            "the largest value of the kernel {name} is in a corner, but its origin is taken in \
-             the middle: if it was made for Fourier transforms, shift it with `numpy.fft.fftshift`"
+            "the largest value of the kernel {name} is in a corner, but the program takes its \
+             middle as the origin: if the origin is in the corner, shift the kernel with \
+             `numpy.fft.fftshift`"
         ));
         return warnings;
     }

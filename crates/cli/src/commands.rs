@@ -1,11 +1,14 @@
 //! The commands of the program.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use ::page::number::counted;
-use bilevel::LearningProblem;
+use bilevel::{LearningProblem, ProblemError, Ranks};
 use clap::CommandFactory;
 
 use crate::apply::{self, Applied, ApplyFailure};
@@ -14,21 +17,35 @@ use crate::config::{Config, Settings};
 use crate::error::CliError;
 use crate::findings::Finding;
 use crate::progress::{Progress, ProgressFormat};
+use crate::ranks;
 use crate::run_page::{self, RunPage};
-use crate::session::{self, Interrupt, SessionOutcome};
+use crate::session::{self, Interrupt, SessionOutcome, agree, open_on_ranks};
 use crate::store::{SavedRun, Store, StoreError};
 use crate::summary;
+use crate::task::data_warnings::ignored_warning;
 use crate::task::{self, LoadedTask};
 
-/// Runs the command that the arguments name.
+/// Runs the command that the arguments name, on all ranks. `learn` and `resume` spread the images
+/// over the ranks; the other commands are the work of rank 0. Only rank 0 prints.
 ///
 /// # Errors
-/// When the command fails.
-pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let shared = &arguments.shared;
+/// When the command fails. If `learn` or `resume` fails on one rank, it fails on all.
+pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
+    let is_first = ranks.rank() == 0;
+    let shared = &Shared {
+        json: arguments.shared.json && is_first,
+        quiet: arguments.shared.quiet || !is_first,
+        ..arguments.shared.clone()
+    };
+    let context = Context {
+        shared,
+        ranks,
+        handles_signals: true,
+    };
     match &arguments.command {
-        Command::Learn(args) => learn(args, shared),
-        Command::Resume(args) => resume(args, shared),
+        Command::Learn(args) => learn(args, context),
+        Command::Resume(args) => resume(args, context),
+        _ if !is_first => Ok(()),
         Command::Apply(args) => {
             set_threads(shared.threads);
             let say = |done: Result<&Applied, &ApplyFailure>| say_applied(shared, done);
@@ -43,6 +60,9 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             }
             if !shared.quiet {
                 warn_about(done);
+                ignored_warning(&args.input, &[])
+                    .iter()
+                    .for_each(|warning| warn(warning));
             }
             applied.map(|_| ())
         }
@@ -72,65 +92,99 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
 }
 
-fn learn(args: &LearnArgs, shared: &Shared) -> Result<(), CliError> {
-    let mut settings = args.settings()?;
-    shared.override_in(&mut settings);
+/// The circumstances in which `learn` and `resume` work.
+#[derive(Clone, Copy, Debug)]
+struct Context<'a> {
+    shared: &'a Shared,
+    ranks: &'a Ranks,
+    /// Whether a handler for signals is installed, which can be done once in a process.
+    handles_signals: bool,
+}
+
+fn learn(args: &LearnArgs, context: Context<'_>) -> Result<(), CliError> {
+    let Context { shared, ranks, .. } = context;
+    let settings = || -> Result<Settings, CliError> {
+        let mut settings = args.settings()?;
+        shared.override_in(&mut settings);
+        Ok(settings)
+    };
     if args.print_config {
-        return deliver(settings.template()?.as_bytes());
+        return match ranks.rank() {
+            0 => deliver(settings()?.template()?.as_bytes()),
+            _ => Ok(()),
+        };
     }
-    let config = settings.resolve()?;
-    let out = args.out.as_deref().ok_or(CliError::NoOut)?;
-    if Store::read_settings(out).is_ok() {
-        let dir = out.to_path_buf();
-        return Err(StoreError::Exists { dir }.into());
-    }
-    let config = config.absolute()?;
-    set_threads(config.solver.threads);
     // load first: data that cannot be used leave no directory behind
-    let task = load(&config, shared)?;
-    let store = Store::create(out, &config.to_toml_with_comments())?;
-    work(store, None, None, task, &config, shared)
-}
-
-fn resume(args: &ResumeArgs, shared: &Shared) -> Result<(), CliError> {
-    let (store, saved) = Store::open(&args.run)?;
-    let mut settings = Settings::of_run(store.settings(), &args.run)?;
-    shared.override_in(&mut settings);
-    let config = settings.resolve()?;
-    set_threads(config.solver.threads);
-    let task = load(&config, shared)?;
-    work(store, saved, args.evaluations, task, &config, shared)
-}
-
-fn load(config: &Config, shared: &Shared) -> Result<LoadedTask, CliError> {
-    let task = task::load(config)?;
-    if !shared.quiet {
-        for warning in &task.warnings {
-            say(&format!("bilevel: warning: {warning}"));
+    let load = || -> Result<_, CliError> {
+        let config = settings()?.resolve()?;
+        let out = args.out.as_deref().ok_or(CliError::NoOut)?;
+        if Store::read_settings(out).is_ok() {
+            let dir = out.to_path_buf();
+            return Err(StoreError::Exists { dir }.into());
         }
-    }
-    Ok(task)
+        let config = config.absolute()?;
+        set_threads(config.solver.threads);
+        Ok((out, task::load(&config)?, config))
+    };
+    let (out, task, config) = agree(ranks, load())?;
+    let settings = config.to_toml_with_comments();
+    ranks.check_same("settings", &settings)?;
+    let create = || Ok((Store::create(out, &settings)?, None));
+    let (store, saved) = open_on_ranks::<CliError>(ranks, out, create)?;
+    work(store, saved, false, task, &config, context)
 }
 
-/// Learns, then writes the result and its report.
+fn resume(args: &ResumeArgs, context: Context<'_>) -> Result<(), CliError> {
+    let Context { shared, ranks, .. } = context;
+    let open = || {
+        let (mut store, saved) = Store::open(&args.run)?;
+        if let Some(max_points) = args.max_points {
+            session::set_max_points(&mut store, saved.as_ref(), max_points)?;
+        }
+        Ok((store, saved))
+    };
+    let (store, saved) = open_on_ranks::<CliError>(ranks, &args.run, open)?;
+    let load = || -> Result<_, CliError> {
+        let mut settings = Settings::of_run(store.settings(), &args.run)?;
+        shared.override_in(&mut settings);
+        let config = settings.resolve()?;
+        set_threads(config.solver.threads);
+        Ok((task::load_for_run(&config, &args.run)?, config))
+    };
+    let (task, config) = agree(ranks, load())?;
+    ranks.check_same("settings", store.settings())?;
+    let is_extended = args.max_points.is_some();
+    work(store, saved, is_extended, task, &config, context)
+}
+
+/// Learns, then writes the result and its report. Each rank keeps its share of the images.
 fn work(
     store: Store,
     saved: Option<SavedRun>,
-    evaluations: Option<u64>,
+    is_extended: bool,
     task: LoadedTask,
     config: &Config,
-    shared: &Shared,
+    context: Context<'_>,
 ) -> Result<(), CliError> {
+    let Context { shared, ranks, .. } = context;
     let (dir, settings) = (store.dir().to_path_buf(), store.settings().to_owned());
-    let LoadedTask {
-        family,
-        training,
-        validation,
-        fingerprint,
-        ..
-    } = task;
-    let interrupt = Interrupt::new();
-    interrupt.install().map_err(CliError::Interrupt)?;
+    let all = ranks.gather(&[]).map_err(ProblemError::Exchange)?;
+    let num_ranks = all.len();
+    if !shared.quiet {
+        let warnings = task.warnings.iter().cloned();
+        let apart = ranks::apart_warning(num_ranks);
+        warnings.chain(apart).for_each(|warning| warn(&warning));
+    }
+    let training = task.training.share(ranks.rank(), num_ranks);
+    let validation = task.validation.share(ranks.rank(), num_ranks);
+    let interrupt = match num_ranks {
+        1 => Interrupt::new(),
+        _ => Interrupt::shared(),
+    };
+    if context.handles_signals {
+        let installed = interrupt.install().map_err(CliError::Interrupt);
+        agree(ranks, installed)?;
+    }
     let mut progress = Progress::new(match (shared.json, shared.quiet) {
         (true, _) => ProgressFormat::Json,
         (false, true) => ProgressFormat::Quiet,
@@ -139,31 +193,34 @@ fn work(
     let spec = config.spec();
     let setup = spec.setup(validation.pairs);
     let task = session::RunSetup {
-        problem: LearningProblem::new(family, training.pairs, setup)?,
+        problem: LearningProblem::on_rank(task.family, training.pairs, setup, ranks.clone())?,
         options: spec.options(),
-        fingerprint,
+        fingerprint: task.fingerprint,
     };
     let mut watch = |snapshot: &session::Snapshot<'_>| {
         progress.show(snapshot);
         ControlFlow::Continue(())
     };
-    let outcome = session::resume(store, saved, task, evaluations, &interrupt, &mut watch);
+    let outcome = session::resume(store, saved, task, &interrupt, &mut watch);
     progress.clear();
-    let made = match outcome? {
+    let made = match agree(ranks, outcome)? {
         SessionOutcome::Finished(finished) => {
             let names = [training.names, validation.names];
-            run_page::write_finished(&dir, &settings, config, *finished, names)?
+            run_page::write_on_ranks(ranks, &dir, &settings, config, *finished, names)
         }
         SessionOutcome::WasFinished(learned) => {
-            if !shared.quiet && evaluations.is_some() {
-                say("bilevel: the run is complete: more evaluations would change nothing");
+            if !shared.quiet && is_extended {
+                say("bilevel: the run is complete: more points would change nothing");
             }
-            match run_page::existing(&dir, config, *learned) {
-                Some(made) => made,
-                None => run_page::make(&dir)?,
-            }
+            let existing = || run_page::existing(&dir, config, *learned);
+            let page = || existing().map_or_else(|| run_page::make(&dir), Ok);
+            (ranks.rank() == 0).then(page).transpose()
         }
         SessionOutcome::Paused => return Ok(()),
+        SessionOutcome::Interrupted => return Err(CliError::Interrupted(interrupt.message())),
+    };
+    let Some(made) = agree(ranks, made)? else {
+        return Ok(());
     };
     progress.finish(&made.learned, &dir);
     if !shared.json && !shared.quiet {
@@ -246,13 +303,11 @@ fn warn_about(applied: &[Applied]) {
     let Some(first) = warned.next() else {
         return;
     };
-    for warning in &first.warnings {
-        say(&format!("bilevel: warning: {warning}"));
-    }
+    first.warnings.iter().for_each(|warning| warn(warning));
     let others = warned.count() as u64;
     if others > 0 {
         let others = counted(others, "other file", "other files");
-        say(&format!("bilevel: warning: the same holds for {others}"));
+        warn(&format!("the same holds for {others}"));
     }
 }
 
@@ -276,6 +331,11 @@ fn deliver(content: &[u8]) -> Result<(), CliError> {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Output(error)),
         _ => Ok(()),
     }
+}
+
+/// Prints a warning to standard error.
+fn warn(warning: &str) {
+    say(&format!("bilevel: warning: {warning}"));
 }
 
 /// Prints a line to standard error.

@@ -5,13 +5,14 @@ use std::io;
 use std::path::PathBuf;
 
 use bilevel::{ProblemError, ReconstructionError};
+use page::number::counted;
 use thiserror::Error;
 
 use crate::apply::{Applied, ApplyFailure};
 use crate::config::ConfigError;
 use crate::file::FileError;
 use crate::session::SessionError;
-use crate::store::StoreError;
+use crate::store::{SETTINGS, StoreError};
 use crate::task::DataError;
 
 /// An error of the program. Print it with [`chain`](Self::chain).
@@ -36,6 +37,9 @@ pub enum CliError {
     /// A run could not start or continue.
     #[error(transparent)]
     Session(Box<SessionError>),
+    /// A signal has interrupted one of several ranks, and all have ended.
+    #[error("{0}")]
+    Interrupted(String),
     /// The directory of the run is missing.
     #[error("the directory of the run is missing: name it with --out RUN")]
     NoOut,
@@ -51,6 +55,18 @@ pub enum CliError {
     /// The run has no result yet.
     #[error("the run has not finished: continue it with `bilevel resume {}`", run.display())]
     NotFinished {
+        /// The directory of the run.
+        run: PathBuf,
+    },
+    /// Images, a kernel or a mask of a run are no longer where they were.
+    #[error(
+        "{} is no longer there, but the run in {} needs it: move it back, or write its new path \
+         in {}",
+        path.display(), run.display(), run.join(SETTINGS).display()
+    )]
+    Moved {
+        /// The missing file or folder.
+        path: PathBuf,
         /// The directory of the run.
         run: PathBuf,
     },
@@ -103,8 +119,9 @@ pub enum CliError {
     },
     /// Some files of a folder could not be used. The others were reconstructed.
     #[error(
-        "{} of {} files failed:{}",
-        failures.len(), failures.len() + applied.len(), list(failures)
+        "{} of {} failed:{}",
+        failures.len(), counted((failures.len() + applied.len()) as u64, "file", "files"),
+        list(failures)
     )]
     SomeFailed {
         /// The files that were reconstructed.
@@ -136,7 +153,7 @@ impl CliError {
             Self::File(FileError::Extension { .. } | FileError::OnePage { .. }) => 2,
             // the input is not at fault
             Self::File(FileError::Write { .. }) | Self::Output(_) => 1,
-            Self::File(_) | Self::Data(_) => 3,
+            Self::File(_) | Self::Data(_) | Self::Moved { .. } => 3,
             Self::Store(_)
             | Self::NotFinished { .. }
             | Self::Result { .. }
@@ -144,6 +161,7 @@ impl CliError {
             Self::Problem(error) => of_problem(error),
             Self::Session(error) => of_session(error),
             Self::Reconstruction { .. } | Self::Json(_) | Self::Interrupt(_) => 1,
+            Self::Interrupted(_) => 130,
             Self::SomeFailed { failures, .. } => {
                 (failures.first()).map_or(1, |failure| failure.error.exit_code())
             }
@@ -161,6 +179,7 @@ impl CliError {
 fn of_session(error: &SessionError) -> u8 {
     match error {
         SessionError::Problem(error) => of_problem(error),
+        SessionError::TooFewPoints { .. } => 2,
         SessionError::ImagesChanged { .. } | SessionError::NothingEvaluated { .. } => 3,
         SessionError::Encode(_) => 1,
         _ => 4,
@@ -185,6 +204,7 @@ fn of_problem(error: &ProblemError) -> u8 {
 }
 
 /// Returns the message of an error, followed by those of its causes that it does not contain yet.
+/// Errors of the operating system are in brackets.
 #[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -192,7 +212,10 @@ pub fn chain(error: &dyn Error) -> String {
     while let Some(cause) = next {
         let message = cause.to_string();
         if !text.ends_with(&message) {
-            text = format!("{text}: {message}");
+            text = match cause.is::<io::Error>() {
+                true => format!("{text} ({message})"),
+                false => format!("{text}: {message}"),
+            };
         }
         next = cause.source();
     }
@@ -206,7 +229,7 @@ mod tests {
     #[test]
     fn causes_are_listed_once() {
         let error = CliError::from(FileError::Read("a.png".into(), io::Error::other("no disk")));
-        assert_eq!(error.chain(), "cannot read a.png: no disk");
+        assert_eq!(error.chain(), "cannot read a.png (no disk)");
         let model = ProblemError::Model {
             index: 3,
             source: "too dark".into(),

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ::page::number::counted;
 use disk::Disk;
 use thiserror::Error;
 
@@ -46,8 +47,8 @@ pub enum FileError {
     Transparent(PathBuf),
     /// The two files of a pair have different numbers of pages.
     #[error(
-        "{} has {} pages, but {} has {}: the files of a pair must have the same number of pages",
-        .0.display(), .1, .2.display(), .3
+        "{} has {}, but {} has {}: the files of a pair must have the same number of pages",
+        .0.display(), pages(*.1), .2.display(), pages(*.3)
     )]
     PageCounts(PathBuf, usize, PathBuf, usize),
     /// Several pages cannot be written to a PNG file.
@@ -63,9 +64,12 @@ pub enum FileError {
     /// An array has the wrong number of axes, or no entries. The last field is the shape needed.
     #[error("{} has the shape {:?}, but must be {}", .0.display(), .1, .2)]
     Shape(PathBuf, Vec<usize>, &'static str),
-    /// The folder does not exist.
+    /// The file or folder does not exist.
     #[error("there is no file or folder {}: check the name", .0.display())]
-    NoFolder(PathBuf),
+    NotFound(PathBuf),
+    /// A folder is named where a file is needed.
+    #[error("{} is a folder, but a file is needed: name a file in it", .0.display())]
+    IsAFolder(PathBuf),
     /// A part of the path is not a folder.
     #[error("{} is not a folder: name the folder of the pictures, or one file", .0.display())]
     NotAFolder(PathBuf),
@@ -87,7 +91,7 @@ pub enum FileError {
     NoPartner(PathBuf, PathBuf),
     /// Two pictures of one folder differ in their extension only.
     #[error(
-        "{} and {} have the same name but for the extension: keep one of them",
+        "{} and {} differ only in the extension of their names: keep one of them",
         .0.display(), .1.display()
     )]
     Ambiguous(PathBuf, PathBuf),
@@ -99,8 +103,8 @@ pub enum FileError {
     Sizes(PathBuf, [usize; 2], PathBuf, [usize; 2]),
     /// The two pictures of a pair differ in their numbers of channels.
     #[error(
-        "{} has {} channels, but {} has {}: use --colour luminance, or convert one of them",
-        .0.display(), .1, .2.display(), .3
+        "{} has {}, but {} has {}: use --colour luminance, or convert one of them",
+        .0.display(), channels(*.1), .2.display(), channels(*.3)
     )]
     Channels(PathBuf, usize, PathBuf, usize),
     /// The name of a file to write has an extension that is not possible. The last field lists the
@@ -109,11 +113,31 @@ pub enum FileError {
     Extension(PathBuf, &'static str),
 }
 
+impl FileError {
+    /// Returns the error of a file or folder that the operating system cannot read.
+    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound(path.into()),
+            io::ErrorKind::IsADirectory => Self::IsAFolder(path.into()),
+            io::ErrorKind::NotADirectory => Self::NotAFolder(path.into()),
+            _ => Self::Read(path.into(), source),
+        }
+    }
+}
+
+fn pages(count: usize) -> String {
+    counted(count as u64, "page", "pages")
+}
+
+fn channels(count: usize) -> String {
+    counted(count as u64, "channel", "channels")
+}
+
 /// Returns advice on a file that cannot be written, as the end of a message.
 pub(crate) fn advice(error: &io::Error) -> &'static str {
     use io::ErrorKind as Kind;
     match error.kind() {
-        Kind::NotFound => ": create its folder first",
+        Kind::NotFound => ": create the folder that contains it first",
         Kind::StorageFull | Kind::QuotaExceeded => {
             ", because the disk is full: free some space, then try again"
         }
@@ -145,10 +169,10 @@ fn found(num_files: usize) -> String {
 /// # Errors
 /// When `path` is not a file, is too large, or cannot be read.
 pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FileError> {
-    let refuse = |source| FileError::Read(path.into(), source);
+    let refuse = |source| FileError::read(path, source);
     let metadata = fs::metadata(path).map_err(refuse)?;
     if metadata.is_dir() {
-        return Err(refuse(io::ErrorKind::IsADirectory.into()));
+        return Err(FileError::IsAFolder(path.into()));
     }
     if !metadata.is_file() {
         return Err(refuse(io::Error::other("it is not a regular file")));
@@ -273,7 +297,9 @@ mod tests {
         write(&path, b"abc").unwrap();
         assert_eq!(read(&path, 3).unwrap(), b"abc");
         assert!(matches!(read(&path, 2), Err(FileError::TooLarge { .. })));
-        assert!(matches!(read(&folder, 9), Err(FileError::Read { .. })));
+        assert!(matches!(read(&folder, 9), Err(FileError::IsAFolder(_))));
+        let missing = read(&folder.join("none"), 9);
+        assert!(matches!(missing, Err(FileError::NotFound(_))));
         fs::remove_dir_all(folder).unwrap();
     }
 }

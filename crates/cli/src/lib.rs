@@ -7,7 +7,7 @@
 //! - [`task`] loads the data and the family of a task; [`blur_check`] finds blurred pictures and
 //!   kernels that do not suit deblurring.
 //! - [`store`] is the directory of a run, and [`session`] learns and saves the run there after
-//!   every evaluation.
+//!   every evaluation. [`ranks`] connects the processes that `mpirun` starts.
 //! - [`progress`] shows a run in progress, [`summary`] its result on a terminal.
 //! - [`run_page`] writes the page of a run, [`report`] its HTML, and [`findings`] the sentences
 //!   that explain the result.
@@ -33,6 +33,7 @@ use std::path::PathBuf;
 use clap::Parser;
 
 use crate::args::Arguments;
+use crate::ranks::Connection;
 
 pub mod apply;
 pub mod args;
@@ -45,6 +46,7 @@ pub mod file;
 pub mod findings;
 pub mod picture;
 pub mod progress;
+pub mod ranks;
 pub mod report;
 pub mod run_page;
 pub mod session;
@@ -57,27 +59,44 @@ pub mod task;
 ///
 /// The Python package calls it to install the program.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let connection = match Connection::open() {
+        Ok(connection) => connection,
+        Err(reason) => {
+            print_error(&reason);
+            return 1;
+        }
+    };
+    let ranks = connection.ranks();
+    let is_first = ranks.rank() == 0;
     let mut arguments = arguments.into_iter().peekable();
     let program = arguments.peek().map(PathBuf::from).unwrap_or_default();
     let code = match Arguments::try_parse_from(arguments) {
         Ok(mut arguments) => {
             arguments.shared.program = program;
-            match commands::run(&arguments) {
+            match commands::run(&arguments, ranks) {
                 Ok(()) => 0,
                 Err(error) => {
-                    // a closed standard error is no further error
-                    let _ = writeln!(io::stderr().lock(), "bilevel: error: {}", error.chain());
+                    if is_first {
+                        print_error(&error.chain());
+                    }
                     error.exit_code()
                 }
             }
         }
         // this includes --help and --version
         Err(message) => {
-            let _ = message.print();
+            if is_first {
+                let _ = message.print();
+            }
             u8::try_from(message.exit_code()).unwrap_or(1)
         }
     };
     // a program that ends would do this by itself, a function does not
     let _ = io::stdout().flush();
-    code
+    ranks::common_code(ranks, code)
+}
+
+/// Prints an error. A closed standard error is no further error.
+fn print_error(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "bilevel: error: {message}");
 }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use decode::{read, read_pages};
 pub use encode::{encode_png, write, write_pages};
+pub(crate) use folder::ignored_arrays;
 pub use folder::{list, pairs};
 pub(crate) use pages::name as page_name;
 

@@ -125,7 +125,7 @@ impl Progress {
         let left = snapshot.max_points?.saturating_sub(snapshot.num_points);
         let points = last.1.saturating_sub(first.1);
         let seconds = (last.0 - first.0) / points as f64 * left as f64;
-        (points > 0).then_some(seconds)
+        (points > 0 && left > 0).then_some(seconds)
     }
 
     fn show_bar(&mut self, snapshot: &Snapshot<'_>) {
@@ -243,9 +243,17 @@ mod tests {
         let few = [alpha.clone()];
         let best_of_few = best(1);
         let line = text::describe(&snapshot(&few, &best_of_few, &[]));
-        let expected =
-            "objective 3186.3 ± 0.2  PSNR 30.00 dB  alpha 0.1  accuracy 0.0012  34.5k gradients";
+        let expected = "objective 3186.3 ± 0.2  PSNR 30.00 dB  alpha 0.1  34.5k gradients";
         assert_eq!(line, expected);
+        // the first evaluation is rough
+        let mut rough = best(1);
+        rough.objective = 10.0;
+        rough.interval = ObjectiveInterval {
+            lower: 0.0,
+            upper: 2749.2,
+        };
+        let line = text::describe(&snapshot(&few, &rough, &[]));
+        assert_eq!(line, "objective at most 2750  alpha 0.1  34.5k gradients");
         let mut many = vec![alpha; 6];
         many[0].lower = -1.0;
         let best_of_many = best(6);
@@ -269,6 +277,8 @@ mod tests {
         progress.show(&snapshot);
         let left = progress.seconds_left(&snapshot).unwrap();
         assert!((left - 39.0).abs() < 1e-9, "{left}");
+        snapshot.num_points = 40;
+        assert_eq!(progress.seconds_left(&snapshot), None);
     }
 
     #[test]

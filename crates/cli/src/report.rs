@@ -94,6 +94,13 @@ pub fn html(input: &ReportInput<'_>) -> String {
     ::page::document(input.title, "", &body)
 }
 
+/// Returns the indices of the images whose pictures the page shows, in increasing order. Only their
+/// scores matter.
+pub(crate) fn shown(images: &[ReportImage]) -> Vec<usize> {
+    let chosen = images::choose_by_score(images).into_iter();
+    chosen.map(|(index, _)| index).collect()
+}
+
 /// Returns the findings as a list.
 fn meaning(input: &ReportInput<'_>) -> Markup {
     let sign = |kind| match kind {

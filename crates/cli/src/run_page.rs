@@ -1,8 +1,10 @@
 //! The page of a run, `report.html`: its data are gathered from values in memory or from files.
 
+mod gathered;
+
 use std::path::{Path, PathBuf};
 
-use bilevel::{Learned, Pair, Score, Scored, score};
+use bilevel::{Learned, Pair, Ranks, Score, Scored, score};
 use rayon::prelude::*;
 
 use crate::apply::read_result;
@@ -41,6 +43,40 @@ pub fn write_finished(
     finished: Finished,
     names: [Vec<String>; 2],
 ) -> Result<RunPage, CliError> {
+    let (learned, images, seconds) = report_images(finished, names);
+    write(run, settings, config, learned, &images, Some(seconds))
+}
+
+/// Does the same as [`write_finished`] for a run whose images are spread over ranks. All ranks call
+/// it with the names of their own images. Rank 0 writes the page, and the others return `None`. The
+/// page does not depend on the number of ranks.
+///
+/// # Errors
+/// When the page cannot be written, or a rank cannot be reached.
+pub fn write_on_ranks(
+    ranks: &Ranks,
+    run: &Path,
+    settings: &str,
+    config: &Config,
+    finished: Finished,
+    names: [Vec<String>; 2],
+) -> Result<Option<RunPage>, CliError> {
+    let (learned, [training, validation], seconds) = report_images(finished, names);
+    let images = [
+        gathered::images(ranks, &training, &learned.training)?,
+        gathered::images(ranks, &validation, &learned.validation)?,
+    ];
+    if ranks.rank() > 0 {
+        return Ok(None);
+    }
+    write(run, settings, config, learned, &images, Some(seconds)).map(Some)
+}
+
+/// Returns the result, the training images, the held-out images, and the duration of learning.
+fn report_images(
+    finished: Finished,
+    names: [Vec<String>; 2],
+) -> (Learned, [Vec<ReportImage>; 2], f64) {
     let Finished {
         learned,
         images,
@@ -58,7 +94,7 @@ pub fn write_finished(
         shown(training_names, training, images.training),
         shown(validation_names, validation, images.validation),
     ];
-    write(run, settings, config, learned, &images, Some(seconds))
+    (learned, images, seconds)
 }
 
 /// Returns the page that an earlier session has written, if there is one.
@@ -83,7 +119,7 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
     let config = Settings::of_run(&settings, run)?.resolve()?;
     // results of earlier versions do not know their family
     learned.family = Some(config.task);
-    let task = task::load(&config)?;
+    let task = task::load_for_run(&config, run)?;
     let values = learned.values();
     let solver = config.spec().setup(Vec::new()).solver();
     // scores come from the result; only the pictures are computed again

@@ -5,28 +5,35 @@
 //! resumed any number of times gives the same numbers, bit for bit, as one that was never stopped.
 //! Only its seconds differ.
 
+mod changes;
 mod error;
 pub mod history;
 mod interrupt;
 mod load;
+mod parts;
 mod save_state;
 mod snapshot;
 
+use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use bilevel::{Family, Learned, LearningProblem, Pair, Reconstructions, ScoredImages};
-use dfo_ls::{Budget, Engine, Limit, Options, State, Termination, drive_with};
+use bilevel::{
+    Family, Learned, LearningProblem, Pair, ProblemError, Ranks, Reconstructions, ScoredImages,
+};
+use dfo_ls::{Engine, Limit, Options, State, Termination, drive_with};
 
+pub use changes::set_max_points;
 pub use error::SessionError;
 use interrupt::LastSave;
 pub use interrupt::{EXIT_CODE, Interrupt};
 pub use load::check;
 pub use snapshot::{BestPoint, Snapshot};
 
+use crate::error::chain;
 use crate::store::{SavedRun, Store};
-use save_state::SaveState;
+use save_state::{SaveFailure, SaveState};
 
 /// The name of the file with the result of a run.
 pub const RESULT: &str = "result.json";
@@ -40,7 +47,8 @@ const AT_ONCE: usize = 16;
 pub struct RunSetup {
     /// The learning problem with its images.
     pub problem: LearningProblem<Family>,
-    /// The options of the solver. A run that is resumed keeps those it was started with.
+    /// The options of the solver. A run that is resumed keeps those it was started with, except
+    /// for the budget.
     pub options: Options,
     /// A hash of the images, which tells whether they have changed.
     pub fingerprint: u64,
@@ -71,6 +79,9 @@ pub enum SessionOutcome {
     WasFinished(Box<Learned>),
     /// The watcher has ended the session. The run can be resumed.
     Paused,
+    /// A signal has interrupted one of several ranks. All of them have ended at the same save, and
+    /// the run can be resumed.
+    Interrupted,
 }
 
 /// A function that is called after every save, and may end the session.
@@ -87,11 +98,10 @@ pub fn begin(
     interrupt: &Interrupt,
     watch: &mut Watch<'_>,
 ) -> Result<SessionOutcome, SessionError> {
-    resume(store, None, setup, None, interrupt, watch)
+    resume(store, None, setup, interrupt, watch)
 }
 
-/// Resumes a run that [`Store::open`] has opened. With `more`, the run may evaluate that many more
-/// points, and all other limits of its budget are lifted.
+/// Resumes a run that [`Store::open`] has opened; see [`Session::open`].
 ///
 /// # Errors
 /// When the run was started with other images or settings or by another version, is damaged or
@@ -100,12 +110,16 @@ pub fn resume(
     store: Store,
     saved: Option<SavedRun>,
     setup: RunSetup,
-    more: Option<u64>,
     interrupt: &Interrupt,
     watch: &mut Watch<'_>,
 ) -> Result<SessionOutcome, SessionError> {
-    let mut session = Session::open(store, saved, setup, more, interrupt)?;
-    if let Some(learned) = session.known_result() {
+    let mut session = Session::open(store, saved, setup, interrupt)?;
+    let known = session.known_result();
+    // a rank may see the file later than others, but all must do the same
+    let flag = f64::from(u8::from(known.is_some()));
+    let flags = session.problem.ranks().gather(&[flag]);
+    let flags = flags.map_err(ProblemError::Exchange)?.concat();
+    if let Some(learned) = known.filter(|_| !flags.contains(&0.0)) {
         return Ok(SessionOutcome::WasFinished(Box::new(learned)));
     }
     let mut seen = session.engine.state().iterations().len();
@@ -122,6 +136,9 @@ pub fn resume(
         if watch(&snapshot).is_break() {
             return Ok(SessionOutcome::Paused);
         }
+        if session.is_interrupted {
+            return Ok(SessionOutcome::Interrupted);
+        }
     }
     let finished = session.finish()?;
     Ok(SessionOutcome::Finished(Box::new(finished)))
@@ -136,13 +153,19 @@ pub struct Session {
     problem: LearningProblem<Family>,
     engine: Engine<Reconstructions>,
     record: OpenRun,
+    /// The largest number of seconds. The engine has no such limit, because the clocks of ranks
+    /// differ.
+    max_seconds: Option<f64>,
     /// Whether the run had ended when it was opened, and has no new budget.
     was_finished: bool,
+    /// Whether a signal has interrupted one of several ranks.
+    is_interrupted: bool,
 }
 
 impl Session {
-    /// Opens a run that [`Store::create`] has created or [`Store::open`] has opened. With `more`,
-    /// the run may evaluate that many more points, and all other limits of its budget are lifted.
+    /// Opens a run that [`Store::create`] has created or [`Store::open`] has opened. If the budget
+    /// of `setup` differs from the budget of the saved run, it replaces that, and a run that has
+    /// spent its budget goes on.
     ///
     /// # Errors
     /// When the run was started with other images or settings or by another version, is damaged, or
@@ -151,22 +174,29 @@ impl Session {
         store: Store,
         saved: Option<SavedRun>,
         setup: RunSetup,
-        more: Option<u64>,
         interrupt: &Interrupt,
     ) -> Result<Self, SessionError> {
         let begin = Instant::now();
         let RunSetup {
             mut problem,
-            options,
+            mut options,
             fingerprint,
         } = setup;
-        let (mut engine, save_state) = match &saved {
-            Some(saved) => load::load(&store, saved, &mut problem, fingerprint)?,
-            None => (
-                problem.engine(options)?,
-                SaveState::new(&store, fingerprint),
-            ),
+        let max_seconds = options
+            .budget
+            .max_time
+            .take()
+            .map(|time| time.as_secs_f64());
+        let mut budget = options.budget.clone();
+        let ranks = problem.ranks().clone();
+        ranks.check_same("images", &fingerprint.to_string())?;
+        let opened = match &saved {
+            Some(saved) => load::load(&store, saved, &mut problem, fingerprint),
+            None => (problem.engine(options))
+                .map(|engine| (engine, SaveState::new(&store, fingerprint)))
+                .map_err(SessionError::from),
         };
+        let (mut engine, save_state) = agree(&ranks, opened)?;
         let mut record = OpenRun {
             before: save_state.seconds(),
             begin,
@@ -175,14 +205,15 @@ impl Session {
             interrupt: interrupt.clone(),
         };
         let was_finished = engine.termination().is_some();
-        if let Some(more) = more {
-            let mut budget = Budget::default();
-            budget.max_points = Some(engine.num_points().saturating_add(more));
+        let earlier = &engine.options().budget;
+        budget.max_points = budget.max_points.or(earlier.max_points);
+        let is_changed = budget != *earlier;
+        if is_changed {
             engine.extend(budget);
         }
         // a resumed run is saved already, but its budget may have changed
-        if more.is_some() || record.save_state.is_new() {
-            record.save(engine.state())?;
+        if is_changed || record.save_state.is_new() {
+            record.save(&problem, engine.state())?;
         }
         *record.interrupt.hold() = Some(LastSave {
             dir: record.store.dir().to_path_buf(),
@@ -190,6 +221,8 @@ impl Session {
         });
         Ok(Self {
             was_finished: was_finished && engine.termination().is_some(),
+            is_interrupted: false,
+            max_seconds,
             problem,
             engine,
             record,
@@ -206,15 +239,27 @@ impl Session {
             problem,
             engine,
             record,
+            max_seconds,
+            is_interrupted,
             ..
         } = self;
-        let at_once = AT_ONCE.div_ceil(problem.pairs().len());
-        let stepped = drive_with(engine, problem, at_once, |engine, _| {
-            let max_time = engine.options().budget.max_time;
-            if max_time.is_some_and(|limit| record.seconds() >= limit.as_secs_f64()) {
+        let at_once = AT_ONCE.div_ceil(problem.num_pairs());
+        let stepped = drive_with(engine, problem, at_once, |engine, problem| {
+            let is_late = max_seconds.is_some_and(|limit| record.seconds() >= limit);
+            let own =
+                [is_late, record.interrupt.is_requested()].map(|flag| f64::from(u8::from(flag)));
+            let all = match problem.ranks().gather(&own) {
+                Ok(all) => all,
+                Err(reason) => {
+                    return ControlFlow::Break(Err(ProblemError::Exchange(reason).into()));
+                }
+            };
+            let any = |flag: usize| all.iter().any(|own| own.get(flag) != Some(&0.0));
+            if any(0) {
                 engine.stop(Termination::Exhausted(Limit::Time));
             }
-            ControlFlow::Break(record.save(engine.state()))
+            *is_interrupted = any(1);
+            ControlFlow::Break(record.save(problem, engine.state()))
         });
         match stepped {
             ControlFlow::Break(saved) => saved.map(|()| true),
@@ -269,6 +314,42 @@ impl Session {
     }
 }
 
+/// Opens the directory of a run on all ranks: rank 0 calls `open`, which opens or creates it, and
+/// the others join.
+///
+/// # Errors
+/// When a rank cannot open the directory. All ranks get an error.
+pub fn open_on_ranks<E: Error + From<SessionError>>(
+    ranks: &Ranks,
+    dir: &Path,
+    open: impl FnOnce() -> Result<(Store, Option<SavedRun>), E>,
+) -> Result<(Store, Option<SavedRun>), E> {
+    let is_first = ranks.rank() == 0;
+    let opened = is_first.then(open).transpose();
+    let opened = agree(ranks, opened)?;
+    let joined = || Store::join(dir).map_err(|error| E::from(error.into()));
+    agree(ranks, opened.map_or_else(joined, Ok))
+}
+
+/// Returns the value of this rank, unless there is an error on one of the ranks: its own error, or
+/// that of another rank. All ranks call this function.
+///
+/// # Errors
+/// When a rank has an error, or cannot be reached.
+pub fn agree<T, E>(ranks: &Ranks, own: Result<T, E>) -> Result<T, E>
+where
+    E: Error + From<SessionError>,
+{
+    let reason = own.as_ref().err().map(|error| chain(error));
+    let lost = |reason| E::from(ProblemError::Exchange(reason).into());
+    match (own, ranks.first_failure(reason.as_deref()).map_err(lost)?) {
+        (Ok(_), Some((rank, reason))) => {
+            Err(E::from(ProblemError::OtherRank { rank, reason }.into()))
+        }
+        (own, _) => own,
+    }
+}
+
 /// A run in progress: its files and its time.
 #[derive(Debug)]
 struct OpenRun {
@@ -286,17 +367,32 @@ impl OpenRun {
         self.before + self.begin.elapsed().as_secs_f64()
     }
 
-    fn save(&mut self, state: &State<Reconstructions>) -> Result<(), SessionError> {
+    fn save(
+        &mut self,
+        problem: &LearningProblem<Family>,
+        state: &State<Reconstructions>,
+    ) -> Result<(), SessionError> {
         let seconds = self.seconds();
         // an interruption waits until this lock is released
         let mut saved = self.interrupt.hold();
-        let committed = self.save_state.save(&mut self.store, state, seconds);
+        let committed = self
+            .save_state
+            .save(&mut self.store, problem, state, seconds);
         let dir = self.store.dir().to_path_buf();
         let evaluations = self.save_state.num_evaluations();
-        committed.map_err(|source| SessionError::NotSaved {
-            dir: dir.clone(),
-            evaluations,
-            source,
+        committed.map_err(|failure| match failure {
+            SaveFailure::Own(source) => SessionError::NotSaved {
+                dir: dir.clone(),
+                evaluations,
+                source,
+            },
+            SaveFailure::OtherRank { rank, reason } => SessionError::NotSavedElsewhere {
+                dir: dir.clone(),
+                evaluations,
+                rank,
+                reason,
+            },
+            SaveFailure::Exchange(reason) => ProblemError::Exchange(reason).into(),
         })?;
         *saved = Some(LastSave { dir, evaluations });
         Ok(())
@@ -336,10 +432,12 @@ impl OpenRun {
             evaluations,
             source,
         };
-        let mut text = serde_json::to_string_pretty(&learned).map_err(SessionError::Encode)?;
-        text.push('\n');
-        store.write_text(RESULT, &text).map_err(not_saved)?;
-        store.close().map_err(not_saved)?;
+        if problem.ranks().rank() == 0 {
+            let mut text = serde_json::to_string_pretty(&learned).map_err(SessionError::Encode)?;
+            text.push('\n');
+            store.write_text(RESULT, &text).map_err(not_saved)?;
+            store.close().map_err(not_saved)?;
+        }
         let (training, validation) = problem.into_pairs();
         Ok(Finished {
             learned,

@@ -5,7 +5,7 @@
 //! of its own, and deleted when the solver no longer needs it.
 //!
 //! ```text
-//! bilevel.toml       the settings, written once
+//! bilevel.toml       the settings; a session may raise the limit on points
 //! lock               empty, locked by the process that works on the run; readers need no lock
 //! history.jsonl      lines of text, only appended
 //! states/NNNNNN.bin  blobs, each written once, deleted when no longer needed
@@ -21,6 +21,7 @@
 //! A run survives a kill of its process at any time. Only [`Store::close`] waits for the disk, so a
 //! power failure may damage a run in progress. Checksums in every file detect that.
 
+mod blobs;
 mod commit;
 mod container;
 mod error;
@@ -35,7 +36,6 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use commit::Commit;
-use container::Magic;
 pub(crate) use container::checksum;
 pub use error::StoreError;
 use lock::{lock, require_free};
@@ -49,8 +49,6 @@ pub const SETTINGS: &str = "bilevel.toml";
 /// The directory in that of a run for images of its own, as `.npy` files.
 pub const ARRAYS: &str = "arrays";
 
-const BLOB: Magic = *b"BILVBLB\n";
-
 /// A run that this process works on. No other process can work on it until the value is dropped.
 #[derive(Debug)]
 pub struct Store {
@@ -60,8 +58,8 @@ pub struct Store {
     commit: Commit,
     /// Blobs that are no longer needed, but could not be deleted yet.
     garbage: BTreeSet<u64>,
-    /// The locked file.
-    _lock: File,
+    /// The locked file; `None` on a rank that has joined a run.
+    lock: Option<File>,
 }
 
 /// The content of the last commit of a run.
@@ -137,8 +135,28 @@ impl Store {
             settings: settings.to_owned(),
             commit,
             garbage: BTreeSet::new(),
-            _lock: lock,
+            lock: Some(lock),
         })
+    }
+
+    /// Joins a run that another rank has created or opened, in the state of its last commit. This
+    /// rank writes blobs, and the other one commits them.
+    ///
+    /// # Errors
+    /// When there is no run, or a file is damaged.
+    pub fn join(dir: &Path) -> Result<(Self, Option<SavedRun>), StoreError> {
+        let files = RunFiles::new(dir);
+        let settings = files.read_settings()?;
+        let (commit, saved) = load(&files)?;
+        let store = Self {
+            files,
+            disk: Disk::default(),
+            settings,
+            commit,
+            garbage: BTreeSet::new(),
+            lock: None,
+        };
+        Ok((store, saved))
     }
 
     /// Opens a run in the state of its last commit, and removes everything that was written after
@@ -169,7 +187,7 @@ impl Store {
             settings,
             commit,
             garbage: BTreeSet::new(),
-            _lock: lock,
+            lock: Some(lock),
         };
         store.sweep_all()?;
         Ok((store, saved))
@@ -201,27 +219,21 @@ impl Store {
         &self.settings
     }
 
+    /// Replaces the settings of this run. A kill at any time leaves the old settings or the new
+    /// ones.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn replace_settings(&mut self, settings: String) -> Result<(), StoreError> {
+        replace(&self.disk, &self.files.settings, &[settings.as_bytes()])?;
+        self.settings = settings;
+        Ok(())
+    }
+
     /// Returns the directory of this run.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.files.dir
-    }
-
-    /// Reads one of the blobs of the last commit.
-    ///
-    /// # Errors
-    /// When its content is not what was written.
-    pub fn blob(&self, number: u64) -> Result<Vec<u8>, StoreError> {
-        let path = self.files.blob(number);
-        let damaged = |problem| Err(self.files.damaged(&path, problem));
-        let Some(sum) = self.commit.blobs.get(&number) else {
-            return damaged("it is not part of the last commit");
-        };
-        let container = self.files.read_container(&path, BLOB)?;
-        if container.checksum != *sum || container.fields != [number] {
-            return damaged("it belongs to another commit");
-        }
-        Ok(container.payload)
     }
 
     /// Saves the next state of the run: writes `new_blobs`, appends `new_lines`, replaces the
@@ -241,8 +253,33 @@ impl Store {
         payload: &[u8],
         live: &[u64],
     ) -> Result<(), StoreError> {
-        let mut known: BTreeSet<u64> = self.commit.blobs.keys().copied().collect();
         for (number, _) in new_blobs {
+            let is_new = !self.commit.blobs.contains_key(number);
+            assert!(is_new, "blob {number} exists already");
+        }
+        let written = self.write_blobs(new_blobs)?;
+        self.commit_written(&written, new_lines, payload, live)
+    }
+
+    /// Does the same as [`commit`](Self::commit), with blobs that were
+    /// [written](Self::write_blobs) by any rank. After an error they are removed. A rank that has
+    /// [joined](Self::join) the run writes nothing; it calls this after the other rank has
+    /// succeeded.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    ///
+    /// # Panics
+    /// As [`commit`](Self::commit).
+    pub fn commit_written(
+        &mut self,
+        written: &[(u64, u64)],
+        new_lines: &[String],
+        payload: &[u8],
+        live: &[u64],
+    ) -> Result<(), StoreError> {
+        let mut known: BTreeSet<u64> = self.commit.blobs.keys().copied().collect();
+        for (number, _) in written {
             assert!(known.insert(*number), "blob {number} exists already");
         }
         for number in live {
@@ -251,38 +288,36 @@ impl Store {
         let whole = new_lines.iter().all(|line| !line.contains('\n'));
         assert!(whole, "a line of the history contains a line break");
 
-        let next = self.write_commit(new_blobs, new_lines, payload, live);
-        let next = next.inspect_err(|_| self.undo(new_blobs))?;
+        let mut next = self.commit.clone();
+        next.number += 1;
+        next.blobs.extend(written.iter().copied());
+        let live: BTreeSet<&u64> = live.iter().collect();
+        next.blobs.retain(|number, _| live.contains(number));
+        new_lines.iter().for_each(|line| next.history.push(line));
+        if self.lock.is_some() {
+            let done = self.write_commit(&next, new_lines, payload);
+            done.inspect_err(|_| {
+                self.remove_blobs(written.iter().map(|(number, _)| *number));
+                let _ = self.shorten_history();
+            })?;
+            self.garbage.extend(known);
+        }
         self.commit = next;
-        self.garbage.extend(known);
         self.delete_garbage();
         Ok(())
     }
 
     fn write_commit(
         &self,
-        new_blobs: &[(u64, &[u8])],
+        next: &Commit,
         new_lines: &[String],
         payload: &[u8],
-        live: &[u64],
-    ) -> Result<Commit, StoreError> {
-        let mut next = self.commit.clone();
-        next.number += 1;
-        for (number, bytes) in new_blobs {
-            let path = self.files.blob(*number);
-            let encoded = container::encode(BLOB, &[*number], bytes);
-            replace(&self.disk, &path, &[&encoded.head, bytes])?;
-            next.blobs.insert(*number, encoded.checksum);
-        }
-        let live: BTreeSet<&u64> = live.iter().collect();
-        next.blobs.retain(|number, _| live.contains(number));
+    ) -> Result<(), StoreError> {
         if !new_lines.is_empty() {
-            new_lines.iter().for_each(|line| next.history.push(line));
             self.append(new_lines)?;
         }
         let head = next.encode(payload).head;
-        replace(&self.disk, &self.files.engine, &[&head, payload])?;
-        Ok(next)
+        replace(&self.disk, &self.files.engine, &[&head, payload])
     }
 
     /// Appends to the history, after the lines of the last commit.
@@ -306,15 +341,6 @@ impl Store {
         write().map_err(cannot("write", path))
     }
 
-    /// Removes the files that a failed commit has written. A file that cannot be removed does no
-    /// harm, and the next commit removes it.
-    fn undo(&self, new_blobs: &[(u64, &[u8])]) {
-        for (number, _) in new_blobs {
-            let _ = self.disk.remove(&self.files.blob(*number));
-        }
-        let _ = self.shorten_history();
-    }
-
     /// Cuts the history after the lines of the last commit.
     fn shorten_history(&self) -> io::Result<()> {
         let path = &self.files.history;
@@ -323,20 +349,6 @@ impl Store {
             self.disk.truncate(&self.disk.open(path)?, known)?;
         }
         Ok(())
-    }
-
-    /// Deletes blobs that do not belong to the last commit, as far as possible.
-    fn delete_garbage(&mut self) {
-        let Self {
-            files,
-            disk,
-            commit,
-            garbage,
-            ..
-        } = self;
-        garbage.retain(|number| {
-            !commit.blobs.contains_key(number) && disk.remove(&files.blob(*number)).is_err()
-        });
     }
 
     /// Removes files that a killed process has left behind.

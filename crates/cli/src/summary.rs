@@ -5,7 +5,8 @@ use std::path::Path;
 
 use bilevel::{Bound, FamilyKind, Learned, LearnedParameter, Quality, Score};
 
-use page::number::{amount, counted, length, significant, with_error};
+use dfo_ls::ObjectiveInterval;
+use page::number::{amount, between, counted, length, significant, with_error};
 
 use crate::config::Values;
 
@@ -24,22 +25,41 @@ pub fn write(out: &mut impl Write, learned: &Learned, fixed: &Values) -> io::Res
             .map(|(name, value)| format!("{name} = {value}"));
         writeln!(out, "Fixed: {}", fixed.collect::<Vec<_>>().join(", "))?;
     }
-    let lower = learned.objective - learned.interval.lower;
-    let upper = learned.interval.upper - learned.objective;
     writeln!(
         out,
         "Objective: {}",
-        with_error(learned.objective, lower.max(upper))
+        objective(learned.objective, learned.interval)
     )?;
     write_quality(out, "training", &learned.training)?;
     write_quality(out, "held-out", &learned.validation)?;
     writeln!(
         out,
-        "Cost: {} points, {} evaluations, {} gradients",
-        learned.num_points,
-        learned.evaluations.len(),
+        "Cost: {}, {}, {} gradients",
+        counted(learned.num_points, "point", "points"),
+        counted(length(&learned.evaluations), "evaluation", "evaluations"),
         amount(learned.work.total())
     )
+}
+
+/// Relative error of an objective above which only its upper bound is worth printing.
+const ROUGH: f64 = 0.5;
+
+/// Whether the error of an objective is too large to print the objective.
+pub(crate) fn is_rough(value: f64, interval: ObjectiveInterval) -> bool {
+    let error = (value - interval.lower).max(interval.upper - value);
+    !(error <= ROUGH * value.abs())
+}
+
+/// Returns an objective and its error as text, or "at most" its upper bound if the error is large.
+pub(crate) fn objective(value: f64, interval: ObjectiveInterval) -> String {
+    let ObjectiveInterval { lower, upper } = interval;
+    if !upper.is_finite() {
+        return format!("{} (error unknown)", significant(value, 6));
+    }
+    match is_rough(value, interval) {
+        true => format!("at most {}", between(lower, upper)[1]),
+        false => with_error(value, (value - lower).max(upper - value)),
+    }
 }
 
 /// Writes commands that use the result of a run. `program` is the name of this program, and
@@ -190,6 +210,15 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn a_rough_objective_has_only_an_upper_bound() {
+        let text = |value, lower, upper| objective(value, ObjectiveInterval { lower, upper });
+        assert_eq!(text(3186.31, 3186.1, 3186.5), "3186.3 ± 0.2");
+        assert_eq!(text(10.0, 0.0, 2749.2), "at most 2750");
+        assert_eq!(text(10.0, 0.0, f64::INFINITY), "10 (error unknown)");
+        assert_eq!(text(0.0, 0.0, 0.0), "0");
     }
 
     #[test]

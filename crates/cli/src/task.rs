@@ -1,5 +1,6 @@
 //! The data and the model of a task, loaded as the settings describe.
 
+pub(crate) mod data_warnings;
 mod error;
 pub(crate) mod family;
 pub mod fingerprint;
@@ -8,7 +9,9 @@ pub(crate) mod signals;
 #[cfg(test)]
 mod tests;
 
-use bilevel::{Family, Pair};
+use std::path::Path;
+
+use bilevel::{Family, Pair, share_of};
 
 use crate::config::{Config, TaskKind};
 use crate::error::CliError;
@@ -29,6 +32,16 @@ impl NamedPairs {
     fn push(&mut self, name: String, pair: Pair) {
         self.names.push(name);
         self.pairs.push(pair);
+    }
+
+    /// Returns the share of a rank, and drops the other pairs.
+    #[must_use]
+    pub fn share(mut self, rank: usize, num_ranks: usize) -> Self {
+        let own = share_of(self.pairs.len(), rank, num_ranks);
+        Self {
+            names: self.names.drain(own.clone()).collect(),
+            pairs: self.pairs.drain(own).collect(),
+        }
     }
 }
 
@@ -56,6 +69,27 @@ pub fn load(config: &Config) -> Result<LoadedTask, CliError> {
         TaskKind::Sampling => signals::load(config),
         TaskKind::Denoise | TaskKind::Deblur | TaskKind::Inpaint => pictures::load(config),
     }
+}
+
+/// Does the same as [`load`], for the run in the directory `run`.
+///
+/// # Errors
+/// As [`load`], and [`CliError::Moved`] if a file or folder is no longer there.
+pub fn load_for_run(config: &Config, run: &Path) -> Result<LoadedTask, CliError> {
+    let data = &config.data;
+    let paths = [
+        &data.images,
+        &data.noisy,
+        &data.validation,
+        &data.kernel,
+        &data.mask,
+    ];
+    let missing = paths.into_iter().flatten().find(|path| !path.exists());
+    if let Some(path) = missing {
+        let (path, run) = (path.clone(), run.to_path_buf());
+        return Err(CliError::Moved { path, run });
+    }
+    load(config)
 }
 
 /// Splits off the last `hold_out` of `images`.

@@ -50,7 +50,7 @@ fn worker() {
     let interrupt = Interrupt::new();
     interrupt.install().unwrap();
     let watch = &mut |_: &session::Snapshot<'_>| ControlFlow::Continue(());
-    let _ = session::resume(store, saved, slow(), None, &interrupt, watch).unwrap();
+    let _ = session::resume(store, saved, slow(), &interrupt, watch).unwrap();
 }
 
 fn start(dir: &Path) -> Child {

@@ -61,7 +61,7 @@ fn within(inputs: Vec<PathBuf>, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>
 
 /// Lists the `.npy` files of a folder in the byte order of their names.
 fn arrays(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let refuse = |source| FileError::Read(folder.into(), source);
+    let refuse = |source| FileError::read(folder, source);
     let mut arrays = Vec::new();
     for entry in fs::read_dir(folder).map_err(refuse)? {
         let path = entry.map_err(refuse)?.path();

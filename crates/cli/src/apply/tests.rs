@@ -195,7 +195,7 @@ fn a_bad_picture_does_not_stop_the_others() {
     let error = apply(&temp.run(), &input, &output, &ApplyOptions::default()).unwrap_err();
     let message = error.to_string();
     assert!(
-        message.contains("same name but for the extension"),
+        message.contains("differ only in the extension"),
         "{message}"
     );
 }
@@ -327,5 +327,6 @@ fn signals_come_from_frequencies() {
     array::write(&input, &[3], &ArrayValues::Complex(vec![1.0; 6])).unwrap();
     let error = apply(&temp.run(), &input, &output, &options).unwrap_err();
     let message = error.to_string();
-    assert!(message.contains("3 samples in a row, but 4"), "{message}");
+    assert!(message.contains("has 3 samples, but those of"), "{message}");
+    assert!(message.contains(" have 4: use signals"), "{message}");
 }

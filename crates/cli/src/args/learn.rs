@@ -5,13 +5,21 @@ use std::path::PathBuf;
 use clap::builder::{
     OsStringValueParser, PossibleValuesParser, StringValueParser, TypedValueParser,
 };
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use toml::{Table, Value};
 
 use crate::config::table::{self, ValueKind};
 use crate::config::{ConfigError, Setting, Settings, TaskKind};
 
 const EXAMPLES: &str = "\
+Parameters: a reconstruction x minimises |A x - data|^2/2 + alpha TV(x) + xi |x|^2/2, where TV(x)
+is the sum of sqrt(|gradient of x|^2 + nu^2).
+  alpha  weight of the total variation; larger values give smoother pictures
+  nu     smoothing of the total variation; larger values blur edges
+  xi     weight of the squared norm; larger values make reconstruction faster and pictures darker
+  theta  for sampling, each frequency has its own theta, and the weight s = theta/(1-theta) in
+         |A x - data|^2; results list these weights as s0, s1, ...
+
 Examples:
   bilevel learn denoise --out run               learn from built-in images
   bilevel learn denoise --images photos --noise 0.1 --hold-out 2 --out run
@@ -150,12 +158,12 @@ fn arg(setting: &'static Setting) -> Arg {
             arg.value_name("WORD").value_parser(parser)
         }
         ValueKind::Whole(_) => {
-            let parser = value_parser!(i64).range(0..).map(Value::Integer);
-            arg.value_name("N").value_parser(parser)
+            let arg = arg.value_name("N").allow_negative_numbers(true);
+            arg.value_parser(|text: &str| whole_number(text).map(Value::Integer))
         }
         ValueKind::Number(..) => {
             let arg = arg.value_name("NUMBER").allow_negative_numbers(true);
-            arg.value_parser(|text: &str| text.parse().map(Value::Float))
+            arg.value_parser(|text: &str| number(text).map(Value::Float))
         }
         ValueKind::Names => {
             let arg = arg.value_name("NAMES").action(ArgAction::Append);
@@ -167,6 +175,17 @@ fn arg(setting: &'static Setting) -> Arg {
             arg.value_delimiter(',').value_parser(assignment)
         }
     }
+}
+
+/// Parses a number.
+pub(super) fn number(text: &str) -> Result<f64, &'static str> {
+    text.parse().map_err(|_| "it must be a number, such as 0.1")
+}
+
+/// Parses a whole number that is not negative.
+pub(super) fn whole_number(text: &str) -> Result<i64, &'static str> {
+    let number = text.parse().ok().filter(|number| *number >= 0);
+    number.ok_or("it must be a whole number, such as 10")
 }
 
 /// Parses a name and its value to a table.

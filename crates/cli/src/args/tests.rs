@@ -71,7 +71,7 @@ fn every_flag_arrives() {
     let line = "denoise --images i --noise 0.2 --seed 9 --colour channels --crop 33 --count 5 \
         --size 40 --hold-out 2 --validation v --learn alpha,nu --fix xi=0.5 \
         --start alpha=2,nu=0.2 --lower alpha=0.5 --upper alpha=4 --upper nu=0.3 \
-        --objective sum --residuals image --penalty-condition 1e-8 --evaluations 7 \
+        --objective sum --residuals image --penalty-condition 1e-8 --max-points 7 \
         --method gd --iterations 99 --final-radius 1e-3 --image-min -0.5 --image-max 2";
     let config = config(line).unwrap();
     let data = &config.data;
@@ -94,7 +94,7 @@ fn every_flag_arrives() {
     assert_eq!(config.objective.scale, bilevel::Scale::Sum);
     assert_eq!(config.objective.residuals, bilevel::Residuals::Image);
     assert_eq!(config.objective.condition, 1e-8);
-    assert_eq!(config.solver.evaluations, 7);
+    assert_eq!(config.solver.max_points, 7);
     assert_eq!(config.solver.method, bilevel::MethodName::Gd);
     assert_eq!(config.solver.iterations, Some(99));
     assert_eq!(config.solver.final_radius, 1e-3);
@@ -139,7 +139,7 @@ fn flags_override_the_file() {
     assert!(!model.fixed.contains_key("nu"));
     assert_eq!(config("--fix nu=0.75").model.fixed["nu"], 0.75);
     let error = merged(file, "--fix alpha=1").unwrap_err().to_string();
-    assert!(error.contains("nothing is learned"), "{error}");
+    assert!(error.contains("no parameter is left to learn"), "{error}");
     let error = merged(file, "--learn nu --fix nu=1")
         .unwrap_err()
         .to_string();

@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::TaskKind;
-use super::table::{FIX, LEARN, Setting};
+use super::table::{FIX, LEARN, Setting, shown};
+use crate::file::FileError;
 
 /// An error in the settings. Nothing has been read or computed yet.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// The file of settings cannot be read.
-    #[error("cannot read the settings in {}", .0.display())]
-    Read(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A file of settings is wrong. The fields are the file, the line, the key if it is known, and
     /// the reason.
     #[error("{}, line {}{}: {}", .0.display(), .1, at(.2), .3)]
@@ -36,19 +37,19 @@ pub enum ConfigError {
     )]
     OtherTask(PathBuf, TaskKind, TaskKind),
     /// A setting names a parameter that the task does not have; the last field lists those it has.
-    #[error("{0}: {1} has no parameter {2:?}: choose from {3}")]
+    #[error("{0} names {2:?}, but {1} has no such parameter: choose from {3}")]
     UnknownParameter(&'static Setting, TaskKind, String, String),
     /// A parameter cannot be learned; the last field lists those that can.
-    #[error("{LEARN}: {0} cannot learn {1}, only {2}: set {1} with --fix")]
+    #[error("{LEARN} names {1}, but {0} can learn only {2}: set {1} with --fix")]
     NotLearnable(TaskKind, String, String),
     /// A parameter cannot be fixed.
-    #[error("{FIX}: {0} always learns {1}, which cannot be fixed: leave it out")]
+    #[error("{FIX} names {1}, which {0} always learns: leave it out")]
     NotFixable(TaskKind, String),
     /// No parameter is learned; the field lists those that can be.
-    #[error("{LEARN}: nothing is learned: name at least one of {0}")]
+    #[error("no parameter is left to learn: name one of {0} with --learn, or fix fewer with --fix")]
     NothingLearned(String),
     /// A parameter is learned twice.
-    #[error("{LEARN}: {0} is named twice: name it once")]
+    #[error("{LEARN} names {0} twice: name it once")]
     Repeated(String),
     /// A parameter is both learned and fixed.
     #[error("{0} is both learned and fixed: remove it from {LEARN} or from {FIX}")]
@@ -62,21 +63,23 @@ pub enum ConfigError {
     OutOfRange(String, String, String),
     /// The lower bound of a parameter is above its upper bound.
     #[error(
-        "the lower bound {1:?} of {0} is above its upper bound {2:?}: change --lower or --upper"
+        "the lower bound {} of {} is above its upper bound {}: change --lower or --upper",
+        short(*.1), .0, short(*.2)
     )]
     CrossedBounds(String, f64, f64),
     /// The start of a parameter is not between its bounds.
     #[error(
-        "{0} starts at {1:?}, which is not between {2:?} and {3:?}: \
-         change --start, --lower or --upper"
+        "{} starts at {}, which is not between {} and {}: change --start, --lower or --upper",
+        .0, short(*.1), short(*.2), short(*.3)
     )]
     StartOutside(String, f64, f64, f64),
     /// Two settings exclude each other. The last field is advice.
     #[error("{0} and {1} cannot be used together: {2}")]
     Together(&'static Setting, &'static Setting, &'static str),
-    /// A task or flag needs a setting that is missing.
-    #[error("{} needs {}: {}", .0, .1, .1.help)]
-    Missing(&'static str, &'static Setting),
+    /// A task or flag needs a setting that is missing. The last two fields describe its value, and
+    /// are an example of it.
+    #[error("{0} needs {1}: name {2}, as in --{flag} {3}", flag = .1.flag)]
+    Missing(&'static str, &'static Setting, &'static str, &'static str),
     /// A setting is for other tasks.
     #[error("{} is for {}, not for {}: leave it out", .0, .0.tasks.1, .1)]
     Refused(&'static Setting, TaskKind),
@@ -89,6 +92,11 @@ pub enum ConfigError {
     /// A value has no form in a file of settings.
     #[error("the settings cannot be written to a file")]
     Unprintable(#[from] toml::ser::Error),
+}
+
+/// Writes a number in its shorter form.
+fn short(number: f64) -> String {
+    shown(&number.into())
 }
 
 /// Returns the key as a part of a message.
@@ -146,25 +154,41 @@ mod tests {
             "task = \"denoise\"\n\n[data]\nnoize = 0.1\n",
             &[
                 "some.toml, line 4, data.noize: ",
-                "unknown field `noize`",
+                "unknown key `noize`",
                 "`noise`",
             ],
         );
         check(
             "task = \"denoise\"\n[data]\nnoise = \"much\"\n",
-            &["line 3, data.noise: ", "invalid type"],
+            &[
+                "line 3, data.noise: ",
+                "string \"much\"",
+                "expected a number",
+            ],
         );
         check(
             "task = \"paint\"",
-            &["line 1, task: ", "unknown variant", "denoise"],
+            &["line 1, task: ", "unknown word `paint`", "denoise"],
         );
         check(
             "task = \"denoise\"\ndata.seed = -1",
-            &["line 2, data.seed: "],
+            &["line 2, data.seed: ", "a whole number"],
         );
         check(
             "task = \"denoise\"\n[model.fixed]\nnu = \"x\"",
-            &["line 3, model.fixed.nu: ", "invalid type"],
+            &["line 3, model.fixed.nu: ", "expected a number"],
+        );
+        check(
+            "task = \"denoise\"\nmodel.fixed = 1",
+            &["line 2, model.fixed: ", "such as { alpha = 0.1 }"],
+        );
+        check(
+            "task = \"denoise\"\nmodel.learn = \"alpha\"",
+            &["line 2, model.learn: ", "expected a list"],
+        );
+        check(
+            "task = \"denoise\"\nsolver.evaluations = 10",
+            &["unknown key `evaluations`", "`max_points`"],
         );
         check("task = \"denoise\"\nnonsense\n", &["some.toml, line 2: "]);
         check("task = \"denoise\"\n[data\n", &["some.toml, line 2: "]);
@@ -172,6 +196,6 @@ mod tests {
             "task = \"denoise\"\ntask = \"deblur\"\n",
             &["line 2, task: ", "duplicate"],
         );
-        check("[dada]\nnoise = 1", &["line 1: ", "unknown field `dada`"]);
+        check("[dada]\nnoise = 1", &["line 1: ", "unknown key `dada`"]);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use toml::{Spanned, Table, Value};
 
 use super::table::{self, ALL, DefaultValue, Setting, ValueKind};
 use super::{Config, ConfigError, TaskKind, Values, model};
+use crate::file::FileError;
 use crate::store::{SETTINGS, Store};
 
 /// The sections of a file.
@@ -40,8 +42,13 @@ impl Settings {
     /// # Errors
     /// When the file cannot be read, and as [`from_toml`](Self::from_toml).
     pub fn read(path: &Path, asked: Option<TaskKind>) -> Result<Self, ConfigError> {
-        let text = fs::read_to_string(path);
-        let text = text.map_err(|source| ConfigError::Read(path.into(), source))?;
+        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => {
+                let problem = "it is not UTF-8 text".to_owned();
+                FileError::Unsupported(path.into(), problem, "a TOML file")
+            }
+            _ => FileError::read(path, error),
+        })?;
         let mut settings = Self::from_toml(&text, path, asked)?;
         if let Some(run) = path.parent()
             && path.file_name() == Some(SETTINGS.as_ref())
@@ -86,12 +93,12 @@ impl Settings {
         path: &Path,
         asked: Option<TaskKind>,
     ) -> Result<Self, ConfigError> {
-        let refuse = |at, message: &str| ConfigError::toml(text, path, at, message);
+        let refuse = |at, message: &str| ConfigError::toml(text, path, at, &plain(message));
         let position = |error: &TomlError| error.span().map_or(0, |span| span.start);
         let refuse_toml = |error: TomlError| refuse(position(&error), error.message());
         let unknown = |at, name: &str, known: Vec<&str>| {
             let known = known.join("`, `");
-            let message = format!("unknown field `{name}`, expected one of `{known}`");
+            let message = format!("unknown key `{name}`, expected one of `{known}`");
             refuse(at, &message)
         };
         let mut settings = Self::default();
@@ -108,7 +115,7 @@ impl Settings {
                 return Err(unknown(at, &section, [&["task"], SECTIONS].concat()));
             }
             let DeValue::Table(entries) = value.into_inner() else {
-                return Err(refuse(at, "invalid type: expected a section"));
+                return Err(refuse(at, "expected a section"));
             };
             for (name, value) in entries {
                 let at = name.span().start;
@@ -206,7 +213,7 @@ impl Settings {
     /// Fills in example values for required settings that are missing.
     pub(crate) fn fill_in_required(&mut self) {
         for setting in ALL {
-            if let DefaultValue::Required(example) = setting.default
+            if let DefaultValue::Required(_, example) = setting.default
                 && setting.is_for(self.task)
                 && !self.has(setting)
             {
@@ -235,7 +242,13 @@ impl Settings {
                 ));
             }
             if !self.has(&table::IMAGES) {
-                return Err(ConfigError::Missing("--noisy", &table::IMAGES));
+                let what = "the clean pictures that belong to the noisy ones";
+                return Err(ConfigError::Missing(
+                    "--noisy",
+                    &table::IMAGES,
+                    what,
+                    "clean",
+                ));
             }
         }
         self.fill_in_defaults(|_| true);
@@ -243,7 +256,7 @@ impl Settings {
         if let (Some(lower), Some(upper)) = (config.model.image_min, config.model.image_max)
             && lower > upper
         {
-            let needed = format!("at most {upper}, the largest value of a pixel");
+            let needed = format!("at most {upper}, the value of --image-max");
             let what = table::IMAGE_MIN.to_string();
             return Err(ConfigError::OutOfRange(what, lower.to_string(), needed));
         }
@@ -291,8 +304,8 @@ impl Settings {
     fn check(&self, task: TaskKind, setting: &'static Setting) -> Result<(), ConfigError> {
         let Some(value) = self.values.get(setting.key) else {
             return match setting.default {
-                DefaultValue::Required(_) if setting.is_for(task) => {
-                    Err(ConfigError::Missing(task.name(), setting))
+                DefaultValue::Required(what, example) if setting.is_for(task) => {
+                    Err(ConfigError::Missing(task.name(), setting, what, example))
                 }
                 _ => Ok(()),
             };
@@ -384,6 +397,29 @@ impl Settings {
     }
 }
 
+/// Rewrites a message of the TOML parser in the words of a user.
+fn plain(message: &str) -> String {
+    let words = [
+        ("unknown variant", "unknown word"),
+        ("expected f64", "expected a number, such as 0.1"),
+        (
+            "expected u64",
+            "expected a whole number that is not negative",
+        ),
+        (
+            "expected a map",
+            "expected names with values, such as { alpha = 0.1 }",
+        ),
+        (
+            "expected a sequence",
+            "expected a list, such as [\"alpha\"]",
+        ),
+        ("expected a string", "expected a text in quotes"),
+    ];
+    let replace = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
+    words.iter().fold(message.to_owned(), replace)
+}
+
 /// Writes a text as a comment of a TOML file. Lines end before column 100, and all but the first
 /// are indented.
 fn comment(text: &str) -> String {
@@ -412,7 +448,7 @@ impl ValueKind {
                 let word = String::deserialize(value)?;
                 if !words.contains(&&word[..]) {
                     let known = words.join("`, `");
-                    let message = format!("unknown variant `{word}`, expected one of `{known}`");
+                    let message = format!("unknown word `{word}`, expected one of `{known}`");
                     return Err(TomlError::custom(message));
                 }
                 word.into()

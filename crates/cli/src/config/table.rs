@@ -53,8 +53,8 @@ pub(crate) enum ValueKind {
 /// The value of a setting that is not given.
 #[derive(Debug)]
 pub(super) enum DefaultValue {
-    /// The setting must be given. The text is an example of a value in a file.
-    Required(&'static str),
+    /// The setting must be given. The texts describe the value, and are an example of it.
+    Required(&'static str, &'static str),
     /// No value. The texts are the meaning of that, and an example of a value in a file.
     Unset(&'static str, &'static str),
     /// The same whole number for all tasks.
@@ -98,11 +98,11 @@ macro_rules! table {
 table! {
     IMAGES = row("images", "data.images", ValueKind::Path,
         DefaultValue::Unset("built-in images", "\"images\""),
-        "Clean pictures: a folder or a file, where each page of a TIFF file is a picture; \
-         .npy arrays are read from folders without pictures; \
+        "Clean pictures: a folder, or a file (each page of a TIFF file is a picture); \
+         a folder without pictures may hold .npy arrays; \
          for sampling, a .npy file with one signal per row");
     NOISY = row("noisy", "data.noisy", ValueKind::Path,
-        DefaultValue::Unset("noise is added", "\"noisy\""),
+        DefaultValue::Unset("simulated from the clean pictures", "\"noisy\""),
         "Measured pictures: a folder with the same file names, or a file; \
          for sampling, a .npy file of complex frequencies")
         .or(&NOISE);
@@ -134,17 +134,22 @@ table! {
         "Hold out the last N images for validation");
     VALIDATION = row("validation", "data.validation", ValueKind::Path,
         DefaultValue::Unset("none", "\"others\""),
-        "More images for validation, in the form of --images; noise is added to them, too");
-    KERNEL = row("kernel", "data.kernel", ValueKind::Path, DefaultValue::Required("kernel.npy"),
+        "More images for validation: a folder or file as for --images; noise is added to them, too");
+    KERNEL = row("kernel", "data.kernel", ValueKind::Path,
+        DefaultValue::Required("a .npy file with the blur kernel", "kernel.npy"),
         "Blur kernel: a .npy file with two axes and the origin in the middle; \
          the blur wraps around at the borders of pictures")
         .only(Tasks(&[Deblur], "deblur"));
-    MASK = row("mask", "data.mask", ValueKind::Path, DefaultValue::Required("mask.png"),
+    MASK = row("mask", "data.mask", ValueKind::Path,
+        DefaultValue::Required(
+            "a picture that is white where pixels were measured",
+            "mask.png",
+        ),
         "Mask: a picture that is white (0.5 or more) where pixels were measured")
         .only(Tasks(&[Inpaint], "inpaint"));
 
     LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learnable),
-        "Names of the parameters to learn, without those of --fix");
+        "Names of the parameters to learn; those that --fix names are left out");
     FIX = row("fix", "model.fixed", ValueKind::Values, DefaultValue::Of(fixed),
         "Values of the parameters that are not learned");
     START = row("start", "model.start", ValueKind::Values, DefaultValue::Of(|task| range(task, 0)),
@@ -165,25 +170,25 @@ table! {
         DefaultValue::Word("mean"),
         "Minimise the mean or the sum over images of the squared distances from the truth");
     RESIDUALS = row("residuals", "objective.residuals",
-        ValueKind::Word(&["auto", "image", "pixel"]),
-        DefaultValue::Word("auto"),
-        "Residuals for the solver: one per image or per pixel (auto: per pixel if memory allows)");
+        ValueKind::Word(&["image", "pixel"]),
+        DefaultValue::Word("pixel"),
+        "Residuals for the solver: one per image, or one per pixel, which needs fewer evaluations");
     CONDITION = row("penalty-condition", "objective.condition", WEIGHT,
         DefaultValue::Of(|_| Value::Float(0.0)),
-        "Weight of a penalty on the squared condition number, for cheap reconstructions");
+        "Weight of a penalty on the squared condition number, which favours cheap reconstructions");
     L1 = row("penalty-l1", "objective.l1", WEIGHT,
         DefaultValue::Of(|task| Spec::new(task).objective.l1.into()),
-        "Weight of the penalty on the sum of theta; larger weights keep fewer frequencies")
+        "For sampling, weight of the penalty on the sum of theta; larger weights keep fewer frequencies")
         .only(Tasks(&[Sampling], "sampling"));
     L1_KIND = row("l1-kind", "objective.l1_kind", ValueKind::Word(&["root", "nonsmooth"]),
         DefaultValue::Word("root"),
-        "How the solver treats that penalty: as the square of one more residual, \
+        "For sampling, how the solver treats the penalty of --penalty-l1: as the square of one more residual, \
          or as a nonsmooth term")
         .only(Tasks(&[Sampling], "sampling"));
 
-    EVALUATIONS = row("evaluations", "solver.evaluations", POSITIVE,
-        DefaultValue::Of(|task| whole(Spec::new(task).solver.evaluations)),
-        "Evaluate at most N points, that is, different values of the parameters");
+    MAX_POINTS = row("max-points", "solver.max_points", POSITIVE,
+        DefaultValue::Of(|task| whole(Spec::new(task).solver.max_points)),
+        "Stop after N points, that is, after trying N different values of the parameters");
     METHOD = row("method", "solver.method", ValueKind::Word(&["auto", "fista", "gd"]),
         DefaultValue::Word("auto"),
         "Reconstruction method: the fastest known (auto), FISTA, or gradient descent (gd)");
@@ -197,9 +202,9 @@ table! {
         .or(&ITERATIONS);
     FINAL_RADIUS = row("final-radius", "solver.final_radius", RADIUS,
         DefaultValue::Of(|task| Spec::new(task).solver.final_radius.into()),
-        "Stop when the trust-region radius is this small, as a share of the range between bounds");
+        "Stop when the trust-region radius is this share of the range between bounds");
     DIRECTION_SEED = row("direction-seed", "solver.seed", ANY_WHOLE, DefaultValue::Whole(0),
-        "Random seed of the directions of the first steps; 0 changes one parameter at a time");
+        "Random seed for the directions of the first steps; with 0, they change one parameter each");
     THREADS = row("threads", "solver.threads", POSITIVE,
         DefaultValue::Unset("one per processor", "4"),
         "Number of threads; results do not depend on it");
@@ -286,7 +291,7 @@ impl Setting {
             default = if is_given(other) { given } else { not_given };
         }
         match default {
-            DefaultValue::Required(_) => Err("required"),
+            DefaultValue::Required(..) => Err("required"),
             DefaultValue::Unset(meaning, _) => Err(meaning),
             DefaultValue::Whole(number) => Ok(Value::Integer(*number)),
             DefaultValue::Word(word) => Ok(Value::String((*word).into())),
@@ -303,7 +308,7 @@ impl Setting {
     /// Returns an example of a value, as it is written in a file.
     pub(super) fn example(&self, task: TaskKind) -> String {
         match &self.default {
-            DefaultValue::Required(name) => literal(&Value::String((*name).into())),
+            DefaultValue::Required(_, name) => literal(&Value::String((*name).into())),
             DefaultValue::Unset(_, example)
             | DefaultValue::With(_, DefaultValue::Unset(_, example), _) => (*example).to_owned(),
             _ => self
@@ -340,7 +345,7 @@ impl Setting {
             defaults.push(format!("with --{}: {given}", other.flag));
         }
         match self.default {
-            DefaultValue::Required(_) => format!("{} [required for {}]", self.help, self.tasks.1),
+            DefaultValue::Required(..) => format!("{} [required for {}]", self.help, self.tasks.1),
             _ => format!("{} [default: {}]", self.help, defaults.join("; ")),
         }
     }
@@ -348,7 +353,7 @@ impl Setting {
 
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "--{} ({} in a file)", self.flag, self.key)
+        write!(f, "--{} ({} in a settings file)", self.flag, self.key)
     }
 }
 

@@ -122,14 +122,14 @@ fn defaults_depend_on_the_task() {
     assert_eq!(noise, [Some(0.1), Some(0.05), Some(0.01), Some(0.05)]);
     let sampling = resolved(TaskKind::Sampling);
     assert_eq!(sampling.data.size, 64);
-    assert_eq!(sampling.solver.evaluations, 1000);
+    assert_eq!(sampling.solver.max_points, 1000);
     assert_eq!(sampling.objective.l1, 0.01);
     assert_eq!(sampling.model.learn, ["theta"]);
     assert_eq!(sampling.model.fixed["xi"], 1e-4);
     let denoise = resolved(TaskKind::Denoise);
     assert_eq!(denoise.data.size, 128);
     assert_eq!(denoise.data.count, Some(10));
-    assert_eq!(denoise.solver.evaluations, 100);
+    assert_eq!(denoise.solver.max_points, 100);
     assert_eq!(denoise.objective.l1, 0.0);
     assert_eq!(denoise.model.learn, ["alpha", "nu", "xi"]);
     assert_eq!(denoise.model.upper["alpha"], 1e7);
@@ -172,7 +172,7 @@ fn what_is_printed_is_read_back() {
     full.objective.residuals = Residuals::Image;
     full.objective.condition = 1e-9;
     full.solver = SolverSpec {
-        evaluations: 12,
+        max_points: 12,
         method: MethodName::Gd,
         iterations: Some(500),
         max_iterations: None,
@@ -266,13 +266,13 @@ fn names_of_parameters_are_checked() {
     check_refused(&model("upper = { a = 1 }"), &["--upper", "\"a\"", known]);
     check_refused(
         &model("learn = []"),
-        &["--learn", "nothing", "alpha, nu, xi"],
+        &["no parameter is left to learn", "--learn", "alpha, nu, xi"],
     );
     check_refused(
         &model("fixed = { alpha = 1, nu = 1, xi = 1 }"),
-        &["nothing is learned"],
+        &["no parameter is left to learn"],
     );
-    check_refused(&model("learn = [\"nu\", \"nu\"]"), &["nu is named twice"]);
+    check_refused(&model("learn = [\"nu\", \"nu\"]"), &["names nu twice"]);
     check_refused(
         &model("learn = [\"nu\"]\nfixed = { nu = 1 }"),
         &["nu is both learned and fixed"],
@@ -286,11 +286,11 @@ fn names_of_parameters_are_checked() {
     check_refused(&sampling("learn = [\"s0\"]"), &["\"s0\"", known]);
     check_refused(
         &sampling("learn = [\"alpha\"]"),
-        &["sampling cannot learn alpha, only theta", "--fix"],
+        &["names alpha, but sampling can learn only theta", "--fix"],
     );
     check_refused(
         &sampling("learn = [\"theta\"]\nfixed = { theta = 0.5 }"),
-        &["sampling always learns theta"],
+        &["names theta, which sampling always learns"],
     );
 }
 
@@ -310,7 +310,7 @@ fn values_of_parameters_are_checked() {
     let model = |text: &str| format!("task = \"denoise\"\n[model]\n{text}");
     check_refused(
         &model("lower = { alpha = 10 }\nupper = { alpha = 1 }"),
-        &["lower bound 10.0 of alpha", "upper bound 1.0"],
+        &["lower bound 10 of alpha", "upper bound 1:"],
     );
     for bound in ["lower", "upper"] {
         for value in ["0", "-1.0", "nan", "inf"] {
@@ -320,7 +320,7 @@ fn values_of_parameters_are_checked() {
     }
     check_refused(
         &model("start = { nu = 2 }"),
-        &["nu starts at 2.0", "between 1e-7 and 1.0"],
+        &["nu starts at 2,", "between 1e-7 and 1:"],
     );
     check_refused(&model("start = { nu = nan }"), &["nu starts at NaN"]);
     // A default start moves into the bounds.
@@ -370,7 +370,7 @@ fn numbers_are_checked() {
     check("data.count = 0", &["--count", "at least 1"]);
     check("data.size = 0", &["--size", "at least 1"]);
     check("data.size = 10001", &["--size", "at most 10000"]);
-    check("solver.evaluations = 0", &["--evaluations", "at least 1"]);
+    check("solver.max_points = 0", &["--max-points", "at least 1"]);
     check("solver.iterations = 0", &["--iterations", "at least 1"]);
     check(
         "solver.max_iterations = 0",

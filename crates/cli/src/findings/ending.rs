@@ -1,4 +1,4 @@
-//! The finding about the end of learning, and whether more evaluations would help.
+//! The finding about the end of learning, and whether more points would help.
 
 use bilevel::Learned;
 use dfo_ls::{Limit, Termination};
@@ -6,7 +6,7 @@ use dfo_ls::{Limit, Termination};
 use super::{Finding, uncertainty};
 use ::page::number::{counted, length, number, percent, whole};
 
-/// Relative improvement of the objective below which more evaluations are not worth while.
+/// Relative improvement of the objective below which more points are not worth while.
 const WORTH: f64 = 1e-3;
 
 /// Relative uncertainty of the objective below which rounding errors, not missing iterations, limit
@@ -22,14 +22,10 @@ pub(super) fn finding(learned: &Learned) -> Finding {
     let done = |text: &str| Finding::good(because(&format!("{text}: it is complete.")));
     match &learned.termination {
         Termination::RadiusReached | Termination::Slow if uncertainty(learned) > UNRELIABLE => {
-            Finding::warning(because(
-                "nothing better was found, but the reconstructions were too inaccurate to tell \
-                 good parameters from bad ones. Allow more iterations for each reconstruction, \
-                 or leave --iterations and --max-iterations out.",
-            ))
+            unreliable(&because("nothing better was found"))
         }
         Termination::RadiusReached => done("the steps became as small as requested"),
-        Termination::TargetReached => done("the objective is certainly not above its target"),
+        Termination::TargetReached => done("the objective has certainly reached its target"),
         Termination::NoiseReached => {
             done("all points around the best one are equal up to the noise level")
         }
@@ -42,12 +38,12 @@ pub(super) fn finding(learned: &Learned) -> Finding {
             "the objective could not be evaluated at better parameters. Tighten the bounds so \
              that they exclude such parameters.",
         )),
-        Termination::AccuracyFloor { .. } if uncertainty(learned) < ROUNDING => {
-            done("a decision needs reconstructions that are more accurate than rounding allows")
-        }
+        Termination::AccuracyFloor { .. } if uncertainty(learned) < ROUNDING => done(
+            "further progress needs reconstructions that are more accurate than rounding allows",
+        ),
         Termination::AccuracyFloor { wanted, achieved } => Finding::warning(because(&format!(
-            "a decision needs residuals accurate to {}, but the reconstructions reached only {}. \
-             They are limited by --max-iterations, if that is set, or by rounding.",
+            "further progress needs residuals accurate to {}, but the reconstructions reached only \
+             {}. They are limited by --max-iterations, if that is set, or by rounding.",
             number(wanted.value()),
             number(achieved.value())
         ))),
@@ -61,6 +57,15 @@ pub(super) fn finding(learned: &Learned) -> Finding {
         }
         other => Finding::note(because(&format!("of {other:?}."))),
     }
+}
+
+/// Returns the finding about a run that ended with rough reconstructions.
+fn unreliable(text: &str) -> Finding {
+    Finding::warning(format!(
+        "{text}, but the reconstructions were too inaccurate to tell good parameters from bad \
+         ones. Allow more iterations for each reconstruction, or leave --iterations and \
+         --max-iterations out."
+    ))
 }
 
 /// Returns the finding about a budget that was spent.
@@ -78,11 +83,13 @@ fn exhausted(learned: &Learned, limit: Limit) -> Finding {
         Limit::Time => "of time ".to_owned(),
         _ => String::new(),
     };
-    let more = learned.num_points.max(1);
+    // enough for the first model, which needs one point more than there are parameters
+    let points = learned.num_points.max(length(&learned.parameters) + 1);
+    let twice = points.saturating_mul(2);
     unfinished(
         learned,
         &format!("Learning ended because its budget {budget}was spent"),
-        &format!("continue with `bilevel resume RUN --evaluations {more}`"),
+        &format!("continue with `bilevel resume RUN --max-points {twice}`"),
     )
 }
 
@@ -93,30 +100,32 @@ fn unfinished(learned: &Learned, text: &str, advice: &str) -> Finding {
             "{text} before the first model was complete, so nothing was learned yet: {advice}."
         ));
     }
+    if uncertainty(learned) > UNRELIABLE {
+        return unreliable(text);
+    }
     match recent(learned) {
-        None => Finding::note(format!("{text}. More evaluations may help: {advice}.")),
+        None => Finding::note(format!("{text}. More points may help: {advice}.")),
         Some((last, gain)) if gain >= WORTH => Finding::warning(format!(
             "{text}. The last {} still improved the objective by {}: {advice}.",
-            counted(last, "evaluation", "evaluations"),
+            counted(last, "point", "points"),
             percent(gain)
         )),
         Some((last, _)) => Finding::note(format!(
-            "{text}. The last {} evaluations improved the objective by less than {}, so more \
-             would hardly help.",
+            "{text}. The last {} points improved the objective by less than {}, so more would hardly \
+             help.",
             whole(last),
             percent(WORTH)
         )),
     }
 }
 
-/// Returns the number of the last evaluations, a fifth of all or at least five, and the share by
-/// which they improved the objective.
+/// Returns the number of the last points, a fifth of all or at least five, and the share by which
+/// they improved the objective.
 fn recent(learned: &Learned) -> Option<(u64, f64)> {
-    let made = length(&learned.evaluations);
-    let last = (made / 5).max(5);
+    let all = learned.num_points;
+    let last = (all / 5).max(5);
     let mut earlier = learned.iterations.iter().rev();
-    let then = earlier.find(|iteration| iteration.num_evaluations + last <= made)?;
+    let then = earlier.find(|iteration| iteration.num_points + last <= all)?;
     let gain = (then.objective - learned.objective) / then.objective.abs();
-    gain.is_finite()
-        .then_some((made - then.num_evaluations, gain))
+    gain.is_finite().then_some((all - then.num_points, gain))
 }

@@ -156,10 +156,12 @@ fn trade(learned: &Learned, flat: &FlatDirection) -> Option<Finding> {
         )));
     }
     let steps: Vec<String> = moved.iter().map(|(p, entry)| change(p, *entry)).collect();
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
     Some(Finding::note(format!(
-        "{} can compensate each other: near the learned values, {} hardly changes the objective.",
+        "{} can compensate each other: near the learned values, {} together hardly change the \
+         objective.",
         listed(&names),
-        steps.join(" with ")
+        listed(&steps)
     )))
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn gains(scores: &[Score]) -> Vec<f64> {
 /// Returns the findings about images.
 pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
     let mut all = Vec::new();
-    all.extend(gained(&learned.training));
+    all.extend(gained("training", &learned.training));
     all.extend(held_out(&learned.training, &learned.validation));
     for (what, scores) in [
         ("training image", &learned.training),
@@ -66,24 +66,24 @@ pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
     all
 }
 
-/// Returns the finding about the gain of training images.
-fn gained(training: &[Score]) -> Option<Finding> {
-    let gain = Mean::of(&gains(training))?.value;
+/// Returns the finding about the gain of images; `what` is "training" or "held-out".
+fn gained(what: &str, scores: &[Score]) -> Option<Finding> {
+    let gain = Mean::of(&gains(scores))?.value;
     let both = |score: &Score| Some((score.before?.psnr?, score.after?.psnr?));
-    let (before, after): (Vec<f64>, Vec<f64>) = training.iter().filter_map(both).unzip();
+    let (before, after): (Vec<f64>, Vec<f64>) = scores.iter().filter_map(both).unzip();
     let [before, after] = [Mean::of(&before)?, Mean::of(&after)?].map(|mean| decibel(mean.value));
     if before == after {
         return Some(Finding::warning(format!(
-            "Reconstruction leaves the mean PSNR of training images unchanged at {before}."
+            "Reconstruction leaves the mean PSNR of {what} images unchanged at {before}."
         )));
     }
     if gain > 0.0 {
         return Some(Finding::good(format!(
-            "Reconstruction improves the mean PSNR of training images from {before} to {after}."
+            "Reconstruction improves the mean PSNR of {what} images from {before} to {after}."
         )));
     }
     Some(Finding::warning(format!(
-        "Reconstruction lowers the mean PSNR of training images from {before} to {after}."
+        "Reconstruction lowers the mean PSNR of {what} images from {before} to {after}."
     )))
 }
 
@@ -101,6 +101,10 @@ fn held_out(training: &[Score], validation: &[Score]) -> Option<Finding> {
         format!("{held} against {trained}")
     };
     let gained = Mean::of(&gains(training)).zip(Mean::of(&gains(validation)));
+    // images that lose have no gains to compare
+    if gained.is_some_and(|(trained, held)| trained.value < 0.0 || held.value < 0.0) {
+        return self::gained("held-out", validation);
+    }
     if let Some((trained, held)) = gained
         && held.is_clearly_below(&trained)
     {

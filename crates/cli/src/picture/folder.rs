@@ -24,45 +24,61 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     if folder.is_file() {
         return Ok(vec![folder.into()]);
     }
-    let refuse = |source: io::Error| {
-        let path = folder.to_path_buf();
-        match source.kind() {
-            io::ErrorKind::NotFound => FileError::NoFolder(path),
-            io::ErrorKind::NotADirectory => FileError::NotAFolder(path),
-            _ => FileError::Read(path, source),
-        }
+    let content = Content::read(folder).map_err(|source| FileError::read(folder, source))?;
+    // next to pictures, an array is something else, such as a kernel
+    let mut listed = match content.pictures.is_empty() {
+        true => content.arrays,
+        false => content.pictures,
     };
-    let mut pictures = Vec::new();
-    let mut arrays = Vec::new();
-    let mut num_files = 0;
-    for entry in fs::read_dir(folder).map_err(refuse)? {
-        let entry = entry.map_err(refuse)?;
-        let path = entry.path();
-        // A broken link is listed here, and reading it gives the error.
-        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if is_hidden || path.is_dir() {
-            continue;
-        }
-        num_files += 1;
-        if is_picture(&path) {
-            pictures.push(path);
-        } else if has_extension(&path, "npy") {
-            arrays.push(path);
-        }
-    }
-    if pictures.is_empty() {
-        // next to pictures, an array is something else, such as a kernel
-        pictures = arrays;
-    }
-    if pictures.is_empty() {
+    if listed.is_empty() {
         return Err(FileError::NoPictures(
             folder.into(),
-            num_files,
+            content.num_files,
             EXTENSIONS_TEXT,
         ));
     }
-    pictures.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
-    Ok(pictures)
+    listed.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
+    Ok(listed)
+}
+
+/// Lists the `.npy` files of a folder that [`list`] leaves out, because the folder holds pictures.
+pub(crate) fn ignored_arrays(folder: &Path) -> Vec<PathBuf> {
+    let mut content = Content::read(folder).unwrap_or_default();
+    content.arrays.sort();
+    match content.pictures.is_empty() {
+        true => Vec::new(),
+        false => content.arrays,
+    }
+}
+
+/// The files of a folder, without hidden files and inner folders.
+#[derive(Default)]
+struct Content {
+    pictures: Vec<PathBuf>,
+    arrays: Vec<PathBuf>,
+    num_files: usize,
+}
+
+impl Content {
+    fn read(folder: &Path) -> io::Result<Self> {
+        let mut content = Self::default();
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            // A broken link is listed here, and reading it gives the error.
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if is_hidden || path.is_dir() {
+                continue;
+            }
+            content.num_files += 1;
+            if is_picture(&path) {
+                content.pictures.push(path);
+            } else if has_extension(&path, "npy") {
+                content.arrays.push(path);
+            }
+        }
+        Ok(content)
+    }
 }
 
 /// Pairs the pictures of two folders by their names without extensions, in the order of the truths.

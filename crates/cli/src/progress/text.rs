@@ -1,8 +1,9 @@
 //! The text of the progress.
 
-use page::number::{amount, significant, with_error};
+use page::number::{amount, significant};
 
 use crate::session::Snapshot;
+use crate::summary::{is_rough, objective};
 
 /// Largest number of parameters that are listed.
 const LISTED: usize = 4;
@@ -13,13 +14,12 @@ const ON_BOUND: f64 = 1e-6;
 pub(super) fn describe(snapshot: &Snapshot<'_>) -> String {
     let mut parts = Vec::new();
     if let Some(best) = snapshot.best {
-        let lower = best.objective - best.interval.lower;
-        let upper = best.interval.upper - best.objective;
         parts.push(format!(
             "objective {}",
-            with_error(best.objective, lower.max(upper))
+            objective(best.objective, best.interval)
         ));
-        if let Some(psnr) = psnr(best.mse) {
+        // rough reconstructions have a PSNR, but not that of the parameters
+        if let Some(psnr) = psnr(best.mse).filter(|_| !is_rough(best.objective, best.interval)) {
             parts.push(format!("PSNR {psnr:.2} dB"));
         }
         let parameters = snapshot.parameters.iter();
@@ -38,14 +38,12 @@ pub(super) fn describe(snapshot: &Snapshot<'_>) -> String {
             ));
         }
     }
-    if let Some(target) = snapshot
-        .target
-        .map(|target| target.value())
-        .filter(|x| x.is_finite())
-    {
-        parts.push(format!("accuracy {}", significant(target, 2)));
-    }
-    parts.push(format!("{} gradients", amount(snapshot.work)));
+    let unit = if snapshot.work == 1 {
+        "gradient"
+    } else {
+        "gradients"
+    };
+    parts.push(format!("{} {unit}", amount(snapshot.work)));
     parts.join("  ")
 }
 

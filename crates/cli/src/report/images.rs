@@ -60,8 +60,19 @@ fn caption(chosen: &Chosen<'_>) -> Markup {
 
 /// Chooses images, and keeps their order. Images without reconstruction are left out.
 fn choose(images: &[ReportImage]) -> Vec<Chosen<'_>> {
+    (choose_by_score(images).into_iter())
+        .map(|(index, rank)| Chosen {
+            image: &images[index],
+            rank,
+        })
+        .filter(|chosen| is_whole(chosen.image))
+        .collect()
+}
+
+/// Returns the indices of the images that the page shows, in increasing order, and the reasons to
+/// show them. Only the scores matter.
+pub(super) fn choose_by_score(images: &[ReportImage]) -> Vec<(usize, Option<&'static str>)> {
     let mut ranked: Vec<(usize, f64)> = (images.iter().enumerate())
-        .filter(|(_, image)| is_whole(image))
         .filter_map(|(index, image)| Some((index, psnr(image.score.after)?)))
         .collect();
     let first: Vec<usize> = ranked.iter().map(|(index, _)| *index).collect();
@@ -82,12 +93,7 @@ fn choose(images: &[ReportImage]) -> Vec<Chosen<'_>> {
         }
     }
     chosen.sort_by_key(|(index, _)| *index);
-    (chosen.into_iter())
-        .map(|(index, rank)| Chosen {
-            image: &images[index],
-            rank,
-        })
-        .collect()
+    chosen
 }
 
 /// Whether truth and reconstruction are complete.

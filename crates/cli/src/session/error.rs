@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bilevel::ProblemError;
+use page::number::counted;
 use thiserror::Error;
 
 use crate::store::StoreError;
@@ -31,6 +32,23 @@ pub enum SessionError {
         /// The error of the last save.
         source: StoreError,
     },
+    /// The run could not be saved on another rank.
+    #[error(
+        "the run in {} could not be saved beyond evaluation {evaluations} on rank {rank} \
+         ({reason}): remove the cause (free some space if the disk is full), then continue with \
+         `bilevel resume {}`",
+        dir.display(), dir.display()
+    )]
+    NotSavedElsewhere {
+        /// The directory of the run.
+        dir: PathBuf,
+        /// The number of saved evaluations.
+        evaluations: u64,
+        /// The rank.
+        rank: usize,
+        /// The error of that rank.
+        reason: String,
+    },
     /// The result cannot be written as JSON.
     #[error("{} could not be written", super::RESULT)]
     Encode(#[source] serde_json::Error),
@@ -46,13 +64,28 @@ pub enum SessionError {
     },
     /// The settings are not those that the run began with.
     #[error(
-        "{} has changed since the run began: restore it, or start a new run with `bilevel learn \
-         --config {}` and another --out",
+        "{} has changed since the run began (only max_points, threads and paths may change): \
+         restore it, or start a new run with `bilevel learn --config {}` and another --out",
         dir.join("bilevel.toml").display(), dir.join("bilevel.toml").display()
     )]
     SettingsChanged {
         /// The directory of the run.
         dir: PathBuf,
+    },
+    /// A new limit on points is not above the number of points that were evaluated before.
+    #[error(
+        "a limit of {} is too low: the run in {} has evaluated {} already, which count as well. \
+         Give at least {}",
+        counted(*max_points, "point", "points"), dir.display(),
+        counted(*num_points, "point", "points"), num_points + 1
+    )]
+    TooFewPoints {
+        /// The directory of the run.
+        dir: PathBuf,
+        /// The new limit.
+        max_points: u64,
+        /// The number of points that were evaluated before.
+        num_points: u64,
     },
     /// Another version of the program has saved the run.
     #[error(

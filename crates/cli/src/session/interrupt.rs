@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The exit code of an interrupted program.
@@ -12,6 +13,10 @@ pub const EXIT_CODE: i32 = 130;
 pub struct Interrupt {
     /// Locked while the run is being saved.
     saved: Arc<Mutex<Option<LastSave>>>,
+    /// Whether several ranks work on the run, which end together.
+    is_shared: bool,
+    /// Whether a signal has come while several ranks work on the run.
+    is_requested: Arc<AtomicBool>,
 }
 
 /// The last save of a run.
@@ -28,6 +33,29 @@ impl Interrupt {
         Self::default()
     }
 
+    /// Returns the value for one of several ranks. The first signal only
+    /// [requests](Self::is_requested) the end, so that all ranks end together after the next save.
+    /// The second one ends the program at once.
+    #[must_use]
+    pub fn shared() -> Self {
+        Self {
+            is_shared: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a signal has requested the end of a run that several ranks work on.
+    #[must_use]
+    pub fn is_requested(&self) -> bool {
+        self.is_requested.load(Ordering::Relaxed)
+    }
+
+    /// Returns the message of a program that was interrupted.
+    #[must_use]
+    pub fn message(&self) -> String {
+        message(self.hold().as_ref())
+    }
+
     /// Installs a handler: from now on Ctrl-C, termination and hang-up end the program with exit
     /// code 130, after a save in progress is done. An evaluation in progress is lost, and computed
     /// again when the run is resumed.
@@ -37,6 +65,9 @@ impl Interrupt {
     pub fn install(&self) -> Result<(), ctrlc::Error> {
         let interrupt = self.clone();
         ctrlc::set_handler(move || {
+            if interrupt.is_shared && !interrupt.is_requested.swap(true, Ordering::Relaxed) {
+                return;
+            }
             let saved = interrupt.hold();
             let mut err = io::stderr().lock();
             let gap = if err.is_terminal() { "\n" } else { "" };

@@ -8,10 +8,12 @@ use bilevel::{Family, LearningProblem, Reconstructions};
 use dfo_ls::{Engine, State};
 use lowlevel::Checkpoint;
 
+use super::changes::settings_checksum;
 use super::error::SessionError;
 use super::history;
-use super::save_state::{FORMAT, SaveState, SavedHeader, numbers, states_blob, vector_blob};
-use crate::store::{SavedRun, Store, checksum};
+use super::parts::Reader;
+use super::save_state::{FORMAT, SaveState, SavedHeader};
+use crate::store::{SavedRun, Store};
 
 /// Returns the engine of a saved run, and the record of its saved parts.
 pub(super) fn load(
@@ -28,7 +30,8 @@ pub(super) fn load(
     let (header, rest) = header(store.dir(), saved, store.settings(), fingerprint)?;
     let mut state: State<Reconstructions> = postcard::from_bytes(rest)
         .map_err(|_| damaged("engine.bin holds no state of the solver".to_owned()))?;
-    attach(store, problem, &mut state)?;
+    let reader = Reader::new(store, &saved.blobs, problem);
+    attach(&reader, &mut state)?;
 
     let history = history::parse(&saved.history)
         .map_err(|error| damaged(format!("history.jsonl: {error}")))?;
@@ -36,14 +39,25 @@ pub(super) fn load(
     let counts = (evaluations.len(), iterations.len());
     let mut failure = None;
     let vector = |number| {
-        let blob = store.blob(vector_blob(number));
-        blob.map_err(|error| failure.get_or_insert(error))
+        let vector = reader.whole_vector(number);
+        vector
+            .map_err(|error| failure.get_or_insert(error))
             .ok()
-            .and_then(|bytes| numbers(&bytes))
+            .flatten()
     };
     let completed = state.complete(vector, iterations, evaluations);
     if let Some(error) = failure {
-        return Err(error.into());
+        return Err(error);
+    }
+    let mut vectors = Vec::new();
+    for number in state.vectors_elsewhere() {
+        vectors.extend(reader.vector(number)?.map(|part| (number, part)));
+    }
+    for (number, (images, terms)) in vectors {
+        let blocks = problem.vectors_mut().iter_mut();
+        for (block, vector) in blocks.zip(images.into_iter().chain([terms])) {
+            block.insert(number, vector);
+        }
     }
     completed.map_err(|error| damaged(error.to_string()))?;
     let whole = (state.evaluations().len(), state.iterations().len()) == counts;
@@ -86,7 +100,7 @@ fn header<'a>(
         let found = header.version;
         return Err(SessionError::OtherVersion { dir, found });
     }
-    if header.settings != checksum(0, settings.as_bytes()) {
+    if header.settings != settings_checksum(settings) {
         return Err(SessionError::SettingsChanged { dir });
     }
     if header.fingerprint != fingerprint {
@@ -96,11 +110,7 @@ fn header<'a>(
 }
 
 /// Reads the reconstructions of all tokens. Equal tokens share them.
-fn attach(
-    store: &Store,
-    problem: &LearningProblem<Family>,
-    state: &mut State<Reconstructions>,
-) -> Result<(), SessionError> {
+fn attach(reader: &Reader<'_>, state: &mut State<Reconstructions>) -> Result<(), SessionError> {
     let mut known: HashMap<u64, Arc<Vec<Checkpoint>>> = HashMap::new();
     let mut failure = None;
     state.each_token(|token| {
@@ -110,7 +120,7 @@ fn attach(
         let number = token.number();
         let checkpoints = match known.get(&number) {
             Some(checkpoints) => Arc::clone(checkpoints),
-            None => match read_checkpoints(store, problem, number) {
+            None => match reader.checkpoints(number) {
                 Ok(checkpoints) => Arc::clone(known.entry(number).or_insert(checkpoints)),
                 Err(error) => {
                     failure = Some(error);
@@ -121,24 +131,4 @@ fn attach(
         token.attach(checkpoints);
     });
     failure.map_or(Ok(()), Err)
-}
-
-fn read_checkpoints(
-    store: &Store,
-    problem: &LearningProblem<Family>,
-    number: u64,
-) -> Result<Arc<Vec<Checkpoint>>, SessionError> {
-    let bytes = store.blob(states_blob(number))?;
-    let checkpoints: Option<Vec<Checkpoint>> = postcard::from_bytes(&bytes).ok();
-    let fits = |checkpoints: &Vec<Checkpoint>| {
-        let lengths = checkpoints.iter().map(|checkpoint| checkpoint.dim());
-        lengths.eq(problem.pairs().iter().map(|pair| pair.truth.len()))
-    };
-    let checkpoints = checkpoints
-        .filter(fits)
-        .ok_or_else(|| SessionError::Damaged {
-            dir: store.dir().to_path_buf(),
-            problem: format!("the reconstructions of evaluation {number} do not fit the images"),
-        })?;
-    Ok(Arc::new(checkpoints))
 }

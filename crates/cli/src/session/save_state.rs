@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use bilevel::Reconstructions;
+use bilevel::{Family, LearningProblem, Ranks, Reconstructions};
 use dfo_ls::State;
-use lowlevel::Checkpoint;
 use serde::{Deserialize, Serialize};
 
+use super::changes::settings_checksum;
 use super::history;
-use crate::store::{Store, StoreError, checksum};
+use super::parts::{PLAIN, Parts};
+use crate::error::chain;
+use crate::store::{Store, StoreError};
 
 /// Version of the saved state. Raise it whenever its content, or the meaning of a number, changes.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 7;
 
 /// The beginning of a saved state.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -22,7 +24,7 @@ pub(super) struct SavedHeader {
     pub(super) version: String,
     /// The fingerprint of the images.
     pub(super) fingerprint: u64,
-    /// The checksum of the settings.
+    /// The checksum of the settings that must not change.
     pub(super) settings: u64,
     /// The seconds spent so far.
     pub(super) seconds: f64,
@@ -38,33 +40,6 @@ pub(super) struct SaveState {
     is_new: bool,
 }
 
-/// Returns the number of the blob of a residual vector.
-pub(super) const fn vector_blob(number: u64) -> u64 {
-    2 * number
-}
-
-/// Returns the number of the blob of reconstructions.
-pub(super) const fn states_blob(number: u64) -> u64 {
-    2 * number + 1
-}
-
-/// Encodes numbers as little-endian bytes.
-pub(super) fn bytes(numbers: &[f64]) -> Vec<u8> {
-    let mut bytes = vec![0; 8 * numbers.len()];
-    let (words, _) = bytes.as_chunks_mut::<8>();
-    for (word, number) in words.iter_mut().zip(numbers) {
-        *word = number.to_le_bytes();
-    }
-    bytes
-}
-
-/// Decodes numbers from bytes, or returns `None` if the length is not a multiple of eight.
-pub(super) fn numbers(bytes: &[u8]) -> Option<Vec<f64>> {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let numbers = words.iter().map(|word| f64::from_le_bytes(*word));
-    rest.is_empty().then(|| numbers.collect())
-}
-
 impl SaveState {
     /// Returns the record of a run that has saved nothing.
     pub(super) fn new(store: &Store, fingerprint: u64) -> Self {
@@ -73,7 +48,7 @@ impl SaveState {
                 format: FORMAT,
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 fingerprint,
-                settings: checksum(0, store.settings().as_bytes()),
+                settings: settings_checksum(store.settings()),
                 seconds: 0.0,
             },
             blobs: BTreeSet::new(),
@@ -114,27 +89,20 @@ impl SaveState {
         self.header.seconds
     }
 
-    /// Saves the new parts of `state`.
+    /// Saves the new parts of the state. Every rank writes those of its own images, and rank 0
+    /// commits them.
     pub(super) fn save(
         &mut self,
         store: &mut Store,
+        problem: &LearningProblem<Family>,
         state: &State<Reconstructions>,
         seconds: f64,
-    ) -> Result<(), StoreError> {
-        let mut live = BTreeSet::new();
-        let mut new: Vec<(u64, Vec<u8>)> = Vec::new();
-        for (number, residuals) in state.vectors() {
-            let blob = vector_blob(number);
-            if live.insert(blob) && !self.blobs.contains(&blob) {
-                new.push((blob, bytes(residuals)));
-            }
-        }
-        for token in state.tokens() {
-            let blob = states_blob(token.number());
-            if live.insert(blob) && !self.blobs.contains(&blob) {
-                new.push((blob, encode_checkpoints(token.checkpoints())));
-            }
-        }
+    ) -> Result<(), SaveFailure> {
+        let parts = Parts::of(problem, state);
+        let new = parts.encode_new(problem, state, &self.blobs);
+        let written = agree_on_written(store, problem.ranks(), &new)?;
+        let known = self.blobs.iter().chain(written.iter().map(|(id, _)| id));
+        let live: BTreeSet<u64> = known.copied().filter(|id| parts.contain(*id)).collect();
         let evaluations = &state.evaluations()[self.num_evaluations..];
         let iterations = &state.iterations()[self.num_iterations..];
         let evaluations = evaluations.iter().map(|e| history::evaluation(e, seconds));
@@ -146,9 +114,14 @@ impl SaveState {
         };
         let payload = encode(&(&header, state.lean()));
 
-        let blobs: Vec<(u64, &[u8])> = new.iter().map(|(n, bytes)| (*n, &bytes[..])).collect();
         let all: Vec<u64> = live.iter().copied().collect();
-        store.commit(&blobs, &lines, &payload, &all)?;
+        let mut commit = || store.commit_written(&written, &lines, &payload, &all);
+        let is_first = problem.ranks().rank() == 0;
+        let committed = if is_first { commit() } else { Ok(()) };
+        agree(problem.ranks(), committed)?;
+        if !is_first {
+            commit()?;
+        }
         *self = Self {
             header,
             blobs: live,
@@ -160,19 +133,53 @@ impl SaveState {
     }
 }
 
-/// Encodes reconstructions, with memory reserved for their known length.
-fn encode_checkpoints(checkpoints: &[Checkpoint]) -> Vec<u8> {
-    // two vectors of 8 bytes per entry or one of 4, and some bytes more
-    let lengths = checkpoints.iter().map(|checkpoint| match checkpoint {
-        Checkpoint::Full(_) => 16 * checkpoint.dim() + 256,
-        Checkpoint::Compact(_) => 4 * checkpoint.dim() + 32,
-    });
-    let room = Vec::with_capacity(lengths.sum());
-    postcard::to_extend(checkpoints, room).expect(PLAIN)
+/// Writes the blobs of this rank, and returns the numbers and checksums of those of all ranks.
+fn agree_on_written(
+    store: &Store,
+    ranks: &Ranks,
+    new: &[(u64, Vec<u8>)],
+) -> Result<Vec<(u64, u64)>, SaveFailure> {
+    let blobs: Vec<(u64, &[u8])> = new.iter().map(|(id, bytes)| (*id, &bytes[..])).collect();
+    let written = store.write_blobs(&blobs);
+    let own: Vec<u64> = (written.iter().flatten())
+        .flat_map(|(id, sum)| [*id, *sum])
+        .collect();
+    let undo = || store.remove_blobs(new.iter().map(|(id, _)| *id));
+    agree(ranks, written).inspect_err(|_| undo())?;
+    let words = ranks.gather_words(&own).inspect_err(|_| undo())?;
+    let (pairs, _) = words.as_chunks::<2>();
+    Ok(pairs.iter().map(|[id, sum]| (*id, *sum)).collect())
 }
 
-/// The reason that encoding cannot fail.
-const PLAIN: &str = "numbers, texts and lists of known length can be written";
+/// Returns the failure of this rank, or that of another one.
+fn agree<T>(ranks: &Ranks, own: Result<T, StoreError>) -> Result<T, SaveFailure> {
+    let reason = own.as_ref().err().map(|error| chain(error));
+    match (own, ranks.first_failure(reason.as_deref())?) {
+        (Ok(value), None) => Ok(value),
+        (Err(error), _) => Err(SaveFailure::Own(error)),
+        (Ok(_), Some((rank, reason))) => Err(SaveFailure::OtherRank { rank, reason }),
+    }
+}
+
+/// The failure of a save, on this rank or on another one.
+#[derive(Debug)]
+pub(super) enum SaveFailure {
+    Own(StoreError),
+    OtherRank { rank: usize, reason: String },
+    Exchange(String),
+}
+
+impl From<StoreError> for SaveFailure {
+    fn from(error: StoreError) -> Self {
+        Self::Own(error)
+    }
+}
+
+impl From<String> for SaveFailure {
+    fn from(reason: String) -> Self {
+        Self::Exchange(reason)
+    }
+}
 
 /// Encodes plain data.
 fn encode<T: Serialize>(value: &T) -> Vec<u8> {

@@ -79,7 +79,7 @@ impl Snapshots {
             theta,
             objective,
             interval,
-            residuals,
+            resume,
             ..
         }) = engine.best()
         else {
@@ -93,14 +93,13 @@ impl Snapshots {
         if self.best.as_ref().is_some_and(same) {
             return;
         }
-        let pairs = problem.pairs().iter();
-        let num_samples: usize = pairs.map(|pair| pair.grid.num_samples()).sum();
+        let num_samples = problem.num_samples() as f64;
         self.best = Some(BestPoint {
             theta: theta.to_vec(),
             values: problem.values(theta),
             objective,
             interval,
-            mse: Some(problem.layout().squared_distance(residuals) / num_samples as f64),
+            mse: resume.map(|images| images.squared_distance() / num_samples),
         });
     }
 }

@@ -49,8 +49,8 @@ pub enum StoreError {
     },
     /// A file is missing, or its content has changed.
     #[error(
-        "{} is damaged ({problem}): restore it from a backup, or start again in another directory \
-         with `bilevel learn --config {}`",
+        "the run is damaged, because {} cannot be used ({problem}): restore it from a backup, or \
+         start again in another directory with `bilevel learn --config {}`",
         path.display(), dir.join("bilevel.toml").display()
     )]
     Damaged {
@@ -114,8 +114,9 @@ mod tests {
         };
         assert_eq!(
             damaged.to_string().replace('\\', "/"),
-            "runs/a/engine.bin is damaged (it is missing): restore it from a backup, or start \
-             again in another directory with `bilevel learn --config runs/a/bilevel.toml`"
+            "the run is damaged, because runs/a/engine.bin cannot be used (it is missing): restore \
+             it from a backup, or start again in another directory with `bilevel learn --config \
+             runs/a/bilevel.toml`"
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ::page::number::counted;
 use bilevel::SpecError;
 use imaging::noise::NoiseError;
 use imaging::phantom::PhantomError;
@@ -13,8 +14,9 @@ use thiserror::Error;
 pub enum DataError {
     /// All images are held out.
     #[error(
-        "{hold_out} of {num_images} images are held out, which leaves none to learn from: lower \
-         --hold-out, or add images"
+        "--hold-out is {hold_out}, but there {} in all, so none is left to learn from: lower \
+         --hold-out, or add images",
+        match num_images { 1 => "is 1 image".to_owned(), _ => format!("are {num_images} images") }
     )]
     HoldOut {
         /// The number of images held out.
@@ -65,8 +67,8 @@ pub enum DataError {
     },
     /// The numbers of measurements and signals differ.
     #[error(
-        "{} has {num} rows, but {} has {other_num}: give one row for each signal",
-        path.display(), other.display()
+        "{} has {}, but {} has {other_num}: give one row for each signal",
+        path.display(), counted(*num as u64, "row", "rows"), other.display()
     )]
     Rows {
         /// The file of the measurements.
@@ -80,9 +82,8 @@ pub enum DataError {
     },
     /// Signals of different files have different lengths.
     #[error(
-        "{} has {len} samples in a row, but {needed} are needed, as in {other}: use signals of \
-         the same length",
-        path.display()
+        "each row of {} has {}, but those of {other} have {needed}: use signals of the same length",
+        path.display(), counted(*len as u64, "sample", "samples")
     )]
     Samples {
         /// The file.

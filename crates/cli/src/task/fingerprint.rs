@@ -1,20 +1,47 @@
 //! A hash of the data, which tells whether files have changed. Runs save it, so a change of this
 //! hash needs a new `FORMAT` of the session.
 
-use bilevel::Pair;
+use bilevel::{Pair, Ranks};
 
 /// Hashes training pairs, validation pairs, and the numbers of a kernel or mask.
 #[must_use]
 pub fn of(training: &[Pair], validation: &[Pair], more: &[f64]) -> u64 {
-    let mut hash = mix(numbers(FIRST, more), training.len() as u64);
-    for pair in training.iter().chain(validation) {
+    combined(&hashes(training), &hashes(validation), more)
+}
+
+/// Does the same as [`of`] for pairs that are spread over ranks. The hash is that of all pairs, in
+/// the order of the ranks.
+///
+/// # Errors
+/// When a rank cannot be reached.
+pub fn on_ranks(
+    ranks: &Ranks,
+    training: &[Pair],
+    validation: &[Pair],
+    more: &[f64],
+) -> Result<u64, String> {
+    let gather = |pairs| ranks.gather_words(&hashes(pairs));
+    Ok(combined(&gather(training)?, &gather(validation)?, more))
+}
+
+/// Returns the hash of each pair.
+fn hashes(pairs: &[Pair]) -> Vec<u64> {
+    let hash = |pair: &Pair| {
         let (rows, cols) = pair.grid.rows_and_cols();
+        let mut hash = FIRST;
         for extent in [pair.grid.num_axes(), rows, cols, pair.grid.num_parts()] {
             hash = mix(hash, extent as u64);
         }
-        hash = numbers(numbers(hash, &pair.truth), &pair.data);
-    }
-    hash
+        numbers(numbers(hash, &pair.truth), &pair.data)
+    };
+    pairs.iter().map(hash).collect()
+}
+
+/// Combines the hashes of all pairs, in their order.
+fn combined(training: &[u64], validation: &[u64], more: &[f64]) -> u64 {
+    let first = mix(numbers(FIRST, more), training.len() as u64);
+    let all = training.iter().chain(validation);
+    all.fold(first, |hash, other| mix(hash, *other))
 }
 
 /// The initial value of hashes.
@@ -31,4 +58,42 @@ fn numbers(hash: u64, numbers: &[f64]) -> u64 {
 const fn mix(hash: u64, bits: u64) -> u64 {
     let mixed = (hash ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bilevel::share_of;
+    use bilevel::testing::on_ranks as threads;
+    use imaging::Grid;
+
+    #[test]
+    fn the_number_of_ranks_changes_nothing() {
+        let pair = |index: usize| Pair {
+            grid: Grid::line(3),
+            truth: vec![index as f64; 3],
+            data: vec![0.5; 3],
+        };
+        let training: Vec<Pair> = (0..5).map(pair).collect();
+        let validation: Vec<Pair> = (5..7).map(pair).collect();
+        let alone = of(&training, &validation, &[1.0]);
+        for count in 1..=8 {
+            let found = threads(count, |ranks| {
+                let own =
+                    |pairs: &[Pair]| pairs[share_of(pairs.len(), ranks.rank(), count)].to_vec();
+                on_ranks(&ranks, &own(&training), &own(&validation), &[1.0])
+            });
+            assert!(found.into_iter().all(|hash| hash == Ok(alone)), "{count}");
+        }
+        let swapped: Vec<Pair> = [1, 0, 2, 3, 4].map(pair).to_vec();
+        let shifted: Vec<Pair> = (0..6).map(pair).collect();
+        for other in [
+            of(&swapped, &validation, &[1.0]),
+            of(&shifted, &validation[1..], &[1.0]),
+            of(&training, &validation, &[2.0]),
+            of(&training, &[], &[1.0]),
+        ] {
+            assert_ne!(other, alone);
+        }
+    }
 }

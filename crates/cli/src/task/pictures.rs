@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use ::page::number::number;
 use bilevel::{Family, Pair};
 use imaging::{Grid, LinearOperator, Seed, noise, phantom};
 
 use super::family;
-use super::{DataError, LoadedTask, NamedPairs, fingerprint, split};
+use super::{DataError, LoadedTask, NamedPairs, data_warnings, fingerprint, split};
 use crate::array;
 use crate::blur_check::periodicity_warning;
-use crate::config::{Config, table};
+use crate::config::Config;
 use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture::{self, Picture};
@@ -23,11 +22,6 @@ struct Image {
     truth: Picture,
     noisy: Option<Picture>,
 }
-
-/// Ranges of values below and above which a picture is probably in another unit: 12 bits in a file
-/// of 16 bits are 0.06, and 8-bit numbers in a file of floating-point numbers are 255.
-const MIN_RANGE: f64 = 0.1;
-const MAX_RANGE: f64 = 10.0;
 
 /// Number of noise streams per picture, one for each channel.
 const MAX_CHANNELS: usize = 3;
@@ -69,7 +63,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         });
         warnings.extend(periodicity_warning(&jumps.collect::<Vec<_>>()));
     }
-    warnings.extend(unit_warning(config, &training.pairs));
+    warnings.extend(data_warnings::of_pictures(config, &training, &validation));
     Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &loaded.numbers),
         family: loaded.family,
@@ -77,41 +71,6 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         validation,
         warnings,
     })
-}
-
-/// Returns a warning if the noise and the pictures are probably in different units.
-fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
-    let noise = config.data.noise?;
-    let is_unit = |pair: &Pair| pair.truth.iter().all(|value| (0.0..=1.0).contains(value));
-    if noise > 1.0 && pairs.iter().all(is_unit) {
-        return Some(format!(
-            "--noise is {noise}, but black is 0 and white is 1 in these pictures: divide a noise \
-             level of 8-bit grey values by 255 (here {:.3})",
-            noise / 255.0
-        ));
-    }
-    if table::NOISE.default(config.task, &|_| false) != Ok(noise.into()) {
-        return None;
-    }
-    let values = pairs.iter().flat_map(|pair| pair.truth.iter().copied());
-    let [lowest, highest] = other_unit(values)?;
-    Some(format!(
-        "the values of the pictures lie between {lowest} and {highest}, where black is 0 and \
-         white is 1, and noise of {noise} is added to them: scale the pictures, or give --noise \
-         in their unit"
-    ))
-}
-
-/// Returns the smallest and the largest value, as text, if they are hardly those of pictures in
-/// which black is 0 and white is 1: 12 bits of a camera in a file of 16 bits, or numbers up to 255.
-pub(crate) fn other_unit(values: impl Iterator<Item = f64>) -> Option<[String; 2]> {
-    let start = [f64::INFINITY, f64::NEG_INFINITY];
-    let ends = values.fold(start, |[low, high], value| {
-        [low.min(value), high.max(value)]
-    });
-    let range = ends[1] - ends[0];
-    let is_other = range > 0.0 && !(MIN_RANGE..=MAX_RANGE).contains(&range);
-    is_other.then(|| ends.map(number))
 }
 
 /// Generates the built-in pictures, which are dead leaves.

@@ -6,7 +6,7 @@ use bilevel::Pair;
 use imaging::{Fourier, Grid, LinearOperator, Seed, noise, phantom};
 
 use super::family::{self, LoadedFamily};
-use super::{DataError, LoadedTask, NamedPairs, fingerprint, split};
+use super::{DataError, LoadedTask, NamedPairs, data_warnings, fingerprint, split};
 use crate::array::{self, Signals};
 use crate::config::Config;
 use crate::error::CliError;
@@ -59,10 +59,10 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let validation = measure(others, num_training)?;
     Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &[]),
+        warnings: data_warnings::of_data(config, &training, &validation),
         family,
         training,
         validation,
-        warnings: Vec::new(),
     })
 }
 

@@ -126,7 +126,10 @@ fn pictures_are_read_with_their_names() {
     assert_eq!(task(&settings).unwrap().training.names, ["a.png"]);
     settings.data.hold_out = 1;
     let message = refusal(&settings);
-    assert!(message.contains("1 of 1 images are held out"), "{message}");
+    assert!(
+        message.contains("--hold-out is 1, but there is 1 image in all"),
+        "{message}"
+    );
     settings.data.count = None;
     let held_out = task(&settings).unwrap();
     assert_eq!(held_out.validation.names, &names[1..]);
@@ -226,10 +229,11 @@ fn measured_blur_is_checked() {
         picture::write(&folder.join(name), 16, 16, &[&plane], Depth::Sixteen).unwrap();
     };
     let wave = |x: usize| 0.5 + 0.4 * (x as f64 * std::f64::consts::TAU / 16.0).sin();
+    let blurred = |x: usize| 0.5 + 0.8 * (wave(x) - 0.5);
     let ramp = |x: usize| x as f64 / 15.0;
     for name in ["a.png", "b.png"] {
         write(&images, name, &wave);
-        write(&noisy, name, &wave);
+        write(&noisy, name, &blurred);
     }
     let mut settings = Config::new(TaskKind::Deblur);
     settings.data.images = Some(images.clone());
@@ -292,7 +296,9 @@ fn pages_of_stacks_are_images() {
         ["x.tif[1]", "x.tif[2]"]
     );
     picture::write_pages(&noisy.join("x.tif"), &[page(0.5)], Depth::Eight).unwrap();
-    assert!(refusal(&settings).contains("has 1: the files of a pair must have the same number"));
+    assert!(
+        refusal(&settings).contains("has 1 page: the files of a pair must have the same number")
+    );
     let mut settings = Config::new(TaskKind::Inpaint);
     settings.data.mask = Some(stack);
     assert!(refusal(&settings).contains("cells.tif has 3 pages, but one picture is needed"));
@@ -401,10 +407,11 @@ fn signals_of_files() {
     )
     .unwrap();
     let message = refusal(&settings);
-    assert!(message.contains("2 samples in a row, but 4"), "{message}");
+    assert!(message.contains("has 2 samples, but those of"), "{message}");
+    assert!(message.contains(" have 4: use signals"), "{message}");
     settings.data.noisy = None;
     settings.data.validation = Some(data);
-    assert!(refusal(&settings).contains("2 samples in a row, but 4"));
+    assert!(refusal(&settings).contains("has 2 samples, but those of"));
     settings.data.validation = Some(truth);
     let scored = task(&settings).unwrap();
     assert_eq!(scored.validation.pairs.len(), 3);
@@ -422,7 +429,7 @@ fn settings_reach_model_and_solver() {
     settings.model.fixed.insert("nu".into(), 0.25);
     settings.solver.iterations = Some(8);
     settings.solver.method = bilevel::MethodName::Gd;
-    settings.solver.evaluations = 5;
+    settings.solver.max_points = 5;
     settings.solver.final_radius = 1e-3;
     settings.objective.condition = 1e-6;
     let settings = settings.resolve().unwrap();

@@ -64,7 +64,7 @@ fn folders_without_pictures_are_refused() {
         &folder.path().join("missing"),
         &["there is no file or folder"],
     );
-    assert!(matches!(error, FileError::NoFolder { .. }));
+    assert!(matches!(error, FileError::NotFound(_)));
     let below = check(&text.join("inner"), &["is not a folder"]);
     assert!(matches!(below, FileError::NotAFolder { .. }));
     assert_eq!(picture::list(&text).unwrap(), std::slice::from_ref(&text));
@@ -139,7 +139,7 @@ fn pairs_must_fit_each_other() {
     let error = picture::read_pairs(&grey, &colour, Colour::Channels, None).unwrap_err();
     assert!(matches!(error, FileError::Channels { .. }));
     let message = error.to_string();
-    for part in ["grey.png has 1 channels", "colour.png has 3"] {
+    for part in ["grey.png has 1 channel,", "colour.png has 3"] {
         assert!(message.contains(part), "{message}");
     }
     // Also when the middles would fit.

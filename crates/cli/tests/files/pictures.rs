@@ -222,10 +222,13 @@ fn other_files_are_refused() {
     check_refused(&folder.file("gif.png", b"GIF89a..........."), &["Gif"]);
     check_refused(&folder.file("empty.png", b""), &["empty"]);
     check_refused(&folder.file("none.pgm", b"P5 0 5 255\n"), &["damaged"]);
-    let error = check_refused(&folder.path().join("missing.png"), &["cannot read"]);
-    assert!(matches!(error, FileError::Read { .. }));
+    let error = check_refused(
+        &folder.path().join("missing.png"),
+        &["there is no file or folder"],
+    );
+    assert!(matches!(error, FileError::NotFound(_)));
     let error = picture::read(folder.path(), Colour::Channels).unwrap_err();
-    assert!(matches!(error, FileError::Read { .. }));
+    assert!(matches!(error, FileError::IsAFolder(_)));
 }
 
 #[test]

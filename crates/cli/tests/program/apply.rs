@@ -4,7 +4,7 @@ use bilevel_cli::picture::{self, Colour};
 
 use crate::scene::TempDir;
 
-const LEARN: &str = "learn denoise --size 16 --count 2 --evaluations 8 --quiet --out run";
+const LEARN: &str = "learn denoise --size 16 --count 2 --max-points 8 --quiet --out run";
 
 /// Bits and kind of colour in the header of a PNG file.
 fn header(bytes: &[u8]) -> [u8; 2] {
@@ -91,7 +91,7 @@ fn what_cannot_be_read_or_written() {
     temp.file("plain", b"a file");
     let before = temp.bytes("in/0.png");
     for (args, code, parts) in [
-        ("none.png out.png", 3, ["cannot read none.png", ""]),
+        ("none.png out.png", 3, ["no file or folder none.png", ""]),
         (
             "in/0.png out.gif",
             2,
@@ -111,7 +111,10 @@ fn what_cannot_be_read_or_written() {
         (
             "in/0.png none/out.png",
             1,
-            ["cannot write none/out.png", "create its folder first"],
+            [
+                "cannot write none/out.png",
+                "create the folder that contains it",
+            ],
         ),
         ("in plain", 1, ["plain", ""]),
         (

@@ -6,7 +6,7 @@ use bilevel_cli::array::{self, ArrayValues};
 
 use crate::scene::TempDir;
 
-const LEARN: &str = "--hold-out 1 --evaluations 8 --quiet --out";
+const LEARN: &str = "--hold-out 1 --max-points 8 --quiet --out";
 
 /// Numbers between 0 and 1 that no file of pictures could hold.
 fn values(len: usize, seed: usize) -> Vec<f64> {

@@ -5,7 +5,7 @@ use std::fs;
 use crate::scene::TempDir;
 
 /// A small run of its own images.
-const SMALL: &str = "--evaluations 8 --out run";
+const SMALL: &str = "--max-points 8 --out run";
 
 /// Checks that the program fails with a message that has all `parts`, and creates no run.
 fn refused(temp: &TempDir, args: &str, code: i32, parts: &[&str]) {
@@ -112,7 +112,16 @@ fn arrays_that_do_not_fit() {
     refused(&temp, &args, 3, &["real.npy", "complex", "Fourier"]);
 
     let args = format!("learn sampling --images nowhere.npy {SMALL}");
-    refused(&temp, &args, 3, &["nowhere.npy", "cannot read"]);
+    refused(
+        &temp,
+        &args,
+        3,
+        &[
+            "there is no file or folder",
+            "nowhere.npy",
+            "check the name",
+        ],
+    );
 }
 
 #[test]
@@ -127,9 +136,21 @@ fn kernels_and_masks_that_do_not_fit() {
         (
             "deblur",
             2,
-            ["deblur needs --kernel", "data.kernel", ".npy"],
+            [
+                "deblur needs --kernel (data.kernel in a settings file)",
+                "name a .npy file with the blur kernel",
+                "as in --kernel kernel.npy",
+            ],
         ),
-        ("inpaint", 2, ["inpaint needs --mask", "data.mask", "white"]),
+        (
+            "inpaint",
+            2,
+            [
+                "inpaint needs --mask",
+                "name a picture",
+                "as in --mask mask.png",
+            ],
+        ),
         (
             "denoise --kernel line.npy",
             2,
@@ -143,7 +164,12 @@ fn kernels_and_masks_that_do_not_fit() {
         (
             "deblur --kernel none.npy",
             3,
-            ["cannot read", "none.npy", ""],
+            ["there is no file or folder", "none.npy", "check the name"],
+        ),
+        (
+            "deblur --kernel clean",
+            3,
+            ["clean is a folder", "a file is needed", "name a file in it"],
         ),
         (
             "inpaint --mask mask.png",
@@ -163,17 +189,20 @@ fn settings_that_make_no_sense() {
         ("--learn gamma", ["--learn", "\"gamma\"", "alpha, nu, xi"]),
         (
             "--lower alpha=1 --upper alpha=0.1",
-            ["1.0 of alpha", "--lower", "--upper"],
+            ["bound 1 of alpha", "--lower", "--upper"],
         ),
         ("--noise -1", ["--noise", "is -1", "zero or a positive"]),
+        ("--noise much", ["--noise", "much", "a number, such as 0.1"]),
+        ("--count x", ["--count", "x", "a whole number, such as 10"]),
+        ("--count -1", ["--count", "-1", "a whole number"]),
         ("--noise nan", ["--noise", "NaN", "must be"]),
         ("--fix alpha", ["--fix", "\"alpha\"", "alpha=0.1"]),
         (
             "--start alpha=1e9",
             ["alpha starts at", "--start", "--upper"],
         ),
-        ("--evaluations 0", ["--evaluations", "is 0", "at least 1"]),
-        ("--threads 0", ["--threads", "is 0", "at least 1"]),
+        ("--max-points 0", ["--max-points", "is 0", "at least 1"]),
+        ("--threads 0", ["--threads", "0", "a positive whole number"]),
         ("--crop 0", ["--crop", "is 0", "at least 1"]),
         ("--method newton", ["--method", "newton", "fista"]),
         ("--noize 1", ["--noize", "--noise", "--help"]),
@@ -188,7 +217,7 @@ fn settings_that_make_no_sense() {
     refused(&temp, "learn denoise", 2, &["--out"]);
     refused(&temp, "learn --out run", 2, &["denoise", "bilevel learn"]);
     let args = "learn denoise --size 16 --count 2 --hold-out 2 --out run";
-    refused(&temp, args, 3, &["2 of 2", "--hold-out"]);
+    refused(&temp, args, 3, &["--hold-out is 2", "there are 2 images"]);
 }
 
 #[test]
@@ -202,6 +231,10 @@ fn files_of_settings_that_make_no_sense() {
     refused(&temp, "learn --config t.toml --out run", 2, &parts);
     let args = "learn deblur --config t.toml --out run";
     refused(&temp, args, 2, &["t.toml", "denoise", "deblur"]);
+    temp.file("u.toml", b"task = \"denoise\"\ndata.noise = \"much\"\n");
+    let parts = ["u.toml, line 2, data.noise", "expected a number"];
+    refused(&temp, "learn --config u.toml --out run", 2, &parts);
+    refused(&temp, "learn --config . --out run", 2, &["is a folder"]);
     let args = "learn --config none.toml --out run";
-    refused(&temp, args, 2, &["cannot read", "none.toml"]);
+    refused(&temp, args, 2, &["there is no file or folder none.toml"]);
 }

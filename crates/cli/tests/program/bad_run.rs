@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::scene::TempDir;
 
-const LEARN: &str = "learn denoise --size 16 --count 2 --evaluations 8 --quiet --out";
+const LEARN: &str = "learn denoise --size 16 --count 2 --max-points 8 --quiet --out";
 
 /// A finished run.
 fn finished(temp: &TempDir, run: &str) {
@@ -78,7 +78,7 @@ fn what_is_no_run() {
 fn damaged_files() {
     let temp = TempDir::new("damaged");
     finished(&temp, "whole");
-    temp.good("learn denoise --size 12 --count 3 --evaluations 5 -q --out other");
+    temp.good("learn denoise --size 12 --count 3 --max-points 5 -q --out other");
     let engine = temp.bytes("whole/engine.bin");
     let history = temp.bytes("whole/history.jsonl");
     let blob = temp.names("whole/states").pop().unwrap();
@@ -110,7 +110,7 @@ fn damaged_files() {
             None => fs::remove_file(path).unwrap(),
         }
         let parts = [name, "damaged", "backup", "bilevel learn --config"];
-        temp.bad("resume run --evaluations 2", 4, &parts);
+        temp.bad("resume run --max-points 10", 4, &parts);
         // what was learned is still of use
         if name.starts_with("states") {
             temp.good("report run");
@@ -154,40 +154,40 @@ fn changed_settings() {
     assert_ne!(settings, other);
     temp.file("run/bilevel.toml", other.as_bytes());
     let parts = ["run/bilevel.toml has changed", "restore it", "--out"];
-    temp.bad("resume run --evaluations 2", 4, &parts);
+    temp.bad("resume run --max-points 10", 4, &parts);
 
     let wrong = settings.replace("seed =", "sead =");
     temp.file("run/bilevel.toml", wrong.as_bytes());
     temp.bad("resume run", 2, &["run/bilevel.toml, line", "data.sead"]);
 
     temp.file("run/bilevel.toml", settings.as_bytes());
-    temp.good("resume run --evaluations 2");
+    temp.good("resume run --max-points 10");
 }
 
 #[test]
 fn changed_images() {
     let temp = TempDir::new("images");
     temp.photos("photos");
-    temp.good("learn denoise --images photos --evaluations 6 -q --out run");
+    temp.good("learn denoise --images photos --max-points 6 -q --out run");
     let image = temp.bytes("photos/1.png");
     temp.picture("photos/1.png", 12, 10, 5);
     let parts = ["images have changed", "run", "restore them", "--out"];
-    temp.bad("resume run --evaluations 2", 3, &parts);
+    temp.bad("resume run --max-points 10", 3, &parts);
     fs::remove_file(temp.path("photos/1.png")).unwrap();
-    temp.bad("resume run --evaluations 2", 3, &parts);
+    temp.bad("resume run --max-points 10", 3, &parts);
     fs::remove_file(temp.path("photos/0.png")).unwrap();
-    temp.bad("resume run --evaluations 2", 3, &["photos", "no pictures"]);
+    temp.bad("resume run --max-points 10", 3, &["photos", "no pictures"]);
 
     temp.file("photos/1.png", &image);
     temp.picture("photos/0.png", 12, 10, 0);
-    temp.good("resume run --evaluations 2");
+    temp.good("resume run --max-points 10");
 }
 
 #[test]
 fn busy_and_unfinished_runs() {
     let temp = TempDir::new("busy");
     temp.picture("a.png", 8, 8, 0);
-    let long = "learn denoise --size 128 --count 8 --evaluations 100000 --quiet --out run";
+    let long = "learn denoise --size 128 --count 8 --max-points 100000 --quiet --out run";
     let mut child = temp.start(long);
     assert!(temp.wait_beyond(0, "run", &mut child));
     let parts = ["another process is working on the run in run", "wait"];

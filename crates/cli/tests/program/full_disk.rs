@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::scene::{Ended, TempDir};
 
-const LEARN: &str = "learn denoise --size 24 --count 2 --evaluations 8 --quiet --out";
+const LEARN: &str = "learn denoise --size 24 --count 2 --max-points 8 --quiet --out";
 
 /// Runs the program where files may have this many blocks of 512 bytes; whether the system kills it
 /// then is up to `trap`.

@@ -38,7 +38,7 @@ fn images_of_all_kinds() {
     ] {
         temp.picture("others/a.png", 8, 8, 7);
         let run = format!("run{training}{validation}{}", args.len());
-        let args = format!("--images photos --evaluations 5 {args}");
+        let args = format!("--images photos --max-points 5 {args}");
         let result = learned(&temp, &args, &run);
         assert_eq!(len(&result["training"]), training, "{args}");
         assert_eq!(len(&result["validation"]), validation, "{args}");
@@ -48,7 +48,7 @@ fn images_of_all_kinds() {
 #[test]
 fn fixed_iterations_and_sums() {
     let temp = TempDir::new("sums");
-    let small = "--size 16 --count 2 --evaluations 6 --iterations 50";
+    let small = "--size 16 --count 2 --max-points 6 --iterations 50";
     let mean = learned(&temp, small, "mean");
     let works = mean["evaluations"].as_array().unwrap().iter();
     let works: Vec<u64> = works.filter_map(|made| made["work"].as_u64()).collect();
@@ -66,7 +66,7 @@ fn fixed_iterations_and_sums() {
 #[test]
 fn other_ways_to_solve() {
     let temp = TempDir::new("ways");
-    let small = "--size 12 --count 3 --evaluations 8";
+    let small = "--size 12 --count 3 --max-points 8";
     let usual = learned(&temp, small, "usual");
     for (index, args) in [
         "--method gd --fix xi=0.1 --lower nu=1e-3 --max-iterations 2000",
@@ -88,7 +88,7 @@ fn other_ways_to_solve() {
 #[test]
 fn threads_do_not_matter() {
     let temp = TempDir::new("threads");
-    let small = "--size 20 --count 5 --hold-out 2 --evaluations 8";
+    let small = "--size 20 --count 5 --hold-out 2 --max-points 8";
     for threads in [1, 2, 3] {
         let args = format!("{small} --threads {threads}");
         let _ = learned(&temp, &args, &format!("run{threads}"));
@@ -106,10 +106,10 @@ fn printed_settings_give_the_same_run() {
     temp.photos("photos");
     temp.picture("mask.png", 12, 10, 4);
     for (index, args) in [
-        "denoise --size 16 --count 3 --hold-out 1 --evaluations 8 --residuals pixel --seed 5",
-        "denoise --images photos --crop 8 --learn alpha,nu --fix xi=1e-2 --upper alpha=3 --evaluations 6",
-        "inpaint --images photos --mask mask.png --iterations 30 --evaluations 6 --method gd",
-        "sampling --size 8 --count 2 --evaluations 12 --penalty-l1 0.02 --l1-kind nonsmooth",
+        "denoise --size 16 --count 3 --hold-out 1 --max-points 8 --residuals pixel --seed 5",
+        "denoise --images photos --crop 8 --learn alpha,nu --fix xi=1e-2 --upper alpha=3 --max-points 6",
+        "inpaint --images photos --mask mask.png --iterations 30 --max-points 6 --method gd",
+        "sampling --size 8 --count 2 --max-points 12 --penalty-l1 0.02 --l1-kind nonsmooth",
     ]
     .into_iter()
     .enumerate()
@@ -138,7 +138,7 @@ fn printed_settings_give_the_same_run() {
 fn limits_of_pixel_values() {
     let temp = TempDir::new("limits");
     temp.photos("photos");
-    let small = "--images photos --evaluations 5 --learn alpha";
+    let small = "--images photos --max-points 5 --learn alpha";
     let free = learned(&temp, small, "free");
     let limited = learned(
         &temp,

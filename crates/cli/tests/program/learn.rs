@@ -29,7 +29,7 @@ fn check_page(temp: &TempDir, run: &str, names: &[&str]) {
 fn denoise() {
     let temp = TempDir::new("denoise");
     temp.photos("photos");
-    let ended = temp.good("learn denoise --images photos --evaluations 8 --out run");
+    let ended = temp.good("learn denoise --images photos --max-points 8 --out run");
     check_page(&temp, "run", &["alpha", "nu", "xi"]);
     for part in [
         "alpha = ",
@@ -63,7 +63,7 @@ fn denoise_measured_pairs() {
         temp.picture(&format!("noisy/{seed}.tif"), 12, 10, seed + 1);
     }
     let args = "learn denoise --images clean --noisy noisy --learn alpha --fix nu=1e-2,xi=1e-3 \
-                --evaluations 8 --out run";
+                --max-points 8 --out run";
     temp.good(args);
     check_page(&temp, "run", &["alpha"]);
 }
@@ -73,13 +73,13 @@ fn deblur() {
     let temp = TempDir::new("deblur");
     temp.photos("photos");
     temp.array("kernel.npy", &[3, 3], vec![1.0 / 9.0; 9]);
-    temp.good("learn deblur --images photos --kernel kernel.npy --evaluations 8 -q --out run");
+    temp.good("learn deblur --images photos --kernel kernel.npy --max-points 8 -q --out run");
     check_page(&temp, "run", &["alpha", "nu", "xi"]);
     temp.good("apply run photos/0.png sharp.png --quiet");
 
     // another blur, which is not a mean
     temp.array("bright.npy", &[1, 2], vec![1.0, 1.0]);
-    let args = "learn deblur --images photos --kernel bright.npy --evaluations 8 --out bright";
+    let args = "learn deblur --images photos --kernel bright.npy --max-points 8 --out bright";
     let ended = temp.good(args);
     for part in ["warning", "bright.npy sums to 2"] {
         assert!(ended.err.contains(part), "{ended:?}");
@@ -93,7 +93,7 @@ fn inpaint() {
     let temp = TempDir::new("inpaint");
     temp.photos("photos");
     temp.picture("mask.png", 12, 10, 4);
-    temp.good("learn inpaint --images photos --mask mask.png --evaluations 8 -q --out run");
+    temp.good("learn inpaint --images photos --mask mask.png --max-points 8 -q --out run");
     check_page(&temp, "run", &["alpha", "nu", "xi"]);
     temp.good("apply run photos/0.png filled.png");
 
@@ -115,7 +115,7 @@ fn sampling() {
         }
     };
     temp.array("signals.npy", &[2, 16], (0..32).map(signal).collect());
-    temp.good("learn sampling --images signals.npy --evaluations 24 -q --out run");
+    temp.good("learn sampling --images signals.npy --max-points 24 -q --out run");
     let names = parameters(&temp, "run");
     assert_eq!(names.len(), 16);
     assert!(temp.text("run/report.html").contains("frequencies"));

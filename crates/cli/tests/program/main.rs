@@ -7,6 +7,9 @@ mod bad_run;
 mod full_disk;
 mod kinds;
 mod learn;
+#[cfg(all(feature = "mpi", target_os = "linux"))]
+mod mpi;
 mod output;
 mod resume;
 mod scene;
+mod warnings;

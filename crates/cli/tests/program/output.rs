@@ -2,7 +2,7 @@
 
 use crate::scene::TempDir;
 
-const LEARN: &str = "learn denoise --size 16 --count 2 --evaluations 8 --out";
+const LEARN: &str = "learn denoise --size 16 --count 2 --max-points 8 --out";
 
 #[test]
 fn json_for_programs() {
@@ -57,7 +57,7 @@ fn quiet_says_nothing() {
     for args in [
         &learn[..],
         "resume run -q",
-        "resume run -q --evaluations 2",
+        "resume run -q --max-points 10",
         "apply run a.png b.png -q",
     ] {
         let ended = temp.good(args);
@@ -100,7 +100,7 @@ fn help_has_examples() {
         ("--help", ["Examples:", "bilevel learn denoise --out run"]),
         ("learn --help", ["Examples:", "--images photos"]),
         ("apply --help", ["Examples:", "bilevel apply run noisy.png"]),
-        ("resume --help", ["Usage: bilevel resume", "--evaluations"]),
+        ("resume --help", ["Usage: bilevel resume", "--max-points"]),
     ] {
         let ended = temp.good(args);
         for part in parts {

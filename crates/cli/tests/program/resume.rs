@@ -1,5 +1,6 @@
 //! Runs that are killed, interrupted and continued.
 
+use std::fs;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
@@ -7,10 +8,10 @@ use std::time::Duration;
 use crate::scene::TempDir;
 
 /// About half a second.
-const LEARN: &str = "learn denoise --size 48 --count 4 --evaluations 40 --quiet --out";
+const LEARN: &str = "learn denoise --size 48 --count 4 --max-points 40 --quiet --out";
 
 /// Long enough to be interrupted three times.
-const LONG: &str = "learn denoise --size 64 --count 4 --evaluations 100 --quiet --out";
+const LONG: &str = "learn denoise --size 64 --count 4 --max-points 100 --quiet --out";
 
 /// The lines of a history without their seconds.
 fn history(temp: &TempDir, run: &str) -> Vec<String> {
@@ -102,39 +103,88 @@ fn an_interrupted_run_says_how_to_go_on() {
 }
 
 #[test]
-fn more_evaluations() {
+fn more_points() {
     let temp = TempDir::new("more");
-    let learn = "learn denoise --size 16 --count 2 --quiet --evaluations";
+    let learn = "learn denoise --size 16 --count 2 --quiet --max-points";
     temp.good(&format!("{learn} 8 --out run"));
     let before = history(&temp, "run");
-    let last = temp
-        .good("resume run --evaluations 4 --json")
-        .events()
-        .pop();
-    assert_eq!(last.unwrap()["num_points"], 12);
+    for max_points in [12, 13] {
+        let args = format!("resume run --max-points {max_points} --json");
+        let last = temp.good(&args).events().pop();
+        assert_eq!(last.unwrap()["num_points"], max_points);
+        // the settings and the report have the limit of the run
+        let limit = format!("\nmax_points = {max_points}\n");
+        assert!(temp.text("run/bilevel.toml").contains(&limit));
+        assert!(temp.text("run/report.html").contains(limit.trim()));
+    }
     assert!(history(&temp, "run").starts_with(&before));
-    let last = temp
-        .good("resume run --evaluations 1 --json")
-        .events()
-        .pop();
-    assert_eq!(last.unwrap()["num_points"], 13);
 
     // once more, with other threads and a stop between
     temp.good(&format!("{learn} 8 --out other"));
-    temp.good("resume other --evaluations 4 -q --threads 1");
+    temp.good("resume other --max-points 12 -q --threads 1");
     temp.good("resume other -q");
-    temp.good("resume other --evaluations 1 -q --threads 2");
+    temp.good("resume other --max-points 13 -q --threads 2");
     same(&temp, "run", "other");
+    // a limit changed in the file is a limit, too
+    for run in ["by-flag", "by-hand"] {
+        temp.good(&format!("{learn} 8 --out {run}"));
+    }
+    temp.good("resume by-flag --max-points 13 -q");
+    let settings = temp.text("by-hand/bilevel.toml");
+    let settings = settings.replace("max_points = 8", "max_points = 13");
+    temp.file("by-hand/bilevel.toml", settings.as_bytes());
+    temp.good("resume by-hand -q");
+    same(&temp, "by-flag", "by-hand");
+}
+
+#[test]
+fn a_limit_counts_all_points_of_a_run() {
+    let temp = TempDir::new("limit");
+    temp.good("learn denoise --size 16 --count 2 --max-points 8 -q --out run");
+    let settings = temp.text("run/bilevel.toml");
+    let parts = [
+        "a limit of 5 points is too low",
+        "8 points already",
+        "at least 9",
+    ];
+    temp.bad("resume run --max-points 5", 2, &parts);
+    assert_eq!(temp.text("run/bilevel.toml"), settings);
+    // the old name and meaning
+    temp.bad("resume run --evaluations 5", 2, &["--evaluations"]);
+    temp.bad(
+        "learn denoise --evaluations 5 --out new",
+        2,
+        &["--evaluations"],
+    );
+}
+
+#[test]
+fn images_may_move() {
+    let temp = TempDir::new("moved");
+    temp.photos("photos");
+    temp.good("learn denoise --images photos --max-points 8 -q --out run");
+    fs::rename(temp.path("photos"), temp.path("elsewhere")).unwrap();
+    let parts = [
+        "photos is no longer there",
+        "move it back",
+        "run/bilevel.toml",
+    ];
+    temp.bad("resume run --max-points 12", 3, &parts);
+    temp.bad("report run", 3, &parts);
+    let settings = temp.text("run/bilevel.toml").replace("photos", "elsewhere");
+    temp.file("run/bilevel.toml", settings.as_bytes());
+    temp.good("resume run --max-points 12 -q");
+    temp.good("report run");
 }
 
 #[test]
 fn a_finished_run_stays_as_it_is() {
     let temp = TempDir::new("finished");
-    temp.good("learn denoise --size 16 --count 2 --evaluations 8 --quiet --out run");
+    temp.good("learn denoise --size 16 --count 2 --max-points 8 --quiet --out run");
     let before = [temp.bytes("run/result.json"), temp.bytes("run/engine.bin")];
     let ended = temp.good("resume run");
     assert!(ended.out.contains("alpha = "), "{ended:?}");
     let after = [temp.bytes("run/result.json"), temp.bytes("run/engine.bin")];
     assert!(before == after);
-    temp.bad("resume run --evaluations 0", 2, &["--evaluations"]);
+    temp.bad("resume run --max-points 0", 2, &["--max-points"]);
 }

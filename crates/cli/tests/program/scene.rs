@@ -112,7 +112,7 @@ impl TempDir {
         let args: Vec<&str> = args.split_whitespace().collect();
         let mut command = self.command(&args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running(Some(command.spawn().expect("the program starts")))
+        Running::new(command.spawn().expect("the program starts"))
     }
 
     /// Returns the sorted names in a folder; none if there is no folder.
@@ -161,6 +161,10 @@ impl Drop for TempDir {
 pub(crate) struct Running(Option<Child>);
 
 impl Running {
+    pub(crate) const fn new(child: Child) -> Self {
+        Self(Some(child))
+    }
+
     fn child(&mut self) -> &mut Child {
         self.0.as_mut().expect("it is under way")
     }

@@ -75,12 +75,12 @@ fn every_end_has_its_sentence() {
         ),
         (
             json!({"Exhausted": "Evaluations"}),
-            "its budget of 40 evaluations was spent. The last 8 evaluations improved",
+            "its budget of 40 evaluations was spent. The last 8 points improved",
             NOTE,
         ),
         (
             json!({"Exhausted": "Points"}),
-            "its budget of 38 points",
+            "its budget of 40 points",
             NOTE,
         ),
         (
@@ -113,9 +113,27 @@ fn a_floor_of_rounding_is_no_reason_to_worry() {
 fn small_steps_on_rough_reconstructions_prove_nothing() {
     check(
         json!({"termination": "RadiusReached", "interval": [0.0, 16300.0]}),
-        "too inaccurate to tell good parameters from bad ones",
+        "nothing better was found, but the reconstructions were too inaccurate to tell good",
         WARNING,
     );
+    let spent = json!({"termination": {"Exhausted": "Points"}, "interval": [0.0, 16300.0]});
+    check(
+        spent.clone(),
+        "points was spent, but the reconstructions were too inaccurate to tell good",
+        WARNING,
+    );
+    check(spent, "would hardly help", None);
+}
+
+#[test]
+fn images_that_get_worse_do_not_gain() {
+    let worse = json!({
+        "training": [score(Some(20.0), 15.8)],
+        "validation": [score(Some(19.8), 18.0)],
+    });
+    let part = "lowers the mean PSNR of held-out images from 19.8\u{202f}dB to 18.0\u{202f}dB";
+    check(worse.clone(), part, WARNING);
+    check(worse, "gain", None);
 }
 
 #[test]
@@ -125,8 +143,8 @@ fn a_run_that_was_still_improving_should_go_on() {
         .collect();
     let changes =
         |end: Value| json!({"iterations": iterations, "objective": 11.0, "termination": end});
-    let part = "The last 8 evaluations still improved the objective by 15\u{202f}%: continue with \
-                `bilevel resume RUN --evaluations 38`.";
+    let part = "The last 8 points still improved the objective by 15\u{202f}%: continue with \
+                `bilevel resume RUN --max-points 80`.";
     check(changes(json!({"Exhausted": "Points"})), part, WARNING);
     check(
         changes(json!("Stopped")),
@@ -138,12 +156,9 @@ fn a_run_that_was_still_improving_should_go_on() {
     let short = json!({
         "termination": {"Exhausted": "Evaluations"},
         "evaluations": [evaluation(0, &[0.0, 0.0], Ok(3.0))],
+        "num_points": 1,
     });
-    check(
-        short,
-        "evaluation was spent. More evaluations may help",
-        NOTE,
-    );
+    check(short, "evaluation was spent. More points may help", NOTE);
     let none = json!({"termination": {"Exhausted": "Evaluations"}, "iterations": []});
     check(none, "before the first model was complete", WARNING);
 }
@@ -234,8 +249,8 @@ fn directions_of_several_parameters() {
     let along = |a: f64, b: f64| json!({"influence": 1e-4, "direction": [a, b]});
     check(
         flat(json!([along(-0.6, 0.8)]), 0.3),
-        "alpha and nu can compensate each other: near the learned values, alpha times 1.21 with \
-         nu divided by 1.14 hardly changes the objective.",
+        "alpha and nu can compensate each other: near the learned values, alpha times 1.21 and \
+         nu divided by 1.14 together hardly change the objective.",
         NOTE,
     );
     let traded = "can compensate";
@@ -322,7 +337,7 @@ fn images_held_out() {
     );
     check(
         with(d, [18.0, 19.0], &[18.5]),
-        "Reconstruction lowers the mean PSNR",
+        "Reconstruction lowers the mean PSNR of training images",
         WARNING,
     );
 }

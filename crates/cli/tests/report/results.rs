@@ -63,7 +63,7 @@ pub(crate) fn iteration(number: u64, num_evaluations: u64, theta: &[f64], object
     })
 }
 
-/// A good result with two parameters, forty evaluations and ten iterations.
+/// A good result with two parameters, forty points and ten iterations.
 pub(crate) fn result() -> Value {
     let theta = [-1.2, -3.0];
     let evaluations: Vec<Value> = (0..40_u32)
@@ -76,7 +76,7 @@ pub(crate) fn result() -> Value {
         })
         .collect();
     json!({
-        "objective": 2.0, "interval": [1.99, 2.01], "termination": "RadiusReached", "num_points": 38,
+        "objective": 2.0, "interval": [1.99, 2.01], "termination": "RadiusReached", "num_points": 40,
         "work": {"initial": 30, "trial": 300, "geometry": 50, "sharpen": 20},
         "parameters": [
             log10("alpha", -1.2, [-7.0, 7.0], Some(3.0)),

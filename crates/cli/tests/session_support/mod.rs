@@ -110,22 +110,21 @@ pub(crate) fn whole(dir: &Path, task: RunSetup) -> Learned {
 pub(crate) fn go_on(
     dir: &Path,
     task: RunSetup,
-    more: Option<u64>,
     watch: &mut session::Watch<'_>,
 ) -> Result<SessionOutcome, SessionError> {
     let (store, saved) = Store::open(dir)?;
-    session::resume(store, saved, task, more, &Interrupt::new(), watch)
+    session::resume(store, saved, task, &Interrupt::new(), watch)
 }
 
 /// Learns, and starts afresh from the files after every save.
 pub(crate) fn in_pieces(dir: &Path, mut task: impl FnMut() -> RunSetup) -> Learned {
     drop(Store::create(dir, SETTINGS).expect("a new directory"));
     for _ in 0..2000 {
-        let outcome = go_on(dir, task(), None, &mut |_| ControlFlow::Break(()));
+        let outcome = go_on(dir, task(), &mut |_| ControlFlow::Break(()));
         match outcome.expect("a sound run") {
             SessionOutcome::Finished(finished) => return finished.learned,
             SessionOutcome::Paused => {}
-            SessionOutcome::WasFinished(_) => panic!("it has not finished"),
+            other => panic!("it has not finished: {other:?}"),
         }
     }
     panic!("it does not end")

@@ -1,0 +1,163 @@
+//! Warnings about data that are probably not what the user intended.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use ::page::number::{counted, length, number};
+use bilevel::Pair;
+
+use super::NamedPairs;
+use crate::config::{Config, table};
+use crate::picture;
+
+/// Ranges of values below and above which a picture is probably in another unit: 12 bits in a file
+/// of 16 bits are 0.06, and 8-bit numbers in a file of floating-point numbers are 255.
+const MIN_RANGE: f64 = 0.1;
+const MAX_RANGE: f64 = 10.0;
+
+/// Returns the warnings about the data of any task.
+pub(super) fn of_data(
+    config: &Config,
+    training: &NamedPairs,
+    validation: &NamedPairs,
+) -> Vec<String> {
+    let equal = equal_warning(config, training, validation);
+    let repeated = repeated_warning(training, validation);
+    equal.into_iter().chain(repeated).collect()
+}
+
+/// Returns the warnings about the data of a task on pictures.
+pub(super) fn of_pictures(
+    config: &Config,
+    training: &NamedPairs,
+    validation: &NamedPairs,
+) -> Vec<String> {
+    let mut warnings = of_data(config, training, validation);
+    warnings.extend(crop_warning(config, training, validation));
+    warnings.extend(unit_warning(config, &training.pairs));
+    let data = &config.data;
+    for folder in [&data.images, &data.noisy, &data.validation] {
+        let used = [data.kernel.as_deref(), data.mask.as_deref()];
+        warnings.extend(
+            folder
+                .as_ref()
+                .and_then(|folder| ignored_warning(folder, &used)),
+        );
+    }
+    warnings
+}
+
+/// Returns a warning if the measured images are the clean ones.
+fn equal_warning(
+    config: &Config,
+    training: &NamedPairs,
+    validation: &NamedPairs,
+) -> Option<String> {
+    let noisy = config.data.noisy.as_ref()?;
+    let mut all = training.pairs.iter().chain(&validation.pairs);
+    all.all(|pair| pair.data == pair.truth).then(|| {
+        format!(
+            "the images in {} (--noisy) equal the clean ones, so there is nothing to learn: name \
+             the measured images, or leave --noisy out to add noise",
+            noisy.display()
+        )
+    })
+}
+
+/// Returns a warning if images are both learned from and held out.
+fn repeated_warning(training: &NamedPairs, validation: &NamedPairs) -> Option<String> {
+    let bits = |pair: &Pair| pair.truth.iter().map(|value| value.to_bits()).collect();
+    let known: HashSet<Vec<u64>> = training.pairs.iter().map(bits).collect();
+    let all = validation.names.iter().zip(&validation.pairs);
+    let repeated: Vec<&String> = (all.filter(|(_, pair)| known.contains(&bits(pair))))
+        .map(|(name, _)| name)
+        .collect();
+    let first = repeated.first()?;
+    Some(format!(
+        "{} of {} also learned from (such as {first}), so validation does not show the quality on \
+         other images: hold out different ones",
+        repeated.len(),
+        counted(
+            length(&validation.names),
+            "held-out image is",
+            "held-out images are"
+        )
+    ))
+}
+
+/// Returns a warning if pictures are smaller than the crop.
+fn crop_warning(config: &Config, training: &NamedPairs, validation: &NamedPairs) -> Option<String> {
+    let crop = config.data.crop?;
+    let all = || {
+        [training, validation]
+            .into_iter()
+            .flat_map(|set| set.names.iter().zip(&set.pairs))
+    };
+    let is_smaller = |pair: &Pair| {
+        let (rows, cols) = pair.grid.rows_and_cols();
+        cols < crop || (pair.grid.num_axes() > 1 && rows < crop)
+    };
+    let mut smaller = all().filter(|(_, pair)| is_smaller(pair));
+    let (name, pair) = smaller.next()?;
+    let (rows, cols) = pair.grid.rows_and_cols();
+    let num_smaller = 1 + smaller.count();
+    Some(format!(
+        "--crop is {crop}, but {num_smaller} of {} smaller, such as {name} with {cols} x {rows} \
+         pixels after cropping: a side that is shorter than {crop} stays whole",
+        counted(all().count() as u64, "picture is", "pictures are")
+    ))
+}
+
+/// Returns a warning if a folder of pictures also holds `.npy` arrays, which are not read. Files
+/// that are used as a kernel or mask are not counted.
+pub(crate) fn ignored_warning(folder: &Path, used: &[Option<&Path>]) -> Option<String> {
+    let ignored = picture::ignored_arrays(folder);
+    let is_used = |path: &Path| {
+        let mut used = used.iter().flatten();
+        used.any(|used| used.canonicalize().ok() == path.canonicalize().ok())
+    };
+    let ignored: Vec<_> = ignored.into_iter().filter(|path| !is_used(path)).collect();
+    let first = ignored.first()?.file_name()?.to_string_lossy();
+    let are = if ignored.len() == 1 { "is" } else { "are" };
+    Some(format!(
+        "{} in {} {are} ignored, such as {first}, because the folder also holds pictures: move \
+         arrays to a folder of their own to use them",
+        counted(length(&ignored), ".npy file", ".npy files"),
+        folder.display()
+    ))
+}
+
+/// Returns a warning if the noise and the pictures are probably in different units.
+fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
+    let noise = config.data.noise?;
+    let is_unit = |pair: &Pair| pair.truth.iter().all(|value| (0.0..=1.0).contains(value));
+    if noise > 1.0 && pairs.iter().all(is_unit) {
+        return Some(format!(
+            "--noise is {noise}, but black is 0 and white is 1 in these pictures: divide a noise \
+             level of 8-bit grey values by 255 (here {:.3})",
+            noise / 255.0
+        ));
+    }
+    if table::NOISE.default(config.task, &|_| false) != Ok(noise.into()) {
+        return None;
+    }
+    let values = pairs.iter().flat_map(|pair| pair.truth.iter().copied());
+    let [lowest, highest] = other_unit(values)?;
+    Some(format!(
+        "the values of the pictures lie between {lowest} and {highest}, but the default noise of \
+         {noise} is for pictures in which black is 0 and white is 1: scale the pictures, or give \
+         --noise in their unit"
+    ))
+}
+
+/// Returns the smallest and the largest value, as text, if they are hardly those of pictures in
+/// which black is 0 and white is 1: 12 bits of a camera in a file of 16 bits, or numbers up to 255.
+pub(crate) fn other_unit(values: impl Iterator<Item = f64>) -> Option<[String; 2]> {
+    let start = [f64::INFINITY, f64::NEG_INFINITY];
+    let ends = values.fold(start, |[low, high], value| {
+        [low.min(value), high.max(value)]
+    });
+    let range = ends[1] - ends[0];
+    let is_other = range > 0.0 && !(MIN_RANGE..=MAX_RANGE).contains(&range);
+    is_other.then(|| ends.map(number))
+}

@@ -1,0 +1,85 @@
+//! Warnings about data that are probably not what the user intended. The run starts all the same.
+
+use crate::scene::TempDir;
+
+/// Learns, and checks that there is one warning, which has all `parts`.
+fn warned(temp: &TempDir, args: &str, parts: &[&str]) {
+    let ended = temp.good(&format!("learn denoise {args} --max-points 5 --out run"));
+    let warnings: Vec<&str> = (ended.err.lines())
+        .filter(|line| line.starts_with("bilevel: warning: "))
+        .collect();
+    assert_eq!(warnings.len(), usize::from(!parts.is_empty()), "{ended:?}");
+    for part in parts {
+        assert!(warnings[0].contains(part), "{part:?} is missing: {ended:?}");
+    }
+    std::fs::remove_dir_all(temp.path("run")).expect("the run is there");
+}
+
+#[test]
+fn measured_pictures_that_are_the_clean_ones() {
+    let temp = TempDir::new("equal");
+    temp.photos("photos");
+    temp.photos("copies");
+    for noisy in ["photos", "copies"] {
+        let args = format!("--images photos --noisy {noisy}");
+        let parts = ["(--noisy) equal the clean ones", noisy, "leave --noisy out"];
+        warned(&temp, &args, &parts);
+    }
+    temp.picture("copies/1.png", 12, 10, 5);
+    warned(&temp, "--images photos --noisy copies", &[]);
+}
+
+#[test]
+fn validation_pictures_that_are_training_pictures() {
+    let temp = TempDir::new("repeated");
+    temp.photos("photos");
+    let part = "2 of 2 held-out images are also learned from (such as 0.png)";
+    let args = "--images photos --validation photos";
+    warned(&temp, args, &[part, "hold out different ones"]);
+    temp.picture("others/0.png", 12, 10, 5);
+    warned(&temp, "--images photos --validation others", &[]);
+    let part = "1 of 1 held-out image is also learned from (such as 1.png)";
+    warned(&temp, "--images photos --validation photos/1.png", &[part]);
+}
+
+#[test]
+fn pictures_smaller_than_the_crop() {
+    let temp = TempDir::new("small");
+    temp.photos("photos");
+    let part = "--crop is 11, but 2 of 2 pictures are smaller, such as 0.png with 11 x 10 pixels";
+    warned(&temp, "--images photos --crop 11", &[part, "stays whole"]);
+    warned(&temp, "--images photos --crop 10", &[]);
+    warned(
+        &temp,
+        "--size 16 --count 2 --crop 17",
+        &["built-in 1 with 16 x 16"],
+    );
+}
+
+#[test]
+fn arrays_next_to_pictures() {
+    let temp = TempDir::new("ignored");
+    temp.photos("photos");
+    temp.array("photos/a.npy", &[2, 2], vec![0.5; 4]);
+    let part = "1 .npy file in";
+    let advice = "move arrays to a folder of their own";
+    let parts = [
+        part,
+        "is ignored, such as a.npy",
+        "also holds pictures",
+        advice,
+    ];
+    warned(&temp, "--images photos", &parts);
+    temp.good("learn denoise --images photos --max-points 5 -q --out kept");
+    let ended = temp.good("apply kept photos clean");
+    assert!(
+        ended.err.contains("1 .npy file in photos is ignored"),
+        "{ended:?}"
+    );
+    assert_eq!(temp.names("clean"), ["0.png", "1.png"]);
+    // a file that is used for something else is no mistake
+    temp.array("photos/a.npy", &[3, 3], vec![1.0 / 9.0; 9]);
+    let args = "learn deblur --images photos --kernel photos/a.npy --max-points 5 --out blur";
+    let ended = temp.good(args);
+    assert!(!ended.err.contains("ignored"), "{ended:?}");
+}

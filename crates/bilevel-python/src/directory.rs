@@ -6,12 +6,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bilevel::{Family, FamilyKind, Learned, LearningProblem, Pair, Spec};
+use bilevel::{
+    Family, FamilyKind, Learned, LearningProblem, Pair, ProblemError, Ranks, Spec, share_of,
+};
 use bilevel_cli::array::{self, ArrayValues};
 use bilevel_cli::config::{Config, Settings};
 use bilevel_cli::error::{CliError, chain};
 use bilevel_cli::file::FileError;
-use bilevel_cli::session::{Interrupt, RESULT, RunSetup, Session, SessionError};
+use bilevel_cli::session::{
+    self, Interrupt, RESULT, RunSetup, Session, SessionError, agree, open_on_ranks,
+};
 use bilevel_cli::store::{ARRAYS, Store, StoreError};
 use bilevel_cli::task::{self, fingerprint};
 use bilevel_cli::{picture, run_page};
@@ -26,8 +30,10 @@ pub(crate) struct DirectoryRun {
     pub(crate) config: Config,
     /// The text of the settings.
     settings: String,
-    /// The names of the training and validation images.
+    /// The names of the training and validation images of all ranks.
     names: [Vec<String>; 2],
+    /// The shapes of the training images of all ranks, for a run that was opened.
+    pub(crate) shapes: Vec<Vec<usize>>,
     /// Warnings about the images.
     pub(crate) warnings: Vec<String>,
 }
@@ -39,7 +45,7 @@ pub(crate) struct OperatorArray {
 }
 
 impl DirectoryRun {
-    /// Starts a run in a new directory, and writes its images there.
+    /// Starts a run in a new directory, and writes its images there. Each rank writes its own.
     pub(crate) fn create(
         dir: &Path,
         spec: Spec,
@@ -47,68 +53,129 @@ impl DirectoryRun {
         validation: &[Pair],
         operator: Option<&OperatorArray>,
     ) -> Result<Self, CliError> {
+        let ranks = problem.ranks().clone();
         let options = spec.options();
-        let config = config(spec, validation.len()).resolve()?;
+        let counts = ranks.gather(&[validation.len() as f64]).map_err(lost)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the numbers were counts"
+        )]
+        let counts: Vec<usize> = counts
+            .concat()
+            .iter()
+            .map(|count| *count as usize)
+            .collect();
+        let (num_training, num_validation) = (problem.num_pairs(), counts.iter().sum::<usize>());
+        let others: usize = counts.iter().take(ranks.rank()).sum();
+        let config = config(spec, num_validation).resolve()?;
         let settings = config.to_toml_with_comments();
-        let pairs: Vec<&Pair> = problem.pairs().iter().chain(validation).collect();
-        let store = Store::create_with(dir, &settings, |arrays| {
-            write_arrays(arrays, config.task, &pairs, operator)
-        })?;
+        let arrays = Arrays {
+            task: config.task,
+            training: (problem.first_image(), problem.pairs()),
+            validation: (num_training + others, validation),
+            num_images: num_training + num_validation,
+            operator,
+        };
+        let store = arrays.create(&ranks, dir, &settings)?;
         let name = |index: usize| file_name(config.task, index);
-        let num_training = problem.pairs().len();
         let names = [
             (0..num_training).map(name).collect(),
-            (num_training..pairs.len()).map(name).collect(),
+            (num_training..num_training + num_validation)
+                .map(name)
+                .collect(),
         ];
         let numbers = operator.map_or(&[][..], |operator| &operator.values);
+        let hash = fingerprint::on_ranks(&ranks, problem.pairs(), validation, numbers);
         let setup = RunSetup {
-            fingerprint: fingerprint::of(problem.pairs(), validation, numbers),
+            fingerprint: hash.map_err(lost)?,
             problem,
             options,
         };
         Ok(Self {
-            session: Session::open(store, None, setup, None, &Interrupt::new())?,
+            session: Session::open(store, None, setup, &Interrupt::new())?,
             config,
             settings,
             names,
+            shapes: Vec::new(),
             warnings: Vec::new(),
         })
     }
 
-    /// Opens a run as `bilevel resume` does.
-    pub(crate) fn open(dir: &Path, more: Option<u64>) -> Result<Self, CliError> {
-        let (store, saved) = Store::open(dir)?;
+    /// Opens a run as `bilevel resume` does, with a new limit on points if there is one. Each rank
+    /// reads all images, and keeps its share.
+    pub(crate) fn open(
+        dir: &Path,
+        max_points: Option<u64>,
+        ranks: &Ranks,
+    ) -> Result<Self, CliError> {
+        ranks.check_same("arguments", &format!("{dir:?} {max_points:?}"))?;
+        let open = || -> Result<_, CliError> {
+            let (mut store, saved) = Store::open(dir)?;
+            if let Some(max_points) = max_points {
+                session::set_max_points(&mut store, saved.as_ref(), max_points)?;
+            }
+            Ok((store, saved))
+        };
+        let (store, saved) = open_on_ranks(ranks, dir, open)?;
         let settings = store.settings().to_owned();
-        let config = Settings::of_run(&settings, dir)?.resolve()?;
-        let task = task::load(&config)?;
+        let load = || -> Result<_, CliError> {
+            let config = Settings::of_run(&settings, dir)?.resolve()?;
+            let task = task::load_for_run(&config, dir)?;
+            Ok((config, task))
+        };
+        let (config, task) = agree(ranks, load())?;
+        let (mut training, mut validation) = (task.training, task.validation);
+        let shapes = training.pairs.iter().map(|pair| shape(pair.grid)).collect();
+        let num_ranks = ranks.gather(&[]).map_err(lost)?.len();
+        for pairs in [&mut training.pairs, &mut validation.pairs] {
+            let own = share_of(pairs.len(), ranks.rank(), num_ranks);
+            pairs.truncate(own.end);
+            pairs.drain(..own.start);
+        }
         let spec = config.spec();
-        let setup = spec.setup(task.validation.pairs);
+        let setup = spec.setup(validation.pairs);
+        let problem = LearningProblem::on_rank(task.family, training.pairs, setup, ranks.clone());
         let setup = RunSetup {
-            problem: LearningProblem::new(task.family, task.training.pairs, setup)?,
+            problem: problem?,
             options: spec.options(),
             fingerprint: task.fingerprint,
         };
         Ok(Self {
-            session: Session::open(store, saved, setup, more, &Interrupt::new())?,
+            session: Session::open(store, saved, setup, &Interrupt::new())?,
             config,
             settings,
-            names: [task.training.names, task.validation.names],
+            names: [training.names, validation.names],
+            shapes,
             warnings: task.warnings,
         })
     }
 
-    /// Writes the result and the page of a run that has ended, unless they are there.
+    /// Writes the result of a run that has ended, unless it is there. A single rank also writes the
+    /// page of the run; each of several ranks knows only the reconstructions of its own images.
     pub(crate) fn finish(self) -> Result<(Learned, Result<(), CliError>), CliError> {
-        if let Some(learned) = self.session.known_result() {
+        let ranks = self.session.problem().ranks().clone();
+        let known = self.session.known_result();
+        let flag = f64::from(u8::from(known.is_some()));
+        let flags = ranks.gather(&[flag]).map_err(lost)?;
+        if let (Some(learned), true) = (known, flags.iter().all(|flag| flag[..] == [1.0])) {
             return Ok((learned, Ok(())));
         }
         let dir = self.session.dir().to_path_buf();
-        let finished = self.session.finish()?;
+        let finished = agree(&ranks, self.session.finish().map_err(CliError::from))?;
         let learned = finished.learned.clone();
+        if flags.len() > 1 {
+            return Ok((learned, Ok(())));
+        }
         let page =
             run_page::write_finished(&dir, &self.settings, &self.config, finished, self.names);
         Ok((learned, page.map(|_| ())))
     }
+}
+
+/// The error of ranks that have lost each other.
+fn lost(reason: String) -> CliError {
+    ProblemError::Exchange(reason).into()
 }
 
 /// The settings of a run whose images are in its own directory.
@@ -143,43 +210,108 @@ fn file_name(task: FamilyKind, index: usize) -> String {
 /// The truth or the data of a pair.
 type Half = fn(&Pair) -> &[f64];
 
-/// Writes the images and the operator of a run as `.npy` files.
-fn write_arrays(
-    arrays: &Path,
+/// Images of one rank, and the number of the first one among those of all ranks.
+type Numbered<'a> = (usize, &'a [Pair]);
+
+/// The images of a rank and the operator of a run, which are written as `.npy` files.
+struct Arrays<'a> {
     task: FamilyKind,
-    pairs: &[&Pair],
-    operator: Option<&OperatorArray>,
-) -> Result<(), CliError> {
-    let name = match task {
-        FamilyKind::Deblur => "kernel.npy",
-        _ => "mask.npy",
-    };
-    if let Some(OperatorArray { values, shape }) = operator {
-        array::write(
-            &arrays.join(name),
-            shape,
-            &ArrayValues::Real(values.clone()),
-        )?;
-    }
-    let halves: [(&str, Half); 2] = [("images", |pair| &pair.truth), ("noisy", |pair| &pair.data)];
-    for (name, numbers) in halves {
-        if task == FamilyKind::Sampling {
-            let values = pairs.iter().flat_map(|pair| numbers(pair)).copied();
-            let shape = [pairs.len(), pairs[0].grid.num_samples()];
-            let path = arrays.join(format!("{name}.npy"));
-            array::write(&path, &shape, &ArrayValues::Complex(values.collect()))?;
-            continue;
+    training: Numbered<'a>,
+    validation: Numbered<'a>,
+    /// The number of images of all ranks.
+    num_images: usize,
+    operator: Option<&'a OperatorArray>,
+}
+
+/// The parts of pairs, and the names of their files or folders.
+const HALVES: [(&str, Half); 2] = [("images", |pair| &pair.truth), ("noisy", |pair| &pair.data)];
+
+impl Arrays<'_> {
+    /// Creates the directory of a run on rank 0. All ranks write their images into it before the
+    /// run exists.
+    fn create(&self, ranks: &Ranks, dir: &Path, settings: &str) -> Result<Store, CliError> {
+        let stacks = self.stacks(ranks)?;
+        let arrays = dir.join(ARRAYS);
+        if ranks.rank() > 0 {
+            agree(ranks, Ok::<(), CliError>(()))?;
+            agree(ranks, self.write_images(&arrays))?;
+            agree(ranks, Ok::<(), CliError>(()))?;
+            let joined = Store::join(dir).map_err(CliError::from);
+            return Ok(agree(ranks, joined)?.0);
         }
-        let folder = arrays.join(name);
-        let refuse = |source| FileError::Write(folder.clone(), source);
-        fs::create_dir_all(&folder).map_err(refuse)?;
-        for (index, pair) in pairs.iter().enumerate() {
-            let path = folder.join(file_name(task, index));
-            let values = ArrayValues::Real(numbers(pair).to_vec());
-            array::write(&path, &shape(pair.grid), &values)?;
+        let mut steps = 0;
+        let made = Store::create_with(dir, settings, |arrays| {
+            self.write_shared(arrays, &stacks)?;
+            steps = 1;
+            agree(ranks, Ok::<(), CliError>(()))?;
+            agree(ranks, self.write_images(arrays))?;
+            steps = 2;
+            Ok::<(), CliError>(())
+        });
+        // after step 1, all ranks know the error
+        if steps == 1 {
+            return made;
         }
+        let store = agree(ranks, made)?;
+        agree(ranks, Ok(store))
     }
-    Ok(())
+
+    /// Returns all signals of sampling, one after the other, which are in one file.
+    fn stacks(&self, ranks: &Ranks) -> Result<[Vec<f64>; 2], CliError> {
+        let mut stacks = [Vec::new(), Vec::new()];
+        if self.task == FamilyKind::Sampling {
+            for (stack, (_, numbers)) in stacks.iter_mut().zip(HALVES) {
+                for pairs in [self.training.1, self.validation.1] {
+                    let own: Vec<f64> = pairs.iter().flat_map(numbers).copied().collect();
+                    stack.extend(ranks.gather(&own).map_err(lost)?.concat());
+                }
+            }
+        }
+        Ok(stacks)
+    }
+
+    /// Writes what rank 0 writes for all ranks: the operator, the signals of sampling, and the
+    /// folders.
+    fn write_shared(&self, arrays: &Path, stacks: &[Vec<f64>; 2]) -> Result<(), CliError> {
+        let name = match self.task {
+            FamilyKind::Deblur => "kernel.npy",
+            _ => "mask.npy",
+        };
+        if let Some(OperatorArray { values, shape }) = self.operator {
+            let values = ArrayValues::Real(values.clone());
+            array::write(&arrays.join(name), shape, &values)?;
+        }
+        for ((name, _), stack) in HALVES.into_iter().zip(stacks) {
+            if self.task == FamilyKind::Sampling {
+                // a complex number has two entries
+                let shape = [self.num_images, stack.len() / 2 / self.num_images];
+                let path = arrays.join(format!("{name}.npy"));
+                array::write(&path, &shape, &ArrayValues::Complex(stack.clone()))?;
+            } else {
+                let folder = arrays.join(name);
+                let refuse = |source| FileError::Write(folder.clone(), source);
+                fs::create_dir_all(&folder).map_err(refuse)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the images of this rank, each to a file of its own.
+    fn write_images(&self, arrays: &Path) -> Result<(), CliError> {
+        if self.task == FamilyKind::Sampling {
+            return Ok(());
+        }
+        for (name, numbers) in HALVES {
+            for (first, pairs) in [self.training, self.validation] {
+                for (index, pair) in (first..).zip(pairs) {
+                    let path = arrays.join(name).join(file_name(self.task, index));
+                    let values = ArrayValues::Real(numbers(pair).to_vec());
+                    array::write(&path, &shape(pair.grid), &values)?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The shape of an array on a grid.
@@ -238,7 +370,9 @@ pub(crate) fn error(error: CliError) -> PyErr {
 pub(crate) fn session_error(error: SessionError) -> PyErr {
     match error {
         SessionError::Store(error) => store_error(error),
-        SessionError::Problem(_) => PyValueError::new_err(chain(&error)),
+        SessionError::Problem(_) | SessionError::TooFewPoints { .. } => {
+            PyValueError::new_err(chain(&error))
+        }
         _ => PyRuntimeError::new_err(chain(&error)),
     }
 }

@@ -26,7 +26,7 @@ struct Settings {
     scale: Scale,
     residuals: Residuals,
     l1: f64,
-    evaluations: u64,
+    max_points: u64,
     seed: u64,
 }
 
@@ -83,7 +83,7 @@ impl ForeignRun {
             problem = problem.with_regularizer(L1 { weight });
         }
         let mut spec = Spec::default();
-        spec.solver.evaluations = settings.evaluations;
+        spec.solver.max_points = settings.max_points;
         spec.solver.seed = settings.seed;
         let engine = Engine::new(problem, layout.len(), spec.options()).map_err(invalid)?;
         Ok(Self {

@@ -1,10 +1,12 @@
 //! The part of the Python package `bilevel` that is written in Rust.
 //!
-//! The Python part checks all arguments. Settings cross the border as JSON, numbers as arrays.
+//! The Python part checks all arguments. Settings pass from Python to Rust as JSON, and images
+//! as arrays.
 
 mod blur;
 mod data;
 mod directory;
+mod exchange;
 mod family;
 mod foreign;
 mod program;

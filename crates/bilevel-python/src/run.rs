@@ -3,14 +3,15 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use bilevel::{Family, Learned, LearningProblem, Reconstructions, Spec};
+use bilevel::{Family, Learned, LearningProblem, Pair, Reconstructions, Spec};
 use bilevel_cli::session::Session;
 use dfo_ls::{Engine, drive_with};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::directory::{self, DirectoryRun};
+use crate::directory::{self, DirectoryRun, OperatorArray};
+use crate::exchange::PyRanks;
 use crate::family::{Example, Operator, pairs};
 use crate::invalid;
 
@@ -58,9 +59,11 @@ pub(crate) struct Run {
     learned: Option<String>,
     /// The run's own threads, so that a forked process can start another run.
     pool: ThreadPool,
+    /// The ranks that work on the run together.
+    ranks: PyRanks,
 }
 
-/// The shapes of the training images, the largest number of points, and warnings.
+/// The shapes of the training images of all ranks, the largest number of points, and warnings.
 type About = (Vec<Vec<usize>>, Option<u64>, Vec<String>);
 
 /// A run under way.
@@ -93,36 +96,91 @@ fn pool(threads: Option<usize>) -> PyResult<ThreadPool> {
     pool.build().map_err(refuse)
 }
 
+/// The learning problem of a rank, before it is compared with those of the other ranks.
+struct Prepared {
+    spec: Spec,
+    family: Family,
+    training: Vec<Pair>,
+    validation: Vec<Pair>,
+    operator: Option<OperatorArray>,
+    pool: ThreadPool,
+}
+
+impl Prepared {
+    fn new(
+        settings: &str,
+        examples: &[Example<'_>],
+        validation: &[Example<'_>],
+        operator: &Operator<'_>,
+        shape: &[usize],
+    ) -> PyResult<Self> {
+        let spec = spec(settings)?;
+        let family = spec.family(operator.input(spec.task, shape)?);
+        Ok(Self {
+            family: family.map_err(invalid)?,
+            training: pairs(spec.task, examples)?,
+            validation: pairs(spec.task, validation)?,
+            operator: operator.array()?,
+            pool: pool(spec.solver.threads)?,
+            spec,
+        })
+    }
+
+    /// Describes everything that must be the same on all ranks. They may differ in their threads.
+    fn description(&self, out: Option<&PathBuf>) -> PyResult<String> {
+        let mut spec = self.spec.clone();
+        spec.solver.threads = None;
+        let spec = serde_json::to_string(&spec).map_err(invalid)?;
+        let operator = &self.operator;
+        let operator = (operator.as_ref()).map(|array| (&array.values, &array.shape));
+        Ok(format!("{spec} {operator:?} {out:?}"))
+    }
+}
+
 #[pymethods]
 impl Run {
-    /// Builds the learning problem from arrays, and checks it before the first reconstruction. With
-    /// `out`, the run is saved in that new directory.
+    /// Builds the learning problem from arrays, and checks it before the first reconstruction.
+    /// `shape` is that of the first image of all ranks. With `out`, the run is saved in that new
+    /// directory.
     #[new]
     fn new(
         settings: &str,
         examples: Vec<Example<'_>>,
         validation: Vec<Example<'_>>,
         operator: Operator<'_>,
+        shape: Vec<usize>,
         out: Option<PathBuf>,
+        ranks: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let spec = spec(settings)?;
-        let (_, _, shape) = examples.first().ok_or_else(|| invalid("no examples"))?;
-        let family = spec.family(operator.input(spec.task, shape)?);
-        let validation = pairs(spec.task, &validation)?;
+        let ranks = PyRanks::new(ranks)?;
+        let prepared = Prepared::new(settings, &examples, &validation, &operator, &shape);
+        let prepared = ranks.agree(prepared)?;
+        let description = prepared.description(out.as_ref())?;
+        let same = ranks.ranks.check_same("settings", &description);
+        ranks.raise()?;
+        same.map_err(invalid)?;
+        let Prepared {
+            spec,
+            family,
+            training,
+            validation,
+            operator,
+            pool,
+        } = prepared;
         let setup = spec.setup(validation.clone());
-        let examples = pairs(spec.task, &examples)?;
-        let problem = LearningProblem::new(family.map_err(invalid)?, examples, setup);
+        let problem = LearningProblem::on_rank(family, training, setup, ranks.ranks.clone());
+        ranks.raise()?;
         let problem = problem.map_err(invalid)?;
-        let pool = pool(spec.solver.threads)?;
         let work = match out {
             None => {
-                let engine = problem.engine(spec.options()).map_err(invalid)?;
-                Work::Memory(Box::new(problem), Box::new(engine))
+                let engine = problem.engine(spec.options());
+                ranks.raise()?;
+                Work::Memory(Box::new(problem), Box::new(engine.map_err(invalid)?))
             }
             Some(dir) => {
-                let operator = operator.array()?;
                 let created =
                     DirectoryRun::create(&dir, spec, problem, &validation, operator.as_ref());
+                ranks.raise()?;
                 Work::Directory(Box::new(created.map_err(directory::error)?))
             }
         };
@@ -130,59 +188,69 @@ impl Run {
             work: Some(work),
             learned: None,
             pool,
+            ranks,
         })
     }
 
-    /// Opens the run in a directory. With `more`, that many more points may be tried.
+    /// Opens the run in a directory, with a new limit on its points if there is one.
     #[staticmethod]
     fn open(
         py: Python<'_>,
         dir: PathBuf,
-        more: Option<u64>,
+        max_points: Option<u64>,
         threads: Option<usize>,
+        ranks: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let opened = py.detach(|| DirectoryRun::open(&dir, more));
+        let ranks = PyRanks::new(ranks)?;
+        let opened = py.detach(|| DirectoryRun::open(&dir, max_points, &ranks.ranks));
+        ranks.raise()?;
         let run = opened.map_err(directory::error)?;
+        let pool = ranks.agree(pool(threads.or(run.config.solver.threads)))?;
         Ok(Self {
-            pool: pool(threads.or(run.config.solver.threads))?,
+            pool,
             work: Some(Work::Directory(Box::new(run))),
             learned: None,
+            ranks,
         })
     }
 
-    /// The shapes of the training images, the largest number of points, and the warnings about the
-    /// images of a run that was opened.
+    /// The shapes of the training images of all ranks, the largest number of points, and the
+    /// warnings about the images of a run that was opened.
     fn about(&self) -> PyResult<About> {
         let work = self.work.as_ref().ok_or_else(ended)?;
-        let pairs = work.problem().pairs().iter();
-        let shapes = pairs.map(|pair| directory::shape(pair.grid));
-        let warnings = match work {
-            Work::Memory(..) => Vec::new(),
-            Work::Directory(run) => run.warnings.clone(),
+        let (shapes, warnings) = match work {
+            Work::Memory(..) => (Vec::new(), Vec::new()),
+            Work::Directory(run) => (run.shapes.clone(), run.warnings.clone()),
         };
         let max_points = work.engine().options().budget.max_points;
-        Ok((shapes.collect(), max_points, warnings))
+        Ok((shapes, max_points, warnings))
     }
 
     /// Evaluates the points that the solver asks for, and tells it; `false` when the run has ended.
     fn step(&mut self, py: Python<'_>) -> PyResult<bool> {
-        let Self { work, pool, .. } = self;
+        let Self {
+            work, pool, ranks, ..
+        } = self;
         let work = work.as_mut().ok_or_else(ended)?;
-        py.detach(|| {
-            pool.install(|| {
-                match work {
-                    Work::Memory(problem, engine) => {
-                        let stop = |_: &mut _, _: &_| ControlFlow::Break(());
-                        let _ = drive_with(engine, &mut **problem, usize::MAX, stop);
-                    }
-                    Work::Directory(run) => {
-                        run.session.step()?;
-                    }
+        let step = || {
+            match work {
+                Work::Memory(problem, engine) => {
+                    let stop = |_: &mut _, _: &_| ControlFlow::Break(());
+                    let _ = drive_with(engine, &mut **problem, usize::MAX, stop);
                 }
-                Ok(work.engine().termination().is_none())
-            })
-        })
-        .map_err(directory::session_error)
+                Work::Directory(run) => {
+                    run.session.step()?;
+                }
+            }
+            Ok(work.engine().termination().is_none())
+        };
+        let stepped = ranks.work(py, pool, step)?;
+        stepped.map_err(directory::session_error)
+    }
+
+    /// The bytes that all ranks have contributed to exchanges.
+    fn bytes(&self) -> u64 {
+        self.ranks.ranks.bytes()
     }
 
     /// Whether the run has ended.
@@ -218,8 +286,7 @@ impl Run {
             return Ok(learned.clone());
         }
         let work = self.work.take().ok_or_else(ended)?;
-        let pool = &self.pool;
-        let finished = py.detach(|| pool.install(move || finish(work)));
+        let finished = self.ranks.work(py, &self.pool, || finish(work))?;
         let (learned, page) = finished.map_err(directory::error)?;
         let learned = serde_json::to_string(&learned).map_err(invalid)?;
         self.learned = Some(learned.clone());

@@ -16,12 +16,12 @@ DATA = bilevel.add_noise(TRUTH, 0.1, seed=3)
 
 @pytest.fixture(scope="module")
 def result() -> bilevel.Result:
-    return bilevel.learn(TRUTH, DATA, learn=("alpha",), evaluations=6)
+    return bilevel.learn(TRUTH, DATA, learn=("alpha",), max_points=6)
 
 
 @pytest.fixture(scope="module")
 def of_signals() -> bilevel.Result:
-    return bilevel.learn(TRUTH[0], DATA[0], learn=("alpha",), evaluations=3)
+    return bilevel.learn(TRUTH[0], DATA[0], learn=("alpha",), max_points=3)
 
 
 def evaluated(advice: str, **names: Any) -> Any:
@@ -51,7 +51,7 @@ def test_stacks_that_can_be_misread(
 ) -> None:
     truth = np.random.default_rng(1).random(shape)
     for attempt in (
-        lambda: bilevel.learn(truth, truth, evaluations=2),
+        lambda: bilevel.learn(truth, truth, max_points=2),
         lambda: bilevel.learn(truth.astype(np.float32), truth),
         lambda: bilevel.Run(list(TRUTH), list(DATA), validation=(truth, truth)),
         lambda: bilevel.learn(truth, None, model=lambda *_: None, start=[1.0], bounds=[(0, 2)]),
@@ -65,7 +65,7 @@ def test_stacks_that_can_be_misread(
     assert advice.replace("truth", "data") in str(error.value)
     # the advice is what the user should have written
     pictures = evaluated(advice, truth=truth)
-    assert bilevel.learn(pictures, pictures, evaluations=1).evaluations == 1
+    assert bilevel.learn(pictures, pictures, max_points=1).num_points == 1
     assert len(result.apply(pictures)) == len(pictures)
 
 

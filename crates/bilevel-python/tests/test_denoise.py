@@ -241,11 +241,11 @@ def test_checks_for_ctrl_c_change_nothing(method: str, shape: tuple[int, ...]) -
 
 
 def test_warnings_point_to_the_line_of_the_user() -> None:
-    result = bilevel.learn(np.zeros((2, 8)), np.ones((2, 8)), evaluations=2)
+    result = bilevel.learn(np.zeros((2, 8)), np.ones((2, 8)), max_points=2)
     for attempt in (
         lambda: bilevel.denoise(np.ones(8), **VALUES, accuracy=0.0),
         lambda: result.apply(np.ones((2, 8)), accuracy=0.0),
-        lambda: bilevel.learn(np.full((2, 8), 255), np.ones((2, 8)), evaluations=2),
+        lambda: bilevel.learn(np.full((2, 8), 255), np.ones((2, 8)), max_points=2),
     ):
         with pytest.warns((RuntimeWarning, UserWarning)) as caught:
             attempt()
@@ -257,7 +257,7 @@ def test_empty_arrays_are_refused() -> None:
         with pytest.raises(ValueError, match="truth is empty: it holds no images"):
             bilevel.add_noise(empty, 0.1)
     truth = bilevel.phantoms.dead_leaves(1, (8, 8))
-    result = bilevel.learn(truth, truth, evaluations=2)
+    result = bilevel.learn(truth, truth, max_points=2)
     for empty in ([], (), np.zeros((0, 8, 8))):
         with pytest.raises(ValueError, match="data is empty: it holds no images"):
             result.apply(empty)

@@ -57,14 +57,14 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-def arguments(case: str, evaluations: int = 24) -> dict[str, Any]:
+def arguments(case: str, max_points: int = 24) -> dict[str, Any]:
     make, options = CASES[case]
     truth, data = make()
     return {
         "truth": truth[:2],
         "data": data[:2],
         "validation": (truth[2:], data[2:]),
-        "evaluations": evaluations,
+        "max_points": max_points,
         **options,
     }
 
@@ -101,7 +101,7 @@ class TestEveryFamily:
         for _ in range(steps):
             run.step()
         left = run.result()
-        assert left._learned["num_points"] == run.evaluations < 24
+        assert left._learned["num_points"] == run.num_points < 24
         so_far = bilevel.load(out)
         same(so_far, bilevel.load(str(out)))
         assert so_far.f == left.f and so_far.theta.tobytes() == left.theta.tobytes()
@@ -146,16 +146,16 @@ def test_runs_of_the_program_are_loaded_and_continued(
     monkeypatch.chdir(tmp_path)
     np.save("kernel.npy", np.full((3, 3), 1 / 9))
     args = [*task.split(), "--count", "3", "--hold-out", "1", "--quiet", "--out"]
-    program("learn", "--evaluations", 10, *args, "run")
+    program("learn", "--max-points", 10, *args, "run")
     shutil.copytree("run", "copy")
     first = bilevel.load("run")
-    assert first.termination == "exhausted" and first.evaluations == 10
+    assert first.termination == "exhausted" and first.num_points == 10
     assert first._learned["training"] and first._learned["validation"]
-    assert "all 10 evaluations are spent" in repr(first)
-    continued = bilevel.resume("run", evaluations=30)
-    program("resume", "copy", "--evaluations", 30, "--quiet")
+    assert "the limit of 10 points is reached" in repr(first)
+    continued = bilevel.resume("run", max_points=40)
+    program("resume", "copy", "--max-points", 40, "--quiet")
     assert Path("copy/result.json").read_text() == Path("run/result.json").read_text()
-    assert json.loads(Path("run/result.json").read_text())["num_points"] == continued.evaluations
+    assert json.loads(Path("run/result.json").read_text())["num_points"] == continued.num_points
     if task.startswith("denoise"):
         y = np.random.default_rng(1).random((9, 8))
         assert continued.apply(y).shape == (9, 8)
@@ -172,7 +172,7 @@ SCRIPT = """
 import sys, bilevel
 truth = bilevel.phantoms.dead_leaves(4, (48, 48), seed=1)
 data = bilevel.add_noise(truth, 0.1, seed=1)
-bilevel.learn(truth, data, evaluations=60, out=sys.argv[1], progress=False)
+bilevel.learn(truth, data, max_points=60, out=sys.argv[1], progress=False)
 """
 
 
@@ -189,7 +189,7 @@ def test_a_killed_run_loses_nothing(ending: str, tmp_path: Path) -> None:
     if not hasattr(signal, ending):
         pytest.skip(f"{ending} is not known here")
     truth = bilevel.phantoms.dead_leaves(4, (48, 48), seed=1)
-    whole = bilevel.learn(truth, bilevel.add_noise(truth, 0.1, seed=1), evaluations=60)
+    whole = bilevel.learn(truth, bilevel.add_noise(truth, 0.1, seed=1), max_points=60)
     out = tmp_path / "run"
     # the shell's `&` would have SIGINT ignored
     script = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + SCRIPT
@@ -217,7 +217,7 @@ def test_ctrl_c_returns_the_best_result_and_keeps_the_run(tmp_path: Path) -> Non
     truth, data = pictures()
 
     def callback(run: bilevel.Run) -> None:
-        if run.evaluations >= 6:
+        if run.num_points >= 6:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.warns(RuntimeWarning, match=r"bilevel.resume\('.*run'\) continues the run"):
@@ -232,14 +232,14 @@ def test_an_exception_closes_the_directory(tmp_path: Path) -> None:
     truth, data = pictures()
 
     def callback(run: bilevel.Run) -> None:
-        if run.evaluations >= 5:
+        if run.num_points >= 5:
             raise LookupError("in the callback")
 
     with pytest.raises(LookupError) as caught:
         bilevel.learn(truth, data, callback=callback, out=tmp_path / "run")
     run = getattr(caught.value, "run")
     same(bilevel.resume(tmp_path / "run"), bilevel.learn(truth, data))
-    assert run.result().evaluations == 5 and np.isfinite(run.result().f)
+    assert run.result().num_points == 5 and np.isfinite(run.result().f)
     if sys.version_info >= (3, 11):
         assert "continues the run" in caught.value.__notes__[0]
 
@@ -252,12 +252,12 @@ def test_a_run_belongs_to_one_process_at_a_time(tmp_path: Path) -> None:
         with pytest.raises(RuntimeError, match="another process is working on the run"):
             attempt(tmp_path / "run")
     run.result()
-    assert bilevel.load(tmp_path / "run").evaluations == run.evaluations
+    assert bilevel.load(tmp_path / "run").num_points == run.num_points
 
 
 def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     truth, data = pictures()
-    bilevel.learn(truth, data, evaluations=2, out=tmp_path / "run")
+    bilevel.learn(truth, data, max_points=2, out=tmp_path / "run")
     with pytest.raises(FileExistsError, match=r"already holds a run: .* bilevel.resume\(\".*run"):
         bilevel.learn(truth, data, out=tmp_path / "run")
     (tmp_path / "full").mkdir()
@@ -265,13 +265,13 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="is not empty: choose another one for out"):
         bilevel.learn(truth, data, out=tmp_path / "full")
     (tmp_path / "empty").mkdir()
-    assert bilevel.learn(truth, data, evaluations=2, out=tmp_path / "empty").evaluations == 2
+    assert bilevel.learn(truth, data, max_points=2, out=tmp_path / "empty").num_points == 2
 
 
 def test_bad_arguments_leave_nothing_behind(tmp_path: Path) -> None:
     truth, data = pictures()
     changes: list[dict[str, Any]] = [
-        {"evaluations": 0},
+        {"max_points": 0},
         {"data": data * np.nan},
         {"fixed": {"nu": 1e-200}},
         {"model": "deblur", "kernel": np.ones((30, 30))},
@@ -302,7 +302,7 @@ def test_places_without_a_run(tmp_path: Path) -> None:
 
 def test_changed_images_and_damaged_files_are_found(tmp_path: Path) -> None:
     truth, data = pictures()
-    bilevel.learn(truth, data, out=tmp_path / "run", callback=lambda run: run.evaluations > 5)
+    bilevel.learn(truth, data, out=tmp_path / "run", callback=lambda run: run.num_points > 5)
     image = tmp_path / "run" / "arrays" / "images" / "000001.npy"
     original = image.read_bytes()
     np.save(image, truth[0] + 1e-3)
@@ -315,12 +315,21 @@ def test_changed_images_and_damaged_files_are_found(tmp_path: Path) -> None:
         bilevel.resume(tmp_path / "run")
 
 
-def test_a_converged_run_needs_no_more_evaluations(tmp_path: Path) -> None:
+def test_a_limit_counts_all_points(tmp_path: Path) -> None:
+    truth, data = pictures()
+    bilevel.learn(truth, data, max_points=6, out=tmp_path / "run")
+    with pytest.raises(ValueError, match="a limit of 6 points is too low: .* at least 7"):
+        bilevel.resume(tmp_path / "run", max_points=6)
+    assert bilevel.resume(tmp_path / "run", max_points=8).num_points == 8
+    assert "max_points = 8" in (tmp_path / "run/bilevel.toml").read_text()
+
+
+def test_a_converged_run_needs_no_more_points(tmp_path: Path) -> None:
     truth, data = pictures()
     result = bilevel.learn(truth, data, learn=("alpha",), out=tmp_path / "run")
     assert result.converged
-    with pytest.warns(UserWarning, match="more evaluations would change nothing"):
-        same(bilevel.resume(tmp_path / "run", evaluations=5), result)
+    with pytest.warns(UserWarning, match="more points would change nothing"):
+        same(bilevel.resume(tmp_path / "run", max_points=1000), result)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(bilevel.resume(tmp_path / "run"), result)
@@ -329,7 +338,7 @@ def test_a_converged_run_needs_no_more_evaluations(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"evaluations": 0}, "evaluations is 0"),
+        ({"max_points": 0}, "max_points is 0"),
         ({"threads": -1}, "threads is -1"),
         ({"callback": 3}, "callback must be a function"),
     ],
@@ -346,7 +355,7 @@ def test_steps_of_a_run_that_is_continued(tmp_path: Path) -> None:
         run.step()
     run._detach()
     again = bilevel.Run.resume(tmp_path / "run", threads=1)
-    assert (again.evaluations, again.f, again.params) == (run.evaluations, run.f, run.params)
+    assert (again.num_points, again.f, again.params) == (run.num_points, run.f, run.params)
     while again.step():
         pass
     same(again.result(), bilevel.learn(truth, data))

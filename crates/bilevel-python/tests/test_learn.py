@@ -30,7 +30,7 @@ def test_the_objective_is_the_formula(
 ) -> None:
     truth, data = leaves()
     result = bilevel.learn(
-        truth, data, objective=objective, residuals=residuals, penalty=penalty, evaluations=30
+        truth, data, objective=objective, residuals=residuals, penalty=penalty, max_points=30
     )
     alpha, nu, xi = result.params.values()
     f = sum(
@@ -49,9 +49,9 @@ def test_the_objective_is_the_formula(
 
 def test_arrays_lists_and_mixed_sizes() -> None:
     truth, data = leaves()
-    stacked = bilevel.learn(truth, data, evaluations=12)
+    stacked = bilevel.learn(truth, data, max_points=12)
     listed = bilevel.learn(
-        list(truth), [y.astype(np.float64, order="F") for y in data], evaluations=12
+        list(truth), [y.astype(np.float64, order="F") for y in data], max_points=12
     )
     assert stacked.theta.tobytes() == listed.theta.tobytes() and stacked.f == listed.f
     mixed = [truth[0], truth[1][:7], truth[2][:, :5]]
@@ -68,7 +68,7 @@ def test_start_bounds_and_names() -> None:
     truth, data = leaves(2)
     bounds = {"alpha": (0.5, 2.0), "nu": (1e-3, 1e-1)}
     result = bilevel.learn(
-        truth, data, start={"alpha": 1.5}, bounds=bounds, fixed={"xi": 0.0}, evaluations=20
+        truth, data, start={"alpha": 1.5}, bounds=bounds, fixed={"xi": 0.0}, max_points=20
     )
     table = result.history
     assert table["alpha"].iloc[0] == pytest.approx(1.5)
@@ -85,23 +85,23 @@ def test_start_bounds_and_names() -> None:
         start=(0.1, 1.5),
         bounds=[(1e-3, 1e-1), (0.5, 2.0)],
         fixed={"xi": 0},
-        evaluations=20,
+        max_points=20,
     )
     assert same.theta.tobytes() == result.theta.tobytes()
 
 
 def test_threads_change_nothing_and_seeds_change_the_path() -> None:
     truth, data = leaves()
-    one, two = (bilevel.learn(truth, data, threads=threads, evaluations=15) for threads in (1, 2))
+    one, two = (bilevel.learn(truth, data, threads=threads, max_points=15) for threads in (1, 2))
     assert one._learned == two._learned
-    other, again = (bilevel.learn(truth, data, seed=5, evaluations=15) for _ in range(2))
+    other, again = (bilevel.learn(truth, data, seed=5, max_points=15) for _ in range(2))
     assert other._learned == again._learned
     assert not np.array_equal(one.history["alpha"][:4], other.history["alpha"][:4])
 
 
 def test_a_number_of_iterations() -> None:
     truth, data = leaves()
-    result = bilevel.learn(truth, data, accuracy=7, method="gd", evaluations=10)
+    result = bilevel.learn(truth, data, accuracy=7, method="gd", max_points=10)
     # seven gradients, and one for the certificate
     assert set(result.history["work"]) <= {3 * 7, 3 * 8}
     # so few iterations leave a visible error, which is bounded
@@ -120,7 +120,7 @@ def test_a_number_of_iterations() -> None:
 
 def test_methods_differ_in_work_only() -> None:
     truth, data = leaves()
-    options = {"learn": ("alpha",), "evaluations": 8}
+    options = {"learn": ("alpha",), "max_points": 8}
     auto, gd = (bilevel.learn(truth, data, method=method, **options) for method in ("auto", "gd"))
     assert gd.work > 1.5 * auto.work
     assert abs(gd.f - auto.f) < 0.1 * auto.f
@@ -175,7 +175,7 @@ def test_deblurring() -> None:
 
     data = bilevel.add_noise(np.stack([blur(x) for x in truth]), 0.02, seed=2)
     result = bilevel.learn(
-        truth, data, model="deblur", kernel=kernel, fixed={"xi": 1e-3}, evaluations=20
+        truth, data, model="deblur", kernel=kernel, fixed={"xi": 1e-3}, max_points=20
     )
     x = result.apply(data[0], accuracy=1e-8)
     values = {**result.params, **result.fixed}
@@ -204,7 +204,7 @@ def test_blur_that_does_not_wrap_around_is_warned_of() -> None:
     scene = np.add.outer(np.zeros(40), np.linspace(0.0, 1.0, 40))
     truth = scene[4:-4, 4:-4]
     real = blurred(scene, kernel, 32)
-    options: dict[str, Any] = {"model": "deblur", "kernel": kernel, "evaluations": 2}
+    options: dict[str, Any] = {"model": "deblur", "kernel": kernel, "max_points": 2}
     with pytest.warns(UserWarning, match=r"repeat.*data\[0\] is not periodic"):
         result = bilevel.learn([truth], [real], **options)
     with pytest.warns(UserWarning, match=r"1 of 2 pictures are not periodic.*validation data\[0\]"):
@@ -240,7 +240,7 @@ def test_inpainting() -> None:
     mask = np.random.default_rng(1).random(truth.shape[1:]) < 0.6
     data = np.where(mask, data, np.nan)
     result = bilevel.learn(
-        truth, data, model="inpaint", mask=mask, fixed={"xi": 1e-3}, evaluations=20
+        truth, data, model="inpaint", mask=mask, fixed={"xi": 1e-3}, max_points=20
     )
     x = result.apply(data[0], accuracy=1e-8)
     values = {**result.params, **result.fixed}
@@ -262,7 +262,7 @@ def sampling_data() -> tuple[Any, Any]:
 def test_sampling_from_k_space(kind: str) -> None:
     truth, data = sampling_data()
     penalty = {"l1": 0.05, "l1_kind": kind}
-    result = bilevel.learn(truth, data, model="sampling", penalty=penalty, evaluations=120)
+    result = bilevel.learn(truth, data, model="sampling", penalty=penalty, max_points=120)
     assert list(result.params)[:2] == ["s0", "s1"] and len(result.theta) == 12
     weights = np.array(list(result.params.values()))
     assert np.allclose(weights, result.theta / (1 - result.theta))
@@ -312,7 +312,7 @@ class TestBitForBit:
             "sum",
             "--penalty-condition",
             "1e-6",
-            "--evaluations",
+            "--max-points",
             "25",
         ]
         truth = bilevel.phantoms.dead_leaves(3, (16, 16), seed=4)
@@ -321,7 +321,7 @@ class TestBitForBit:
             "residuals": residuals,
             "objective": "sum",
             "penalty": {"condition": 1e-6},
-            "evaluations": 25,
+            "max_points": 25,
         }
         self.same(
             bilevel.learn(truth, data, **options), self.program(tmp_path, "denoise", *args, *more)
@@ -333,10 +333,10 @@ class TestBitForBit:
         np.save(tmp_path / "data.npy", data)
         files = ["--images", str(tmp_path / "truth.npy"), "--noisy", str(tmp_path / "data.npy")]
         program = self.program(
-            tmp_path, "sampling", *files, "--penalty-l1", "0.02", "--evaluations", "60"
+            tmp_path, "sampling", *files, "--penalty-l1", "0.02", "--max-points", "60"
         )
         self.same(
-            bilevel.learn(truth, data, model="sampling", penalty={"l1": 0.02}, evaluations=60),
+            bilevel.learn(truth, data, model="sampling", penalty={"l1": 0.02}, max_points=60),
             program,
         )
 
@@ -428,8 +428,8 @@ class TestBitForBit:
         ({"penalty": {"l1": 1.0}}, r"penalty\['l1'\] is not known for model='tv'"),
         ({"penalty": {"condition": -1.0}}, r"penalty\['condition'\]"),
         ({"penalty": 1e-6}, "penalty must be a dictionary"),
-        ({"evaluations": 0}, "evaluations is 0"),
-        ({"evaluations": 1.5}, "evaluations must be a whole number"),
+        ({"max_points": 0}, "max_points is 0"),
+        ({"max_points": 1.5}, "max_points must be a whole number"),
         ({"method": "adam"}, "method is 'adam'"),
         ({"accuracy": "high"}, "accuracy is 'high'"),
         ({"accuracy": 1e-3}, "'dynamic' or a number of iterations"),
@@ -476,13 +476,13 @@ def test_a_picture_is_not_taken_for_signals_in_silence(
 
 def test_the_summary_names_the_images() -> None:
     truth, data = leaves(1, (8, 6))
-    assert "after 2 evaluations, learned from 1 picture of 8 × 6" in repr(
-        bilevel.learn(truth, data, evaluations=2)
+    assert "after 2 points, learned from 1 picture of 8 × 6" in repr(
+        bilevel.learn(truth, data, max_points=2)
     )
-    assert "after 1 evaluation, learned from 8 signals of 6 samples" in repr(
-        bilevel.learn(truth[0], data[0], evaluations=1)
+    assert "after 1 point, learned from 8 signals of 6 samples" in repr(
+        bilevel.learn(truth[0], data[0], max_points=1)
     )
-    mixed = bilevel.learn([truth[0], truth[0][:4]], [data[0], data[0][:4]], evaluations=2)
+    mixed = bilevel.learn([truth[0], truth[0][:4]], [data[0], data[0][:4]], max_points=2)
     assert (
         "learned from 2 pictures of different sizes" in repr(mixed)
         and "different sizes" in mixed._repr_html_()
@@ -508,9 +508,7 @@ def test_values_beyond_one_are_noticed(largest: float, advice: str | None) -> No
 
 def test_a_kernel_must_fit_what_it_is_applied_to() -> None:
     truth, data = leaves(1)
-    result = bilevel.learn(
-        truth, data, model="deblur", kernel=np.full((3, 3), 1 / 9), evaluations=2
-    )
+    result = bilevel.learn(truth, data, model="deblur", kernel=np.full((3, 3), 1 / 9), max_points=2)
     with pytest.raises(
         ValueError, match=r"data has shape \(2, 9\), which is smaller than the kernel"
     ):
@@ -520,7 +518,7 @@ def test_a_kernel_must_fit_what_it_is_applied_to() -> None:
 def test_equal_bounds_are_no_reason_to_widen_them() -> None:
     truth, data = leaves(2)
     result = bilevel.learn(
-        truth, data, bounds={"alpha": (0.5, 2.0), "xi": (1e-3, 1e-3)}, evaluations=20
+        truth, data, bounds={"alpha": (0.5, 2.0), "xi": (1e-3, 1e-3)}, max_points=20
     )
     assert [
         warning
@@ -532,24 +530,24 @@ def test_equal_bounds_are_no_reason_to_widen_them() -> None:
 def test_a_spent_budget_says_whether_more_would_help() -> None:
     truth, data = leaves()
     few, many = (
-        bilevel.learn(truth, data, evaluations=n, penalty={"condition": 1e-9}) for n in (9, 60)
+        bilevel.learn(truth, data, max_points=n, penalty={"condition": 1e-9}) for n in (9, 60)
     )
     for result in (few, many):
         if result.termination != "exhausted":
             continue
-        last = result.evaluations // 3
-        before = result.iterations[result.iterations["num_points"] <= result.evaluations - last][
+        last = result.num_points // 3
+        before = result.iterations[result.iterations["num_points"] <= result.num_points - last][
             "f"
         ].iloc[-1]
         gain = (before - result.f) / before
         advice = "more would hardly help" if gain < 1e-3 else "more may help"
         assert (
-            f"all {result.evaluations} evaluations are spent; "
-            f"the last {last} lowered f by {100 * gain:.3g} %: {advice}"
+            f"the limit of {result.num_points} points is reached; "
+            f"the last {last} points lowered f by {100 * gain:.3g} %: {advice}"
         ) in repr(result)
-    assert few.termination == "exhausted" and few.evaluations == 9
-    assert "NOT CONVERGED, the only evaluation is spent: there may" in repr(
-        bilevel.learn(truth, data, evaluations=1)
+    assert few.termination == "exhausted" and few.num_points == 9
+    assert "NOT CONVERGED, the limit of 1 point is reached: there may" in repr(
+        bilevel.learn(truth, data, max_points=1)
     )
 
 
@@ -557,7 +555,7 @@ def test_a_spent_budget_says_whether_more_would_help() -> None:
 def test_pixels_stay_within_their_range(limits: tuple[float, float | None], tmp_path: Path) -> None:
     truth = bilevel.phantoms.box_functions(3, 32)
     data = bilevel.add_noise(truth, 0.3)
-    result = bilevel.learn(truth, data, learn=("alpha",), evaluations=10, image_range=limits)
+    result = bilevel.learn(truth, data, learn=("alpha",), max_points=10, image_range=limits)
     path = tmp_path / "result.json"
     result.save(path)
     lower, upper = limits[0], np.inf if limits[1] is None else limits[1]
@@ -586,3 +584,56 @@ def test_bad_ranges_are_named(change: dict[str, Any], message: str) -> None:
     arguments = {"truth": np.zeros((2, 8)), "data": np.ones((2, 8)), **change}
     with pytest.raises((ValueError, TypeError), match=message):
         bilevel.learn(**arguments)
+
+
+class OneRank:
+    """A communicator with the smallest set of methods."""
+
+    def Get_rank(self) -> int:
+        return 0
+
+    def Get_size(self) -> int:
+        return 1
+
+    def allgather(self, own: object) -> list[object]:
+        return [own]
+
+
+def test_any_communicator_is_accepted() -> None:
+    truth = bilevel.phantoms.box_functions(3, 16)
+    data = bilevel.add_noise(truth, 0.1)
+    plain = bilevel.learn(truth, data, max_points=8)
+    shared = bilevel.learn(truth, data, max_points=8, comm=OneRank())
+    assert shared._learned == plain._learned
+    with pytest.raises(TypeError, match="comm must be a communicator of mpi4py"):
+        bilevel.learn(truth, data, comm=3)
+    with pytest.raises(ValueError, match="truth is empty on all ranks"):
+        bilevel.learn([], [], comm=OneRank())
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_an_exchange_that_fails(is_saved: bool, tmp_path: Path) -> None:
+    """The exception of the communicator is raised, not a result without the other ranks."""
+
+    class Broken(OneRank):
+        calls = 0
+        fails_at = 0
+
+        def allgather(self, own: object) -> list[object]:
+            self.calls += 1
+            if self.calls == self.fails_at:
+                raise ConnectionError("the cable is out")
+            return [own]
+
+    truth = bilevel.phantoms.box_functions(3, 16)
+    data = bilevel.add_noise(truth, 0.1)
+    counted = Broken()
+    out = tmp_path / "whole" if is_saved else None
+    bilevel.learn(truth, data, max_points=3, out=out, comm=counted)
+    assert counted.calls > 20
+    for fails_at in range(1, counted.calls + 1):
+        broken = Broken()
+        broken.fails_at = fails_at
+        with pytest.raises(ConnectionError, match="cable"):
+            out = tmp_path / str(fails_at) if is_saved else None
+            bilevel.learn(truth, data, max_points=3, out=out, comm=broken)

@@ -42,19 +42,19 @@ def test_its_exit_codes(args: list[str], code: int, message: str) -> None:
 
 def test_it_learns_and_python_reads_the_result(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    small = ["--size", "16", "--count", "3", "--hold-out", "1", "--evaluations", "8"]
+    small = ["--size", "16", "--count", "3", "--hold-out", "1", "--max-points", "8"]
     ended = run("learn", "denoise", *small, "--out", str(out))
     assert ended.returncode == 0 and "report.html" in ended.stdout, ended
     # commands to go on with name the program, and not the interpreter
     assert f"\n  bilevel apply {out}" in ended.stdout
     result = bilevel.load(out)
-    assert result.evaluations == 8 and len(result._learned["validation"]) == 1
+    assert result.num_points == 8 and len(result._learned["validation"]) == 1
     assert run("apply", str(out), "no.png", "x.png").returncode == 3
 
 
 def test_ctrl_c_saves_the_run(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    options = ["denoise", "--size", "96", "--count", "6", "--evaluations", "60", "--quiet"]
+    options = ["denoise", "--size", "96", "--count", "6", "--max-points", "60", "--quiet"]
     arguments = ["learn", *options, "--out", str(out)]
     start = f"{RESET}import sys; sys.argv[1:] = {arguments!r}; "
     start += "from bilevel._program import main; sys.exit(main())"

@@ -31,7 +31,7 @@ def test_tables(result: bilevel.Result) -> None:
     table = result.history
     assert {"point", "alpha", "nu", "xi", "f", "target", "achieved", "work"} <= set(table.columns)
     assert table["work"].sum() == result.work == table["total_work"].iloc[-1]
-    assert table["point"].nunique() == result.evaluations
+    assert table["point"].nunique() == result.num_points
     # the best is one of them
     rows = table[(table[list(result.params)] == list(result.params.values())).all(axis=1)]
     assert result.f in set(rows["f"])
@@ -99,7 +99,7 @@ def test_operators_are_saved_too(model: str, tmp_path: Path) -> None:
     more: dict[str, Any] = (
         {"kernel": np.full((3, 3), 1 / 9)} if model == "deblur" else {"mask": mask}
     )
-    result = bilevel.learn(TRUTH, DATA, model=model, evaluations=6, **more)
+    result = bilevel.learn(TRUTH, DATA, model=model, max_points=6, **more)
     result.save(tmp_path / "result.json")
     assert (
         bilevel.load(tmp_path / "result.json").apply(DATA).tobytes() == result.apply(DATA).tobytes()
@@ -161,8 +161,14 @@ def test_readme() -> None:
     assert failed == 0 and tried > 8
 
 
+EXAMPLES = sorted((HERE / "examples").glob("*.py"))
+
+
+# `test_mpi.py` runs examples with MPI
 @pytest.mark.parametrize(
-    "path", sorted((HERE / "examples").glob("*.py")), ids=lambda path: path.stem
+    "path",
+    [path for path in EXAMPLES if not path.stem.startswith("mpi")],
+    ids=lambda path: path.stem,
 )
 def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -171,7 +177,7 @@ def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_examples_are_typed() -> None:
     pytest.importorskip("mypy")
-    files = [str(path) for path in sorted((HERE / "examples").glob("*.py"))]
+    files = [str(path) for path in EXAMPLES]
     checked = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", *files],
         capture_output=True,
@@ -185,7 +191,7 @@ def test_examples_are_typed() -> None:
 def test_files_of_version_1_can_be_applied(learn: tuple[str, ...], tmp_path: Path) -> None:
     truth = bilevel.phantoms.box_functions(2, 16)
     data = bilevel.add_noise(truth, 0.1)
-    result = bilevel.learn(truth, data, learn=learn, evaluations=6)
+    result = bilevel.learn(truth, data, learn=learn, max_points=6)
     path = tmp_path / "result.json"
     result.save(path)
     saved = json.loads(path.read_text())

@@ -24,13 +24,13 @@ def test_steps_are_those_of_learn() -> None:
         run.result()
     seen = []
     while run.step():
-        seen.append((run.evaluations, run.f, run.f_error))
+        seen.append((run.num_points, run.f, run.f_error))
     result = run.result()
     assert result._learned == bilevel.learn(TRUTH, DATA)._learned
-    assert (result.f, result.params, result.evaluations, result.work) == (
+    assert (result.f, result.params, result.num_points, result.work) == (
         run.f,
         run.params,
-        run.evaluations,
+        run.num_points,
         run.work,
     )
     assert run.result() is result and not run.step()
@@ -42,23 +42,23 @@ def test_the_callback_sees_and_ends_the_run() -> None:
 
     def callback(run: bilevel.Run) -> bool:
         seen.append(run)
-        return run.evaluations >= 8
+        return run.num_points >= 8
 
     result = bilevel.learn(TRUTH, DATA, callback=callback)
     assert result.termination == "stopped" and not result.converged
-    assert result.evaluations == seen[-1].evaluations == 8
+    assert result.num_points == seen[-1].num_points == 8
     assert "NOT CONVERGED, the run was ended early" in repr(result)
 
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_interrupted_runs_give_what_they_have() -> None:
     def callback(run: bilevel.Run) -> None:
-        if run.evaluations >= 6:
+        if run.num_points >= 6:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.warns(RuntimeWarning, match="interrupted after 6 evaluations"):
+    with pytest.warns(RuntimeWarning, match="interrupted after 6 points"):
         result = bilevel.learn(TRUTH, DATA, callback=callback)
-    assert result.termination == "interrupted" and result.evaluations == 6
+    assert result.termination == "interrupted" and result.num_points == 6
     assert not result.converged and np.isfinite(result.f)
 
 
@@ -75,11 +75,11 @@ def test_interrupted_while_rust_works() -> None:
     options: dict[str, Any] = {"learn": ("alpha",), "accuracy": 2000, "method": "fista"}
     with pytest.warns(RuntimeWarning, match="interrupted"):
         result = bilevel.learn(truth, bilevel.add_noise(truth, 0.1), callback=callback, **options)
-    assert result.termination == "interrupted" and result.evaluations < 10
+    assert result.termination == "interrupted" and result.num_points < 10
 
 
 def test_interrupted_while_all_is_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    finish = bilevel._run._Rust.finish
+    finish = bilevel._family_run.FamilyRun.finish
     calls = []
 
     def interrupted(core: Any) -> Any:
@@ -88,15 +88,15 @@ def test_interrupted_while_all_is_summed_up(monkeypatch: pytest.MonkeyPatch) -> 
             raise KeyboardInterrupt
         return calls[-1]
 
-    monkeypatch.setattr(bilevel._run._Rust, "finish", interrupted)
-    assert bilevel.learn(TRUTH, DATA, evaluations=6).evaluations == 6 and calls[0] == calls[1]
+    monkeypatch.setattr(bilevel._family_run.FamilyRun, "finish", interrupted)
+    assert bilevel.learn(TRUTH, DATA, max_points=6).num_points == 6 and calls[0] == calls[1]
 
 
 @pytest.mark.parametrize("steps", [1, 4])
 def test_interrupted_between_a_step_and_a_look_at_it(
     steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    progress = bilevel._run._Rust.progress
+    progress = bilevel._family_run.FamilyRun.progress
     calls: list[int] = []
 
     def interrupted(core: Any) -> Any:
@@ -105,19 +105,19 @@ def test_interrupted_between_a_step_and_a_look_at_it(
             raise KeyboardInterrupt
         return progress(core)
 
-    monkeypatch.setattr(bilevel._run._Rust, "progress", interrupted)
+    monkeypatch.setattr(bilevel._family_run.FamilyRun, "progress", interrupted)
     with pytest.warns(RuntimeWarning, match="interrupted after") as caught:
         result = bilevel.learn(TRUTH, DATA)
-    assert str(caught[0].message).startswith(f"interrupted after {result.evaluations} evaluation")
+    assert str(caught[0].message).startswith(f"interrupted after {result.num_points} point")
     # the same number of steps without an interruption
     run = bilevel.Run(TRUTH, DATA)
     for _ in range(steps):
         run.step()
-    assert (run.evaluations, run.f) == (result.evaluations, result.f)
+    assert (run.num_points, run.f) == (result.num_points, result.f)
 
 
 def test_an_exception_between_a_step_and_a_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    progress = bilevel._run._Rust.progress
+    progress = bilevel._family_run.FamilyRun.progress
     calls: list[int] = []
 
     def fails(core: Any) -> Any:
@@ -126,20 +126,20 @@ def test_an_exception_between_a_step_and_a_look_at_it(monkeypatch: pytest.Monkey
             raise MemoryError
         return progress(core)
 
-    monkeypatch.setattr(bilevel._run._Rust, "progress", fails)
+    monkeypatch.setattr(bilevel._family_run.FamilyRun, "progress", fails)
     with pytest.raises(MemoryError) as caught:
         bilevel.learn(TRUTH, DATA)
     run = getattr(caught.value, "run")
-    assert run.evaluations == run.result().evaluations >= 1 and run.theta is not None
+    assert run.num_points == run.result().num_points >= 1 and run.theta is not None
 
 
 def test_the_callback_may_raise_stop_iteration() -> None:
     def callback(run: bilevel.Run) -> None:
-        if run.evaluations >= 5:
+        if run.num_points >= 5:
             raise StopIteration
 
     result = bilevel.learn(TRUTH, DATA, callback=callback)
-    assert result.termination == "stopped" and result.evaluations == 5
+    assert result.termination == "stopped" and result.num_points == 5
 
 
 def test_interrupted_before_anything_is_known() -> None:
@@ -152,7 +152,7 @@ def test_interrupted_before_anything_is_known() -> None:
 
 def fails_in_callback() -> None:
     def callback(run: bilevel.Run) -> None:
-        if run.evaluations >= 5:
+        if run.num_points >= 5:
             raise LookupError("in the callback")
 
     bilevel.learn(TRUTH, DATA, callback=callback)
@@ -177,7 +177,7 @@ def test_exceptions_keep_their_traceback_and_the_run(fails: Any) -> None:
     names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert names[-1] in ("callback", "model") and "learn" in names
     run = getattr(caught.value, "run")
-    assert np.isfinite(run.result().f) and run.result().evaluations == run.evaluations >= 3
+    assert np.isfinite(run.result().f) and run.result().num_points == run.num_points >= 3
     if sys.version_info >= (3, 11):
         assert "error.run.result()" in caught.value.__notes__[0]
 
@@ -316,7 +316,7 @@ def test_advice_where_reconstructions_are_not_accurate_enough() -> None:
         (("xi",), ranges, "raise the lower bound of xi or fix xi"),
         (("alpha",), {}, "choose a larger xi or nu"),
     ):
-        run = bilevel.Run(TRUTH, DATA, learn=learn, **more, accuracy=3, method="gd", evaluations=6)
+        run = bilevel.Run(TRUTH, DATA, learn=learn, **more, accuracy=3, method="gd", max_points=6)
         run.step()
         run._end("accuracy_floor")
         assert not run.result().converged and advice in repr(run.result())
@@ -333,9 +333,9 @@ def test_where_nothing_can_be_evaluated() -> None:
 
 
 def test_progress_is_shown_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
-    bilevel.learn(TRUTH, DATA, evaluations=6)
+    bilevel.learn(TRUTH, DATA, max_points=6)
     assert capsys.readouterr().err == ""
-    bilevel.learn(TRUTH, DATA, evaluations=6, progress=True)
+    bilevel.learn(TRUTH, DATA, max_points=6, progress=True)
     shown = capsys.readouterr().err
     assert "6/6" in shown and "f = " in shown
 
@@ -343,7 +343,7 @@ def test_progress_is_shown_where_it_is_wanted(capsys: pytest.CaptureFixture[str]
 def test_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("tqdm", "tqdm.auto", "pandas", "matplotlib", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
-    result = bilevel.learn(TRUTH, DATA, evaluations=6)
+    result = bilevel.learn(TRUTH, DATA, max_points=6)
     for attempt in (
         lambda: result.history,
         result.plot,

@@ -79,6 +79,11 @@ def is_table(value: Any) -> bool:
     return hasattr(value, "columns") and hasattr(value, "__array__")
 
 
+def is_empty(value: Any) -> bool:
+    """Whether this object holds no images: an empty sequence, or an array of length zero."""
+    return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == 0
+
+
 def check_stack(name: str, shape: tuple[int, ...], any_shape: bool = False) -> None:
     """Refuse the shape of an array that does not hold one image for each index of its first axis.
 

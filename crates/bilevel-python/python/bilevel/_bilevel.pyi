@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, TypeAlias, TypedDict, final
+from typing import Any, Protocol, TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ class _Operator(TypedDict):
     kernel: NDArray[np.float64] | None
     mask: NDArray[np.bool_] | None
 
+class _Ranks(Protocol):
+    rank: int
+    def gather(self, own: _Row, /) -> Sequence[_Row]: ...
+
 @final
 class Run:
     def __new__(
@@ -42,13 +46,21 @@ class Run:
         examples: Sequence[_Example],
         validation: Sequence[_Example],
         operator: _Operator,
+        shape: Sequence[int],
         out: str | PathLike[str] | None,
+        ranks: _Ranks | None,
     ) -> Run: ...
     @staticmethod
-    def open(dir: str | PathLike[str], more: int | None, threads: int | None) -> Run: ...
+    def open(
+        dir: str | PathLike[str],
+        max_points: int | None,
+        threads: int | None,
+        ranks: _Ranks | None,
+    ) -> Run: ...
     def has_ended(self) -> bool: ...
     def about(self) -> tuple[list[list[int]], int | None, list[str]]: ...
     def step(self) -> bool: ...
+    def bytes(self) -> int: ...
     def progress(self) -> _Progress: ...
     def detach(self) -> None: ...
     def finish(self) -> str: ...

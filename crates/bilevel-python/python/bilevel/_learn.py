@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ._arrays import counted
+from ._mpi import Ranks
 from ._progress import Bar
 from ._result import Result
 from ._run import LEARN, Run
@@ -26,9 +27,9 @@ def learn(
     start: Values | None = None,
     bounds: Ranges | None = None,
     objective: str = "mean",
-    residuals: str = "auto",
+    residuals: str = "pixel",
     penalty: Mapping[str, Any] | None = None,
-    evaluations: int = 100,
+    max_points: int = 100,
     method: str = "auto",
     accuracy: str | int = "dynamic",
     threads: int | None = None,
@@ -41,6 +42,7 @@ def learn(
     image_range: tuple[float | None, float | None] | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
+    comm: Any = None,
 ) -> Result:
     """Learn the parameters θ of a reconstruction method from pairs of true images and data.
 
@@ -80,14 +82,14 @@ def learn(
             exponents.
         objective: "mean" or "sum" over the images.
         residuals: The residuals that the solver sees: one for each "image" or one for each
-            "pixel". "auto" takes pixels if memory allows. The objective is the same.
+            "pixel", which needs fewer evaluations. The objective is the same.
         penalty: Terms that are added to the objective. `{"condition": w}` adds `w (L/μ)²`, which
             favours parameters with cheap reconstructions. `{"l1": w}` adds `w Σ|θ|`, which favours
             few frequencies (for sampling and functions only). For sampling, the solver treats
             that sum as the square of one more residual, or as a non-smooth term with
             `"l1_kind": "nonsmooth"`. For a function it is always a non-smooth term.
-        evaluations: The largest number of different parameters that are tried. Sampling has one
-            parameter for each frequency, and needs more.
+        max_points: The largest number of points, that is, of different values of the parameters
+            that are tried. Sampling has one parameter for each frequency, and needs more.
         method: The solver of the reconstruction problems: "auto", "fista" or "gd" (gradient
             descent).
         accuracy: "dynamic" computes each reconstruction as accurately as the solver needs it. A
@@ -114,6 +116,13 @@ def learn(
             for a function.
         progress: Whether to show a progress bar. Default: in a terminal and in notebooks, if tqdm
             is installed.
+        comm: A communicator of mpi4py, such as `MPI.COMM_WORLD`, for images that are spread over
+            machines. Every rank calls `learn` with its own images, possibly none, and with the
+            same settings. `truth` stands for the images of all ranks, in the order of the ranks.
+            Every rank returns the same result, to the last bit, as one process with all images. A
+            failure, a signal or the end by `callback` on one rank ends all ranks together. With
+            `out`, all ranks write into that directory, which needs a common file system, and
+            `bilevel report` writes the page of the run afterwards. Not available for a function.
 
     A function `f(theta, accuracy, state)` computes the reconstructions itself; it has its own
     data, and `data` is ignored and may be `None`. `theta` holds the parameters. The function
@@ -124,49 +133,54 @@ def learn(
     bound on the error of each (one number for all, or one for each), any object as the state, and
     the cost. It needs `start` and `bounds`, and may raise `Reject`.
 
-    Ctrl-C ends the run after the current evaluation (it interrupts a function at once). The best
-    result so far is returned, with a warning. An exception of a function or of the callback is
-    raised unchanged, with the run in its attribute `run`: `error.run.result()` is the best result
-    so far.
+    Ctrl-C ends the run after the current evaluation (it interrupts a function at once), and with
+    `comm` so does SIGTERM. The best result so far is returned, with a warning. An exception of a
+    function or of the callback is raised unchanged, with the run in its attribute `run`:
+    `error.run.result()` is the best result so far.
 
     Raises:
         ValueError, TypeError: An argument is invalid; nothing was computed.
         FileExistsError: The directory `out` exists and is not empty.
         RuntimeError: No reconstruction could be computed, or the run could not be saved.
     """
-    check_callback(callback)
-    run = Run(
-        truth,
-        data,
-        model,
-        learn,
-        fixed,
-        start,
-        bounds,
-        objective,
-        residuals,
-        penalty,
-        evaluations,
-        method,
-        accuracy,
-        threads,
-        seed,
-        kernel=kernel,
-        mask=mask,
-        validation=validation,
-        image_range=image_range,
-        out=out,
-    )
-    return drive(run, callback, progress)
+    ranks = Ranks.of(comm)
+    with ranks.waiting_signals():
+        with ranks.agreed():
+            check_callback(callback)
+        run = Run(
+            truth,
+            data,
+            model,
+            learn,
+            fixed,
+            start,
+            bounds,
+            objective,
+            residuals,
+            penalty,
+            max_points,
+            method,
+            accuracy,
+            threads,
+            seed,
+            kernel=kernel,
+            mask=mask,
+            validation=validation,
+            image_range=image_range,
+            out=out,
+            comm=ranks,
+        )
+        return drive(run, callback, progress)
 
 
 def resume(
     path: str | os.PathLike[str],
-    evaluations: int | None = None,
+    max_points: int | None = None,
     threads: int | None = None,
     callback: Callable[[Run], Any] | None = None,
     *,
     progress: bool | None = None,
+    comm: Any = None,
 ) -> Result:
     """Continue the run in a directory, and return its result.
 
@@ -179,29 +193,34 @@ def resume(
     >>> data = bilevel.add_noise(truth, 0.1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     out = pathlib.Path(folder) / "run"
-    ...     first = bilevel.learn(truth, data, out=out, callback=lambda run: run.evaluations > 5)
+    ...     first = bilevel.learn(truth, data, out=out, callback=lambda run: run.num_points > 5)
     ...     second = bilevel.resume(out)
     >>> first.converged, second.converged
     (False, True)
 
     Args:
         path: The directory of the run.
-        evaluations: The number of further parameters that may be tried, also if the run has used
-            up its evaluations. Default: the rest of the budget that the run started with.
+        max_points: A new limit on the points of the whole run, earlier ones included. It also
+            continues a run that has reached its limit. Default: the limit of the run.
         threads: The number of threads. Default: that of the first call.
         callback: As in `learn`.
         progress: As in `learn`.
+        comm: A communicator of mpi4py, as in `learn`. The number of ranks need not be that of
+            earlier calls. Each rank reads the images and keeps its share.
 
     Raises:
         FileNotFoundError: There is no run in the directory.
         RuntimeError: Another process works on the run, its files or images have changed, or it
             cannot be saved.
     """
-    check_callback(callback)
-    run = Run.resume(path, evaluations, threads)
-    if evaluations is not None and run._core.has_ended():
-        warn("the run has converged: more evaluations would change nothing", UserWarning)
-    return drive(run, callback, progress)
+    ranks = Ranks.of(comm)
+    with ranks.waiting_signals():
+        with ranks.agreed():
+            check_callback(callback)
+        run = Run.resume(path, max_points, threads, comm=ranks)
+        if max_points is not None and run._core.has_ended():
+            warn("the run is complete: more points would change nothing", UserWarning)
+        return drive(run, callback, progress)
 
 
 def check_callback(callback: Any) -> None:
@@ -212,13 +231,16 @@ def check_callback(callback: Any) -> None:
 
 def drive(run: Run, callback: Callable[[Run], Any] | None, progress: bool | None) -> Result:
     """Drive a run to its end, and return its result."""
+    ranks = run._ranks
     try:
-        with Bar(run, run._budget, progress) as bar:
+        with ranks.agreed():
+            shown = Bar(run, run._budget, progress if ranks.rank == 0 else False)
+        with shown as bar:
             goes_on = True
             while goes_on:
-                goes_on = run.step()
+                goes_on = run._step()
                 bar.update()
-                if callback is not None and _ends(callback, run):
+                if ranks.any_ends(lambda: callback is not None and _ends(callback, run)):
                     run.stop()
                     break
     except KeyboardInterrupt:
@@ -229,7 +251,7 @@ def drive(run: Run, callback: Callable[[Run], Any] | None, progress: bool | None
             raise
         run._end("interrupted")
         warn(
-            f"interrupted after {counted(run.evaluations, 'evaluation')}: "
+            f"interrupted after {counted(run.num_points, 'point')}: "
             f"this is the best result so far{run._how_to_continue()}",
             RuntimeWarning,
         )

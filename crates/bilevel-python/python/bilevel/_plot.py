@@ -58,7 +58,7 @@ def _objective(axes: Axes, result: Result) -> None:
             label="certified interval",
         )
     axes.set(
-        xlabel="evaluations and refinements",
+        xlabel="evaluations",
         ylabel="f",
         title=f"f = {result.f:.4g} ± {result.f_error:.1g}",
     )
@@ -83,7 +83,7 @@ def _parameters(axes: Axes, result: Result) -> None:
         axes.axhline(parameter["value"], color=line.get_color(), lw=0.8, ls=":")
     if all(kind == "log10" for kind in maps):
         axes.set_yscale("log")
-    axes.set(xlabel="evaluations and refinements", title="parameters")
+    axes.set(xlabel="evaluations", title="parameters")
     axes.legend()
 
 

@@ -22,7 +22,7 @@ def _is_watched() -> bool:
 class Bar:
     """A progress bar of a run, or nothing."""
 
-    def __init__(self, run: Run, evaluations: int, shown: bool | None) -> None:
+    def __init__(self, run: Run, max_points: int, shown: bool | None) -> None:
         self._run = run
         self._bar: Any = None
         if shown or (shown is None and _is_watched()):
@@ -32,7 +32,7 @@ class Bar:
                     warnings.simplefilter("ignore")
                     from tqdm.auto import tqdm
 
-                    self._bar = tqdm(total=evaluations or None, unit="evaluation", desc="learning")
+                    self._bar = tqdm(total=max_points or None, unit="point", desc="learning")
             except ImportError:
                 if shown:
                     raise ImportError("progress=True needs tqdm: pip install tqdm") from None
@@ -53,5 +53,12 @@ class Bar:
         """Show the progress of the run."""
         if self._bar is not None:
             run = self._run
-            self._bar.update(run.evaluations - self._bar.n)
-            self._bar.set_postfix_str(f"f = {run.f:.4g} ± {run.f_error:.1g}", refresh=False)
+            self._bar.update(run.num_points - self._bar.n)
+            self._bar.set_postfix_str(_objective(run.f, run.f_error), refresh=False)
+
+
+def _objective(f: float, error: float) -> str:
+    """The objective, or its upper bound where the error is large."""
+    if error > 0.5 * abs(f):
+        return f"f <= {f + error:.3g}"
+    return f"f = {f:.4g} ± {error:.1g}"

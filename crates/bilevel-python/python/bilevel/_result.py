@@ -35,7 +35,7 @@ MESSAGES: Final = {
     "slow": "the objective has almost stopped decreasing",
     "exhausted": "{spent}",
     "blocked": "better parameters could not be evaluated: exclude those by bounds",
-    "accuracy_floor": "a decision needs more accuracy than the reconstructions can have",
+    "accuracy_floor": "further progress needs more accuracy than the reconstructions can have",
     "stopped": "the run was ended early: there may be better parameters",
     "interrupted": "the run was interrupted: there may be better parameters",
     "oracle_failed": "no more parameters could be evaluated: {reason}",
@@ -112,8 +112,8 @@ class Result:
     """The reason why the run ended, as a sentence."""
     converged: bool
     """Whether the run has converged."""
-    evaluations: int
-    """The number of different parameters that were tried."""
+    num_points: int
+    """The number of points, that is, of different values of the parameters that were tried."""
     work: int
     """The cost of the run in gradients of the reconstruction problems.
 
@@ -139,9 +139,7 @@ class Result:
         if not math.isfinite(_number(learned["objective"])):
             raise RuntimeError(f"no reconstruction could be computed: {reason or word}")
         word = termination or word
-        spent = (
-            "the only evaluation is spent" if budget == 1 else f"all {budget} evaluations are spent"
-        )
+        spent = f"the limit of {counted(budget, 'point')} is reached"
         message = MESSAGES.get(word, word).format(spent=spent, reason=reason)
         if word == "exhausted":
             message += _recently(learned)
@@ -167,7 +165,7 @@ class Result:
             made.f
         )
         made.converged = made.termination in CONVERGED or at_rounding
-        made.evaluations = learned["num_points"]
+        made.num_points = learned["num_points"]
         made.work = sum(evaluation["work"] for evaluation in learned["evaluations"])
         made.model = about["model"]
         made.warnings = list(made._warnings())
@@ -488,9 +486,9 @@ class Result:
         return rows
 
     def _after(self) -> str:
-        """The evaluations and the images behind `f`; old files do not name the images."""
+        """The points and the images behind `f`; old files do not name the images."""
         after, examples = (
-            f"after {counted(self.evaluations, 'evaluation')}",
+            f"after {counted(self.num_points, 'point')}",
             self._about.get("examples"),
         )
         return after if examples is None else f"{after}, learned from {examples}"
@@ -554,7 +552,7 @@ def _upgraded(family: dict[str, Any]) -> dict[str, Any]:
 
 
 def _recently(learned: dict[str, Any]) -> str:
-    """The decrease of the objective in the last third of the evaluations, with advice."""
+    """The decrease of the objective in the last third of the points, with advice."""
     last = learned["num_points"] // 3
     before = [
         i["objective"]
@@ -565,7 +563,7 @@ def _recently(learned: dict[str, Any]) -> str:
         return ": there may be better parameters"
     gain = max(0.0, (before[-1] - learned["objective"]) / before[-1])
     advice = "more would hardly help" if gain < NEGLIGIBLE else "more may help"
-    return f"; the last {last} lowered f by {100.0 * gain:.3g} %: {advice}"
+    return f"; the last {counted(last, 'point')} lowered f by {100.0 * gain:.3g} %: {advice}"
 
 
 def _pandas() -> Any:

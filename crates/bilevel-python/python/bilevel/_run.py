@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import LARGE, Array, about, check_same, counted, flat, images, warn_of_stack
+from ._arrays import about, check_same, counted, flat, images
 from ._directory import describe
+from ._family_run import FamilyRun, Prepared
+from ._mpi import Ranks
 from ._result import NEGLIGIBLE, Result, f_error
 from ._settings import (
-    Examples,
     Family,
     Model,
     Penalty,
     Ranges,
     Values,
     accuracy_iterations,
-    check_kernel,
     check_method,
     named,
     names,
@@ -32,9 +32,7 @@ from ._settings import (
     pair,
     positive_int,
     unsigned,
-    warn_of_blur,
 )
-from ._warn import warn
 
 LEARN: Final = ("alpha", "nu", "xi")
 # As in the Rust crate, influences are changes over this share of a parameter's range, ...
@@ -66,6 +64,9 @@ class Run:
     True
 
     With `out`, every step is saved in that directory, and `Run.resume` continues the run.
+
+    With `comm`, all ranks call the methods of their runs in the same order. A signal on one of them
+    raises `KeyboardInterrupt` on all, after the step.
     """
 
     theta: NDArray[np.float64] | None
@@ -76,8 +77,8 @@ class Run:
     """The objective at the best parameters so far, with the reconstructions as computed."""
     f_error: float
     """The largest possible distance of `f` from the objective with exact reconstructions."""
-    evaluations: int
-    """The number of different parameters that were tried."""
+    num_points: int
+    """The number of points, that is, of different values of the parameters that were tried."""
     work: int
     """The cost so far in gradients of the reconstruction problems.
 
@@ -94,9 +95,9 @@ class Run:
         start: Values | None = None,
         bounds: Ranges | None = None,
         objective: str = "mean",
-        residuals: str = "auto",
+        residuals: str = "pixel",
         penalty: Mapping[str, Any] | None = None,
-        evaluations: int = 100,
+        max_points: int = 100,
         method: str = "auto",
         accuracy: str | int = "dynamic",
         threads: int | None = None,
@@ -107,92 +108,116 @@ class Run:
         validation: tuple[Any, Any] | None = None,
         image_range: tuple[float | None, float | None] | None = None,
         out: str | os.PathLike[str] | None = None,
+        comm: Any = None,
     ) -> None:
-        self._begin(positive_int("evaluations", evaluations), out)
-        loss = {
-            "scale": one_of("objective", objective, ("mean", "sum")),
-            "residuals": one_of("residuals", residuals, ("auto", "image", "pixel")),
-        }
-        solver: dict[str, Any] = {"evaluations": self._budget, "seed": unsigned("seed", seed)}
-        self._about: dict[str, Any] = {"objective": objective, "method": check_method(method)}
-        iterations = accuracy_iterations(accuracy)
-        if fixed is not None and not isinstance(fixed, Mapping):
-            raise TypeError(f"fixed must be a dictionary such as {{'xi': 1e-3}}, not {fixed!r}")
-        if threads is not None:
-            threads = positive_int("threads", threads)
-        if callable(model):
-            given = {
-                "fixed": fixed or None,
-                "kernel": kernel,
-                "mask": mask,
-                "validation": validation,
-                "image_range": image_range,
-                "threads": threads,
-                "accuracy": iterations,
-                "method": None if method == "auto" else method,
+        self._ranks = Ranks.of(comm)
+        prepared = None
+        with self._ranks.waiting_signals(), self._ranks.agreed():
+            self._begin(positive_int("max_points", max_points), out)
+            loss = {
+                "scale": one_of("objective", objective, ("mean", "sum")),
+                "residuals": one_of("residuals", residuals, ("image", "pixel")),
             }
-            for name, value in given.items():
-                if value is not None:
-                    raise ValueError(f"{name} means nothing to a model written in Python")
-            if out is not None:
-                raise ValueError(
-                    "out cannot be used with a model written in Python, because its states are "
-                    "Python objects: leave out away, and let your function save what it needs"
+            solver: dict[str, Any] = {"max_points": self._budget, "seed": unsigned("seed", seed)}
+            self._about: dict[str, Any] = {"objective": objective, "method": check_method(method)}
+            iterations = accuracy_iterations(accuracy)
+            if fixed is not None and not isinstance(fixed, Mapping):
+                raise TypeError(f"fixed must be a dictionary such as {{'xi': 1e-3}}, not {fixed!r}")
+            if threads is not None:
+                threads = positive_int("threads", threads)
+            if callable(model):
+                given = {
+                    "fixed": fixed or None,
+                    "kernel": kernel,
+                    "mask": mask,
+                    "validation": validation,
+                    "image_range": image_range,
+                    "threads": threads,
+                    "accuracy": iterations,
+                    "method": None if method == "auto" else method,
+                }
+                for name, value in given.items():
+                    if value is not None:
+                        raise ValueError(f"{name} means nothing to a model written in Python")
+                if self._ranks.comm is not None:
+                    raise ValueError(
+                        "comm cannot be used with a model written in Python: let your function "
+                        "compute its images on all ranks, and call learn on one of them"
+                    )
+                if out is not None:
+                    raise ValueError(
+                        "out cannot be used with a model written in Python, because its states are "
+                        "Python objects: leave out away, and let your function save what it needs"
+                    )
+                self._core: FamilyRun | _Python = _Python(
+                    model, truth, learn, start, bounds, penalty, {**loss, **solver}
                 )
-            self._core: _Rust | _Python = _Python(
-                model, truth, learn, start, bounds, penalty, {**loss, **solver}
-            )
-            self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
-        else:
-            family = Family.read(
-                model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range
-            )
-            solver.update(method=method, iterations=iterations, threads=threads)
-            self._core = _Rust.of_arrays(
-                family, truth, data, validation, penalty, loss, solver, out
-            )
-            self._about.update(
-                model=family.model,
-                fixed=family.fixed,
-                family=family.spec,
-                kernel=family.kernel,
-                mask=family.mask,
-            )
-        self._about["ndim"] = self._core.ndim
-        self._about["examples"] = self._core.examples
-        self._about["names"] = self._core.names
+                self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
+            else:
+                family = Family.read(
+                    model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range
+                )
+                solver.update(method=method, iterations=iterations, threads=threads)
+                prepared = Prepared(
+                    family,
+                    truth,
+                    data,
+                    validation,
+                    penalty,
+                    loss,
+                    solver,
+                    self._ranks.comm is not None,
+                )
+                self._about.update(
+                    model=family.model,
+                    fixed=family.fixed,
+                    family=family.spec,
+                    kernel=family.kernel,
+                    mask=family.mask,
+                )
+        if prepared is not None:
+            with self._ranks.waiting_signals():
+                self._core = prepared.start(out, self._ranks)
+        self._describe()
+
+    def _describe(self) -> None:
+        """Complete what a result says about its run."""
+        core = self._core
+        self._about.update(ndim=core.ndim, examples=core.examples, names=core.names)
 
     @classmethod
     def resume(
         cls,
         path: str | os.PathLike[str],
-        evaluations: int | None = None,
+        max_points: int | None = None,
         threads: int | None = None,
+        *,
+        comm: Any = None,
     ) -> Run:
         """Open the run in a directory, to continue it step by step.
 
         The arguments are those of `bilevel.resume`.
         """
-        more = None if evaluations is None else positive_int("evaluations", evaluations)
-        threads = None if threads is None else positive_int("threads", threads)
         run = cls.__new__(cls)
-        run._about, _ = describe(path)
-        core = _bilevel.Run.open(path, more, threads)
-        shapes, budget, warnings = core.about()
-        for warning in warnings:
-            warn(warning, UserWarning)
-        run._begin(budget or 0, path)
-        run._core = _Rust(core, [tuple(shape) for shape in shapes], run._about["family"])
-        run._about["ndim"] = run._core.ndim
-        run._about["examples"] = run._core.examples
-        run._about["names"] = run._core.names
+        run._ranks = Ranks.of(comm)
+        with run._ranks.waiting_signals():
+            with run._ranks.agreed():
+                if max_points is not None:
+                    max_points = positive_int("max_points", max_points)
+                threads = None if threads is None else positive_int("threads", threads)
+                run._about, _ = describe(path)
+            run._core, budget = FamilyRun.open(
+                path, max_points, threads, run._about["family"], run._ranks
+            )
+        run._begin(budget, path)
+        run._describe()
         run._look()
         return run
 
     def _begin(self, budget: int, out: str | os.PathLike[str] | None) -> None:
         """Set the fields of a run before its first step."""
         self.theta, self.params, self.f, self.f_error = None, {}, math.inf, math.inf
-        self.evaluations, self.work = 0, 0
+        self.num_points, self.work = 0, 0
         self._budget = budget
         self._out = None if out is None else os.fspath(out)
         self._result: Result | None = None
@@ -206,6 +231,15 @@ class Run:
         """
         if self._result is not None or self._termination is not None:
             return False
+        with self._ranks.waiting_signals():
+            goes_on = self._step()
+            self._ranks.any_ends(lambda: False)
+        return goes_on
+
+    def _step(self) -> bool:
+        """Do a step. The ranks do not agree on signals yet."""
+        if self._result is not None or self._termination is not None:
+            return False
         goes_on = self._core.step()
         self._look()
         return goes_on
@@ -217,7 +251,7 @@ class Run:
         """
         if self._result is not None:
             return
-        self.evaluations, self.work, best = self._core.progress()
+        self.num_points, self.work, best = self._core.progress()
         if best is not None:
             theta, values, self.f, lower, upper = best
             self.theta = np.array(theta)
@@ -236,6 +270,15 @@ class Run:
         """Close the directory of the run, so that it can be opened again."""
         self._core.detach()
 
+    @property
+    def num_bytes(self) -> int:
+        """The bytes that all ranks together have sent to each other; zero without `comm`.
+
+        Each rank sends its own numbers and receives those of all ranks. The agreement on signals
+        and on the callback after each step is not counted.
+        """
+        return self._core.num_bytes()
+
     def _how_to_continue(self) -> str:
         """The end of a message about a run that has not ended."""
         return "" if self._out is None else f"; bilevel.resume({self._out!r}) continues the run"
@@ -245,110 +288,12 @@ class Run:
         if self._result is None:
             if self.theta is None:
                 self._look()
-            if self.theta is None and self.evaluations == 0:
+            if self.theta is None and self.num_points == 0:
                 raise RuntimeError("nothing has been evaluated: call step first")
-            learned = self._core.finish()
+            with self._ranks.waiting_signals():
+                learned = self._core.finish()
             self._result = Result._of(learned, self._about, self._termination, self._budget)
         return self._result
-
-
-def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> None:
-    """Refuse validation images of another kind than the training images."""
-    kinds = {1: "signals", 2: "pictures"}
-    mine, theirs = truth[0], other[0]
-    if mine.ndim != theirs.ndim:
-        raise ValueError(
-            f"validation holds {kinds[theirs.ndim]}, but truth holds {kinds[mine.ndim]}"
-        )
-    if model == "sampling" and mine.size != theirs.size:
-        raise ValueError(f"validation has {theirs.size} frequencies, but truth has {mine.size}")
-
-
-def warn_of_values(truth: Sequence[Array]) -> None:
-    """Warn of values beyond [0, 1], for which the default starts and bounds are chosen."""
-    largest = max(float(np.abs(array).max()) for array in truth)
-    if largest > LARGE:
-        scale = "255" if largest <= 255.0 else f"{largest:g}"
-        warn(
-            f"truth has values of up to {largest:g}, but default starts and bounds, psnr and ssim "
-            f"are for values in [0, 1]: divide truth and data by {scale}",
-            UserWarning,
-        )
-
-
-class _Rust:
-    """A run with a family of the Rust crate."""
-
-    def __init__(
-        self, run: _bilevel.Run, shapes: Sequence[tuple[int, ...]], spec: Mapping[str, Any]
-    ) -> None:
-        self._run = run
-        self.ndim, self.examples = len(shapes[0]), about(shapes)
-        if spec["task"] == "sampling":
-            self.names = [f"s{j}" for j in range(shapes[0][0])]
-        else:
-            self.names = list(spec["model"]["learn"])
-
-    @classmethod
-    def of_arrays(
-        cls,
-        family: Family,
-        truth: Any,
-        data: Any,
-        validation: Any,
-        penalty: Mapping[str, Any] | None,
-        loss: dict[str, Any],
-        solver: dict[str, Any],
-        out: str | os.PathLike[str] | None,
-    ) -> _Rust:
-        """Check the images, and start a run with them."""
-        examples = Examples.read(family.model, family.mask, truth, data)
-        held_out = Examples([], [])
-        if validation is not None:
-            try:
-                other_truth, other_data = validation
-            except (TypeError, ValueError):
-                raise TypeError("validation must be (truth, data)") from None
-            held_out = Examples.read(
-                family.model, family.mask, other_truth, other_data, "validation "
-            )
-            check_alike(family.model, examples.truth, held_out.truth)
-        check_kernel(family.kernel, "truth", examples.truth)
-        check_kernel(family.kernel, "validation truth", held_out.truth)
-        if family.model != "sampling":
-            warn_of_stack("truth", truth)
-        warn_of_values(examples.truth)
-        if family.kernel is not None:
-            for warning in _bilevel.kernel_warnings(family.kernel):
-                warn(warning, UserWarning)
-            measured = {f"data[{i}]": y for i, y in enumerate(examples.data)}
-            measured |= {f"validation data[{i}]": y for i, y in enumerate(held_out.data)}
-            warn_of_blur(family.kernel, measured)
-        known = ("condition", "l1", "l1_kind") if family.model == "sampling" else ("condition",)
-        terms = Penalty.read(penalty, known, family.model)
-        run = _bilevel.Run(
-            json.dumps({**family.spec, "objective": {**loss, **vars(terms)}, "solver": solver}),
-            [(flat(x), flat(y), x.shape) for x, y in zip(examples.truth, examples.data)],
-            [(flat(x), flat(y), x.shape) for x, y in zip(held_out.truth, held_out.data)],
-            {"kernel": family.kernel, "mask": family.mask},
-            out,
-        )
-        return cls(run, [x.shape for x in examples.truth], family.spec)
-
-    def step(self) -> bool:
-        return self._run.step()
-
-    def has_ended(self) -> bool:
-        return self._run.has_ended()
-
-    def progress(self) -> Any:
-        return self._run.progress()
-
-    def detach(self) -> None:
-        self._run.detach()
-
-    def finish(self) -> dict[str, Any]:
-        return dict(json.loads(self._run.finish()))
 
 
 class _Python:
@@ -450,6 +395,9 @@ class _Python:
 
     def has_ended(self) -> bool:
         return self._run.ask() is None
+
+    def num_bytes(self) -> int:
+        return 0
 
     def detach(self) -> None:
         """Do nothing: a run in memory has no directory."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import Array, check_same, counted, flat, image, images
+from ._arrays import Array, check_same, counted, flat, image, images, is_empty
 from ._warn import warn
 
 Model: TypeAlias = Union[Literal["tv", "deblur", "inpaint", "sampling"], str, Callable[..., Any]]
@@ -92,10 +92,21 @@ class Examples:
 
     @classmethod
     def read(
-        cls, model: str, mask: NDArray[np.bool_] | None, truth: Any, data: Any, where: str = ""
+        cls,
+        model: str,
+        mask: NDArray[np.bool_] | None,
+        truth: Any,
+        data: Any,
+        where: str = "",
+        empty_too: bool = False,
     ) -> Examples:
-        """Check that images fit together and fit the model."""
+        """Check that images fit together and fit the model.
+
+        With `empty_too` there may be none, because other ranks have images.
+        """
         first, second = f"{where}truth", f"{where}data"
+        if empty_too and is_empty(truth) and is_empty(data):
+            return cls([], [])
         if model == "sampling":
             made = cls(
                 images(first, truth, complex_too=True), images(second, data, complex_too=True)

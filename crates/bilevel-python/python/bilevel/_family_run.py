@@ -1,0 +1,175 @@
+"""A run with a family of the Rust crate."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _bilevel
+from ._arrays import LARGE, Array, about, flat, warn_of_stack
+from ._mpi import Ranks
+from ._settings import Examples, Family, Penalty, check_kernel, warn_of_blur
+from ._warn import warn
+
+KINDS = ("", "signals", "pictures")
+
+
+def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> None:
+    """Refuse validation images of another kind than the training images."""
+    if not truth or not other:
+        return
+    mine, theirs = truth[0], other[0]
+    if mine.ndim != theirs.ndim:
+        raise ValueError(
+            f"validation holds {KINDS[theirs.ndim]}, but truth holds {KINDS[mine.ndim]}"
+        )
+    if model == "sampling" and mine.size != theirs.size:
+        raise ValueError(f"validation has {theirs.size} frequencies, but truth has {mine.size}")
+
+
+def warn_of_values(truth: Sequence[Array]) -> None:
+    """Warn of values beyond [0, 1], for which the default starts and bounds are chosen."""
+    largest = max((float(np.abs(array).max()) for array in truth), default=0.0)
+    if largest > LARGE:
+        scale = "255" if largest <= 255.0 else f"{largest:g}"
+        warn(
+            f"truth has values of up to {largest:g}, but default starts and bounds, psnr and ssim "
+            f"are for values in [0, 1]: divide truth and data by {scale}",
+            UserWarning,
+        )
+
+
+class Prepared:
+    """The arguments of a run, which were checked without the other ranks."""
+
+    def __init__(
+        self,
+        family: Family,
+        truth: Any,
+        data: Any,
+        validation: Any,
+        penalty: Mapping[str, Any] | None,
+        loss: dict[str, Any],
+        solver: dict[str, Any],
+        is_shared: bool,
+    ) -> None:
+        examples = Examples.read(family.model, family.mask, truth, data, empty_too=is_shared)
+        held_out = Examples([], [])
+        if validation is not None:
+            try:
+                other_truth, other_data = validation
+            except (TypeError, ValueError):
+                raise TypeError("validation must be (truth, data)") from None
+            held_out = Examples.read(
+                family.model, family.mask, other_truth, other_data, "validation ", is_shared
+            )
+            check_alike(family.model, examples.truth, held_out.truth)
+        check_kernel(family.kernel, "truth", examples.truth)
+        check_kernel(family.kernel, "validation truth", held_out.truth)
+        if family.model != "sampling":
+            warn_of_stack("truth", truth)
+        warn_of_values(examples.truth)
+        if family.kernel is not None:
+            for warning in _bilevel.kernel_warnings(family.kernel):
+                warn(warning, UserWarning)
+            measured = {f"data[{i}]": y for i, y in enumerate(examples.data)}
+            measured |= {f"validation data[{i}]": y for i, y in enumerate(held_out.data)}
+            warn_of_blur(family.kernel, measured)
+        known = ("condition", "l1", "l1_kind") if family.model == "sampling" else ("condition",)
+        terms = Penalty.read(penalty, known, family.model)
+        self.family, self.examples, self.held_out = family, examples, held_out
+        self.settings = json.dumps(
+            {**family.spec, "objective": {**loss, **vars(terms)}, "solver": solver}
+        )
+
+    def start(self, out: str | os.PathLike[str] | None, ranks: Ranks) -> FamilyRun:
+        """Start a run on all ranks."""
+        examples, held_out = self.examples, self.held_out
+        own = [[x.shape for x in images] for images in (examples.truth, held_out.truth)]
+        shapes = _all_shapes(self.family.model, ranks.shared(own))
+        run = _bilevel.Run(
+            self.settings,
+            [(flat(x), flat(y), x.shape) for x, y in zip(examples.truth, examples.data)],
+            [(flat(x), flat(y), x.shape) for x, y in zip(held_out.truth, held_out.data)],
+            {"kernel": self.family.kernel, "mask": self.family.mask},
+            shapes[0],
+            out,
+            ranks.or_none(),
+        )
+        return FamilyRun(run, shapes, self.family.spec)
+
+
+def _all_shapes(model: str, ranks: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Return the shapes of the training images of all ranks.
+
+    All ranks refuse images of different kinds.
+    """
+    shapes = [shape for truth, _ in ranks for shape in truth]
+    if not shapes:
+        raise ValueError("truth is empty on all ranks: they hold no images")
+    first = next(rank for rank, (truth, _) in enumerate(ranks) if truth)
+    for rank, (truth, held_out) in enumerate(ranks):
+        for shape in [*truth, *held_out]:
+            if len(shape) != len(shapes[0]):
+                raise ValueError(
+                    f"rank {rank} has {KINDS[len(shape)]}, "
+                    f"but rank {first} has {KINDS[len(shapes[0])]}"
+                )
+            if model == "sampling" and shape != shapes[0]:
+                raise ValueError(
+                    f"rank {rank} has {shape[0]} frequencies, but rank {first} has {shapes[0][0]}"
+                )
+    return shapes
+
+
+class FamilyRun:
+    """A run with a family of the Rust crate."""
+
+    def __init__(
+        self, run: _bilevel.Run, shapes: Sequence[tuple[int, ...]], spec: Mapping[str, Any]
+    ) -> None:
+        self._run = run
+        self.ndim, self.examples = len(shapes[0]), about(shapes)
+        if spec["task"] == "sampling":
+            self.names = [f"s{j}" for j in range(shapes[0][0])]
+        else:
+            self.names = list(spec["model"]["learn"])
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        max_points: int | None,
+        threads: int | None,
+        spec: Mapping[str, Any],
+        ranks: Ranks,
+    ) -> tuple[FamilyRun, int]:
+        """Open the run in a directory, and return it with the largest number of points."""
+        run = _bilevel.Run.open(path, max_points, threads, ranks.or_none())
+        shapes, budget, warnings = run.about()
+        if ranks.rank == 0:
+            for warning in warnings:
+                warn(warning, UserWarning)
+        return cls(run, [tuple(shape) for shape in shapes], spec), budget or 0
+
+    def step(self) -> bool:
+        return self._run.step()
+
+    def has_ended(self) -> bool:
+        return self._run.has_ended()
+
+    def progress(self) -> Any:
+        return self._run.progress()
+
+    def num_bytes(self) -> int:
+        return self._run.bytes()
+
+    def detach(self) -> None:
+        self._run.detach()
+
+    def finish(self) -> dict[str, Any]:
+        return dict(json.loads(self._run.finish()))

@@ -37,7 +37,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     kodak: Option<PathBuf>,
     /// One residual per image or per pixel
-    #[arg(long, value_name = "FORM", value_enum, default_value_t = ResidualForm::Auto)]
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = ResidualForm::Pixel)]
     residuals: ResidualForm,
     /// Largest number of points to evaluate; refining a point does not count [default: the paper's]
     #[arg(long, value_name = "N")]
@@ -62,8 +62,6 @@ enum PaperProblem {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ResidualForm {
-    /// One residual per pixel, or one per image if those per pixel would need more than 512 MiB
-    Auto,
     /// One residual per image, as in the paper
     Image,
     /// One residual per pixel
@@ -122,7 +120,6 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
 impl Arguments {
     fn solve(&self, problem: PaperProblem, seed: u32, rows: &mut Vec<LearningRun>) -> Result<()> {
         let residuals = match self.residuals {
-            ResidualForm::Auto => Residuals::Auto,
             ResidualForm::Image => Residuals::Image,
             ResidualForm::Pixel => Residuals::Pixel,
         };
@@ -216,7 +213,7 @@ pub(crate) fn objective<M: LowerLevel>(
         if width <= share * report.objective || accuracy < 1e-9 {
             return Ok(report.objective);
         }
-        if report.residuals.is_empty() {
+        if !report.objective.is_finite() {
             bail!(
                 "the objective at the learned parameters cannot be computed: {:?}",
                 report.termination

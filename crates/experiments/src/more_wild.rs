@@ -6,6 +6,7 @@
 //! `f_L + tau (f(theta_0) - f_L)`, where `f_L` is the best value on record. The point counts even
 //! if the solver, which sees inexact residuals, cannot know how good it is.
 
+mod batch;
 mod dynamic;
 mod model;
 mod peers;
@@ -46,6 +47,10 @@ pub struct Arguments {
     /// parameter, for example composite:2 [default: chosen by the solver]
     #[arg(long)]
     model: Option<ModelChoice>,
+    /// Count rounds of parallel evaluations with batches of 1, 4, 16 and 64 instead; seeds other
+    /// than 0 move the starts at random
+    #[arg(long, conflicts_with_all = ["variants", "peers", "verbose"])]
+    batch: bool,
     /// First random seed of the noise
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -102,12 +107,25 @@ impl ResidualVariant {
 /// options.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let problems = arguments.chosen_problems()?;
-    let archive = arguments.archive(out)?;
     let directory = arguments.directory();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(arguments.threads.map_or(0, usize::from))
         .build()
         .context("cannot start threads")?;
+    if arguments.batch {
+        let mut options = Options::default();
+        if let Some(model) = arguments.model {
+            options.model = model.into();
+        }
+        let compared =
+            pool.install(|| batch::compare(&problems, arguments.all_seeds(), &options))?;
+        batch::table(&compared, out)?;
+        let table = directory.join("batch.json");
+        batch::write(&table, &compared)?;
+        writeln!(out, "wrote {}", table.display())?;
+        return Ok(());
+    }
+    let archive = arguments.archive(out)?;
 
     let mut rows: Vec<RunResult> = Vec::new();
     let mut written = Vec::new();
@@ -169,6 +187,11 @@ impl Arguments {
         self.variants.is_empty() || self.variants.contains(&variant)
     }
 
+    fn all_seeds(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.seed;
+        (0..self.seeds).map(move |replicate| first.wrapping_add(u64::from(replicate)))
+    }
+
     fn chosen_problems(&self) -> Result<Vec<MoreWild>> {
         if self.problems.is_empty() {
             return Ok(MoreWild::all().collect());
@@ -210,12 +233,11 @@ impl Arguments {
     fn specs(&self, variant: ResidualVariant, problems: &[MoreWild]) -> Vec<RunSpec> {
         let seeds = match variant {
             ResidualVariant::Smooth => 1,
-            ResidualVariant::Noisy | ResidualVariant::Dynamic => self.seeds,
+            ResidualVariant::Noisy | ResidualVariant::Dynamic => usize::MAX,
         };
         let mut specs = Vec::new();
         for &problem in problems {
-            for replicate in 0..seeds {
-                let seed = self.seed.wrapping_add(u64::from(replicate));
+            for seed in self.all_seeds().take(seeds) {
                 let mut options = match variant {
                     ResidualVariant::Smooth | ResidualVariant::Dynamic => Options::default(),
                     ResidualVariant::Noisy => Options::noisy(),

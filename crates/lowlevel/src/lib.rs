@@ -42,8 +42,8 @@
 //! - **Stopping.** [`Stop`] is a target [`ErrorBound`] with its [`Certificate`], or a number of
 //!   iterations.
 //! - **State.** [`State`] holds the start, the memory of the iteration and the answer, and resumes
-//!   a solve. A [`Checkpoint`] stores all of it except the gradient, or only a start in a quarter
-//!   of the memory.
+//!   a solve. A [`Checkpoint`] is a stored state: either all of it except for the gradient, or only
+//!   a start, which takes a quarter of the memory.
 //! - **Result.** [`Solved`] reports the certified error, the work and the [`Outcome`]. A missed
 //!   target is reported there; [`Solved::reached`] turns it into an error.
 //!
@@ -51,10 +51,10 @@
 //!
 //! A certificate relies on properties that the objective declares: the constants `$\mu$` and `$L$`,
 //! and a bound on the rounding error of its gradient
-//! ([`gradient_rounding`](StronglyConvex::gradient_rounding)). Those of the models in the crate
-//! `imaging` are proved. Other functions have a default bound that holds for gradients with few
-//! terms; a fit to data needs [`with_rounding`](FnObjective::with_rounding). Check your gradient
-//! with [`testing::gradient_deviation`].
+//! ([`gradient_rounding`](StronglyConvex::gradient_rounding)). For the models in the crate
+//! `imaging` they are proved. Other functions have a default bound that holds for gradients with
+//! few terms; a fit to data needs [`with_rounding`](FnObjective::with_rounding). Check your
+//! gradient with [`testing::gradient_deviation`].
 //!
 //! # Conventions
 //!

@@ -40,8 +40,9 @@
 //! shrinks to the width of the page. The same figure always gives the same text. The letters of the
 //! PNG are those of a font in this crate, so that it looks the same everywhere.
 //!
-//! Marks are clipped at the axes, also those of infinite values. On a logarithmic axis, zero and
-//! negative numbers lie below the axis. NaN interrupts a line or a band, and is left out elsewhere.
+//! Marks are clipped at the axes, including those of infinite values. On a logarithmic axis, zero
+//! and negative numbers lie below the axis. NaN interrupts a line or a band, and is left out
+//! elsewhere.
 
 mod axis;
 mod canvas;

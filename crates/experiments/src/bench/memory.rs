@@ -51,7 +51,7 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
 
 /// Learns in this process, and prints its peak memory in bytes.
 pub(super) fn child(side: usize, out: &mut dyn Write) -> Result<()> {
-    let mut problem = dead_leaves(side, NUM_IMAGES, Residuals::Auto)?;
+    let mut problem = dead_leaves(side, NUM_IMAGES, Residuals::Pixel)?;
     let mut options = learning_options();
     options.budget.max_points = Some(NUM_POINTS);
     let _ = problem.learn_with(options)?;

@@ -104,5 +104,5 @@ fn evaluate(problem: &mut LearningProblem<FourierWeights>) -> Result<Vec<Vec<f64
     let mut engine = problem.engine(options()?)?;
     drive(&mut engine, problem, |_| ControlFlow::Continue(()));
     let report = engine.into_report();
-    Ok(vec![report.theta, report.residuals])
+    Ok(vec![report.theta, vec![report.objective]])
 }

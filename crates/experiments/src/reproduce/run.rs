@@ -93,7 +93,7 @@ impl RunInputs<'_> {
         let setup = Setup {
             loss: Loss {
                 scale: Scale::Sum,
-                residuals: Residuals::Auto,
+                residuals: Residuals::Pixel,
             },
             penalties: setting.penalty.to_library(),
             method: match self.id.variant.method {
@@ -204,7 +204,7 @@ fn drive<O: ResidualOracle>(
         ControlFlow::<()>::Continue(())
     });
     let report = engine.into_report();
-    if report.residuals.is_empty() {
+    if !report.objective.is_finite() {
         bail!("no evaluation succeeded: {:?}", report.termination);
     }
     Ok(report)

@@ -2,19 +2,22 @@
 
 use std::path::Path;
 
-use crate::cargo;
+use crate::tree::Tree;
+use crate::{cargo, features};
 
 /// The header that draws formulas. Any copy will do: tidy keeps them equal.
 const HEADER: &str = "crates/bilevel/katex-header.html";
 
 /// Programs without a library are of no use to a reader.
-const DOC: &str = "doc --workspace --no-deps --all-features --quiet \
+const DOC: &str = "doc --workspace --no-deps --quiet \
                    --exclude benches --exclude experiments --exclude xtask";
 
 /// Documents the libraries of the workspace without their dependencies, and prints which pages to
 /// open.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let mut command = cargo::command(root, &cargo::words(DOC));
+    let features = features::all(&Tree::load(root)?.packages());
+    let line = format!("{DOC} {features}");
+    let mut command = cargo::command(root, &cargo::words(&line));
     command.env("CARGO_ENCODED_RUSTDOCFLAGS", flags(root)?);
     cargo::wait(&mut command)?;
     println!("open one of");

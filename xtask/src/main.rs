@@ -10,6 +10,7 @@ mod doc;
 mod experiment;
 mod features;
 mod manifest;
+mod mpi;
 mod package;
 mod python;
 mod step;
@@ -31,6 +32,7 @@ Commands:
   tidy         Check the rules of the architecture and of the text; compiles nothing
   doc          Write the documentation of all crates
   python       Build and test the Python packages in an environment under target/
+  mpi          Build the program with MPI, and test it on several ranks
   reproduce    Regenerate every figure of the paper, and check its claims
   more-wild    Run dfo-ls on the benchmark of Moré and Wild, next to other solvers
   learning     Learn the parameters of the paper's problems, and compare with the true optima
@@ -50,6 +52,7 @@ enum Command {
     Tidy,
     Doc,
     Python,
+    Mpi,
     /// The name of an experiment and its arguments.
     Experiment(String, Vec<String>),
 }
@@ -74,9 +77,10 @@ impl Command {
             "tidy" => Ok(Self::Tidy),
             "doc" => Ok(Self::Doc),
             "python" => Ok(Self::Python),
+            "mpi" => Ok(Self::Mpi),
             _ => Err(format!(
-                "no command `{name}`; the commands are test, tidy, doc, python, reproduce, more-wild, \
-                 learning, bench, fetch-kodak, help"
+                "no command `{name}`; the commands are test, tidy, doc, python, mpi, reproduce, \
+                 more-wild, learning, bench, fetch-kodak, help"
             )),
         }
     }
@@ -101,6 +105,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(&root),
         Command::Doc => doc::run(&root),
         Command::Python => python::run(&root),
+        Command::Mpi => mpi::run(&root),
         Command::Experiment(name, args) => experiment::run(&root, &name, &args),
     };
     match done {
@@ -152,6 +157,7 @@ mod tests {
             "tidy",
             "doc",
             "python",
+            "mpi",
             "more-wild",
             "learning",
             "bench",

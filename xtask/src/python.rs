@@ -7,11 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{cargo, step};
+use crate::tree::Tree;
+use crate::{cargo, features, step};
 
 /// Features, packages and tests are those of the other steps. Without the tests, dependencies would
 /// lack features, and half of the workspace would be compiled again.
-const BUILD: &str = "build --workspace --all-features --lib --bins --tests";
+const BUILD: &str = "build --workspace --lib --bins --tests";
 const REQUIREMENTS: &str = include_str!("../python-requirements.txt");
 const NOTEBOOKS: &str = "docs/notebooks";
 const REPEAT: &str = "cargo xtask python";
@@ -47,8 +48,9 @@ pub(crate) fn environment(root: &Path) -> Result<(), String> {
 
 /// Builds the packages and checks them in the environment, stopping at the first failure.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    step::run("build", &format!("cargo {BUILD}"), || {
-        cargo::wait(&mut cargo::command(root, &cargo::words(BUILD)))
+    let build = format!("{BUILD} {}", features::all(&Tree::load(root)?.packages()));
+    step::run("build", &format!("cargo {build}"), || {
+        cargo::wait(&mut cargo::command(root, &cargo::words(&build)))
     })?;
     let site = Site::find(root)?;
     step::run("packages", REPEAT, || site.assemble())?;
@@ -130,27 +132,7 @@ impl Site {
 
     /// Makes the environment, unless one with the same requirements exists.
     fn make(&self) -> Result<(), String> {
-        let stamp = self.venv.join("requirements.txt");
-        if fs::read_to_string(&stamp).is_ok_and(|made| made == REQUIREMENTS) {
-            return Ok(());
-        }
-        let program = env::var_os("PYTHON").unwrap_or_else(|| OsString::from("python3"));
-        let mut create = Command::new(&program);
-        create.args(["-m", "venv", "--clear"]).arg(&self.venv);
-        cargo::wait(&mut create).map_err(|why| {
-            let program = program.to_string_lossy();
-            format!(
-                "{program} -m venv: {why}; the packages need Python 3.10 or newer (set the variable \
-                 PYTHON to choose one)"
-            )
-        })?;
-        let wanted = self.venv.join("wanted.txt");
-        write(&wanted, REQUIREMENTS.as_bytes())?;
-        let mut install = self.python(&["-m", "pip", "install", "--quiet"]);
-        install.args(["--disable-pip-version-check", "--requirement"]);
-        cargo::wait(install.arg(&wanted)).map_err(|why| format!("pip install: {why}"))?;
-        // The stamp is written last, so that an interrupted installation starts again.
-        fs::rename(&wanted, &stamp).map_err(|error| format!("{}: {error}", stamp.display()))
+        make_environment(&self.venv, REQUIREMENTS)
     }
 
     /// Assembles the packages as an installation would: Python sources next to the module that
@@ -172,7 +154,34 @@ impl Site {
     }
 }
 
-fn interpreter(venv: &Path) -> PathBuf {
+/// Makes an environment of Python, unless one with the same requirements exists.
+pub(crate) fn make_environment(venv: &Path, requirements: &str) -> Result<(), String> {
+    let stamp = venv.join("requirements.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|made| made == requirements) {
+        return Ok(());
+    }
+    let program = env::var_os("PYTHON").unwrap_or_else(|| OsString::from("python3"));
+    let mut create = Command::new(&program);
+    create.args(["-m", "venv", "--clear"]).arg(venv);
+    cargo::wait(&mut create).map_err(|why| {
+        let program = program.to_string_lossy();
+        format!(
+            "{program} -m venv: {why}; the packages need Python 3.10 or newer (set the variable \
+             PYTHON to choose one)"
+        )
+    })?;
+    let wanted = venv.join("wanted.txt");
+    write(&wanted, requirements.as_bytes())?;
+    let mut install = Command::new(interpreter(venv));
+    install.args(["-m", "pip", "install", "--quiet"]);
+    install.args(["--disable-pip-version-check", "--requirement"]);
+    cargo::wait(install.arg(&wanted)).map_err(|why| format!("pip install: {why}"))?;
+    // The stamp is written last, so that an interrupted installation starts again.
+    fs::rename(&wanted, &stamp).map_err(|error| format!("{}: {error}", stamp.display()))
+}
+
+/// The interpreter of an environment.
+pub(crate) fn interpreter(venv: &Path) -> PathBuf {
     if cfg!(windows) {
         venv.join("Scripts").join("python.exe")
     } else {

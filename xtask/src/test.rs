@@ -6,27 +6,29 @@ use std::thread;
 use crate::tree::Tree;
 use crate::{cargo, doc, features, python, step, tidy};
 
-/// All steps use the same features and packages, so that they share what they compile. Clippy
-/// compiles the benches, too; `cargo test` leaves them out, but runs the doc tests.
-const CLIPPY: &str = "clippy --workspace --all-targets --all-features -- -D warnings";
-const TEST: &str = "test --workspace --all-features";
-
 /// Property tests draw the same cases every time here; a plain `cargo test` draws new ones.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20260101");
 
 /// Runs all steps and stops at the first failure.
+///
+/// All steps use the same features and packages, so that they share what they compile. Clippy
+/// compiles the benches, too; `cargo test` leaves them out, but runs the doc tests.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     // The environment is downloaded while the compiler works.
     let environment = {
         let root = root.to_path_buf();
         thread::spawn(move || python::environment(&root))
     };
+    let packages = Tree::load(root)?.packages();
+    let features = features::all(&packages);
+    let clippy = format!("clippy --workspace --all-targets {features} -- -D warnings");
+    let test = format!("test --workspace {features}");
     cargo_step(root, "fmt", "fmt --all --check")?;
     step::run("tidy", "cargo xtask tidy", || tidy::run(root))?;
-    cargo_step(root, "clippy", CLIPPY)?;
+    cargo_step(root, "clippy", &clippy)?;
     let (variable, seed) = SEED;
-    step::run("test", &format!("{variable}={seed} cargo {TEST}"), || {
-        let mut command = cargo::command(root, &cargo::words(TEST));
+    step::run("test", &format!("{variable}={seed} cargo {test}"), || {
+        let mut command = cargo::command(root, &cargo::words(&test));
         cargo::wait(command.env(variable, seed))
     })?;
     step::run("doc", "cargo xtask doc", || doc::run(root))?;
@@ -35,7 +37,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         made.map_err(|_| "the thread that made it panicked".to_string())?
     })?;
     python::check(root)?;
-    for line in features::alone(&Tree::load(root)?.packages()) {
+    for line in features::alone(&packages) {
         cargo_step(root, "feature", &line)?;
     }
     Ok(())

@@ -89,6 +89,7 @@ mod norm;
 mod objective;
 #[cfg(feature = "serde")]
 mod saved;
+mod second_order;
 mod solve;
 mod state;
 mod stop;
@@ -103,6 +104,7 @@ pub use method::{Certify, Method, Step};
 pub use newton::{NewtonPoint, NewtonRun, NewtonSteps};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, StronglyConvex};
+pub use second_order::{SecondOrder, ThirdOrder};
 pub use solve::Solver;
 pub use state::State;
 pub use stop::{Observer, Outcome, Progress, Solved, Stop};

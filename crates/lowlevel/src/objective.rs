@@ -5,6 +5,7 @@ use std::fmt;
 use crate::error::CurvatureError;
 use crate::newton::NewtonSteps;
 use crate::norm::{UNIT_ROUNDOFF, norm_squared};
+use crate::second_order::SecondOrder;
 use crate::update::Update;
 
 /// The curvature constants of a function: it is `$\mu$`-strongly convex, and its gradient is
@@ -182,6 +183,11 @@ pub trait StronglyConvex: Sync {
 
     /// The Newton steps of this function, if it offers them.
     fn newton(&self) -> Option<&dyn NewtonSteps<Self::Scratch>> {
+        None
+    }
+
+    /// The second derivatives of this function, if it offers them.
+    fn second_order(&self) -> Option<&dyn SecondOrder<Self::Scratch>> {
         None
     }
 }

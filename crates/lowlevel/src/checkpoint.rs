@@ -70,6 +70,20 @@ impl Checkpoint {
         self.vectors().point.len()
     }
 
+    /// The Euclidean distance of the stored point from `x`.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    #[must_use]
+    pub fn distance(&self, x: &[f64]) -> f64 {
+        let point = self.vectors().point;
+        assert_eq!(point.len(), x.len(), "points of the same length");
+        match point {
+            StoredVector::Double(point) => distance(point.iter().copied(), x),
+            StoredVector::Single(point) => distance(point.iter().map(|&p| f64::from(p)), x),
+        }
+    }
+
     /// Restores `state`, to continue with the same objective. A full checkpoint continues where the
     /// solve stopped; a compact one starts afresh from the rounded point.
     pub fn resume_into(&self, state: &mut State) {
@@ -117,6 +131,11 @@ fn singles(numbers: &[f64]) -> Option<Vec<f32>> {
     #[expect(clippy::cast_possible_truncation, reason = "the rounding is intended")]
     let singles: Vec<f32> = numbers.iter().map(|x| *x as f32).collect();
     singles.iter().all(|x| x.is_finite()).then_some(singles)
+}
+
+fn distance(point: impl Iterator<Item = f64>, x: &[f64]) -> f64 {
+    let squares = point.zip(x).map(|(point, x)| (point - x) * (point - x));
+    squares.sum::<f64>().sqrt()
 }
 
 /// The vectors that another solve can start from.
@@ -238,6 +257,15 @@ mod tests {
             checkpoint.resume_into(&mut again);
             let _ = Solver::default().refine(&quadratic, stop, &mut again, &mut ());
             assert_eq!(state.point(), again.point());
+        }
+    }
+
+    #[test]
+    fn distances_are_measured_from_both_kinds() {
+        let state = with_dual(&[3.0, -1.0, 0.5], &[]);
+        for checkpoint in [Checkpoint::full(&state), Checkpoint::compact(&state)] {
+            let distance = checkpoint.distance(&[0.0, 3.0, 0.5]);
+            assert!((distance - 5.0).abs() < 1e-15, "3, 4, 5");
         }
     }
 

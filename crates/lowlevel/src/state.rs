@@ -96,6 +96,14 @@ impl State {
         &self.point
     }
 
+    /// The gradient at the answer of the last solve; `None` before the first solve, and over a set.
+    #[must_use]
+    pub fn gradient(&self) -> Option<&[f64]> {
+        let known = self.owner.and_then(|_| self.memory.gradient());
+        let known = known.filter(|gradient| gradient.norm.is_some());
+        known.map(|gradient| &gradient.values[..])
+    }
+
     /// Returns the answer and drops the memory of the iteration.
     #[must_use]
     pub fn into_point(self) -> Vec<f64> {

@@ -96,6 +96,15 @@ impl State {
         &self.point
     }
 
+    /// The gradient at [`point`](Self::point), if the last solve computed it there: always after a
+    /// solve over the whole space, until the state is restarted or stored as a checkpoint.
+    #[must_use]
+    pub fn gradient(&self) -> Option<&[f64]> {
+        let gradient = self.memory.gradient()?;
+        let known = self.owner.is_some() && gradient.norm.is_some();
+        (known && gradient.values.len() == self.point.len()).then_some(&*gradient.values)
+    }
+
     /// Returns the answer and drops the memory of the iteration.
     #[must_use]
     pub fn into_point(self) -> Vec<f64> {

@@ -101,6 +101,25 @@ pub enum SolveError {
         /// The number of iterations of this call before the error.
         iterations: u64,
     },
+    /// The objective has no second derivatives.
+    #[error(
+        "an adjoint needs second derivatives, but StronglyConvex::second_order is None: \
+         implement SecondOrder, or use FnObjective::with_hessian"
+    )]
+    NoSecondDerivatives,
+    /// The loss or its gradient is NaN or infinite.
+    #[error("the loss or its gradient is not finite at the minimiser")]
+    NonFiniteLoss,
+    /// A Hessian product, a preconditioned vector or the result of `SecondOrder::solve` is NaN or
+    /// infinite.
+    #[error(
+        "a Hessian product, or a solution with the Hessian, is not finite after {products} \
+         products: check SecondOrder with testing::hessian_deviation"
+    )]
+    NonFiniteProduct {
+        /// The number of products of this call before the error.
+        products: u64,
+    },
     /// The projection returned a point that is NaN or infinite.
     #[error(
         "the projection returned a point that is not finite after {iterations} iterations: \

@@ -75,6 +75,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+pub mod adjoint;
 mod buffer;
 pub mod certificate;
 mod checkpoint;
@@ -96,6 +97,11 @@ mod stop;
 pub mod testing;
 mod update;
 
+pub use adjoint::{
+    Adjoint, AdjointOutcome, AdjointState, AdjointStop, Hypergradient, HypergradientState, LossAt,
+    LossRounding, MixedBound, ValueInterval, adjoint_error, corrected_value, hypergradient,
+    solve_adjoint,
+};
 pub use certificate::{Certificate, ErrorBound, rate_bound};
 pub use checkpoint::{Checkpoint, CompactStart};
 pub use domain::Domain;
@@ -104,7 +110,7 @@ pub use method::{Certify, Method, Step};
 pub use newton::{NewtonPoint, NewtonRun, NewtonSteps};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, StronglyConvex};
-pub use second_order::{SecondOrder, ThirdOrder};
+pub use second_order::{SecondOrder, ThirdOrder, TwiceDifferentiable};
 pub use solve::Solver;
 pub use state::State;
 pub use stop::{Observer, Outcome, Progress, Solved, Stop};

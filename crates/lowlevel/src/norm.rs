@@ -25,6 +25,15 @@ pub fn norm_squared(x: &[f64]) -> f64 {
     lanes.into_iter().chain(rest.iter().map(|x| x * x)).sum()
 }
 
+/// Bounds the number of roundings of each term in [`norm_squared`] and [`inner`] of vectors of this
+/// length, including that of the product.
+///
+/// A term of a block is added to a partial sum of `len / LANES` terms, and then with the other
+/// partial sums and fewer than [`LANES`] further terms.
+pub(crate) fn roundings_of_sum(len: usize) -> f64 {
+    (len / LANES + 2 * LANES) as f64 + 1.0
+}
+
 /// Returns the inner product, added in the same order as in [`norm_squared`].
 pub(crate) fn inner(x: &[f64], y: &[f64]) -> f64 {
     let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::error::CurvatureError;
 use crate::newton::NewtonSteps;
 use crate::norm::{UNIT_ROUNDOFF, norm_squared};
-use crate::second_order::SecondOrder;
+use crate::second_order::{SecondOrder, TwiceDifferentiable};
 use crate::update::Update;
 
 /// The curvature constants of a function: it is `$\mu$`-strongly convex, and its gradient is
@@ -273,6 +273,28 @@ where
         );
         self.rounding = Some((absolute, relative));
         self
+    }
+
+    /// Adds second derivatives, which [adjoints](crate::adjoint) need. `product(x, v, out)`
+    /// overwrites `out` with `$H(x)v$`, and `third_derivative` is a Lipschitz constant `$L_H$` of
+    /// the Hessian: `$\|H(x) - H(y)\| \le L_H\|x - y\|$`. It is zero for a quadratic function, and
+    /// may be infinite if it is unknown.
+    ///
+    /// Call [`with_rounding`](Self::with_rounding) before. The function
+    /// [`hypergradient`](crate::hypergradient) has an example.
+    ///
+    /// # Panics
+    /// If `third_derivative` is negative or NaN.
+    #[must_use]
+    pub fn with_hessian<H>(self, product: H, third_derivative: f64) -> TwiceDifferentiable<V, G, H>
+    where
+        H: Fn(&[f64], &[f64], &mut [f64]) + Sync,
+    {
+        assert!(
+            third_derivative >= 0.0,
+            "third_derivative = {third_derivative} must not be negative or NaN"
+        );
+        TwiceDifferentiable::new(self, product, third_derivative)
     }
 }
 

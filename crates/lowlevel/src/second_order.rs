@@ -1,4 +1,9 @@
-//! The interface of functions that offer second derivatives.
+//! The interface of functions that offer second derivatives, and closures that implement it.
+
+use std::fmt;
+
+use crate::norm::{UNIT_ROUNDOFF, norm};
+use crate::objective::{Curvature, FnObjective, StronglyConvex};
 
 /// The second derivatives of a smooth strongly convex function whose working memory is `S`.
 ///
@@ -17,7 +22,7 @@ pub trait SecondOrder<S> {
     /// Bounds the Euclidean norm of the rounding error of `hessian_product`, given `$\|v\|$`.
     fn product_rounding(&self, v_norm: f64) -> f64;
 
-    /// The cost of a product in gradients.
+    /// The cost of a product in gradients. Preparing products counts as much.
     fn product_cost(&self) -> f64 {
         1.0
     }
@@ -74,4 +79,132 @@ impl ThirdOrder {
         vector: f64::INFINITY,
         value: f64::INFINITY,
     };
+}
+
+/// An objective given by closures for value, gradient and Hessian products, created by
+/// [`FnObjective::with_hessian`].
+pub struct TwiceDifferentiable<V, G, H> {
+    function: FnObjective<V, G>,
+    product: H,
+    third_derivative: f64,
+    /// The rounding error of a product, relative to `$\|v\|$`.
+    rounding: Option<f64>,
+}
+
+impl<V, G, H> TwiceDifferentiable<V, G, H> {
+    pub(crate) const fn new(
+        function: FnObjective<V, G>,
+        product: H,
+        third_derivative: f64,
+    ) -> Self {
+        Self {
+            function,
+            product,
+            third_derivative,
+            rounding: None,
+        }
+    }
+
+    /// States that the rounding error of a product with `$v$` is at most `relative * |v|`.
+    ///
+    /// Without it, the bound is `$(d + 8)\,u\,\sqrt d\,L\|v\|$`. It holds if each entry of the
+    /// product is a sum of up to `$d$` entries of the Hessian times entries of `$v$`, and the
+    /// entries of the Hessian are rounded a few times. Every Hessian that is applied in parts, such
+    /// as `$A^T(Av)$`, needs a bound of its own.
+    ///
+    /// # Panics
+    /// If `relative` is negative or NaN.
+    #[must_use]
+    pub fn with_product_rounding(mut self, relative: f64) -> Self {
+        assert!(
+            relative >= 0.0,
+            "relative = {relative} must not be negative or NaN"
+        );
+        self.rounding = Some(relative);
+        self
+    }
+}
+
+impl<V, G, H> fmt::Debug for TwiceDifferentiable<V, G, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TwiceDifferentiable")
+            .field("function", &self.function)
+            .field("third_derivative", &self.third_derivative)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<V, G, H> StronglyConvex for TwiceDifferentiable<V, G, H>
+where
+    V: Fn(&[f64]) -> f64 + Sync,
+    G: Fn(&[f64], &mut [f64]) + Sync,
+    H: Fn(&[f64], &[f64], &mut [f64]) + Sync,
+{
+    /// The point of the last `linearise`.
+    type Scratch = Vec<f64>;
+
+    fn dim(&self) -> usize {
+        self.function.dim()
+    }
+
+    fn curvature(&self) -> Curvature {
+        self.function.curvature()
+    }
+
+    fn scratch(&self) -> Vec<f64> {
+        vec![f64::NAN; self.dim()]
+    }
+
+    fn gradient(&self, x: &[f64], gradient: &mut [f64], _: &mut Vec<f64>) {
+        self.function.gradient(x, gradient, &mut ());
+    }
+
+    fn value(&self, x: &[f64], _: &mut Vec<f64>) -> f64 {
+        self.function.value(x, &mut ())
+    }
+
+    fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
+        self.function.gradient_rounding(x_norm, gradient_norm)
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder<Vec<f64>>> {
+        Some(self)
+    }
+}
+
+impl<V, G, H> SecondOrder<Vec<f64>> for TwiceDifferentiable<V, G, H>
+where
+    V: Fn(&[f64]) -> f64 + Sync,
+    G: Fn(&[f64], &mut [f64]) + Sync,
+    H: Fn(&[f64], &[f64], &mut [f64]) + Sync,
+{
+    fn linearise(&self, x: &[f64], at: &mut Vec<f64>) {
+        at.copy_from_slice(x);
+    }
+
+    fn hessian_product(&self, v: &[f64], out: &mut [f64], at: &mut Vec<f64>) {
+        (self.product)(at, v, out);
+    }
+
+    fn product_rounding(&self, v_norm: f64) -> f64 {
+        let relative = self.rounding.unwrap_or_else(|| {
+            let dim = self.dim() as f64;
+            (dim + 8.0) * UNIT_ROUNDOFF * dim.sqrt() * self.curvature().lipschitz()
+        });
+        relative * v_norm
+    }
+
+    fn third_order(&self, q: &[f64], error: f64, _: &mut Vec<f64>) -> ThirdOrder {
+        if self.third_derivative == 0.0 {
+            return ThirdOrder::ZERO;
+        }
+        let inflation = 1.0 + (self.dim() as f64 + 16.0) * UNIT_ROUNDOFF;
+        let vector = inflation * self.third_derivative * norm(q) * error;
+        // The mean of the Hessian on the segment is off by half as much as that at its end.
+        let value = 0.5 * vector * error;
+        ThirdOrder {
+            vector: vector + f64::MIN_POSITIVE,
+            value: value + f64::MIN_POSITIVE,
+        }
+    }
 }

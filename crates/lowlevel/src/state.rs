@@ -96,12 +96,13 @@ impl State {
         &self.point
     }
 
-    /// The gradient at the answer of the last solve; `None` before the first solve, and over a set.
+    /// The gradient at [`point`](Self::point), if the last solve computed it there: always after a
+    /// solve over the whole space, until the state is restarted or stored as a checkpoint.
     #[must_use]
     pub fn gradient(&self) -> Option<&[f64]> {
-        let known = self.owner.and_then(|_| self.memory.gradient());
-        let known = known.filter(|gradient| gradient.norm.is_some());
-        known.map(|gradient| &gradient.values[..])
+        let gradient = self.memory.gradient()?;
+        let known = self.owner.is_some() && gradient.norm.is_some();
+        (known && gradient.values.len() == self.point.len()).then_some(&*gradient.values)
     }
 
     /// Returns the answer and drops the memory of the iteration.

@@ -1,4 +1,8 @@
-//! Tools for tests: a function with a known minimiser, and a check of gradients.
+//! Tools for tests: a function with a known minimiser, and checks of derivatives.
+
+mod second_order;
+
+pub use second_order::{hessian_deviation, mixed_deviation, third_order_violation};
 
 use crate::objective::{Curvature, StronglyConvex};
 

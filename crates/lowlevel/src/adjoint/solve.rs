@@ -1,0 +1,484 @@
+//! The linear system of the adjoint.
+
+use super::LossAt;
+use crate::certificate::ErrorBound;
+use crate::error::SolveError;
+use crate::norm::{UNIT_ROUNDOFF, inner, norm, roundings_of_sum};
+use crate::objective::{Curvature, StronglyConvex};
+use crate::second_order::{SecondOrder, ThirdOrder};
+
+/// The residual at which the solution of the adjoint's system ends: the smallest of three targets.
+///
+/// An infinite number switches its target off. NaN counts as zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdjointStop {
+    /// The target as a share of `$\|\nabla\ell(\tilde x)\|$`, which is the residual of a start at
+    /// zero. The default is 0.05.
+    pub relative: f64,
+    /// The target as a share of the residual of the warm start. The default is 0.1.
+    pub improvement: f64,
+    /// The target itself. The default is infinity.
+    pub absolute: f64,
+    /// The largest number of Hessian products in iterations of conjugate gradients. The default is
+    /// `None`: a few times the number that theory needs.
+    pub max_products: Option<u64>,
+}
+
+impl Default for AdjointStop {
+    fn default() -> Self {
+        Self {
+            relative: 0.05,
+            improvement: 0.1,
+            absolute: f64::INFINITY,
+            max_products: None,
+        }
+    }
+}
+
+impl AdjointStop {
+    /// Ends at this residual, whatever the start.
+    #[must_use]
+    pub const fn absolute(target: f64) -> Self {
+        Self {
+            relative: f64::INFINITY,
+            improvement: f64::INFINITY,
+            absolute: target,
+            max_products: None,
+        }
+    }
+
+    /// The target for these norms of `$\nabla\ell$` and of the residual of the start.
+    fn target(self, rhs: f64, start: f64) -> f64 {
+        let share = |factor: f64, norm: f64| match factor {
+            f64::INFINITY => f64::INFINITY,
+            factor => factor * norm,
+        };
+        let targets = [
+            share(self.relative, rhs),
+            share(self.improvement, start),
+            self.absolute,
+        ];
+        let not_nan = targets.map(|target| if target >= 0.0 { target } else { 0.0 });
+        not_nan.into_iter().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// The warm start and the answer of [`solve_adjoint`], and its working memory.
+///
+/// A solve in a state that was used before, for the same dimension, allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct AdjointState {
+    q: Vec<f64>,
+    best: Vec<f64>,
+    residual: Vec<f64>,
+    preconditioned: Vec<f64>,
+    direction: Vec<f64>,
+    product: Vec<f64>,
+}
+
+impl AdjointState {
+    /// Creates a state that starts at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The adjoint `$\tilde q$` of the last solve, or the start of the next.
+    #[must_use]
+    pub fn adjoint(&self) -> &[f64] {
+        &self.q
+    }
+
+    /// Makes the next solve start at `q`. An empty slice stands for zero.
+    pub fn start_at(&mut self, q: &[f64]) {
+        self.q.clear();
+        self.q.extend_from_slice(q);
+    }
+
+    /// Allocates the vectors. A start of another length is replaced by zero.
+    fn make_room(&mut self, dim: usize) {
+        if self.q.len() != dim {
+            self.q.clear();
+            self.q.resize(dim, 0.0);
+        }
+        for vector in [
+            &mut self.best,
+            &mut self.residual,
+            &mut self.preconditioned,
+            &mut self.direction,
+            &mut self.product,
+        ] {
+            vector.resize(dim, 0.0);
+        }
+    }
+}
+
+/// The result of [`solve_adjoint`]. The adjoint itself is in the [`AdjointState`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use = "the target may not have been reached"]
+#[non_exhaustive]
+pub struct Adjoint {
+    /// A proved bound `$\delta$` on the norm of `$\nabla\ell(\tilde x) - H(\tilde x)\,\tilde q$`,
+    /// including rounding.
+    pub residual: f64,
+    /// The reason why the solution ended.
+    pub outcome: AdjointOutcome,
+    /// The number of Hessian products, without those inside of
+    /// [`SecondOrder::solve`](crate::SecondOrder::solve).
+    pub products: u64,
+    /// All work of this call, in units of one gradient.
+    pub work: f64,
+    /// The radius `$\varepsilon$` of the ball that the next two bounds hold in.
+    pub error: ErrorBound,
+    /// Bounds on the change of the Hessian in this ball, seen from `$\tilde q$`.
+    pub third_order: ThirdOrder,
+    /// A lower bound `$\hat\mu$` on the eigenvalues of the Hessian in this ball.
+    pub curvature: f64,
+}
+
+/// The reason why the solution of the adjoint's system ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AdjointOutcome {
+    /// The residual, including rounding, is at most the target.
+    Converged,
+    /// The target was not met: the computed residual is no larger than its rounding error.
+    RoundingFloor,
+    /// The target was not met after [`AdjointStop::max_products`] products.
+    ProductLimit,
+    /// The target was not met, and iterating no longer helps. Either rounding errors are in the
+    /// way, or the Hessian product, the preconditioner, `solve` or the constants of the objective
+    /// are wrong.
+    Stalled,
+}
+
+/// Solves `$H(\tilde x)\,q = \nabla\ell(\tilde x)$` for the adjoint, from the start in `state`.
+///
+/// `error` is a bound on the distance of `x` from the minimiser over the whole space. It changes
+/// nothing of the solution, and is the radius of the bounds in [`Adjoint`].
+///
+/// The method is [`SecondOrder::solve`](crate::SecondOrder::solve) if the objective has it, and
+/// otherwise preconditioned conjugate gradients. A start that is worse than zero is replaced by
+/// zero. The residual is computed afresh at the end. A missed target is reported in
+/// [`Adjoint::outcome`]; the bound `residual` holds nevertheless, and `state` has the best adjoint
+/// that was found.
+///
+/// # Errors
+/// If the objective has no second derivatives, or if the start, the loss or a Hessian product is
+/// not finite. After an error, `state` starts at zero.
+///
+/// # Panics
+/// If `x` or the gradient of the loss does not have the length that the objective expects.
+pub fn solve_adjoint<O: StronglyConvex>(
+    objective: &O,
+    x: &[f64],
+    error: ErrorBound,
+    loss: &LossAt<'_>,
+    stop: AdjointStop,
+    state: &mut AdjointState,
+    scratch: &mut O::Scratch,
+) -> Result<Adjoint, SolveError> {
+    let dim = objective.dim();
+    assert!(
+        x.len() == dim && loss.gradient.len() == dim,
+        "x has {} entries and the gradient of the loss {}, but the objective has dimension {dim}",
+        x.len(),
+        loss.gradient.len()
+    );
+    let Some(second) = objective.second_order() else {
+        return Err(SolveError::NoSecondDerivatives);
+    };
+    if !(loss.value.is_finite() && norm(loss.gradient).is_finite()) {
+        return Err(SolveError::NonFiniteLoss);
+    }
+    state.make_room(dim);
+    if let Some(index) = state.q.iter().position(|q| !q.is_finite()) {
+        state.q.fill(0.0);
+        return Err(SolveError::NonFiniteStart { index });
+    }
+    second.linearise(x, scratch);
+    let mut system = System {
+        second,
+        curvature: objective.curvature(),
+        loss,
+        vectors: state,
+        scratch,
+        products: 0,
+        // Preparing the products is about as much work as one of them.
+        work: second.product_cost(),
+    };
+    let solved = system.run(stop);
+    let (products, work) = (system.products, system.work);
+    if solved.is_err() {
+        state.q.fill(0.0);
+    }
+    let (residual, outcome) = solved?;
+    let third_order = second.third_order(&state.q, error.value(), scratch);
+    let near = second.curvature_near(error.value(), scratch);
+    Ok(Adjoint {
+        residual,
+        outcome,
+        products,
+        work,
+        error,
+        third_order: ThirdOrder {
+            vector: or_infinite(third_order.vector),
+            value: or_infinite(third_order.value),
+        },
+        curvature: local_curvature(objective.curvature(), near),
+    })
+}
+
+/// Returns a bound that is not negative, and infinity for anything else.
+pub(super) fn or_infinite(bound: f64) -> f64 {
+    if bound >= 0.0 { bound } else { f64::INFINITY }
+}
+
+/// The larger of the strong convexity and a local bound. No eigenvalue exceeds the Lipschitz
+/// constant, so the local bound need not either.
+fn local_curvature(curvature: Curvature, near: Option<f64>) -> f64 {
+    let mu = curvature.strong_convexity();
+    match near {
+        Some(near) if near > mu => near.min(curvature.lipschitz()),
+        _ => mu,
+    }
+}
+
+/// The system `$H(x)q = \nabla\ell$`, its vectors, and the work so far.
+struct System<'a, S> {
+    second: &'a dyn SecondOrder<S>,
+    curvature: Curvature,
+    loss: &'a LossAt<'a>,
+    vectors: &'a mut AdjointState,
+    scratch: &'a mut S,
+    products: u64,
+    work: f64,
+}
+
+/// A residual that was computed afresh.
+#[derive(Clone, Copy)]
+struct Measured {
+    /// The computed norm.
+    norm: f64,
+    /// A bound on its rounding error.
+    rounding: f64,
+}
+
+impl Measured {
+    /// A bound on the norm of the exact residual.
+    fn bound(self) -> f64 {
+        or_infinite(self.norm + self.rounding)
+    }
+}
+
+/// The largest number of times that conjugate gradients restart from a fresh residual.
+const MAX_ROUNDS: usize = 8;
+
+impl<S> System<'_, S> {
+    /// Solves the system. Returns the bound on the residual, and the reason why it ended.
+    fn run(&mut self, stop: AdjointStop) -> Result<(f64, AdjointOutcome), SolveError> {
+        let rhs_norm = norm(self.loss.gradient);
+        let mut best = self.start(rhs_norm)?;
+        let target = stop.target(rhs_norm, best.norm);
+        let limit = stop.max_products.unwrap_or(u64::MAX);
+        let mut products = 0;
+        for _ in 0..MAX_ROUNDS {
+            if best.bound() <= target {
+                return Ok((best.bound(), AdjointOutcome::Converged));
+            }
+            if best.norm <= best.rounding {
+                return Ok((best.bound(), AdjointOutcome::RoundingFloor));
+            }
+            if products >= limit {
+                return Ok((best.bound(), AdjointOutcome::ProductLimit));
+            }
+            let vectors = &mut *self.vectors;
+            vectors.best.copy_from_slice(&vectors.q);
+            products += self.improve(aim(target, best), best.norm, limit - products)?;
+            let next = self.measure()?;
+            let helps = next.bound() < best.bound();
+            let halves = next.norm <= 0.5 * best.norm;
+            if helps {
+                best = next;
+            } else {
+                let vectors = &mut *self.vectors;
+                vectors.q.copy_from_slice(&vectors.best);
+            }
+            if !(helps && halves) && best.bound() > target && best.norm > best.rounding {
+                let outcome = match products >= limit {
+                    true => AdjointOutcome::ProductLimit,
+                    false => AdjointOutcome::Stalled,
+                };
+                return Ok((best.bound(), outcome));
+            }
+        }
+        let outcome = match best.bound() <= target {
+            true => AdjointOutcome::Converged,
+            false if best.norm <= best.rounding => AdjointOutcome::RoundingFloor,
+            false => AdjointOutcome::Stalled,
+        };
+        Ok((best.bound(), outcome))
+    }
+
+    /// Computes the residual of the start, or replaces a start that is no better than zero.
+    fn start(&mut self, rhs_norm: f64) -> Result<Measured, SolveError> {
+        if self.vectors.q.iter().any(|&q| q != 0.0) {
+            let measured = self.measure()?;
+            if measured.norm < rhs_norm {
+                return Ok(measured);
+            }
+            self.vectors.q.fill(0.0);
+        }
+        self.vectors.residual.copy_from_slice(self.loss.gradient);
+        Ok(self.measured(rhs_norm, 0.0))
+    }
+
+    /// Computes the residual afresh.
+    fn measure(&mut self) -> Result<Measured, SolveError> {
+        self.product(|vectors| (&vectors.q, &mut vectors.product))?;
+        let AdjointState {
+            residual, product, ..
+        } = &mut *self.vectors;
+        for ((r, b), product) in residual.iter_mut().zip(self.loss.gradient).zip(product) {
+            *r = b - *product;
+        }
+        let (residual_norm, q_norm) = (norm(&self.vectors.residual), norm(&self.vectors.q));
+        if !(residual_norm.is_finite() && q_norm.is_finite()) {
+            return Err(self.non_finite());
+        }
+        Ok(self.measured(residual_norm, q_norm))
+    }
+
+    /// Adds the rounding error to the computed norm of a residual.
+    fn measured(&self, residual_norm: f64, q_norm: f64) -> Measured {
+        let dim = self.vectors.q.len();
+        let relative = (roundings_of_sum(dim) + 8.0) * UNIT_ROUNDOFF;
+        let product = match q_norm {
+            0.0 => 0.0,
+            q_norm => self.second.product_rounding(q_norm * (1.0 + relative)),
+        };
+        let of_terms = or_infinite(product) + or_infinite(self.loss.rounding.gradient);
+        let underflow = dim as f64 * f64::MIN_POSITIVE;
+        Measured {
+            norm: residual_norm,
+            rounding: (1.0 + relative) * (of_terms + underflow) + relative * residual_norm,
+        }
+    }
+
+    /// Multiplies one of the vectors with the Hessian.
+    fn product(
+        &mut self,
+        choose: impl FnOnce(&mut AdjointState) -> (&Vec<f64>, &mut Vec<f64>),
+    ) -> Result<(), SolveError> {
+        let (v, out) = choose(self.vectors);
+        out.fill(f64::NAN); // an entry that is not written is noticed
+        self.second.hessian_product(v, out, self.scratch);
+        let finite = norm(out).is_finite();
+        self.work += self.second.product_cost();
+        self.products += 1;
+        if finite {
+            Ok(())
+        } else {
+            Err(self.non_finite())
+        }
+    }
+
+    const fn non_finite(&self) -> SolveError {
+        SolveError::NonFiniteProduct {
+            products: self.products,
+        }
+    }
+
+    /// Improves the adjoint until the residual is about `aim`. Returns the number of products of
+    /// conjugate gradients.
+    fn improve(&mut self, aim: f64, residual: f64, limit: u64) -> Result<u64, SolveError> {
+        let q = &mut self.vectors.q;
+        match self.second.solve(self.loss.gradient, q, aim, self.scratch) {
+            Some(cost) => {
+                self.work += cost.max(0.0);
+                Ok(0)
+            }
+            None => {
+                let needed = proven_products(self.curvature, residual, aim);
+                self.conjugate_gradients(aim, needed.min(limit))
+            }
+        }
+    }
+
+    /// Makes at most `limit` iterations of preconditioned conjugate gradients from the fresh
+    /// residual, until the updated residual is at most `aim`. Returns the number of products.
+    fn conjugate_gradients(&mut self, aim: f64, limit: u64) -> Result<u64, SolveError> {
+        let mut along = self.precondition();
+        let vectors = &mut *self.vectors;
+        vectors.direction.copy_from_slice(&vectors.preconditioned);
+        for made in 0..limit {
+            self.product(|vectors| (&vectors.direction, &mut vectors.product))?;
+            let AdjointState {
+                q,
+                residual,
+                direction,
+                product,
+                ..
+            } = &mut *self.vectors;
+            let curved = inner(direction, product);
+            if !(curved > 0.0 && along > 0.0 && curved < f64::INFINITY) {
+                return Ok(made + 1); // not positive definite, or outside of the range of numbers
+            }
+            let length = along / curved;
+            for (q, p) in q.iter_mut().zip(&*direction) {
+                *q += length * p;
+            }
+            for (r, hp) in residual.iter_mut().zip(&*product) {
+                *r -= length * hp;
+            }
+            if norm(residual) <= aim {
+                return Ok(made + 1);
+            }
+            let before = along;
+            along = self.precondition();
+            let factor = along / before;
+            let vectors = &mut *self.vectors;
+            for (p, z) in vectors.direction.iter_mut().zip(&vectors.preconditioned) {
+                *p = z + factor * *p;
+            }
+        }
+        Ok(limit)
+    }
+
+    /// Preconditions the residual. Returns the inner product of both.
+    fn precondition(&mut self) -> f64 {
+        let vectors = &mut *self.vectors;
+        let (r, z) = (&vectors.residual, &mut vectors.preconditioned);
+        self.second.precondition(r, z, self.scratch);
+        inner(r, z)
+    }
+}
+
+/// The computed residual to aim at, for a target that includes rounding.
+fn aim(target: f64, measured: Measured) -> f64 {
+    let room = target - measured.rounding;
+    if room > 0.5 * target {
+        0.9 * room
+    } else {
+        0.5 * target.max(measured.rounding)
+    }
+}
+
+/// A number of products that suffices to bring the residual from `start` to `target`.
+///
+/// After `$k$` iterations of conjugate gradients, the error in the norm of `$H$` is at most
+/// `$2((\sqrt\kappa - 1)/(\sqrt\kappa + 1))^k \le 2e^{-2k/\sqrt\kappa}$` times the first one, with
+/// `$\kappa = L/\mu$`, and the residual at most `$\sqrt\kappa$` times that. We allow four times as
+/// many, for rounding errors and for preconditioners that do not help, and some more.
+fn proven_products(curvature: Curvature, start: f64, target: f64) -> u64 {
+    let root = curvature.condition_number().sqrt();
+    let factor = (2.0 * root).ln() + start.ln() - target.max(f64::MIN_POSITIVE).ln();
+    let needed = 0.5 * root * factor.max(0.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and `as` saturates"
+    )]
+    let needed = needed.min(1e15) as u64;
+    4 * needed + 64
+}

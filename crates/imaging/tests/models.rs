@@ -9,6 +9,9 @@ use lowlevel::testing::gradient_deviation;
 use lowlevel::{StronglyConvex, Update};
 use proptest::prelude::*;
 
+#[path = "models/second_order.rs"]
+mod second_order;
+
 fn vector(len: usize) -> impl Strategy<Value = Vec<f64>> {
     proptest::collection::vec(-1.0..1.0_f64, len)
 }

@@ -1,12 +1,13 @@
 //! Denoising by smoothed total variation.
 
 use lowlevel::{
-    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, StronglyConvex, Update,
+    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, StronglyConvex, Update,
 };
 
 use super::image::{ImageGradient, RowFluxes};
 use super::line::LineGradient;
 use super::line_gap::LineGap;
+use super::line_hessian::LineHessian;
 use super::line_newton::{LineNewton, LineNewtonScratch, LineRun};
 use super::simd::dispatch;
 use super::update_kernel::Samples;
@@ -44,11 +45,11 @@ use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Denoising<'a> {
-    grid: Grid,
+    pub(super) grid: Grid,
     data: Data<'a>,
-    parameters: TvParameters,
+    pub(super) parameters: TvParameters,
     tv: SmoothedTv,
-    curvature: Curvature,
+    pub(super) curvature: Curvature,
     rounding: Rounding,
 }
 
@@ -76,6 +77,7 @@ enum Fluxes {
     Line {
         fluxes: Vec<f64>,
         newton: LineNewtonScratch,
+        hessian: LineHessian,
     },
     Image(RowFluxes),
 }
@@ -84,7 +86,15 @@ impl DenoisingScratch {
     /// The fluxes and the working memory of Newton steps of a line.
     fn line(&mut self) -> (&mut [f64], &mut LineNewtonScratch) {
         match &mut self.0 {
-            Fluxes::Line { fluxes, newton } => (fluxes, newton),
+            Fluxes::Line { fluxes, newton, .. } => (fluxes, newton),
+            Fluxes::Image(_) => panic!("the scratch belongs to a grid of another shape"),
+        }
+    }
+
+    /// The second derivatives of a line.
+    pub(super) fn line_hessian(&mut self) -> &mut LineHessian {
+        match &mut self.0 {
+            Fluxes::Line { hessian, .. } => hessian,
             Fluxes::Image(_) => panic!("the scratch belongs to a grid of another shape"),
         }
     }
@@ -174,6 +184,7 @@ impl StronglyConvex for Denoising<'_> {
             Shape::Line { num_samples } => Fluxes::Line {
                 fluxes: vec![0.0; num_samples + 1],
                 newton: LineNewtonScratch::new(num_samples),
+                hessian: LineHessian::new(num_samples),
             },
             Shape::Image { cols, .. } => Fluxes::Image(RowFluxes::new(cols)),
         })
@@ -224,6 +235,13 @@ impl StronglyConvex for Denoising<'_> {
     }
 
     fn newton(&self) -> Option<&dyn NewtonSteps<DenoisingScratch>> {
+        match self.grid.shape() {
+            Shape::Line { .. } => Some(self),
+            Shape::Image { .. } => None,
+        }
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder<DenoisingScratch>> {
         match self.grid.shape() {
             Shape::Line { .. } => Some(self),
             Shape::Image { .. } => None,

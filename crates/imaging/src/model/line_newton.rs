@@ -35,8 +35,7 @@ use pulp::{Simd, WithSimd};
 use super::TvParameters;
 use super::inverse_root::InverseRoot;
 use super::partition::{
-    EliminatedPair, Elimination, LANES, Partition, Row, load_row, separators, store_row,
-    with_vectors,
+    EliminatedPair, LANES, Partition, Row, load_row, solve_separators, store_row, with_vectors,
 };
 
 /// The working memory of the steps. All vectors except `eliminated` are lines in lanes, see
@@ -245,17 +244,18 @@ impl LineNewtonScratch {
     /// Computes `$\delta$` and `$p^+$`.
     #[inline(always)]
     fn solve<S: Simd, const V: usize>(&mut self, simd: S, parameters: TvParameters) {
-        let [left, end] = separators(&self.eliminate::<S, V>(simd, parameters));
+        let [left, end] = self.eliminate::<S, V>(simd, parameters);
         self.substitute::<S, V>(simd, &left, &end);
     }
 
-    /// Computes the weights of the linear system, and eliminates all nodes except the separators.
+    /// Computes the weights of the linear system, eliminates all nodes except the separators, and
+    /// returns `$\delta$` there: first on the left of each segment, then at its end.
     #[inline(always)]
     fn eliminate<S: Simd, const V: usize>(
         &mut self,
         simd: S,
         TvParameters { alpha, xi, .. }: TvParameters,
-    ) -> [Elimination<S>; V] {
+    ) -> [Row; 2] {
         let [alpha, constant] = [alpha, 1.0 + xi].map(|a| simd.splat_f64s(a));
         let (weights, _) = self.weights.as_chunks_mut::<2>();
         let (currents, _) = self.currents.as_chunks::<2>();
@@ -281,15 +281,7 @@ impl LineNewtonScratch {
                 eliminated.eliminate_first(simd, v, constant, k, b);
             }
         }
-        let mut eliminations = [Elimination::new(simd, constant); V];
-        let mut begins = true;
-        for eliminated in &mut self.eliminated {
-            for (v, elimination) in eliminations.iter_mut().enumerate() {
-                elimination.next(eliminated, v, begins);
-            }
-            begins = false;
-        }
-        eliminations
+        solve_separators::<S, V>(simd, constant, &mut self.eliminated)
     }
 
     /// Computes `$\delta$` at the eliminated nodes, from right to left, and `$p^+$`.

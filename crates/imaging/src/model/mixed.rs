@@ -146,7 +146,7 @@ impl MixedSums {
         }
         self.alpha += norm_squared(&alpha);
         self.nu += norm_squared(&nu);
-        self.total += changes.iter().sum::<f64>();
+        self.total += lane_sum(changes);
         self.num_differences += moduli.len();
     }
 
@@ -185,6 +185,19 @@ impl MixedSums {
             MixedBound::new((error * norms.q + rounding_xi) * up, (norms.x + error) * up),
         ]
     }
+}
+
+/// Returns the sum, added in an order that does not depend on the machine.
+#[inline(always)]
+pub(super) fn lane_sum(terms: &[f64]) -> f64 {
+    let (blocks, rest) = terms.as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for block in blocks {
+        for (lane, term) in lanes.iter_mut().zip(block) {
+            *lane += term;
+        }
+    }
+    lanes.iter().chain(rest).sum()
 }
 
 /// Returns the largest norm of the derivative of `$d/\sigma^3$` where `$|d| \ge m\nu$`, in units of

@@ -284,7 +284,7 @@ impl EliminatedPair {
 /// The elimination in progress in the segments of one vector: the current nodes, and the
 /// conductances and currents that the separators on the left have gained.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Elimination<S: Simd> {
+struct Elimination<S: Simd> {
     simd: S,
     /// The constant `$c$`.
     constant: S::f64s,
@@ -303,7 +303,7 @@ pub(super) struct Elimination<S: Simd> {
 impl<S: Simd> Elimination<S> {
     /// Starts the elimination, before the first pair.
     #[inline(always)]
-    pub(super) fn new(simd: S, constant: S::f64s) -> Self {
+    fn new(simd: S, constant: S::f64s) -> Self {
         let zero = simd.splat_f64s(0.0);
         Self {
             simd,
@@ -320,7 +320,7 @@ impl<S: Simd> Elimination<S> {
     /// Advances to the right neighbour, across a node that was eliminated first. At the beginning
     /// the current node is the separator on the left, which stays; otherwise it is eliminated.
     #[inline(always)]
-    pub(super) fn next(&mut self, pair: &mut EliminatedPair, v: usize, is_begin: bool) {
+    fn next(&mut self, pair: &mut EliminatedPair, v: usize, is_begin: bool) {
         let (simd, constant) = (self.simd, self.constant);
         let left_ground = simd.mul_f64s(constant, load_row::<S>(&pair.first.from_left, v));
         let to_right = simd.mul_f64s(constant, load_row::<S>(&pair.first.from_right, v));
@@ -357,10 +357,29 @@ impl<S: Simd> Elimination<S> {
     }
 }
 
+/// Eliminates all nodes except the separators, after every second node, and returns `$\delta$` at
+/// the separators: first on the left of each segment, then at its end.
+#[inline(always)]
+pub(super) fn solve_separators<S: Simd, const V: usize>(
+    simd: S,
+    constant: S::f64s,
+    eliminated: &mut [EliminatedPair],
+) -> [Row; 2] {
+    let mut eliminations = [Elimination::new(simd, constant); V];
+    let mut begins = true;
+    for eliminated in eliminated {
+        for (v, elimination) in eliminations.iter_mut().enumerate() {
+            elimination.next(eliminated, v, begins);
+        }
+        begins = false;
+    }
+    separators(&eliminations)
+}
+
 /// Returns `$\delta$` at the separators: first on the left of each segment, then at its end. At
 /// this point the separators are the current nodes of the elimination.
 #[inline(always)]
-pub(super) fn separators<S: Simd, const V: usize>(eliminations: &[Elimination<S>; V]) -> [Row; 2] {
+fn separators<S: Simd, const V: usize>(eliminations: &[Elimination<S>; V]) -> [Row; 2] {
     let [mut ground, mut wire, mut current] = [[0.0; LANES]; 3];
     let [mut more_ground, mut more_current] = [[0.0; LANES]; 2];
     for (v, elimination) in eliminations.iter().enumerate() {

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use lowlevel::{Curvature, ErrorBound, NewtonPoint, NewtonSteps, StronglyConvex, norm};
+use lowlevel::{
+    Curvature, ErrorBound, NewtonPoint, NewtonSteps, SecondOrder, StronglyConvex, norm,
+};
 
 use super::circulant::{DowndatedCirculant, count};
 use super::complex_line::AddComplexLineGradient;
@@ -46,25 +48,29 @@ use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 /// ```
 #[derive(Clone, Debug)]
 pub struct FourierSampling<'a> {
-    fourier: &'a Fourier,
-    data: Cow<'a, FourierMeasurement>,
+    pub(super) fourier: &'a Fourier,
+    pub(super) data: Cow<'a, FourierMeasurement>,
     /// The scaled weights `$s/N$`, because the transforms inside the kernel are unscaled.
-    weights: Vec<f64>,
-    parameters: TvParameters,
+    pub(super) weights: Vec<f64>,
+    pub(super) parameters: TvParameters,
     tv: SmoothedTv,
-    curvature: Curvature,
-    rounding: Rounding,
+    pub(super) curvature: Curvature,
+    pub(super) rounding: Rounding,
     fingerprint: u64,
 }
 
 /// Working memory of [`FourierSampling`].
 #[derive(Clone, Debug)]
 pub struct FourierSamplingScratch {
-    fourier: FourierScratch,
-    fluxes: Vec<f64>,
-    circulant: DowndatedCirculant,
-    newton: SamplingNewtonScratch,
+    pub(super) fourier: FourierScratch,
+    pub(super) fluxes: Vec<f64>,
+    pub(super) circulant: DowndatedCirculant,
+    pub(super) newton: SamplingNewtonScratch,
     curvature: CurvatureScratch,
+    /// The moduli of the differences at the point of the last Hessian.
+    pub(super) moduli: Vec<f64>,
+    /// Memory for one number per sample.
+    pub(super) changes: Vec<f64>,
 }
 
 /// The cost of a typical Newton step, in gradients: that of a step with four iterations of
@@ -143,8 +149,17 @@ impl<'a> FourierSampling<'a> {
         })
     }
 
+    /// The parts of the model that linear systems need.
+    pub(super) fn primal_dual(&self) -> PrimalDual<'_> {
+        PrimalDual {
+            transform: self.fourier.transform(),
+            weights: &self.weights,
+            parameters: self.parameters,
+        }
+    }
+
     /// Overwrites the samples of `scratch` with `$\sqrt N(Fx - y)$`.
-    fn misfit(&self, x: &[f64], scratch: &mut FourierScratch) {
+    pub(super) fn misfit(&self, x: &[f64], scratch: &mut FourierScratch) {
         to_complex(Field::Complex, x, &mut scratch.samples);
         self.fourier.transform().forward(scratch);
         for (sample, data) in scratch.samples.iter_mut().zip(&self.data.scaled) {
@@ -171,6 +186,8 @@ impl StronglyConvex for FourierSampling<'_> {
             circulant: DowndatedCirculant::new(self.weights.len()),
             newton: SamplingNewtonScratch::new(self.weights.len()),
             curvature: CurvatureScratch::new(self.weights.len()),
+            moduli: vec![0.0; self.weights.len()],
+            changes: vec![0.0; self.weights.len()],
         }
     }
 
@@ -210,6 +227,10 @@ impl StronglyConvex for FourierSampling<'_> {
     fn newton(&self) -> Option<&dyn NewtonSteps<FourierSamplingScratch>> {
         Some(self)
     }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder<FourierSamplingScratch>> {
+        Some(self)
+    }
 }
 
 impl NewtonSteps<FourierSamplingScratch> for FourierSampling<'_> {
@@ -236,18 +257,14 @@ impl NewtonSteps<FourierSamplingScratch> for FourierSampling<'_> {
         dual_step: &mut [f64],
         scratch: &mut FourierSamplingScratch,
     ) -> f64 {
-        let model = PrimalDual {
-            transform: self.fourier.transform(),
-            weights: &self.weights,
-            parameters: self.parameters,
-        };
         let FourierSamplingScratch {
             circulant,
             newton,
             fourier,
             ..
         } = scratch;
-        model.step(at, step, dual_step, circulant, newton, fourier)
+        self.primal_dual()
+            .step(at, step, dual_step, circulant, newton, fourier)
     }
 
     fn sharper_bound(

@@ -17,7 +17,7 @@
 //! The system is solved by conjugate gradients in the frequency domain, with a
 //! [`DowndatedCirculant`] as the preconditioner: all differences have their mean weight, except for
 //! the few lightest (the jumps), which have their own weights. Each iteration makes two transforms
-//! for the product and two for the preconditioner.
+//! for the product and two for the preconditioner. The same method solves systems with the Hessian.
 
 use lowlevel::NewtonPoint;
 use num_complex::Complex;
@@ -72,6 +72,40 @@ impl SamplingNewtonScratch {
             product: vector,
         }
     }
+
+    /// A vector of complex numbers that keeps its values only until the next use of this memory.
+    pub(super) fn vector(&mut self) -> &mut [Complex<f64>] {
+        &mut self.solution
+    }
+
+    /// Computes the mean eigenvalues of the weights.
+    #[inline(always)]
+    fn compute_mean_weights(&mut self) {
+        for (mean, difference) in self.mean_weights.iter_mut().zip(&self.differences) {
+            *mean = 0.5 * (difference.weight[0] + difference.weight[2]);
+        }
+    }
+
+    /// Overwrites `moduli` with `$|d_j|$`.
+    #[inline(always)]
+    pub(super) fn moduli(&self, moduli: &mut [f64]) {
+        for (modulus, difference) in moduli.iter_mut().zip(&self.differences) {
+            let [re, im] = difference.d;
+            *modulus = (re * re + im * im).sqrt();
+        }
+    }
+
+    /// Overwrites all entries of `fluxes` except the last with `$W_j(Dv)_j$`.
+    #[inline(always)]
+    pub(super) fn weigh(&self, v: &[f64], fluxes: &mut [[f64; 2]]) {
+        let (samples, _) = v.as_chunks::<2>();
+        let mut left = [0.0, 0.0];
+        for ((flux, &v), difference) in fluxes.iter_mut().zip(samples).zip(&self.differences) {
+            let weighed = difference.weigh(Complex::new(v[0] - left[0], v[1] - left[1]));
+            *flux = [weighed.re, weighed.im];
+            left = v;
+        }
+    }
 }
 
 /// The cost of a step without its iterations, in gradients (measured).
@@ -85,6 +119,9 @@ const FORCING: f64 = 0.03;
 const FORCING_TARGET: f64 = 0.3;
 /// The largest number of iterations for one step; the line search copes with an inaccurate step.
 const MAX_ITERATIONS: usize = 100;
+/// The largest number of iterations for one system with the Hessian; a choice. A caller can
+/// continue from the result.
+const MAX_SOLVE_ITERATIONS: usize = 400;
 
 impl PrimalDual<'_> {
     /// Computes `step` and `dual_step`, and returns the cost in gradients.
@@ -123,16 +160,81 @@ impl PrimalDual<'_> {
         for (residual, gradient) in own.residual.iter_mut().zip(&fourier.samples) {
             *residual = -gradient;
         }
-        let iterations = self.conjugate_gradients(tolerance, circulant, own, fourier);
+        own.solution.fill(Complex::ZERO);
+        let limits = (tolerance, MAX_ITERATIONS);
+        let iterations = self.conjugate_gradients(limits, circulant, own, fourier);
+        self.transform_back(&own.solution, step, fourier);
+        dual_steps(&own.differences, at.dual, step, dual_step);
+        COST + COST_PER_ITERATION * count(iterations)
+    }
+
+    /// Improves `q` as a solution of `$Hq = b$` for `rhs` = `$b$` and the Hessian of
+    /// [`linearise_hessian`](Self::linearise_hessian), until the norm of the residual is at most
+    /// `target`. Returns the cost in gradients.
+    pub(super) fn solve_hessian(
+        self,
+        rhs: &[f64],
+        q: &mut [f64],
+        target: f64,
+        circulant: &mut DowndatedCirculant,
+        own: &mut SamplingNewtonScratch,
+        fourier: &mut FourierScratch,
+    ) -> f64 {
+        // Plain loops, which the compiler vectorises for the machine at hand.
+        let iterations = dispatch(
+            #[inline(always)]
+            || {
+                self.precondition(circulant, own, fourier);
+                to_complex(Field::Complex, q, &mut fourier.samples);
+                self.transform.forward(fourier);
+                own.solution.copy_from_slice(&fourier.samples);
+                self.apply(&own.differences, &own.solution, &mut own.product, fourier);
+                to_complex(Field::Complex, rhs, &mut fourier.samples);
+                self.transform.forward(fourier);
+                let known = fourier.samples.iter().zip(&own.product);
+                for (residual, (rhs, product)) in own.residual.iter_mut().zip(known) {
+                    *residual = rhs - product;
+                }
+                let limits = (target, MAX_SOLVE_ITERATIONS);
+                let iterations = self.conjugate_gradients(limits, circulant, own, fourier);
+                if iterations > 0 {
+                    self.transform_back(&own.solution, q, fourier);
+                }
+                iterations
+            },
+        );
+        COST + COST_PER_ITERATION * count(iterations)
+    }
+
+    /// Overwrites `out` with the vector whose unscaled transform is given.
+    #[inline(always)]
+    fn transform_back(
+        &self,
+        transformed: &[Complex<f64>],
+        out: &mut [f64],
+        fourier: &mut FourierScratch,
+    ) {
         let per_sample = 1.0 / count(self.weights.len());
-        fourier.samples.copy_from_slice(&own.solution);
+        fourier.samples.copy_from_slice(transformed);
         self.transform.inverse(fourier);
-        let (pairs, _) = step.as_chunks_mut::<2>();
+        let (pairs, _) = out.as_chunks_mut::<2>();
         for (pair, sample) in pairs.iter_mut().zip(&fourier.samples) {
             *pair = [sample.re * per_sample, sample.im * per_sample];
         }
-        dual_steps(&own.differences, at.dual, step, dual_step);
-        COST + COST_PER_ITERATION * count(iterations)
+    }
+
+    /// Computes the differences and their weights `$W_j$` in the Hessian.
+    #[inline(always)]
+    pub(super) fn linearise_hessian(&self, x: &[f64], own: &mut SamplingNewtonScratch) {
+        let TvParameters { alpha, nu, .. } = self.parameters;
+        let (samples, _) = x.as_chunks::<2>();
+        let mut left = [0.0, 0.0];
+        for (difference, &x) in own.differences.iter_mut().zip(samples) {
+            let d = [x[0] - left[0], x[1] - left[1]];
+            left = x;
+            *difference = Difference::of_hessian(alpha, nu, d);
+        }
+        own.compute_mean_weights();
     }
 
     /// Computes the differences and their weights.
@@ -147,9 +249,7 @@ impl PrimalDual<'_> {
             left = x;
             *difference = Difference::new(alpha, nu, d, into_disc(dual));
         }
-        for (mean, difference) in own.mean_weights.iter_mut().zip(&own.differences) {
-            *mean = 0.5 * (difference.weight[0] + difference.weight[2]);
-        }
+        own.compute_mean_weights();
     }
 
     /// Factors the preconditioner, without its downdate if that makes it indefinite.
@@ -181,20 +281,20 @@ impl PrimalDual<'_> {
         }
     }
 
-    /// Solves `$M$` `solution` = `residual` until the norm of the residual is at most `tolerance`.
+    /// Adds to `solution` such that the norm of `residual`, which is that of `solution` in a system
+    /// with `$M$`, becomes at most the tolerance. Stops after the largest number of iterations.
     /// Returns the number of iterations.
     #[inline(always)]
     fn conjugate_gradients(
         &self,
-        tolerance: f64,
+        (tolerance, max_iterations): (f64, usize),
         circulant: &mut DowndatedCirculant,
         own: &mut SamplingNewtonScratch,
         fourier: &mut FourierScratch,
     ) -> usize {
         let target = tolerance * tolerance * count(self.weights.len());
-        own.solution.fill(Complex::ZERO);
         let mut previous = f64::INFINITY;
-        for iteration in 0..MAX_ITERATIONS {
+        for iteration in 0..max_iterations {
             if dot(&own.residual, &own.residual) <= target {
                 return iteration;
             }
@@ -224,7 +324,7 @@ impl PrimalDual<'_> {
                 *residual -= *product * length;
             }
         }
-        MAX_ITERATIONS
+        max_iterations
     }
 
     /// Applies `$P^{-1}$` in the frequency domain.
@@ -291,6 +391,26 @@ impl Difference {
             p,
             sigma,
             weight,
+        }
+    }
+
+    /// The difference with `$p = d/\sigma$`, so that its weight is
+    /// `$\frac{\alpha}{\sigma^3}(\sigma^2I - dd^T)$`, computed without cancellation.
+    #[inline(always)]
+    fn of_hessian(alpha: f64, nu: f64, d: [f64; 2]) -> Self {
+        let nu_squared = nu * nu;
+        let square = d[0] * d[0] + d[1] * d[1] + nu_squared;
+        let sigma = square.sqrt();
+        let scale = alpha / (square * sigma);
+        Self {
+            d,
+            p: [d[0] / sigma, d[1] / sigma],
+            sigma,
+            weight: [
+                scale * (d[1] * d[1] + nu_squared),
+                -scale * (d[0] * d[1]),
+                scale * (d[0] * d[0] + nu_squared),
+            ],
         }
     }
 

@@ -1,0 +1,84 @@
+//! Second derivatives of denoising, and its mixed derivatives.
+
+use lowlevel::{SecondOrder, ThirdOrder};
+
+use super::denoising::{Denoising, DenoisingScratch};
+use super::line_hessian;
+use super::mixed::{MixedBound, TvMixed};
+
+/// The time of a product on a line, in gradients.
+const LINE_PRODUCT_COST: f64 = 1.0;
+/// The time of `linearise` and a solution on a line, in gradients.
+const LINE_SOLVE_COST: f64 = 2.7;
+
+/// Second derivatives for lines. For images,
+/// [`second_order`](lowlevel::StronglyConvex::second_order) returns `None`.
+impl SecondOrder<DenoisingScratch> for Denoising<'_> {
+    fn linearise(&self, x: &[f64], scratch: &mut DenoisingScratch) {
+        scratch.line_hessian().linearise(self.parameters, x);
+    }
+
+    fn hessian_product(&self, v: &[f64], out: &mut [f64], scratch: &mut DenoisingScratch) {
+        scratch.line_hessian().product(self.parameters, v, out);
+    }
+
+    fn product_rounding(&self, v_norm: f64) -> f64 {
+        line_hessian::product_rounding(self.curvature.lipschitz(), v_norm)
+    }
+
+    fn product_cost(&self) -> f64 {
+        LINE_PRODUCT_COST
+    }
+
+    /// Solves the tridiagonal system of a line directly, whatever the target and the first guess.
+    fn solve(
+        &self,
+        rhs: &[f64],
+        q: &mut [f64],
+        _target: f64,
+        scratch: &mut DenoisingScratch,
+    ) -> Option<f64> {
+        scratch.line_hessian().solve(self.parameters, rhs, q);
+        Some(LINE_SOLVE_COST)
+    }
+
+    fn third_order(&self, q: &[f64], error: f64, scratch: &mut DenoisingScratch) -> ThirdOrder {
+        let hessian = scratch.line_hessian();
+        hessian.third_order(self.parameters, q, error)
+    }
+}
+
+impl Denoising<'_> {
+    /// Returns the products of `q` with the derivatives of the gradient at `x` with respect to
+    /// `$\alpha$`, `$\nu$` and `$\xi$`.
+    ///
+    /// # Panics
+    /// If the grid is a picture, or a length is not that of the grid.
+    #[must_use]
+    pub fn tv_mixed_products(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        scratch: &mut DenoisingScratch,
+    ) -> TvMixed {
+        let hessian = scratch.line_hessian();
+        hessian.mixed_products(self.parameters, x, q)
+    }
+
+    /// Bounds the derivatives of the gradient with respect to `$\alpha$`, `$\nu$` and `$\xi$` in a
+    /// ball of radius `error` around `x`, and the change of their products with `q`.
+    ///
+    /// # Panics
+    /// If the grid is a picture, or a length is not that of the grid.
+    #[must_use]
+    pub fn tv_mixed_bounds(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        error: f64,
+        scratch: &mut DenoisingScratch,
+    ) -> [MixedBound; 3] {
+        let hessian = scratch.line_hessian();
+        hessian.mixed_bounds(self.parameters, x, q, error)
+    }
+}

@@ -1,0 +1,433 @@
+//! Second derivatives of lines and Fourier samples compared with differences of gradients, and
+//! their bounds compared with the changes in random balls.
+
+use imaging::{Denoising, Fourier, FourierSampling, Grid, MixedBound, TvMixed, TvParameters};
+use lowlevel::{StronglyConvex, norm};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A model with parameters of the total variation.
+trait TvModel: StronglyConvex {
+    fn products(&self, x: &[f64], q: &[f64], scratch: &mut Self::Scratch) -> TvMixed;
+    fn bounds(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        error: f64,
+        scratch: &mut Self::Scratch,
+    ) -> [MixedBound; 3];
+}
+
+macro_rules! tv_model {
+    ($model:ident) => {
+        impl TvModel for $model<'_> {
+            fn products(&self, x: &[f64], q: &[f64], scratch: &mut Self::Scratch) -> TvMixed {
+                self.tv_mixed_products(x, q, scratch)
+            }
+
+            fn bounds(
+                &self,
+                x: &[f64],
+                q: &[f64],
+                error: f64,
+                scratch: &mut Self::Scratch,
+            ) -> [MixedBound; 3] {
+                self.tv_mixed_bounds(x, q, error, scratch)
+            }
+        }
+    };
+}
+tv_model!(Denoising);
+tv_model!(FourierSampling);
+
+/// Random numbers for one case.
+struct Source(ChaCha8Rng);
+
+impl Source {
+    fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        self.0.random_range(low..high)
+    }
+
+    fn choice(&mut self, below: usize) -> usize {
+        self.0.random_range(0..below)
+    }
+
+    /// A power of ten whose exponent lies between two numbers.
+    fn power(&mut self, low: f64, high: f64) -> f64 {
+        10_f64.powf(self.between(low, high))
+    }
+
+    fn vector(&mut self, len: usize) -> Vec<f64> {
+        (0..len).map(|_| self.between(-1.0, 1.0)).collect()
+    }
+
+    /// A step function with some noise: `parts` numbers per sample.
+    fn image(&mut self, num_samples: usize, parts: usize) -> Vec<f64> {
+        let noise = self.power(-4.0, 0.0);
+        let mut levels = self.vector(parts);
+        let mut image = Vec::new();
+        for _ in 0..num_samples {
+            if self.choice(6) == 0 {
+                levels = self.vector(parts);
+            }
+            image.extend(
+                levels
+                    .iter()
+                    .map(|level| level + noise * self.between(-1.0, 1.0)),
+            );
+        }
+        image
+    }
+
+    /// A random direction: independent entries, slowly varying, or a few neighbouring samples.
+    fn direction(&mut self, num_samples: usize, parts: usize) -> Vec<f64> {
+        let len = num_samples * parts;
+        match self.choice(3) {
+            0 => self.vector(len),
+            1 => {
+                let mut sums = self.vector(len);
+                for j in parts..len {
+                    sums[j] += sums[j - parts];
+                }
+                sums
+            }
+            _ => {
+                let mut rough = vec![0.0; len];
+                for _ in 0..=self.choice(3) {
+                    let j = self.choice(num_samples);
+                    for part in 0..parts {
+                        let change = self.between(-1.0, 1.0);
+                        rough[parts * j + part] += change;
+                        if j > 0 {
+                            rough[parts * (j - 1) + part] -= change;
+                        }
+                    }
+                }
+                rough
+            }
+        }
+    }
+
+    fn parameters(&mut self) -> TvParameters {
+        TvParameters {
+            alpha: self.power(-3.0, 0.5),
+            nu: self.power(-3.0, -0.3),
+            xi: self.power(-4.0, -1.0),
+        }
+    }
+}
+
+/// A case of denoising or of Fourier sampling.
+struct Case {
+    fourier: Option<Fourier>,
+    num_samples: usize,
+    weights: Vec<f64>,
+    data: Vec<f64>,
+    x: Vec<f64>,
+    q: Vec<f64>,
+    parameters: TvParameters,
+}
+
+impl Case {
+    fn new(source: &mut Source, is_fourier: bool) -> Self {
+        let num_samples = 1 + source.choice(50);
+        let parts = if is_fourier { 2 } else { 1 };
+        let scale = source.power(-2.0, 2.0);
+        let q = source.direction(num_samples, parts);
+        Self {
+            fourier: is_fourier
+                .then(|| Fourier::new(Grid::line(num_samples).complex()).expect("not empty")),
+            num_samples,
+            weights: (0..num_samples).map(|_| source.power(-4.0, 1.0)).collect(),
+            data: source.image(num_samples, parts),
+            x: source.image(num_samples, parts),
+            q: q.iter().map(|q| scale * q).collect(),
+            parameters: source.parameters(),
+        }
+    }
+
+    fn parts(&self) -> usize {
+        self.x.len() / self.num_samples
+    }
+
+    fn denoising(&self, parameters: TvParameters) -> Denoising<'_> {
+        let grid = Grid::line(self.num_samples);
+        Denoising::new(grid, &self.data[..], parameters).expect("valid")
+    }
+
+    fn sampling(&self, weights: &[f64], parameters: TvParameters) -> FourierSampling<'_> {
+        let fourier = self.fourier.as_ref().expect("Fourier sampling");
+        FourierSampling::new(fourier, &self.data, weights, parameters).expect("valid")
+    }
+}
+
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+fn moved(x: &[f64], step: f64, v: &[f64]) -> Vec<f64> {
+    x.iter().zip(v).map(|(x, v)| x + step * v).collect()
+}
+
+fn gradient<M: StronglyConvex>(model: &M, x: &[f64]) -> Vec<f64> {
+    let mut gradient = vec![f64::NAN; x.len()];
+    model.gradient(x, &mut gradient, &mut model.scratch());
+    gradient
+}
+
+fn product<M: StronglyConvex>(model: &M, x: &[f64], v: &[f64]) -> Vec<f64> {
+    let (mut scratch, mut out) = (model.scratch(), vec![f64::NAN; x.len()]);
+    let hessian = model.second_order().expect("second derivatives");
+    hessian.linearise(x, &mut scratch);
+    hessian.hessian_product(v, &mut out, &mut scratch);
+    out
+}
+
+/// The product agrees with central differences, and a solve from a random start reaches its target.
+fn check_hessian<M: TvModel>(model: &M, case: &Case, source: &mut Source) -> TestCaseResult {
+    let (x, len) = (&case.x, case.x.len());
+    let lipschitz = model.curvature().lipschitz();
+    let v = source.vector(len);
+    let step = 1e-4 * case.parameters.nu;
+    let difference = minus(
+        &gradient(model, &moved(x, step, &v)),
+        &gradient(model, &moved(x, -step, &v)),
+    );
+    let difference: Vec<f64> = difference.iter().map(|d| d / (2.0 * step)).collect();
+    let error = norm(&minus(&product(model, x, &v), &difference));
+    let rounding = model.gradient_rounding(norm(x), norm(&gradient(model, x))) / step;
+    prop_assert!(error <= 1e-6 * lipschitz * norm(&v) + rounding, "{error}");
+
+    let hessian = model.second_order().expect("second derivatives");
+    let mut scratch = model.scratch();
+    let rhs = source.vector(len);
+    let mut q = source.vector(len);
+    hessian.linearise(x, &mut scratch);
+    let target = 1e-6 * norm(&rhs);
+    let cost = hessian.solve(&rhs, &mut q, target, &mut scratch);
+    prop_assert!(cost.is_some_and(|cost| cost > 1.0));
+    // The product after a solve is still that of the same point.
+    let mut out = vec![f64::NAN; len];
+    hessian.hessian_product(&q, &mut out, &mut scratch);
+    let floor = hessian.product_rounding(norm(&q));
+    let residual = norm(&minus(&rhs, &out));
+    prop_assert!(
+        residual <= 1.001 * target + 100.0 * floor,
+        "{residual} {target} {floor}"
+    );
+    Ok(())
+}
+
+/// The bounds hold in a random ball. Returns the ratios of bounds to changes.
+fn check_bounds<M: TvModel>(
+    model: &M,
+    case: &Case,
+    source: &mut Source,
+) -> Result<Vec<f64>, TestCaseError> {
+    let (x, q) = (&case.x, &case.q);
+    let mut e = source.direction(case.num_samples, case.parts());
+    let size = source.power(-5.0, 2.0) * case.parameters.nu / norm(&e).max(1e-300);
+    e.iter_mut().for_each(|e| *e *= size);
+    let there = moved(x, 1.0, &e);
+    let e = minus(&there, x); // without the rounding of the sum
+    let error = norm(&e) * if source.choice(2) == 0 { 1.0 } else { 1.5 };
+    let (x_norm, q_norm) = (norm(&there).max(norm(x)), norm(q));
+    let hessian = model.second_order().expect("second derivatives");
+
+    let mut scratch = model.scratch();
+    hessian.linearise(x, &mut scratch);
+    let third = hessian.third_order(q, error, &mut scratch);
+    let vector = norm(&minus(&product(model, &there, q), &product(model, x, q)));
+    let vector_rounding = 2.0 * hessian.product_rounding(q_norm);
+    prop_assert!(
+        vector <= third.vector + vector_rounding,
+        "vector {vector:e} above {:e}",
+        third.vector
+    );
+    let [here, after] = [gradient(model, x), gradient(model, &there)];
+    let value = inner(q, &minus(&minus(&after, &here), &product(model, x, &e))).abs();
+    let value_rounding = q_norm
+        * (2.0 * model.gradient_rounding(x_norm, norm(&here).max(norm(&after)))
+            + hessian.product_rounding(norm(&e))
+            + 1e-14 * (norm(&minus(&after, &here)) + norm(&here)));
+    prop_assert!(
+        value <= third.value + value_rounding,
+        "value {value:e} above {:e}",
+        third.value
+    );
+    let mut ratios = vec![
+        ratio(third.vector, vector, vector_rounding),
+        ratio(third.value, value, value_rounding),
+    ];
+
+    let before = model.products(x, q, &mut scratch);
+    let later = model.products(&there, q, &mut scratch);
+    let norms = mixed_norms(model, &there);
+    let bounds = model.bounds(x, q, error, &mut scratch);
+    let [before, later] = [before, later].map(|m| [m.alpha, m.nu, m.xi]);
+    for i in 0..3 {
+        let change = (later[i] - before[i]).abs();
+        let rounding = 1e-15 * f64::from(u32::try_from(x.len()).expect("short") + 8);
+        let rounding = rounding * norms[i] * q_norm;
+        prop_assert!(
+            change <= bounds[i].change + rounding,
+            "{i}: {change} {bounds:?}"
+        );
+        prop_assert!(
+            norms[i] <= bounds[i].norm * (1.0 + 1e-12),
+            "{i}: {norms:?} {bounds:?}"
+        );
+        ratios.push(ratio(bounds[i].change, change, rounding));
+        ratios.push(bounds[i].norm / norms[i]);
+    }
+    Ok(ratios)
+}
+
+/// The quotient of a bound and the true number, or NaN if that is drowned in rounding.
+fn ratio(bound: f64, truth: f64, rounding: f64) -> f64 {
+    if truth > 100.0 * rounding {
+        bound / truth
+    } else {
+        f64::NAN
+    }
+}
+
+/// The norms of the mixed derivatives, from their products with the unit vectors.
+fn mixed_norms<M: TvModel>(model: &M, x: &[f64]) -> [f64; 3] {
+    let mut scratch = model.scratch();
+    let mut squares = [0.0; 3];
+    for j in 0..x.len() {
+        let mut unit = vec![0.0; x.len()];
+        unit[j] = 1.0;
+        let m = model.products(x, &unit, &mut scratch);
+        for (square, entry) in squares.iter_mut().zip([m.alpha, m.nu, m.xi]) {
+            *square += entry * entry;
+        }
+    }
+    squares.map(f64::sqrt)
+}
+
+/// The products agree with central differences in each parameter.
+fn check_mixed<M: TvModel>(case: &Case, model: impl Fn(TvParameters) -> M) -> TestCaseResult {
+    let here = model(case.parameters);
+    let products = here.products(&case.x, &case.q, &mut here.scratch());
+    let TvParameters { alpha, nu, xi } = case.parameters;
+    let shifts: [(f64, f64, fn(&mut TvParameters) -> &mut f64); 3] = [
+        (products.alpha, alpha, |p| &mut p.alpha),
+        (products.nu, nu, |p| &mut p.nu),
+        (products.xi, xi, |p| &mut p.xi),
+    ];
+    for (product, size, field) in shifts {
+        let step = 1e-4 * size;
+        let at = |step: f64| {
+            let mut parameters = case.parameters;
+            *field(&mut parameters) += step;
+            gradient(&model(parameters), &case.x)
+        };
+        let (plus, minus_) = (at(step), at(-step));
+        let difference = inner(&case.q, &minus(&plus, &minus_)) / (2.0 * step);
+        let rounding =
+            1e-14 * norm(&case.q) * (norm(&plus) + norm(&case.x) + norm(&case.data) + alpha);
+        let scale = difference.abs() + norm(&case.q) * alpha / nu;
+        prop_assert!(
+            (product - difference).abs() <= 1e-6 * scale + rounding / step,
+            "{product} {difference}"
+        );
+    }
+    Ok(())
+}
+
+/// The products of the weights agree with central differences, and their bounds hold.
+fn check_weights(case: &Case, source: &mut Source) -> TestCaseResult {
+    let model = case.sampling(&case.weights, case.parameters);
+    let mut scratch = model.scratch();
+    let e = source.direction(case.num_samples, 2);
+    let there = moved(&case.x, source.power(-6.0, 0.0), &e);
+    let error = norm(&minus(&there, &case.x));
+    let empty = vec![f64::NAN; case.num_samples];
+    let (mut before, mut after) = (empty.clone(), empty);
+    model.weight_products(&case.x, &case.q, &mut before, &mut scratch);
+    model.weight_products(&there, &case.q, &mut after, &mut scratch);
+    let mut bounds = vec![MixedBound::UNKNOWN; case.num_samples];
+    model.weight_bounds(&case.x, &case.q, error, &mut bounds, &mut scratch);
+    for k in 0..case.num_samples {
+        let at = |factor: f64| {
+            let mut weights = case.weights.clone();
+            weights[k] *= factor;
+            gradient(&case.sampling(&weights, case.parameters), &there)
+        };
+        // The gradient is linear in the weights.
+        let column: Vec<f64> = minus(&at(2.0), &at(0.5));
+        let column: Vec<f64> = column.iter().map(|c| c / (1.5 * case.weights[k])).collect();
+        let length = norm(&column);
+        let size = norm(&there) + norm(&case.data) + case.parameters.alpha;
+        let rounding = 1e-13 * size * (1.0 + 10.0 / case.weights[k]);
+        let product = inner(&case.q, &column);
+        prop_assert!(
+            (product - after[k]).abs() <= rounding * norm(&case.q),
+            "{product} {}",
+            after[k]
+        );
+        let change = (after[k] - before[k]).abs();
+        prop_assert!(
+            change <= bounds[k].change * (1.0 + 1e-9),
+            "{change} {:?}",
+            bounds[k]
+        );
+        prop_assert!(
+            length <= bounds[k].norm + rounding,
+            "{} {:?}",
+            length,
+            bounds[k]
+        );
+        prop_assert!(bounds[k].norm <= length + 2.1 * error + rounding);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn hessians_agree_with_differences_of_gradients(seed in any::<u64>(), is_fourier in any::<bool>()) {
+        let source = &mut Source::new(seed);
+        let case = Case::new(source, is_fourier);
+        if is_fourier {
+            let model = case.sampling(&case.weights, case.parameters);
+            check_hessian(&model, &case, source)?;
+            check_mixed(&case, |parameters| case.sampling(&case.weights, parameters))?;
+            check_weights(&case, source)?;
+        } else {
+            check_hessian(&case.denoising(case.parameters), &case, source)?;
+            check_mixed(&case, |parameters| case.denoising(parameters))?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn bounds_hold_in_balls_of_lines(seed in any::<u64>()) {
+        let source = &mut Source::new(seed);
+        let case = Case::new(source, false);
+        check_bounds(&case.denoising(case.parameters), &case, source)?;
+    }
+
+    #[test]
+    fn bounds_hold_in_balls_of_fourier_samples(seed in any::<u64>()) {
+        let source = &mut Source::new(seed);
+        let case = Case::new(source, true);
+        check_bounds(&case.sampling(&case.weights, case.parameters), &case, source)?;
+    }
+}

@@ -1,12 +1,20 @@
 //! The engine, which asks for evaluations and is told the answers. It is independent of the oracle,
 //! threads, files and clocks.
 
+mod iterate;
 mod ledger;
+mod point;
 mod saved;
+mod search;
+mod summary;
 
-use crate::report::{Iteration, Report, Termination};
-use crate::{Budget, Interval, Job, Options, Problem, Request, SetupError};
+use crate::model::Memory;
+use crate::report::{EvalRecord, Iteration, Termination};
+use crate::{Answer, Budget, EvalError, History, Interval, Job, Options, Problem, Request};
+use crate::{Purpose, SetupError};
 use ledger::Ledger;
+use point::{Invalid, Point, checked};
+use search::Search;
 
 /// A solver with an ask-and-tell interface: it asks for evaluations and is told the answers.
 #[derive(Debug)]
@@ -26,21 +34,62 @@ pub struct State<R> {
     options: Options,
     fingerprint: u64,
     incumbent: Option<Point<R>>,
+    memory: Memory,
+    search: Option<Search<R>>,
+    progress: Progress,
+    phase: Phase,
+    /// The outstanding job. A run whose budget is spent still has one.
     job: Option<Job<R>>,
     ledger: Ledger,
 }
 
-/// An evaluated point.
-#[derive(Clone, Debug)]
+/// The purpose of the outstanding evaluation.
+#[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Point<R> {
-    theta: Vec<f64>,
-    value: f64,
-    interval: Interval,
-    gradient: Vec<f64>,
-    #[cfg_attr(feature = "serde", serde(with = "crate::interval::stored::upper"))]
-    gradient_error: f64,
-    resume: R,
+enum Phase {
+    /// The start is evaluated.
+    First,
+    /// The trial point of a line search is evaluated.
+    Trial,
+    /// The trial point is sharpened, to decide about it.
+    SharpenTrial,
+    /// The incumbent is sharpened, to decide about the trial point.
+    SharpenIncumbent,
+    /// The incumbent is sharpened because several trial points were rejected.
+    Renew,
+    /// The incumbent is sharpened because its projected gradient is smaller than its error.
+    Verify,
+}
+
+/// The counters that carry over between iterations.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Progress {
+    /// Whether no step from the incumbent was computed yet.
+    is_fresh: bool,
+    /// The number of incumbents in a row whose predicted decrease was below its limit.
+    num_small: u32,
+    /// The number of line searches from the incumbent that accepted no step.
+    num_failures: u32,
+    /// The number of times the incumbent was sharpened because of its gradient.
+    num_verified: u32,
+    /// The share of the full step to begin with, after a line search without success that gave no
+    /// new pair.
+    share: Option<f64>,
+    /// Incumbents, as numbers of points and objectives, for the rule of slow progress.
+    marks: Vec<(u64, f64)>,
+}
+
+/// The next action, returned by every function of the algorithm.
+enum Next<R> {
+    /// Asks for an evaluation.
+    Ask(Phase, Job<R>),
+    /// Computes a step from the incumbent.
+    Step,
+    /// Decides about the trial point.
+    Decide,
+    /// Ends the run.
+    Stop(Termination),
 }
 
 /// The best point so far. Its exact objective is certainly not above that of any earlier incumbent.
@@ -69,14 +118,21 @@ impl<R: Clone> Engine<R> {
     pub fn new(problem: Problem, options: Options) -> Result<Self, SetupError> {
         problem.validate()?;
         options.validate()?;
+        let start = Job::new(problem.feasible_start(), Request::First);
         let state = State {
+            memory: Memory::new(options.memory),
             options,
             fingerprint: problem.fingerprint(),
             incumbent: None,
-            job: Some(Job::new(problem.start().to_vec(), Request::First)),
+            search: None,
+            progress: Progress::default(),
+            phase: Phase::First,
+            job: None,
             ledger: Ledger::default(),
         };
-        Ok(Self { problem, state })
+        let mut engine = Self { problem, state };
+        engine.go(Next::Ask(Phase::First, start));
+        Ok(engine)
     }
 
     /// Creates an engine that continues a saved run of the same problem.
@@ -106,11 +162,21 @@ impl<R: Clone> Engine<R> {
     /// Takes the answer and returns the iterations that it completed. An engine whose job is not
     /// answered does nothing.
     pub fn tell(&mut self) -> &[Iteration] {
+        if self.state.ledger.termination.is_none()
+            && let Some(job) = self.state.job.take_if(|job| job.is_answered())
+        {
+            let next = self.absorb(job);
+            self.go(next);
+        }
         self.state.ledger.tell()
     }
 
     /// Takes the answer, if there is one, and ends the run.
     pub fn stop(&mut self, why: Termination) {
+        let num_told = self.state.ledger.num_told;
+        let _ = self.tell();
+        // The iterations that this answer completed are returned by the next call of `tell`.
+        self.state.ledger.num_told = num_told;
         if self.state.ledger.termination.is_none() {
             self.state.ledger.termination = Some(why);
         }
@@ -121,6 +187,14 @@ impl<R: Clone> Engine<R> {
     /// ended.
     pub fn extend(&mut self, budget: Budget) {
         self.state.options.budget = budget;
+        let may_go_on =
+            |why: &mut Termination| matches!(why, Termination::Stopped | Termination::Exhausted(_));
+        let ledger = &mut self.state.ledger;
+        if ledger.termination.take_if(may_go_on).is_some()
+            && let Some(job) = self.state.job.take()
+        {
+            self.go(Next::Ask(self.state.phase, job));
+        }
     }
 
     /// The reason for the end of the run; `None` while it goes on.
@@ -134,8 +208,8 @@ impl<R: Clone> Engine<R> {
         let point = self.state.incumbent.as_ref()?;
         Some(Best {
             theta: &point.theta,
-            value: point.value,
-            interval: point.interval,
+            value: point.value(),
+            interval: point.interval(),
             gradient: &point.gradient,
             gradient_error: point.gradient_error,
             resume: &point.resume,
@@ -177,29 +251,113 @@ impl<R: Clone> Engine<R> {
         &self.state
     }
 
-    /// Ends the run, if it has not ended, and returns its report.
-    pub fn into_report(self) -> Report {
-        self.into_parts().0
+    /// Asks, continues or stops: computes until an evaluation is needed or the run has ended.
+    fn go(&mut self, mut next: Next<R>) {
+        loop {
+            next = match next {
+                Next::Ask(phase, job) => {
+                    let state = &mut self.state;
+                    let forbidden = state.ledger.forbids(job.request(), &state.options.budget);
+                    state.ledger.termination = forbidden.map(Termination::Exhausted);
+                    (state.phase, state.job) = (phase, Some(job));
+                    return;
+                }
+                Next::Step => self.compute_step(),
+                Next::Decide => self.decide(),
+                Next::Stop(why) => {
+                    self.state.search = None;
+                    self.state.ledger.termination = Some(why);
+                    return;
+                }
+            }
+        }
     }
 
-    /// Ends the run, if it has not ended, and returns its report and the token of the best point.
-    pub fn into_parts(mut self) -> (Report, Option<R>) {
-        self.stop(Termination::Stopped);
-        let report = Report {
-            theta: self.problem.start().to_vec(),
-            value: f64::NAN,
-            interval: Interval::UNKNOWN,
-            gradient: Vec::new(),
-            gradient_error: f64::INFINITY,
-            projected_gradient: f64::NAN,
-            active: Vec::new(),
-            termination: Termination::Stopped,
-            iterations: Vec::new(),
-            evaluations: Vec::new(),
-            num_points: 0,
-            work: crate::Work::default(),
-            options: self.state.options,
+    /// Continues with the answer to the outstanding job.
+    fn absorb(&mut self, mut job: Job<R>) -> Next<R> {
+        let Some(reply) = job.take_reply() else {
+            return Next::Ask(self.state.phase, job);
         };
-        (report, None)
+        let purpose = job.request().purpose();
+        let ledger = &mut self.state.ledger;
+        ledger.num_evaluations += 1;
+        if purpose != Purpose::Sharpen {
+            ledger.num_points += 1;
+        }
+        let (work, outcome) = match reply {
+            Ok(answer) => (answer.work, self.place(&job, answer)),
+            Err(EvalError::Reject { reason, work }) => (work, Err(Invalid::Rejected(reason))),
+            Err(EvalError::Abort { reason }) => (0, Err(Invalid::Broken(reason))),
+        };
+        self.state.ledger.work.add(purpose, work);
+        self.record_evaluation(&job, &outcome, work);
+        match outcome {
+            Ok(()) => self.proceed(),
+            Err(Invalid::Broken(reason)) => Next::Stop(Termination::OracleFailed { reason }),
+            Err(Invalid::Rejected(reason)) => self.on_rejected(reason),
+        }
+    }
+
+    /// Checks an answer and stores it where its phase needs it.
+    fn place(&mut self, job: &Job<R>, answer: Answer<R>) -> Result<(), Invalid> {
+        let answer = checked(answer, self.problem.num_params())?;
+        let state = &mut self.state;
+        let number = state.ledger.num_points.saturating_sub(1);
+        let new = |problem: &Problem, answer| {
+            let theta = job.theta().to_vec();
+            let penalty = problem.penalty(&theta);
+            Some(Point::new(number, theta, answer, penalty))
+        };
+        let sharpened = match (state.phase, &mut state.search) {
+            (Phase::First, _) => {
+                state.incumbent = new(&self.problem, answer);
+                return Ok(());
+            }
+            (Phase::Trial, Some(search)) => {
+                search.trial = new(&self.problem, answer);
+                return Ok(());
+            }
+            (Phase::SharpenTrial, Some(search)) => search.trial.as_mut(),
+            _ => state.incumbent.as_mut(),
+        };
+        sharpened.map_or(Ok(()), |point| point.sharpen(answer))
+    }
+
+    /// The point that the outstanding phase evaluates, if it is known.
+    fn evaluated(&self) -> Option<&Point<R>> {
+        let trial = || self.state.search.as_ref()?.trial.as_ref();
+        match self.state.phase {
+            Phase::Trial | Phase::SharpenTrial => trial(),
+            _ => self.state.incumbent.as_ref(),
+        }
+    }
+
+    fn record_evaluation(&mut self, job: &Job<R>, outcome: &Result<(), Invalid>, work: u64) {
+        let last = self.state.ledger.num_points.saturating_sub(1);
+        let point = self.evaluated();
+        let (value, interval, gradient_error) = match (outcome, point) {
+            (Ok(()), Some(point)) => (Ok(point.value()), point.interval(), point.gradient_error),
+            (Err(Invalid::Rejected(reason) | Invalid::Broken(reason)), _) => {
+                (Err(reason.clone()), Interval::UNKNOWN, f64::INFINITY)
+            }
+            (Ok(()), None) => (Err("lost".to_owned()), Interval::UNKNOWN, f64::INFINITY),
+        };
+        let purpose = job.request().purpose();
+        let known = point.map_or(last, |point| point.number);
+        let with_theta = self.state.options.history == History::Parameters;
+        let record = EvalRecord {
+            point: if purpose == Purpose::Sharpen {
+                known
+            } else {
+                last
+            },
+            theta: with_theta.then(|| job.theta().to_vec()),
+            purpose,
+            value,
+            interval,
+            gradient_error,
+            work,
+        };
+        self.state.ledger.evaluations.push(record);
     }
 }

@@ -2,8 +2,9 @@
 //! tokens and the history, of which each item is written once and never changes.
 
 use super::State;
-use crate::SetupError;
+use super::search::Search;
 use crate::report::{EvalRecord, Iteration};
+use crate::{Job, SetupError};
 
 /// Saving in parts. A run that is saved after every evaluation writes the [lean](Self::lean) state
 /// each time, but every token, iteration and evaluation only once.
@@ -19,6 +20,10 @@ impl<R> State<R> {
             options: self.options.clone(),
             fingerprint: self.fingerprint,
             incumbent: self.incumbent.clone(),
+            memory: self.memory.clone(),
+            search: self.search.clone(),
+            progress: self.progress.clone(),
+            phase: self.phase,
             job: self.job.clone(),
             ledger: self.ledger.lean(),
         }
@@ -63,17 +68,23 @@ impl<R> State<R> {
     /// The tokens in use. A token may occur more than once.
     #[must_use]
     pub fn tokens(&self) -> Vec<&R> {
-        let points = self.incumbent.iter().map(|point| &point.resume);
-        points.chain(self.job.iter().flat_map(crate::Job::tokens)).collect()
+        let trials = self.search.iter().flat_map(Search::points);
+        let points = self
+            .incumbent
+            .iter()
+            .chain(trials)
+            .map(|point| &point.resume);
+        let jobs = self.job.iter().flat_map(Job::tokens);
+        points.chain(jobs).collect()
     }
 
     /// Calls `change` for every token, for example to attach data that were saved separately.
     pub fn each_token(&mut self, mut change: impl FnMut(&mut R)) {
-        for point in &mut self.incumbent {
+        let trials = self.search.iter_mut().flat_map(Search::points_mut);
+        for point in self.incumbent.iter_mut().chain(trials) {
             change(&mut point.resume);
         }
-        if let Some(job) = &mut self.job {
-            job.tokens_mut().for_each(change);
-        }
+        let jobs = self.job.iter_mut().flat_map(Job::tokens_mut);
+        jobs.for_each(change);
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn reconstruct_image<'py>(
     if let Some(limit) = max_iterations {
         stop = stop.with_max_iterations(limit);
     }
-    let solver = spec.setup(Vec::new()).solver();
+    let solver = spec.setup(Vec::new()).lower_solver();
     let (made, signal) = py.detach(|| {
         let mut asked = Instant::now();
         let mut signal = Ok(());

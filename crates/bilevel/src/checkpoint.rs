@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use dfo_ls::BlockVector;
+use lowlevel::adjoint::AdjointState;
 use lowlevel::{Checkpoint, State};
 
 /// The form in which the reconstructions of a point are stored while the solver may evaluate it
@@ -34,6 +36,16 @@ impl CheckpointPolicy {
         }
     }
 
+    /// Returns a vector in the form in which it is stored. The policy must be resolved.
+    pub(crate) fn save_vector(self, entries: &[f64]) -> BlockVector {
+        #[expect(clippy::cast_possible_truncation, reason = "the rounding is intended")]
+        let single = |entry: &f64| *entry as f32;
+        match self {
+            Self::Compact => BlockVector::Compact(entries.iter().map(single).collect()),
+            Self::Auto | Self::Full => BlockVector::Full(entries.to_vec()),
+        }
+    }
+
     /// Returns the checkpoint of a state. The policy must be resolved.
     pub(crate) fn save(self, state: &State) -> Checkpoint {
         match self {
@@ -58,15 +70,56 @@ pub(crate) const fn fits(
 /// evaluation of the point continues from them, and evaluations of nearby points start from them.
 ///
 /// Reconstructions are large and never change. With the feature `serde`, the state of a solver
-/// contains only their number and their distance from the truth. Save the checkpoints separately,
-/// once, and [attach](Self::attach) them after loading the state.
+/// contains only their number, their distance from the truth and the gradient of the objective.
+/// Save checkpoints and adjoints separately, once, and [attach](Self::attach) them after loading
+/// the state.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reconstructions {
     number: u64,
     squared_distance: f64,
+    /// The gradient of the objective and an estimate of its error, if they were computed.
+    gradient: Option<Gradient>,
     #[cfg_attr(feature = "serde", serde(skip))]
     checkpoints: Arc<Vec<Checkpoint>>,
+    #[cfg_attr(feature = "serde", serde(skip))]
+    adjoints: Arc<Vec<StoredAdjoint>>,
+}
+
+/// The gradient of the objective at a point.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Gradient {
+    pub(crate) entries: Vec<f64>,
+    /// An estimate of the norm of its error.
+    pub(crate) error: f64,
+}
+
+/// The adjoint of one image, stored for later evaluations.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct StoredAdjoint {
+    pub(crate) q: BlockVector,
+    /// The certified error of the reconstruction.
+    pub(crate) error: f64,
+    /// The norm of the residual of the adjoint.
+    pub(crate) residual: f64,
+}
+
+impl StoredAdjoint {
+    /// Makes the next solve in `state` start at this adjoint.
+    pub(crate) fn start_into(&self, state: &mut AdjointState) {
+        match &self.q {
+            BlockVector::Full(q) => state.start_at(q),
+            BlockVector::Compact(_) => state.start_at(&self.q.to_vec()),
+        }
+    }
+
+    /// Returns the number of entries.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.q.len()
+    }
 }
 
 impl Reconstructions {
@@ -74,8 +127,25 @@ impl Reconstructions {
         Self {
             number,
             squared_distance,
+            gradient: None,
             checkpoints: Arc::new(checkpoints),
+            adjoints: Arc::default(),
         }
+    }
+
+    pub(crate) fn with_gradient(
+        mut self,
+        gradient: Gradient,
+        adjoints: Vec<StoredAdjoint>,
+    ) -> Self {
+        self.gradient = Some(gradient);
+        self.adjoints = Arc::new(adjoints);
+        self
+    }
+
+    /// Returns the gradient of the objective, if it was computed.
+    pub(crate) fn gradient(&self) -> Option<&Gradient> {
+        self.gradient.as_ref()
     }
 
     /// Returns the number of the evaluation that computed them.
@@ -98,9 +168,23 @@ impl Reconstructions {
         &self.checkpoints
     }
 
-    /// Attaches the checkpoints to loaded reconstructions.
-    pub fn attach(&mut self, checkpoints: Arc<Vec<Checkpoint>>) {
+    /// Returns the adjoint of each training pair of this rank; empty if learning does not use
+    /// gradients, or if they were loaded and not attached yet.
+    #[must_use]
+    pub fn adjoints(&self) -> &[StoredAdjoint] {
+        &self.adjoints
+    }
+
+    /// Returns whether there are adjoints, attached or not.
+    #[must_use]
+    pub const fn has_adjoints(&self) -> bool {
+        self.gradient.is_some()
+    }
+
+    /// Attaches checkpoints and adjoints to loaded reconstructions.
+    pub fn attach(&mut self, checkpoints: Arc<Vec<Checkpoint>>, adjoints: Arc<Vec<StoredAdjoint>>) {
         self.checkpoints = checkpoints;
+        self.adjoints = adjoints;
     }
 }
 

@@ -108,6 +108,15 @@ pub enum ProblemError {
     /// The solver does not accept an option.
     #[error(transparent)]
     Solver(#[from] SetupError),
+    /// The solver with gradients does not accept an option.
+    #[error(transparent)]
+    GradientSolver(#[from] inexact_lbfgs::SetupError),
+    /// Gradients were asked for, but the problem is not differentiable.
+    #[error("gradients cannot be used, because {reason}: choose the solver auto or derivative-free")]
+    NoGradients {
+        /// The reason.
+        reason: &'static str,
+    },
     /// Something that must be the same on all ranks is not.
     #[error(
         "the {what} of rank {rank} differ from those of rank 0: start all ranks with the same \

@@ -81,8 +81,11 @@
 struct Readme;
 
 mod checkpoint;
+mod derivatives;
+mod engine;
 mod error;
 mod families;
+mod gradient;
 mod influence;
 mod learn;
 mod learned;
@@ -99,7 +102,9 @@ pub mod testing;
 mod vectors;
 mod workspace;
 
-pub use checkpoint::{CheckpointPolicy, Reconstructions};
+pub use checkpoint::{CheckpointPolicy, Reconstructions, StoredAdjoint};
+pub use derivatives::Derivatives;
+pub use engine::{BestPoint, LearningEngine, LearningState};
 pub use error::{BoxError, ProblemError, ReconstructionError, SpecError};
 pub use families::{
     BlurredData, Family, FamilyData, FamilyKind, FamilyObjective, FamilyScratch, ImageData,
@@ -112,7 +117,7 @@ pub use loss::{Loss, ResidualLayout, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, Watch, reconstruct, reconstruct_observed};
 pub use parameter::{Map, Parameter};
 pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};
-pub use problem::{ColdStart, Effort, ImageRange, LearningProblem, Pair, Setup};
+pub use problem::{ColdStart, Effort, ImageRange, LearningProblem, Pair, Setup, SolverKind};
 pub use ranks::{Exchange, Ranks, share_of};
 pub use score::{Quality, Score, Scored, ScoredImages, score};
 pub use spec::{

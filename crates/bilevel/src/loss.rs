@@ -110,6 +110,11 @@ impl ResidualLayout {
         }
     }
 
+    /// Returns the weight of the squared distance of each image from its truth.
+    pub(crate) const fn weight(&self) -> f64 {
+        self.factor * self.factor
+    }
+
     /// Returns the number of images.
     #[must_use]
     pub fn num_images(&self) -> usize {

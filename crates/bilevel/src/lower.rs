@@ -5,6 +5,7 @@ use std::fmt;
 use imaging::Grid;
 use lowlevel::{Observer, Outcome, Solved, Solver, State, Stop, StronglyConvex};
 
+use crate::derivatives::Derivatives;
 use crate::error::{BoxError, ReconstructionError};
 use crate::families::FamilyKind;
 use crate::parameter::Parameter;
@@ -112,6 +113,21 @@ pub trait LowerLevel: Sync {
         x.fill(0.0);
     }
 
+    /// Returns the derivatives of an objective of this family, if it has them. The objective must
+    /// offer [second derivatives](lowlevel::SecondOrder), too.
+    ///
+    /// With the default, `None`, parameters are learned without derivatives.
+    fn derivatives<'a, 'b>(
+        &'a self,
+        objective: &'a Self::Objective<'b>,
+    ) -> Option<Box<dyn Derivatives<Self::Scratch> + 'a>>
+    where
+        Self: 'b,
+    {
+        let _ = objective;
+        None
+    }
+
     /// Returns the name of the family, which is stored in results; `None` for families that are not
     /// in this crate.
     fn kind(&self) -> Option<FamilyKind> {
@@ -145,6 +161,16 @@ impl<M: LowerLevel> LowerLevel for &M {
 
     fn cold_start(&self, data: &M::Data, x: &mut [f64]) {
         (**self).cold_start(data, x);
+    }
+
+    fn derivatives<'a, 'b>(
+        &'a self,
+        objective: &'a Self::Objective<'b>,
+    ) -> Option<Box<dyn Derivatives<M::Scratch> + 'a>>
+    where
+        Self: 'b,
+    {
+        (**self).derivatives(objective)
     }
 
     fn kind(&self) -> Option<FamilyKind> {

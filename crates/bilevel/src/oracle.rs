@@ -24,7 +24,7 @@ use crate::workspace::Workspace;
 const MAX_ITERATIONS: u64 = 20_000;
 /// The unit of work is a gradient divided by this number. Whole numbers of units have the same sum
 /// in any order.
-const WORK_UNITS: f64 = 1024.0;
+pub(crate) const WORK_UNITS: f64 = 1024.0;
 
 /// The reconstruction of one pair.
 struct Part {
@@ -85,7 +85,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             let Workspace { state, scratch, .. } = &mut workspace;
             let scratch = scratch.get_or_insert_with(|| objective.scratch());
             self.begin(start, index, state);
-            let solved = (self.setup.solver())
+            let solved = (self.setup.lower_solver())
                 .refine(&objective, stop, state, scratch)
                 .map_err(|error| error.to_string())?;
             // residuals come from the certified point, before a checkpoint rounds it
@@ -251,6 +251,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             theta,
             values,
             condition_number: total.condition_number,
+            condition_gradient: &[],
         };
         let mut terms = vec![0.0; self.num_terms];
         let penalties = || self.penalty_terms(&context, &mut terms);

@@ -1,6 +1,8 @@
 //! Parameters that are learned: their names, their bounds, and the maps from the solver's
 //! `$\theta$` to their values.
 
+use std::f64::consts::LN_10;
+
 use crate::error::ProblemError;
 
 /// A parameter that is learned.
@@ -49,6 +51,16 @@ impl Map {
             Self::Identity => theta,
             Self::Log10 => 10_f64.powf(theta),
             Self::Odds => theta / (1.0 - theta),
+        }
+    }
+
+    /// Returns the derivative of [`value`](Self::value) at `theta`.
+    #[must_use]
+    pub fn derivative(self, theta: f64) -> f64 {
+        match self {
+            Self::Identity => 1.0,
+            Self::Log10 => LN_10 * 10_f64.powf(theta),
+            Self::Odds => 1.0 / ((1.0 - theta) * (1.0 - theta)),
         }
     }
 
@@ -121,6 +133,15 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn derivatives_are_slopes(theta in 0.01..0.98_f64) {
+            for map in [Map::Identity, Map::Log10, Map::Odds] {
+                let slope = (map.value(theta + 1e-6) - map.value(theta - 1e-6)) / 2e-6;
+                let derivative = map.derivative(theta);
+                prop_assert!((slope / derivative - 1.0).abs() < 1e-6, "{map:?}");
+            }
+        }
+
         #[test]
         fn maps_undo_themselves(theta in 0.001..0.99_f64) {
             for map in [Map::Identity, Map::Log10, Map::Odds] {

@@ -27,6 +27,15 @@ pub trait Penalty: Send + Sync {
     /// Overwrites `terms` with the terms at a point. If a term is not finite, the solver avoids the
     /// point.
     fn terms(&self, at: &PenaltyContext<'_>, terms: &mut [f64]);
+
+    /// Adds the gradient of the sum of squares of the terms, with respect to `at.theta`, to
+    /// `gradient`. Returns `false`, and adds nothing, if it is not known.
+    ///
+    /// With the default, `false`, parameters can be learned only without derivatives.
+    fn add_gradient(&self, at: &PenaltyContext<'_>, gradient: &mut [f64]) -> bool {
+        let _ = (at, gradient);
+        false
+    }
 }
 
 /// The point at which a penalty is evaluated.
@@ -39,6 +48,9 @@ pub struct PenaltyContext<'a> {
     pub values: &'a [f64],
     /// The largest condition number `$L/\mu$` of the reconstruction problems of all pairs.
     pub condition_number: f64,
+    /// The gradient of the condition number with respect to `theta`. It is empty, unless learning
+    /// uses gradients and the family knows it.
+    pub condition_gradient: &'a [f64],
 }
 
 /// The paper's penalty `$\beta (L/\mu)^2$` on the condition number of the reconstruction problems.
@@ -56,6 +68,13 @@ impl Penalty for ConditionNumber {
 
     fn terms(&self, at: &PenaltyContext<'_>, terms: &mut [f64]) {
         terms[0] = self.weight.sqrt() * at.condition_number;
+    }
+
+    fn add_gradient(&self, at: &PenaltyContext<'_>, gradient: &mut [f64]) -> bool {
+        for (gradient, slope) in gradient.iter_mut().zip(at.condition_gradient) {
+            *gradient += 2.0 * self.weight * at.condition_number * slope;
+        }
+        at.condition_gradient.len() == gradient.len()
     }
 }
 
@@ -79,6 +98,14 @@ impl Penalty for RootL1 {
         let norm: f64 = at.theta.iter().map(|theta| theta.abs()).sum();
         terms[0] = (self.weight * norm).sqrt();
     }
+
+    /// Adds the gradient, which is that of a sum where no parameter is zero.
+    fn add_gradient(&self, at: &PenaltyContext<'_>, gradient: &mut [f64]) -> bool {
+        for (gradient, theta) in gradient.iter_mut().zip(at.theta) {
+            *gradient += self.weight * theta.signum();
+        }
+        true
+    }
 }
 
 #[cfg(test)]
@@ -92,11 +119,43 @@ mod tests {
             theta: &[0.5, -0.25],
             values: &[1.0, 3.0],
             condition_number: 50.0,
+            condition_gradient: &[],
         };
         let mut term = [0.0];
         ConditionNumber { weight: 1e-6 }.terms(&at, &mut term);
         assert!((term[0] * term[0] - 2.5e-3).abs() < 1e-15);
         RootL1 { weight: 0.1 }.terms(&at, &mut term);
         assert!((term[0] * term[0] - 0.075).abs() < 1e-15);
+    }
+    /// Compares gradients with differences of the sum of squares. The condition number of this test
+    /// is `$50\theta_0\theta_1$`.
+    #[test]
+    fn gradients_are_slopes() {
+        let square = |penalty: &dyn Penalty, theta: &[f64; 2], gradient: &mut [f64; 2]| {
+            let at = PenaltyContext {
+                theta,
+                values: theta,
+                condition_number: 50.0 * theta[0] * theta[1],
+                condition_gradient: &[50.0 * theta[1], 50.0 * theta[0]],
+            };
+            let mut term = [0.0];
+            penalty.terms(&at, &mut term);
+            assert!(penalty.add_gradient(&at, gradient));
+            term[0] * term[0]
+        };
+        let penalties: [&dyn Penalty; 2] =
+            [&ConditionNumber { weight: 1e-3 }, &RootL1 { weight: 0.1 }];
+        for penalty in penalties {
+            let (theta, mut gradient) = ([0.5, 0.25], [0.0; 2]);
+            square(penalty, &theta, &mut gradient);
+            for k in 0..2 {
+                let [mut above, mut below] = [theta; 2];
+                above[k] += 1e-5;
+                below[k] -= 1e-5;
+                let [up, down] = [above, below].map(|at| square(penalty, &at, &mut [0.0; 2]));
+                let slope = (up - down) / 2e-5;
+                assert!((slope - gradient[k]).abs() < 1e-8 * (1.0 + slope.abs()), "{k}");
+            }
+        }
     }
 }

@@ -31,8 +31,13 @@ pub struct Pair {
 }
 
 /// The settings of a learning problem, besides the options of the solver.
-#[derive(Default)]
 pub struct Setup {
+    /// The solver that learns: with gradients or without.
+    pub solver: SolverKind,
+    /// The accuracy of reconstructions if learning uses gradients: the error of a reconstruction is
+    /// at most this share of its distance from the reconstruction before. Results hardly depend on
+    /// it.
+    pub kappa: f64,
     /// The loss: the distance of reconstructions from the truth.
     pub loss: Loss,
     /// Penalties that are added to the loss as squares of residuals.
@@ -53,6 +58,40 @@ pub struct Setup {
     pub image_range: ImageRange,
     /// Held-out pairs, which are not learned from but scored at the end.
     pub validation: Vec<Pair>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            solver: SolverKind::default(),
+            kappa: inexact_lbfgs::Options::default().kappa,
+            loss: Loss::default(),
+            penalties: Vec::new(),
+            regularizer: None,
+            method: Method::default(),
+            effort: Effort::default(),
+            cold_start: ColdStart::default(),
+            checkpoints: CheckpointPolicy::default(),
+            image_range: ImageRange::default(),
+            validation: Vec::new(),
+        }
+    }
+}
+
+/// The solver that learns the parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum SolverKind {
+    /// Gradients if the problem is differentiable, otherwise no derivatives.
+    #[default]
+    Auto,
+    /// A quasi-Newton method with certified gradients, [`inexact_lbfgs`]. The work per evaluation
+    /// hardly depends on the number of parameters.
+    Gradient,
+    /// Least squares without derivatives, [`dfo_ls`], for models that cannot be differentiated.
+    DerivativeFree,
 }
 
 /// The rule for the accuracy of reconstructions.
@@ -130,9 +169,18 @@ pub enum ColdStart {
 }
 
 impl Setup {
+    /// Returns the default settings for learning without derivatives.
+    #[must_use]
+    pub fn derivative_free() -> Self {
+        Self {
+            solver: SolverKind::DerivativeFree,
+            ..Self::default()
+        }
+    }
+
     /// Returns the solver that computes reconstructions.
     #[must_use]
-    pub fn solver(&self) -> Solver<'static> {
+    pub fn lower_solver(&self) -> Solver<'static> {
         Solver {
             method: self.method,
             domain: self.image_range.domain(),
@@ -143,6 +191,8 @@ impl Setup {
 impl fmt::Debug for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Setup")
+            .field("solver", &self.solver)
+            .field("kappa", &self.kappa)
             .field("loss", &self.loss)
             .field("num_penalties", &self.penalties.len())
             .field("has_regularizer", &self.regularizer.is_some())
@@ -184,6 +234,8 @@ pub struct LearningProblem<M: LowerLevel> {
     pub(crate) num_terms: usize,
     /// The number of the next evaluation.
     pub(crate) next_number: u64,
+    /// The work of the reconstructions and of the adjoints of the last evaluation with gradients.
+    pub(crate) last_work: [u64; 2],
 }
 
 impl<M: LowerLevel + fmt::Debug> fmt::Debug for LearningProblem<M> {
@@ -276,6 +328,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             num_samples,
             num_terms,
             next_number: 0,
+            last_work: [0; 2],
         })
     }
 
@@ -405,11 +458,18 @@ impl<M: LowerLevel> LearningProblem<M> {
         &mut self,
         state: State<Reconstructions>,
     ) -> Result<Engine<Reconstructions>, ProblemError> {
-        let tokens = state.tokens().into_iter().map(|token| token.number() + 1);
-        let known = tokens.max().unwrap_or(0);
-        let num_evaluations = state.evaluations().len() as u64;
-        self.next_number = self.next_number.max(known).max(num_evaluations);
+        self.number_after(state.tokens().into_iter(), state.evaluations().len());
         Ok(Engine::from_state(self.solver_problem(), state)?)
+    }
+
+    /// Numbers later evaluations after those of a saved run.
+    pub(crate) fn number_after<'a>(
+        &mut self,
+        tokens: impl Iterator<Item = &'a Reconstructions>,
+        num_evaluations: usize,
+    ) {
+        let known = tokens.map(|token| token.number() + 1).max().unwrap_or(0);
+        self.next_number = self.next_number.max(known).max(num_evaluations as u64);
     }
 
     /// Returns the number of residuals: those of the images, and the terms of penalties.

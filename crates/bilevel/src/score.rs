@@ -209,7 +209,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             let Workspace { state, scratch, .. } = &mut workspace;
             let scratch = scratch.get_or_insert_with(|| objective.scratch());
             begin(index, state);
-            let solver = self.setup.solver();
+            let solver = self.setup.lower_solver();
             let solved = (solver.refine(&objective, stop(grid), state, scratch)).ok()?;
             let x = state.point().to_vec();
             self.workspaces.put_back(workspace);

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use imaging::Grid;
 use lowlevel::State;
+use lowlevel::adjoint::AdjointState;
 
 /// The working memory of one reconstruction.
 #[derive(Debug)]
@@ -12,6 +13,9 @@ pub(crate) struct Workspace<S> {
     pub(crate) state: State,
     /// `None` until the first objective on this grid has been built.
     pub(crate) scratch: Option<S>,
+    /// The adjoint, and a vector for the start or for the gradient of the loss.
+    pub(crate) adjoint: AdjointState,
+    pub(crate) buffer: Vec<f64>,
 }
 
 /// The workspaces that are not in use.
@@ -37,6 +41,8 @@ impl<S> Workspaces<S> {
                 grid,
                 state: State::default(),
                 scratch: None,
+                adjoint: AdjointState::default(),
+                buffer: Vec::new(),
             })
     }
 

@@ -205,7 +205,7 @@ impl Reconstructor {
             warnings,
             accuracy,
             depth: options.depth,
-            solver: config.spec().setup(Vec::new()).solver(),
+            solver: config.spec().setup(Vec::new()).lower_solver(),
             max_iterations: config.solver.max_iterations.unwrap_or(MAX_ITERATIONS),
             config,
         })

@@ -121,7 +121,7 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
     learned.family = Some(config.task);
     let task = task::load_for_run(&config, run)?;
     let values = learned.values();
-    let solver = config.spec().setup(Vec::new()).solver();
+    let solver = config.spec().setup(Vec::new()).lower_solver();
     // scores come from the result; only the pictures are computed again
     let shown = |NamedPairs { names, pairs }: NamedPairs, scores: &[Score]| -> Vec<ReportImage> {
         let show = |(index, (name, pair)): (usize, (String, Pair))| {

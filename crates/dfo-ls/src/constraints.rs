@@ -226,6 +226,12 @@ pub trait Regularizer: Send + Sync {
 
     /// Replaces `theta` by `$\arg\min_y h(y) + \|y - \theta\|^2 / (2t)$`.
     fn prox(&self, t: f64, theta: &mut [f64]);
+
+    /// The weight `$w$` if this function is `$w\|\theta\|_1$`. Solvers that know no other
+    /// regulariser ask for it. The default is `None`.
+    fn l1_weight(&self) -> Option<f64> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn Regularizer {
@@ -251,5 +257,9 @@ impl Regularizer for L1 {
         for entry in theta {
             *entry = entry.signum() * (entry.abs() - shift).max(0.0);
         }
+    }
+
+    fn l1_weight(&self) -> Option<f64> {
+        Some(self.weight)
     }
 }

@@ -381,3 +381,56 @@ pub struct EvalRecord {
     /// The work of the evaluation, in the oracle's unit.
     pub work: u64,
 }
+
+impl Iteration {
+    /// Creates the record of an iteration of another solver, whose history should read like that of
+    /// this one. All other fields are zero, empty, `None` or false; set those that are known.
+    #[must_use]
+    pub const fn new(
+        number: u64,
+        kind: StepKind,
+        objective: f64,
+        interval: ObjectiveInterval,
+    ) -> Self {
+        Self {
+            number,
+            kind,
+            theta: Vec::new(),
+            objective,
+            interval,
+            delta: 0.0,
+            rho: 0.0,
+            step: None,
+            predicted: None,
+            ratio: None,
+            certified: false,
+            gradient: 0.0,
+            poisedness: None,
+            num_points: 0,
+            num_evaluations: 0,
+            work: 0,
+        }
+    }
+}
+
+impl EvalRecord {
+    /// Creates the record of an evaluation by another solver, without its parameters and accuracy;
+    /// set those that are known.
+    #[must_use]
+    pub const fn new(
+        point: u64,
+        purpose: Purpose,
+        objective: Result<f64, String>,
+        work: u64,
+    ) -> Self {
+        Self {
+            point,
+            theta: Vec::new(),
+            purpose,
+            target: Accuracy::ANY,
+            achieved: Accuracy::ANY,
+            objective,
+            work,
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Checks of a learning problem before its first reconstruction.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use imaging::Field;
@@ -54,6 +55,7 @@ pub(super) fn description<M: LowerLevel>(
         theta: &theta,
         values: &values,
         condition_number: 1.0,
+        condition_gradient: &[],
     };
     let terms = |penalty: &dyn Penalty| {
         let mut terms = vec![0.0; penalty.num_terms()];
@@ -65,6 +67,8 @@ pub(super) fn description<M: LowerLevel>(
     let regularizer = setup.regularizer.as_ref().map(|h| h.value(&theta));
     let version = env!("CARGO_PKG_VERSION");
     let Setup {
+        solver,
+        kappa,
         loss,
         method,
         effort,
@@ -74,8 +78,8 @@ pub(super) fn description<M: LowerLevel>(
         ..
     } = setup;
     format!(
-        "{version} {:?} {parameters:?} {penalties:?} {regularizer:?} {loss:?} {method:?} \
-         {effort:?} {cold_start:?} {checkpoints:?} {image_range:?}",
+        "{version} {:?} {parameters:?} {penalties:?} {regularizer:?} {solver:?} {kappa:?} {loss:?} \
+         {method:?} {effort:?} {cold_start:?} {checkpoints:?} {image_range:?}",
         model.kind()
     )
 }
@@ -84,9 +88,10 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), ProblemError> {
     if parameters.is_empty() {
         return Err(ProblemError::NoParameters);
     }
-    for (index, parameter) in parameters.iter().enumerate() {
+    let mut names = HashSet::with_capacity(parameters.len());
+    for parameter in parameters {
         parameter.check()?;
-        if parameters[..index].iter().any(|p| p.name == parameter.name) {
+        if !names.insert(&parameter.name) {
             let name = parameter.name.clone();
             return Err(ProblemError::SameName { name });
         }

@@ -19,7 +19,7 @@ impl Visitor for Limited {
             validation: pairs[..1].to_vec(),
             ..Setup::default()
         };
-        let solver = setup.solver();
+        let solver = setup.lower_solver();
         let problem = LearningProblem::new(&model, pairs.clone(), setup);
         if is_complex {
             let error = problem.err().expect("complex numbers have no order");

@@ -98,8 +98,6 @@ mod bounds;
 mod hypergradient;
 mod loss;
 mod solve;
-#[cfg(test)]
-mod tests;
 
 pub use bounds::{MixedBound, ValueInterval, adjoint_error, corrected_value};
 pub use hypergradient::{Hypergradient, HypergradientState, hypergradient};

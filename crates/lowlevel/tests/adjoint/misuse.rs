@@ -4,168 +4,11 @@
 use lowlevel::testing::{hessian_deviation, mixed_deviation, third_order_violation};
 use lowlevel::{
     Adjoint, AdjointOutcome, AdjointState, AdjointStop, Curvature, ErrorBound, FnObjective,
-    HypergradientState, LossAt, LossRounding, MixedBound, SecondOrder, SolveError, StronglyConvex,
-    ThirdOrder, ValueInterval, adjoint_error, corrected_value, hypergradient, norm, solve_adjoint,
+    HypergradientState, LossAt, LossRounding, MixedBound, SolveError, StronglyConvex, ThirdOrder,
+    ValueInterval, adjoint_error, corrected_value, hypergradient, norm, solve_adjoint,
 };
 
-const DIM: usize = 6;
-
-/// `$\frac12\sum_j (j + 1)(x_j - 1)^2$`, with second derivatives that may be wrong.
-#[derive(Clone, Copy, Debug)]
-struct Hostile {
-    product: Product,
-    solve: Solve,
-    preconditioner: Preconditioner,
-    third_order: ThirdOrder,
-    near: Option<f64>,
-    rounding: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Product {
-    Honest,
-    Scaled(f64),
-    Nan,
-    Infinite,
-    /// Leaves the last entry as it is.
-    Short,
-    /// Turns the vector in the plane of its first two entries: not symmetric.
-    Turns,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Solve {
-    None,
-    Exact,
-    /// Returns a share of the exact solution.
-    Share(f64),
-    Nan,
-    /// Does nothing.
-    Lazy,
-    /// Returns the exact solution, and a cost that is not a number.
-    NanCost,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Preconditioner {
-    Identity,
-    Diagonal,
-    Negative,
-    Nan,
-}
-
-const HONEST: Hostile = Hostile {
-    product: Product::Honest,
-    solve: Solve::None,
-    preconditioner: Preconditioner::Identity,
-    third_order: ThirdOrder::ZERO,
-    near: None,
-    rounding: 1e-15,
-};
-
-fn weight(j: usize) -> f64 {
-    j as f64 + 1.0
-}
-
-impl StronglyConvex for Hostile {
-    type Scratch = ();
-
-    fn dim(&self) -> usize {
-        DIM
-    }
-
-    fn curvature(&self) -> Curvature {
-        Curvature::new(1.0, 6.0).expect("positive")
-    }
-
-    fn scratch(&self) {}
-
-    fn gradient(&self, x: &[f64], gradient: &mut [f64], (): &mut ()) {
-        for (j, gradient) in gradient.iter_mut().enumerate() {
-            *gradient = weight(j) * (x[j] - 1.0);
-        }
-    }
-
-    fn value(&self, x: &[f64], (): &mut ()) -> f64 {
-        (0..DIM)
-            .map(|j| 0.5 * weight(j) * (x[j] - 1.0).powi(2))
-            .sum()
-    }
-
-    fn second_order(&self) -> Option<&dyn SecondOrder<()>> {
-        Some(self)
-    }
-}
-
-impl SecondOrder<()> for Hostile {
-    fn linearise(&self, _: &[f64], (): &mut ()) {}
-
-    fn hessian_product(&self, v: &[f64], out: &mut [f64], (): &mut ()) {
-        let factor = match self.product {
-            Product::Scaled(factor) => factor,
-            _ => 1.0,
-        };
-        let len = if self.product == Product::Short {
-            DIM - 1
-        } else {
-            DIM
-        };
-        for j in 0..len {
-            out[j] = factor * weight(j) * v[j];
-        }
-        match self.product {
-            Product::Nan => out[3] = f64::NAN,
-            Product::Infinite => out[3] = f64::INFINITY,
-            Product::Turns => (out[0], out[1]) = (-v[1], v[0]),
-            _ => {}
-        }
-    }
-
-    fn product_rounding(&self, v_norm: f64) -> f64 {
-        self.rounding * v_norm
-    }
-
-    fn product_cost(&self) -> f64 {
-        2.0
-    }
-
-    fn solve(&self, rhs: &[f64], q: &mut [f64], _: f64, (): &mut ()) -> Option<f64> {
-        let share = match self.solve {
-            Solve::None => return None,
-            Solve::Lazy => return Some(5.0),
-            Solve::Exact | Solve::NanCost => 1.0,
-            Solve::Share(share) => share,
-            Solve::Nan => f64::NAN,
-        };
-        for (j, (q, rhs)) in q.iter_mut().zip(rhs).enumerate() {
-            *q = share * rhs / weight(j);
-        }
-        Some(if self.solve == Solve::NanCost {
-            f64::NAN
-        } else {
-            5.0
-        })
-    }
-
-    fn precondition(&self, r: &[f64], out: &mut [f64], (): &mut ()) {
-        for (j, (out, r)) in out.iter_mut().zip(r).enumerate() {
-            *out = match self.preconditioner {
-                Preconditioner::Identity => *r,
-                Preconditioner::Diagonal => r / weight(j),
-                Preconditioner::Negative => -r,
-                Preconditioner::Nan => f64::NAN,
-            };
-        }
-    }
-
-    fn third_order(&self, _: &[f64], _: f64, (): &mut ()) -> ThirdOrder {
-        self.third_order
-    }
-
-    fn curvature_near(&self, _: f64, (): &mut ()) -> Option<f64> {
-        self.near
-    }
-}
+use crate::hostile::{DIM, HONEST, Hostile, Preconditioner, Product, Solve};
 
 const X: [f64; DIM] = [1.01, 0.99, 1.0, 1.02, 1.0, 0.98];
 const TRUTH: [f64; DIM] = [0.0, 3.0, 1.0, -2.0, 5.0, 0.5];
@@ -349,6 +192,19 @@ fn starts_and_losses_that_are_not_finite_are_errors() {
         );
         assert_eq!(result, Err(SolveError::NonFiniteLoss));
     }
+}
+
+#[test]
+fn a_mixed_product_that_is_not_finite_is_an_error() {
+    let result = hypergradient(
+        &HONEST,
+        |x, out| LossAt::squared_distance(x, &TRUTH, out),
+        2,
+        |_, _, out| out[0] = 1.0, // leaves the second one
+        ErrorBound::new(1e-3).unwrap(),
+        &mut HypergradientState::new(vec![3.0; DIM]),
+    );
+    assert_eq!(result, Err(SolveError::NonFiniteMixedProduct { index: 1 }));
 }
 
 #[test]

@@ -4,16 +4,16 @@
 //! Let `$\hat x$` minimise a `$\mu$`-strongly convex `$\Phi$`, which depends on parameters
 //! `$\theta$`, over the whole space, and let `$\ell$` be a convex loss whose gradient is
 //! `$L_\ell$`-Lipschitz. How does `$\ell(\hat x(\theta))$` depend on `$\theta$`? With the Hessian
-//! `$H = \nabla^2\Phi$` and the derivatives `$B_k = \partial_{\theta_k}\nabla\Phi$`, differentiating
-//! `$\nabla\Phi(\hat x(\theta); \theta) = 0$` gives
+//! `$H = \nabla^2\Phi$` and the derivatives `$B_k = \partial_{\theta_k}\nabla\Phi$`,
+//! differentiating `$\nabla\Phi(\hat x(\theta); \theta) = 0$` gives
 //!
 //! ```math
 //! \frac{\partial\, \ell(\hat x(\theta))}{\partial\theta_k} = -\langle B_k(\hat x), \hat q\rangle,
 //! \qquad H(\hat x)\,\hat q = \nabla\ell(\hat x).
 //! ```
 //!
-//! The **adjoint** `$\hat q$` does not depend on `$k$`: one linear system gives the derivatives with
-//! respect to any number of parameters. We know a point `$\tilde x$` with
+//! The **adjoint** `$\hat q$` does not depend on `$k$`: one linear system gives the derivatives
+//! with respect to any number of parameters. We know a point `$\tilde x$` with
 //! `$\|\tilde x - \hat x\| \le \varepsilon$`, and compute a `$\tilde q$` with the residual
 //!
 //! ```math
@@ -21,15 +21,25 @@
 //! ```
 //!
 //! [`solve_adjoint`] computes `$\tilde q$` and `$\delta$`, and two bounds on the change of the
-//! Hessian ([`ThirdOrder`]) that hold for every `$e$` with `$\|e\| \le \varepsilon$`:
-//! `$\|(H(\tilde x + e) - H(\tilde x))\,\tilde q\| \le T_1$` and
-//! `$|\langle\tilde q, (\bar H - H(\tilde x))\,e\rangle| \le T_2$`, where `$\bar H$` is the mean of
-//! `$H$` on the segment from `$\tilde x$` to `$\tilde x + e$`. Write `$e = \tilde x - \hat x$` from
-//! now on.
+//! Hessian ([`ThirdOrder`]) that hold for every `$e$` with `$\|e\| \le \varepsilon$`,
 //!
-//! **Error of the adjoint.** From the two systems,
-//! `$H(\hat x)(\tilde q - \hat q) = (H(\hat x) - H(\tilde x))\,\tilde q - r + \nabla\ell(\tilde x) -
-//! \nabla\ell(\hat x)$`. If no eigenvalue of `$H(\hat x)$` is below `$\hat\mu$`, then
+//! ```math
+//! \|(H(\tilde x + e) - H(\tilde x))\,\tilde q\| \le T_1, \qquad
+//! |\langle\tilde q, (\bar H - H(\tilde x))\,e\rangle| \le T_2,
+//! ```
+//!
+//! where `$\bar H$` is the mean of `$H$` on the segment from `$\tilde x$` to `$\tilde x + e$`. From
+//! now on, `$e = \tilde x - \hat x$`, and `$\bar H$` is the mean on the segment from `$\tilde x$`
+//! to `$\hat x$`.
+//!
+//! **Error of the adjoint.** The difference of the two systems is
+//!
+//! ```math
+//! H(\hat x)(\tilde q - \hat q) =
+//! (H(\hat x) - H(\tilde x))\,\tilde q - r + \nabla\ell(\tilde x) - \nabla\ell(\hat x).
+//! ```
+//!
+//! If no eigenvalue of `$H(\hat x)$` is below `$\hat\mu$`, then
 //!
 //! ```math
 //! \|\tilde q - \hat q\| \le \frac{T_1 + \delta + L_\ell\,\varepsilon}{\hat\mu}.
@@ -39,23 +49,36 @@
 //! [`curvature_near`](SecondOrder::curvature_near).
 //!
 //! **Error of the gradient.** The computed derivative `$-\langle B_k(\tilde x), \tilde q\rangle$`
-//! is off by `$-\langle B_k(\tilde x) - B_k(\hat x), \tilde q\rangle - \langle B_k(\hat x), \tilde q
-//! - \hat q\rangle$`. With a bound `$E_k$` on the first product ([`MixedBound::change`]),
-//! [`MixedBound::gradient_error`] is
+//! exceeds the exact one by
+//!
+//! ```math
+//! \langle B_k(\hat x) - B_k(\tilde x), \tilde q\rangle + \langle B_k(\hat x), \hat q - \tilde q\rangle.
+//! ```
+//!
+//! With a bound `$E_k$` on the size of the first product ([`MixedBound::change`]), the size of the
+//! whole is at most the following number ([`MixedBound::gradient_error`]).
 //!
 //! ```math
 //! E_k + \|B_k(\hat x)\|\, \frac{T_1 + \delta + L_\ell\,\varepsilon}{\hat\mu}.
 //! ```
 //!
-//! **Corrected value.** Let `$f_c = \ell(\tilde x) - \langle\tilde q, \nabla\Phi(\tilde x)\rangle$`.
-//! By Taylor's theorem, `$\ell(\hat x) = \ell(\tilde x) - \langle\nabla\ell(\tilde x), e\rangle + R$`
-//! with `$0 \le R \le \frac{L_\ell}{2}\|e\|^2$`, since `$\ell$` is convex. As `$\nabla\Phi(\hat x) =
-//! 0$`, `$\nabla\Phi(\tilde x) = \bar H e$`. Inserting `$\nabla\ell(\tilde x) = H(\tilde x)\,\tilde q
-//! + r$` gives
+//! **Corrected value.** Let
+//! `$f_c = \ell(\tilde x) - \langle\tilde q, \nabla\Phi(\tilde x)\rangle$`. By Taylor's theorem,
+//!
+//! ```math
+//! \ell(\hat x) = \ell(\tilde x) - \langle\nabla\ell(\tilde x), e\rangle + R, \qquad
+//! 0 \le R \le \tfrac{L_\ell}{2}\|e\|^2,
+//! ```
+//!
+//! where `$R$` is not negative because `$\ell$` is convex. The gradient of `$\Phi$` vanishes at
+//! `$\hat x$`, so it is `$\bar H e$` at `$\tilde x$`. Inserting `$\nabla\ell(\tilde x) =
+//! H(\tilde x)\,\tilde q + r$` gives
 //!
 //! ```math
 //! \ell(\hat x) = f_c + R - \langle r, e\rangle + \langle\tilde q, (\bar H - H(\tilde x))\,e\rangle,
 //! ```
+//!
+//! and therefore
 //!
 //! ```math
 //! \ell(\hat x) \in \bigl[ f_c - \delta\varepsilon - T_2,\;
@@ -65,10 +88,14 @@
 //! So the error of `$f_c$` is of second order in `$\varepsilon$`, while that of `$\ell(\tilde x)$`
 //! is of first order. [`corrected_value`] intersects this interval with the **plain interval**,
 //! which needs no adjoint:
-//! `$\ell(\tilde x) - \|\nabla\ell(\tilde x)\|\,\varepsilon \le \ell(\hat x) \le \ell(\tilde x) +
-//! \|\nabla\ell(\tilde x)\|\,\varepsilon + \frac{L_\ell}{2}\varepsilon^2$`. If the loss is nowhere
-//! negative, then `$\|\nabla\ell\|^2 \le 2L_\ell\,\ell$` everywhere, so `$\sqrt\ell$` changes by at
-//! most `$\sqrt{L_\ell/2}\,\varepsilon$`, and
+//!
+//! ```math
+//! -\|\nabla\ell(\tilde x)\|\,\varepsilon \le \ell(\hat x) - \ell(\tilde x) \le
+//! \|\nabla\ell(\tilde x)\|\,\varepsilon + \tfrac{L_\ell}{2}\varepsilon^2.
+//! ```
+//!
+//! If the loss is nowhere negative, then `$\|\nabla\ell\|^2 \le 2L_\ell\,\ell$` everywhere, so
+//! `$\sqrt\ell$` changes by at most `$\sqrt{L_\ell/2}\,\varepsilon$`, and
 //!
 //! ```math
 //! \Bigl(\sqrt{\ell(\tilde x)} - \sqrt{L_\ell/2}\,\varepsilon\Bigr)_+^2 \le \ell(\hat x) \le
@@ -77,14 +104,14 @@
 //!
 //! For `$\ell(x) = \|x - t\|^2$` the square roots are `$\|\tilde x - t\|$` and 1.
 //!
-//! **Rounding.** The residual is computed afresh from a product with `$H(\tilde x)$`, never updated.
-//! Its bound `$\delta$` includes the rounding errors of this product
-//! ([`product_rounding`](SecondOrder::product_rounding)), of `$\nabla\ell$` and of the norm. Let the
-//! computed gradient of `$\Phi$` be `$g$`, with an error of at most `$\rho_g$`
-//! ([`gradient_rounding`](StronglyConvex::gradient_rounding)), and let `$\rho_\ell$` bound the error
-//! of the computed loss. The inner product of two vectors of length `$d$` adds up eight partial
-//! sums, so no term is rounded more than `$n = d/8 + 16$` times. Then the computed `$f_c$` is off by
-//! at most
+//! **Rounding.** The residual is computed afresh from a product with `$H(\tilde x)$`, never
+//! updated. Its bound `$\delta$` includes the rounding errors of this product
+//! ([`product_rounding`](SecondOrder::product_rounding)), of `$\nabla\ell$` and of the norm. Let
+//! the computed gradient of `$\Phi$` be `$g$`, with an error of at most `$\rho_g$`
+//! ([`gradient_rounding`](StronglyConvex::gradient_rounding)), and let `$\rho_\ell$` bound the
+//! error of the computed loss. The inner product of two vectors of length `$d$` adds up eight
+//! partial sums, so no term is rounded more than `$n = d/8 + 17$` times. Then the computed `$f_c$`
+//! is off by at most
 //!
 //! ```math
 //! \rho_\ell + \|\tilde q\|\,\rho_g + n\,u\,\|\tilde q\|\,\|g\| + u\,|f_c|,
@@ -98,8 +125,6 @@ mod bounds;
 mod hypergradient;
 mod loss;
 mod solve;
-#[cfg(test)]
-mod tests;
 
 pub use bounds::{MixedBound, ValueInterval, adjoint_error, corrected_value};
 pub use hypergradient::{Hypergradient, HypergradientState, hypergradient};

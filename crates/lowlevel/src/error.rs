@@ -120,6 +120,15 @@ pub enum SolveError {
         /// The number of products of this call before the error.
         products: u64,
     },
+    /// A mixed product is NaN or infinite.
+    #[error(
+        "the mixed product of parameter {index} is not finite: check it with \
+         testing::mixed_deviation"
+    )]
+    NonFiniteMixedProduct {
+        /// The index of the first such parameter.
+        index: usize,
+    },
     /// The projection returned a point that is NaN or infinite.
     #[error(
         "the projection returned a point that is not finite after {iterations} iterations: \

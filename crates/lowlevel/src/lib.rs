@@ -44,6 +44,11 @@
 //! - **State.** [`State`] holds the start, the memory of the iteration and the answer, and resumes
 //!   a solve. A [`Checkpoint`] is a stored state: either all of it except for the gradient, or only
 //!   a start, which takes a quarter of the memory.
+//! - **Derivatives.** How does a loss of the minimiser change with the parameters of the function?
+//!   A function with second derivatives ([`SecondOrder`], [`FnObjective::with_hessian`]) has an
+//!   adjoint ([`solve_adjoint`]), and with it the derivatives for any number of parameters, and an
+//!   interval that contains the loss ([`corrected_value`]). [`hypergradient`] does all of this in
+//!   one call. The module [`adjoint`] derives the bounds.
 //! - **Result.** [`Solved`] reports the certified error, the work and the [`Outcome`]. A missed
 //!   target is reported there; [`Solved::reached`] turns it into an error.
 //!
@@ -54,7 +59,9 @@
 //! ([`gradient_rounding`](StronglyConvex::gradient_rounding)). For the models in the crate
 //! `imaging` they are proved. Other functions have a default bound that holds for gradients with
 //! few terms; a fit to data needs [`with_rounding`](FnObjective::with_rounding). Check your
-//! gradient with [`testing::gradient_deviation`].
+//! gradient with [`testing::gradient_deviation`]. The bounds of an adjoint also rely on the Hessian
+//! product, its rounding error and a bound on third derivatives, which
+//! [`testing::hessian_deviation`] and [`testing::third_order_violation`] check.
 //!
 //! # Conventions
 //!

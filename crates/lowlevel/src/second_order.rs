@@ -13,7 +13,8 @@ use crate::objective::{Curvature, FnObjective, StronglyConvex};
 /// minimiser with respect to any number of parameters.
 pub trait SecondOrder<S> {
     /// Prepares products with the Hessian `$H(x) = \nabla^2\Phi(x)$`. The methods below refer to
-    /// this `$x$`, until another method of the function uses `scratch`. Must not allocate.
+    /// this `$x$` and keep it, until another method of the function uses `scratch`. Must not
+    /// allocate.
     fn linearise(&self, x: &[f64], scratch: &mut S);
 
     /// Overwrites `out` with `$H(x)v$`. Must not allocate.

@@ -5,11 +5,43 @@ use std::alloc::System;
 use std::process::ExitCode;
 
 use lowlevel::testing::NesterovQuadratic;
-use lowlevel::{Certificate, Checkpoint, Domain, ErrorBound, Method, Solver, State, Stop};
+use lowlevel::{
+    AdjointState, AdjointStop, Certificate, Checkpoint, Curvature, Domain, ErrorBound, FnObjective,
+    LossAt, Method, Solver, State, Stop, StronglyConvex, corrected_value, solve_adjoint,
+};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// An adjoint in a state that was used before allocates nothing.
+fn adjoint_allocates_nothing() {
+    let scale = |v: &[f64], out: &mut [f64]| {
+        for (j, (out, v)) in out.iter_mut().zip(v).enumerate() {
+            *out = (1.0 + j as f64) * v;
+        }
+    };
+    let curvature = Curvature::new(1.0, 500.0).expect("positive");
+    let objective = FnObjective::new(500, curvature, |_| 0.0, scale)
+        .with_hessian(move |_, v, out| scale(v, out), 0.0);
+    let mut scratch = objective.scratch();
+    let mut state = AdjointState::new();
+    let mut gradient = vec![0.0; 500];
+    let (x, truth) = (vec![1e-3; 500], vec![1.0; 500]);
+    let error = ErrorBound::new(1.0).expect("positive");
+    for round in 0..2 {
+        let region = Region::new(ALLOCATOR);
+        let loss = LossAt::squared_distance(&x, &truth, &mut gradient);
+        let stop = AdjointStop::default();
+        let adjoint = solve_adjoint(&objective, &x, error, &loss, stop, &mut state, &mut scratch)
+            .expect("finite");
+        let q = state.adjoint();
+        let interval = corrected_value(&objective, &x, loss.gradient, &loss, q, &adjoint);
+        assert!(adjoint.products > 3 && interval.upper < f64::INFINITY);
+        let change = region.change();
+        assert!(round == 0 || change.allocations + change.reallocations == 0);
+    }
+}
 
 fn main() -> ExitCode {
     let objective = NesterovQuadratic::new(500, 1.0, 100.0);
@@ -60,6 +92,7 @@ fn main() -> ExitCode {
             }
         }
     }
+    adjoint_allocates_nothing();
     // Check that the counter works.
     let region = Region::new(ALLOCATOR);
     drop(std::hint::black_box(vec![0_u8; 64]));

@@ -19,8 +19,8 @@ pub struct ValueInterval {
     ///
     /// If they do not, something that the objective or the loss declares is wrong: a constant, a
     /// bound on rounding or on third derivatives, a gradient or a Hessian product. The interval
-    /// then reaches from the lowest to the highest end of both. It contains `$\ell(\hat x)$` if
-    /// one of the two does.
+    /// then reaches from the lowest to the highest end of both. It contains `$\ell(\hat x)$` if one
+    /// of the two does.
     pub consistent: bool,
 }
 
@@ -169,16 +169,17 @@ pub fn adjoint_error(loss: &LossAt<'_>, adjoint: &Adjoint) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MixedBound {
     /// A bound on `$|\langle B_k(\tilde x + e) - B_k(\tilde x), \tilde q\rangle|$` for all `$e$` in
-    /// the ball, plus the rounding error of the computed `$\langle B_k(\tilde x), \tilde q\rangle$`.
+    /// the ball, plus the rounding error of the computed `$\langle B_k(\tilde x), \tilde
+    /// q\rangle$`.
     pub change: f64,
     /// A bound on `$\|B_k(\tilde x + e)\|$` for all `$e$` in the ball.
     pub norm: f64,
 }
 
 impl MixedBound {
-    /// Returns a bound on the error of the computed derivative
-    /// `$-\langle B_k(\tilde x), \tilde q\rangle$`, given a bound on the error of the adjoint
-    /// ([`adjoint_error`]). It is infinite where a number is not finite.
+    /// Returns a bound on the error of the computed derivative `$-\langle B_k(\tilde x), \tilde
+    /// q\rangle$`, given a bound on the error of the adjoint ([`adjoint_error`]). It is infinite
+    /// where a number is not finite.
     ///
     /// ```
     /// let bound = lowlevel::adjoint::MixedBound { change: 0.5, norm: 2.0 };

@@ -52,12 +52,14 @@ pub struct Hypergradient {
 /// that the objective depends on, and an interval for the loss.
 ///
 /// - `loss(x, gradient)` overwrites `gradient` with that of the loss, and returns the loss.
-/// - `mixed_product(x, q, out)` overwrites each of the `num_params` entries of `out` with
-///   `$\langle B_k(x), q\rangle$`, where `$B_k = \partial_{\theta_k}\nabla\Phi$`.
-/// - The minimiser is computed to `target`, from the start in `state`, and the adjoint to a residual
-///   of `$L_\ell$` times the certified error: a smaller one would not reduce the bounds by much.
+/// - `mixed_product(x, q, out)` overwrites each of the `num_params` entries of `out` with `$\langle
+///   B_k(x), q\rangle$`, where `$B_k = \partial_{\theta_k}\nabla\Phi$`.
+/// - The minimiser is computed to `target`, from the start in `state`, and the adjoint to a
+///   residual of `$L_\ell$` times the certified error: a smaller one would not reduce the bounds by
+///   much.
 ///
-/// The example finds out how the weight `$\xi$` of ridge regression changes the error on other data.
+/// The example finds out how the weight `$\xi$` of ridge regression changes the error on other
+/// data.
 ///
 /// ```
 /// use lowlevel::testing::{hessian_deviation, mixed_deviation};
@@ -124,7 +126,7 @@ pub struct Hypergradient {
 /// ```
 ///
 /// # Errors
-/// The same as for [`Solver::refine`] and [`solve_adjoint`].
+/// The same as for [`Solver::refine`] and [`solve_adjoint`], and if a mixed product is not finite.
 ///
 /// # Panics
 /// If the loss has a gradient of the wrong length.
@@ -165,6 +167,9 @@ pub fn hypergradient<O: StronglyConvex>(
     let interval = corrected_value(objective, x, phi_gradient, &loss, q, &found);
     let mut gradient = vec![f64::NAN; num_params];
     mixed_product(x, q, &mut gradient);
+    if let Some(index) = gradient.iter().position(|product| !product.is_finite()) {
+        return Err(SolveError::NonFiniteMixedProduct { index });
+    }
     for derivative in &mut gradient {
         *derivative = -*derivative;
     }

@@ -322,15 +322,16 @@ impl<S> System<'_, S> {
 
     /// Computes the residual of the start, or replaces a start that is no better than zero.
     fn start(&mut self, rhs_norm: f64) -> Result<Measured, SolveError> {
+        let of_zero = self.measured(rhs_norm, 0.0);
         if self.vectors.q.iter().any(|&q| q != 0.0) {
             let measured = self.measure()?;
-            if measured.norm < rhs_norm {
+            if measured.bound() < of_zero.bound() {
                 return Ok(measured);
             }
             self.vectors.q.fill(0.0);
         }
         self.vectors.residual.copy_from_slice(self.loss.gradient);
-        Ok(self.measured(rhs_norm, 0.0))
+        Ok(of_zero)
     }
 
     /// Computes the residual afresh.

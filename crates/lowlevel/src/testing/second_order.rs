@@ -144,9 +144,12 @@ pub fn third_order_violation<O: StronglyConvex>(
     worst.0
 }
 
-/// A measured change as a share of its bound. Nothing is a share of zero.
+/// A measured change as a share of its bound: zero if nothing was measured, and infinite if the
+/// bound is negative or NaN.
 fn ratio(measured: f64, bound: f64) -> f64 {
-    if measured <= 0.0 {
+    if !(bound >= 0.0) {
+        f64::INFINITY
+    } else if measured <= 0.0 {
         0.0
     } else {
         measured / bound

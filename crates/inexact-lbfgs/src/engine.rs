@@ -76,6 +76,8 @@ struct Progress {
     /// The share of the full step to begin with, after a line search without success that gave no
     /// new pair.
     share: Option<f64>,
+    /// The decreases of the last accepted steps.
+    decreases: Vec<f64>,
     /// Incumbents, as numbers of points and objectives, for the rule of slow progress.
     marks: Vec<(u64, f64)>,
 }

@@ -2,7 +2,7 @@
 //! decisions, and what follows from them.
 
 use super::search::{Decision, Search};
-use super::{Engine, Next, Phase, Point};
+use super::{Engine, Next, Phase, Point, Progress};
 use crate::linalg::norm;
 use crate::model::{Local, Step};
 use crate::report::{Iteration, StepKind, Termination};
@@ -26,6 +26,13 @@ const MAX_VERIFIED: u32 = 3;
 const DOUBT: f64 = 2.0;
 /// The number of incumbents in a row with a small predicted decrease that ends the run.
 const SMALL_IN_A_ROW: u32 = 2;
+/// The numbers of steps over which decreases are compared, to extrapolate them: a short one for
+/// fast convergence, and a long one for slow convergence, in which decreases fluctuate.
+const WINDOWS: [usize; 2] = [4, 16];
+/// A factor per step below which convergence is fast, so that the last steps tell enough.
+const FAST: f64 = 0.5;
+/// The largest factor per step of an extrapolated decrease.
+const MAX_FACTOR: f64 = 0.998;
 /// A predicted decrease below this share of the objective is rounding error.
 const ROUNDING: f64 = 1e-13;
 /// The length of the first step if the gradient is too small to set it, as a share of the
@@ -55,11 +62,15 @@ impl<R: Clone> Engine<R> {
             Phase::Trial => self.on_failed_trial(),
             Phase::SharpenTrial => {
                 let trial = self.state.search.as_mut().and_then(|s| s.trial.as_mut());
-                trial.map_or((), Point::refuse);
+                if let Some(trial) = trial {
+                    trial.refuse();
+                }
                 Next::Decide
             }
             phase => {
-                self.state.incumbent.as_mut().map_or((), Point::refuse);
+                if let Some(incumbent) = &mut self.state.incumbent {
+                    incumbent.refuse();
+                }
                 match phase {
                     Phase::SharpenIncumbent => Next::Decide,
                     Phase::Renew => self.renew(false),
@@ -149,7 +160,10 @@ impl<R: Clone> Engine<R> {
             .incumbent
             .as_ref()
             .map_or(&[][..], |point| &point.theta);
-        if state.progress.num_small >= SMALL_IN_A_ROW || !is_resolved(theta, &step.direction, 1.0) {
+        let is_small = state.progress.num_small >= SMALL_IN_A_ROW;
+        if (is_small && state.progress.remaining() <= limit)
+            || !is_resolved(theta, &step.direction, 1.0)
+        {
             return Next::Stop(Termination::Converged);
         }
         let first = if state.memory.is_scaled() {
@@ -245,6 +259,7 @@ impl<R: Clone> Engine<R> {
     fn accept(&mut self, share: f64, point: Point<R>) -> Next<R> {
         self.store_pair(&point);
         let predicted = self.state.search.take().map(|search| search.predicted);
+        let before = self.state.incumbent.as_ref().map_or(f64::NAN, Point::value);
         let step = self.state.incumbent.as_ref().map(|old| {
             let step = point
                 .theta
@@ -253,6 +268,7 @@ impl<R: Clone> Engine<R> {
                 .map(|(new, old)| new - old);
             norm(&step.collect::<Vec<f64>>())
         });
+        self.state.progress.note_decrease(before - point.value());
         self.state.incumbent = Some(point);
         let progress = &mut self.state.progress;
         progress.is_fresh = true;
@@ -289,6 +305,9 @@ impl<R: Clone> Engine<R> {
         let (Some(search), Some(incumbent)) = (&self.state.search, &self.state.incumbent) else {
             return Next::Step;
         };
+        if self.state.memory.is_scaled() && search.predicted <= ROUNDING * incumbent.value().abs() {
+            return Next::Stop(Termination::Converged);
+        }
         if !search.num_rejected.is_multiple_of(REJECTED_AT_ONCE) {
             return self.try_share();
         }
@@ -433,6 +452,37 @@ impl<R: Clone> Engine<R> {
             marks.remove(0);
         }
         is_old(&marks[0]) && marks[0].1 - value < slow.decrease * value.abs()
+    }
+}
+
+impl Progress {
+    /// Notes the decrease of an accepted step.
+    fn note_decrease(&mut self, decrease: f64) {
+        if self.decreases.len() == 2 * WINDOWS[1] {
+            self.decreases.remove(0);
+        }
+        self.decreases.push(decrease.max(0.0));
+    }
+
+    /// The decrease that is still to come if the objective goes on to fall by a constant factor
+    /// per step, as in the last steps. The model alone predicts too little on ill-conditioned
+    /// problems: it knows only the directions of the last steps.
+    fn remaining(&self) -> f64 {
+        let windows = WINDOWS.map(|window| window.min(self.decreases.len() / 2));
+        if windows[0] == 0 {
+            return 0.0;
+        }
+        let [short, long] = windows.map(|window| {
+            let last = &self.decreases[self.decreases.len() - 2 * window..];
+            let (earlier, later) = last.split_at(window);
+            let ratio = later.iter().sum::<f64>() / earlier.iter().sum::<f64>();
+            // NaN, from two zeros, counts as the largest factor.
+            ratio.powf((window as f64).recip()).min(MAX_FACTOR)
+        });
+        let last = &self.decreases[self.decreases.len() - windows[0]..];
+        let mean = last.iter().sum::<f64>() / windows[0] as f64;
+        let factor = if short < FAST { short } else { short.max(long) };
+        mean * factor / (1.0 - factor)
     }
 }
 

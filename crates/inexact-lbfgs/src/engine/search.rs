@@ -82,11 +82,12 @@ impl<R> Search<R> {
     pub(super) fn decide(&self, incumbent: &Point<R>, trial: &Point<R>, slope: f64) -> Decision {
         let required = ARMIJO * self.share * slope;
         let (new, old) = (trial.interval(), incumbent.interval());
-        // The second comparison makes the decrease strict although sums are rounded.
+        // The second comparisons decide where the sums are rounded to their larger term: an accepted
+        // step strictly decreases the objective.
         if new.upper <= old.lower + required && new.upper < old.lower {
             return Decision::Accept;
         }
-        if new.lower > old.upper + required {
+        if new.lower > old.upper + required || new.lower >= old.upper {
             return Decision::Reject;
         }
         let distance = (trial.value() - incumbent.value() - required).abs();

@@ -200,7 +200,7 @@ impl LearningEngine {
     pub fn termination(&self) -> Option<Termination> {
         match &self.0 {
             Kind::DerivativeFree(engine) => engine.termination().cloned(),
-            Kind::Gradient(engine) => engine.engine.termination().map(|end| engine.ending(end)),
+            Kind::Gradient(engine) => engine.termination(),
         }
     }
 
@@ -450,6 +450,10 @@ impl GradientEngine {
         let iterations = state.iterations()[self.iterations.len()..].iter();
         self.iterations.extend(iterations.map(|made| iteration(made, best.clone())));
         true
+    }
+
+    pub(crate) fn termination(&self) -> Option<Termination> {
+        self.engine.termination().map(|end| self.ending(end))
     }
 
     /// Returns the reason for the end of the run in the words of the derivative-free solver.

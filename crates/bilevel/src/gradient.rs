@@ -16,12 +16,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dfo_ls::Start;
 use inexact_lbfgs::{Answer, EvalError, Interval, Job, Oracle, Request};
-use lowlevel::adjoint::{AdjointStop, LossAt, ValueInterval, corrected_value, solve_adjoint};
+use lowlevel::adjoint::{
+    AdjointStop, LossAt, MixedBound, ValueInterval, adjoint_error, corrected_value, solve_adjoint,
+};
 use lowlevel::{Checkpoint, ErrorBound, Outcome, State, Stop, StronglyConvex, UNIT_ROUNDOFF};
 
 use crate::checkpoint::{Gradient, Reconstructions, StoredAdjoint};
 use crate::lower::LowerLevel;
 use crate::oracle::{WORK_UNITS, add, for_each};
+use crate::parameter::Parameter;
 use crate::penalty::PenaltyContext;
 use crate::problem::{Effort, ImageRange, LearningProblem};
 use crate::workspace::Workspace;
@@ -141,7 +144,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         if let Some(data) = self.data.first()
             && let Ok(objective) = self.model.objective(&values, data)
         {
-            let derivatives = (self.model.derivatives(&objective))
+            let derivatives = (self.model.derivatives(&values, &objective))
                 .filter(|_| objective.second_order().is_some());
             has_derivatives = derivatives.is_some();
             let slopes = &mut vec![0.0; theta.len()][..];
@@ -180,7 +183,8 @@ impl<M: LowerLevel> LearningProblem<M> {
                 .objective(values, &self.data[index])
                 .map_err(|error| error.to_string())?;
             let mut workspace = self.workspaces.take(self.pairs[index].grid);
-            let part = self.differentiate_in(theta, &objective, request, index, &mut workspace)?;
+            let at = (theta, values);
+            let part = self.differentiate_in(at, &objective, request, index, &mut workspace)?;
             self.workspaces.put_back(workspace);
             Ok(part)
         };
@@ -190,20 +194,21 @@ impl<M: LowerLevel> LearningProblem<M> {
 
     fn differentiate_in(
         &self,
-        theta: &[f64],
+        (theta, values): (&[f64], &[f64]),
         objective: &M::Objective<'_>,
         request: &Request<Reconstructions>,
         index: usize,
         workspace: &mut Workspace<M::Scratch>,
     ) -> Result<ImagePart, String> {
-        let derivatives = (self.model.derivatives(objective)).ok_or("there are no derivatives")?;
-        let scratch = (workspace.scratch).get_or_insert_with(|| objective.scratch());
+        let derivatives = (self.model.derivatives(values, objective)).ok_or("there are no derivatives")?;
         let Workspace {
             state,
+            scratch,
             adjoint,
             buffer,
             ..
         } = workspace;
+        let scratch = scratch.get_or_insert_with(|| objective.scratch());
         let known = known_adjoint(request, index);
         let solve = match request {
             Request::Sharpen { known, shrink } => {
@@ -267,6 +272,75 @@ impl<M: LowerLevel> LearningProblem<M> {
             checkpoint: self.checkpoints.save(state),
             slopes,
         })
+    }
+
+    /// Returns a certified bound on the error of the gradient at a point with these
+    /// reconstructions, as the norm over the parameters that are not at a bound. `None` if the
+    /// family has no such bound, or reconstructions are stored in single precision.
+    pub(crate) fn gradient_error(&self, theta: &[f64], known: &Reconstructions) -> Option<f64> {
+        let d = theta.len();
+        let values = self.values(theta);
+        let own = for_each((0..self.pairs.len()).collect(), |index| {
+            let errors = || self.slope_errors((theta, &values), known, index);
+            let errors = catch_unwind(AssertUnwindSafe(errors)).ok().flatten();
+            // not a number, so that the sum is not one either
+            errors.unwrap_or_else(|| vec![f64::NAN; d])
+        });
+        let all = self.ranks.gather(&own.concat()).ok()?.concat();
+        let mut sums = vec![0.0; d];
+        all.chunks_exact(d).for_each(|image| add(&mut sums, image));
+        let is_free = |(p, theta): &(&Parameter, &f64)| **theta > p.lower && **theta < p.upper;
+        let at = self.parameters.iter().zip(theta);
+        let free = at.zip(sums).filter(|(at, _)| is_free(at));
+        let squares: f64 = free.map(|(_, error)| error * error).sum();
+        let error = self.layout.weight() * squares.sqrt() * (1.0 + (d as f64 + 16.0) * UNIT_ROUNDOFF);
+        Some(error).filter(|error| error.is_finite())
+    }
+
+    /// Returns bounds on the errors of the derivatives of one image, from its stored
+    /// reconstruction and adjoint.
+    fn slope_errors(
+        &self,
+        (theta, values): (&[f64], &[f64]),
+        known: &Reconstructions,
+        index: usize,
+    ) -> Option<Vec<f64>> {
+        let (Checkpoint::Full(_), stored) =
+            (known.checkpoints().get(index)?, known.adjoints().get(index)?)
+        else {
+            return None;
+        };
+        let objective = self.model.objective(values, &self.data[index]).ok()?;
+        let derivatives = self.model.derivatives(values, &objective)?;
+        let mut workspace = self.workspaces.take(self.pairs[index].grid);
+        let Workspace {
+            state,
+            scratch,
+            adjoint,
+            buffer,
+            ..
+        } = &mut workspace;
+        let scratch = scratch.get_or_insert_with(|| objective.scratch());
+        self.begin(&Start::Refine(known.clone()), index, state);
+        let target = ErrorBound::new(stored.error).ok()?;
+        let solved = self.refine(&objective, target, state, scratch).ok()?;
+        let x = state.point();
+        buffer.resize(x.len(), 0.0);
+        let loss = LossAt::squared_distance(x, &self.pairs[index].truth, buffer);
+        stored.start_into(adjoint);
+        let stop = AdjointStop::absolute(stored.residual);
+        let found = solve_adjoint(&objective, x, solved.error, &loss, stop, adjoint, scratch).ok()?;
+        let mut bounds = vec![MixedBound::UNKNOWN; theta.len()];
+        let error = solved.error.value();
+        let q = adjoint.adjoint();
+        let has_bounds = derivatives.mixed_bounds(x, q, error, &mut bounds, scratch);
+        let adjoint_error = adjoint_error(&loss, &found);
+        let slopes = bounds.iter().map(|bound| bound.gradient_error(adjoint_error));
+        let mut slopes: Vec<f64> = slopes.collect();
+        self.chain(theta, 1.0, &mut slopes);
+        slopes.iter_mut().for_each(|slope| *slope = slope.abs());
+        self.workspaces.put_back(workspace);
+        has_bounds.then_some(slopes)
     }
 
     /// Turns derivatives with respect to values into derivatives with respect to `$\theta$`, times

@@ -1,8 +1,9 @@
 //! The influence of each parameter on the objective.
 
-use dfo_ls::{Accuracy, Jacobian, Report, Start};
+use dfo_ls::{Accuracy, Jacobian, Start};
 
 use crate::checkpoint::Reconstructions;
+use crate::learn::EndedRun;
 use crate::learned::FlatDirection;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -32,7 +33,7 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// begin at `start`.
     pub(crate) fn influences(
         &self,
-        report: &Report,
+        report: &EndedRun,
         start: &Start<Reconstructions>,
     ) -> Vec<Option<f64>> {
         let count = self.parameters.len();

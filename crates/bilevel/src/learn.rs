@@ -1,16 +1,19 @@
 //! Learning from the first evaluation to the result: `LearningProblem::learn`.
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use dfo_ls::{
-    AccuracyControl, Engine, Iteration, Options, Report, SlowProgress, Start, WarmStart, drive,
+    AccuracyControl, Engine, EvalRecord, Iteration, Jacobian, Limit, ObjectiveInterval, Options,
+    Report, SlowProgress, Start, Termination, WarmStart,
 };
 
 use crate::checkpoint::Reconstructions;
+use crate::engine::{GradientEngine, Kind, LearningEngine, objective_interval};
 use crate::error::ProblemError;
-use crate::learned::{Bound, Learned, LearnedParameter, Work};
+use crate::learned::{Bound, Learned, LearnedGradient, LearnedParameter, Work};
 use crate::lower::LowerLevel;
-use crate::problem::LearningProblem;
+use crate::problem::{LearningProblem, SolverKind};
 use crate::score::{Score, Scored, ScoredImages};
 
 /// Returns the options of the solver for learning. They are the defaults of [`dfo_ls`], except that
@@ -35,6 +38,37 @@ pub fn learning_options() -> Options {
     options
 }
 
+/// A run that has ended, with gradients or without.
+pub(crate) struct EndedRun {
+    pub(crate) solver: SolverKind,
+    pub(crate) theta: Vec<f64>,
+    pub(crate) objective: f64,
+    pub(crate) interval: ObjectiveInterval,
+    pub(crate) termination: Termination,
+    pub(crate) jacobian: Option<Jacobian>,
+    pub(crate) gradient: Option<LearnedGradient>,
+    pub(crate) iterations: Vec<Iteration>,
+    pub(crate) evaluations: Vec<EvalRecord>,
+    pub(crate) num_points: u64,
+}
+
+impl From<Report> for EndedRun {
+    fn from(report: Report) -> Self {
+        Self {
+            solver: SolverKind::DerivativeFree,
+            theta: report.theta,
+            objective: report.objective,
+            interval: report.interval,
+            termination: report.termination,
+            jacobian: report.jacobian,
+            gradient: None,
+            iterations: report.iterations,
+            evaluations: report.evaluations,
+            num_points: report.num_points,
+        }
+    }
+}
+
 impl<M: LowerLevel> LearningProblem<M> {
     /// Learns the parameters with the [`learning_options`].
     ///
@@ -45,8 +79,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.learn_with(learning_options())
     }
 
-    /// Learns the parameters with other options of the solver. Start from the [`learning_options`]
-    /// and change some of their fields.
+    /// Learns the parameters with other options. Start from the [`learning_options`] and change
+    /// some of their fields. With gradients, only the budget counts.
     ///
     /// # Errors
     /// When the solver does not accept an option. A failure after the first evaluation is reported
@@ -63,31 +97,89 @@ impl<M: LowerLevel> LearningProblem<M> {
     pub fn learn_observed(
         &mut self,
         options: Options,
-        observe: impl FnMut(&Iteration) -> ControlFlow<()>,
+        mut observe: impl FnMut(&Iteration) -> ControlFlow<()>,
     ) -> Result<Learned, ProblemError> {
-        let mut engine = self.engine(options)?;
-        drive(&mut engine, self, observe);
-        Ok(self.finish(engine).0)
+        let limit = options.budget.max_time;
+        let begin = Instant::now();
+        let mut engine = self.start(options)?;
+        let mut shown = 0;
+        while engine.step(self, usize::MAX) {
+            let new = &engine.iterations()[shown..];
+            shown += new.len();
+            if new.iter().any(|iteration| observe(iteration).is_break()) {
+                engine.stop(Termination::Stopped);
+            }
+            if limit.is_some_and(|limit| begin.elapsed() >= limit) {
+                engine.stop(Termination::Exhausted(Limit::Time));
+            }
+        }
+        Ok(self.conclude(engine).0)
     }
 
-    /// Ends the run of an engine. Returns the result and the reconstructions of all pairs with the
-    /// learned parameters.
+    /// Ends a run. Returns the result and the reconstructions of all pairs with the learned
+    /// parameters.
+    pub fn conclude(&self, engine: LearningEngine) -> (Learned, ScoredImages) {
+        match engine.0 {
+            Kind::DerivativeFree(engine) => self.finish(*engine),
+            Kind::Gradient(engine) => {
+                let termination = engine.termination();
+                let GradientEngine {
+                    engine,
+                    iterations,
+                    evaluations,
+                    work: [reconstructions, adjoints],
+                } = *engine;
+                let (report, best) = engine.into_parts();
+                let error = (best.as_ref())
+                    .and_then(|best| self.gradient_error(&report.theta, best));
+                let ended = EndedRun {
+                    solver: SolverKind::Gradient,
+                    objective: report.value,
+                    interval: objective_interval(report.interval),
+                    termination: termination.unwrap_or(Termination::Stopped),
+                    jacobian: None,
+                    gradient: Some(LearnedGradient {
+                        norm: report.projected_gradient,
+                        error,
+                        reconstructions,
+                        adjoints,
+                    }),
+                    iterations,
+                    evaluations,
+                    num_points: report.num_points,
+                    theta: report.theta,
+                };
+                self.result_of(ended, best)
+            }
+        }
+    }
+
+    /// Ends the run of an engine without derivatives. Returns the result and the reconstructions of
+    /// all pairs with the learned parameters.
     pub fn finish(&self, engine: Engine<Reconstructions>) -> (Learned, ScoredImages) {
         let (report, best) = engine.into_parts();
         self.learned(report, best)
     }
 
-    /// Turns the report of a solver into the result of learning. If `best` holds the
-    /// reconstructions of the report's best point, the training pairs are scored starting from
-    /// them, which saves iterations.
+    /// Turns the report of the solver without derivatives into the result of learning. If `best`
+    /// holds the reconstructions of the report's best point, the training pairs are scored starting
+    /// from them, which saves iterations.
     pub fn learned(
         &self,
         report: Report,
         best: Option<Reconstructions>,
     ) -> (Learned, ScoredImages) {
+        self.result_of(report.into(), best)
+    }
+
+    fn result_of(
+        &self,
+        ended: EndedRun,
+        best: Option<Reconstructions>,
+    ) -> (Learned, ScoredImages) {
         let near = best.clone().map_or(Start::Cold, Start::Near);
-        let influences = self.influences(&report, &near);
-        let parameters = (self.parameters.iter().zip(&report.theta).enumerate())
+        let influences = self.influences(&ended, &near);
+        let parameters = (self.parameters.iter().zip(&ended.theta).enumerate())
             .map(|(j, (parameter, &theta))| LearnedParameter {
                 value: parameter.value(theta),
                 theta,
@@ -96,25 +188,27 @@ impl<M: LowerLevel> LearningProblem<M> {
                 parameter: parameter.clone(),
             })
             .collect();
-        let images = self.score_all(&self.values(&report.theta), best);
+        let images = self.score_all(&self.values(&ended.theta), best);
         let scores = |images: &[Scored]| {
             let own: Vec<Score> = images.iter().map(|image| image.score).collect();
             Score::gather(&self.ranks, own)
         };
         let learned = Learned {
             family: self.model.kind(),
-            objective: report.objective,
-            interval: report.interval,
-            termination: report.termination,
-            num_points: report.num_points,
-            work: Work::of(&report.evaluations),
+            solver: ended.solver,
+            objective: ended.objective,
+            interval: ended.interval,
+            gradient: ended.gradient,
+            termination: ended.termination,
+            num_points: ended.num_points,
+            work: Work::of(&ended.evaluations),
             parameters,
-            flat: (report.jacobian.as_ref())
-                .map_or_else(Vec::new, |j| self.flat_directions(j, report.objective)),
+            flat: (ended.jacobian.as_ref())
+                .map_or_else(Vec::new, |j| self.flat_directions(j, ended.objective)),
             training: scores(&images.training),
             validation: scores(&images.validation),
-            iterations: report.iterations,
-            evaluations: report.evaluations,
+            iterations: ended.iterations,
+            evaluations: ended.evaluations,
         };
         (learned, images)
     }

@@ -4,6 +4,7 @@ use dfo_ls::{EvalRecord, Iteration, ObjectiveInterval, Purpose, Termination};
 
 use crate::families::FamilyKind;
 use crate::parameter::Parameter;
+use crate::problem::SolverKind;
 use crate::score::Score;
 
 /// The result of a learning run.
@@ -15,12 +16,19 @@ pub struct Learned {
     /// The family of the reconstruction problems; `None` if it is not one of this crate.
     #[cfg_attr(feature = "serde", serde(default))]
     pub family: Option<FamilyKind>,
+    /// The solver that learned: with gradients or without.
+    #[cfg_attr(feature = "serde", serde(default = "without_gradients"))]
+    pub solver: SolverKind,
     /// The objective at the learned parameters, from the reconstructions as computed.
     pub objective: f64,
     /// An interval that certainly contains the objective with exact reconstructions. It is not
     /// certain with [`dfo_ls::Options::experiments`], which assume that every evaluation achieves
     /// the accuracy that was asked for.
     pub interval: ObjectiveInterval,
+    /// The gradient of the objective at the learned parameters; `None` if learning did not use
+    /// gradients.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub gradient: Option<LearnedGradient>,
     /// The reason why the run ended.
     pub termination: Termination,
     /// The number of points that were evaluated.
@@ -39,6 +47,29 @@ pub struct Learned {
     pub iterations: Vec<Iteration>,
     /// All evaluations of the objective.
     pub evaluations: Vec<EvalRecord>,
+}
+
+/// Results of earlier versions were learned without gradients.
+#[cfg(feature = "serde")]
+const fn without_gradients() -> SolverKind {
+    SolverKind::DerivativeFree
+}
+
+/// The gradient of the objective at the learned parameters, and the work of all gradients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct LearnedGradient {
+    /// The norm of the projected gradient, with respect to `$\theta$`: slopes that bounds hold back
+    /// do not count.
+    pub norm: f64,
+    /// A certified bound on the error of `norm`; `None` if the family has no such bound, or
+    /// reconstructions are stored in single precision.
+    pub error: Option<f64>,
+    /// The work of reconstructions, in gradients of the reconstruction problems.
+    pub reconstructions: u64,
+    /// The work of adjoints and of the derivatives that follow from them, in the same unit.
+    pub adjoints: u64,
 }
 
 /// A learned parameter.

@@ -112,7 +112,7 @@ pub use families::{
 pub use families::{Choice, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting};
 pub use influence::{INFLUENCE_STEP, NEGLIGIBLE_INFLUENCE};
 pub use learn::learning_options;
-pub use learned::{Bound, FlatDirection, Learned, LearnedParameter, Work};
+pub use learned::{Bound, FlatDirection, Learned, LearnedGradient, LearnedParameter, Work};
 pub use loss::{Loss, ResidualLayout, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, Watch, reconstruct, reconstruct_observed};
 pub use parameter::{Map, Parameter};

@@ -113,18 +113,19 @@ pub trait LowerLevel: Sync {
         x.fill(0.0);
     }
 
-    /// Returns the derivatives of an objective of this family, if it has them. The objective must
-    /// offer [second derivatives](lowlevel::SecondOrder), too.
+    /// Returns the derivatives of an objective that was built with these values of the parameters,
+    /// if the family has them. The objective must offer [second derivatives](lowlevel::SecondOrder), too.
     ///
     /// With the default, `None`, parameters are learned without derivatives.
     fn derivatives<'a, 'b>(
         &'a self,
+        values: &'a [f64],
         objective: &'a Self::Objective<'b>,
     ) -> Option<Box<dyn Derivatives<Self::Scratch> + 'a>>
     where
         Self: 'b,
     {
-        let _ = objective;
+        let _ = (values, objective);
         None
     }
 
@@ -165,12 +166,13 @@ impl<M: LowerLevel> LowerLevel for &M {
 
     fn derivatives<'a, 'b>(
         &'a self,
+        values: &'a [f64],
         objective: &'a Self::Objective<'b>,
     ) -> Option<Box<dyn Derivatives<M::Scratch> + 'a>>
     where
         Self: 'b,
     {
-        (**self).derivatives(objective)
+        (**self).derivatives(values, objective)
     }
 
     fn kind(&self) -> Option<FamilyKind> {

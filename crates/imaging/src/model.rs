@@ -90,6 +90,18 @@ fn curvature(
     Ok(Curvature::new(data.min + xi, data.max + smoothness + xi)?)
 }
 
+/// Returns the derivatives of the condition number `$L/\mu$` with respect to `$\alpha$`, `$\nu$`
+/// and `$\xi$`. `norm_squared` is the bound on `$\|\partial\|^2$` in `$L$`.
+fn condition_gradient(curvature: Curvature, at: TvParameters, norm_squared: f64) -> TvMixed {
+    let (mu, lipschitz) = (curvature.strong_convexity(), curvature.lipschitz());
+    let TvParameters { alpha, nu, .. } = at;
+    TvMixed {
+        alpha: norm_squared / (nu * mu),
+        nu: -alpha * norm_squared / (nu * nu * mu),
+        xi: (1.0 - lipschitz / mu) / mu,
+    }
+}
+
 /// The numbers that determine the rounding error of the gradient of
 /// `$\frac12\|Ax-y\|_S^2 + \alpha R(x) + \frac{\xi}{2}\|x\|^2$`.
 ///

@@ -1,7 +1,9 @@
 use imaging::{Denoising, DenoisingScratch, Grid};
 
 use super::FamilyKind;
+use super::tv::TvDerivatives;
 use super::{ImageData, TvChoices};
+use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -39,6 +41,20 @@ impl LowerLevel for TvDenoising {
     /// Starts at the data.
     fn cold_start(&self, data: &ImageData, x: &mut [f64]) {
         x.copy_from_slice(data.values.values());
+    }
+
+    fn derivatives<'a, 'b>(
+        &'a self,
+        _values: &'a [f64],
+        objective: &'a Denoising<'b>,
+    ) -> Option<Box<dyn Derivatives<DenoisingScratch> + 'a>>
+    where
+        Self: 'b,
+    {
+        Some(Box::new(TvDerivatives {
+            choices: self.choices,
+            objective,
+        }))
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -3,12 +3,15 @@
 use imaging::{Convolution, Denoising, FourierMeasurement, FourierSampling, Grid, Mask};
 use imaging::{DenoisingScratch, FourierSamplingScratch, LinearOperator};
 use imaging::{SmoothedTv, Variational, VariationalScratch};
+use lowlevel::adjoint::MixedBound;
 use lowlevel::{
-    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, StronglyConvex, Update,
+    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, StronglyConvex,
+    ThirdOrder, Update,
 };
 
 use super::FamilyKind;
 use super::{BlurredData, FourierWeights, ImageData, TvDeblurring, TvDenoising, TvInpainting};
+use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -140,6 +143,31 @@ impl LowerLevel for Family {
         }
     }
 
+    fn derivatives<'a, 'b>(
+        &'a self,
+        values: &'a [f64],
+        objective: &'a FamilyObjective<'b>,
+    ) -> Option<Box<dyn Derivatives<FamilyScratch> + 'a>>
+    where
+        Self: 'b,
+    {
+        Some(Box::new(FamilyDerivatives(match (self, &objective.0) {
+            (Self::Denoising(family), Objective::Denoising(objective)) => {
+                Inner::Denoising(family.derivatives(values, objective)?)
+            }
+            (Self::Deblurring(family), Objective::Deblurring(objective)) => {
+                Inner::Deblurring(family.derivatives(values, objective)?)
+            }
+            (Self::Inpainting(family), Objective::Inpainting(objective)) => {
+                Inner::Inpainting(family.derivatives(values, objective)?)
+            }
+            (Self::Sampling(family), Objective::Sampling(objective)) => {
+                Inner::Sampling(family.derivatives(values, objective)?)
+            }
+            _ => return None,
+        })))
+    }
+
     fn kind(&self) -> Option<FamilyKind> {
         for_each_family!(Self, self, family => family.kind())
     }
@@ -212,6 +240,116 @@ impl StronglyConvex for FamilyObjective<'_> {
         let is_offered =
             for_each_family!(Objective, &self.0, objective => objective.newton().is_some());
         if is_offered { Some(self) } else { None }
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder<FamilyScratch>> {
+        let is_offered =
+            for_each_family!(Objective, &self.0, objective => objective.second_order().is_some());
+        if is_offered { Some(self) } else { None }
+    }
+}
+
+/// Evaluates an expression with the second derivatives of an objective and its scratch space.
+macro_rules! with_second_order {
+    ($objective:expr, $scratch:expr, ($inner:ident, $memory:ident) => $result:expr) => {
+        with_scratch!($objective, $scratch, (objective, $memory) => {
+            let $inner = objective.second_order().expect("second derivatives were offered");
+            $result
+        })
+    };
+}
+
+impl SecondOrder<FamilyScratch> for FamilyObjective<'_> {
+    fn linearise(&self, x: &[f64], scratch: &mut FamilyScratch) {
+        with_second_order!(self, scratch, (second, memory) => second.linearise(x, memory));
+    }
+
+    fn hessian_product(&self, v: &[f64], out: &mut [f64], scratch: &mut FamilyScratch) {
+        with_second_order!(self, scratch, (second, memory) => {
+            second.hessian_product(v, out, memory);
+        });
+    }
+
+    fn product_rounding(&self, v_norm: f64) -> f64 {
+        for_each_family!(Objective, &self.0, objective => {
+            (objective.second_order()).map_or(f64::INFINITY, |second| second.product_rounding(v_norm))
+        })
+    }
+
+    fn product_cost(&self) -> f64 {
+        for_each_family!(Objective, &self.0, objective => {
+            objective.second_order().map_or(1.0, |second| second.product_cost())
+        })
+    }
+
+    fn solve(
+        &self,
+        rhs: &[f64],
+        q: &mut [f64],
+        target: f64,
+        scratch: &mut FamilyScratch,
+    ) -> Option<f64> {
+        with_second_order!(self, scratch, (second, memory) => second.solve(rhs, q, target, memory))
+    }
+
+    fn precondition(&self, r: &[f64], out: &mut [f64], scratch: &mut FamilyScratch) {
+        with_second_order!(self, scratch, (second, memory) => second.precondition(r, out, memory));
+    }
+
+    fn third_order(&self, q: &[f64], error: f64, scratch: &mut FamilyScratch) -> ThirdOrder {
+        with_second_order!(self, scratch, (second, memory) => second.third_order(q, error, memory))
+    }
+
+    fn curvature_near(&self, error: f64, scratch: &mut FamilyScratch) -> Option<f64> {
+        with_second_order!(self, scratch, (second, memory) => second.curvature_near(error, memory))
+    }
+}
+
+/// The derivatives of an objective of any family.
+struct FamilyDerivatives<'a>(Inner<'a>);
+
+type Boxed<'a, M> = Box<dyn Derivatives<<M as LowerLevel>::Scratch> + 'a>;
+
+enum Inner<'a> {
+    Denoising(Boxed<'a, TvDenoising>),
+    Deblurring(Boxed<'a, TvDeblurring>),
+    Inpainting(Boxed<'a, TvInpainting>),
+    Sampling(Boxed<'a, FourierWeights>),
+}
+
+/// Evaluates an expression with derivatives and the scratch space of their objective.
+macro_rules! with_derivatives {
+    ($derivatives:expr, $scratch:expr, ($inner:ident, $memory:ident) => $result:expr) => {
+        match (&$derivatives.0, &mut $scratch.0) {
+            (Inner::Denoising($inner), Scratch::Denoising($memory)) => $result,
+            (Inner::Deblurring($inner), Scratch::Deblurring($memory)) => $result,
+            (Inner::Inpainting($inner), Scratch::Inpainting($memory)) => $result,
+            (Inner::Sampling($inner), Scratch::Sampling($memory)) => $result,
+            _ => panic!("the scratch space belongs to another family"),
+        }
+    };
+}
+
+impl Derivatives<FamilyScratch> for FamilyDerivatives<'_> {
+    fn mixed_product(&self, x: &[f64], q: &[f64], out: &mut [f64], scratch: &mut FamilyScratch) {
+        with_derivatives!(self, scratch, (inner, memory) => inner.mixed_product(x, q, out, memory));
+    }
+
+    fn mixed_bounds(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        error: f64,
+        out: &mut [MixedBound],
+        scratch: &mut FamilyScratch,
+    ) -> bool {
+        with_derivatives!(self, scratch, (inner, memory) => {
+            inner.mixed_bounds(x, q, error, out, memory)
+        })
+    }
+
+    fn condition_gradient(&self, out: &mut [f64]) -> bool {
+        for_each_family!(Inner, &self.0, inner => inner.condition_gradient(out))
     }
 }
 

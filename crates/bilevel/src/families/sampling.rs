@@ -1,9 +1,11 @@
 use imaging::{
     Fourier, FourierMeasurement, FourierSampling, FourierSamplingScratch, Grid, LinearOperator,
-    ModelError, TvParameters,
+    MixedBound, ModelError, TvParameters,
 };
+use lowlevel::StronglyConvex;
 
 use super::FamilyKind;
+use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::{Map, Parameter};
@@ -99,7 +101,67 @@ impl LowerLevel for FourierWeights {
         Ok(objective?)
     }
 
+    fn derivatives<'a, 'b>(
+        &'a self,
+        values: &'a [f64],
+        objective: &'a FourierSampling<'b>,
+    ) -> Option<Box<dyn Derivatives<FourierSamplingScratch> + 'a>>
+    where
+        Self: 'b,
+    {
+        Some(Box::new(WeightDerivatives {
+            weights: values,
+            objective,
+        }))
+    }
+
     fn kind(&self) -> Option<FamilyKind> {
         Some(FamilyKind::Sampling)
+    }
+}
+
+/// The derivatives with respect to the weights of all frequencies.
+#[derive(Debug)]
+struct WeightDerivatives<'a, 'b> {
+    weights: &'a [f64],
+    objective: &'a FourierSampling<'b>,
+}
+
+impl Derivatives<FourierSamplingScratch> for WeightDerivatives<'_, '_> {
+    fn mixed_product(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        out: &mut [f64],
+        scratch: &mut FourierSamplingScratch,
+    ) {
+        self.objective.weight_products(x, q, out, scratch);
+    }
+
+    fn mixed_bounds(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        error: f64,
+        out: &mut [MixedBound],
+        scratch: &mut FourierSamplingScratch,
+    ) -> bool {
+        self.objective.weight_bounds(x, q, error, out, scratch);
+        true
+    }
+
+    /// The condition number depends on the largest and on the smallest weight, see
+    /// [`Fourier::gram_spectrum`](LinearOperator::gram_spectrum).
+    fn condition_gradient(&self, out: &mut [f64]) -> bool {
+        let curvature = self.objective.curvature();
+        let (mu, lipschitz) = (curvature.strong_convexity(), curvature.lipschitz());
+        out.fill(0.0);
+        let indices = || 0..self.weights.len();
+        let order = |a: &usize, b: &usize| self.weights[*a].total_cmp(&self.weights[*b]);
+        if let (Some(smallest), Some(largest)) = (indices().min_by(order), indices().max_by(order)) {
+            out[largest] += 1.0 / mu;
+            out[smallest] -= lipschitz / (mu * mu);
+        }
+        true
     }
 }

@@ -1,7 +1,9 @@
 //! The parameters of the total variation, fixed or learned.
 
-use imaging::TvParameters;
+use imaging::{Denoising, MixedBound, TvMixed, TvParameters};
+use lowlevel::StronglyConvex;
 
+use crate::derivatives::Derivatives;
 use crate::parameter::Parameter;
 
 /// The choice which of `$(\alpha, \nu, \xi)$` are learned and which are fixed.
@@ -96,6 +98,103 @@ impl Default for TvChoices {
         }
     }
 }
+
+impl TvChoices {
+    /// Returns those of three numbers, for `$(\alpha, \nu, \xi)$`, whose parameters are learned.
+    fn learned<T>(&self, [alpha, nu, xi]: [T; 3]) -> impl Iterator<Item = T> {
+        let all = [(self.alpha, alpha), (self.nu, nu), (self.xi, xi)];
+        (all.into_iter())
+            .filter(|(choice, _)| matches!(choice, Choice::Learned { .. }))
+            .map(|(_, number)| number)
+    }
+}
+
+/// A model with smoothed total variation, and its derivatives with respect to
+/// `$(\alpha, \nu, \xi)$`.
+pub(super) trait TvModel: StronglyConvex {
+    fn mixed_products(&self, x: &[f64], q: &[f64], scratch: &mut Self::Scratch) -> TvMixed;
+
+    fn mixed_bounds(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        error: f64,
+        scratch: &mut Self::Scratch,
+    ) -> [MixedBound; 3];
+
+    fn condition_gradient(&self) -> TvMixed;
+}
+
+/// The derivatives of a model with respect to those of `$(\alpha, \nu, \xi)$` that are learned.
+#[derive(Debug)]
+pub(super) struct TvDerivatives<'a, O> {
+    pub(super) choices: TvChoices,
+    pub(super) objective: &'a O,
+}
+
+impl<O: TvModel> Derivatives<O::Scratch> for TvDerivatives<'_, O> {
+    fn mixed_product(&self, x: &[f64], q: &[f64], out: &mut [f64], scratch: &mut O::Scratch) {
+        let TvMixed { alpha, nu, xi } = self.objective.mixed_products(x, q, scratch);
+        for (out, product) in out.iter_mut().zip(self.choices.learned([alpha, nu, xi])) {
+            *out = product;
+        }
+    }
+
+    fn mixed_bounds(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        error: f64,
+        out: &mut [MixedBound],
+        scratch: &mut O::Scratch,
+    ) -> bool {
+        let bounds = self.objective.mixed_bounds(x, q, error, scratch);
+        for (out, bound) in out.iter_mut().zip(self.choices.learned(bounds)) {
+            *out = bound;
+        }
+        true
+    }
+
+    fn condition_gradient(&self, out: &mut [f64]) -> bool {
+        let TvMixed { alpha, nu, xi } = self.objective.condition_gradient();
+        for (out, slope) in out.iter_mut().zip(self.choices.learned([alpha, nu, xi])) {
+            *out = slope;
+        }
+        true
+    }
+}
+
+/// Implements [`TvModel`] by the methods that the models of `imaging` have in common.
+macro_rules! tv_model {
+    ([$($generics:tt)*] $model:ty) => {
+        impl $($generics)* TvModel for $model {
+            fn mixed_products(
+                &self,
+                x: &[f64],
+                q: &[f64],
+                scratch: &mut Self::Scratch,
+            ) -> TvMixed {
+                self.tv_mixed_products(x, q, scratch)
+            }
+
+            fn mixed_bounds(
+                &self,
+                x: &[f64],
+                q: &[f64],
+                error: f64,
+                scratch: &mut Self::Scratch,
+            ) -> [MixedBound; 3] {
+                self.tv_mixed_bounds(x, q, error, scratch)
+            }
+
+            fn condition_gradient(&self) -> TvMixed {
+                self.tv_condition_gradient()
+            }
+        }
+    };
+}
+
+tv_model!([] Denoising<'_>);
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use super::line_hessian::LineHessian;
 use super::line_newton::{LineNewton, LineNewtonScratch, LineRun};
 use super::simd::dispatch;
 use super::update_kernel::Samples;
-use super::{Rounding, TvParameters, check_grid, curvature};
+use super::{Rounding, TvMixed, TvParameters, check_grid, condition_gradient, curvature};
 use crate::difference::Differences;
 use crate::error::ModelError;
 use crate::grid::{Field, Grid, Shape};
@@ -137,6 +137,14 @@ impl<'a> Denoising<'a> {
                 xi: parameters.xi,
             },
         })
+    }
+
+    /// Returns the derivatives of the condition number `$L/\mu$` with respect to `$\alpha$`,
+    /// `$\nu$` and `$\xi$`.
+    #[must_use]
+    pub fn tv_condition_gradient(&self) -> TvMixed {
+        let norm_squared = Differences::norm_squared(self.grid);
+        condition_gradient(self.curvature, self.parameters, norm_squared)
     }
 
     /// Overwrites `gradient` with the gradient at `x`, and returns its squared norm.

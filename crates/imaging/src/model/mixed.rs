@@ -32,11 +32,12 @@
 //! `$\sqrt{AN}$`, and `$\|B_\nu\|$` grows by at most `$\alpha A\varepsilon/\nu^2$` and is at most
 //! `$\frac{2\alpha}{3\sqrt3\,\nu}\sqrt{AN}$`.
 
+pub use lowlevel::adjoint::MixedBound;
 use lowlevel::{UNIT_ROUNDOFF, norm_squared};
 
 use super::TvParameters;
 use super::circulant::count;
-use super::third_derivative::{TvBall, UnitBall, number_or_infinity, second_derivative};
+use super::third_derivative::{TvBall, UnitBall, second_derivative};
 
 /// The products of a vector `$q$` with the derivatives of the gradient `$\nabla\Phi(x)$` with
 /// respect to `$\alpha$`, `$\nu$` and `$\xi$`.
@@ -52,33 +53,6 @@ pub struct TvMixed {
     pub nu: f64,
     /// The product `$\langle q, \partial_\xi\nabla\Phi(x)\rangle$`.
     pub xi: f64,
-}
-
-/// Bounds on the derivative `$B(x)$` of the gradient with respect to one parameter, in a ball around
-/// a point `$x$`. They include rounding.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MixedBound {
-    /// A bound on the distance of `$\langle q, B(y)\rangle$` from the computed product at `$x$`, for
-    /// every `$y$` in the ball.
-    pub change: f64,
-    /// A bound on `$\|B(y)\|$` for every `$y$` in the ball.
-    pub norm: f64,
-}
-
-impl MixedBound {
-    /// The bounds of a derivative of which nothing is known.
-    pub const UNKNOWN: Self = Self {
-        change: f64::INFINITY,
-        norm: f64::INFINITY,
-    };
-
-    /// Creates the bounds. NaN becomes infinity.
-    pub(super) fn new(change: f64, norm: f64) -> Self {
-        Self {
-            change: number_or_infinity(change),
-            norm: number_or_infinity(norm),
-        }
-    }
 }
 
 /// The norms of vectors at the centre of a ball.

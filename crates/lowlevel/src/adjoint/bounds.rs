@@ -177,9 +177,24 @@ pub struct MixedBound {
 }
 
 impl MixedBound {
-    /// Returns a bound on the error of the computed derivative `$-\langle B_k(\tilde x), \tilde
-    /// q\rangle$`, given a bound on the error of the adjoint ([`adjoint_error`]). It is infinite
-    /// where a number is not finite.
+    /// The bounds of a derivative of which nothing is known.
+    pub const UNKNOWN: Self = Self {
+        change: f64::INFINITY,
+        norm: f64::INFINITY,
+    };
+
+    /// Creates the bounds. NaN and negative numbers become infinity.
+    #[must_use]
+    pub fn new(change: f64, norm: f64) -> Self {
+        Self {
+            change: or_infinite(change),
+            norm: or_infinite(norm),
+        }
+    }
+
+    /// Returns a bound on the error of the computed derivative
+    /// `$-\langle B_k(\tilde x), \tilde q\rangle$`, given a bound on the error of the adjoint
+    /// ([`adjoint_error`]). It is infinite where a number is not finite.
     ///
     /// ```
     /// let bound = lowlevel::adjoint::MixedBound { change: 0.5, norm: 2.0 };

@@ -80,6 +80,19 @@ fn an_exact_solution_is_taken_and_paid_for() {
     assert!(solve(&costless, 1e-9).unwrap().0.work >= 0.0);
 }
 
+/// At the minimum of the loss, the adjoint is zero.
+#[test]
+fn a_loss_without_gradient_has_the_adjoint_zero() {
+    let mut buffer = [1.0; DIM];
+    let loss = LossAt::squared_distance(&X, &X, &mut buffer);
+    let mut state = AdjointState::new();
+    state.start_at(&[1.0; DIM]);
+    let (error, stop) = (ErrorBound::new(ERROR).unwrap(), AdjointStop::default());
+    let adjoint = solve_adjoint(&HONEST, &X, error, &loss, stop, &mut state, &mut ()).unwrap();
+    assert_eq!(adjoint.outcome, AdjointOutcome::Converged);
+    assert!(adjoint.residual < 1e-300 && state.adjoint() == [0.0; DIM]);
+}
+
 #[test]
 fn a_solution_that_is_wrong_is_not_believed() {
     for (share, left) in [(0.0, 1.0), (0.5, 0.5), (3.0, 1.0), (-1.0, 1.0)] {

@@ -8,7 +8,7 @@ use lowlevel::{
     ValueInterval, adjoint_error, corrected_value, hypergradient, norm, solve_adjoint,
 };
 
-use crate::hostile::{DIM, HONEST, Hostile, Preconditioner, Product, Solve};
+use crate::hostile::{DIM, HONEST, Hostile, Preconditioner, Product, Solve, weight};
 
 const X: [f64; DIM] = [1.01, 0.99, 1.0, 1.02, 1.0, 0.98];
 const TRUTH: [f64; DIM] = [0.0, 3.0, 1.0, -2.0, 5.0, 0.5];
@@ -28,6 +28,13 @@ fn solve_from(
     let loss = LossAt::squared_distance(&X, &TRUTH, &mut buffer);
     let error = ErrorBound::new(ERROR).expect("a bound");
     let adjoint = solve_adjoint(objective, &X, error, &loss, stop, state, &mut ())?;
+    if objective.product == Product::Honest {
+        let q = state.adjoint();
+        let residual: Vec<f64> = (0..DIM)
+            .map(|j| loss.gradient[j] - weight(j) * q[j])
+            .collect();
+        assert!(norm(&residual) <= adjoint.residual);
+    }
     let mut gradient = [0.0; DIM];
     objective.gradient(&X, &mut gradient, &mut ());
     let interval = corrected_value(objective, &X, &gradient, &loss, state.adjoint(), &adjoint);

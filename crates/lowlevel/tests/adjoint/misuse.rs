@@ -332,14 +332,21 @@ fn vectors_that_are_not_finite_give_an_infinite_interval() {
 /// bound. The plain interval shows it.
 #[test]
 fn a_wrong_hessian_is_noticed_and_the_interval_stays_right() {
-    let objective = Hostile {
-        product: Product::Scaled(1e-3),
-        ..HONEST
-    };
-    let (adjoint, interval) = solve(&objective, 1e-9).unwrap();
-    assert_eq!(adjoint.outcome, AdjointOutcome::Converged);
-    assert!(!interval.consistent);
-    assert!(interval.lower <= exact_loss() && exact_loss() <= interval.upper);
+    for factor in [1e-3, -1e-3] {
+        let product = Product::Scaled(factor);
+        let objective = Hostile { product, ..HONEST };
+        let mut state = AdjointState::new();
+        let q: Vec<f64> = (0..DIM)
+            .map(|j| 2.0 * (X[j] - TRUTH[j]) / (factor * weight(j)))
+            .collect();
+        state.start_at(&q);
+        let (adjoint, interval) =
+            solve_from(&objective, AdjointStop::absolute(1e-9), &mut state).unwrap();
+        assert_eq!(adjoint.outcome, AdjointOutcome::Converged);
+        assert!(!interval.consistent);
+        assert!(interval.lower <= exact_loss() && exact_loss() <= interval.upper);
+        assert!(interval.upper - interval.lower > 10.0, "{interval:?}"); // both intervals
+    }
     assert!(solve(&HONEST, 1e-9).unwrap().1.consistent);
 }
 

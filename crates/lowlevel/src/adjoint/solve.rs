@@ -283,7 +283,8 @@ impl<S> System<'_, S> {
         let limit = stop.max_products.unwrap_or(u64::MAX);
         let mut products = 0;
         for _ in 0..MAX_ROUNDS {
-            if best.bound() <= target {
+            // If the gradient of the loss is zero, so is the adjoint.
+            if best.bound() <= target || rhs_norm == 0.0 {
                 return Ok((best.bound(), AdjointOutcome::Converged));
             }
             if best.norm <= best.rounding {

@@ -57,7 +57,8 @@ pub(crate) const HONEST: Hostile = Hostile {
     rounding: 1e-15,
 };
 
-fn weight(j: usize) -> f64 {
+/// The entry of the diagonal Hessian.
+pub(crate) fn weight(j: usize) -> f64 {
     j as f64 + 1.0
 }
 

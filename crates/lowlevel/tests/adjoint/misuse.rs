@@ -8,7 +8,7 @@ use lowlevel::{
     ValueInterval, adjoint_error, corrected_value, hypergradient, norm, solve_adjoint,
 };
 
-use crate::hostile::{DIM, HONEST, Hostile, Preconditioner, Product, Solve};
+use crate::hostile::{DIM, HONEST, Hostile, Preconditioner, Product, Solve, weight};
 
 const X: [f64; DIM] = [1.01, 0.99, 1.0, 1.02, 1.0, 0.98];
 const TRUTH: [f64; DIM] = [0.0, 3.0, 1.0, -2.0, 5.0, 0.5];
@@ -28,6 +28,13 @@ fn solve_from(
     let loss = LossAt::squared_distance(&X, &TRUTH, &mut buffer);
     let error = ErrorBound::new(ERROR).expect("a bound");
     let adjoint = solve_adjoint(objective, &X, error, &loss, stop, state, &mut ())?;
+    if objective.product == Product::Honest {
+        let q = state.adjoint();
+        let residual: Vec<f64> = (0..DIM)
+            .map(|j| loss.gradient[j] - weight(j) * q[j])
+            .collect();
+        assert!(norm(&residual) <= adjoint.residual);
+    }
     let mut gradient = [0.0; DIM];
     objective.gradient(&X, &mut gradient, &mut ());
     let interval = corrected_value(objective, &X, &gradient, &loss, state.adjoint(), &adjoint);
@@ -78,6 +85,19 @@ fn an_exact_solution_is_taken_and_paid_for() {
         ..HONEST
     };
     assert!(solve(&costless, 1e-9).unwrap().0.work >= 0.0);
+}
+
+/// At the minimum of the loss, the adjoint is zero.
+#[test]
+fn a_loss_without_gradient_has_the_adjoint_zero() {
+    let mut buffer = [1.0; DIM];
+    let loss = LossAt::squared_distance(&X, &X, &mut buffer);
+    let mut state = AdjointState::new();
+    state.start_at(&[1.0; DIM]);
+    let (error, stop) = (ErrorBound::new(ERROR).unwrap(), AdjointStop::default());
+    let adjoint = solve_adjoint(&HONEST, &X, error, &loss, stop, &mut state, &mut ()).unwrap();
+    assert_eq!(adjoint.outcome, AdjointOutcome::Converged);
+    assert!(adjoint.residual < 1e-300 && state.adjoint() == [0.0; DIM]);
 }
 
 #[test]
@@ -312,14 +332,21 @@ fn vectors_that_are_not_finite_give_an_infinite_interval() {
 /// bound. The plain interval shows it.
 #[test]
 fn a_wrong_hessian_is_noticed_and_the_interval_stays_right() {
-    let objective = Hostile {
-        product: Product::Scaled(1e-3),
-        ..HONEST
-    };
-    let (adjoint, interval) = solve(&objective, 1e-9).unwrap();
-    assert_eq!(adjoint.outcome, AdjointOutcome::Converged);
-    assert!(!interval.consistent);
-    assert!(interval.lower <= exact_loss() && exact_loss() <= interval.upper);
+    for factor in [1e-3, -1e-3] {
+        let product = Product::Scaled(factor);
+        let objective = Hostile { product, ..HONEST };
+        let mut state = AdjointState::new();
+        let q: Vec<f64> = (0..DIM)
+            .map(|j| 2.0 * (X[j] - TRUTH[j]) / (factor * weight(j)))
+            .collect();
+        state.start_at(&q);
+        let (adjoint, interval) =
+            solve_from(&objective, AdjointStop::absolute(1e-9), &mut state).unwrap();
+        assert_eq!(adjoint.outcome, AdjointOutcome::Converged);
+        assert!(!interval.consistent);
+        assert!(interval.lower <= exact_loss() && exact_loss() <= interval.upper);
+        assert!(interval.upper - interval.lower > 10.0, "{interval:?}"); // both intervals
+    }
     assert!(solve(&HONEST, 1e-9).unwrap().1.consistent);
 }
 

@@ -20,9 +20,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use bilevel::{
-    Family, Learned, LearningProblem, Pair, ProblemError, Ranks, Reconstructions, ScoredImages,
+    Family, Learned, LearningEngine, LearningProblem, Pair, ProblemError, Ranks, ScoredImages,
 };
-use dfo_ls::{Engine, Limit, Options, State, Termination, drive_with};
+use dfo_ls::{Limit, Options, Termination};
 
 pub use changes::set_max_points;
 pub use error::SessionError;
@@ -122,7 +122,7 @@ pub fn resume(
     if let Some(learned) = known.filter(|_| !flags.contains(&0.0)) {
         return Ok(SessionOutcome::WasFinished(Box::new(learned)));
     }
-    let mut seen = session.engine.state().iterations().len();
+    let mut seen = session.engine.iterations().len();
     let mut snapshots = snapshot::Snapshots::default();
     while session.step()? {
         let Session {
@@ -132,7 +132,7 @@ pub fn resume(
             ..
         } = &session;
         let snapshot = snapshots.take(problem, engine, seen, record.seconds());
-        seen = engine.state().iterations().len();
+        seen = engine.iterations().len();
         if watch(&snapshot).is_break() {
             return Ok(SessionOutcome::Paused);
         }
@@ -151,7 +151,7 @@ pub fn resume(
 #[derive(Debug)]
 pub struct Session {
     problem: LearningProblem<Family>,
-    engine: Engine<Reconstructions>,
+    engine: LearningEngine,
     record: OpenRun,
     /// The largest number of seconds. The engine has no such limit, because the clocks of ranks
     /// differ.
@@ -192,7 +192,7 @@ impl Session {
         ranks.check_same("images", &fingerprint.to_string())?;
         let opened = match &saved {
             Some(saved) => load::load(&store, saved, &mut problem, fingerprint),
-            None => (problem.engine(options))
+            None => (problem.start(options))
                 .map(|engine| (engine, SaveState::new(&store, fingerprint)))
                 .map_err(SessionError::from),
         };
@@ -205,15 +205,15 @@ impl Session {
             interrupt: interrupt.clone(),
         };
         let was_finished = engine.termination().is_some();
-        let earlier = &engine.options().budget;
+        let earlier = engine.budget();
         budget.max_points = budget.max_points.or(earlier.max_points);
-        let is_changed = budget != *earlier;
+        let is_changed = budget != earlier;
         if is_changed {
             engine.extend(budget);
         }
         // a resumed run is saved already, but its budget may have changed
         if is_changed || record.save_state.is_new() {
-            record.save(&problem, engine.state())?;
+            record.save(&problem, &engine)?;
         }
         *record.interrupt.hold() = Some(LastSave {
             dir: record.store.dir().to_path_buf(),
@@ -244,27 +244,20 @@ impl Session {
             ..
         } = self;
         let at_once = AT_ONCE.div_ceil(problem.num_pairs());
-        let stepped = drive_with(engine, problem, at_once, |engine, problem| {
-            let is_late = max_seconds.is_some_and(|limit| record.seconds() >= limit);
-            let own =
-                [is_late, record.interrupt.is_requested()].map(|flag| f64::from(u8::from(flag)));
-            let all = match problem.ranks().gather(&own) {
-                Ok(all) => all,
-                Err(reason) => {
-                    return ControlFlow::Break(Err(ProblemError::Exchange(reason).into()));
-                }
-            };
-            let any = |flag: usize| all.iter().any(|own| own.get(flag) != Some(&0.0));
-            if any(0) {
-                engine.stop(Termination::Exhausted(Limit::Time));
-            }
-            *is_interrupted = any(1);
-            ControlFlow::Break(record.save(problem, engine.state()))
-        });
-        match stepped {
-            ControlFlow::Break(saved) => saved.map(|()| true),
-            ControlFlow::Continue(()) => Ok(false),
+        if !engine.step(problem, at_once) {
+            return Ok(false);
         }
+        let is_late = max_seconds.is_some_and(|limit| record.seconds() >= limit);
+        let own = [is_late, record.interrupt.is_requested()].map(|flag| f64::from(u8::from(flag)));
+        let all = problem.ranks().gather(&own);
+        let all = all.map_err(ProblemError::Exchange)?;
+        let any = |flag: usize| all.iter().any(|own| own.get(flag) != Some(&0.0));
+        if any(0) {
+            engine.stop(Termination::Exhausted(Limit::Time));
+        }
+        *is_interrupted = any(1);
+        record.save(problem, engine)?;
+        Ok(true)
     }
 
     /// Returns the learning problem.
@@ -275,7 +268,7 @@ impl Session {
 
     /// Returns the solver.
     #[must_use]
-    pub const fn engine(&self) -> &Engine<Reconstructions> {
+    pub const fn engine(&self) -> &LearningEngine {
         &self.engine
     }
 
@@ -295,7 +288,7 @@ impl Session {
     /// Leaves the run, whose directory stays as it was saved, and returns the problem and the
     /// solver.
     #[must_use]
-    pub fn into_parts(self) -> (LearningProblem<Family>, Engine<Reconstructions>) {
+    pub fn into_parts(self) -> (LearningProblem<Family>, LearningEngine) {
         (self.problem, self.engine)
     }
 
@@ -370,14 +363,14 @@ impl OpenRun {
     fn save(
         &mut self,
         problem: &LearningProblem<Family>,
-        state: &State<Reconstructions>,
+        engine: &LearningEngine,
     ) -> Result<(), SessionError> {
         let seconds = self.seconds();
         // an interruption waits until this lock is released
         let mut saved = self.interrupt.hold();
         let committed = self
             .save_state
-            .save(&mut self.store, problem, state, seconds);
+            .save(&mut self.store, problem, engine, seconds);
         let dir = self.store.dir().to_path_buf();
         let evaluations = self.save_state.num_evaluations();
         committed.map_err(|failure| match failure {
@@ -399,11 +392,11 @@ impl OpenRun {
     }
 
     /// Returns the result of an earlier session, if it still agrees with the run.
-    fn known_result(&self, engine: &Engine<Reconstructions>) -> Option<Learned> {
+    fn known_result(&self, engine: &LearningEngine) -> Option<Learned> {
         let text = std::fs::read_to_string(self.store.dir().join(RESULT)).ok()?;
         let learned: Learned = serde_json::from_str(&text).ok()?;
-        let same = learned.evaluations == engine.state().evaluations()
-            && Some(&learned.termination) == engine.termination();
+        let same = learned.evaluations == engine.evaluations()
+            && Some(&learned.termination) == engine.termination().as_ref();
         same.then_some(learned)
     }
 
@@ -411,13 +404,13 @@ impl OpenRun {
     fn finish(
         self,
         problem: LearningProblem<Family>,
-        engine: Engine<Reconstructions>,
+        engine: LearningEngine,
     ) -> Result<Finished, SessionError> {
         let seconds = self.save_state.seconds();
         let store = self.store;
         let dir = store.dir().to_path_buf();
         if engine.best().is_none() {
-            let reasons = engine.state().evaluations().iter().rev();
+            let reasons = engine.evaluations().iter().rev();
             let reason = reasons.filter_map(|e| e.objective.as_ref().err().cloned());
             let reason = reason
                 .take(1)
@@ -425,8 +418,8 @@ impl OpenRun {
                 .unwrap_or_else(|| "the budget is zero".to_owned());
             return Err(SessionError::NothingEvaluated { dir, reason });
         }
-        let evaluations = engine.state().evaluations().len() as u64;
-        let (learned, images) = problem.finish(engine);
+        let evaluations = engine.evaluations().len() as u64;
+        let (learned, images) = problem.conclude(engine);
         let not_saved = |source| SessionError::NotSaved {
             dir: dir.clone(),
             evaluations,

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bilevel::{Family, LearningProblem, Reconstructions};
-use dfo_ls::{Engine, State};
+use bilevel::{Family, LearningEngine, LearningProblem, LearningState, StoredAdjoint};
 use lowlevel::Checkpoint;
 
 use super::changes::settings_checksum;
@@ -21,14 +20,14 @@ pub(super) fn load(
     saved: &SavedRun,
     problem: &mut LearningProblem<Family>,
     fingerprint: u64,
-) -> Result<(Engine<Reconstructions>, SaveState), SessionError> {
+) -> Result<(LearningEngine, SaveState), SessionError> {
     let dir = || store.dir().to_path_buf();
     let damaged = |problem: String| SessionError::Damaged {
         dir: dir(),
         problem,
     };
     let (header, rest) = header(store.dir(), saved, store.settings(), fingerprint)?;
-    let mut state: State<Reconstructions> = postcard::from_bytes(rest)
+    let mut state: LearningState = postcard::from_bytes(rest)
         .map_err(|_| damaged("engine.bin holds no state of the solver".to_owned()))?;
     let reader = Reader::new(store, &saved.blobs, problem);
     attach(&reader, &mut state)?;
@@ -60,12 +59,12 @@ pub(super) fn load(
         }
     }
     completed.map_err(|error| damaged(error.to_string()))?;
-    let whole = (state.evaluations().len(), state.iterations().len()) == counts;
-    if !whole || state.num_residuals() != problem.num_residuals() {
+    let whole = state.history_lengths() == (counts.1, counts.0);
+    if !whole || !state.has_residuals(problem.num_residuals()) {
         return Err(damaged("its files belong to different saves".to_owned()));
     }
     let engine = problem
-        .resume(state)
+        .continue_from(state)
         .map_err(|error| damaged(error.to_string()))?;
     let save_state = SaveState::loaded(header, &saved.blobs, counts.0, counts.1);
     Ok((engine, save_state))
@@ -110,25 +109,31 @@ fn header<'a>(
 }
 
 /// Reads the reconstructions of all tokens. Equal tokens share them.
-fn attach(reader: &Reader<'_>, state: &mut State<Reconstructions>) -> Result<(), SessionError> {
-    let mut known: HashMap<u64, Arc<Vec<Checkpoint>>> = HashMap::new();
+fn attach(reader: &Reader<'_>, state: &mut LearningState) -> Result<(), SessionError> {
+    type Parts = (Arc<Vec<Checkpoint>>, Arc<Vec<StoredAdjoint>>);
+    let mut known: HashMap<u64, Parts> = HashMap::new();
     let mut failure = None;
     state.each_token(|token| {
         if failure.is_some() {
             return;
         }
         let number = token.number();
-        let checkpoints = match known.get(&number) {
-            Some(checkpoints) => Arc::clone(checkpoints),
-            None => match reader.checkpoints(number) {
-                Ok(checkpoints) => Arc::clone(known.entry(number).or_insert(checkpoints)),
+        let read = || -> Result<Parts, SessionError> {
+            let has_adjoints = token.has_adjoints();
+            let adjoints = has_adjoints.then(|| reader.adjoints(number)).transpose()?;
+            Ok((reader.checkpoints(number)?, adjoints.unwrap_or_default()))
+        };
+        let (checkpoints, adjoints) = match known.get(&number) {
+            Some(parts) => parts.clone(),
+            None => match read() {
+                Ok(parts) => known.entry(number).or_insert(parts).clone(),
                 Err(error) => {
                     failure = Some(error);
                     return;
                 }
             },
         };
-        token.attach(checkpoints);
+        token.attach(checkpoints, adjoints);
     });
     failure.map_or(Ok(()), Err)
 }

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use bilevel::{Family, LearningProblem, Reconstructions};
-use dfo_ls::{BlockVector, State};
+use bilevel::{Family, LearningEngine, LearningProblem, StoredAdjoint};
+use dfo_ls::BlockVector;
 use lowlevel::Checkpoint;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,11 +31,16 @@ enum Kind {
     Vector,
     /// Reconstructions of some images.
     States,
+    /// Adjoints of some images.
+    Adjoints,
 }
+
+/// The number of kinds.
+const KINDS: u64 = 3;
 
 /// Returns the number of the blob with this content from image `first` on.
 const fn blob_id(kind: Kind, number: u64, first: usize) -> u64 {
-    let content = 2 * number + kind as u64;
+    let content = KINDS * number + kind as u64;
     (content << IMAGE_BITS) | first as u64
 }
 
@@ -61,17 +66,20 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Returns the parts that a state needs.
-    pub(super) fn of(problem: &LearningProblem<Family>, state: &State<Reconstructions>) -> Self {
+    pub(super) fn of(problem: &LearningProblem<Family>, engine: &LearningEngine) -> Self {
         let stored = |number: &u64| {
             let mut blocks = problem.vectors().iter();
             blocks.any(|block| block.contains(*number))
         };
-        let vectors = state.vectors().into_iter().map(|(number, _)| number);
-        let elsewhere = state.vectors_elsewhere().into_iter().filter(stored);
+        let vectors = engine.vectors().into_iter().map(|(number, _)| number);
+        let elsewhere = engine.vectors_elsewhere().into_iter().filter(stored);
         let vectors = vectors.chain(elsewhere);
         let vectors = vectors.map(|number| content(blob_id(Kind::Vector, number, 0)));
-        let states = state.tokens().into_iter();
-        let states = states.map(|token| content(blob_id(Kind::States, token.number(), 0)));
+        let states = engine.tokens().into_iter().flat_map(|token| {
+            let adjoints = token.has_adjoints().then_some(Kind::Adjoints);
+            let kinds = [Kind::States].into_iter().chain(adjoints);
+            kinds.map(|kind| content(blob_id(kind, token.number(), 0)))
+        });
         Self {
             needed: vectors.chain(states).collect(),
         }
@@ -86,7 +94,7 @@ impl Parts {
     pub(super) fn encode_new(
         &self,
         problem: &LearningProblem<Family>,
-        state: &State<Reconstructions>,
+        engine: &LearningEngine,
         saved: &BTreeSet<u64>,
     ) -> Vec<(u64, Vec<u8>)> {
         let saved: BTreeSet<u64> = saved.iter().map(|id| content(*id)).collect();
@@ -99,18 +107,18 @@ impl Parts {
             }
         };
         if problem.ranks().rank() == 0 {
-            for (number, values) in state.vectors() {
+            for (number, values) in engine.vectors() {
                 add(Kind::Vector, number, &|| encode(values, 8 * values.len()));
             }
         }
         if !problem.pairs().is_empty() {
-            for number in state.vectors_elsewhere() {
+            for number in engine.vectors_elsewhere() {
                 if let Some(part) = vector_part(problem, number) {
                     let room = part.0.iter().map(|block| 8 * block.len()).sum();
                     add(Kind::Vector, number, &|| encode(&part, room));
                 }
             }
-            for token in state.tokens() {
+            for token in engine.tokens() {
                 let checkpoints = token.checkpoints();
                 // two vectors of 8 bytes per entry or one of 4
                 let room = checkpoints.iter().map(|checkpoint| match checkpoint {
@@ -119,6 +127,9 @@ impl Parts {
                 });
                 let room = room.sum();
                 add(Kind::States, token.number(), &|| encode(checkpoints, room));
+                let adjoints = token.adjoints();
+                let room = adjoints.iter().map(|adjoint| 8 * adjoint.dim()).sum();
+                add(Kind::Adjoints, token.number(), &|| encode(adjoints, room));
             }
         }
         new.into_iter().collect()
@@ -232,6 +243,13 @@ impl<'a> Reader<'a> {
         Ok(Arc::new(own))
     }
 
+    /// Reads the adjoints of an evaluation.
+    pub(super) fn adjoints(&self, number: u64) -> Result<Arc<Vec<StoredAdjoint>>, SessionError> {
+        let parts = self.read(Kind::Adjoints, number, false)?;
+        let own = self.own("adjoints", number, parts, StoredAdjoint::dim)?;
+        Ok(Arc::new(own))
+    }
+
     /// Reads a residual vector of all images.
     pub(super) fn whole_vector(&self, number: u64) -> Result<Option<Vec<f64>>, SessionError> {
         let parts = self.read(Kind::Vector, number, true)?;
@@ -262,7 +280,7 @@ mod tests {
     fn numbers_of_blobs_are_unique_and_ordered() {
         let mut ids = BTreeSet::new();
         for number in [0, 1, 77, 1 << 30] {
-            for kind in [Kind::Vector, Kind::States] {
+            for kind in [Kind::Vector, Kind::States, Kind::Adjoints] {
                 for first in [0, 1, 1000, (1 << IMAGE_BITS) - 1] {
                     let id = blob_id(kind, number, first);
                     assert!(ids.insert(id));

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bilevel::{Family, LearningProblem, Ranks, Reconstructions};
-use dfo_ls::State;
+use bilevel::{Family, LearningEngine, LearningProblem, Ranks};
 use serde::{Deserialize, Serialize};
 
 use super::changes::settings_checksum;
@@ -13,7 +12,7 @@ use crate::error::chain;
 use crate::store::{Store, StoreError};
 
 /// Version of the saved state. Raise it whenever its content, or the meaning of a number, changes.
-pub(super) const FORMAT: u32 = 7;
+pub(super) const FORMAT: u32 = 8;
 
 /// The beginning of a saved state.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -95,16 +94,16 @@ impl SaveState {
         &mut self,
         store: &mut Store,
         problem: &LearningProblem<Family>,
-        state: &State<Reconstructions>,
+        engine: &LearningEngine,
         seconds: f64,
     ) -> Result<(), SaveFailure> {
-        let parts = Parts::of(problem, state);
-        let new = parts.encode_new(problem, state, &self.blobs);
+        let parts = Parts::of(problem, engine);
+        let new = parts.encode_new(problem, engine, &self.blobs);
         let written = agree_on_written(store, problem.ranks(), &new)?;
         let known = self.blobs.iter().chain(written.iter().map(|(id, _)| id));
         let live: BTreeSet<u64> = known.copied().filter(|id| parts.contain(*id)).collect();
-        let evaluations = &state.evaluations()[self.num_evaluations..];
-        let iterations = &state.iterations()[self.num_iterations..];
+        let evaluations = &engine.evaluations()[self.num_evaluations..];
+        let iterations = &engine.iterations()[self.num_iterations..];
         let evaluations = evaluations.iter().map(|e| history::evaluation(e, seconds));
         let iterations = iterations.iter().map(|i| history::iteration(i, seconds));
         let lines: Vec<String> = evaluations.chain(iterations).collect();
@@ -112,7 +111,7 @@ impl SaveState {
             seconds,
             ..self.header.clone()
         };
-        let payload = encode(&(&header, state.lean()));
+        let payload = encode(&(&header, engine.lean_state()));
 
         let all: Vec<u64> = live.iter().copied().collect();
         let mut commit = || store.commit_written(&written, &lines, &payload, &all);
@@ -125,8 +124,8 @@ impl SaveState {
         *self = Self {
             header,
             blobs: live,
-            num_evaluations: state.evaluations().len(),
-            num_iterations: state.iterations().len(),
+            num_evaluations: engine.evaluations().len(),
+            num_iterations: engine.iterations().len(),
             is_new: false,
         };
         Ok(())

@@ -1,7 +1,7 @@
 //! Snapshots of the progress of a run.
 
-use bilevel::{Family, LearningProblem, Parameter, Reconstructions};
-use dfo_ls::{Accuracy, Engine, Iteration, ObjectiveInterval};
+use bilevel::{Family, LearningEngine, LearningProblem, Parameter};
+use dfo_ls::{Accuracy, Iteration, ObjectiveInterval};
 
 /// The progress of a run after a save.
 #[derive(Clone, Debug)]
@@ -54,32 +54,30 @@ impl Snapshots {
     pub(super) fn take<'a>(
         &'a mut self,
         problem: &'a LearningProblem<Family>,
-        engine: &'a Engine<Reconstructions>,
+        engine: &'a LearningEngine,
         seen: usize,
         seconds: f64,
     ) -> Snapshot<'a> {
-        let targets = engine.pending().iter().map(|job| job.target());
-        let target = targets.min_by(|a, b| a.value().total_cmp(&b.value()));
         self.update_best(problem, engine);
         Snapshot {
             parameters: problem.parameters(),
             num_points: engine.num_points(),
-            max_points: engine.options().budget.max_points,
-            num_evaluations: engine.state().evaluations().len() as u64,
+            max_points: engine.budget().max_points,
+            num_evaluations: engine.evaluations().len() as u64,
             best: self.best.as_ref(),
-            target,
+            target: engine.target(),
             work: engine.work(),
             seconds,
-            iterations: &engine.state().iterations()[seen..],
+            iterations: &engine.iterations()[seen..],
         }
     }
 
-    fn update_best(&mut self, problem: &LearningProblem<Family>, engine: &Engine<Reconstructions>) {
-        let Some(dfo_ls::Best {
+    fn update_best(&mut self, problem: &LearningProblem<Family>, engine: &LearningEngine) {
+        let Some(bilevel::BestPoint {
             theta,
             objective,
             interval,
-            resume,
+            reconstructions,
             ..
         }) = engine.best()
         else {
@@ -99,7 +97,7 @@ impl Snapshots {
             values: problem.values(theta),
             objective,
             interval,
-            mse: resume.map(|images| images.squared_distance() / num_samples),
+            mse: reconstructions.map(|images| images.squared_distance() / num_samples),
         });
     }
 }

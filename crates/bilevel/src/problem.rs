@@ -35,8 +35,8 @@ pub struct Setup {
     /// The solver that learns: with gradients or without.
     pub solver: SolverKind,
     /// The accuracy of reconstructions if learning uses gradients: the error of a reconstruction is
-    /// at most this share of its distance from the reconstruction before. Results hardly depend on
-    /// it.
+    /// at most this share of its distance from the reconstruction before. The default is 0.1, and
+    /// results hardly depend on it (decision record 19).
     pub kappa: f64,
     /// The loss: the distance of reconstructions from the truth.
     pub loss: Loss,
@@ -64,7 +64,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             solver: SolverKind::default(),
-            kappa: inexact_lbfgs::Options::default().kappa,
+            kappa: 0.1,
             loss: Loss::default(),
             penalties: Vec::new(),
             regularizer: None,

@@ -14,7 +14,7 @@ use crate::families::{
 use crate::learn::learning_options;
 use crate::loss::{Loss, Residuals, Scale};
 use crate::penalty::{ConditionNumber, Penalty, RootL1};
-use crate::problem::{Effort, ImageRange, Pair, Setup};
+use crate::problem::{Effort, ImageRange, Pair, Setup, SolverKind};
 
 /// Values of parameters by name.
 pub type Values = BTreeMap<String, f64>;
@@ -111,6 +111,10 @@ pub enum L1Kind {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct SolverSpec {
+    /// The solver that learns: with gradients or without.
+    pub kind: SolverKind,
+    /// The accuracy of reconstructions if learning uses gradients, see [`Setup::kappa`].
+    pub kappa: f64,
     /// The largest number of points that are evaluated. Refining a point does not count again.
     pub max_points: u64,
     /// The method that computes reconstructions.
@@ -157,7 +161,10 @@ impl From<MethodName> for Method {
 
 impl Default for SolverSpec {
     fn default() -> Self {
+        let Setup { solver, kappa, .. } = Setup::default();
         Self {
+            kind: solver,
+            kappa,
             max_points: 100,
             method: MethodName::default(),
             iterations: None,
@@ -259,6 +266,8 @@ impl Spec {
             }
         }
         Setup {
+            solver: self.solver.kind,
+            kappa: self.solver.kappa,
             loss: Loss { scale, residuals },
             penalties,
             regularizer,

@@ -15,7 +15,7 @@ use crate::{
     ProblemError, Ranks, Residuals, RootL1, Scale, Setup, TvChoices, TvDenoising,
 };
 
-/// Returns the default setup, with a sum over images as the objective.
+/// Returns the setup for learning without derivatives, with a sum over images as the objective.
 #[must_use]
 pub fn sum(residuals: Residuals) -> Setup {
     Setup {
@@ -23,7 +23,7 @@ pub fn sum(residuals: Residuals) -> Setup {
             scale: Scale::Sum,
             residuals,
         },
-        ..Setup::default()
+        ..Setup::derivative_free()
     }
 }
 

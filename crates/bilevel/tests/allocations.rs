@@ -28,7 +28,7 @@ fn check() {
         Pair { grid, truth, data }
     };
     let pairs = (0..count).map(pair).collect();
-    let problem = LearningProblem::new(TvDenoising::default(), pairs, Setup::default());
+    let problem = LearningProblem::new(TvDenoising::default(), pairs, Setup::derivative_free());
     let mut problem = problem.expect("a valid problem");
     let mut engine = problem.engine(learning_options()).expect("valid options");
     // the first evaluation allocates the memory that later ones use

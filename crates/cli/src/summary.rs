@@ -187,7 +187,7 @@ mod tests {
         };
         let setup = Setup {
             validation: vec![pair(2)],
-            ..Setup::default()
+            ..Setup::derivative_free()
         };
         let pairs = vec![pair(0), pair(1)];
         let mut options = Options::default();

@@ -29,7 +29,7 @@ fn slow() -> RunSetup {
             residuals: Residuals::Pixel,
         },
         method: Method::FISTA,
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     let pairs = signals(12, 512, 3);
     let problem = LearningProblem::new(Family::Denoising(TvDenoising::default()), pairs, setup)

@@ -89,7 +89,7 @@ fn residuals_are_distances_and_then_penalties() {
             },
             penalties: vec![Box::new(Echo)],
             regularizer: Some(Arc::new(L1 { weight: 2.0 })),
-            ..Setup::default()
+            ..Setup::derivative_free()
         };
         let mut problem = problem(Ridge::simple(), setup);
         let theta = -0.5;
@@ -121,7 +121,7 @@ fn reconstructions_go_on_and_begin_nearby() {
     // the start is the best point, and stays
     let mut model = Ridge::simple();
     model.parameters[0].start = -0.293_13;
-    let mut problem = problem(model, Setup::default());
+    let mut problem = problem(model, Setup::derivative_free());
     let mut options = Options::default();
     options.target = Some(0.0); // never reached: sharpen forever
     let mut engine = problem.engine(options).expect("valid options");
@@ -161,7 +161,7 @@ fn cold_starts_and_methods_are_the_chosen_ones() {
             effort,
             cold_start,
             method,
-            ..Setup::default()
+            ..Setup::derivative_free()
         };
         let model = Ridge::simple();
         let problem = LearningProblem::new(&model, pairs(), setup);
@@ -209,10 +209,10 @@ fn work_of_failures_is_counted() {
     };
     let nan = Setup {
         penalties: vec![Box::new(NotANumber)],
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     for mut problem in [
-        problem(moody, Setup::default()),
+        problem(moody, Setup::derivative_free()),
         problem(Ridge::simple(), nan),
     ] {
         let report = evaluate(&mut problem, &[0.0], 1e-6);
@@ -228,7 +228,7 @@ fn reconstructions_have_numbers_of_their_own() {
         Parameter::log10("a", -0.5, -2.0, 1.0),
         Parameter::log10("b", -0.5, -3.0, 1.0),
     ]);
-    let mut problem = problem(model, Setup::default());
+    let mut problem = problem(model, Setup::derivative_free());
     let mut engine = problem.engine(learning_options()).expect("valid options");
     for _ in 0..4 {
         problem.evaluate(engine.ask());
@@ -248,13 +248,13 @@ fn reconstructions_have_numbers_of_their_own() {
         let text = serde_json::to_string(known).expect("plain data");
         let mut loaded: Reconstructions = serde_json::from_str(&text).expect("a token");
         assert!(loaded.checkpoints().is_empty());
-        loaded.attach(Arc::new(known.checkpoints().to_vec()));
+        loaded.attach(Arc::new(known.checkpoints().to_vec()), Arc::default());
         assert_eq!(&loaded, known);
     }
 
     // a run that goes on elsewhere uses no number twice
     let numbers: Vec<u64> = by_number.iter().map(|token| token.number()).collect();
-    let mut other = self::problem(problem.model().clone(), Setup::default());
+    let mut other = self::problem(problem.model().clone(), Setup::derivative_free());
     let mut engine = other.resume(state.clone()).expect("its own state");
     other.evaluate(engine.ask());
     engine.tell();
@@ -286,7 +286,7 @@ fn influences_of_few_parameters_are_certain() {
         Ridge::simple(),
         Setup {
             regularizer: Some(Arc::new(L1 { weight })),
-            ..Setup::default()
+            ..Setup::derivative_free()
         },
     );
     let objective = |theta: f64| {
@@ -319,7 +319,7 @@ fn influences_of_few_parameters_are_certain() {
 fn influences_of_many_parameters_are_those_of_the_model() {
     let range = |j: usize| if j == 0 { 3.0 } else { 6.0 };
     let parameter = |j| Parameter::log10(format!("p{j}"), -0.05, 1.0 - range(j), 1.0);
-    let mut setup = Setup::default();
+    let mut setup = Setup::derivative_free();
     setup.loss.residuals = Residuals::Image; // so that there are columns to compare with
     let mut problem = problem(Ridge::new((0..11).map(parameter).collect()), setup);
     let report = after_some_steps(&mut problem);
@@ -355,7 +355,7 @@ fn a_product_has_a_flat_direction() {
         Parameter::log10("a", -0.5, -2.0, 1.0),
         Parameter::log10("b", -0.5, -5.0, 1.0),
     ]);
-    let mut problem = problem(model, Setup::default());
+    let mut problem = problem(model, Setup::derivative_free());
     let report = after_some_steps(&mut problem);
     let (learned, _) = problem.learned(report.clone(), None);
     let steps = [0.3, 0.6];
@@ -380,7 +380,7 @@ fn a_product_has_a_flat_direction() {
 /// If the objective is zero, relative changes are unknown.
 #[test]
 fn influences_on_a_zero_objective_are_unknown() {
-    let mut problem = problem(Ridge::simple(), Setup::default());
+    let mut problem = problem(Ridge::simple(), Setup::derivative_free());
     let mut engine = problem.engine(learning_options()).expect("valid options");
     for _ in 0..6 {
         problem.evaluate(engine.ask());
@@ -398,7 +398,7 @@ fn influences_on_a_zero_objective_are_unknown() {
 fn scores_are_those_of_their_pairs() {
     let setup = Setup {
         validation: vec![pairs().remove(1)],
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     let mut problem = problem(Ridge::simple(), setup);
     let learned = problem.learn().expect("valid options");
@@ -412,7 +412,7 @@ fn scores_are_those_of_their_pairs() {
 
     let setup = Setup {
         method: Method::GRADIENT_DESCENT,
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     let mut descent = LearningProblem::new(Ridge::simple(), pairs(), setup).expect("valid");
     let report = evaluate(&mut descent, &[0.0], 1e-6);
@@ -446,7 +446,7 @@ fn scores_are_those_of_their_pairs() {
 fn options_and_observers_are_heeded() {
     let setup = Setup {
         effort: Effort::Iterations(5),
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     let mut fixed = problem(Ridge::simple(), setup);
     let options = fixed.options(learning_options());

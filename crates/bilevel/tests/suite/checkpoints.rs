@@ -17,7 +17,7 @@ fn problem<M: LowerLevel>(
 ) -> LearningProblem<M> {
     let setup = Setup {
         checkpoints: policy,
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     LearningProblem::new(model, pairs.to_vec(), setup).expect("a valid problem")
 }

@@ -17,7 +17,7 @@ impl Visitor for Limited {
         let setup = Setup {
             image_range: self.0,
             validation: pairs[..1].to_vec(),
-            ..Setup::default()
+            ..Setup::derivative_free()
         };
         let solver = setup.lower_solver();
         let problem = LearningProblem::new(&model, pairs.clone(), setup);

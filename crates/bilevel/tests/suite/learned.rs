@@ -39,7 +39,7 @@ fn learn(setup: Setup) -> Learned {
 fn pictures_get_better_and_held_out_ones_too() {
     let learned = learn(Setup {
         validation: pairs(3, 2),
-        ..Setup::default()
+        ..Setup::derivative_free()
     });
     assert_eq!((learned.training.len(), learned.validation.len()), (4, 3));
     for score in learned.training.iter().chain(&learned.validation) {
@@ -58,7 +58,7 @@ fn pictures_get_better_and_held_out_ones_too() {
 /// The mean squared errors of the scores add up to the objective.
 #[test]
 fn scores_agree_with_the_objective() {
-    let learned = learn(Setup::default());
+    let learned = learn(Setup::derivative_free());
     let mse: f64 = (learned.training.iter())
         .map(|score| score.after.expect("an image").mse)
         .sum::<f64>()
@@ -70,9 +70,9 @@ fn scores_agree_with_the_objective() {
 /// up and down.
 #[test]
 fn influences_are_true() {
-    let learned = learn(Setup::default());
+    let learned = learn(Setup::derivative_free());
     let problem =
-        LearningProblem::new(TvDenoising::default(), pairs(4, 1), Setup::default()).expect("valid");
+        LearningProblem::new(TvDenoising::default(), pairs(4, 1), Setup::derivative_free()).expect("valid");
     let objective = |theta: &[f64]| {
         let values = problem.values(theta);
         let score = |pair| score(problem.model(), &values, pair, Solver::default()).score;
@@ -105,7 +105,7 @@ fn bounds_that_are_hit_are_named() {
         ..pair
     });
     let mut problem =
-        LearningProblem::new(TvDenoising::default(), clean.collect(), Setup::default())
+        LearningProblem::new(TvDenoising::default(), clean.collect(), Setup::derivative_free())
             .expect("valid");
     let learned = problem.learn_with(budget(80)).expect("valid options");
     let xi = &learned.parameters[2];
@@ -125,7 +125,7 @@ fn bounds_that_are_hit_are_named() {
             },
         },
         problem.pairs().to_vec(),
-        Setup::default(),
+        Setup::derivative_free(),
     );
     let learned = fixed.expect("valid").learn_with(budget(20)).expect("valid");
     assert_eq!(learned.parameters[0].at, Some(Bound::Lower));
@@ -163,7 +163,7 @@ fn flat_directions_are_found() {
             ..TvChoices::default()
         },
     });
-    let mut problem = LearningProblem::new(model, pairs(2, 1), Setup::default()).expect("valid");
+    let mut problem = LearningProblem::new(model, pairs(2, 1), Setup::derivative_free()).expect("valid");
     let learned = problem.learn_with(budget(40)).expect("valid options");
     assert_eq!(learned.flat.len(), 1, "{:?}", learned.flat);
     let direction = &learned.flat[0].direction;
@@ -185,13 +185,13 @@ fn penalties_move_parameters() {
     }
     let learned = learn(Setup {
         penalties: vec![Box::new(Near(-0.3))],
-        ..Setup::default()
+        ..Setup::derivative_free()
     });
     assert!((learned.parameters[0].theta + 0.3).abs() < 1e-3);
-    let plain = learn(Setup::default());
+    let plain = learn(Setup::derivative_free());
     let sparse = learn(Setup {
         regularizer: Some(Arc::new(L1 { weight: 1e3 })),
-        ..Setup::default()
+        ..Setup::derivative_free()
     });
     let size = |learned: &Learned| learned.theta().iter().map(|t| t.abs()).sum::<f64>();
     assert!(
@@ -204,7 +204,7 @@ fn penalties_move_parameters() {
 /// Learned parameters reconstruct new data to the requested accuracy.
 #[test]
 fn learned_parameters_apply() {
-    let learned = learn(Setup::default());
+    let learned = learn(Setup::derivative_free());
     let new = &pairs(6, 9)[5];
     let stop = Stop::accuracy(ErrorBound::new(1e-4).expect("positive"));
     let model = TvDenoising::default();
@@ -247,7 +247,7 @@ fn learned_parameters_apply() {
 fn results_are_saved_and_loaded() {
     let learned = learn(Setup {
         validation: pairs(1, 2),
-        ..Setup::default()
+        ..Setup::derivative_free()
     });
     let json = serde_json::to_string(&learned).expect("plain data");
     assert_eq!(
@@ -267,7 +267,7 @@ fn every_family_learns() {
     struct Learns;
     impl Visitor for Learns {
         fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
-            let mut problem = LearningProblem::new(model, pairs, Setup::default()).expect("valid");
+            let mut problem = LearningProblem::new(model, pairs, Setup::derivative_free()).expect("valid");
             let learned = problem.learn_with(budget(30)).expect("valid options");
             let first = learned.evaluations[1].objective.clone().expect("the start");
             assert!(
@@ -283,7 +283,7 @@ fn every_family_learns() {
 fn misuse_is_refused_before_anything_is_computed() {
     let model = TvDenoising::default;
     let refuse = |model: TvDenoising, pairs: Vec<Pair>| {
-        LearningProblem::new(model, pairs, Setup::default()).expect_err("refused")
+        LearningProblem::new(model, pairs, Setup::derivative_free()).expect_err("refused")
     };
     let pair = || pairs(1, 1).remove(0);
     assert!(matches!(refuse(model(), vec![]), ProblemError::NoPairs));
@@ -342,7 +342,7 @@ fn misuse_is_refused_before_anything_is_computed() {
             truth: vec![],
             ..pair()
         }],
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     let error = LearningProblem::new(model(), pairs(1, 1), held_out).err();
     assert!(
@@ -381,7 +381,7 @@ fn hostile_models_are_survived() {
         }
     }
     let moody = Moody(TvDenoising::default());
-    let mut problem = LearningProblem::new(moody, pairs(2, 1), Setup::default()).expect("valid");
+    let mut problem = LearningProblem::new(moody, pairs(2, 1), Setup::derivative_free()).expect("valid");
     let learned = problem.learn_with(budget(40)).expect("valid options");
     let failures: Vec<&String> = learned
         .evaluations
@@ -392,7 +392,7 @@ fn hostile_models_are_survived() {
         failures.iter().any(|reason| reason.contains("taste")),
         "{failures:?}"
     );
-    let best = learn(Setup::default()).objective;
+    let best = learn(Setup::derivative_free()).objective;
     assert!(!matches!(
         learned.termination,
         Termination::OracleFailed { .. }

@@ -19,7 +19,7 @@ fn setup(scale: Scale, residuals: Residuals, method: Method) -> Setup {
         loss: Loss { scale, residuals },
         penalties,
         method,
-        ..Setup::default()
+        ..Setup::derivative_free()
     }
 }
 
@@ -122,7 +122,7 @@ impl Visitor for SameObjective {
         let objective = |scale, residuals| {
             let setup = Setup {
                 loss: Loss { scale, residuals },
-                ..Setup::default()
+                ..Setup::derivative_free()
             };
             let mut problem =
                 LearningProblem::new(&model, pairs.clone(), setup).expect("a valid problem");
@@ -153,7 +153,7 @@ impl Visitor for Refine {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
         let setup = Setup {
             checkpoints: self.0,
-            ..Setup::default()
+            ..Setup::derivative_free()
         };
         let mut problem = LearningProblem::new(model, pairs, setup).expect("a valid problem");
         let mut options = Options::default();
@@ -220,7 +220,7 @@ fn fixed_iterations() {
         fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
             let setup = Setup {
                 effort: Effort::Iterations(7),
-                ..Setup::default()
+                ..Setup::derivative_free()
             };
             let count = pairs.len() as u64;
             let mut problem = LearningProblem::new(model, pairs, setup).expect("a valid problem");
@@ -244,7 +244,7 @@ fn jobs_are_independent() {
         fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
             let run = |together: bool| {
                 let mut problem =
-                    LearningProblem::new(&model, pairs.clone(), Setup::default()).expect("valid");
+                    LearningProblem::new(&model, pairs.clone(), Setup::derivative_free()).expect("valid");
                 let mut options = bilevel::learning_options();
                 options.budget.max_evaluations = Some(20);
                 let mut engine = problem.engine(options).expect("valid options");

@@ -15,7 +15,7 @@ fn setup(residuals: Residuals, validation: &[Pair]) -> Setup {
     let mut setup = Setup {
         penalties: vec![Box::new(ConditionNumber { weight: 1e-6 })],
         validation: validation.to_vec(),
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     setup.loss.residuals = residuals;
     setup
@@ -171,7 +171,7 @@ fn differences_and_bad_images_are_refused_everywhere() {
         if ranks.rank() == 1 {
             pair.truth[0] = f64::NAN;
         }
-        create(ranks, pair, Setup::default()).expect_err("not a number")
+        create(ranks, pair, Setup::derivative_free()).expect_err("not a number")
     });
     for (rank, error) in errors.iter().enumerate() {
         match error {
@@ -182,7 +182,7 @@ fn differences_and_bad_images_are_refused_everywhere() {
     }
 
     let errors = on_ranks(2, |ranks| {
-        let problem = LearningProblem::on_rank(&model, Vec::new(), Setup::default(), ranks);
+        let problem = LearningProblem::on_rank(&model, Vec::new(), Setup::derivative_free(), ranks);
         problem.map(|_| ()).expect_err("no images")
     });
     assert!(
@@ -194,7 +194,7 @@ fn differences_and_bad_images_are_refused_everywhere() {
     let errors = on_ranks(2, |ranks| {
         let (mut options, pair) = (options(), pairs[ranks.rank()].clone());
         options.batch += ranks.rank();
-        let problem = LearningProblem::on_rank(&model, vec![pair], Setup::default(), ranks);
+        let problem = LearningProblem::on_rank(&model, vec![pair], Setup::derivative_free(), ranks);
         problem
             .expect("valid")
             .engine(options)

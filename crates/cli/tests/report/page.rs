@@ -243,7 +243,7 @@ fn a_real_result() {
     let mut options = dfo_ls::Options::default();
     options.budget.max_evaluations = Some(30);
     let mut problem =
-        LearningProblem::new(TvDenoising::default(), pairs.clone(), Setup::default()).unwrap();
+        LearningProblem::new(TvDenoising::default(), pairs.clone(), Setup::derivative_free()).unwrap();
     let learned = problem.learn_with(options).unwrap();
     let examples: Vec<ReportImage> = (pairs.into_iter().zip(&learned.training))
         .map(|(pair, score)| ReportImage {

@@ -54,7 +54,7 @@ fn check(name: &str, problem: impl Fn() -> LearningProblem<Family>, options: Opt
 fn loss(residuals: Residuals, scale: Scale) -> Setup {
     Setup {
         loss: Loss { scale, residuals },
-        ..Setup::default()
+        ..Setup::derivative_free()
     }
 }
 
@@ -70,7 +70,7 @@ fn every_loss() {
 
 #[test]
 fn a_session_can_be_left_after_any_step() {
-    let task = || task(denoise(Setup::default()), points(30));
+    let task = || task(denoise(Setup::derivative_free()), points(30));
     let (at_once, dir) = (temp_dir("at-once"), temp_dir("left"));
     let plain = whole(&at_once, task());
     drop(Store::create(&dir, SETTINGS).expect("a new place"));
@@ -107,7 +107,7 @@ fn fixed_iterations_and_gradient_descent() {
     let fixed = || Setup {
         effort: Effort::Iterations(200),
         cold_start: ColdStart::Zero,
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     check("fixed", || denoise(fixed()), points(40));
     let capped = || Setup {
@@ -152,7 +152,7 @@ fn sampling_and_regularizer() {
     check("sampling", || sampling(penalised(0.1)), points(40));
     let sparse = || Setup {
         regularizer: Some(Arc::new(dfo_ls::L1 { weight: 0.01 })),
-        ..Setup::default()
+        ..Setup::derivative_free()
     };
     check("regularizer", || sampling(sparse()), points(25));
 }
@@ -165,7 +165,7 @@ fn options_of_every_kind() {
         ("paper", Options::paper()),
         ("experiments", Options::experiments()),
     ] {
-        check(name, || denoise(Setup::default()), budgeted(options, 25));
+        check(name, || denoise(Setup::derivative_free()), budgeted(options, 25));
     }
     // samples of residuals are averaged, which needs vectors
     let mut options = Options::noisy();
@@ -190,7 +190,7 @@ fn options_of_every_kind() {
         let mut options = points(25);
         options.accuracy = AccuracyControl::Dynamic(dynamic);
         options.budget.max_work = Some(40_000);
-        check("warm start", || denoise(Setup::default()), options);
+        check("warm start", || denoise(Setup::derivative_free()), options);
     }
 }
 
@@ -200,7 +200,7 @@ fn the_number_of_threads_changes_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads);
         let dir = temp_dir("threads");
         let learned = (pool.build().expect("threads"))
-            .install(|| whole(&dir, task(denoise(Setup::default()), points(30))));
+            .install(|| whole(&dir, task(denoise(Setup::derivative_free()), points(30))));
         let result = result(&dir);
         fs::remove_dir_all(dir).expect("it is there");
         (format!("{learned:?}"), result)
@@ -225,7 +225,7 @@ fn leave_after(saves: usize) -> impl FnMut(&Snapshot<'_>) -> ControlFlow<()> {
 fn left(saves: usize) -> (PathBuf, impl Fn() -> RunSetup) {
     let dir = temp_dir("left");
     drop(Store::create(&dir, SETTINGS).expect("a new directory"));
-    let task = || task(denoise(Setup::default()), points(30));
+    let task = || task(denoise(Setup::derivative_free()), points(30));
     let outcome = go_on(&dir, task(), &mut leave_after(saves));
     assert!(matches!(outcome, Ok(SessionOutcome::Paused)));
     (dir, task)
@@ -244,12 +244,12 @@ fn other_images_and_settings_are_refused() {
     let mut pairs = signals(4, 64, 7);
     pairs[3].data[63] += 1e-12;
     let model = || Family::Denoising(TvDenoising::default());
-    let changed = LearningProblem::new(model(), pairs, Setup::default()).expect("it fits");
+    let changed = LearningProblem::new(model(), pairs, Setup::derivative_free()).expect("it fits");
     let message = refused(&dir, session_support::task(changed, points(30)));
     assert!(message.contains("the images have changed"), "{message}");
     // a wrong fingerprint causes no panic either
     let mut short = session_support::task(
-        LearningProblem::new(model(), signals(4, 63, 7), Setup::default()).expect("it fits"),
+        LearningProblem::new(model(), signals(4, 63, 7), Setup::derivative_free()).expect("it fits"),
         points(30),
     );
     short.fingerprint = task().fingerprint;
@@ -286,7 +286,7 @@ fn damage_is_noticed() {
         fs::write(&path, &sound).expect("a file");
     }
     let learned = go_on(&dir, task(), &mut |_| ControlFlow::Continue(()));
-    let plain = denoise(Setup::default())
+    let plain = denoise(Setup::derivative_free())
         .learn_with(points(30))
         .expect("valid options");
     assert_eq!(finished(learned), plain);
@@ -296,8 +296,8 @@ fn damage_is_noticed() {
 #[test]
 fn a_finished_run_goes_on_with_more_budget() {
     let dir = temp_dir("more");
-    let task = || task(denoise(Setup::default()), points(12));
-    let longer = || self::task(denoise(Setup::default()), points(22));
+    let task = || task(denoise(Setup::derivative_free()), points(12));
+    let longer = || self::task(denoise(Setup::derivative_free()), points(22));
     let first = whole(&dir, task());
     assert_eq!(first.termination, Termination::Exhausted(Limit::Points));
     let again = go_on(&dir, task(), &mut |_| panic!("nothing to do"));
@@ -343,7 +343,7 @@ fn more_budget_in_the_middle() {
         LearningProblem::new(
             Family::Denoising(TvDenoising::default()),
             pairs,
-            Setup::default(),
+            Setup::derivative_free(),
         )
         .expect("it fits")
     };
@@ -395,7 +395,7 @@ fn a_failed_save_loses_nothing() {
     assert_eq!(count, 3);
     fs::remove_dir(&obstacle).expect("it is there");
     let learned = go_on(&dir, task(), &mut |_| ControlFlow::Continue(()));
-    let plain = denoise(Setup::default()).learn_with(points(30));
+    let plain = denoise(Setup::derivative_free()).learn_with(points(30));
     let plain = plain.expect("valid options");
     assert_eq!(finished(learned), plain);
     fs::remove_dir_all(dir).expect("it is there");
@@ -408,7 +408,7 @@ fn a_run_without_any_answer_says_so() {
     options.budget = Budget::default();
     options.budget.max_points = Some(0);
     drop(Store::create(&dir, SETTINGS).expect("a new directory"));
-    let task = task(denoise(Setup::default()), options);
+    let task = task(denoise(Setup::derivative_free()), options);
     let error = go_on(&dir, task, &mut |_| ControlFlow::Continue(())).expect_err("nothing");
     assert!(
         matches!(

@@ -19,7 +19,7 @@ const NUM_PAIRS: usize = 5;
 /// The share of a rank of a learning problem with five signals, of which the last is held out.
 fn share(residuals: Residuals, options: &Options, ranks: &Ranks, num_ranks: usize) -> RunSetup {
     let own = |count| share_of(count, ranks.rank(), num_ranks);
-    let mut setup = Setup::default();
+    let mut setup = Setup::derivative_free();
     setup.loss.residuals = residuals;
     setup.validation = signals(1, 48, 8)[own(1)].to_vec();
     let pairs = signals(NUM_PAIRS, 48, 7)[own(NUM_PAIRS)].to_vec();

@@ -87,7 +87,7 @@ fn images(context: &BenchContext) -> Result<ScalingCurve> {
     for num_images in IMAGES {
         let pairs = (0..num_images).map(pair).collect::<Result<Vec<_>>>()?;
         let model = TvDenoising::default();
-        let mut problem = LearningProblem::new(model, pairs, Setup::default())?;
+        let mut problem = LearningProblem::new(model, pairs, Setup::derivative_free())?;
         let seconds = try_fastest(context.budget(), || {
             let mut options = Options::default();
             options.accuracy = AccuracyControl::Fixed(Accuracy::new(1e-3)?);

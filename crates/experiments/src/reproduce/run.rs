@@ -100,7 +100,7 @@ impl RunInputs<'_> {
                 PaperMethod::Gd => Method::GRADIENT_DESCENT,
                 PaperMethod::Fista => Method::FISTA,
             },
-            ..Setup::default()
+            ..Setup::derivative_free()
         };
         let mut options = learning_options();
         options.budget.max_points = Some(setting.evaluations);

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn more_misuse_is_refused() {
-    let refuse = |model: Ridge| LearningProblem::new(model, pairs(), Setup::default()).err();
+    let refuse = |model: Ridge| LearningProblem::new(model, pairs(), Setup::derivative_free()).err();
     let surplus = Ridge {
         surplus: 1,
         ..Ridge::simple()
@@ -45,7 +45,7 @@ fn more_misuse_is_refused() {
     let inpainting = LearningProblem::new(
         TvInpainting { choices, mask },
         vec![turned],
-        Setup::default(),
+        Setup::derivative_free(),
     );
     assert!(matches!(
         inpainting.err(),
@@ -59,6 +59,6 @@ fn more_misuse_is_refused() {
         truth: vec![0.5; 4],
         data: vec![0.5; 4],
     };
-    let sampling = LearningProblem::new(weights, vec![real], Setup::default());
+    let sampling = LearningProblem::new(weights, vec![real], Setup::derivative_free());
     assert!(sampling.is_err());
 }

@@ -137,6 +137,12 @@ impl<R: Clone> Engine<R> {
         predicted * (1.0 + error / projected).powi(2) <= self.limit()
     }
 
+    /// Whether a predicted decrease is below the limit or below the rounding error of the objective.
+    fn is_within_rounding(&self, predicted: f64) -> bool {
+        let magnitude = self.state.incumbent.as_ref().map_or(0.0, Point::magnitude);
+        predicted <= self.limit().max(ROUNDING * magnitude)
+    }
+
     /// The limit of the predicted decrease.
     fn limit(&self) -> f64 {
         let value = self.state.incumbent.as_ref().map_or(0.0, Point::value);
@@ -305,7 +311,7 @@ impl<R: Clone> Engine<R> {
         let (Some(search), Some(incumbent)) = (&self.state.search, &self.state.incumbent) else {
             return Next::Step;
         };
-        if self.state.memory.is_scaled() && search.predicted <= ROUNDING * incumbent.value().abs() {
+        if self.state.memory.is_scaled() && search.predicted <= ROUNDING * incumbent.magnitude() {
             return Next::Stop(Termination::Converged);
         }
         if !search.num_rejected.is_multiple_of(REJECTED_AT_ONCE) {
@@ -353,8 +359,7 @@ impl<R: Clone> Engine<R> {
 
     /// Ends a run in which no step decreases the objective.
     fn no_descent(&self, predicted: f64) -> Next<R> {
-        let value = self.state.incumbent.as_ref().map_or(0.0, Point::value);
-        if predicted <= self.limit() || predicted <= ROUNDING * value.abs() {
+        if self.is_within_rounding(predicted) {
             return Next::Stop(Termination::Converged);
         }
         Next::Stop(Termination::NoDescent { predicted })
@@ -367,7 +372,7 @@ impl<R: Clone> Engine<R> {
         };
         let (predicted, share) = (search.predicted, search.share);
         let trial = search.trial.take();
-        if self.state.memory.is_scaled() && predicted <= self.limit() {
+        if self.state.memory.is_scaled() && self.is_within_rounding(predicted) {
             return Next::Stop(Termination::Converged);
         }
         let is_stored = trial.is_some_and(|trial| self.store_pair(&trial));

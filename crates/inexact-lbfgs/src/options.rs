@@ -80,8 +80,9 @@ impl Default for Budget {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Stop {
-    /// The predicted decrease below which the run has converged, as a share of the objective's
-    /// absolute value. The prediction must be this small at two incumbents in a row.
+    /// The decrease below which the run has converged, as a share of the objective's absolute
+    /// value. The model must predict so little at two incumbents in a row, and the last decreases,
+    /// continued by a constant factor per step, must not add up to more.
     ///
     /// Default: 1e-7.
     pub predicted: f64,

@@ -27,7 +27,7 @@ fn memory(dim: usize, pairs: usize, condition: f64, seed: u64) -> (Memory, Vec<V
     let mut all = Vec::new();
     for i in 0..pairs {
         // Steps of very different lengths.
-        let length = 10.0_f64.powi(-(i as i32));
+        let length = 0.1_f64.powf(i as f64);
         let step: Vec<f64> = wild(dim, seed + i as u64)
             .iter()
             .map(|s| s * length)

@@ -44,7 +44,7 @@ fn rosenbrock_between_bounds() {
 /// The largest violation of the conditions of a minimiser.
 fn violation(theta: &[f64], gradient: &[f64], lower: &[f64], upper: &[f64]) -> f64 {
     let each = (0..theta.len()).map(|k| {
-        if lower[k] == upper[k] {
+        if lower[k] >= upper[k] {
             0.0
         } else if theta[k] <= lower[k] {
             (-gradient[k]).max(0.0)

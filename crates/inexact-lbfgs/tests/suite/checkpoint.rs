@@ -14,10 +14,10 @@ fn simulation(seed: u64) -> Simulation<impl Fn(&[f64], &mut [f64]) -> f64> {
     let quadratic = Quadratic::new(6, 1e3, seed);
     let function = move |theta: &[f64], gradient: &mut [f64]| quadratic.value(theta, gradient);
     Simulation::spoilt(function, move |count, mut answer| {
-        if count > 1 && (count + seed) % 7 == 0 {
+        if count > 1 && (count + seed).is_multiple_of(7) {
             return Err(EvalError::reject("every seventh"));
         }
-        if (count + seed) % 5 == 0 {
+        if (count + seed).is_multiple_of(5) {
             answer.interval = Interval::UNKNOWN;
             answer.gradient_error = f64::NAN;
         }

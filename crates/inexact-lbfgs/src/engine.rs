@@ -199,6 +199,13 @@ impl<R: Clone> Engine<R> {
         })
     }
 
+    /// The outstanding job, answered or not; `None` if the run has ended.
+    #[must_use]
+    pub fn pending(&self) -> Option<&Job<R>> {
+        let is_open = self.state.ledger.termination.is_none();
+        self.state.job.as_ref().filter(|_| is_open)
+    }
+
     /// The number of different points that were evaluated.
     #[must_use]
     pub const fn num_points(&self) -> u64 {

@@ -141,8 +141,8 @@
 //! point, and the step is halved. [`EvalError::Abort`] ends the run. A run that has started always
 //! has a [`Report`]; an `Err` means that nothing was evaluated.
 //!
-//! **Memory.** The engine stores `$2m$` vectors for `$m$` pairs ([`Options::memory`]) and a few
-//! more, so about 35 MB for 100,000 parameters.
+//! **Memory.** The engine stores `$2m$` vectors for `$m$` curvature pairs ([`Options::memory`]) and
+//! a few more, so about 40 MB for 100,000 parameters.
 //!
 //! **Determinism.** The same answers lead to the same jobs, bit for bit. Only [`drive_with`] and
 //! [`minimize`] read a clock, for `budget.max_time`.

@@ -103,6 +103,7 @@ impl<R: Clone> Engine<R> {
         };
         let predicted = step.as_ref().map_or(0.0, |step| step.predicted);
         if projected <= DOUBT * incumbent.gradient_error
+            && incumbent.gradient_error > 0.0
             && self.state.progress.num_verified < MAX_VERIFIED
             && incumbent.can_improve()
             && !self.is_negligible(predicted, projected)

@@ -6,7 +6,9 @@ use inexact_lbfgs::{
     minimize,
 };
 
-use crate::functions::{rosenbrock, solve, wild};
+use proptest::prelude::*;
+
+use crate::functions::{Quadratic, rosenbrock, solve, wild};
 use crate::to_order::{Simulation, Token, audited};
 
 fn function(theta: &[f64], gradient: &mut [f64]) -> f64 {
@@ -164,6 +166,43 @@ fn failures_and_nan_at_random() {
                 .iter()
                 .any(|evaluation| evaluation.value.is_err())
         );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// All kinds of trouble at once, with bounds and absolute values. The audit checks every step.
+    #[test]
+    fn no_mixture_of_trouble_leads_to_a_wrong_step(
+        seed in 0_u64..10_000, lie in -3.0..3.0, wrong in 0.0..1.0, failing in 0.0..0.5,
+        wide in 0.0..1.0,
+    ) {
+        let quadratic = Quadratic::new(7, 1e3, seed);
+        let function = |theta: &[f64], gradient: &mut [f64]| quadratic.value(theta, gradient);
+        let spoil = move |count: u64, mut answer: Answer<Token>| {
+            let chances = wild(4, seed ^ count.wrapping_mul(7919));
+            answer.gradient_error *= 10.0_f64.powf(lie);
+            if chances[0].abs() < wrong {
+                let noise = wild(7, count);
+                answer.gradient.iter_mut().zip(noise).for_each(|(g, x)| *g += 0.3 * x);
+            }
+            if chances[1].abs() < wide {
+                answer.interval.lower -= 0.1 * chances[2].abs();
+                answer.interval.upper += 0.1 * chances[3].abs();
+            }
+            if count > 1 && chances[2].abs() < failing {
+                return Err(EvalError::reject("no luck"));
+            }
+            Ok(answer)
+        };
+        let problem = Problem::new(wild(7, seed)).with_l1(0.1).expect("valid");
+        let problem = problem.with_bounds([-1.0; 7], [0.6; 7]).expect("valid");
+        let mut options = Options::default();
+        options.budget.max_evaluations = Some(600);
+        let report = audited(Simulation::spoilt(&function, spoil), problem, options);
+        let is_broken = matches!(report.termination, Termination::OracleFailed { .. });
+        prop_assert!(!is_broken, "{:?}", report.termination);
     }
 }
 

@@ -21,7 +21,14 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     command.env("CARGO_ENCODED_RUSTDOCFLAGS", flags(root)?);
     cargo::wait(&mut command)?;
     println!("open one of");
-    for library in ["lowlevel", "imaging", "bilevel", "dfo_ls", "plot"] {
+    for library in [
+        "lowlevel",
+        "imaging",
+        "bilevel",
+        "dfo_ls",
+        "inexact_lbfgs",
+        "plot",
+    ] {
         println!("  target/doc/{library}/index.html");
     }
     Ok(())

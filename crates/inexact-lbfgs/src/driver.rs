@@ -49,7 +49,7 @@ pub fn minimize<O: Oracle>(
 pub fn drive_with<O: Oracle, B>(
     engine: &mut Engine<O::Resume>,
     oracle: &mut O,
-    mut after_tell: impl FnMut(&mut Engine<O::Resume>, &mut O) -> ControlFlow<B>,
+    mut after_tell: impl FnMut(&mut Engine<O::Resume>, &O) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     let max_time = engine.options().budget.max_time;
     let begin = Instant::now();

@@ -4,6 +4,7 @@
 mod iterate;
 mod ledger;
 mod point;
+mod progress;
 mod saved;
 mod search;
 mod summary;
@@ -14,6 +15,7 @@ use crate::{Answer, Budget, EvalError, History, Interval, Job, Options, Problem,
 use crate::{Purpose, SetupError};
 use ledger::Ledger;
 use point::{Invalid, Point, checked};
+use progress::Progress;
 use search::Search;
 
 /// A solver with an ask-and-tell interface: it asks for evaluations and is told the answers.
@@ -59,27 +61,6 @@ enum Phase {
     Renew,
     /// The incumbent is sharpened because its projected gradient is smaller than its error.
     Verify,
-}
-
-/// The counters that carry over between iterations.
-#[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Progress {
-    /// Whether no step from the incumbent was computed yet.
-    is_fresh: bool,
-    /// The number of incumbents in a row whose predicted decrease was below its limit.
-    num_small: u32,
-    /// The number of line searches from the incumbent that accepted no step.
-    num_failures: u32,
-    /// The number of times the incumbent was sharpened because of its gradient.
-    num_verified: u32,
-    /// The share of the full step to begin with, after a line search without success that gave no
-    /// new pair.
-    share: Option<f64>,
-    /// The decreases of the last accepted steps.
-    decreases: Vec<f64>,
-    /// Incumbents, as numbers of points and objectives, for the rule of slow progress.
-    marks: Vec<(u64, f64)>,
 }
 
 /// The next action, returned by every function of the algorithm.
@@ -216,6 +197,13 @@ impl<R: Clone> Engine<R> {
             gradient_error: point.gradient_error,
             resume: &point.resume,
         })
+    }
+
+    /// The outstanding job, answered or not; `None` if the run has ended.
+    #[must_use]
+    pub fn pending(&self) -> Option<&Job<R>> {
+        let is_open = self.state.ledger.termination.is_none();
+        self.state.job.as_ref().filter(|_| is_open)
     }
 
     /// The number of different points that were evaluated.

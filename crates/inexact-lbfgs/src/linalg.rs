@@ -191,7 +191,8 @@ mod tests {
     fn a_cholesky_factor_solves_and_refuses_indefinite_matrices() {
         let size = 7;
         let root = Square::from_fn(size, |i, j| wild(i * size + j));
-        let spd = Square::from_fn(size, |i, j| dot(root.row(i), root.row(j)));
+        let unit = |i: usize, j: usize| f64::from(u8::from(i == j));
+        let spd = Square::from_fn(size, |i, j| dot(root.row(i), root.row(j)) + unit(i, j));
         let truth: Vec<f64> = (0..size).map(|i| wild(100 + i)).collect();
         let mut x = spd.times(&truth);
         Cholesky::new(&spd)

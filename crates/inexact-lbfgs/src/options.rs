@@ -7,6 +7,7 @@ use crate::SetupError;
 /// The options of a run. `Options::default()` suits smooth functions of any number of parameters.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Options {
     /// The error that a new point may have, as a share of the change from the incumbent. It is
@@ -14,8 +15,8 @@ pub struct Options {
     ///
     /// Default: 0.3. Between 0.03 and 1, learning problems took nearly the same work.
     pub kappa: f64,
-    /// The number of pairs of steps and gradient differences that describe the curvature. The
-    /// engine stores two vectors for each.
+    /// The number of curvature pairs, which are steps with the differences of the gradients at
+    /// their ends. The engine stores two vectors for each.
     ///
     /// Default: 20.
     pub memory: usize,
@@ -44,6 +45,7 @@ impl Default for Options {
 /// The limits of a run. `None` means no limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct Budget {
     /// The largest number of points. A point counts once, however often it is sharpened.
     ///
@@ -78,10 +80,12 @@ impl Default for Budget {
 /// The rules that end a run before its budget is spent.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Stop {
-    /// The predicted decrease below which the run has converged, as a share of the objective's
-    /// absolute value. The prediction must be this small at two incumbents in a row.
+    /// The decrease below which the run has converged, as a share of the objective's absolute
+    /// value. The model must predict so little at two incumbents in a row, and the last decreases,
+    /// continued by a constant factor per step, must not add up to more.
     ///
     /// Default: 1e-7.
     pub predicted: f64,
@@ -108,6 +112,7 @@ impl Default for Stop {
 /// The progress that counts as slow.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct SlowProgress {
     /// The decrease of the objective, as a share of its absolute value, below which progress is
     /// slow.

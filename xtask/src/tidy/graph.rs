@@ -5,6 +5,7 @@ use super::Problem;
 use crate::tree::Tree;
 
 const DFO_LS: &str = "crates/dfo-ls";
+const INEXACT_LBFGS: &str = "crates/inexact-lbfgs";
 const LOWLEVEL: &str = "crates/lowlevel";
 const IMAGING: &str = "crates/imaging";
 const BILEVEL: &str = "crates/bilevel";
@@ -18,8 +19,9 @@ enum Allowed {
 
 /// The directory of each crate and the crates that it may use. The same holds for its tests and its
 /// build script.
-const EDGES: [(&str, Allowed); 12] = [
+const EDGES: [(&str, Allowed); 13] = [
     (DFO_LS, Allowed::Only(&[])),
+    (INEXACT_LBFGS, Allowed::Only(&[])),
     (LOWLEVEL, Allowed::Only(&[])),
     (IMAGING, Allowed::Only(&[LOWLEVEL])),
     (BILEVEL, Allowed::Only(&[DFO_LS, LOWLEVEL, IMAGING])),

@@ -2,11 +2,11 @@
 //! decisions, and what follows from them.
 
 use super::search::{Decision, Search};
-use super::{Engine, Next, Phase, Point, Progress};
+use super::{Engine, Next, Phase, Point};
 use crate::linalg::norm;
 use crate::model::{Local, Step};
-use crate::report::{Iteration, StepKind, Termination};
-use crate::{History, Job, Request};
+use crate::report::{StepKind, Termination};
+use crate::{Job, Request};
 
 /// The number of rejected trial points after which the incumbent is sharpened and the direction
 /// computed again.
@@ -26,13 +26,6 @@ const MAX_VERIFIED: u32 = 3;
 const DOUBT: f64 = 2.0;
 /// The number of incumbents in a row with a small predicted decrease that ends the run.
 const SMALL_IN_A_ROW: u32 = 2;
-/// The numbers of steps over which decreases are compared, to extrapolate them: a short one for
-/// fast convergence, and a long one for slow convergence, in which decreases fluctuate.
-const WINDOWS: [usize; 2] = [4, 16];
-/// A factor per step below which convergence is fast, so that the last steps tell enough.
-const FAST: f64 = 0.5;
-/// The largest factor per step of an extrapolated decrease.
-const MAX_FACTOR: f64 = 0.998;
 /// A predicted decrease below this share of the objective is rounding error.
 const ROUNDING: f64 = 1e-13;
 /// The length of the first step if the gradient is too small to set it, as a share of the
@@ -110,6 +103,7 @@ impl<R: Clone> Engine<R> {
         };
         let predicted = step.as_ref().map_or(0.0, |step| step.predicted);
         if projected <= DOUBT * incumbent.gradient_error
+            && incumbent.gradient_error > 0.0
             && self.state.progress.num_verified < MAX_VERIFIED
             && incumbent.can_improve()
             && !self.is_negligible(predicted, projected)
@@ -135,6 +129,12 @@ impl<R: Clone> Engine<R> {
             .as_ref()
             .map_or(0.0, |p| p.gradient_error);
         predicted * (1.0 + error / projected).powi(2) <= self.limit()
+    }
+
+    /// Whether a predicted decrease is below the limit or below the objective's rounding error.
+    fn is_within_rounding(&self, predicted: f64) -> bool {
+        let magnitude = self.state.incumbent.as_ref().map_or(0.0, Point::magnitude);
+        predicted <= self.limit().max(ROUNDING * magnitude)
     }
 
     /// The limit of the predicted decrease.
@@ -305,7 +305,7 @@ impl<R: Clone> Engine<R> {
         let (Some(search), Some(incumbent)) = (&self.state.search, &self.state.incumbent) else {
             return Next::Step;
         };
-        if self.state.memory.is_scaled() && search.predicted <= ROUNDING * incumbent.value().abs() {
+        if self.state.memory.is_scaled() && search.predicted <= ROUNDING * incumbent.magnitude() {
             return Next::Stop(Termination::Converged);
         }
         if !search.num_rejected.is_multiple_of(REJECTED_AT_ONCE) {
@@ -353,8 +353,7 @@ impl<R: Clone> Engine<R> {
 
     /// Ends a run in which no step decreases the objective.
     fn no_descent(&self, predicted: f64) -> Next<R> {
-        let value = self.state.incumbent.as_ref().map_or(0.0, Point::value);
-        if predicted <= self.limit() || predicted <= ROUNDING * value.abs() {
+        if self.is_within_rounding(predicted) {
             return Next::Stop(Termination::Converged);
         }
         Next::Stop(Termination::NoDescent { predicted })
@@ -367,7 +366,7 @@ impl<R: Clone> Engine<R> {
         };
         let (predicted, share) = (search.predicted, search.share);
         let trial = search.trial.take();
-        if self.state.memory.is_scaled() && predicted <= self.limit() {
+        if self.state.memory.is_scaled() && self.is_within_rounding(predicted) {
             return Next::Stop(Termination::Converged);
         }
         let is_stored = trial.is_some_and(|trial| self.store_pair(&trial));
@@ -404,85 +403,6 @@ impl<R: Clone> Engine<R> {
         self.state.memory.clear();
         self.state.search = None;
         Next::Step
-    }
-
-    /// Adds an iteration to the history.
-    fn record(
-        &mut self,
-        kind: StepKind,
-        share: Option<f64>,
-        step: Option<f64>,
-        predicted: Option<f64>,
-    ) {
-        let Some(incumbent) = &self.state.incumbent else {
-            return;
-        };
-        let smooth = self
-            .problem
-            .smooth_part(&incumbent.theta, &incumbent.gradient);
-        let with_theta = self.state.options.history == History::Parameters;
-        let ledger = &mut self.state.ledger;
-        ledger.iterations.push(Iteration {
-            number: ledger.iterations.len() as u64,
-            kind,
-            theta: with_theta.then(|| incumbent.theta.clone()),
-            value: incumbent.value(),
-            interval: incumbent.interval(),
-            share,
-            step,
-            predicted,
-            projected_gradient: self.problem.projected_gradient(&incumbent.theta, &smooth),
-            num_points: ledger.num_points,
-            num_evaluations: ledger.num_evaluations,
-            work: ledger.work.total(),
-        });
-    }
-
-    /// Notes the incumbent for the rule of slow progress. Returns whether progress is slow.
-    fn mark(&mut self) -> bool {
-        let Some(slow) = &self.state.options.stop.slow else {
-            return false;
-        };
-        let value = self.state.incumbent.as_ref().map_or(f64::NAN, Point::value);
-        let now = self.state.ledger.num_points;
-        let marks = &mut self.state.progress.marks;
-        marks.push((now, value));
-        let is_old = |mark: &(u64, f64)| mark.0.saturating_add(slow.points) <= now;
-        while marks.get(1).is_some_and(is_old) {
-            marks.remove(0);
-        }
-        is_old(&marks[0]) && marks[0].1 - value < slow.decrease * value.abs()
-    }
-}
-
-impl Progress {
-    /// Notes the decrease of an accepted step.
-    fn note_decrease(&mut self, decrease: f64) {
-        if self.decreases.len() == 2 * WINDOWS[1] {
-            self.decreases.remove(0);
-        }
-        self.decreases.push(decrease.max(0.0));
-    }
-
-    /// The decrease that is still to come if the objective goes on to fall by a constant factor
-    /// per step, as in the last steps. The model alone predicts too little on ill-conditioned
-    /// problems: it knows only the directions of the last steps.
-    fn remaining(&self) -> f64 {
-        let windows = WINDOWS.map(|window| window.min(self.decreases.len() / 2));
-        if windows[0] == 0 {
-            return 0.0;
-        }
-        let [short, long] = windows.map(|window| {
-            let last = &self.decreases[self.decreases.len() - 2 * window..];
-            let (earlier, later) = last.split_at(window);
-            let ratio = later.iter().sum::<f64>() / earlier.iter().sum::<f64>();
-            // NaN, from two zeros, counts as the largest factor.
-            ratio.powf((window as f64).recip()).min(MAX_FACTOR)
-        });
-        let last = &self.decreases[self.decreases.len() - windows[0]..];
-        let mean = last.iter().sum::<f64>() / windows[0] as f64;
-        let factor = if short < FAST { short } else { short.max(long) };
-        mean * factor / (1.0 - factor)
     }
 }
 

@@ -146,6 +146,11 @@ impl<R> Point<R> {
         self.smooth_value + self.penalty
     }
 
+    /// The size of the terms of the objective, of which its rounding error is a share.
+    pub(super) fn magnitude(&self) -> f64 {
+        self.smooth_value.abs() + self.penalty
+    }
+
     /// The interval of the exact objective.
     pub(super) fn interval(&self) -> Interval {
         shifted(self.smooth_interval, self.penalty)

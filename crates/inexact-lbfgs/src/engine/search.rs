@@ -82,8 +82,8 @@ impl<R> Search<R> {
     pub(super) fn decide(&self, incumbent: &Point<R>, trial: &Point<R>, slope: f64) -> Decision {
         let required = ARMIJO * self.share * slope;
         let (new, old) = (trial.interval(), incumbent.interval());
-        // The second comparisons decide where the sums are rounded to their larger term: an accepted
-        // step strictly decreases the objective.
+        // The second comparisons decide where the sums are rounded to their larger term: an
+        // accepted step strictly decreases the objective.
         if new.upper <= old.lower + required && new.upper < old.lower {
             return Decision::Accept;
         }
@@ -92,7 +92,15 @@ impl<R> Search<R> {
         }
         let distance = (trial.value() - incumbent.value() - required).abs();
         let (new, old) = (new.width(), old.width());
-        let shrink = |width: f64| (SAFETY * distance / width).max(SHRINK[0]).min(SHRINK[1]);
+        let shrink = |width: f64| {
+            let factor = SAFETY * distance / width;
+            // NaN takes the smallest factor.
+            if factor > SHRINK[0] {
+                factor.min(SHRINK[1])
+            } else {
+                SHRINK[0]
+            }
+        };
         let can_narrow_new = trial.can_narrow() && (old <= new || new >= NEGLIGIBLE * old);
         let can_narrow_old = incumbent.can_narrow() && (new <= old || old >= NEGLIGIBLE * new);
         if can_narrow_new && (new >= old || !can_narrow_old) {
@@ -142,7 +150,7 @@ impl<R> Search<R> {
         let root = (mean * mean - slope * trial_slope).sqrt();
         let factor = 1.0 - (trial_slope + root - mean) / (trial_slope - slope + 2.0 * root);
         let factor = if factor.is_finite() { factor } else { 0.5 };
-        self.share = t * factor.max(INTERPOLATED[0]).min(INTERPOLATED[1]);
+        self.share = t * factor.clamp(INTERPOLATED[0], INTERPOLATED[1]);
     }
 
     /// Halves the step after a trial point that could not be evaluated.

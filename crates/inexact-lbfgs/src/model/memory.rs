@@ -135,14 +135,17 @@ impl Memory {
     fn extend_products(&mut self) {
         let new = self.len() - 1;
         let (s, y) = (&self.steps[new], &self.changes[new]);
+        let row =
+            |list: &[Vec<f64>], v: &[f64]| -> Vec<f64> { list.iter().map(|x| dot(x, v)).collect() };
+        let steps_steps = row(&self.steps, s);
+        let changes_changes = row(&self.changes, y);
         for i in 0..new {
-            self.steps_steps[i].push(dot(&self.steps[i], s));
+            self.steps_steps[i].push(steps_steps[i]);
+            self.changes_changes[i].push(changes_changes[i]);
             self.steps_changes[i].push(dot(&self.steps[i], y));
-            self.changes_changes[i].push(dot(&self.changes[i], y));
         }
-        let row = |list: &[Vec<f64>], v: &[f64]| list.iter().map(|x| dot(x, v)).collect();
-        self.steps_steps.push(row(&self.steps, s));
+        self.steps_steps.push(steps_steps);
         self.steps_changes.push(row(&self.changes, s));
-        self.changes_changes.push(row(&self.changes, y));
+        self.changes_changes.push(changes_changes);
     }
 }

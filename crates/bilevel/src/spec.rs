@@ -111,7 +111,7 @@ pub enum L1Kind {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct SolverSpec {
-    /// The largest number of points that are evaluated. Refining a point does not count again.
+    /// The largest number of points that are evaluated. Sharpening a point does not count again.
     pub max_points: u64,
     /// The method that computes reconstructions.
     pub method: MethodName,

@@ -137,6 +137,7 @@ fn key_in(text: &str, line: usize) -> String {
 mod tests {
     use super::*;
     use crate::config::Settings;
+    use crate::config::table::ALL;
 
     fn check(text: &str, parts: &[&str]) {
         let error = Settings::from_toml(text, Path::new("some.toml"), None).unwrap_err();
@@ -197,5 +198,55 @@ mod tests {
             &["line 2, task: ", "duplicate"],
         );
         check("[dada]\nnoise = 1", &["line 1: ", "unknown key `dada`"]);
+    }
+
+    #[test]
+    fn a_missing_value_is_named() {
+        for end in [
+            "",
+            "\n",
+            " \n",
+            " # later\n",
+            "\nseed = 1\n",
+            "\n\n[solver]\n",
+        ] {
+            let text = format!("task = \"denoise\"\n[data]\nnoise ={end}");
+            let parts = [
+                "some.toml, line 3, data.noise: the value is missing",
+                "such as noise = 0.1",
+            ];
+            check(&text, &parts);
+        }
+        check(
+            "task =\n",
+            &["some.toml, line 1, task: the value is missing: write one"],
+        );
+    }
+
+    /// Every setting outside its section is sent there.
+    #[test]
+    fn a_setting_in_a_wrong_place_is_sent_to_its_section() {
+        for setting in ALL {
+            let (section, key) = setting.section_and_key();
+            let top = format!("task = \"denoise\"\n{key} = 0.1\n");
+            let parts = ["some.toml, line 2, ", "belongs to the section [", section];
+            check(&top, &parts);
+            let own = format!("{section}.{key}");
+            let is_elsewhere =
+                |other: &&&str| !ALL.iter().any(|s| s.key == format!("{other}.{key}"));
+            for other in ["data", "model", "solver"].iter().filter(is_elsewhere) {
+                let text = format!("task = \"denoise\"\n[{other}]\n{key} = 0.1\n");
+                check(&text, &["line 3, ", "belongs to the section [", section]);
+            }
+            assert_eq!(own, setting.key);
+        }
+        let text = "task = \"denoise\"\nnoise = 0.1\n";
+        check(
+            text,
+            &[
+                "`noise` belongs to the section [data]: write it below the line [data], or write data.noise",
+            ],
+        );
+        check("seed = 1\n", &["the section [data] or [solver]"]);
     }
 }

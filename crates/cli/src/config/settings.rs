@@ -95,10 +95,18 @@ impl Settings {
     ) -> Result<Self, ConfigError> {
         let refuse = |at, message: &str| ConfigError::toml(text, path, at, &plain(message));
         let position = |error: &TomlError| error.span().map_or(0, |span| span.start);
-        let refuse_toml = |error: TomlError| refuse(position(&error), error.message());
+        let refuse_toml = |error: TomlError| {
+            let at = position(&error);
+            let missing = missing_value(text, at, asked.unwrap_or_default());
+            let (at, message) = missing.unwrap_or_else(|| (at, error.message().to_owned()));
+            refuse(at, &message)
+        };
         let unknown = |at, name: &str, known: Vec<&str>| {
             let known = known.join("`, `");
-            let message = format!("unknown key `{name}`, expected one of `{known}`");
+            let message = match home(name) {
+                Some(home) => home,
+                None => format!("unknown key `{name}`, expected one of `{known}`"),
+            };
             refuse(at, &message)
         };
         let mut settings = Self::default();
@@ -173,7 +181,7 @@ impl Settings {
     }
 
     /// Whether a setting is given.
-    pub(super) fn has(&self, setting: &Setting) -> bool {
+    pub(crate) fn has(&self, setting: &Setting) -> bool {
         self.values.contains_key(setting.key)
     }
 
@@ -395,6 +403,39 @@ impl Settings {
         }
         text
     }
+}
+
+/// Returns the sections to which a key in a wrong place belongs, as advice; `None` for a key that is
+/// in no section.
+fn home(key: &str) -> Option<String> {
+    let settings = ALL.iter().map(|setting| setting.section_and_key());
+    let sections: Vec<&str> = (settings.filter(|(_, known)| *known == key))
+        .map(|(section, _)| section)
+        .collect();
+    let (first, named) = (sections.first()?, sections.join("] or ["));
+    Some(format!(
+        "`{key}` belongs to the section [{named}]: write it below the line [{first}], or write \
+         {first}.{key}"
+    ))
+}
+
+/// Returns the position and the message of a syntax error at the byte `at` of a TOML text if a key
+/// there has no value.
+fn missing_value(text: &str, at: usize, task: TaskKind) -> Option<(usize, String)> {
+    let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let line = text.get(start..)?.lines().next()?;
+    let (key, value) = line.split_once('=')?;
+    let value = value.trim_start();
+    if !(value.is_empty() || value.starts_with('#')) {
+        return None;
+    }
+    let last = key.trim().rsplit('.').next()?;
+    let mut known = ALL.iter();
+    let known = known.find(|setting| setting.section_and_key().1 == last);
+    let example = known.map(|setting| format!(", such as {last} = {}", setting.example(task)));
+    let example = example.unwrap_or_default();
+    let message = format!("the value is missing: write one after the ={example}");
+    Some((start, message))
 }
 
 /// Rewrites a message of the TOML parser in the words of a user.

@@ -198,7 +198,7 @@ fn nan_gives_no_step() {
     }
 }
 
-/// A random convex problem in a ball and, if `boxed`, in a box that cuts the ball in each direction.
+/// A random convex problem in a ball. If `boxed`, it has bounds inside the ball.
 struct Problem {
     gradient: Vec<f64>,
     hessian: Matrix,
@@ -282,14 +282,15 @@ proptest! {
     /// - Conjugate gradients that end on the sphere have half of it, as in every convex problem
     ///   (Yuan 2000, On the truncated conjugate gradient method, Theorem 2).
     /// - A direction gains at least as much as steepest descent, which leaves at most the share
-    ///   `$(\kappa - 1)^2/(\kappa + 1)^2$` of the decrease that was missing before. If the last gain
-    ///   is the share `$e$` of the whole decrease, then at most `$e(\kappa - 1)^2/(4\kappa)$` of it
-    ///   are missing.
+    ///   `$(\kappa - 1)^2/(\kappa + 1)^2$` of the decrease that was missing before. If the last
+    ///   gain is the share `$e$` of the whole decrease, at most `$e(\kappa - 1)^2/(4\kappa)$` of
+    ///   it are missing.
     /// - A flat gradient, `$\|q\|\Delta \le 10^{-3}$` of the decrease, misses at most
     ///   `$q^\top(d - x) \le 2\|q\|\Delta$`.
-    /// - The rotation to the vertex of the parabola loses at most the error of interpolation at half
-    ///   the distance `$h$` of its nodes, `$h^3/16$` times the third derivative of the quadratic on
-    ///   the circle, which is at most `$\|g\|\Delta + 2\|H\|\Delta^2$`. A loss ends the rotations.
+    /// - The rotation to the vertex of the parabola loses at most the error of interpolation at
+    ///   half the distance `$h$` of its nodes, `$h^3/16$` times the third derivative of the
+    ///   quadratic on the circle, which is at most `$\|g\|\Delta + 2\|H\|\Delta^2$`. A loss
+    ///   ends the rotations.
     #[test]
     fn half_of_the_exact_decrease(seed in any::<u64>(), n in 1_usize..9) {
         let problem = Problem::new(seed, n, false);
@@ -307,10 +308,10 @@ proptest! {
         prop_assert!(found >= (1.0 - 1e-9) * first - loss, "{found} {first}");
     }
 
-    /// With bounds, the step has the decrease of its first part, along the gradient: all later parts
-    /// decrease the quadratic. Inside the ball, it minimises the quadratic over the variables that
-    /// met no bound, up to the share of the decrease that conjugate gradients may leave; a gradient
-    /// `$q$` leaves at least `$\|q\|^2/(2\|H\|)$`.
+    /// With bounds, the step has the decrease of its first part, along the gradient: all later
+    /// parts decrease the quadratic. Inside the ball, it minimises the quadratic over the variables
+    /// that met no bound, up to the share of the decrease that conjugate gradients may leave; a
+    /// gradient `$q$` leaves at least `$\|q\|^2/(2\|H\|)$`.
     ///
     /// No share of the exact decrease is certain: see `a_variable_that_should_turn_round`.
     #[test]
@@ -367,8 +368,8 @@ fn a_variable_that_should_turn_round() {
 }
 
 /// Most steps have nearly the exact decrease, in problems that are the same every time. Of two
-/// million such problems, 1 in 100 is below the share 0.979 without bounds (the worst is 0.867), and
-/// 1 in 20 below 0.989 with bounds (the worst is 0.090).
+/// million such problems, 1 in 100 is below the share 0.979 without bounds (the worst is 0.867),
+/// and 1 in 20 below 0.989 with bounds (the worst is 0.090).
 #[test]
 fn most_steps_are_nearly_exact() {
     for (boxed, share, most_below) in [(false, 0.975, 40), (true, 0.985, 200)] {

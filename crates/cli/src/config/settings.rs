@@ -10,6 +10,7 @@ use serde::de::Error as _;
 use toml::de::{DeTable, DeValue, Error as TomlError, ValueDeserializer};
 use toml::{Spanned, Table, Value};
 
+use super::error::{home, missing_value, plain};
 use super::table::{self, ALL, DefaultValue, Setting, ValueKind};
 use super::{Config, ConfigError, TaskKind, Values, model};
 use crate::file::FileError;
@@ -403,62 +404,6 @@ impl Settings {
         }
         text
     }
-}
-
-/// Returns the sections to which a key in a wrong place belongs, as advice; `None` for a key that is
-/// in no section.
-fn home(key: &str) -> Option<String> {
-    let settings = ALL.iter().map(|setting| setting.section_and_key());
-    let sections: Vec<&str> = (settings.filter(|(_, known)| *known == key))
-        .map(|(section, _)| section)
-        .collect();
-    let (first, named) = (sections.first()?, sections.join("] or ["));
-    Some(format!(
-        "`{key}` belongs to the section [{named}]: write it below the line [{first}], or write \
-         {first}.{key}"
-    ))
-}
-
-/// Returns the position and the message of a syntax error at the byte `at` of a TOML text if a key
-/// there has no value.
-fn missing_value(text: &str, at: usize, task: TaskKind) -> Option<(usize, String)> {
-    let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
-    let line = text.get(start..)?.lines().next()?;
-    let (key, value) = line.split_once('=')?;
-    let value = value.trim_start();
-    if !(value.is_empty() || value.starts_with('#')) {
-        return None;
-    }
-    let last = key.trim().rsplit('.').next()?;
-    let mut known = ALL.iter();
-    let known = known.find(|setting| setting.section_and_key().1 == last);
-    let example = known.map(|setting| format!(", such as {last} = {}", setting.example(task)));
-    let example = example.unwrap_or_default();
-    let message = format!("the value is missing: write one after the ={example}");
-    Some((start, message))
-}
-
-/// Rewrites a message of the TOML parser in the words of a user.
-fn plain(message: &str) -> String {
-    let words = [
-        ("unknown variant", "unknown word"),
-        ("expected f64", "expected a number, such as 0.1"),
-        (
-            "expected u64",
-            "expected a whole number that is not negative",
-        ),
-        (
-            "expected a map",
-            "expected names with values, such as { alpha = 0.1 }",
-        ),
-        (
-            "expected a sequence",
-            "expected a list, such as [\"alpha\"]",
-        ),
-        ("expected a string", "expected a text in quotes"),
-    ];
-    let replace = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
-    words.iter().fold(message.to_owned(), replace)
 }
 
 /// Writes a text as a comment of a TOML file. Lines end before column 100, and all but the first

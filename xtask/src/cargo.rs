@@ -23,7 +23,40 @@ pub(crate) fn wait(command: &mut Command) -> Result<(), String> {
     }
 }
 
+/// Waits for the child process, and shows its output only if it fails: for a command that runs next
+/// to others.
+pub(crate) fn wait_quietly(command: &mut Command) -> Result<(), String> {
+    let output = command.output();
+    let output = output.map_err(|error| format!("the command did not start: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into());
+    let [out, err]: [String; 2] = text;
+    Err(format!(
+        "the command ended with {}\n{out}{err}",
+        output.status
+    ))
+}
+
 /// Splits a command line that has no quoted words.
 pub(crate) fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_of_a_quiet_command_is_shown_if_it_fails() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let call = |line: &str| wait_quietly(&mut command(root, &words(line)));
+        assert_eq!(call("--version"), Ok(()));
+        let why = call("no-such-command").unwrap_err();
+        assert!(
+            why.contains("ended with") && why.contains("no-such-command"),
+            "{why}"
+        );
+    }
 }

@@ -12,7 +12,7 @@ use crate::{cargo, features, step};
 
 /// Features, packages and tests are those of the other steps. Without the tests, dependencies would
 /// lack features, and half of the workspace would be compiled again.
-const BUILD: &str = "build --workspace --lib --bins --tests";
+const BUILD: &str = "build --workspace --exclude benches --lib --bins --tests";
 const REQUIREMENTS: &str = include_str!("../python-requirements.txt");
 const NOTEBOOKS: &str = "docs/notebooks";
 const REPEAT: &str = "cargo xtask python";
@@ -37,6 +37,7 @@ const PACKAGES: [Package; 2] = [
 /// Makes the environment, builds the packages and runs all checks.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     step::run("environment", REPEAT, || environment(root))?;
+    build(root)?;
     check(root)
 }
 
@@ -46,12 +47,17 @@ pub(crate) fn environment(root: &Path) -> Result<(), String> {
     Site::find(root)?.make()
 }
 
-/// Builds the packages and checks them in the environment, stopping at the first failure.
-pub(crate) fn check(root: &Path) -> Result<(), String> {
+/// Builds the packages.
+pub(crate) fn build(root: &Path) -> Result<(), String> {
     let build = format!("{BUILD} {}", features::all(&Tree::load(root)?.packages()));
     step::run("build", &format!("cargo {build}"), || {
         cargo::wait(&mut cargo::command(root, &cargo::words(&build)))
-    })?;
+    })
+}
+
+/// Checks packages that are built in the environment, stopping at the first failure. This does not
+/// use cargo.
+pub(crate) fn check(root: &Path) -> Result<(), String> {
     let site = Site::find(root)?;
     step::run("packages", REPEAT, || site.assemble())?;
     step::run("style", REPEAT, || {

@@ -209,7 +209,7 @@ def test_it_can_be_interrupted(use: str) -> None:
         else:
             result.apply(y, accuracy=1e-6, max_iterations=10_000_000)
     timer.join()
-    assert time.monotonic() - begun < 5.0
+    assert time.monotonic() - begun < 30.0
 
 
 @pytest.mark.parametrize("method", ["auto", "fista", "gd"])

@@ -168,11 +168,15 @@ def save(path: Path, array: Any) -> Path:
     return path
 
 
+#: Learns, and waits for a signal at the point 40 at the latest.
 SCRIPT = """
-import sys, bilevel
+import sys, time, bilevel
+def wait(run):
+    if run.num_points >= 40:
+        time.sleep(600)
 truth = bilevel.phantoms.dead_leaves(4, (48, 48), seed=1)
 data = bilevel.add_noise(truth, 0.1, seed=1)
-bilevel.learn(truth, data, max_points=60, out=sys.argv[1], progress=False)
+bilevel.learn(truth, data, max_points=60, out=sys.argv[1], progress=False, callback=wait)
 """
 
 

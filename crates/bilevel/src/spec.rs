@@ -115,7 +115,7 @@ pub struct SolverSpec {
     pub kind: SolverKind,
     /// The accuracy of reconstructions if learning uses gradients, see [`Setup::kappa`].
     pub kappa: f64,
-    /// The largest number of points that are evaluated. Refining a point does not count again.
+    /// The largest number of points that are evaluated. Sharpening a point does not count again.
     pub max_points: u64,
     /// The method that computes reconstructions.
     pub method: MethodName,

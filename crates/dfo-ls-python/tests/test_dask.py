@@ -113,7 +113,7 @@ class Cluster:
             )
             for name, more in [
                 ("scheduler", ["--host", "127.0.0.1", "--port", "0"]),
-                ("worker", ["--no-nanny", "--nthreads", "1", "--death-timeout", "20"]),
+                ("worker", ["--no-nanny", "--nthreads", "1", "--death-timeout", "120"]),
             ]
         )
 
@@ -134,7 +134,7 @@ def test_a_scheduler_that_dies_leaves_a_run(client: Any, tmp_path: Path) -> None
     fun, lost = simulator.simulator, "did its cluster or its scheduler end"
     try:
         other = distributed.Client(
-            scheduler_file=str(cluster.file), timeout=20, set_as_default=False
+            scheduler_file=str(cluster.file), timeout=120, set_as_default=False
         )
         other._timeout = 0.5  # seconds until it gives up connecting again
         executor = other.get_executor()
@@ -144,12 +144,13 @@ def test_a_scheduler_that_dies_leaves_a_run(client: Any, tmp_path: Path) -> None
     finally:
         cluster.close()
     engine: dfo_ls.Engine = caught.value.engine  # type: ignore[attr-defined]
-    # the client tries to connect again, and closes
-    with pytest.raises(CancelledError, match=lost):
+    # the client tries to connect again, and closes; on a busy machine it has closed already
+    closed = "connect another client"
+    with pytest.raises((CancelledError, ConnectionError), match=f"{lost}|{closed}"):
         engine.run(fun, inexact=True, executor=executor)
     while other.status not in ("closing", "closed"):
         time.sleep(0.05)
-    with pytest.raises(ConnectionError, match="connect another client"):
+    with pytest.raises(ConnectionError, match=closed):
         engine.run(fun, inexact=True, executor=executor)
     for left in (engine, dfo_ls.Engine.load(path)):
         assert 5 < left.result().num_evaluations < 40
@@ -180,10 +181,12 @@ def test_names_of_files_travel_instead_of_data(client: Any, tmp_path: Path) -> N
 
 
 def test_evaluations_that_wait_are_cancelled_when_time_is_over(client: Any) -> None:
+    client.wait_for_workers(2)
     result = dfo_ls.minimize(
-        on_workers.slow, np.zeros(20), max_time=0.5, executor=client.get_executor()
+        on_workers.slow, np.zeros(20), max_time=1.0, executor=client.get_executor()
     )
-    assert result.message.endswith("max_time") and 1 <= result.num_evaluations < 20
+    # in a second, each of the two workers evaluates at most five points, and one after it
+    assert result.message.endswith("max_time") and 1 <= result.num_evaluations <= 12
 
 
 def test_libensemble(tmp_path: Path) -> None:

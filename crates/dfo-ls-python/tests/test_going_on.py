@@ -126,7 +126,8 @@ def test_time_is_looked_at_within_a_batch(workers: int, inexact: bool) -> None:
         result = dfo_ls.minimize(
             slow, np.linspace(-1, 1, 50), max_time=0.3, inexact=inexact, executor=executor
         )
-    assert result.message.endswith("max_time") and 2 <= result.num_evaluations == calls <= 12
+    # ten evaluations end before the limit, or fewer on a busy machine
+    assert result.message.endswith("max_time") and 1 <= result.num_evaluations == calls <= 12
     assert result.objective == min(
         row.objective for row in result.evaluations if row.objective is not None
     )

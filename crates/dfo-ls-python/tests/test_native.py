@@ -249,9 +249,9 @@ def test_callback_and_limits() -> None:
     )
     assert dfo_ls.minimize(chained, X0, max_work=7).work == 7
     assert dfo_ls.minimize(chained, X0, target=1e-3).termination == "target_reached"
-    begin = time.monotonic()
     slow = dfo_ls.minimize(lambda x: time.sleep(0.02) or chained(x), X0, max_time=0.1)
-    assert slow.message.endswith("max_time") and time.monotonic() - begin < 1.0
+    # at most five evaluations end before the limit, and one after it, on every machine
+    assert slow.message.endswith("max_time") and slow.num_evaluations <= 6
 
 
 def test_a_spent_budget_is_extended() -> None:
@@ -352,27 +352,29 @@ def test_interrupted_inside_the_function() -> None:
         dfo_ls.minimize(fun, X0)
 
 
-#: Evaluates slowly, and prints a line for each evaluation and one at the end.
+#: Evaluates slowly, and prints a line for each evaluation and one at the end. With the argument
+#: ``wait`` it never ends without a signal.
 SLOW_RUN = """
-import dfo_ls, time
+import dfo_ls, itertools, sys, time
+count = itertools.count()
 def fun(x):
     print(".", flush=True)
-    time.sleep(0.05)
+    time.sleep(60 if next(count) > 7 and "wait" in sys.argv else 0.05)
     return [x[0] ** 2 + 1, x[1]]
 result = dfo_ls.minimize(fun, [1.0, 1.0], max_points=12)
 print(result.termination, result.num_points)
 """
 
 
-def interrupted_run(before: str = "") -> list[str]:
+def interrupted_run(*args: str, before: str = "") -> list[str]:
     """The words of the last line of a run that gets SIGINT in the middle."""
-    command = [sys.executable, "-c", before + SLOW_RUN]
+    command = [sys.executable, "-c", before + SLOW_RUN, *args]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     for _ in range(4):
         child.stdout.readline()
     child.send_signal(signal.SIGINT)
-    output, _ = child.communicate(timeout=20)
+    output, _ = child.communicate(timeout=120)
     assert child.returncode == 0
     return output.splitlines()[-1].split()
 
@@ -380,7 +382,7 @@ def interrupted_run(before: str = "") -> list[str]:
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent differently")
 @pytest.mark.usefixtures("interruptible")
 def test_control_c() -> None:
-    termination, points = interrupted_run()
+    termination, points = interrupted_run("wait")
     assert termination == "stopped" and 3 <= int(points) < 12
 
 
@@ -388,7 +390,7 @@ def test_control_c() -> None:
 def test_a_program_that_ignores_control_c_is_not_interrupted() -> None:
     """The package installs no handler: what the user's program or its shell decided stays."""
     ignore = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-    assert interrupted_run(ignore) == ["exhausted", "12"]
+    assert interrupted_run(before=ignore) == ["exhausted", "12"]
 
 
 def test_rejected_points_are_avoided() -> None:
@@ -513,5 +515,6 @@ def test_threads_run_while_rust_works() -> None:
         spans.append((begin, time.perf_counter()))
     stop.set()
     thread.join()
-    long = [(begin, end) for begin, end in spans if end - begin > 0.02]
-    assert long and any(begin < t < (begin + end) / 2 for begin, end in long for t in ticks)
+    # a few long calls, however fast the machine is
+    long = sorted(spans, key=lambda span: span[1] - span[0])[-5:]
+    assert any(begin < t < (begin + end) / 2 for begin, end in long for t in ticks)

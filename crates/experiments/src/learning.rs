@@ -39,7 +39,7 @@ pub struct Arguments {
     /// One residual per image or per pixel
     #[arg(long, value_name = "FORM", value_enum, default_value_t = ResidualForm::Pixel)]
     residuals: ResidualForm,
-    /// Largest number of points to evaluate; refining a point does not count [default: the paper's]
+    /// Largest number of points to evaluate; sharpening does not count [default: the paper's]
     #[arg(long, value_name = "N")]
     evaluations: Option<u64>,
     /// Directory for results

@@ -59,7 +59,8 @@ impl LearnArgs {
     /// Returns the settings: flags override the file of `--config`, which overrides defaults.
     ///
     /// # Errors
-    /// When the file cannot be read, or no task is given.
+    /// When the file cannot be read, no task is given, or `--size` is given for images that are not
+    /// built in.
     pub fn settings(&self) -> Result<Settings, ConfigError> {
         let given = match (&self.config, self.task) {
             (Some(path), task) => Settings::read(path, task)?,
@@ -68,6 +69,11 @@ impl LearnArgs {
             (None, None) => return Err(ConfigError::NoTaskGiven),
         };
         let mut settings = given.overridden_by(&self.flags);
+        if self.flags.has(&table::SIZE) && settings.has(&table::IMAGES) {
+            let advice = "the size is that of built-in images, so leave it out (--crop N uses the \
+                          middle N rows and columns of each picture)";
+            return Err(ConfigError::Together(&table::SIZE, &table::IMAGES, advice));
+        }
         if self.print_config {
             // a file to fill in needs no kernel yet
             settings.fill_in_required();

@@ -69,17 +69,18 @@ fn without_flags_there_are_defaults() {
 #[test]
 fn every_flag_arrives() {
     let line = "denoise --images i --noise 0.2 --seed 9 --colour channels --crop 33 --count 5 \
-        --size 40 --hold-out 2 --validation v --learn alpha,nu --fix xi=0.5 \
+        --hold-out 2 --validation v --learn alpha,nu --fix xi=0.5 \
         --start alpha=2,nu=0.2 --lower alpha=0.5 --upper alpha=4 --upper nu=0.3 \
         --objective sum --residuals image --penalty-condition 1e-8 --max-points 7 \
         --method gd --iterations 99 --final-radius 1e-3 --image-min -0.5 --image-max 2";
+    assert_eq!(config("denoise --size 40").unwrap().data.size, 40);
     let config = config(line).unwrap();
     let data = &config.data;
     assert_eq!(data.images.as_deref(), Some(Path::new("i")));
     assert_eq!(data.validation.as_deref(), Some(Path::new("v")));
     assert_eq!((data.noise, data.seed), (Some(0.2), 9));
     assert_eq!((data.crop, data.count), (Some(33), Some(5)));
-    assert_eq!((data.size, data.hold_out), (40, 2));
+    assert_eq!(data.hold_out, 2);
     assert_eq!(data.colour, Some(Colour::Channels));
     assert_eq!(config.model.learn, ["alpha", "nu"]);
     let values = |entries: &[(&str, f64)]| -> Values {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::TaskKind;
-use super::table::{FIX, LEARN, Setting, shown};
+use super::table::{ALL, FIX, LEARN, Setting, shown};
 use crate::file::FileError;
 
 /// An error in the settings. Nothing has been read or computed yet.
@@ -133,6 +133,62 @@ fn key_in(text: &str, line: usize) -> String {
     }
 }
 
+/// Returns the sections to which a key in a wrong place belongs, as advice; `None` for a key that
+/// is in no section.
+pub(super) fn home(key: &str) -> Option<String> {
+    let settings = ALL.iter().map(|setting| setting.section_and_key());
+    let sections: Vec<&str> = (settings.filter(|(_, known)| *known == key))
+        .map(|(section, _)| section)
+        .collect();
+    let (first, named) = (sections.first()?, sections.join("] or ["));
+    Some(format!(
+        "`{key}` belongs to the section [{named}]: write it below the line [{first}], or write \
+         {first}.{key}"
+    ))
+}
+
+/// Returns the position and the message of a syntax error at the byte `at` of a TOML text if a key
+/// there has no value.
+pub(super) fn missing_value(text: &str, at: usize, task: TaskKind) -> Option<(usize, String)> {
+    let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let line = text.get(start..)?.lines().next()?;
+    let (key, value) = line.split_once('=')?;
+    let value = value.trim_start();
+    if !(value.is_empty() || value.starts_with('#')) {
+        return None;
+    }
+    let last = key.trim().rsplit('.').next()?;
+    let mut known = ALL.iter();
+    let known = known.find(|setting| setting.section_and_key().1 == last);
+    let example = known.map(|setting| format!(", such as {last} = {}", setting.example(task)));
+    let example = example.unwrap_or_default();
+    let message = format!("the value is missing: write one after the ={example}");
+    Some((start, message))
+}
+
+/// Rewrites a message of the TOML parser in the words of a user.
+pub(super) fn plain(message: &str) -> String {
+    let words = [
+        ("unknown variant", "unknown word"),
+        ("expected f64", "expected a number, such as 0.1"),
+        (
+            "expected u64",
+            "expected a whole number that is not negative",
+        ),
+        (
+            "expected a map",
+            "expected names with values, such as { alpha = 0.1 }",
+        ),
+        (
+            "expected a sequence",
+            "expected a list, such as [\"alpha\"]",
+        ),
+        ("expected a string", "expected a text in quotes"),
+    ];
+    let replace = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
+    words.iter().fold(message.to_owned(), replace)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,5 +253,55 @@ mod tests {
             &["line 2, task: ", "duplicate"],
         );
         check("[dada]\nnoise = 1", &["line 1: ", "unknown key `dada`"]);
+    }
+
+    #[test]
+    fn a_missing_value_is_named() {
+        for end in [
+            "",
+            "\n",
+            " \n",
+            " # later\n",
+            "\nseed = 1\n",
+            "\n\n[solver]\n",
+        ] {
+            let text = format!("task = \"denoise\"\n[data]\nnoise ={end}");
+            let parts = [
+                "some.toml, line 3, data.noise: the value is missing",
+                "such as noise = 0.1",
+            ];
+            check(&text, &parts);
+        }
+        check(
+            "task =\n",
+            &["some.toml, line 1, task: the value is missing: write one"],
+        );
+    }
+
+    /// Every setting outside its section is sent there.
+    #[test]
+    fn a_setting_in_a_wrong_place_is_sent_to_its_section() {
+        for setting in ALL {
+            let (section, key) = setting.section_and_key();
+            let top = format!("task = \"denoise\"\n{key} = 0.1\n");
+            let parts = ["some.toml, line 2, ", "belongs to the section [", section];
+            check(&top, &parts);
+            let own = format!("{section}.{key}");
+            let is_elsewhere =
+                |other: &&&str| !ALL.iter().any(|s| s.key == format!("{other}.{key}"));
+            for other in ["data", "model", "solver"].iter().filter(is_elsewhere) {
+                let text = format!("task = \"denoise\"\n[{other}]\n{key} = 0.1\n");
+                check(&text, &["line 3, ", "belongs to the section [", section]);
+            }
+            assert_eq!(own, setting.key);
+        }
+        let text = "task = \"denoise\"\nnoise = 0.1\n";
+        check(
+            text,
+            &[
+                "`noise` belongs to the section [data]: write it below the line [data], or write data.noise",
+            ],
+        );
+        check("seed = 1\n", &["the section [data] or [solver]"]);
     }
 }

@@ -10,6 +10,7 @@ use serde::de::Error as _;
 use toml::de::{DeTable, DeValue, Error as TomlError, ValueDeserializer};
 use toml::{Spanned, Table, Value};
 
+use super::error::{home, missing_value, plain};
 use super::table::{self, ALL, DefaultValue, Setting, ValueKind};
 use super::{Config, ConfigError, TaskKind, Values, model};
 use crate::file::FileError;
@@ -95,10 +96,18 @@ impl Settings {
     ) -> Result<Self, ConfigError> {
         let refuse = |at, message: &str| ConfigError::toml(text, path, at, &plain(message));
         let position = |error: &TomlError| error.span().map_or(0, |span| span.start);
-        let refuse_toml = |error: TomlError| refuse(position(&error), error.message());
+        let refuse_toml = |error: TomlError| {
+            let at = position(&error);
+            let missing = missing_value(text, at, asked.unwrap_or_default());
+            let (at, message) = missing.unwrap_or_else(|| (at, error.message().to_owned()));
+            refuse(at, &message)
+        };
         let unknown = |at, name: &str, known: Vec<&str>| {
             let known = known.join("`, `");
-            let message = format!("unknown key `{name}`, expected one of `{known}`");
+            let message = match home(name) {
+                Some(home) => home,
+                None => format!("unknown key `{name}`, expected one of `{known}`"),
+            };
             refuse(at, &message)
         };
         let mut settings = Self::default();
@@ -173,7 +182,7 @@ impl Settings {
     }
 
     /// Whether a setting is given.
-    pub(super) fn has(&self, setting: &Setting) -> bool {
+    pub(crate) fn has(&self, setting: &Setting) -> bool {
         self.values.contains_key(setting.key)
     }
 
@@ -395,29 +404,6 @@ impl Settings {
         }
         text
     }
-}
-
-/// Rewrites a message of the TOML parser in the words of a user.
-fn plain(message: &str) -> String {
-    let words = [
-        ("unknown variant", "unknown word"),
-        ("expected f64", "expected a number, such as 0.1"),
-        (
-            "expected u64",
-            "expected a whole number that is not negative",
-        ),
-        (
-            "expected a map",
-            "expected names with values, such as { alpha = 0.1 }",
-        ),
-        (
-            "expected a sequence",
-            "expected a list, such as [\"alpha\"]",
-        ),
-        ("expected a string", "expected a text in quotes"),
-    ];
-    let replace = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
-    words.iter().fold(message.to_owned(), replace)
 }
 
 /// Writes a text as a comment of a TOML file. Lines end before column 100, and all but the first

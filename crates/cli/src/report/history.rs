@@ -30,7 +30,7 @@ pub(super) fn work(learned: &Learned) -> Markup {
         ("initial", "start and points around it", work.initial),
         ("trial", "trial points", work.trial),
         ("geometry", "points that improve the model", work.geometry),
-        ("sharpen", "refinement of known points", work.sharpen),
+        ("sharpen", "sharpening of known points", work.sharpen),
     ];
     phases.retain(|(.., gradients)| *gradients > 0);
     let share = |gradients: u64| gradients as f64 / total as f64;
@@ -111,7 +111,7 @@ fn row(
         Purpose::Initial => "start",
         Purpose::Trial => "trial",
         Purpose::Geometry => "model",
-        Purpose::Sharpen => "refinement",
+        Purpose::Sharpen => "sharpening",
         _ => "other",
     };
     let accuracy = |value: f64, otherwise: &str| match value.is_finite() {

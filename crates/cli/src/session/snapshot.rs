@@ -13,7 +13,7 @@ pub struct Snapshot<'a> {
     pub num_points: u64,
     /// The largest number of points, if there is a limit.
     pub max_points: Option<u64>,
-    /// The number of evaluations so far; a refined point counts several times.
+    /// The number of evaluations so far; a sharpened point counts several times.
     pub num_evaluations: u64,
     /// The best point so far.
     pub best: Option<&'a BestPoint>,

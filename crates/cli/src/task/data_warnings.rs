@@ -15,24 +15,29 @@ use crate::picture;
 const MIN_RANGE: f64 = 0.1;
 const MAX_RANGE: f64 = 10.0;
 
-/// Returns the warnings about the data of any task.
+/// Returns the warnings about the data of any task; `num_images` is the number of images without
+/// those of `--validation`.
 pub(super) fn of_data(
     config: &Config,
+    num_images: usize,
     training: &NamedPairs,
     validation: &NamedPairs,
 ) -> Vec<String> {
+    let count = count_warning(config, num_images);
     let equal = equal_warning(config, training, validation);
     let repeated = repeated_warning(training, validation);
-    equal.into_iter().chain(repeated).collect()
+    let own = [size_warning(config), count, equal, repeated];
+    own.into_iter().flatten().collect()
 }
 
 /// Returns the warnings about the data of a task on pictures.
 pub(super) fn of_pictures(
     config: &Config,
+    num_images: usize,
     training: &NamedPairs,
     validation: &NamedPairs,
 ) -> Vec<String> {
-    let mut warnings = of_data(config, training, validation);
+    let mut warnings = of_data(config, num_images, training, validation);
     warnings.extend(crop_warning(config, training, validation));
     warnings.extend(unit_warning(config, &training.pairs));
     let data = &config.data;
@@ -45,6 +50,33 @@ pub(super) fn of_pictures(
         );
     }
     warnings
+}
+
+/// Returns a warning if a file of settings has a size, but the images are not built in.
+fn size_warning(config: &Config) -> Option<String> {
+    let (images, size) = (config.data.images.as_ref()?, config.data.size);
+    let default = table::SIZE.default(config.task, &|_| false);
+    let is_default = i64::try_from(size).map(Into::into) == Ok(default.ok()?);
+    (!is_default).then(|| {
+        format!(
+            "{} is {size}, but is for built-in images only, and the images are in {}: leave it \
+             out, or use --crop for the middle of each picture",
+            table::SIZE,
+            images.display()
+        )
+    })
+}
+
+/// Returns a warning if there are fewer images than `--count`.
+fn count_warning(config: &Config, num_images: usize) -> Option<String> {
+    let (images, count) = (config.data.images.as_ref()?, config.data.count?);
+    (count > num_images).then(|| {
+        format!(
+            "--count is {count}, but {} has only {}: all of them are used",
+            images.display(),
+            counted(num_images as u64, "image", "images")
+        )
+    })
 }
 
 /// Returns a warning if the measured images are the clean ones.

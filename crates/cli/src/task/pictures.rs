@@ -35,6 +35,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         None => built_in(config)?,
         Some(folder) => read(config, folder, data.noisy.as_deref(), data.count)?,
     };
+    let num_images = images.len();
     let mut others = split(&mut images, data.hold_out)?;
     let num_training = images.len();
     if let Some(folder) = &data.validation {
@@ -63,7 +64,12 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         });
         warnings.extend(periodicity_warning(&jumps.collect::<Vec<_>>()));
     }
-    warnings.extend(data_warnings::of_pictures(config, &training, &validation));
+    warnings.extend(data_warnings::of_pictures(
+        config,
+        num_images,
+        &training,
+        &validation,
+    ));
     Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &loaded.numbers),
         family: loaded.family,

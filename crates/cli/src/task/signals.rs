@@ -26,6 +26,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         Some(path) => read(path, data.noisy.as_deref())?,
     };
     signals.truncate(data.count.unwrap_or(usize::MAX));
+    let num_images = signals.len();
     let source = || match &data.images {
         None => "the built-in signals".to_owned(),
         Some(path) => path.display().to_string(),
@@ -59,7 +60,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let validation = measure(others, num_training)?;
     Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &[]),
-        warnings: data_warnings::of_data(config, &training, &validation),
+        warnings: data_warnings::of_data(config, num_images, &training, &validation),
         family,
         training,
         validation,

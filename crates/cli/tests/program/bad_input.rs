@@ -238,3 +238,22 @@ fn files_of_settings_that_make_no_sense() {
     let args = "learn --config none.toml --out run";
     refused(&temp, args, 2, &["there is no file or folder none.toml"]);
 }
+
+#[test]
+fn a_size_for_images_that_are_not_built_in() {
+    let temp = TempDir::new("size-of-images");
+    temp.photos("photos");
+    let parts = ["--size", "--images", "cannot be used together", "--crop N"];
+    temp.bad(
+        "learn denoise --images photos --size 128 --out run",
+        2,
+        &parts,
+    );
+    temp.file("some.toml", b"[data]\nimages = \"photos\"\n");
+    temp.bad(
+        "learn denoise --config some.toml --size 9 --out run",
+        2,
+        &parts,
+    );
+    assert!(!temp.path("run").exists());
+}

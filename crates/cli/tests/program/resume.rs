@@ -24,6 +24,9 @@ fn history(temp: &TempDir, run: &str) -> Vec<String> {
     text.lines().map(without).collect()
 }
 
+/// The number of attempts at a signal in the middle of a run. A busy machine may send it too late.
+const ATTEMPTS: usize = 20;
+
 /// Both runs have the same numbers.
 fn same(temp: &TempDir, a: &str, b: &str) {
     let result = |run: &str| temp.bytes(&format!("{run}/result.json"));
@@ -51,6 +54,16 @@ fn a_killed_run_ends_like_any_other() {
         temp.good(&format!("resume {run} --quiet"));
         same(&temp, "whole", &run);
     }
+    for attempt in 0..ATTEMPTS {
+        if num_unfinished >= 2 {
+            break;
+        }
+        let mut child = temp.start(&format!("{LEARN} again{attempt}"));
+        let _ = temp.wait_beyond(0, &format!("again{attempt}"), &mut child);
+        child.kill();
+        let result = temp.path(&format!("again{attempt}/result.json"));
+        num_unfinished += u32::from(!result.exists());
+    }
     assert!(num_unfinished >= 2, "{num_unfinished}");
 }
 
@@ -58,26 +71,30 @@ fn a_killed_run_ends_like_any_other() {
 fn a_run_is_killed_again_and_again() {
     let temp = TempDir::new("again-and-again");
     temp.good(&format!("{LEARN} whole"));
-    let mut args = format!("{LEARN} run");
-    let mut num_kills = 0;
-    for turn in 0..8 {
-        let before = temp.evaluations("run");
-        let mut child = temp.start(&args);
-        if turn % 3 == 2 {
-            // perhaps while it starts
-            sleep(Duration::from_millis(3));
-        } else if !temp.wait_beyond(before + 3, "run", &mut child) {
-            break;
+    let is_killed = |attempt: usize| {
+        let run = format!("run{attempt}");
+        let mut args = format!("{LEARN} {run}");
+        let mut num_kills = 0;
+        for turn in 0..8 {
+            let before = temp.evaluations(&run);
+            let mut child = temp.start(&args);
+            if turn % 3 == 2 {
+                // perhaps while it starts
+                sleep(Duration::from_millis(3));
+            } else if !temp.wait_beyond(before + 3, &run, &mut child) {
+                break;
+            }
+            child.kill();
+            num_kills += 1;
+            if temp.path(&run).join("bilevel.toml").exists() {
+                args = format!("resume {run} --quiet");
+            }
         }
-        child.kill();
-        num_kills += 1;
-        if temp.path("run/bilevel.toml").exists() {
-            args = "resume run --quiet".to_owned();
-        }
-    }
-    assert!(num_kills >= 2, "{num_kills}");
-    temp.good(&args);
-    same(&temp, "whole", "run");
+        temp.good(&args);
+        same(&temp, "whole", &run);
+        num_kills >= 2
+    };
+    assert!((0..ATTEMPTS).any(is_killed));
 }
 
 #[cfg(unix)]
@@ -85,21 +102,32 @@ fn a_run_is_killed_again_and_again() {
 fn an_interrupted_run_says_how_to_go_on() {
     let temp = TempDir::new("interrupted");
     temp.good(&format!("{LONG} whole"));
-    let mut args = format!("{LONG} run");
-    for signal in ["INT", "TERM", "HUP"] {
-        let mut child = temp.start(&args);
-        let before = temp.evaluations("run");
-        assert!(temp.wait_beyond(before + 2, "run", &mut child));
-        let id = child.id();
-        let sent = Command::new("kill").args(["-s", signal, &id]).status();
-        assert!(sent.unwrap().success());
-        let ended = child.ended(args);
-        let saved = format!("up to evaluation {} is saved", temp.evaluations("run"));
-        ended.failed(130, &["interrupted", &saved, "bilevel resume run"]);
-        args = "resume run --quiet".to_owned();
-    }
-    temp.good(&args);
-    same(&temp, "whole", "run");
+    let is_interrupted = |attempt: usize| {
+        let run = format!("run{attempt}");
+        let mut args = format!("{LONG} {run}");
+        for signal in ["INT", "TERM", "HUP"] {
+            let mut child = temp.start(&args);
+            let before = temp.evaluations(&run);
+            if !temp.wait_beyond(before + 2, &run, &mut child) {
+                return false;
+            }
+            let id = child.id();
+            let sent = Command::new("kill").args(["-s", signal, &id]).status();
+            assert!(sent.unwrap().success());
+            let ended = child.ended(args);
+            if temp.path(&run).join("result.json").exists() {
+                return false;
+            }
+            let saved = format!("up to evaluation {} is saved", temp.evaluations(&run));
+            let resume = format!("bilevel resume {run}");
+            ended.failed(130, &["interrupted", &saved, &resume]);
+            args = format!("resume {run} --quiet");
+        }
+        temp.good(&args);
+        same(&temp, "whole", &run);
+        true
+    };
+    assert!((0..ATTEMPTS).any(is_interrupted));
 }
 
 #[test]

@@ -57,6 +57,29 @@ fn pictures_smaller_than_the_crop() {
 }
 
 #[test]
+fn more_images_than_there_are() {
+    let temp = TempDir::new("count");
+    temp.photos("photos");
+    let part = "--count is 3, but ";
+    let parts = [part, "photos has only 2 images: all of them are used"];
+    warned(&temp, "--images photos --count 3", &parts);
+    warned(&temp, "--images photos --count 2", &[]);
+}
+
+#[test]
+fn a_size_in_a_file_for_images_that_are_not_built_in() {
+    let temp = TempDir::new("size");
+    temp.photos("photos");
+    let file = |size| format!("[data]\nimages = \"photos\"\nsize = {size}\n");
+    temp.file("some.toml", file(17).as_bytes());
+    let parts = ["--size (data.size in a settings file) is 17", "--crop"];
+    warned(&temp, "--config some.toml", &parts);
+    // the default, which printed files have
+    temp.file("some.toml", file(128).as_bytes());
+    warned(&temp, "--config some.toml", &[]);
+}
+
+#[test]
 fn arrays_next_to_pictures() {
     let temp = TempDir::new("ignored");
     temp.photos("photos");

@@ -83,9 +83,12 @@ fn everything_is_there() {
         "class=\"small\"",
         "error × 5: leaf 7.png",
         "style=\"left:41.4%\"",
+        "sharpening of known points",
     ] {
         assert!(page.contains(part), "{part}");
     }
+    // a point is sharpened; only states are refined
+    assert!(!without_pictures(&page).contains("refine"));
     // six of eight and one other, four pictures each
     assert_eq!(page.matches("data:image/png").count(), 28);
     for (rank, name) in [("best", "7"), ("worst", "0"), ("median", "3")] {

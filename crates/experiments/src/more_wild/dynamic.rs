@@ -62,7 +62,7 @@ pub(super) fn specs(problem: MoreWild, options: &Options, seed: u64) -> Vec<RunS
 
 /// An oracle whose residuals have an error of known norm. An error of `a` costs `100 ln(s / a)`
 /// units of work and at least one, where `s` is the norm of the residuals at the start, or 1 if
-/// that is larger. Refining a point costs the difference.
+/// that is larger. Sharpening a point costs the difference.
 ///
 /// The error is a vector in a random direction. Its norm is between half the accuracy and the
 /// accuracy. It depends only on the point, the accuracy and the seed.

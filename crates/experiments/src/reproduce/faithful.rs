@@ -51,7 +51,7 @@ pub(super) struct FaithfulRules {
     pub(super) penalty: PenaltySetting,
     /// The number of residuals that are always zero.
     pub(super) zero_residuals: usize,
-    /// The reconstructions from which a point is refined.
+    /// The reconstructions from which a point is sharpened.
     pub(super) resume: ResumeFrom,
     /// With dynamic accuracy, points with a larger `$L/\mu$` are rejected.
     pub(super) max_condition_number: f64,

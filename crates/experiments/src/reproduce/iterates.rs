@@ -5,7 +5,7 @@ use dfo_ls::{Iteration, Purpose, Report, StepKind};
 use super::record::{Evaluation, Iterate};
 
 /// Returns one row for every iteration that computes a step, and one for the end of the run. A row
-/// has the incumbent and the work when the step is computed: after the incumbent was refined and
+/// has the incumbent and the work when the step is computed: after the incumbent was sharpened and
 /// before the trial point is evaluated.
 pub(super) fn iterates(evaluations: &[Evaluation], report: &Report) -> Vec<Iterate> {
     let mut rows = Vec::new();

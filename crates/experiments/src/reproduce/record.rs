@@ -172,7 +172,7 @@ pub struct Evaluation {
     /// The bound on the error of each reconstruction, from the same source as `f_error`.
     #[serde(with = "finite_or_null")]
     pub delta: f64,
-    /// Whether the evaluation refined a known point.
+    /// Whether the evaluation sharpened a known point.
     pub again: bool,
     /// The lower-level iterations of all images together.
     pub lower_iterations: u64,
@@ -180,7 +180,7 @@ pub struct Evaluation {
     pub gradients: u64,
 }
 
-/// The state of the solver at the beginning of an iteration, after the incumbent was refined.
+/// The state of the solver at the beginning of an iteration, after the incumbent was sharpened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Iterate {
     /// The incumbent.

@@ -47,7 +47,7 @@ pub struct Setting {
     pub evaluations: u64,
     /// The final trust-region radius, in units of the bounds.
     pub final_radius: f64,
-    /// The reconstructions from which a point is refined.
+    /// The reconstructions from which a point is sharpened.
     pub resume: ResumeFrom,
     /// The number of residuals that are always zero.
     pub zero_residuals: usize,
@@ -72,7 +72,7 @@ pub struct Setting {
     pub quick: QuickBudget,
 }
 
-/// The reconstructions from which a point is refined.
+/// The reconstructions from which a point is sharpened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeFrom {

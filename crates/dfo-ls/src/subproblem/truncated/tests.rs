@@ -1,6 +1,6 @@
 use super::*;
 use crate::linalg::tests::Random;
-use crate::linalg::{Matrix, norm, product_transposed};
+use crate::linalg::{Matrix, norm, product_transposed, symmetric_eigen};
 use crate::subproblem::minimize_quadratic;
 use proptest::prelude::*;
 
@@ -198,34 +198,187 @@ fn nan_gives_no_step() {
     }
 }
 
-proptest! {
-    /// Feasible, never below the exact minimum, and mostly close to it.
-    #[test]
-    fn near_the_exact_step(seed in any::<u64>(), n in 1_usize..9, boxed in any::<bool>()) {
+/// A random convex problem in a ball. If `boxed`, it has bounds inside the ball.
+struct Problem {
+    gradient: Vec<f64>,
+    hessian: Matrix,
+    radius: f64,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+}
+
+impl Problem {
+    fn new(seed: u64, n: usize, boxed: bool) -> Self {
         let mut random = Random::new(seed);
         let a = random.matrix(n + 2, n);
-        let h = product_transposed(&a, &a);
-        let g = random.vector(n);
+        let hessian = product_transposed(&a, &a);
+        let gradient = random.vector(n);
         let radius = 10_f64.powf(random.next());
-        let mut bound = || if boxed { random.next().abs() * radius } else { f64::INFINITY };
-        let lower: Vec<f64> = (0..n).map(|_| -bound()).collect();
-        let upper: Vec<f64> = (0..n).map(|_| bound()).collect();
-        let found = solve(&g, &h, radius, &lower, &upper);
-        let region = BallAndBox { radius, lower: &lower, upper: &upper };
-        let exact = minimize_quadratic(&Quadratic { gradient: &g, hessian: &h }, &region);
-        prop_assert!(found.decrease <= exact.decrease * (1.0 + 1e-9) + 1e-12);
-        let share = if boxed { 0.3 } else { 0.9 };
-        prop_assert!(found.decrease >= share * exact.decrease, "{} of {}", found.decrease, exact.decrease);
-        // never less than a first step along the gradient would give
-        let square = dot(&g, &g);
-        let mut image = vec![0.0; n];
-        h.mul_vec(&g, &mut image);
-        let mut t = (square / dot(&g, &image)).min(radius / square.sqrt());
-        for i in 0..n {
-            let b = if g[i] > 0.0 { -lower[i] } else { upper[i] };
-            t = t.min(b / g[i].abs());
+        let mut bound = || match boxed {
+            true => random.next().abs() * radius,
+            false => f64::INFINITY,
+        };
+        let lower = (0..n).map(|_| -bound()).collect();
+        let upper = (0..n).map(|_| bound()).collect();
+        Self {
+            gradient,
+            hessian,
+            radius,
+            lower,
+            upper,
         }
-        let first = t * (square - 0.5 * t * dot(&g, &image));
-        prop_assert!(found.decrease >= 0.98 * first, "{} {first}", found.decrease);
+    }
+
+    fn truncated(&self) -> SubproblemStep {
+        let (lower, upper) = (&self.lower, &self.upper);
+        solve(&self.gradient, &self.hessian, self.radius, lower, upper)
+    }
+
+    /// The decrease of the minimiser.
+    fn exact_decrease(&self) -> f64 {
+        let region = BallAndBox {
+            radius: self.radius,
+            lower: &self.lower,
+            upper: &self.upper,
+        };
+        let quadratic = Quadratic {
+            gradient: &self.gradient,
+            hessian: &self.hessian,
+        };
+        minimize_quadratic(&quadratic, &region).decrease
+    }
+
+    /// The decrease of the first step: along the gradient, to the minimiser, to the sphere or to
+    /// the first bound.
+    fn first_decrease(&self) -> f64 {
+        let g = &self.gradient;
+        let square = dot(g, g);
+        let mut image = vec![0.0; g.len()];
+        self.hessian.mul_vec(g, &mut image);
+        let bend = dot(g, &image);
+        let mut t = (square / bend).min(self.radius / square.sqrt());
+        for (i, g) in g.iter().enumerate() {
+            let bound = if *g > 0.0 {
+                -self.lower[i]
+            } else {
+                self.upper[i]
+            };
+            t = t.min(bound / g.abs());
+        }
+        t * (square - 0.5 * t * bend)
+    }
+
+    /// The smallest and the largest eigenvalue of the Hessian.
+    fn eigenvalues(&self) -> [f64; 2] {
+        let (values, _) = symmetric_eigen(&self.hessian).expect("finite");
+        let ends = [f64::INFINITY, 0.0];
+        (values.iter()).fold(ends, |[low, high], v| [low.min(*v), high.max(*v)])
+    }
+}
+
+proptest! {
+    /// Without bounds, the step has half of the exact decrease, except for what a rotation loses.
+    ///
+    /// - Conjugate gradients that end on the sphere have half of it, as in every convex problem
+    ///   (Yuan 2000, On the truncated conjugate gradient method, Theorem 2).
+    /// - A direction gains at least as much as steepest descent, which leaves at most the share
+    ///   `$(\kappa - 1)^2/(\kappa + 1)^2$` of the decrease that was missing before. If the last
+    ///   gain is the share `$e$` of the whole decrease, at most `$e(\kappa - 1)^2/(4\kappa)$` of
+    ///   it are missing.
+    /// - A flat gradient, `$\|q\|\Delta \le 10^{-3}$` of the decrease, misses at most
+    ///   `$q^\top(d - x) \le 2\|q\|\Delta$`.
+    /// - The rotation to the vertex of the parabola loses at most the error of interpolation at
+    ///   half the distance `$h$` of its nodes, `$h^3/16$` times the third derivative of the
+    ///   quadratic on the circle, which is at most `$\|g\|\Delta + 2\|H\|\Delta^2$`. A loss
+    ///   ends the rotations.
+    #[test]
+    fn half_of_the_exact_decrease(seed in any::<u64>(), n in 1_usize..9) {
+        let problem = Problem::new(seed, n, false);
+        let (found, exact) = (problem.truncated().decrease, problem.exact_decrease());
+        prop_assert!(found <= exact * (1.0 + 1e-9) + 1e-12);
+        let [low, high] = problem.eigenvalues();
+        let condition = high / low;
+        let missing = CONJUGATE_SHARE * (condition - 1.0).powi(2) / (4.0 * condition);
+        let share = (1.0 / (1.0 + missing)).min(0.5);
+        let r = problem.radius;
+        let third = norm(&problem.gradient) * r + 2.0 * high * r * r;
+        let loss = third * (std::f64::consts::TAU / 50.0).powi(3) / 16.0;
+        prop_assert!(found >= share * exact - loss, "{found} of {exact}");
+        let first = problem.first_decrease();
+        prop_assert!(found >= (1.0 - 1e-9) * first - loss, "{found} {first}");
+    }
+
+    /// With bounds, the step has the decrease of its first part, along the gradient: all later
+    /// parts decrease the quadratic. Inside the ball, it minimises the quadratic over the variables
+    /// that met no bound, up to the share of the decrease that conjugate gradients may leave; a
+    /// gradient `$q$` leaves at least `$\|q\|^2/(2\|H\|)$`.
+    ///
+    /// No share of the exact decrease is certain: see `a_variable_that_should_turn_round`.
+    #[test]
+    fn at_least_the_first_decrease(seed in any::<u64>(), n in 1_usize..9) {
+        let problem = Problem::new(seed, n, true);
+        let step = problem.truncated();
+        let (found, exact) = (step.decrease, problem.exact_decrease());
+        prop_assert!(found <= exact * (1.0 + 1e-9) + 1e-12);
+        let first = problem.first_decrease();
+        prop_assert!(found >= (1.0 - 1e-9) * first, "{found} {first}");
+        if norm(&step.step) < (1.0 - 1e-9) * problem.radius {
+            let mut slopes = problem.gradient.clone();
+            let mut image = vec![0.0; n];
+            problem.hessian.mul_vec(&step.step, &mut image);
+            axpy(1.0, &image, &mut slopes);
+            let is_inside = |i: &usize| {
+                let s = step.step[*i];
+                s > problem.lower[*i] + 1e-13 && s < problem.upper[*i] - 1e-13
+            };
+            let free: f64 = (0..n).filter(is_inside).map(|i| slopes[i] * slopes[i]).sum();
+            let [low, high] = problem.eigenvalues();
+            let condition = high / low;
+            let missing = CONJUGATE_SHARE * (condition - 1.0).powi(2) / (4.0 * condition);
+            let most = 2.0 * high * (missing * found + 1e-12);
+            prop_assert!(free <= most, "{free} {most}");
+        }
+    }
+}
+
+/// The first variable moves to its near bound and stays there, although it should turn round when
+/// the second one has moved. The share of the exact decrease, `$1 - c^2$`, can be as small as one
+/// likes.
+#[test]
+fn a_variable_that_should_turn_round() {
+    for c in [0.9_f64, 0.99, 0.999] {
+        let hessian = Matrix::from_fn(2, 2, |i, j| if i == j { 1.0 } else { -c });
+        let (gradient, radius) = ([1e-6, -1.0], 1e4);
+        let (lower, upper) = ([-1e-9, -radius], [radius, radius]);
+        let found = solve(&gradient, &hessian, radius, &lower, &upper);
+        close(&found.step, &[-1e-9, 1.0], 1e-8);
+        let quadratic = Quadratic {
+            gradient: &gradient,
+            hessian: &hessian,
+        };
+        let region = BallAndBox {
+            radius,
+            lower: &lower,
+            upper: &upper,
+        };
+        let exact = minimize_quadratic(&quadratic, &region).decrease;
+        let share = found.decrease / exact;
+        assert!((share / (1.0 - c * c) - 1.0).abs() < 1e-4, "{share}");
+    }
+}
+
+/// Most steps have nearly the exact decrease, in problems that are the same every time. Of two
+/// million such problems, 1 in 100 is below the share 0.979 without bounds (the worst is 0.867),
+/// and 1 in 20 below 0.989 with bounds (the worst is 0.090).
+#[test]
+fn most_steps_are_nearly_exact() {
+    for (boxed, share, most_below) in [(false, 0.975, 40), (true, 0.985, 200)] {
+        let is_below = |seed: &u64| {
+            let n = 1 + usize::try_from(seed % 8).expect("small");
+            let problem = Problem::new(*seed, n, boxed);
+            problem.truncated().decrease < share * problem.exact_decrease()
+        };
+        let below = (0..4000_u64).filter(is_below).count();
+        assert!(below <= most_below, "{boxed}: {below}");
     }
 }

@@ -36,7 +36,7 @@ use lowlevel::{UNIT_ROUNDOFF, norm_squared};
 
 use super::TvParameters;
 use super::circulant::count;
-use super::third_derivative::{TvBall, UnitBall, number_or_infinity, second_derivative};
+use super::third_derivative::{TvBall, UnitBall, inverse_second_derivative, number_or_infinity};
 
 /// The products of a vector `$q$` with the derivatives of the gradient `$\nabla\Phi(x)$` with
 /// respect to `$\alpha$`, `$\nu$` and `$\xi$`.
@@ -140,9 +140,12 @@ impl MixedSums {
         let outputs = alpha.iter_mut().zip(&mut nu);
         for ((alpha, nu), (&modulus, &change)) in outputs.zip(moduli.iter().zip(changes)) {
             let [low, _] = unit.interval(modulus);
-            // A modulus that is not finite makes the product NaN, which comparisons would hide.
-            *alpha = (second_derivative::<SCALAR>(low) + 0.0 * modulus) * change;
-            *nu = flux_derivative(low) * change;
+            let [numerator, denominator] = flux_derivative(low);
+            let inverse = inverse_second_derivative::<SCALAR>(low);
+            // One division gives both numbers. They are NaN if a modulus is not finite.
+            let scaled = change / (denominator * inverse) + 0.0 * modulus;
+            *alpha = denominator * scaled;
+            *nu = numerator * inverse * scaled;
         }
         self.alpha += norm_squared(&alpha);
         self.nu += norm_squared(&nu);
@@ -201,20 +204,18 @@ pub(super) fn lane_sum(terms: &[f64]) -> f64 {
 }
 
 /// Returns the largest norm of the derivative of `$d/\sigma^3$` where `$|d| \ge m\nu$`, in units of
-/// `$\nu^{-3}$`.
+/// `$\nu^{-3}$`, as a numerator and a denominator.
 #[inline(always)]
-fn flux_derivative(m: f64) -> f64 {
+fn flux_derivative(m: f64) -> [f64; 2] {
     let square = 1.0 + m * m;
-    let along = 2.0 - 3.0 / square;
-    let norm = if along > 1.0 { along } else { 1.0 };
-    norm / (square * square.sqrt()) + 1e-200 // more than overflow loses
+    let along = 2.0 * square - 3.0;
+    let norm = if along > square { along } else { square };
+    [norm, square * square * square.sqrt()]
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-
-    use super::*;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
@@ -231,6 +232,10 @@ mod tests {
             let along = (flux([m + H, 0.0])[0] - flux([m - H, 0.0])[0]) / (2.0 * H);
             let across = (flux([m, H])[1] - flux([m, -H])[1]) / (2.0 * H);
             let largest = along.abs().max(across.abs());
+            let flux_derivative = |m| {
+                let [numerator, denominator] = super::flux_derivative(m);
+                numerator / denominator
+            };
             prop_assert!((largest - flux_derivative(m)).abs() < 1e-8);
             prop_assert!(largest <= flux_derivative(inside * m) + 1e-8);
             prop_assert!(flux([m, 0.0])[0] <= 2.0 / 27_f64.sqrt() + 1e-15);

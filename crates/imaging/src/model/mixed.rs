@@ -12,14 +12,15 @@
 //! with `$v = Dq$`.
 //!
 //! **Their change in a ball.** Let `$\|e\| \le \varepsilon$` and `$t = De$`, as in
-//! [`third_derivative`](super::third_derivative). The derivative of `$d/\sigma$` has at most the norm
-//! `$w_j$` defined there. The derivative of `$d/\sigma^3$` has the eigenvalues `$1/\sigma^3$` (across
-//! `$d$`) and `$1/\sigma^3 - 3|d|^2/\sigma^5 = (3\nu^2/\sigma^2 - 2)/\sigma^3$` (along `$d$`). So its
-//! norm is `$\max(1, 2 - 3\nu^2/\sigma^2)/\sigma^3$`, because
+//! [`third_derivative`](super::third_derivative). The derivative of `$d/\sigma$` has at most the
+//! norm `$w_j$` defined there. The derivative of `$d/\sigma^3$` has the eigenvalues `$1/\sigma^3$`
+//! (across `$d$`) and `$1/\sigma^3 - 3|d|^2/\sigma^5 = (3\nu^2/\sigma^2 - 2)/\sigma^3$` (along
+//! `$d$`). So its norm is `$\max(1, 2 - 3\nu^2/\sigma^2)/\sigma^3$`, because
 //! `$3\nu^2/\sigma^2 - 2 \le 1$`. It decreases with `$|d|$`: below `$\sigma^2 = 3\nu^2$` as
-//! `$1/\sigma^3$`, and above, the derivative of `$2z^3 - 3\nu^2z^5$` with respect to `$z = 1/\sigma$`
-//! is `$3z^2(2 - 5\nu^2z^2) > 0$`. Let `$g_j$` be its value at `$|d| = (|d_j| - \rho\varepsilon)_+$`.
-//! With Cauchy's inequality and `$\|t\| \le \sqrt A\,\varepsilon$`, and with `$|d|/\sigma \le 1$` and
+//! `$1/\sigma^3$`, and above, the derivative of `$2z^3 - 3\nu^2z^5$` with respect to
+//! `$z = 1/\sigma$` is `$3z^2(2 - 5\nu^2z^2) > 0$`. Let `$g_j$` be its value at
+//! `$|d| = (|d_j| - \rho\varepsilon)_+$`. With Cauchy's inequality and
+//! `$\|t\| \le \sqrt A\,\varepsilon$`, and with `$|d|/\sigma \le 1$` and
 //! `$\nu^2|d|/\sigma^3 \le \frac{2}{3\sqrt3}$`, the products change by at most
 //!
 //! ```math
@@ -54,12 +55,12 @@ pub struct TvMixed {
     pub xi: f64,
 }
 
-/// Bounds on the derivative `$B(x)$` of the gradient with respect to one parameter, in a ball around
-/// a point `$x$`. They include rounding.
+/// Bounds on the derivative `$B(x)$` of the gradient with respect to one parameter, in a ball
+/// around a point `$x$`. They include rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MixedBound {
-    /// A bound on the distance of `$\langle q, B(y)\rangle$` from the computed product at `$x$`, for
-    /// every `$y$` in the ball.
+    /// A bound on the distance of `$\langle q, B(y)\rangle$` from the computed product at `$x$`,
+    /// for every `$y$` in the ball.
     pub change: f64,
     /// A bound on `$\|B(y)\|$` for every `$y$` in the ball.
     pub norm: f64,

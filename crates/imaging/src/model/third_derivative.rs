@@ -8,10 +8,10 @@
 //! \nabla^3h(d)[u, u, u] = -\frac{3s(\sigma^2 - s^2)}{\sigma^5}, \qquad s = \langle u, d\rangle, \quad |u| = 1.
 //! ```
 //!
-//! **Its norm.** A symmetric trilinear form attains its norm on the diagonal `$u = v = w$` (Banach),
-//! so with `$m = |d|$` the norm `$K(m)$` is the largest modulus for the possible `$s$`. For a number
-//! `$d$`, `$s = \pm m$`. For a vector, `$|s| \le m$`, and `$s(\sigma^2 - s^2)$` increases until
-//! `$s = \sigma/\sqrt3$`, which is at most `$m$` if `$m^2 \ge \nu^2/2$`:
+//! **Its norm.** A symmetric trilinear form attains its norm on the diagonal `$u = v = w$`
+//! (Banach), so with `$m = |d|$` the norm `$K(m)$` is the largest modulus for the possible `$s$`.
+//! For a number `$d$`, `$s = \pm m$`. For a vector, `$|s| \le m$`, and `$s(\sigma^2 - s^2)$`
+//! increases until `$s = \sigma/\sqrt3$`, which is at most `$m$` if `$m^2 \ge \nu^2/2$`:
 //!
 //! ```math
 //! K(m) = \frac{3m\nu^2}{\sigma^5} \quad\text{for numbers, and for vectors if } m^2 \le \tfrac12\nu^2, \qquad
@@ -22,17 +22,17 @@
 //! `$48/(25\sqrt5\,\nu^2)$`. So its maximum over `$[m - r, m + r]$` is its value at the point of
 //! this interval that is closest to `$\nu/2$`.
 //!
-//! **The ball.** Let `$\|e\| \le \varepsilon$`, and let `$t = De$` be the changes of the differences.
-//! Then `$|t_j| \le r = \rho\varepsilon$` and `$\|t\|^2 \le A\varepsilon^2$` with `$A = \|D\|^2$`.
-//! For all differences on the segment from `$d_j$` to `$d_j + t_j$`, the third derivative is at most
-//! `$K_j$`, the maximum above, and `$0 \preceq W \preceq w_j I$`, where `$w_j$` is `$1/\sigma$` (for
-//! numbers, `$\nu^2/\sigma^3$`) at `$|d| = (|d_j| - r)_+$`. So `$W$` changes by at most
-//! `$\min(K_j|t_j|, w_j)$`, and its mean on the segment differs from `$W(d_j)$` by at most
-//! `$\min(\frac12K_j|t_j|, w_j)$`.
+//! **The ball.** Let `$\|e\| \le \varepsilon$`, and let `$t = De$` be the changes of the
+//! differences. Then `$|t_j| \le r = \rho\varepsilon$` and `$\|t\|^2 \le A\varepsilon^2$` with
+//! `$A = \|D\|^2$`. For all differences on the segment from `$d_j$` to `$d_j + t_j$`, the third
+//! derivative is at most `$K_j$`, the maximum above, and `$0 \preceq W \preceq w_j I$`, where
+//! `$w_j$` is `$1/\sigma$` (for numbers, `$\nu^2/\sigma^3$`) at `$|d| = (|d_j| - r)_+$`. So `$W$`
+//! changes by at most `$\min(K_j|t_j|, w_j)$`, and its mean on the segment differs from `$W(d_j)$`
+//! by at most `$\min(\frac12K_j|t_j|, w_j)$`.
 //!
 //! **Thresholds.** Let `$v = Dq$` and `$a_j = K_j|v_j|$`. We split the differences at a threshold
-//! `$\tau$`. Where `$a_j \le \tau$`, the change of `$W$` times `$v_j$` is at most `$\tau|t_j|$`; the
-//! sum of its squares is at most `$\tau^2A\varepsilon^2$`. Elsewhere it is at most
+//! `$\tau$`. Where `$a_j \le \tau$`, the change of `$W$` times `$v_j$` is at most `$\tau|t_j|$`;
+//! the sum of its squares is at most `$\tau^2A\varepsilon^2$`. Elsewhere it is at most
 //! `$b_j = \min(K_jr, w_j)|v_j|$`. Since `$H(x + e) - H(x) = \alpha D^T(W(d + t) - W(d))D$`,
 //!
 //! ```math
@@ -55,8 +55,8 @@
 //!
 //! **Rounding.** In units of `$\nu$`, all terms are non-negative and have relative errors below
 //! `$32u$`. The interval of `$|d_j|$` is widened by `$8u|d_j|$`, and by more than underflow loses
-//! from squares. The thresholds and the sums gain more than underflow loses. The last factor exceeds
-//! the relative errors of all sums.
+//! from squares. The thresholds and the sums gain more than underflow loses. The last factor
+//! exceeds the relative errors of all sums.
 
 use lowlevel::{ThirdOrder, UNIT_ROUNDOFF};
 

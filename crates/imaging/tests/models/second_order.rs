@@ -487,7 +487,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn hessians_agree_with_differences_of_gradients(seed in any::<u64>(), is_fourier in any::<bool>()) {
+    fn hessians_agree_with_differences_of_gradients(
+        seed in any::<u64>(), is_fourier in any::<bool>(),
+    ) {
         let source = &mut Source::new(seed);
         let case = Case::new(source, is_fourier);
         if is_fourier {
@@ -520,8 +522,8 @@ proptest! {
     }
 }
 
-/// Where differences, error and adjoint alternate in sign, the bounds are attained up to the ends of
-/// the line: `$K$` at `$|d| = \nu/2$`, and the derivatives of the fluxes at zero.
+/// Where differences, error and adjoint alternate in sign, the bounds are attained up to the ends
+/// of the line: `$K$` at `$|d| = \nu/2$`, and the derivatives of the fluxes at zero.
 fn check_sharp<M: TvModel>(model: &M, case: &Case) {
     const K: f64 = 0.858_650; // 48/(25 sqrt 5)
     let (nu, parts) = (case.parameters.nu, case.parts());

@@ -99,7 +99,7 @@ impl SecondOrder<FourierSamplingScratch> for FourierSampling<'_> {
 
     fn curvature_near(&self, error: f64, scratch: &mut FourierSamplingScratch) -> Option<f64> {
         let is_finite = scratch.moduli.iter().all(|modulus| modulus.is_finite());
-        if !(is_finite && error >= 0.0 && error < f64::INFINITY) {
+        if !(is_finite && (0.0..f64::INFINITY).contains(&error)) {
             return None;
         }
         let strong_convexity = self.curvature.strong_convexity();

@@ -171,6 +171,21 @@ fn by_sorting(ball: TvBall, moduli: &[f64], changes: &[f64]) -> ThirdOrder {
     best
 }
 
+/// The reach of a difference is attained: on a line by `(-1, 1)`, in a picture by `(2, -1, -1)` at
+/// a pixel and its two neighbours.
+#[test]
+fn reach_is_attained() {
+    let line = 2.0 / 2_f64.sqrt();
+    let picture = 3_f64.hypot(3.0) / 6_f64.sqrt();
+    for (reach, attained) in [
+        (Geometry::LINE.reach, line),
+        (Geometry::COMPLEX_LINE.reach, line),
+        (Geometry::PICTURE.reach, picture),
+    ] {
+        assert!((reach - attained).abs() < 1e-15, "{reach} {attained}");
+    }
+}
+
 /// The constants of the module's documentation.
 #[test]
 fn maximum_is_the_same_in_every_dimension() {

@@ -70,6 +70,23 @@ fn check_newton<O: StronglyConvex>(name: &str, objective: &O) {
     assert_eq!(change.allocations + change.reallocations, 0, "{name}");
 }
 
+/// Second derivatives allocate nothing either.
+fn check_second_order<O: StronglyConvex>(name: &str, objective: &O) {
+    let second = objective.second_order().expect("offers second derivatives");
+    let mut scratch = objective.scratch();
+    let x = vec![0.5; objective.dim()];
+    let (mut q, mut out) = (vec![0.0; x.len()], x.clone());
+    let region = Region::new(ALLOCATOR);
+    second.linearise(&x, &mut scratch);
+    let cost = second.solve(&x, &mut q, 1e-9, &mut scratch);
+    second.hessian_product(&q, &mut out, &mut scratch);
+    let third = second.third_order(&q, 1e-3, &mut scratch);
+    let least = second.curvature_near(1e-3, &mut scratch);
+    let change = region.change();
+    assert!(cost.is_some() && third.value > 0.0 && least.is_none_or(|least| least > 0.0));
+    assert_eq!(change.allocations + change.reallocations, 0, "{name}");
+}
+
 fn check_operator<A: LinearOperator>(name: &str, operator: &A) {
     let data: Vec<f64> = (0_u32..)
         .map(|i| f64::from(i % 7))
@@ -85,6 +102,7 @@ fn main() {
     let line = Denoising::new(Grid::line(64), &data, PARAMETERS).expect("the data fit");
     check("denoising a line", &line);
     check_newton("denoising a line", &line);
+    check_second_order("denoising a line", &line);
     let image = Denoising::new(Grid::image(8, 8), &data, PARAMETERS).expect("the data fit");
     check("denoising an image", &image);
     let fourier = Fourier::new(Grid::line(32).complex()).expect("not empty");
@@ -93,6 +111,7 @@ fn main() {
     let sampling = sampling.expect("the data fit");
     check("sampling", &sampling);
     check_newton("sampling", &sampling);
+    check_second_order("sampling", &sampling);
 
     let grid = Grid::image(6, 10);
     check_operator("identity", &Identity::new(grid.complex()));

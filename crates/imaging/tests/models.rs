@@ -9,6 +9,8 @@ use lowlevel::testing::gradient_deviation;
 use lowlevel::{StronglyConvex, Update};
 use proptest::prelude::*;
 
+#[path = "models/cases.rs"]
+mod cases;
 #[path = "models/second_order.rs"]
 mod second_order;
 

@@ -39,6 +39,12 @@
 //! smallest eigenvalue, `$\lambda = \lambda_{\min}/2$` gives
 //! `$\varepsilon_r = \|g\|/\lambda_{\min}$`; otherwise `$\varepsilon_r$` is smaller.
 //!
+//! **Smallest eigenvalue in a ball.** For the Hessian at every point of the ball, instead of means
+//! along segments, the same holds with the curvature
+//! `$w_j = \alpha\nu^2((|d_j| + \sqrt2 r)^2 + \nu^2)^{-3/2}$`, the smallest in the ball. Each
+//! `$\lambda$` for which `$H_r - \lambda I$` is positive definite is then a lower bound on the
+//! eigenvalues.
+//!
 //! **Rounding.** We factor `$H_r - \lambda I$`, but use `$\lambda' = \lambda - \kappa$` in the
 //! bound. Then `$H_r - \lambda' I \succeq \kappa I$`, and an error `$\eta$` of the gradient adds at
 //! most `$\eta/\sqrt\kappa$` to `$a$`. An error of the transform of `$g$` counts as an error of
@@ -112,6 +118,18 @@ const MAX_SHIFTS: usize = 24;
 /// The ratio `$\kappa/\lambda$`; a choice.
 const KAPPA: f64 = 1.0 / 32.0;
 
+/// The largest number of shifts that are tried for the smallest eigenvalue in a ball; a choice.
+const MAX_EIGENVALUE_SHIFTS: usize = 10;
+
+/// The numbers that belong to a factorisation of `$H_r - \lambda I$`.
+struct Factored {
+    /// The number `$\langle g, F^*VF g\rangle$`.
+    energy: f64,
+    /// The largest entry of `$V$`.
+    largest: f64,
+    tau: f64,
+}
+
 /// A search for a ball that contains the minimiser.
 struct BallSearch<'a, 's> {
     model: LocalCurvature<'a>,
@@ -161,21 +179,64 @@ impl LocalCurvature<'_> {
         );
         (bound, COST + COST_PER_SHIFT * count(search.shifts))
     }
+
+    /// Returns a lower bound on the eigenvalues of the Hessian at every point of a ball, given the
+    /// moduli `$|d_j|$` at its centre. It is at least the strong convexity. Its cost is that of a
+    /// bound with at most [`MAX_EIGENVALUE_SHIFTS`] shifts.
+    pub(super) fn smallest_eigenvalue(
+        self,
+        moduli: &[f64],
+        radius: f64,
+        circulant: &mut DowndatedCirculant,
+        own: &mut CurvatureScratch,
+        fourier: &mut FourierScratch,
+    ) -> f64 {
+        own.gradient.fill(Complex::ZERO);
+        let mut search = BallSearch {
+            model: self,
+            gradient_norm: 0.0,
+            proved: f64::INFINITY,
+            target: 0.0,
+            circulant,
+            own,
+            fourier,
+            modulus: 0.0,
+            shifts: 0,
+        };
+        dispatch(
+            #[inline(always)]
+            || {
+                search.prepare_differences(moduli.iter().copied());
+                search.smallest_eigenvalue(radius)
+            },
+        )
+    }
 }
 
 impl BallSearch<'_, '_> {
     /// Computes the differences, finds `$J$`, and transforms the gradient.
     #[inline(always)]
     fn prepare(&mut self, at: &NewtonPoint<'_>) {
+        let (samples, _) = at.x.as_chunks::<2>();
+        let mut left = [0.0, 0.0];
+        self.prepare_differences(samples.iter().map(|&x| {
+            let d = [x[0] - left[0], x[1] - left[1]];
+            left = x;
+            (d[0] * d[0] + d[1] * d[1]).sqrt()
+        }));
+        to_complex(Field::Complex, at.gradient, &mut self.fourier.samples);
+        self.model.transform.forward(self.fourier);
+        self.own.gradient.copy_from_slice(&self.fourier.samples);
+    }
+
+    /// Stores the moduli of the differences, finds `$J$`, and computes `$s_k + \xi$`.
+    #[inline(always)]
+    fn prepare_differences(&mut self, moduli: impl Iterator<Item = f64>) {
         /// Exceeds every loss by underflow of squares, and is negligible compared with any sensible
         /// `$\nu$`.
         const LOST: f64 = 1e-150;
-        let (samples, _) = at.x.as_chunks::<2>();
-        let mut left = [0.0, 0.0];
-        for (modulus, &x) in self.own.moduli.iter_mut().zip(samples) {
-            let d = [x[0] - left[0], x[1] - left[1]];
-            *modulus = -((d[0] * d[0] + d[1] * d[1]).sqrt() + LOST);
-            left = x;
+        for (entry, modulus) in self.own.moduli.iter_mut().zip(moduli) {
+            *entry = -(modulus + LOST);
         }
         self.modulus = -self.circulant.find_lightest(&self.own.moduli);
         let num_samples = count(self.model.weights.len());
@@ -183,9 +244,48 @@ impl BallSearch<'_, '_> {
         for (entry, weight) in self.own.spectrum.iter_mut().zip(self.model.weights) {
             *entry = num_samples * weight + xi;
         }
-        to_complex(Field::Complex, at.gradient, &mut self.fourier.samples);
-        self.model.transform.forward(self.fourier);
-        self.own.gradient.copy_from_slice(&self.fourier.samples);
+    }
+
+    /// Returns a lower bound on the eigenvalues in a ball: halves the shift until it is proved, and
+    /// then tries larger ones.
+    #[inline(always)]
+    fn smallest_eigenvalue(&mut self, radius: f64) -> f64 {
+        let (parameters, spread) = (self.model.parameters, SQRT_2 * radius);
+        let weight = |modulus: f64| mean_curvature(parameters, modulus + spread, 0.0);
+        let level = weight(self.modulus);
+        let smallest = self.set_level(level, |modulus| weight(-modulus));
+        let mut proved = self.model.strong_convexity;
+        let mut refuted = f64::INFINITY;
+        let mut shift = 0.75 * smallest;
+        while self.shifts < MAX_EIGENVALUE_SHIFTS && shift > proved {
+            if self.factor(level, shift).is_some() {
+                proved = shift;
+            } else {
+                refuted = shift;
+            }
+            if !(refuted < f64::INFINITY) {
+                break;
+            }
+            // Halve until something is proved; then take the middle on a logarithmic scale.
+            let is_start = !(proved > self.model.strong_convexity);
+            shift = if is_start {
+                0.5 * refuted
+            } else {
+                (proved * refuted).sqrt()
+            };
+        }
+        proved
+    }
+
+    /// Sets up the downdate for a common weight `level` of the differences, and returns the
+    /// smallest `$\gamma_k$`. `weight` maps negative moduli to weights.
+    #[inline(always)]
+    fn set_level(&mut self, level: f64, weight: impl Fn(f64) -> f64) -> f64 {
+        self.circulant.remove_lightest(level, weight);
+        let entries = self.own.spectrum.iter().zip(&self.circulant.laplacian);
+        entries.fold(f64::INFINITY, |least, (entry, laplacian)| {
+            least.min(entry + level * laplacian)
+        })
     }
 
     /// Tries balls that grow from the expected error to the bound that the gradient proves.
@@ -217,12 +317,8 @@ impl BallSearch<'_, '_> {
         let parameters = self.model.parameters;
         let spread = SQRT_2 * radius;
         let level = mean_curvature(parameters, self.modulus, spread);
-        self.circulant.remove_lightest(level, |modulus| {
+        let smallest = self.set_level(level, |modulus| {
             mean_curvature(parameters, -modulus, spread)
-        });
-        let entries = self.own.spectrum.iter().zip(&self.circulant.laplacian);
-        let smallest = entries.fold(f64::INFINITY, |least, (entry, laplacian)| {
-            least.min(entry + level * laplacian)
         });
         let mut shift = guess.map_or(0.5 * smallest, |guess| guess.min(0.5 * smallest));
         let mut best = (f64::INFINITY, shift);
@@ -245,16 +341,16 @@ impl BallSearch<'_, '_> {
     /// positive definite.
     #[inline(always)]
     fn gradient_size(&mut self, level: f64, shift: f64) -> f64 {
-        self.shifts += 1;
-        let (energy, largest) = self.invert(level, shift);
+        let Some(Factored {
+            energy,
+            largest,
+            tau,
+        }) = self.factor(level, shift)
+        else {
+            return f64::INFINITY;
+        };
         let transform = self.model.transform;
         let roundings = transform.roundings();
-        let removed = count(self.circulant.num_removed());
-        let tau =
-            UNIT_ROUNDOFF * removed * (4.0 * (roundings + 80.0) + 4.0 * (3.0 * removed + 1.0));
-        if !self.circulant.factor(2.0 * tau, transform, self.fourier) {
-            return f64::INFINITY;
-        }
         let per_sample = 1.0 / count(self.model.weights.len());
         let entries = self.own.gradient.iter().zip(&self.circulant.inverse);
         for (sample, (gradient, inverse)) in self.fourier.samples.iter_mut().zip(entries) {
@@ -268,6 +364,24 @@ impl BallSearch<'_, '_> {
         let gradient_error =
             self.model.gradient_error + (roundings + 8.0) * UNIT_ROUNDOFF * self.gradient_norm;
         size + gradient_error / (KAPPA * shift).sqrt()
+    }
+
+    /// Factors `$H_r - \lambda I$`, unless that does not prove that it is positive definite.
+    #[inline(always)]
+    fn factor(&mut self, level: f64, shift: f64) -> Option<Factored> {
+        self.shifts += 1;
+        let (energy, largest) = self.invert(level, shift);
+        let transform = self.model.transform;
+        let removed = count(self.circulant.num_removed());
+        let tau = UNIT_ROUNDOFF
+            * removed
+            * (4.0 * (transform.roundings() + 80.0) + 4.0 * (3.0 * removed + 1.0));
+        let is_definite = self.circulant.factor(2.0 * tau, transform, self.fourier);
+        is_definite.then_some(Factored {
+            energy,
+            largest,
+            tau,
+        })
     }
 
     /// Computes `$V = (\Gamma - \lambda I)^{-1}$`, and returns `$\langle g, F^*VF g\rangle$` and

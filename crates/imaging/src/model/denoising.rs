@@ -77,7 +77,7 @@ enum Fluxes {
     Line {
         fluxes: Vec<f64>,
         newton: LineNewtonScratch,
-        hessian: LineHessian,
+        hessian: Box<LineHessian>,
     },
     Image(RowFluxes),
 }
@@ -192,7 +192,7 @@ impl StronglyConvex for Denoising<'_> {
             Shape::Line { num_samples } => Fluxes::Line {
                 fluxes: vec![0.0; num_samples + 1],
                 newton: LineNewtonScratch::new(num_samples),
-                hessian: LineHessian::new(num_samples),
+                hessian: Box::new(LineHessian::new(num_samples)),
             },
             Shape::Image { cols, .. } => Fluxes::Image(RowFluxes::new(cols)),
         })

@@ -195,8 +195,8 @@ impl LineHessian {
 ///
 /// The sum under the root has a relative error of at most `$4u$`, so a weight has one of at most
 /// `$11u$`, and a flux `$k_j(Dv)_j$` one of at most `$13u$`. The fluxes are no longer than
-/// `$\frac{\alpha}{\nu}\|D\|\|v\|$`, so they contribute at most `$13u\frac{4\alpha}{\nu}\|v\|$`. The
-/// quadratic terms have an error of `$2u(1 + \xi)\|v\|$`, and two additions contribute at most
+/// `$\frac{\alpha}{\nu}\|D\|\|v\|$`, so they contribute at most `$13u\frac{4\alpha}{\nu}\|v\|$`.
+/// The quadratic terms have an error of `$2u(1 + \xi)\|v\|$`, and two additions contribute at most
 /// `$2uL\|v\|$`. Together this is less than `$16uL\|v\|$`.
 pub(super) fn product_rounding(lipschitz: f64, v_norm: f64) -> f64 {
     16.0 * UNIT_ROUNDOFF * lipschitz * v_norm

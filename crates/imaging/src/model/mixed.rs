@@ -12,14 +12,15 @@
 //! with `$v = Dq$`.
 //!
 //! **Their change in a ball.** Let `$\|e\| \le \varepsilon$` and `$t = De$`, as in
-//! [`third_derivative`](super::third_derivative). The derivative of `$d/\sigma$` has at most the norm
-//! `$w_j$` defined there. The derivative of `$d/\sigma^3$` has the eigenvalues `$1/\sigma^3$` (across
-//! `$d$`) and `$1/\sigma^3 - 3|d|^2/\sigma^5 = (3\nu^2/\sigma^2 - 2)/\sigma^3$` (along `$d$`). So its
-//! norm is `$\max(1, 2 - 3\nu^2/\sigma^2)/\sigma^3$`, because
+//! [`third_derivative`](super::third_derivative). The derivative of `$d/\sigma$` has at most the
+//! norm `$w_j$` defined there. The derivative of `$d/\sigma^3$` has the eigenvalues `$1/\sigma^3$`
+//! (across `$d$`) and `$1/\sigma^3 - 3|d|^2/\sigma^5 = (3\nu^2/\sigma^2 - 2)/\sigma^3$` (along
+//! `$d$`). So its norm is `$\max(1, 2 - 3\nu^2/\sigma^2)/\sigma^3$`, because
 //! `$3\nu^2/\sigma^2 - 2 \le 1$`. It decreases with `$|d|$`: below `$\sigma^2 = 3\nu^2$` as
-//! `$1/\sigma^3$`, and above, the derivative of `$2z^3 - 3\nu^2z^5$` with respect to `$z = 1/\sigma$`
-//! is `$3z^2(2 - 5\nu^2z^2) > 0$`. Let `$g_j$` be its value at `$|d| = (|d_j| - \rho\varepsilon)_+$`.
-//! With Cauchy's inequality and `$\|t\| \le \sqrt A\,\varepsilon$`, and with `$|d|/\sigma \le 1$` and
+//! `$1/\sigma^3$`, and above, the derivative of `$2z^3 - 3\nu^2z^5$` with respect to
+//! `$z = 1/\sigma$` is `$3z^2(2 - 5\nu^2z^2) > 0$`. Let `$g_j$` be its value at
+//! `$|d| = (|d_j| - \rho\varepsilon)_+$`. With Cauchy's inequality and
+//! `$\|t\| \le \sqrt A\,\varepsilon$`, and with `$|d|/\sigma \le 1$` and
 //! `$\nu^2|d|/\sigma^3 \le \frac{2}{3\sqrt3}$`, the products change by at most
 //!
 //! ```math
@@ -37,7 +38,7 @@ use lowlevel::{UNIT_ROUNDOFF, norm_squared};
 
 use super::TvParameters;
 use super::circulant::count;
-use super::third_derivative::{TvBall, UnitBall, second_derivative};
+use super::third_derivative::{TvBall, UnitBall, inverse_second_derivative};
 
 /// The products of a vector `$q$` with the derivatives of the gradient `$\nabla\Phi(x)$` with
 /// respect to `$\alpha$`, `$\nu$` and `$\xi$`.
@@ -114,9 +115,12 @@ impl MixedSums {
         let outputs = alpha.iter_mut().zip(&mut nu);
         for ((alpha, nu), (&modulus, &change)) in outputs.zip(moduli.iter().zip(changes)) {
             let [low, _] = unit.interval(modulus);
-            // A modulus that is not finite makes the product NaN, which comparisons would hide.
-            *alpha = (second_derivative::<SCALAR>(low) + 0.0 * modulus) * change;
-            *nu = flux_derivative(low) * change;
+            let [numerator, denominator] = flux_derivative(low);
+            let inverse = inverse_second_derivative::<SCALAR>(low);
+            // One division gives both numbers. They are NaN if a modulus is not finite.
+            let scaled = change / (denominator * inverse) + 0.0 * modulus;
+            *alpha = denominator * scaled;
+            *nu = numerator * inverse * scaled;
         }
         self.alpha += norm_squared(&alpha);
         self.nu += norm_squared(&nu);
@@ -175,20 +179,18 @@ pub(super) fn lane_sum(terms: &[f64]) -> f64 {
 }
 
 /// Returns the largest norm of the derivative of `$d/\sigma^3$` where `$|d| \ge m\nu$`, in units of
-/// `$\nu^{-3}$`.
+/// `$\nu^{-3}$`, as a numerator and a denominator.
 #[inline(always)]
-fn flux_derivative(m: f64) -> f64 {
+fn flux_derivative(m: f64) -> [f64; 2] {
     let square = 1.0 + m * m;
-    let along = 2.0 - 3.0 / square;
-    let norm = if along > 1.0 { along } else { 1.0 };
-    norm / (square * square.sqrt()) + 1e-200 // more than overflow loses
+    let along = 2.0 * square - 3.0;
+    let norm = if along > square { along } else { square };
+    [norm, square * square * square.sqrt()]
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-
-    use super::*;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
@@ -205,6 +207,10 @@ mod tests {
             let along = (flux([m + H, 0.0])[0] - flux([m - H, 0.0])[0]) / (2.0 * H);
             let across = (flux([m, H])[1] - flux([m, -H])[1]) / (2.0 * H);
             let largest = along.abs().max(across.abs());
+            let flux_derivative = |m| {
+                let [numerator, denominator] = super::flux_derivative(m);
+                numerator / denominator
+            };
             prop_assert!((largest - flux_derivative(m)).abs() < 1e-8);
             prop_assert!(largest <= flux_derivative(inside * m) + 1e-8);
             prop_assert!(flux([m, 0.0])[0] <= 2.0 / 27_f64.sqrt() + 1e-15);

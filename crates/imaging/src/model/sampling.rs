@@ -66,7 +66,7 @@ pub struct FourierSamplingScratch {
     pub(super) fluxes: Vec<f64>,
     pub(super) circulant: DowndatedCirculant,
     pub(super) newton: SamplingNewtonScratch,
-    curvature: CurvatureScratch,
+    pub(super) curvature: CurvatureScratch,
     /// The moduli of the differences at the point of the last Hessian.
     pub(super) moduli: Vec<f64>,
     /// Memory for one number per sample.

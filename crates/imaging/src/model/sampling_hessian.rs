@@ -5,6 +5,7 @@ use lowlevel::{SecondOrder, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF, norm, nor
 
 use super::TvParameters;
 use super::circulant::count;
+use super::curvature_bound::LocalCurvature;
 use super::mixed::{MixedBound, MixedNorms, MixedSums, TvMixed, lane_sum};
 use super::sampling::{FourierSampling, FourierSamplingScratch};
 use super::simd::dispatch;
@@ -94,6 +95,30 @@ impl SecondOrder<FourierSamplingScratch> for FourierSampling<'_> {
                 ball.third_order(&scratch.moduli, &scratch.changes)
             },
         )
+    }
+
+    fn curvature_near(&self, error: f64, scratch: &mut FourierSamplingScratch) -> Option<f64> {
+        let is_finite = scratch.moduli.iter().all(|modulus| modulus.is_finite());
+        if !(is_finite && (0.0..f64::INFINITY).contains(&error)) {
+            return None;
+        }
+        let strong_convexity = self.curvature.strong_convexity();
+        let model = LocalCurvature {
+            transform: self.fourier.transform(),
+            weights: &self.weights,
+            parameters: self.parameters,
+            strong_convexity,
+            gradient_error: 0.0,
+        };
+        let FourierSamplingScratch {
+            circulant,
+            curvature,
+            fourier,
+            moduli,
+            ..
+        } = scratch;
+        let least = model.smallest_eigenvalue(moduli, error, circulant, curvature, fourier);
+        (least > strong_convexity).then_some(least)
     }
 }
 

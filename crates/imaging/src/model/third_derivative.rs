@@ -8,10 +8,10 @@
 //! \nabla^3h(d)[u, u, u] = -\frac{3s(\sigma^2 - s^2)}{\sigma^5}, \qquad s = \langle u, d\rangle, \quad |u| = 1.
 //! ```
 //!
-//! **Its norm.** A symmetric trilinear form attains its norm on the diagonal `$u = v = w$` (Banach),
-//! so with `$m = |d|$` the norm `$K(m)$` is the largest modulus for the possible `$s$`. For a number
-//! `$d$`, `$s = \pm m$`. For a vector, `$|s| \le m$`, and `$s(\sigma^2 - s^2)$` increases until
-//! `$s = \sigma/\sqrt3$`, which is at most `$m$` if `$m^2 \ge \nu^2/2$`:
+//! **Its norm.** A symmetric trilinear form attains its norm on the diagonal `$u = v = w$`
+//! (Banach), so with `$m = |d|$` the norm `$K(m)$` is the largest modulus for the possible `$s$`.
+//! For a number `$d$`, `$s = \pm m$`. For a vector, `$|s| \le m$`, and `$s(\sigma^2 - s^2)$`
+//! increases until `$s = \sigma/\sqrt3$`, which is at most `$m$` if `$m^2 \ge \nu^2/2$`:
 //!
 //! ```math
 //! K(m) = \frac{3m\nu^2}{\sigma^5} \quad\text{for numbers, and for vectors if } m^2 \le \tfrac12\nu^2, \qquad
@@ -22,17 +22,17 @@
 //! `$48/(25\sqrt5\,\nu^2)$`. So its maximum over `$[m - r, m + r]$` is its value at the point of
 //! this interval that is closest to `$\nu/2$`.
 //!
-//! **The ball.** Let `$\|e\| \le \varepsilon$`, and let `$t = De$` be the changes of the differences.
-//! Then `$|t_j| \le r = \rho\varepsilon$` and `$\|t\|^2 \le A\varepsilon^2$` with `$A = \|D\|^2$`.
-//! For all differences on the segment from `$d_j$` to `$d_j + t_j$`, the third derivative is at most
-//! `$K_j$`, the maximum above, and `$0 \preceq W \preceq w_j I$`, where `$w_j$` is `$1/\sigma$` (for
-//! numbers, `$\nu^2/\sigma^3$`) at `$|d| = (|d_j| - r)_+$`. So `$W$` changes by at most
-//! `$\min(K_j|t_j|, w_j)$`, and its mean on the segment differs from `$W(d_j)$` by at most
-//! `$\min(\frac12K_j|t_j|, w_j)$`.
+//! **The ball.** Let `$\|e\| \le \varepsilon$`, and let `$t = De$` be the changes of the
+//! differences. Then `$|t_j| \le r = \rho\varepsilon$` and `$\|t\|^2 \le A\varepsilon^2$` with
+//! `$A = \|D\|^2$`. For all differences on the segment from `$d_j$` to `$d_j + t_j$`, the third
+//! derivative is at most `$K_j$`, the maximum above, and `$0 \preceq W \preceq w_j I$`, where
+//! `$w_j$` is `$1/\sigma$` (for numbers, `$\nu^2/\sigma^3$`) at `$|d| = (|d_j| - r)_+$`. So `$W$`
+//! changes by at most `$\min(K_j|t_j|, w_j)$`, and its mean on the segment differs from `$W(d_j)$`
+//! by at most `$\min(\frac12K_j|t_j|, w_j)$`.
 //!
 //! **Thresholds.** Let `$v = Dq$` and `$a_j = K_j|v_j|$`. We split the differences at a threshold
-//! `$\tau$`. Where `$a_j \le \tau$`, the change of `$W$` times `$v_j$` is at most `$\tau|t_j|$`; the
-//! sum of its squares is at most `$\tau^2A\varepsilon^2$`. Elsewhere it is at most
+//! `$\tau$`. Where `$a_j \le \tau$`, the change of `$W$` times `$v_j$` is at most `$\tau|t_j|$`;
+//! the sum of its squares is at most `$\tau^2A\varepsilon^2$`. Elsewhere it is at most
 //! `$b_j = \min(K_jr, w_j)|v_j|$`. Since `$H(x + e) - H(x) = \alpha D^T(W(d + t) - W(d))D$`,
 //!
 //! ```math
@@ -55,7 +55,8 @@
 //!
 //! **Rounding.** In units of `$\nu$`, all terms are non-negative and have relative errors below
 //! `$32u$`. The interval of `$|d_j|$` is widened by `$8u|d_j|$`, and by more than underflow loses
-//! from squares. The last factor exceeds the errors of all sums.
+//! from squares. The thresholds and the sums gain more than underflow loses. The last factor
+//! exceeds the relative errors of all sums.
 
 use lowlevel::{ThirdOrder, UNIT_ROUNDOFF};
 
@@ -108,8 +109,11 @@ impl Geometry {
 /// Exceeds every loss by underflow of squares, and is negligible compared with any sensible
 /// `$\nu$`.
 const LOST: f64 = 1e-150;
-/// Exceeds every loss by overflow and underflow of powers of `$|d|/\nu$`.
+/// Exceeds every loss by underflow of `$\nu^2a_j$`.
 const FLOOR: f64 = 1e-200;
+/// Replaces larger `$|d|/\nu$`, for which `$K$` and `$w$` are smaller, so that no power of it
+/// overflows.
+const FAR: f64 = 1e20;
 /// Exceeds the relative rounding error of a modulus.
 const SLACK: f64 = 8.0 * UNIT_ROUNDOFF;
 
@@ -156,6 +160,7 @@ impl UnitBall {
         let modulus = modulus * self.inverse_nu;
         let low = modulus - SLACK * modulus - self.reach;
         let low = if low > 0.0 { low } else { 0.0 };
+        let low = if low < FAR { low } else { FAR };
         [low, modulus + SLACK * modulus + self.reach]
     }
 }
@@ -167,25 +172,24 @@ fn steepest([low, high]: [f64; 2]) -> f64 {
     if low > 0.5 { low } else { point }
 }
 
-/// Returns `$\nu^2K(m\nu)$`, the norm of the third derivative.
+/// Returns `$\nu^2K(m\nu)$`, the norm of the third derivative, as a numerator and a denominator.
 #[inline(always)]
-fn third_derivative<const SCALAR: bool>(m: f64) -> f64 {
+fn third_derivative<const SCALAR: bool>(m: f64) -> [f64; 2] {
     /// The number `$2/\sqrt3$`.
-    const FAR: f64 = 1.154_700_538_379_251_7;
+    const DIAGONAL: f64 = 1.154_700_538_379_251_7;
     let square = 1.0 + m * m;
-    let inverse = 1.0 / square;
-    let near = 3.0 * m * inverse * inverse / square.sqrt();
+    let near = [3.0 * m, square * square * square.sqrt()];
     let is_near = SCALAR || m * m <= 0.5;
-    (if is_near { near } else { FAR * inverse }) + FLOOR
+    if is_near { near } else { [DIAGONAL, square] }
 }
 
-/// Returns `$\nu w$`, the largest eigenvalue of `$\nu W$` where `$|d| \ge m\nu$`.
+/// Returns `$1/(\nu w)$`, where `$\nu w$` is the largest eigenvalue of `$\nu W$` for
+/// `$|d| \ge m\nu$`.
 #[inline(always)]
-pub(super) fn second_derivative<const SCALAR: bool>(m: f64) -> f64 {
+pub(super) fn inverse_second_derivative<const SCALAR: bool>(m: f64) -> f64 {
     let square = 1.0 + m * m;
     let root = square.sqrt();
-    let inverse = 1.0 / if SCALAR { square * root } else { root };
-    inverse + FLOOR
+    if SCALAR { square * root } else { root }
 }
 
 /// The extent of the numbers `$a_j$` of all differences, computed without roots and divisions. It
@@ -194,66 +198,81 @@ pub(super) fn second_derivative<const SCALAR: bool>(m: f64) -> f64 {
 pub(super) struct Extent {
     ball: UnitBall,
     is_scalar: bool,
-    /// The points where `$K$` is largest, if they are at most `$\nu/2$`: their maximum.
-    below: f64,
+    /// The points where `$K$` is largest, if they are at most `$\nu/2$`: their maximum, in lanes.
+    below: [f64; LANES],
     /// The same for points that are at least `$\nu/2$`: their minimum.
-    above: f64,
+    above: [f64; LANES],
     /// The largest `$|v_j|$`.
-    largest: f64,
+    largest: [f64; LANES],
 }
+
+/// The number of partial maxima, enough to fill the widest vectors.
+const LANES: usize = 8;
 
 impl Extent {
     pub(super) fn new(ball: TvBall) -> Self {
         Self {
             ball: ball.in_units(),
             is_scalar: ball.geometry.is_scalar,
-            below: 0.0,
-            above: f64::INFINITY,
-            largest: 0.0,
+            below: [0.0; LANES],
+            above: [f64::INFINITY; LANES],
+            largest: [0.0; LANES],
         }
     }
 
     /// Includes differences with the moduli `$|d_j|$` and `$|v_j|$`.
     #[inline(always)]
     pub(super) fn add(&mut self, moduli: &[f64], changes: &[f64]) {
-        let Self {
-            ball,
-            mut below,
-            mut above,
-            mut largest,
-            ..
-        } = *self;
-        for (&modulus, &change) in moduli.iter().zip(changes) {
-            let point = steepest(ball.interval(modulus));
-            let low = if point <= 0.5 { point } else { 0.0 };
-            let high = if point >= 0.5 { point } else { f64::INFINITY };
-            below = if low > below { low } else { below };
-            above = if high < above { high } else { above };
-            largest = if change > largest { change } else { largest };
+        let mut extent = *self;
+        let (moduli_blocks, moduli_rest) = moduli.as_chunks::<LANES>();
+        let (changes_blocks, changes_rest) = changes.as_chunks::<LANES>();
+        for (moduli, changes) in moduli_blocks.iter().zip(changes_blocks) {
+            for lane in 0..LANES {
+                extent.include(lane, moduli[lane], changes[lane]);
+            }
         }
-        *self = Self {
-            below,
-            above,
-            largest,
-            ..*self
-        };
+        for (&modulus, &change) in moduli_rest.iter().zip(changes_rest) {
+            extent.include(0, modulus, change);
+        }
+        *self = extent;
+    }
+
+    #[inline(always)]
+    fn include(&mut self, lane: usize, modulus: f64, change: f64) {
+        let point = steepest(self.ball.interval(modulus));
+        let low = if point <= 0.5 { point } else { 0.0 };
+        let high = if point >= 0.5 { point } else { f64::INFINITY };
+        let larger = |a: f64, b: f64| if a > b { a } else { b };
+        self.below[lane] = larger(low, self.below[lane]);
+        self.above[lane] = -larger(-high, -self.above[lane]);
+        self.largest[lane] = larger(change, self.largest[lane]);
     }
 
     /// Returns an upper bound on all `$\nu^2a_j$`.
     fn top(self) -> f64 {
         let norm = |m| {
-            if self.is_scalar {
+            let [numerator, denominator] = if self.is_scalar {
                 third_derivative::<true>(m)
             } else {
                 third_derivative::<false>(m)
-            }
+            };
+            numerator / denominator
         };
-        norm(self.below).max(norm(self.above)) * self.largest * (1.0 + 64.0 * UNIT_ROUNDOFF)
+        let largest = |lanes: [f64; LANES]| lanes.into_iter().fold(0.0, f64::max);
+        let above = self.above.into_iter().fold(f64::INFINITY, f64::min);
+        // Infinity is no point of an interval.
+        let above = if above < f64::INFINITY {
+            norm(above)
+        } else {
+            0.0
+        };
+        let norm = above.max(norm(largest(self.below)));
+        norm * largest(self.largest) * (1.0 + 64.0 * UNIT_ROUNDOFF)
     }
 }
 
 /// The number of bins.
-const NUM_BINS: usize = 128;
+const NUM_BINS: usize = 64;
 /// The number of low bits of an `f64` that do not matter for the bin of a number: four bins share
 /// an exponent.
 const LOW_BITS: u32 = 50;
@@ -308,10 +327,12 @@ impl ThirdOrderSums {
         let outputs = quadratic.iter_mut().zip(&mut linear);
         for ((quadratic, linear), (&modulus, &change)) in outputs.zip(inputs) {
             let interval = unit.interval(modulus);
-            // A modulus that is not finite makes the product NaN, which comparisons would hide.
-            let norm = third_derivative::<SCALAR>(steepest(interval)) + 0.0 * modulus;
-            *quadratic = norm * change;
-            *linear = second_derivative::<SCALAR>(interval[0]) * change;
+            let [numerator, denominator] = third_derivative::<SCALAR>(steepest(interval));
+            let inverse = inverse_second_derivative::<SCALAR>(interval[0]);
+            // One division gives both numbers. They are NaN if a modulus is not finite.
+            let scaled = change / (denominator * inverse) + 0.0 * modulus;
+            *quadratic = numerator * inverse * scaled;
+            *linear = denominator * scaled;
         }
         let terms = quadratic[..len].iter().zip(&linear[..len]);
         for (i, (&quadratic, &linear)) in terms.enumerate() {
@@ -336,7 +357,7 @@ impl ThirdOrderSums {
     /// The upper edge of a bin, which exceeds all numbers in it.
     fn edge(&self, bin: usize) -> f64 {
         let bits = self.top.saturating_sub(bin as u64) + 1;
-        number_or_infinity(f64::from_bits(bits << LOW_BITS)).max(f64::MIN_POSITIVE)
+        number_or_infinity(f64::from_bits(bits << LOW_BITS)) + FLOOR
     }
 
     /// Returns the bounds.
@@ -352,15 +373,14 @@ impl ThirdOrderSums {
         // More than underflow loses from the squares.
         let mut above = [count(self.num_differences) * f64::MIN_POSITIVE; 2];
         let [mut vector, mut value] = [f64::INFINITY; 2];
-        for bin in 0..NUM_BINS {
+        let [first, second] = &self.bins;
+        for (bin, (first, second)) in first.iter().zip(second).enumerate() {
             let moved = relative * self.edge(bin);
             let quadratic = geometry.norm_squared * moved;
             vector = vector.min(quadratic * moved + above[0]);
             value = value.min(0.5 * quadratic + root * above[1].sqrt());
-            for bins in &self.bins {
-                above[0] += bins[bin][0];
-                above[1] += bins[bin][1];
-            }
+            above[0] += first[0] + second[0];
+            above[1] += first[1] + second[1];
         }
         let is_finite = above[0] < f64::INFINITY && self.unit.inverse_nu < f64::INFINITY;
         if !is_finite || !self.ball.is_valid() {

@@ -5,8 +5,8 @@ use imaging::{Denoising, Fourier, FourierSampling, Grid, MixedBound, TvMixed, Tv
 use lowlevel::{StronglyConvex, norm};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+
+use super::cases::{Case, Source};
 
 /// A model with parameters of the total variation.
 trait TvModel: StronglyConvex {
@@ -41,131 +41,6 @@ macro_rules! tv_model {
 }
 tv_model!(Denoising);
 tv_model!(FourierSampling);
-
-/// Random numbers for one case.
-struct Source(ChaCha8Rng);
-
-impl Source {
-    fn new(seed: u64) -> Self {
-        Self(ChaCha8Rng::seed_from_u64(seed))
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0.random_range(low..high)
-    }
-
-    fn choice(&mut self, below: usize) -> usize {
-        self.0.random_range(0..below)
-    }
-
-    /// A power of ten whose exponent lies between two numbers.
-    fn power(&mut self, low: f64, high: f64) -> f64 {
-        10_f64.powf(self.between(low, high))
-    }
-
-    fn vector(&mut self, len: usize) -> Vec<f64> {
-        (0..len).map(|_| self.between(-1.0, 1.0)).collect()
-    }
-
-    /// A step function with some noise: `parts` numbers per sample.
-    fn image(&mut self, num_samples: usize, parts: usize) -> Vec<f64> {
-        let noise = self.power(-4.0, 0.0);
-        let mut levels = self.vector(parts);
-        let mut image = Vec::new();
-        for _ in 0..num_samples {
-            if self.choice(6) == 0 {
-                levels = self.vector(parts);
-            }
-            image.extend(
-                levels
-                    .iter()
-                    .map(|level| level + noise * self.between(-1.0, 1.0)),
-            );
-        }
-        image
-    }
-
-    /// A random direction: independent entries, slowly varying, or a few neighbouring samples.
-    fn direction(&mut self, num_samples: usize, parts: usize) -> Vec<f64> {
-        let len = num_samples * parts;
-        match self.choice(3) {
-            0 => self.vector(len),
-            1 => {
-                let mut sums = self.vector(len);
-                for j in parts..len {
-                    sums[j] += sums[j - parts];
-                }
-                sums
-            }
-            _ => {
-                let mut rough = vec![0.0; len];
-                for _ in 0..=self.choice(3) {
-                    let j = self.choice(num_samples);
-                    for part in 0..parts {
-                        let change = self.between(-1.0, 1.0);
-                        rough[parts * j + part] += change;
-                        if j > 0 {
-                            rough[parts * (j - 1) + part] -= change;
-                        }
-                    }
-                }
-                rough
-            }
-        }
-    }
-
-    fn parameters(&mut self) -> TvParameters {
-        TvParameters {
-            alpha: self.power(-3.0, 0.5),
-            nu: self.power(-3.0, -0.3),
-            xi: self.power(-4.0, -1.0),
-        }
-    }
-}
-
-/// A case of denoising or of Fourier sampling.
-struct Case {
-    fourier: Option<Fourier>,
-    num_samples: usize,
-    weights: Vec<f64>,
-    data: Vec<f64>,
-    x: Vec<f64>,
-    q: Vec<f64>,
-    parameters: TvParameters,
-}
-
-impl Case {
-    fn new(source: &mut Source, is_fourier: bool) -> Self {
-        let num_samples = 1 + source.choice(50);
-        let parts = if is_fourier { 2 } else { 1 };
-        let scale = source.power(-2.0, 2.0);
-        let q = source.direction(num_samples, parts);
-        Self {
-            fourier: is_fourier
-                .then(|| Fourier::new(Grid::line(num_samples).complex()).expect("not empty")),
-            num_samples,
-            weights: (0..num_samples).map(|_| source.power(-4.0, 1.0)).collect(),
-            data: source.image(num_samples, parts),
-            x: source.image(num_samples, parts),
-            q: q.iter().map(|q| scale * q).collect(),
-            parameters: source.parameters(),
-        }
-    }
-
-    fn parts(&self) -> usize {
-        self.x.len() / self.num_samples
-    }
-
-    fn denoising(&self, parameters: TvParameters) -> Denoising<'_> {
-        let grid = Grid::line(self.num_samples);
-        Denoising::new(grid, &self.data[..], parameters).expect("valid")
-    }
-
-    fn sampling(&self, weights: &[f64], parameters: TvParameters) -> FourierSampling<'_> {
-        let fourier = self.fourier.as_ref().expect("Fourier sampling");
-        FourierSampling::new(fourier, &self.data, weights, parameters).expect("valid")
-    }
-}
 
 fn inner(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
@@ -317,12 +192,15 @@ fn mixed_norms<M: TvModel>(model: &M, x: &[f64]) -> [f64; 3] {
     squares.map(f64::sqrt)
 }
 
+/// Picks one of the parameters.
+type Field = fn(&mut TvParameters) -> &mut f64;
+
 /// The products agree with central differences in each parameter.
 fn check_mixed<M: TvModel>(case: &Case, model: impl Fn(TvParameters) -> M) -> TestCaseResult {
     let here = model(case.parameters);
     let products = here.products(&case.x, &case.q, &mut here.scratch());
     let TvParameters { alpha, nu, xi } = case.parameters;
-    let shifts: [(f64, f64, fn(&mut TvParameters) -> &mut f64); 3] = [
+    let shifts: [(f64, f64, Field); 3] = [
         (products.alpha, alpha, |p| &mut p.alpha),
         (products.nu, nu, |p| &mut p.nu),
         (products.xi, xi, |p| &mut p.xi),
@@ -395,11 +273,98 @@ fn check_weights(case: &Case, source: &mut Source) -> TestCaseResult {
     Ok(())
 }
 
+/// Returns an upper bound on the smallest eigenvalue of the Hessian at `x` that is close to it, by
+/// inverse iteration.
+fn smallest_eigenvalue<M: StronglyConvex>(model: &M, x: &[f64], source: &mut Source) -> f64 {
+    let hessian = model.second_order().expect("second derivatives");
+    let mut scratch = model.scratch();
+    hessian.linearise(x, &mut scratch);
+    let mut v = source.vector(x.len());
+    let mut next = v.clone();
+    for _ in 0..20 {
+        let length = norm(&v);
+        v.iter_mut().for_each(|v| *v /= length);
+        hessian.solve(&v, &mut next, 1e-8, &mut scratch);
+        v.copy_from_slice(&next);
+    }
+    hessian.hessian_product(&v, &mut next, &mut scratch);
+    inner(&v, &next) / inner(&v, &v)
+}
+
+/// No eigenvalue of the Hessian in the ball is below the local bound. Returns the bound, and the
+/// smallest eigenvalue at the centre.
+fn check_eigenvalues<M: StronglyConvex>(
+    model: &M,
+    case: &Case,
+    radius: f64,
+    source: &mut Source,
+) -> Result<(f64, f64), TestCaseError> {
+    let hessian = model.second_order().expect("second derivatives");
+    let mut scratch = model.scratch();
+    hessian.linearise(&case.x, &mut scratch);
+    let mu = model.curvature().strong_convexity();
+    let bound = hessian.curvature_near(radius, &mut scratch).unwrap_or(mu);
+    prop_assert!(bound >= mu);
+    let e = source.direction(case.num_samples, case.parts());
+    let there = moved(&case.x, radius / norm(&e).max(1e-300), &e);
+    let found = smallest_eigenvalue(model, &there, source);
+    prop_assert!(bound <= found * (1.0 + 1e-9), "{bound} above {found}");
+    Ok((bound, smallest_eigenvalue(model, &case.x, source)))
+}
+
+/// With few frequencies and few jumps, the local bound is many times the strong convexity.
+#[test]
+fn local_bound_exceeds_the_strong_convexity() {
+    let source = &mut Source::new(3);
+    let mut case = Case::new(source, true);
+    case.num_samples = 64;
+    case.fourier = Some(Fourier::new(Grid::line(64).complex()).expect("not empty"));
+    case.weights = (0..64)
+        .map(|k| if (9..=55).contains(&k) { 1e-3 } else { 1.0 })
+        .collect();
+    case.data = vec![0.0; 128];
+    let level = |j: usize| if (40..90).contains(&j) { 1.0 } else { 0.0 };
+    case.x = (0..128).map(level).collect();
+    case.parameters = TvParameters {
+        alpha: 0.01,
+        nu: 0.01,
+        xi: 1e-4,
+    };
+    let model = case.sampling(&case.weights, case.parameters);
+    let (bound, exact) = check_eigenvalues(&model, &case, 1e-4, source).expect("a bound");
+    let mu = model.curvature().strong_convexity();
+    assert!(
+        bound > 5.0 * mu && bound > 0.5 * exact,
+        "{bound} {exact} {mu}"
+    );
+    let mut scratch = model.scratch();
+    let hessian = model.second_order().expect("second derivatives");
+    for bad in [f64::NAN, -1.0, f64::INFINITY] {
+        assert_eq!(hessian.curvature_near(bad, &mut scratch), None);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn eigenvalues_exceed_the_local_bound(seed in any::<u64>()) {
+        let source = &mut Source::new(seed);
+        let mut case = Case::new(source, true);
+        case.weights.iter_mut().for_each(|s| *s *= 0.01);
+        let radius = source.power(-4.0, 1.0) * case.parameters.nu;
+        let model = case.sampling(&case.weights, case.parameters);
+        check_eigenvalues(&model, &case, radius, source)?;
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn hessians_agree_with_differences_of_gradients(seed in any::<u64>(), is_fourier in any::<bool>()) {
+    fn hessians_agree_with_differences_of_gradients(
+        seed in any::<u64>(), is_fourier in any::<bool>(),
+    ) {
         let source = &mut Source::new(seed);
         let case = Case::new(source, is_fourier);
         if is_fourier {
@@ -429,5 +394,83 @@ proptest! {
         let source = &mut Source::new(seed);
         let case = Case::new(source, true);
         check_bounds(&case.sampling(&case.weights, case.parameters), &case, source)?;
+    }
+}
+
+/// Where differences, error and adjoint alternate in sign, the bounds are attained up to the ends
+/// of the line: `$K$` at `$|d| = \nu/2$`, and the derivatives of the fluxes at zero.
+fn check_sharp<M: TvModel>(model: &M, case: &Case) {
+    const K: f64 = 0.858_650; // 48/(25 sqrt 5)
+    let (nu, parts) = (case.parameters.nu, case.parts());
+    let alternating = |size: f64| -> Vec<f64> {
+        let entry = |j: usize| {
+            let sign = if (j / parts).is_multiple_of(2) {
+                1.0
+            } else {
+                -1.0
+            };
+            if j.is_multiple_of(parts) {
+                sign * size
+            } else {
+                0.0
+            }
+        };
+        (0..case.x.len()).map(entry).collect()
+    };
+    // The largest a_j is just below a threshold.
+    let (x, q, e) = (
+        alternating(0.25 * nu),
+        alternating(0.5 / K * 0.999),
+        alternating(1e-4 * nu),
+    );
+    let (there, error) = (moved(&x, 1.0, &e), norm(&e));
+    let hessian = model.second_order().expect("second derivatives");
+    let mut scratch = model.scratch();
+    hessian.linearise(&x, &mut scratch);
+    let third = hessian.third_order(&q, error, &mut scratch);
+    let vector = norm(&minus(&product(model, &there, &q), &product(model, &x, &q)));
+    let change = minus(&gradient(model, &there), &gradient(model, &x));
+    let value = inner(&q, &minus(&change, &product(model, &x, &e))).abs();
+    let mut attained = vec![(vector, third.vector), (value, third.value)];
+
+    let x = vec![0.0; x.len()];
+    let bounds = model.bounds(&x, &q, error, &mut scratch);
+    let m = model.products(&e, &q, &mut scratch);
+    for (product, bound) in [m.alpha, m.nu, m.xi].iter().zip(&bounds) {
+        attained.push((product.abs(), bound.change));
+    }
+    for (norm, bound) in mixed_norms(model, &e).iter().zip(&bounds) {
+        attained.push((*norm, bound.norm));
+    }
+    for (truth, bound) in attained {
+        let ratio = bound / truth;
+        assert!(
+            (0.999..1.02).contains(&ratio),
+            "{truth:e} {bound:e} {ratio}"
+        );
+    }
+}
+
+#[test]
+fn bounds_are_attained() {
+    for is_fourier in [false, true] {
+        let mut case = Case::new(&mut Source::new(1), is_fourier);
+        case.num_samples = 400;
+        case.fourier =
+            is_fourier.then(|| Fourier::new(Grid::line(400).complex()).expect("not empty"));
+        let parts = if is_fourier { 2 } else { 1 };
+        case.weights = vec![1.0; 400];
+        case.data = vec![0.0; 400 * parts];
+        case.x = case.data.clone();
+        case.parameters = TvParameters {
+            alpha: 0.1,
+            nu: 0.05,
+            xi: 0.01,
+        };
+        if is_fourier {
+            check_sharp(&case.sampling(&case.weights, case.parameters), &case);
+        } else {
+            check_sharp(&case.denoising(case.parameters), &case);
+        }
     }
 }

@@ -2,6 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn third_derivative<const SCALAR: bool>(m: f64) -> f64 {
+    let [numerator, denominator] = super::third_derivative::<SCALAR>(m);
+    numerator / denominator
+}
+
 /// The third derivative of `$\sqrt{|d|^2 + 1}$` in three directions, from its definition.
 fn trilinear(d: [f64; 3], u: [f64; 3], v: [f64; 3], w: [f64; 3]) -> f64 {
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -38,7 +43,8 @@ proptest! {
         let m = 10_f64.powf(length);
         let d = keep(d).map(|d| d * m);
         let form = trilinear(d, keep(u), keep(v), keep(w)).abs();
-        let bound = if dimension == 1 { third_derivative::<true>(m) } else { third_derivative::<false>(m) };
+        let [number, vector] = [third_derivative::<true>(m), third_derivative::<false>(m)];
+        let bound = if dimension == 1 { number } else { vector };
         let rounding = 1e-14 * m / (1.0 + m * m).powf(1.5); // the terms of the definition cancel
         prop_assert!(form <= bound + rounding, "{form} above {bound}");
     }
@@ -79,15 +85,19 @@ proptest! {
 
     /// The steepest point of an interval has the largest norm in it.
     #[test]
-    fn steepest_point_is_the_maximum(m in 0.0..4.0_f64, reach in 0.0..1.0_f64, place in -1.0..1.0_f64) {
+    fn steepest_point_is_the_maximum(
+        m in 0.0..4.0_f64, reach in 0.0..1.0_f64, place in -1.0..1.0_f64,
+    ) {
         let interval = [(m - reach).max(0.0), m + reach];
         let other = (m + place * reach).max(0.0);
         let point = steepest(interval);
         prop_assert!(interval[0] <= point && point <= interval[1]);
         prop_assert!(third_derivative::<true>(other) <= third_derivative::<true>(point) + 1e-15);
         prop_assert!(third_derivative::<false>(other) <= third_derivative::<false>(point) + 1e-15);
-        prop_assert!(second_derivative::<true>(other) <= second_derivative::<true>(interval[0]));
-        prop_assert!(second_derivative::<false>(other) <= second_derivative::<false>(interval[0]));
+        let [here, low] = [other, interval[0]].map(inverse_second_derivative::<true>);
+        prop_assert!(here >= low);
+        let [here, low] = [other, interval[0]].map(inverse_second_derivative::<false>);
+        prop_assert!(here >= low);
     }
 
     /// The bounds are those of the best thresholds, up to the width of a bin.
@@ -159,6 +169,21 @@ fn by_sorting(ball: TvBall, moduli: &[f64], changes: &[f64]) -> ThirdOrder {
         best.value = best.value.min(value);
     }
     best
+}
+
+/// The reach of a difference is attained: on a line by `(-1, 1)`, in a picture by `(2, -1, -1)` at
+/// a pixel and its two neighbours.
+#[test]
+fn reach_is_attained() {
+    let line = 2.0 / 2_f64.sqrt();
+    let picture = 3_f64.hypot(3.0) / 6_f64.sqrt();
+    for (reach, attained) in [
+        (Geometry::LINE.reach, line),
+        (Geometry::COMPLEX_LINE.reach, line),
+        (Geometry::PICTURE.reach, picture),
+    ] {
+        assert!((reach - attained).abs() < 1e-15, "{reach} {attained}");
+    }
 }
 
 /// The constants of the module's documentation.

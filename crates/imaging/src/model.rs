@@ -14,6 +14,7 @@ mod partition;
 mod sampling;
 mod sampling_newton;
 mod simd;
+mod third_derivative;
 mod update_kernel;
 mod variational;
 

@@ -78,8 +78,8 @@ pub use grid::{Field, Grid, Shape};
 pub use lowlevel::ErrorBound;
 pub use measurement::{Data, FourierMeasurement, Measurement};
 pub use model::{
-    Denoising, DenoisingScratch, FourierSampling, FourierSamplingScratch, TvParameters,
-    Variational, VariationalScratch,
+    Denoising, DenoisingScratch, FourierSampling, FourierSamplingScratch, MixedBound, TvMixed,
+    TvParameters, Variational, VariationalScratch,
 };
 pub use operator::{
     Convolution, Fourier, FourierScratch, Identity, LinearOperator, Mask, Spectrum, Weights,

@@ -10,6 +10,7 @@ mod inverse_root;
 mod line;
 mod line_gap;
 mod line_newton;
+mod mixed;
 mod partition;
 mod sampling;
 mod sampling_newton;
@@ -19,6 +20,7 @@ mod update_kernel;
 mod variational;
 
 pub use denoising::{Denoising, DenoisingScratch};
+pub use mixed::{MixedBound, TvMixed};
 pub use sampling::{FourierSampling, FourierSamplingScratch};
 pub use variational::{Variational, VariationalScratch};
 

@@ -83,6 +83,15 @@ pub trait LinearOperator: Sync {
     /// `weights`. Tighter bounds make solves faster.
     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum;
 
+    /// Overwrites `out` with the diagonal of `$A^* S A$`, or with numbers near it that are not
+    /// negative. They are used in a preconditioner, so they decide only how fast it is.
+    ///
+    /// The default is the middle of `gram_spectrum`.
+    fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
+        let spectrum = self.gram_spectrum(weights);
+        out.fill(0.5 * (spectrum.min + spectrum.max));
+    }
+
     /// A hash of everything that defines this operator, if there is one. It is part of
     /// [`lowlevel::StronglyConvex::fingerprint`].
     fn fingerprint(&self) -> Option<u64> {
@@ -128,6 +137,10 @@ macro_rules! forward {
                 (**self).gram_spectrum(weights)
             }
 
+            fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
+                (**self).gram_diagonal(weights, out);
+            }
+
             fn fingerprint(&self) -> Option<u64> {
                 (**self).fingerprint()
             }
@@ -159,6 +172,22 @@ impl Weights<'_> {
         match self {
             Self::Uniform => Spectrum { min: 1.0, max: 1.0 },
             Self::Diagonal(weights) => Spectrum::enclosing(weights.iter().copied()),
+        }
+    }
+
+    /// Returns the weight of sample `index`.
+    pub(crate) const fn at(self, index: usize) -> f64 {
+        match self {
+            Self::Uniform => 1.0,
+            Self::Diagonal(weights) => weights[index],
+        }
+    }
+
+    /// Returns the mean of the weights.
+    pub(crate) fn mean(self) -> f64 {
+        match self {
+            Self::Uniform => 1.0,
+            Self::Diagonal(weights) => weights.iter().sum::<f64>() / weights.len() as f64,
         }
     }
 

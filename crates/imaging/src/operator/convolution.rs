@@ -138,6 +138,14 @@ impl LinearOperator for Convolution {
         }
     }
 
+    /// The entries are `$\sum_k h_k^2$`, times the mean of the weights.
+    fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
+        // The response is scaled by 1/N, and the mean of the squared moduli has another 1/N.
+        let num_samples = self.response.len() as f64;
+        let squares: f64 = self.response.iter().map(Complex::norm_sqr).sum();
+        out.fill(weights.mean() * num_samples * squares);
+    }
+
     fn fingerprint(&self) -> Option<u64> {
         Some(self.fingerprint)
     }

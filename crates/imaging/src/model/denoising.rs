@@ -1,13 +1,14 @@
 //! Denoising by smoothed total variation.
 
 use lowlevel::{
-    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, StronglyConvex, Update,
+    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, StronglyConvex, Update,
 };
 
 use super::image::{ImageGradient, RowFluxes};
 use super::line::LineGradient;
 use super::line_gap::LineGap;
 use super::line_newton::{LineNewton, LineNewtonScratch, LineRun};
+use super::linearisation::Linearisation;
 use super::simd::dispatch;
 use super::update_kernel::Samples;
 use super::{Rounding, TvParameters, check_grid, curvature};
@@ -44,11 +45,11 @@ use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Denoising<'a> {
-    grid: Grid,
+    pub(super) grid: Grid,
     data: Data<'a>,
-    parameters: TvParameters,
-    tv: SmoothedTv,
-    curvature: Curvature,
+    pub(super) parameters: TvParameters,
+    pub(super) tv: SmoothedTv,
+    pub(super) curvature: Curvature,
     rounding: Rounding,
 }
 
@@ -66,7 +67,8 @@ const RUN_COST: f64 = 1.6;
 /// The time of the bound by duality, in iterations of FISTA. Measured in the same way.
 const BOUND_COST: f64 = 1.9;
 
-/// Working memory of [`Denoising`].
+/// Working memory of [`Denoising`]. For images, the first use of second derivatives adds five
+/// numbers per pixel.
 #[derive(Clone, Debug)]
 pub struct DenoisingScratch(Fluxes);
 
@@ -77,7 +79,10 @@ enum Fluxes {
         fluxes: Vec<f64>,
         newton: LineNewtonScratch,
     },
-    Image(RowFluxes),
+    Image {
+        fluxes: RowFluxes,
+        linearisation: Linearisation,
+    },
 }
 
 impl DenoisingScratch {
@@ -85,7 +90,18 @@ impl DenoisingScratch {
     fn line(&mut self) -> (&mut [f64], &mut LineNewtonScratch) {
         match &mut self.0 {
             Fluxes::Line { fluxes, newton } => (fluxes, newton),
-            Fluxes::Image(_) => panic!("the scratch belongs to a grid of another shape"),
+            Fluxes::Image { .. } => panic!("the scratch belongs to a grid of another shape"),
+        }
+    }
+
+    /// The fluxes and the second derivatives of an image.
+    pub(super) fn image(&mut self) -> (&mut RowFluxes, &mut Linearisation) {
+        match &mut self.0 {
+            Fluxes::Image {
+                fluxes,
+                linearisation,
+            } => (fluxes, linearisation),
+            Fluxes::Line { .. } => panic!("the scratch belongs to a grid of another shape"),
         }
     }
 }
@@ -145,7 +161,7 @@ impl<'a> Denoising<'a> {
                 gradient,
                 fluxes,
             }),
-            (Shape::Image { cols, .. }, Fluxes::Image(fluxes)) => dispatch(ImageGradient {
+            (Shape::Image { cols, .. }, Fluxes::Image { fluxes, .. }) => dispatch(ImageGradient {
                 parameters,
                 cols,
                 data,
@@ -175,7 +191,10 @@ impl StronglyConvex for Denoising<'_> {
                 fluxes: vec![0.0; num_samples + 1],
                 newton: LineNewtonScratch::new(num_samples),
             },
-            Shape::Image { cols, .. } => Fluxes::Image(RowFluxes::new(cols)),
+            Shape::Image { cols, .. } => Fluxes::Image {
+                fluxes: RowFluxes::new(cols),
+                linearisation: Linearisation::default(),
+            },
         })
     }
 
@@ -227,6 +246,13 @@ impl StronglyConvex for Denoising<'_> {
         match self.grid.shape() {
             Shape::Line { .. } => Some(self),
             Shape::Image { .. } => None,
+        }
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder<DenoisingScratch>> {
+        match self.grid.shape() {
+            Shape::Line { .. } => None,
+            Shape::Image { .. } => Some(self),
         }
     }
 }

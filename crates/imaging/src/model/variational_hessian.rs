@@ -1,0 +1,117 @@
+//! Second derivatives of the general model.
+
+use lowlevel::{SecondOrder, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
+
+use super::denoising_hessian::scaled;
+use super::mixed::{MixedBound, TvMixed};
+use super::tv_ball::TvTerm;
+use super::variational::{Variational, VariationalScratch};
+use crate::operator::LinearOperator;
+use crate::regularizer::{Regularizer, RegularizerHessian, SmoothedTv};
+
+impl<A: LinearOperator, R: Regularizer> Variational<'_, A, R> {
+    /// The second derivatives of the regulariser.
+    fn regularizer_hessian(&self) -> &dyn RegularizerHessian {
+        let hessian = self.regularizer.hessian();
+        hessian.expect("second_order returns None without them")
+    }
+}
+
+/// The Hessian `$A^*SA + \xi I + \alpha R''(x)$`. If the regulariser has no second derivatives,
+/// [`second_order`](StronglyConvex::second_order) returns `None`.
+impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratch>>
+    for Variational<'_, A, R>
+{
+    fn linearise(&self, x: &[f64], scratch: &mut VariationalScratch<A::Scratch>) {
+        let hessian = self.regularizer_hessian();
+        let at = &mut scratch.linearisation;
+        at.linearise(hessian, x);
+        let least = self.curvature.strong_convexity();
+        at.set_preconditioner(hessian, self.alpha, least, self.dim(), |diagonal| {
+            self.operator.gram_diagonal(self.weights, diagonal);
+            for entry in diagonal {
+                *entry += self.xi;
+            }
+        });
+    }
+
+    fn hessian_product(
+        &self,
+        v: &[f64],
+        out: &mut [f64],
+        scratch: &mut VariationalScratch<A::Scratch>,
+    ) {
+        self.operator
+            .apply(v, &mut scratch.misfit, &mut scratch.operator);
+        self.finish_data_term(v, out, scratch);
+        let memory = scratch.linearisation.memory();
+        self.regularizer_hessian()
+            .add_product(self.alpha, memory, v, out);
+    }
+
+    /// The data term is computed as in the gradient, for data zero. The regulariser adds to it in
+    /// up to four additions.
+    fn product_rounding(&self, v_norm: f64) -> f64 {
+        let regularizer = self.alpha * self.regularizer_hessian().product_rounding();
+        let quadratic = self.rounding.quadratic();
+        UNIT_ROUNDOFF * (quadratic + regularizer) * v_norm
+    }
+
+    fn precondition(
+        &self,
+        r: &[f64],
+        out: &mut [f64],
+        scratch: &mut VariationalScratch<A::Scratch>,
+    ) {
+        scratch.linearisation.precondition(r, out);
+    }
+
+    fn third_order(
+        &self,
+        q: &[f64],
+        error: f64,
+        scratch: &mut VariationalScratch<A::Scratch>,
+    ) -> ThirdOrder {
+        let memory = scratch.linearisation.memory_mut();
+        let bounds = self.regularizer_hessian().third_order(q, error, memory);
+        scaled(bounds, self.alpha)
+    }
+}
+
+impl<A: LinearOperator> Variational<'_, A, SmoothedTv> {
+    /// Returns the mixed derivatives at `x`, seen from `q`. Afterwards `scratch` holds the Hessian
+    /// at `x`.
+    #[must_use]
+    pub fn tv_mixed_products(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        scratch: &mut VariationalScratch<A::Scratch>,
+    ) -> TvMixed {
+        scratch.linearisation.linearise(&self.regularizer, x);
+        self.term().products(x, q, scratch.linearisation.memory())
+    }
+
+    /// Bounds how much the mixed derivatives change in a ball of radius `error` around `x`, for
+    /// `$\alpha$`, `$\nu$` and `$\xi$`. Afterwards `scratch` holds the Hessian at `x`.
+    #[must_use]
+    pub fn tv_mixed_bounds(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        error: f64,
+        scratch: &mut VariationalScratch<A::Scratch>,
+    ) -> [MixedBound; 3] {
+        scratch.linearisation.linearise(&self.regularizer, x);
+        let memory = scratch.linearisation.memory_mut();
+        self.term().bounds(x, q, error, memory)
+    }
+
+    const fn term(&self) -> TvTerm<'_> {
+        TvTerm {
+            tv: &self.regularizer,
+            alpha: self.alpha,
+            xi: self.xi,
+        }
+    }
+}

@@ -83,6 +83,26 @@ pub trait LinearOperator: Sync {
     /// `weights`. Tighter bounds make solves faster.
     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum;
 
+    /// Overwrites `out` with `$A^*Ax$`. `middle` has the length of the data and may be overwritten.
+    /// Must not allocate.
+    ///
+    /// Override it, together with `gram_cost`, if this is faster than `apply` and `apply_adjoint`.
+    fn apply_gram(
+        &self,
+        x: &[f64],
+        middle: &mut [f64],
+        out: &mut [f64],
+        scratch: &mut Self::Scratch,
+    ) {
+        self.apply(x, middle, scratch);
+        self.apply_adjoint(middle, out, scratch);
+    }
+
+    /// The time of `apply_gram`, relative to the time of `apply` and `apply_adjoint`.
+    fn gram_cost(&self) -> f64 {
+        1.0
+    }
+
     /// Overwrites `out` with the diagonal of `$A^* S A$`, or with numbers near it that are not
     /// negative. They are used in a preconditioner, so they decide only how fast it is.
     ///
@@ -135,6 +155,20 @@ macro_rules! forward {
 
             fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum {
                 (**self).gram_spectrum(weights)
+            }
+
+            fn apply_gram(
+                &self,
+                x: &[f64],
+                middle: &mut [f64],
+                out: &mut [f64],
+                scratch: &mut Self::Scratch,
+            ) {
+                (**self).apply_gram(x, middle, out, scratch);
+            }
+
+            fn gram_cost(&self) -> f64 {
+                (**self).gram_cost()
             }
 
             fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {

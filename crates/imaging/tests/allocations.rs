@@ -70,6 +70,26 @@ fn check_newton<O: StronglyConvex>(name: &str, objective: &O) {
     assert_eq!(change.allocations + change.reallocations, 0, "{name}");
 }
 
+/// After the first use, second derivatives allocate nothing.
+fn check_second_order<O: StronglyConvex>(name: &str, objective: &O) {
+    let hessian = objective.second_order().expect("offers second derivatives");
+    let mut scratch = objective.scratch();
+    let x: Vec<f64> = (0_u32..)
+        .map(|i| f64::from(i % 7))
+        .take(objective.dim())
+        .collect();
+    let mut out = x.clone();
+    hessian.linearise(&x, &mut scratch);
+    let region = Region::new(ALLOCATOR);
+    hessian.linearise(&x, &mut scratch);
+    hessian.hessian_product(&x, &mut out, &mut scratch);
+    hessian.precondition(&x, &mut out, &mut scratch);
+    let bounds = hessian.third_order(&x, 1e-3, &mut scratch);
+    let change = region.change();
+    assert!(bounds.vector > 0.0 && bounds.value > 0.0);
+    assert_eq!(change.allocations + change.reallocations, 0, "{name}");
+}
+
 fn check_operator<A: LinearOperator>(name: &str, operator: &A) {
     let data: Vec<f64> = (0_u32..)
         .map(|i| f64::from(i % 7))
@@ -77,7 +97,9 @@ fn check_operator<A: LinearOperator>(name: &str, operator: &A) {
         .collect();
     let paper = Differences::IMAGE_OF_PAPER;
     let model = Variational::tv(operator, &data, Weights::Uniform, paper, PARAMETERS);
-    check(name, &model.expect("the data fit"));
+    let model = model.expect("the data fit");
+    check(name, &model);
+    check_second_order(name, &model);
 }
 
 fn main() {
@@ -87,6 +109,7 @@ fn main() {
     check_newton("denoising a line", &line);
     let image = Denoising::new(Grid::image(8, 8), &data, PARAMETERS).expect("the data fit");
     check("denoising an image", &image);
+    check_second_order("denoising an image", &image);
     let fourier = Fourier::new(Grid::line(32).complex()).expect("not empty");
     let weights = [0.5; 32];
     let sampling = FourierSampling::new(&fourier, &data, &weights, PARAMETERS);

@@ -6,7 +6,7 @@ use super::denoising_hessian::scaled;
 use super::mixed::{MixedBound, TvMixed};
 use super::tv_ball::TvTerm;
 use super::variational::{Variational, VariationalScratch};
-use crate::operator::LinearOperator;
+use crate::operator::{LinearOperator, Weights};
 use crate::regularizer::{Regularizer, RegularizerHessian, SmoothedTv};
 
 impl<A: LinearOperator, R: Regularizer> Variational<'_, A, R> {
@@ -41,9 +41,16 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
         out: &mut [f64],
         scratch: &mut VariationalScratch<A::Scratch>,
     ) {
-        self.operator
-            .apply(v, &mut scratch.misfit, &mut scratch.operator);
-        self.finish_data_term(v, out, scratch);
+        let (operator, middle) = (&mut scratch.operator, &mut scratch.misfit);
+        if self.weights == Weights::Uniform {
+            self.operator.apply_gram(v, middle, out, operator);
+            for (out, v) in out.iter_mut().zip(v) {
+                *out += self.xi * v;
+            }
+        } else {
+            self.operator.apply(v, middle, operator);
+            self.finish_data_term(v, out, scratch);
+        }
         let memory = scratch.linearisation.memory();
         self.regularizer_hessian()
             .add_product(self.alpha, memory, v, out);
@@ -55,6 +62,16 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
         let regularizer = self.alpha * self.regularizer_hessian().product_rounding();
         let quadratic = self.rounding.quadratic();
         UNIT_ROUNDOFF * (quadratic + regularizer) * v_norm
+    }
+
+    /// Where the operator takes most of the time, this is the share of its work that a product
+    /// needs. Where it takes none, a product needs 0.8 of the time of a gradient on 256 x 256
+    /// pixels.
+    fn product_cost(&self) -> f64 {
+        match self.weights {
+            Weights::Uniform => self.operator.gram_cost(),
+            Weights::Diagonal(_) => 1.0,
+        }
     }
 
     fn precondition(

@@ -156,3 +156,13 @@ impl<K: StripKernel, const P: usize> Sweep<'_, K, P> {
         });
     }
 }
+
+/// Does the same as [`sweep`] without vectors.
+#[cfg(test)]
+pub(crate) fn sweep_one_by_one<K: StripKernel>(tv: &SmoothedTv, kernel: K) -> K {
+    let simd = pulp::Scalar::new();
+    match tv.grid.field() {
+        Field::Real => Sweep::<K, 1> { tv, kernel }.with_simd(simd),
+        Field::Complex => Sweep::<K, 2> { tv, kernel }.with_simd(simd),
+    }
+}

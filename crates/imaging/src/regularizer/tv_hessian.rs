@@ -44,6 +44,18 @@ impl SmoothedTv {
         (self.stored(used), free)
     }
 
+    /// Returns the part of `memory` that `linearise` overwrites.
+    fn linearised_mut<'m>(&self, memory: &'m mut [f64]) -> LinearisedMut<'m> {
+        let [samples, len, down] = self.lengths();
+        let (inverse, rest) = memory.split_at_mut(samples);
+        let (across, rest) = rest.split_at_mut(len);
+        LinearisedMut {
+            inverse,
+            across,
+            down: &mut rest[..down],
+        }
+    }
+
     /// Returns the Hessian that is stored in `memory`.
     pub(crate) fn stored<'m>(&self, memory: &'m [f64]) -> Linearised<'m> {
         let [samples, len, down] = self.lengths();
@@ -64,14 +76,7 @@ impl RegularizerHessian for SmoothedTv {
     }
 
     fn linearise(&self, x: &[f64], memory: &mut [f64]) {
-        let [samples, len, down] = self.lengths();
-        let (inverse, rest) = memory.split_at_mut(samples);
-        let (across, rest) = rest.split_at_mut(len);
-        let to = LinearisedMut {
-            inverse,
-            across,
-            down: &mut rest[..down],
-        };
+        let to = self.linearised_mut(memory);
         let nu_squared = self.nu * self.nu;
         sweep(self, Linearise { nu_squared, x, to });
     }
@@ -219,13 +224,65 @@ impl StripKernel for AddDiagonal<'_> {
         let len = P * strip.count;
         let (mut across, mut down, mut both) = ([0.0; STRIP], [0.0; STRIP], [0.0; STRIP]);
         let at = self.at.strip::<P>(strip, &[0.0; STRIP]);
-        for entry in 0..len {
-            let scale = self.weight * at.inverse[entry / P];
-            let (n_across, n_down) = (at.across[entry], at.down[entry]);
-            across[entry] = scale * (1.0 - n_across * n_across);
-            down[entry] = scale * (1.0 - n_down * n_down);
-            both[entry] = -2.0 * scale * n_across * n_down;
+        let (n_across, n_down) = (at.across.as_chunks::<P>().0, at.down.as_chunks::<P>().0);
+        let across_samples = across[..len].as_chunks_mut::<P>().0.iter_mut();
+        let down_samples = down[..len].as_chunks_mut::<P>().0.iter_mut();
+        let both_samples = both[..len].as_chunks_mut::<P>().0.iter_mut();
+        let out = across_samples.zip(down_samples).zip(both_samples);
+        let n = n_across.iter().zip(n_down);
+        for ((((across, down), both), (n_across, n_down)), inverse) in out.zip(n).zip(at.inverse) {
+            let scale = self.weight * inverse;
+            for part in 0..P {
+                across[part] = scale * (1.0 - n_across[part] * n_across[part]);
+                down[part] = scale * (1.0 - n_down[part] * n_down[part]);
+                both[part] = -2.0 * scale * n_across[part] * n_down[part];
+            }
         }
         strip.add_to_ends(self.diagonal, &across[..len], &down[..len], &both[..len]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::difference::{Boundary, Differences, Direction};
+    use crate::grid::Grid;
+    use crate::regularizer::strips::sweep_one_by_one;
+    use proptest::prelude::*;
+
+    fn bits(x: &[f64]) -> Vec<u64> {
+        x.iter().map(|x| x.to_bits()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// The kernels compute the same bits with the widest vectors and without vectors.
+        #[test]
+        fn every_width_computes_the_same(
+            rows in 1_usize..5, cols in prop_oneof![1_usize..20, 120_usize..140],
+            is_complex in any::<bool>(), is_line in any::<bool>(), is_forward in any::<bool>(),
+            boundary in prop_oneof![Just(Boundary::Zero), Just(Boundary::Symmetric), Just(Boundary::Periodic)],
+            random in proptest::collection::vec(-1.0..1.0_f64, 3 * 4 * 140 * 2),
+        ) {
+            let grid = if is_line { Grid::line(cols) } else { Grid::image(rows, cols) };
+            let grid = if is_complex { grid.complex() } else { grid };
+            let direction = if is_forward { Direction::Forward } else { Direction::Backward };
+            let tv = SmoothedTv::new(grid, Differences { direction, boundary }, 0.01).unwrap();
+            let (x, v) = (&random[..grid.len()], &random[grid.len()..2 * grid.len()]);
+            let [mut memory, mut slow_memory] = [vec![0.0; tv.memory_len()], vec![0.0; tv.memory_len()]];
+            tv.linearise(x, &mut memory);
+            let to = tv.linearised_mut(&mut slow_memory);
+            sweep_one_by_one(&tv, Linearise { nu_squared: tv.nu * tv.nu, x, to });
+            prop_assert_eq!(bits(&memory), bits(&slow_memory));
+            let [mut out, mut slow] = [v.to_vec(), v.to_vec()];
+            tv.add_product(0.3, &memory, v, &mut out);
+            let at = tv.stored(&memory);
+            sweep_one_by_one(&tv, AddProduct { weight: 0.3, at, v, out: &mut slow });
+            prop_assert_eq!(bits(&out), bits(&slow));
+            tv.add_diagonal(0.3, &memory, &mut out);
+            sweep_one_by_one(&tv, AddDiagonal { weight: 0.3, at, diagonal: &mut slow });
+            prop_assert_eq!(bits(&out), bits(&slow));
+        }
     }
 }

@@ -374,7 +374,8 @@ fn all_quotients(
     let at = [&x[..], &e[..], &q[..]];
     let mut found = Vec::new();
     if grid.num_axes() == 2 && grid.num_parts() == 1 {
-        let model = Denoising::new(grid, &data[..grid.len()], parameters).unwrap();
+        let model =
+            Denoising::new(grid, &data[..grid.len()], parameters).expect("the arguments fit");
         found.push(quotients(&model, at));
     }
     let kernel_grid = if grid.num_axes() == 1 {
@@ -383,13 +384,15 @@ fn all_quotients(
         Grid::image(3, 3)
     };
     let measured = weights.iter().map(|&w| w < 1.0).collect();
-    let mask = Mask::new(grid, measured).unwrap();
-    let blur = Convolution::new(grid, &[0.1; 9], kernel_grid).unwrap();
+    let mask = Mask::new(grid, measured).expect("the arguments fit");
+    let blur = Convolution::new(grid, &[0.1; 9], kernel_grid).expect("the arguments fit");
     let data = &data[..grid.len()];
     let (uniform, diagonal) = (Weights::Uniform, Weights::Diagonal(&weights));
-    let model = Variational::tv(&mask, data, diagonal, differences, parameters).unwrap();
+    let model =
+        Variational::tv(&mask, data, diagonal, differences, parameters).expect("the arguments fit");
     found.push(quotients(&model, at));
-    let model = Variational::tv(&blur, data, uniform, differences, parameters).unwrap();
+    let model =
+        Variational::tv(&blur, data, uniform, differences, parameters).expect("the arguments fit");
     found.push(quotients(&model, at));
     found
 }

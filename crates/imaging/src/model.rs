@@ -5,6 +5,7 @@ mod complex_line;
 mod curvature_bound;
 mod denoising;
 mod denoising_hessian;
+mod denoising_image;
 mod image;
 mod image_hessian;
 mod image_row;

@@ -1,8 +1,8 @@
 //! Gradients of models compared with differences of their value, and fused kernels compared with
 //! composed models.
 
-#[path = "models/second_order.rs"]
-mod second_order;
+#[path = "models/pictures.rs"]
+mod pictures;
 
 use imaging::{
     Boundary, Convolution, Denoising, Differences, Direction, Fourier, FourierSampling, Grid,

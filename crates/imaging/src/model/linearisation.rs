@@ -1,5 +1,7 @@
 //! Memory for the second derivatives of a model at one point.
 
+use lowlevel::{ThirdOrder, UNIT_ROUNDOFF};
+
 use crate::regularizer::RegularizerHessian;
 
 /// The Hessian of a model at a point. It is empty until it is first used, so that callers who need
@@ -15,7 +17,6 @@ pub(super) struct Linearisation {
 impl Linearisation {
     /// Stores the Hessian of the regulariser at `x`. Allocates if that was never done.
     pub(super) fn linearise(&mut self, regularizer: &dyn RegularizerHessian, x: &[f64]) {
-        // Without the Hessian at another point, a wrong scratch is noticed.
         self.memory.resize(regularizer.memory_len(), 0.0);
         regularizer.linearise(x, &mut self.memory);
     }
@@ -56,5 +57,18 @@ impl Linearisation {
     /// The memory of the regulariser, to be changed.
     pub(super) fn memory_mut(&mut self) -> &mut [f64] {
         &mut self.memory
+    }
+}
+
+/// Multiplies the bounds of a regulariser by its weight.
+pub(super) fn scaled(bounds: ThirdOrder, weight: f64) -> ThirdOrder {
+    if weight == 0.0 {
+        return ThirdOrder::ZERO;
+    }
+    // The product may be rounded down.
+    let weight = weight * (1.0 + 4.0 * UNIT_ROUNDOFF);
+    ThirdOrder {
+        vector: weight * bounds.vector,
+        value: weight * bounds.value,
     }
 }

@@ -2,7 +2,7 @@
 
 use lowlevel::{SecondOrder, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
 
-use super::denoising_hessian::scaled;
+use super::linearisation::scaled;
 use super::mixed::{MixedBound, TvMixed};
 use super::tv_ball::TvTerm;
 use super::variational::{Variational, VariationalScratch};
@@ -96,8 +96,8 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
 }
 
 impl<A: LinearOperator> Variational<'_, A, SmoothedTv> {
-    /// Returns the mixed derivatives at `x`, seen from `q`. Afterwards `scratch` holds the Hessian
-    /// at `x`.
+    /// Returns the products of `q` with the derivatives of the gradient at `x` with respect to
+    /// `$\alpha$`, `$\nu$` and `$\xi$`. Afterwards `scratch` holds the Hessian at `x`.
     #[must_use]
     pub fn tv_mixed_products(
         &self,
@@ -109,8 +109,9 @@ impl<A: LinearOperator> Variational<'_, A, SmoothedTv> {
         self.term().products(x, q, scratch.linearisation.memory())
     }
 
-    /// Bounds how much the mixed derivatives change in a ball of radius `error` around `x`, for
-    /// `$\alpha$`, `$\nu$` and `$\xi$`. Afterwards `scratch` holds the Hessian at `x`.
+    /// Bounds the derivatives of the gradient with respect to `$\alpha$`, `$\nu$` and `$\xi$` in a
+    /// ball of radius `error` around `x`, and the change of their products with `q`. Afterwards
+    /// `scratch` holds the Hessian at `x`.
     #[must_use]
     pub fn tv_mixed_bounds(
         &self,

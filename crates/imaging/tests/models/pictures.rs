@@ -1,4 +1,5 @@
-//! Second derivatives: products against differences of gradients, and the bounds in a ball.
+//! Second derivatives of pictures and of composed models: products compared with differences of
+//! gradients, and bounds compared with the changes in random balls.
 
 use imaging::{
     Boundary, Convolution, Denoising, DenoisingScratch, Differences, Direction, Fourier, Grid,

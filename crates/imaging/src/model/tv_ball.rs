@@ -263,3 +263,50 @@ impl StripKernel for AddColumn<'_> {
         strip.add(self.out, &across[..len], &down[..len]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::difference::{Boundary, Differences, Direction};
+    use crate::regularizer::RegularizerHessian;
+
+    /// The largest `$|(De)_j|$`.
+    fn largest_difference(grid: Grid, differences: Differences, e: &[f64]) -> f64 {
+        let tv = SmoothedTv::new(grid, differences, 1.0).unwrap();
+        let mut memory = vec![0.0; tv.memory_len()];
+        tv.linearise(e, &mut memory);
+        let at = tv.stored(&memory);
+        let samples = at.inverse.iter().zip(at.across).zip(at.down);
+        let moduli = samples.map(|((inverse, across), down)| across.hypot(*down) / inverse);
+        moduli.fold(0.0, f64::max)
+    }
+
+    /// No direction that changes the middle of a picture and its neighbours moves a difference by
+    /// more than the reach, and one direction attains it.
+    #[test]
+    fn reach_of_pictures_is_attained_and_not_exceeded() {
+        let grid = Grid::image(3, 3);
+        for boundary in [Boundary::Zero, Boundary::Symmetric, Boundary::Periodic] {
+            for (direction, [left, up]) in
+                [(Direction::Backward, [3, 1]), (Direction::Forward, [5, 7])]
+            {
+                let differences = Differences {
+                    direction,
+                    boundary,
+                };
+                let mut largest = 0.0_f64;
+                for i in 0..41_u32 {
+                    for j in 0..41_u32 {
+                        let mut e = [0.0; 9];
+                        e[4] = 1.0;
+                        e[left] = f64::from(i) / 20.0 - 1.0;
+                        e[up] = f64::from(j) / 20.0 - 1.0;
+                        let moved = largest_difference(grid, differences, &e);
+                        largest = largest.max(moved / norm(&e));
+                    }
+                }
+                assert!((largest - geometry(grid).reach).abs() < 1e-14, "{largest}");
+            }
+        }
+    }
+}

@@ -84,5 +84,5 @@ pub use model::{
 pub use operator::{
     Convolution, Fourier, FourierScratch, Identity, LinearOperator, Mask, Spectrum, Weights,
 };
-pub use regularizer::{Regularizer, SmoothedTv};
+pub use regularizer::{Regularizer, RegularizerHessian, SmoothedTv};
 pub use seed::Seed;

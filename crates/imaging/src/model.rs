@@ -5,13 +5,16 @@ mod complex_line;
 mod curvature_bound;
 mod denoising;
 mod denoising_hessian;
+mod denoising_image;
 mod image;
+mod image_hessian;
 mod image_row;
 mod inverse_root;
 mod line;
 mod line_gap;
 mod line_hessian;
 mod line_newton;
+mod linearisation;
 mod mixed;
 mod partition;
 mod sampling;
@@ -19,12 +22,15 @@ mod sampling_hessian;
 mod sampling_newton;
 mod simd;
 mod third_derivative;
+mod tv_ball;
 mod update_kernel;
 mod variational;
+mod variational_hessian;
 
 pub use denoising::{Denoising, DenoisingScratch};
 pub use mixed::{MixedBound, TvMixed};
 pub use sampling::{FourierSampling, FourierSamplingScratch};
+pub(crate) use tv_ball::tv_third_order;
 pub use variational::{Variational, VariationalScratch};
 
 use lowlevel::{Curvature, UNIT_ROUNDOFF};
@@ -125,6 +131,13 @@ impl Rounding {
         let data =
             (2.0 * self.roundings + 10.0) * self.largest_weight * self.operator_norm * misfit;
         UNIT_ROUNDOFF * (data + regularizer + 6.0 * self.xi * x_norm + 2.0 * gradient_norm)
+    }
+
+    /// Bounds the rounding error of `$A^*SAv + \xi v$`, and of four additions to each of its
+    /// entries, in unit roundoffs relative to `$\|v\|$`.
+    fn quadratic(&self) -> f64 {
+        let data = self.largest_weight * self.operator_norm * self.operator_norm;
+        (2.0 * self.roundings + 14.0) * data + 10.0 * self.xi
     }
 }
 

@@ -83,6 +83,35 @@ pub trait LinearOperator: Sync {
     /// `weights`. Tighter bounds make solves faster.
     fn gram_spectrum(&self, weights: Weights<'_>) -> Spectrum;
 
+    /// Overwrites `out` with `$A^*Ax$`. `middle` has the length of the data and may be overwritten.
+    /// Must not allocate.
+    ///
+    /// Override it, together with `gram_cost`, if this is faster than `apply` and `apply_adjoint`.
+    fn apply_gram(
+        &self,
+        x: &[f64],
+        middle: &mut [f64],
+        out: &mut [f64],
+        scratch: &mut Self::Scratch,
+    ) {
+        self.apply(x, middle, scratch);
+        self.apply_adjoint(middle, out, scratch);
+    }
+
+    /// The time of `apply_gram`, relative to the time of `apply` and `apply_adjoint`.
+    fn gram_cost(&self) -> f64 {
+        1.0
+    }
+
+    /// Overwrites `out` with the diagonal of `$A^* S A$`, or with numbers near it that are not
+    /// negative. They are used in a preconditioner, so they decide only how fast it is.
+    ///
+    /// The default is the middle of `gram_spectrum`.
+    fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
+        let spectrum = self.gram_spectrum(weights);
+        out.fill(0.5 * (spectrum.min + spectrum.max));
+    }
+
     /// A hash of everything that defines this operator, if there is one. It is part of
     /// [`lowlevel::StronglyConvex::fingerprint`].
     fn fingerprint(&self) -> Option<u64> {
@@ -128,6 +157,24 @@ macro_rules! forward {
                 (**self).gram_spectrum(weights)
             }
 
+            fn apply_gram(
+                &self,
+                x: &[f64],
+                middle: &mut [f64],
+                out: &mut [f64],
+                scratch: &mut Self::Scratch,
+            ) {
+                (**self).apply_gram(x, middle, out, scratch);
+            }
+
+            fn gram_cost(&self) -> f64 {
+                (**self).gram_cost()
+            }
+
+            fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
+                (**self).gram_diagonal(weights, out);
+            }
+
             fn fingerprint(&self) -> Option<u64> {
                 (**self).fingerprint()
             }
@@ -159,6 +206,22 @@ impl Weights<'_> {
         match self {
             Self::Uniform => Spectrum { min: 1.0, max: 1.0 },
             Self::Diagonal(weights) => Spectrum::enclosing(weights.iter().copied()),
+        }
+    }
+
+    /// Returns the weight of sample `index`.
+    pub(crate) const fn at(self, index: usize) -> f64 {
+        match self {
+            Self::Uniform => 1.0,
+            Self::Diagonal(weights) => weights[index],
+        }
+    }
+
+    /// Returns the mean of the weights.
+    pub(crate) fn mean(self) -> f64 {
+        match self {
+            Self::Uniform => 1.0,
+            Self::Diagonal(weights) => weights.iter().sum::<f64>() / weights.len() as f64,
         }
     }
 

@@ -1,9 +1,14 @@
 //! Regularisers: convex terms of the lower-level objective.
 
+pub(crate) mod strips;
 mod tv;
+mod tv_hessian;
 
 pub use tv::SmoothedTv;
 pub(crate) use tv::tv_gradient_rounding;
+pub(crate) use tv_hessian::Linearised;
+
+use lowlevel::ThirdOrder;
 
 /// A convex function with a Lipschitz gradient, such as the smoothed total variation.
 pub trait Regularizer: Sync {
@@ -34,4 +39,39 @@ pub trait Regularizer: Sync {
         let terms = self.dim() as f64;
         (terms + 8.0) * self.lipschitz() * x_norm
     }
+
+    /// The second derivatives of this regulariser, if it offers them. With them, a
+    /// [`Variational`](crate::Variational) model offers its own.
+    fn hessian(&self) -> Option<&dyn RegularizerHessian> {
+        None
+    }
+}
+
+/// The second derivatives of a regulariser `$R$`.
+///
+/// A regulariser offers them by returning itself from [`Regularizer::hessian`]. The caller owns the
+/// memory: `linearise` fills it, and the other methods refer to the point of the last `linearise`
+/// with the same memory. No method may allocate.
+pub trait RegularizerHessian: Sync {
+    /// The number of `f64` of memory that the methods below need.
+    fn memory_len(&self) -> usize;
+
+    /// Overwrites `memory` with everything that is needed about the Hessian `$R''(x)$`.
+    fn linearise(&self, x: &[f64], memory: &mut [f64]);
+
+    /// Adds `weight` times `$R''(x)v$` to `out`.
+    fn add_product(&self, weight: f64, memory: &[f64], v: &[f64], out: &mut [f64]);
+
+    /// Adds `weight` times the diagonal of `$R''(x)$` to `diagonal`. It is used in a
+    /// preconditioner, so other numbers that are not negative only cost time.
+    fn add_diagonal(&self, weight: f64, memory: &[f64], diagonal: &mut [f64]);
+
+    /// Bounds how much `$R''$` changes in a ball of radius `error` around `$x$`, as far as it is
+    /// seen from `q`. It may overwrite parts of `memory` that the other methods do not need.
+    fn third_order(&self, q: &[f64], error: f64, memory: &mut [f64]) -> ThirdOrder;
+
+    /// Bounds the rounding error of `add_product` in units of the unit roundoff
+    /// `$u = 2^{-53}$`, relative to `weight` and to `$\|v\|$`. The additions to the old entries of
+    /// `out`, at most four for each entry, are not included.
+    fn product_rounding(&self) -> f64;
 }

@@ -1,6 +1,9 @@
 //! Gradients of models compared with differences of their value, and fused kernels compared with
 //! composed models.
 
+#[path = "models/pictures.rs"]
+mod pictures;
+
 use imaging::{
     Boundary, Convolution, Denoising, Differences, Direction, Fourier, FourierSampling, Grid,
     Identity, LinearOperator, Mask, TvParameters, Variational, Weights,

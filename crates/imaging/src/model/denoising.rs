@@ -9,6 +9,7 @@ use super::line::LineGradient;
 use super::line_gap::LineGap;
 use super::line_hessian::LineHessian;
 use super::line_newton::{LineNewton, LineNewtonScratch, LineRun};
+use super::linearisation::Linearisation;
 use super::simd::dispatch;
 use super::update_kernel::Samples;
 use super::{Rounding, TvMixed, TvParameters, check_grid, condition_gradient, curvature};
@@ -48,7 +49,7 @@ pub struct Denoising<'a> {
     pub(super) grid: Grid,
     data: Data<'a>,
     pub(super) parameters: TvParameters,
-    tv: SmoothedTv,
+    pub(super) tv: SmoothedTv,
     pub(super) curvature: Curvature,
     rounding: Rounding,
 }
@@ -67,7 +68,8 @@ const RUN_COST: f64 = 1.6;
 /// The time of the bound by duality, in iterations of FISTA. Measured in the same way.
 const BOUND_COST: f64 = 1.9;
 
-/// Working memory of [`Denoising`].
+/// Working memory of [`Denoising`]. For images, the first use of second derivatives adds five
+/// numbers per pixel.
 #[derive(Clone, Debug)]
 pub struct DenoisingScratch(Fluxes);
 
@@ -79,7 +81,10 @@ enum Fluxes {
         newton: LineNewtonScratch,
         hessian: Box<LineHessian>,
     },
-    Image(RowFluxes),
+    Image {
+        fluxes: RowFluxes,
+        linearisation: Linearisation,
+    },
 }
 
 impl DenoisingScratch {
@@ -87,7 +92,7 @@ impl DenoisingScratch {
     fn line(&mut self) -> (&mut [f64], &mut LineNewtonScratch) {
         match &mut self.0 {
             Fluxes::Line { fluxes, newton, .. } => (fluxes, newton),
-            Fluxes::Image(_) => panic!("the scratch belongs to a grid of another shape"),
+            Fluxes::Image { .. } => panic!("the scratch belongs to a grid of another shape"),
         }
     }
 
@@ -95,7 +100,18 @@ impl DenoisingScratch {
     pub(super) fn line_hessian(&mut self) -> &mut LineHessian {
         match &mut self.0 {
             Fluxes::Line { hessian, .. } => hessian,
-            Fluxes::Image(_) => panic!("the scratch belongs to a grid of another shape"),
+            Fluxes::Image { .. } => panic!("the scratch belongs to a grid of another shape"),
+        }
+    }
+
+    /// The fluxes and the second derivatives of an image.
+    pub(super) fn image(&mut self) -> (&mut RowFluxes, &mut Linearisation) {
+        match &mut self.0 {
+            Fluxes::Image {
+                fluxes,
+                linearisation,
+            } => (fluxes, linearisation),
+            Fluxes::Line { .. } => panic!("the scratch belongs to a grid of another shape"),
         }
     }
 }
@@ -163,7 +179,7 @@ impl<'a> Denoising<'a> {
                 gradient,
                 fluxes,
             }),
-            (Shape::Image { cols, .. }, Fluxes::Image(fluxes)) => dispatch(ImageGradient {
+            (Shape::Image { cols, .. }, Fluxes::Image { fluxes, .. }) => dispatch(ImageGradient {
                 parameters,
                 cols,
                 data,
@@ -194,7 +210,10 @@ impl StronglyConvex for Denoising<'_> {
                 newton: LineNewtonScratch::new(num_samples),
                 hessian: Box::new(LineHessian::new(num_samples)),
             },
-            Shape::Image { cols, .. } => Fluxes::Image(RowFluxes::new(cols)),
+            Shape::Image { cols, .. } => Fluxes::Image {
+                fluxes: RowFluxes::new(cols),
+                linearisation: Linearisation::default(),
+            },
         })
     }
 
@@ -250,10 +269,7 @@ impl StronglyConvex for Denoising<'_> {
     }
 
     fn second_order(&self) -> Option<&dyn SecondOrder<DenoisingScratch>> {
-        match self.grid.shape() {
-            Shape::Line { .. } => Some(self),
-            Shape::Image { .. } => None,
-        }
+        Some(self)
     }
 }
 

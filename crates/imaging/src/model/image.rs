@@ -7,6 +7,7 @@ use lowlevel::Update;
 use pulp::{Scalar128b, Simd, WithSimd};
 
 use super::TvParameters;
+use super::image_hessian::HessianFluxes;
 use super::image_row::{NextRow, RowStep};
 use super::update_kernel::{Accelerated, Descent, HeavyBall, NoUpdate, Samples, UpdateKernel};
 
@@ -50,6 +51,17 @@ impl RowFluxes {
             down: row.clone(),
             below_last: [row.clone(), row.clone(), row.clone()],
             above_first: row,
+        }
+    }
+
+    /// The rows that the kernel of Hessian products uses.
+    pub(super) fn for_hessian(&mut self) -> HessianFluxes<'_> {
+        HessianFluxes {
+            above: &mut self.above,
+            across: &mut self.across,
+            down: &mut self.down,
+            above_first: &mut self.above_first,
+            zeros: &self.below_last[0],
         }
     }
 }

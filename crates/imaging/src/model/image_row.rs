@@ -146,12 +146,12 @@ impl<M: UpdateKernel> RowStep<'_, M> {
 
 /// The first `count` blocks of a row. With their number known, the loop needs no bounds checks.
 #[inline(always)]
-fn blocks<const N: usize>(row: &[f64], count: usize) -> &[[f64; N]] {
+pub(super) fn blocks<const N: usize>(row: &[f64], count: usize) -> &[[f64; N]] {
     &row.as_chunks().0[..count]
 }
 
 /// The first `count` blocks of a row, to be changed.
 #[inline(always)]
-fn blocks_mut<const N: usize>(row: &mut [f64], count: usize) -> &mut [[f64; N]] {
+pub(super) fn blocks_mut<const N: usize>(row: &mut [f64], count: usize) -> &mut [[f64; N]] {
     &mut row.as_chunks_mut().0[..count]
 }

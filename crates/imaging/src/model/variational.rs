@@ -1,7 +1,8 @@
 //! The general model with any operator and any regulariser.
 
-use lowlevel::{Curvature, StronglyConvex};
+use lowlevel::{Curvature, SecondOrder, StronglyConvex};
 
+use super::linearisation::Linearisation;
 use super::{Rounding, TvParameters, check_grid, curvature};
 use crate::difference::Differences;
 use crate::error::{ModelError, check_not_negative, check_weight};
@@ -46,21 +47,23 @@ use crate::regularizer::{Regularizer, SmoothedTv};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Variational<'a, A, R> {
-    operator: A,
+    pub(super) operator: A,
     data: Data<'a>,
-    weights: Weights<'a>,
-    regularizer: R,
-    alpha: f64,
-    xi: f64,
-    curvature: Curvature,
-    rounding: Rounding,
+    pub(super) weights: Weights<'a>,
+    pub(super) regularizer: R,
+    pub(super) alpha: f64,
+    pub(super) xi: f64,
+    pub(super) curvature: Curvature,
+    pub(super) rounding: Rounding,
 }
 
-/// Working memory of a [`Variational`] model.
+/// Working memory of a [`Variational`] model. The first use of second derivatives adds memory for
+/// them: five numbers per pixel of a real picture with total variation.
 #[derive(Clone, Debug)]
 pub struct VariationalScratch<S> {
-    misfit: Vec<f64>,
-    operator: S,
+    pub(super) misfit: Vec<f64>,
+    pub(super) operator: S,
+    pub(super) linearisation: Linearisation,
 }
 
 impl<'a, A: LinearOperator> Variational<'a, A, SmoothedTv> {
@@ -139,6 +142,27 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
         }
     }
 
+    /// Overwrites `out` with `$A^*Sm + \xi x$` for the vector `$m$` in `scratch.misfit`.
+    pub(super) fn finish_data_term(
+        &self,
+        x: &[f64],
+        out: &mut [f64],
+        scratch: &mut VariationalScratch<A::Scratch>,
+    ) {
+        if self.weights != Weights::Uniform {
+            for (weight, misfit) in self.weighted(&mut scratch.misfit) {
+                for misfit in misfit {
+                    *misfit *= weight;
+                }
+            }
+        }
+        self.operator
+            .apply_adjoint(&scratch.misfit, out, &mut scratch.operator);
+        for (out, x) in out.iter_mut().zip(x) {
+            *out += self.xi * x;
+        }
+    }
+
     /// Iterates over the samples of the misfit, each with its weight.
     fn weighted<'s>(&'s self, misfit: &'s mut [f64]) -> impl Iterator<Item = (f64, &'s mut [f64])> {
         let parts = self.operator.codomain().num_parts();
@@ -168,23 +192,13 @@ impl<A: LinearOperator, R: Regularizer> StronglyConvex for Variational<'_, A, R>
         VariationalScratch {
             misfit: vec![0.0; self.operator.codomain().len()],
             operator: self.operator.scratch(),
+            linearisation: Linearisation::default(),
         }
     }
 
     fn gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut Self::Scratch) {
         self.misfit(x, scratch);
-        if self.weights != Weights::Uniform {
-            for (weight, misfit) in self.weighted(&mut scratch.misfit) {
-                for misfit in misfit {
-                    *misfit *= weight;
-                }
-            }
-        }
-        self.operator
-            .apply_adjoint(&scratch.misfit, gradient, &mut scratch.operator);
-        for (gradient, x) in gradient.iter_mut().zip(x) {
-            *gradient += self.xi * x;
-        }
+        self.finish_data_term(x, gradient, scratch);
         self.regularizer.add_gradient(self.alpha, x, gradient);
     }
 
@@ -217,5 +231,10 @@ impl<A: LinearOperator, R: Regularizer> StronglyConvex for Variational<'_, A, R>
                 .add(&[self.alpha, self.xi])
                 .finish(),
         ]))
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrder<Self::Scratch>> {
+        self.regularizer.hessian()?;
+        Some(self)
     }
 }

@@ -138,6 +138,33 @@ impl LinearOperator for Convolution {
         }
     }
 
+    fn apply_gram(
+        &self,
+        x: &[f64],
+        _middle: &mut [f64],
+        out: &mut [f64],
+        scratch: &mut FourierScratch,
+    ) {
+        // Two responses have a factor 1/N each, and one pair of transforms needs only one.
+        let num_samples = self.response.len() as f64;
+        self.multiply(x, out, scratch, |response| {
+            Complex::new(num_samples * response.norm_sqr(), 0.0)
+        });
+    }
+
+    /// One pair of Fourier transforms takes the place of two.
+    fn gram_cost(&self) -> f64 {
+        0.5
+    }
+
+    /// The entries are `$\sum_k h_k^2$`, times the mean of the weights.
+    fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
+        // The response is scaled by 1/N, and the mean of the squared moduli has another 1/N.
+        let num_samples = self.response.len() as f64;
+        let squares: f64 = self.response.iter().map(Complex::norm_sqr).sum();
+        out.fill(weights.mean() * num_samples * squares);
+    }
+
     fn fingerprint(&self) -> Option<u64> {
         Some(self.fingerprint)
     }

@@ -109,6 +109,11 @@ impl LinearOperator for Fourier {
         }
     }
 
+    /// All entries of the diagonal of `$F^* S F$` are the mean of the weights.
+    fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
+        out.fill(weights.mean());
+    }
+
     fn fingerprint(&self) -> Option<u64> {
         Some(fingerprint::of_grid(self.domain))
     }

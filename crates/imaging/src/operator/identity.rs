@@ -43,6 +43,13 @@ impl LinearOperator for Identity {
         weights.range()
     }
 
+    fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
+        let samples = out.chunks_exact_mut(self.grid.num_parts());
+        for (index, sample) in samples.enumerate() {
+            sample.fill(weights.at(index));
+        }
+    }
+
     fn fingerprint(&self) -> Option<u64> {
         Some(fingerprint::of_grid(self.grid))
     }

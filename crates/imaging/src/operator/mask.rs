@@ -86,6 +86,13 @@ impl LinearOperator for Mask {
         }
     }
 
+    fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
+        let samples = out.chunks_exact_mut(self.grid.num_parts());
+        for (index, (sample, &measured)) in samples.zip(&self.measured).enumerate() {
+            sample.fill(if measured { weights.at(index) } else { 0.0 });
+        }
+    }
+
     fn fingerprint(&self) -> Option<u64> {
         Some(self.fingerprint)
     }

@@ -1,12 +1,11 @@
 //! The smoothed total variation for every grid and boundary.
 
-use pulp::{Arch, Simd, WithSimd};
-
-use crate::difference::{Differences, Direction};
+use crate::difference::Differences;
 use crate::error::{ModelError, check_smoothing};
 use crate::fingerprint;
-use crate::grid::{Field, Grid};
-use crate::regularizer::Regularizer;
+use crate::grid::Grid;
+use crate::regularizer::strips::{STRIP, Strip, StripKernel, sweep};
+use crate::regularizer::{Regularizer, RegularizerHessian};
 
 /// The smoothed total variation
 /// `$\operatorname{TV}_\nu(x) = \sum_j \sqrt{\|\widehat\nabla x(j)\|^2 + \nu^2}$`.
@@ -25,9 +24,9 @@ use crate::regularizer::Regularizer;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SmoothedTv {
-    grid: Grid,
-    differences: Differences,
-    nu: f64,
+    pub(super) grid: Grid,
+    pub(super) differences: Differences,
+    pub(super) nu: f64,
 }
 
 impl SmoothedTv {
@@ -47,11 +46,19 @@ impl SmoothedTv {
         })
     }
 
+    pub(crate) const fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    pub(crate) const fn nu(&self) -> f64 {
+        self.nu
+    }
+
     /// The two differences of a sample, across and down. Each is a pair of indices: that of the
     /// first `f64` of the sample with the positive sign, and that of the sample with the negative
     /// sign. `None` stands for a zero beyond the border. On a line only the first difference is
     /// valid.
-    fn ends(&self, row: usize, col: usize) -> [(Option<usize>, Option<usize>); 2] {
+    pub(super) fn ends(&self, row: usize, col: usize) -> [(Option<usize>, Option<usize>); 2] {
         let (rows, cols) = self.grid.rows_and_cols();
         let parts = self.grid.num_parts();
         let at = |row, col| parts * (row * cols + col);
@@ -95,20 +102,15 @@ impl Regularizer for SmoothedTv {
     }
 
     fn add_gradient(&self, weight: f64, x: &[f64], gradient: &mut [f64]) {
-        match self.grid.field() {
-            Field::Real => Arch::new().dispatch(AddGradient::<1> {
+        sweep(
+            self,
+            AddGradient {
                 tv: self,
                 weight,
                 x,
                 gradient,
-            }),
-            Field::Complex => Arch::new().dispatch(AddGradient::<2> {
-                tv: self,
-                weight,
-                x,
-                gradient,
-            }),
-        }
+            },
+        );
     }
 
     fn lipschitz(&self) -> f64 {
@@ -131,55 +133,27 @@ impl Regularizer for SmoothedTv {
     fn gradient_rounding(&self, _x_norm: f64) -> f64 {
         tv_gradient_rounding(self.grid)
     }
+
+    fn hessian(&self) -> Option<&dyn RegularizerHessian> {
+        Some(self)
+    }
 }
 
-/// Adds the gradient strip by strip. It first computes the fluxes of a strip, and then adds them to
-/// the gradient, in loops that the compiler vectorises. `P` is the number of parts of a sample.
-struct AddGradient<'a, const P: usize> {
+/// Adds `weight` times the gradient at `x` to `gradient`.
+struct AddGradient<'a> {
     tv: &'a SmoothedTv,
     weight: f64,
     x: &'a [f64],
     gradient: &'a mut [f64],
 }
 
-/// The number of `f64` in a strip.
-const STRIP: usize = 128;
-/// The samples beyond a border with zeros.
-const ZEROS: [f64; STRIP] = [0.0; STRIP];
-
-impl<const P: usize> WithSimd for AddGradient<'_, P> {
-    type Output = ();
-
+impl StripKernel for AddGradient<'_> {
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, _simd: S) {
-        let (rows, cols) = self.tv.grid.rows_and_cols();
-        // In a row, only the difference of the first or of the last sample crosses the border.
-        let (border, inner) = match self.tv.differences.direction {
-            Direction::Backward => (0, 1..cols),
-            Direction::Forward => (cols - 1, 0..cols - 1),
-        };
-        for row in 0..rows {
-            self.add_strip(row, border, 1);
-            for col in inner.clone().step_by(STRIP / P) {
-                self.add_strip(row, col, (inner.end - col).min(STRIP / P));
-            }
-        }
-    }
-}
-
-impl<const P: usize> AddGradient<'_, P> {
-    /// Adds the contribution of the differences of `count` samples, starting at `col`. None or all
-    /// of these differences cross the border.
-    #[inline(always)]
-    fn add_strip(&mut self, row: usize, col: usize, count: usize) {
-        let len = P * count;
-        let [across, down] = self.tv.ends(row, col);
+    fn strip<const P: usize>(&mut self, strip: Strip) {
+        let len = P * strip.count;
         let mut flux_across = [0.0; STRIP];
         let mut flux_down = [0.0; STRIP];
-        subtract(self.x, across, &mut flux_across[..len]);
-        if self.tv.grid.num_axes() == 2 {
-            subtract(self.x, down, &mut flux_down[..len]);
-        }
+        strip.subtract(self.x, &mut flux_across[..len], &mut flux_down[..len]);
         let (weight, nu_squared) = (self.weight, self.tv.nu * self.tv.nu);
         let (across_samples, _) = flux_across[..len].as_chunks_mut::<P>();
         let (down_samples, _) = flux_down[..len].as_chunks_mut::<P>();
@@ -194,36 +168,7 @@ impl<const P: usize> AddGradient<'_, P> {
                 down[part] *= scale;
             }
         }
-        add(self.gradient, across, &flux_across[..len]);
-        if self.tv.grid.num_axes() == 2 {
-            add(self.gradient, down, &flux_down[..len]);
-        }
-    }
-}
-
-/// Overwrites `out` with the difference of the strips that start at `plus` and `minus`.
-#[inline(always)]
-fn subtract(x: &[f64], (plus, minus): (Option<usize>, Option<usize>), out: &mut [f64]) {
-    let strip =
-        |end: Option<usize>| end.map_or(&ZEROS[..out.len()], |end| &x[end..end + out.len()]);
-    let (plus, minus) = (strip(plus), strip(minus));
-    for ((out, plus), minus) in out.iter_mut().zip(plus).zip(minus) {
-        *out = plus - minus;
-    }
-}
-
-/// Adds `flux` to the strip that starts at `plus`, and subtracts it from the strip at `minus`.
-#[inline(always)]
-fn add(gradient: &mut [f64], (plus, minus): (Option<usize>, Option<usize>), flux: &[f64]) {
-    if let Some(plus) = plus {
-        for (gradient, flux) in gradient[plus..plus + flux.len()].iter_mut().zip(flux) {
-            *gradient += flux;
-        }
-    }
-    if let Some(minus) = minus {
-        for (gradient, flux) in gradient[minus..minus + flux.len()].iter_mut().zip(flux) {
-            *gradient -= flux;
-        }
+        strip.add(self.gradient, &flux_across[..len], &flux_down[..len]);
     }
 }
 

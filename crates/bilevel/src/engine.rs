@@ -437,7 +437,11 @@ impl GradientEngine {
         };
         inexact_lbfgs::Oracle::evaluate(problem, job);
         let listed = job.theta().len() <= MAX_LISTED;
-        let theta = if listed { job.theta().to_vec() } else { Vec::new() };
+        let theta = if listed {
+            job.theta().to_vec()
+        } else {
+            Vec::new()
+        };
         for (sum, work) in self.work.iter_mut().zip(problem.last_work) {
             *sum += work;
         }
@@ -446,9 +450,11 @@ impl GradientEngine {
         let best = best.map_or_else(Vec::new, |best| best.theta.to_vec());
         let state = self.engine.state();
         let evaluations = state.evaluations()[self.evaluations.len()..].iter();
-        self.evaluations.extend(evaluations.map(|made| evaluation(made, theta.clone())));
+        self.evaluations
+            .extend(evaluations.map(|made| evaluation(made, theta.clone())));
         let iterations = state.iterations()[self.iterations.len()..].iter();
-        self.iterations.extend(iterations.map(|made| iteration(made, best.clone())));
+        self.iterations
+            .extend(iterations.map(|made| iteration(made, best.clone())));
         true
     }
 

@@ -112,7 +112,9 @@ pub enum ProblemError {
     #[error(transparent)]
     GradientSolver(#[from] inexact_lbfgs::SetupError),
     /// Gradients were asked for, but the problem is not differentiable.
-    #[error("gradients cannot be used, because {reason}: choose the solver auto or derivative-free")]
+    #[error(
+        "gradients cannot be used, because {reason}: choose the solver auto or derivative-free"
+    )]
     NoGradients {
         /// The reason.
         reason: &'static str,

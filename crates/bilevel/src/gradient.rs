@@ -200,7 +200,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         index: usize,
         workspace: &mut Workspace<M::Scratch>,
     ) -> Result<ImagePart, String> {
-        let derivatives = (self.model.derivatives(values, objective)).ok_or("there are no derivatives")?;
+        let derivatives =
+            (self.model.derivatives(values, objective)).ok_or("there are no derivatives")?;
         let Workspace {
             state,
             scratch,
@@ -293,7 +294,8 @@ impl<M: LowerLevel> LearningProblem<M> {
         let at = self.parameters.iter().zip(theta);
         let free = at.zip(sums).filter(|(at, _)| is_free(at));
         let squares: f64 = free.map(|(_, error)| error * error).sum();
-        let error = self.layout.weight() * squares.sqrt() * (1.0 + (d as f64 + 16.0) * UNIT_ROUNDOFF);
+        let error =
+            self.layout.weight() * squares.sqrt() * (1.0 + (d as f64 + 16.0) * UNIT_ROUNDOFF);
         Some(error).filter(|error| error.is_finite())
     }
 
@@ -305,9 +307,10 @@ impl<M: LowerLevel> LearningProblem<M> {
         known: &Reconstructions,
         index: usize,
     ) -> Option<Vec<f64>> {
-        let (Checkpoint::Full(_), stored) =
-            (known.checkpoints().get(index)?, known.adjoints().get(index)?)
-        else {
+        let (Checkpoint::Full(_), stored) = (
+            known.checkpoints().get(index)?,
+            known.adjoints().get(index)?,
+        ) else {
             return None;
         };
         let objective = self.model.objective(values, &self.data[index]).ok()?;
@@ -329,13 +332,16 @@ impl<M: LowerLevel> LearningProblem<M> {
         let loss = LossAt::squared_distance(x, &self.pairs[index].truth, buffer);
         stored.start_into(adjoint);
         let stop = AdjointStop::absolute(stored.residual);
-        let found = solve_adjoint(&objective, x, solved.error, &loss, stop, adjoint, scratch).ok()?;
+        let found =
+            solve_adjoint(&objective, x, solved.error, &loss, stop, adjoint, scratch).ok()?;
         let mut bounds = vec![MixedBound::UNKNOWN; theta.len()];
         let error = solved.error.value();
         let q = adjoint.adjoint();
         let has_bounds = derivatives.mixed_bounds(x, q, error, &mut bounds, scratch);
         let adjoint_error = adjoint_error(&loss, &found);
-        let slopes = bounds.iter().map(|bound| bound.gradient_error(adjoint_error));
+        let slopes = bounds
+            .iter()
+            .map(|bound| bound.gradient_error(adjoint_error));
         let mut slopes: Vec<f64> = slopes.collect();
         self.chain(theta, 1.0, &mut slopes);
         slopes.iter_mut().for_each(|slope| *slope = slope.abs());
@@ -394,10 +400,16 @@ impl<M: LowerLevel> LearningProblem<M> {
             }
             // a distance of zero only says that the target was too large
             let next = wanted.min(0.5 * error.value()).max(0.01 * error.value());
-            let Ok(next) = ErrorBound::new(next) else { break };
+            let Ok(next) = ErrorBound::new(next) else {
+                break;
+            };
             target = next;
         }
-        let relative_error = if moved > 0.0 { error.value() / moved } else { kappa };
+        let relative_error = if moved > 0.0 {
+            error.value() / moved
+        } else {
+            kappa
+        };
         Ok(Solve {
             error,
             relative_error: relative_error.min(1.0),
@@ -476,13 +488,14 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.next_number += 1;
         self.last_work = sums.work_by_kind();
         let gradient_error = sums.gradient_error(request);
-        let resume = Reconstructions::new(number, sums.squared_distance, checkpoints).with_gradient(
-            Gradient {
-                entries: sums.gradient.clone(),
-                error: gradient_error,
-            },
-            adjoints,
-        );
+        let resume = Reconstructions::new(number, sums.squared_distance, checkpoints)
+            .with_gradient(
+                Gradient {
+                    entries: sums.gradient.clone(),
+                    error: gradient_error,
+                },
+                adjoints,
+            );
         Ok(Ok(Answer {
             value: sums.interval.nearest(sums.value),
             interval: sums.interval,
@@ -655,7 +668,9 @@ impl Sums {
         let difference = known.map(|known| distance(&known.entries, &self.gradient));
         let share = self.relative_error;
         match (request, difference) {
-            (Request::Sharpen { .. }, Some(difference)) => difference * share / (1.0 - share).max(0.1),
+            (Request::Sharpen { .. }, Some(difference)) => {
+                difference * share / (1.0 - share).max(0.1)
+            }
             (_, Some(difference)) => TYPICAL * share * difference,
             (_, None) => TYPICAL * share * distance(&[], &self.gradient),
         }

@@ -130,8 +130,8 @@ impl<M: LowerLevel> LearningProblem<M> {
                     work: [reconstructions, adjoints],
                 } = *engine;
                 let (report, best) = engine.into_parts();
-                let error = (best.as_ref())
-                    .and_then(|best| self.gradient_error(&report.theta, best));
+                let error =
+                    (best.as_ref()).and_then(|best| self.gradient_error(&report.theta, best));
                 let ended = EndedRun {
                     solver: SolverKind::Gradient,
                     objective: report.value,
@@ -172,11 +172,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.result_of(report.into(), best)
     }
 
-    fn result_of(
-        &self,
-        ended: EndedRun,
-        best: Option<Reconstructions>,
-    ) -> (Learned, ScoredImages) {
+    fn result_of(&self, ended: EndedRun, best: Option<Reconstructions>) -> (Learned, ScoredImages) {
         let near = best.clone().map_or(Start::Cold, Start::Near);
         let influences = self.influences(&ended, &near);
         let parameters = (self.parameters.iter().zip(&ended.theta).enumerate())

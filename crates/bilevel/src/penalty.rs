@@ -154,7 +154,10 @@ mod tests {
                 below[k] -= 1e-5;
                 let [up, down] = [above, below].map(|at| square(penalty, &at, &mut [0.0; 2]));
                 let slope = (up - down) / 2e-5;
-                assert!((slope - gradient[k]).abs() < 1e-8 * (1.0 + slope.abs()), "{k}");
+                assert!(
+                    (slope - gradient[k]).abs() < 1e-8 * (1.0 + slope.abs()),
+                    "{k}"
+                );
             }
         }
     }

@@ -7,7 +7,9 @@ use imaging::{
 };
 
 use super::FamilyKind;
+use super::tv::TvDerivatives;
 use super::{ImageData, TvChoices};
+use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -97,6 +99,20 @@ impl LowerLevel for TvDeblurring {
     /// Starts at the data.
     fn cold_start(&self, data: &BlurredData, x: &mut [f64]) {
         x.copy_from_slice(data.image.values.values());
+    }
+
+    fn derivatives<'a, 'b>(
+        &'a self,
+        _values: &'a [f64],
+        objective: &'a Variational<'b, &'b Convolution, SmoothedTv>,
+    ) -> Option<Box<dyn Derivatives<Self::Scratch> + 'a>>
+    where
+        Self: 'b,
+    {
+        Some(Box::new(TvDerivatives {
+            choices: self.choices,
+            objective,
+        }))
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -4,7 +4,9 @@ use imaging::{
 };
 
 use super::FamilyKind;
+use super::tv::TvDerivatives;
 use super::{ImageData, TvChoices};
+use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -59,6 +61,20 @@ impl LowerLevel for TvInpainting {
     /// Starts at the data.
     fn cold_start(&self, data: &ImageData, x: &mut [f64]) {
         x.copy_from_slice(data.values.values());
+    }
+
+    fn derivatives<'a, 'b>(
+        &'a self,
+        _values: &'a [f64],
+        objective: &'a Variational<'b, &'b Mask, SmoothedTv>,
+    ) -> Option<Box<dyn Derivatives<Self::Scratch> + 'a>>
+    where
+        Self: 'b,
+    {
+        Some(Box::new(TvDerivatives {
+            choices: self.choices,
+            objective,
+        }))
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -158,7 +158,8 @@ impl Derivatives<FourierSamplingScratch> for WeightDerivatives<'_, '_> {
         out.fill(0.0);
         let indices = || 0..self.weights.len();
         let order = |a: &usize, b: &usize| self.weights[*a].total_cmp(&self.weights[*b]);
-        if let (Some(smallest), Some(largest)) = (indices().min_by(order), indices().max_by(order)) {
+        if let (Some(smallest), Some(largest)) = (indices().min_by(order), indices().max_by(order))
+        {
             out[largest] += 1.0 / mu;
             out[smallest] -= lipschitz / (mu * mu);
         }

@@ -1,6 +1,8 @@
 //! The parameters of the total variation, fixed or learned.
 
-use imaging::{Denoising, MixedBound, TvMixed, TvParameters};
+use imaging::{
+    Denoising, LinearOperator, MixedBound, SmoothedTv, TvMixed, TvParameters, Variational,
+};
 use lowlevel::StronglyConvex;
 
 use crate::derivatives::Derivatives;
@@ -195,6 +197,7 @@ macro_rules! tv_model {
 }
 
 tv_model!([] Denoising<'_>);
+tv_model!([<A: LinearOperator>] Variational<'_, A, SmoothedTv>);
 
 #[cfg(test)]
 mod tests {

@@ -71,8 +71,12 @@ fn scores_agree_with_the_objective() {
 #[test]
 fn influences_are_true() {
     let learned = learn(Setup::derivative_free());
-    let problem =
-        LearningProblem::new(TvDenoising::default(), pairs(4, 1), Setup::derivative_free()).expect("valid");
+    let problem = LearningProblem::new(
+        TvDenoising::default(),
+        pairs(4, 1),
+        Setup::derivative_free(),
+    )
+    .expect("valid");
     let objective = |theta: &[f64]| {
         let values = problem.values(theta);
         let score = |pair| score(problem.model(), &values, pair, Solver::default()).score;
@@ -104,9 +108,12 @@ fn bounds_that_are_hit_are_named() {
         data: pair.truth.clone(),
         ..pair
     });
-    let mut problem =
-        LearningProblem::new(TvDenoising::default(), clean.collect(), Setup::derivative_free())
-            .expect("valid");
+    let mut problem = LearningProblem::new(
+        TvDenoising::default(),
+        clean.collect(),
+        Setup::derivative_free(),
+    )
+    .expect("valid");
     let learned = problem.learn_with(budget(80)).expect("valid options");
     let xi = &learned.parameters[2];
     assert_eq!(xi.name(), "xi");
@@ -163,7 +170,8 @@ fn flat_directions_are_found() {
             ..TvChoices::default()
         },
     });
-    let mut problem = LearningProblem::new(model, pairs(2, 1), Setup::derivative_free()).expect("valid");
+    let mut problem =
+        LearningProblem::new(model, pairs(2, 1), Setup::derivative_free()).expect("valid");
     let learned = problem.learn_with(budget(40)).expect("valid options");
     assert_eq!(learned.flat.len(), 1, "{:?}", learned.flat);
     let direction = &learned.flat[0].direction;
@@ -267,7 +275,8 @@ fn every_family_learns() {
     struct Learns;
     impl Visitor for Learns {
         fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
-            let mut problem = LearningProblem::new(model, pairs, Setup::derivative_free()).expect("valid");
+            let mut problem =
+                LearningProblem::new(model, pairs, Setup::derivative_free()).expect("valid");
             let learned = problem.learn_with(budget(30)).expect("valid options");
             let first = learned.evaluations[1].objective.clone().expect("the start");
             assert!(
@@ -381,7 +390,8 @@ fn hostile_models_are_survived() {
         }
     }
     let moody = Moody(TvDenoising::default());
-    let mut problem = LearningProblem::new(moody, pairs(2, 1), Setup::derivative_free()).expect("valid");
+    let mut problem =
+        LearningProblem::new(moody, pairs(2, 1), Setup::derivative_free()).expect("valid");
     let learned = problem.learn_with(budget(40)).expect("valid options");
     let failures: Vec<&String> = learned
         .evaluations

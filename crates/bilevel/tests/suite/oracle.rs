@@ -244,7 +244,8 @@ fn jobs_are_independent() {
         fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
             let run = |together: bool| {
                 let mut problem =
-                    LearningProblem::new(&model, pairs.clone(), Setup::derivative_free()).expect("valid");
+                    LearningProblem::new(&model, pairs.clone(), Setup::derivative_free())
+                        .expect("valid");
                 let mut options = bilevel::learning_options();
                 options.budget.max_evaluations = Some(20);
                 let mut engine = problem.engine(options).expect("valid options");

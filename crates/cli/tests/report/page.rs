@@ -245,8 +245,12 @@ fn a_real_result() {
         .collect();
     let mut options = dfo_ls::Options::default();
     options.budget.max_evaluations = Some(30);
-    let mut problem =
-        LearningProblem::new(TvDenoising::default(), pairs.clone(), Setup::derivative_free()).unwrap();
+    let mut problem = LearningProblem::new(
+        TvDenoising::default(),
+        pairs.clone(),
+        Setup::derivative_free(),
+    )
+    .unwrap();
     let learned = problem.learn_with(options).unwrap();
     let examples: Vec<ReportImage> = (pairs.into_iter().zip(&learned.training))
         .map(|(pair, score)| ReportImage {

@@ -165,7 +165,11 @@ fn options_of_every_kind() {
         ("paper", Options::paper()),
         ("experiments", Options::experiments()),
     ] {
-        check(name, || denoise(Setup::derivative_free()), budgeted(options, 25));
+        check(
+            name,
+            || denoise(Setup::derivative_free()),
+            budgeted(options, 25),
+        );
     }
     // samples of residuals are averaged, which needs vectors
     let mut options = Options::noisy();
@@ -249,7 +253,8 @@ fn other_images_and_settings_are_refused() {
     assert!(message.contains("the images have changed"), "{message}");
     // a wrong fingerprint causes no panic either
     let mut short = session_support::task(
-        LearningProblem::new(model(), signals(4, 63, 7), Setup::derivative_free()).expect("it fits"),
+        LearningProblem::new(model(), signals(4, 63, 7), Setup::derivative_free())
+            .expect("it fits"),
         points(30),
     );
     short.fingerprint = task().fingerprint;

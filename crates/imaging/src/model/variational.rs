@@ -3,7 +3,7 @@
 use lowlevel::{Curvature, SecondOrder, StronglyConvex};
 
 use super::linearisation::Linearisation;
-use super::{Rounding, TvParameters, check_grid, curvature};
+use super::{Rounding, TvMixed, TvParameters, check_grid, condition_gradient, curvature};
 use crate::difference::Differences;
 use crate::error::{ModelError, check_not_negative, check_weight};
 use crate::fingerprint;
@@ -67,6 +67,19 @@ pub struct VariationalScratch<S> {
 }
 
 impl<'a, A: LinearOperator> Variational<'a, A, SmoothedTv> {
+    /// Returns the derivatives of the condition number `$L/\mu$` with respect to `$\alpha$`,
+    /// `$\nu$` and `$\xi$`.
+    #[must_use]
+    pub fn tv_condition_gradient(&self) -> TvMixed {
+        let at = TvParameters {
+            alpha: self.alpha,
+            nu: self.regularizer.nu(),
+            xi: self.xi,
+        };
+        let norm_squared = Differences::norm_squared(self.operator.domain());
+        condition_gradient(self.curvature, at, norm_squared)
+    }
+
     /// Creates the model with the smoothed total variation as its regulariser.
     ///
     /// # Errors

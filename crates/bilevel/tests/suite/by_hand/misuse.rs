@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn more_misuse_is_refused() {
-    let refuse = |model: Ridge| LearningProblem::new(model, pairs(), Setup::derivative_free()).err();
+    let refuse =
+        |model: Ridge| LearningProblem::new(model, pairs(), Setup::derivative_free()).err();
     let surplus = Ridge {
         surplus: 1,
         ..Ridge::simple()

@@ -241,8 +241,7 @@ impl<R: Clone> Engine<R> {
             }
             Decision::SharpenTrial(_) | Decision::SharpenIncumbent(_)
                 if search.predicted <= NOT_WORTH * limit
-                    && self.state.memory.is_scaled()
-                    && self.state.progress.remaining() <= limit =>
+                    && self.state.progress.num_small >= SMALL_IN_A_ROW =>
             {
                 Next::Stop(Termination::Converged)
             }

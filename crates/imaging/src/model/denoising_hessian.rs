@@ -8,9 +8,9 @@ use super::line_hessian;
 use super::mixed::{MixedBound, TvMixed};
 use crate::grid::Shape;
 
-/// The times of second derivatives of a line, in iterations of FISTA. Measured on 256 samples with
-/// vectors of eight numbers, as quotients of the smallest times. The product alone takes 0.5; the
-/// rest is the time that an adjoint needs for the residual, its norm and checks.
+/// The times of second derivatives of a line, in iterations of FISTA. Measured on 256 samples, as
+/// quotients of the smallest times. The product alone takes 0.5; the rest, which an adjoint needs
+/// for the residual, its norm and checks, follows from the time of a whole adjoint.
 const LINE_COSTS: SecondOrderCosts = SecondOrderCosts {
     linearise: 0.9,
     product: 2.0,

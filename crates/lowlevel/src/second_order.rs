@@ -73,8 +73,7 @@ pub struct SecondOrderCosts {
     /// The cost of [`hessian_product`](SecondOrder::hessian_product), including that of
     /// [`precondition`](SecondOrder::precondition) and of the vector operations of the caller.
     pub product: f64,
-    /// The cost of [`third_order`](SecondOrder::third_order) and
-    /// [`curvature_near`](SecondOrder::curvature_near) together.
+    /// The cost of [`third_order`](SecondOrder::third_order).
     pub bounds: f64,
 }
 

@@ -23,6 +23,9 @@ pub struct AdjointStop {
     /// The largest number of Hessian products in iterations of conjugate gradients. The default is
     /// `None`: a few times the number that theory needs.
     pub max_products: Option<u64>,
+    /// Whether to look for a sharper [`Adjoint::curvature`]. Only bounds on the adjoint and on
+    /// gradients need it. The default is `true`.
+    pub local_curvature: bool,
 }
 
 impl Default for AdjointStop {
@@ -32,6 +35,7 @@ impl Default for AdjointStop {
             improvement: 0.1,
             absolute: f64::INFINITY,
             max_products: None,
+            local_curvature: true,
         }
     }
 }
@@ -45,6 +49,7 @@ impl AdjointStop {
             improvement: f64::INFINITY,
             absolute: target,
             max_products: None,
+            local_curvature: true,
         }
     }
 
@@ -227,7 +232,8 @@ pub fn solve_adjoint<O: StronglyConvex>(
     }
     let (residual, outcome) = solved?;
     let third_order = second.third_order(&state.q, error.value(), scratch);
-    let near = second.curvature_near(error.value(), scratch);
+    let near = || second.curvature_near(error.value(), scratch);
+    let near = stop.local_curvature.then(near).flatten();
     Ok(Adjoint {
         residual,
         outcome,

@@ -21,8 +21,14 @@ pub(super) fn run(repetitions: u32, out: &mut dyn Write) -> Result<()> {
     )?;
     writeln!(
         out,
-        "{:32} {:>11} {:>9} {:>12} {:>14}",
-        "parameters", "evaluations", "work each", "seconds each", "f"
+        "{:32} {:>10} {:>13} {:>11} {:>9} {:>12} {:>10}",
+        "parameters",
+        "first work",
+        "first seconds",
+        "evaluations",
+        "work each",
+        "seconds each",
+        "f"
     )?;
     let setup = || Setup {
         solver: SolverKind::Gradient,
@@ -51,16 +57,21 @@ fn measure<M: LowerLevel>(
     out: &mut dyn Write,
 ) -> Result<()> {
     let (mut evaluations, mut work, mut objective) = (0, 0, 0.0);
-    let mut seconds = f64::INFINITY;
+    let [mut seconds, mut first_seconds] = [f64::INFINITY; 2];
+    let mut first_work = 0;
     for _ in 0..repetitions {
         let mut problem = problem()?;
         let mut options = learning_options();
         options.budget.max_points = Some(NUM_POINTS);
         let begin = Instant::now();
         let mut last = 0.0;
-        let learned = problem.learn_observed(options, |_| {
+        let learned = problem.learn_observed(options, |iteration| {
             // the scores at the end do not count
             last = begin.elapsed().as_secs_f64();
+            if iteration.number == 0 {
+                first_work = iteration.work;
+                first_seconds = f64::min(first_seconds, last);
+            }
             ControlFlow::Continue(())
         })?;
         evaluations = learned.evaluations.len();
@@ -70,7 +81,8 @@ fn measure<M: LowerLevel>(
     let count = evaluations as f64;
     writeln!(
         out,
-        "{name:32} {evaluations:>11} {:>9.1} {:>12.6} {objective:>14.6}",
+        "{name:32} {first_work:>10} {first_seconds:>13.6} {evaluations:>11} {:>9.1} {:>12.6} \
+         {objective:>10.6}",
         work as f64 / count,
         seconds / count,
     )?;

@@ -3,7 +3,7 @@
 //!
 //! **Accuracy.** There is no tolerance. At a new point, an image is reconstructed until its
 //! certified error is at most `$\kappa$` times the distance from its reconstruction at the known
-//! point nearby, and the residual of its adjoint falls to a tenth of that of the known adjoint. So
+//! point nearby, and the residual of its adjoint at most `$\kappa$` times that of the known one. So
 //! the differences of gradients, from which the solver learns curvature, have relative errors of
 //! about `$\kappa$`, whatever the scale of the problem. The value of a step of length `$s$`, which
 //! must be known to `$O(s^2)$`, is known to that: the error of a corrected value is of second order
@@ -228,7 +228,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             (Request::Sharpen { shrink, .. }, Some(known)) => {
                 AdjointStop::absolute(known.residual * error_factor(*shrink))
             }
-            _ => AdjointStop::default(),
+            _ => adjoint_stop(self.setup.kappa),
         };
         let solved = solve_adjoint(objective, x, solve.error, &loss, stop, adjoint, scratch)
             .map_err(|error| error.to_string())?;
@@ -686,6 +686,16 @@ fn whole(units: f64) -> u64 {
     )]
     let gradients = (units / WORK_UNITS).ceil() as u64;
     gradients
+}
+
+/// The accuracy of an adjoint at a new point: its residual falls to a share of that of the known
+/// adjoint, and is at most half of that share of the gradient of the loss.
+fn adjoint_stop(kappa: f64) -> AdjointStop {
+    AdjointStop {
+        relative: 0.5 * kappa,
+        improvement: kappa,
+        ..AdjointStop::default()
+    }
 }
 
 /// The factor by which the errors of reconstructions and adjoints should fall, for a factor of the

@@ -117,7 +117,7 @@ pub use method::{Certify, Method, Step};
 pub use newton::{NewtonPoint, NewtonRun, NewtonSteps};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, StronglyConvex};
-pub use second_order::{SecondOrder, ThirdOrder, TwiceDifferentiable};
+pub use second_order::{SecondOrder, SecondOrderCosts, ThirdOrder, TwiceDifferentiable};
 pub use solve::Solver;
 pub use state::State;
 pub use stop::{Observer, Outcome, Progress, Solved, Stop};

@@ -23,9 +23,9 @@ pub trait SecondOrder<S> {
     /// Bounds the Euclidean norm of the rounding error of `hessian_product`, given `$\|v\|$`.
     fn product_rounding(&self, v_norm: f64) -> f64;
 
-    /// The cost of a product in gradients. Preparing products counts as much.
-    fn product_cost(&self) -> f64 {
-        1.0
+    /// The costs of the methods of this trait. The default is one gradient for each.
+    fn costs(&self) -> SecondOrderCosts {
+        SecondOrderCosts::default()
     }
 
     /// Improves `q`, a first guess, as a solution of `$H(x)q = b$` for `rhs` = `$b$`, until
@@ -37,6 +37,12 @@ pub trait SecondOrder<S> {
     fn solve(&self, rhs: &[f64], q: &mut [f64], target: f64, scratch: &mut S) -> Option<f64> {
         let _ = (rhs, q, target, scratch);
         None
+    }
+
+    /// Whether [`solve`](Self::solve) solves every system up to rounding, whatever the first guess
+    /// and the target. The caller then needs no residual of a first guess. The default is `false`.
+    fn is_direct(&self) -> bool {
+        false
     }
 
     /// Overwrites `out` with `$P^{-1}r$`, where `$P$` is a symmetric positive definite matrix close
@@ -55,6 +61,30 @@ pub trait SecondOrder<S> {
     fn curvature_near(&self, error: f64, scratch: &mut S) -> Option<f64> {
         let _ = (error, scratch);
         None
+    }
+}
+
+/// The costs of the methods of [`SecondOrder`], in units of one gradient. The method
+/// [`solve`](SecondOrder::solve) returns its own cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SecondOrderCosts {
+    /// The cost of [`linearise`](SecondOrder::linearise).
+    pub linearise: f64,
+    /// The cost of [`hessian_product`](SecondOrder::hessian_product), including that of
+    /// [`precondition`](SecondOrder::precondition).
+    pub product: f64,
+    /// The cost of [`third_order`](SecondOrder::third_order) and
+    /// [`curvature_near`](SecondOrder::curvature_near) together.
+    pub bounds: f64,
+}
+
+impl Default for SecondOrderCosts {
+    fn default() -> Self {
+        Self {
+            linearise: 1.0,
+            product: 1.0,
+            bounds: 1.0,
+        }
     }
 }
 
@@ -193,6 +223,15 @@ where
             (dim + 8.0) * UNIT_ROUNDOFF * dim.sqrt() * self.curvature().lipschitz()
         });
         relative * v_norm
+    }
+
+    /// Besides products, there are only a copy of the point and a norm.
+    fn costs(&self) -> SecondOrderCosts {
+        SecondOrderCosts {
+            linearise: 0.0,
+            bounds: 0.0,
+            ..SecondOrderCosts::default()
+        }
     }
 
     fn third_order(&self, q: &[f64], error: f64, _: &mut Vec<f64>) -> ThirdOrder {

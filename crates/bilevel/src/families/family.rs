@@ -5,7 +5,7 @@ use imaging::{DenoisingScratch, FourierSamplingScratch, LinearOperator};
 use imaging::{SmoothedTv, Variational, VariationalScratch};
 use lowlevel::adjoint::MixedBound;
 use lowlevel::{
-    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, StronglyConvex,
+    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, SecondOrderCosts, StronglyConvex,
     ThirdOrder, Update,
 };
 
@@ -276,9 +276,15 @@ impl SecondOrder<FamilyScratch> for FamilyObjective<'_> {
         })
     }
 
-    fn product_cost(&self) -> f64 {
+    fn costs(&self) -> SecondOrderCosts {
         for_each_family!(Objective, &self.0, objective => {
-            objective.second_order().map_or(1.0, |second| second.product_cost())
+            objective.second_order().map_or_else(Default::default, |second| second.costs())
+        })
+    }
+
+    fn is_direct(&self) -> bool {
+        for_each_family!(Objective, &self.0, objective => {
+            objective.second_order().is_some_and(|second| second.is_direct())
         })
     }
 

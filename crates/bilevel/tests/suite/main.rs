@@ -5,6 +5,7 @@ mod by_hand;
 mod checkpoints;
 mod evaluate;
 mod families;
+mod gradients;
 mod image_range;
 mod learned;
 mod oracle;

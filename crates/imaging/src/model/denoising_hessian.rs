@@ -1,19 +1,22 @@
 //! Second derivatives of denoising, and its mixed derivatives.
 
-use lowlevel::{SecondOrder, ThirdOrder};
+use lowlevel::{SecondOrder, SecondOrderCosts, ThirdOrder};
 
 use super::denoising::{Denoising, DenoisingScratch};
-use super::denoising_image::IMAGE_PRODUCT_COST;
+use super::denoising_image::IMAGE_COSTS;
 use super::line_hessian;
 use super::mixed::{MixedBound, TvMixed};
 use crate::grid::Shape;
 
-/// The time of a product on a line, in iterations of FISTA. Measured on 256 samples with vectors of
-/// four numbers, as the quotient of the smallest times.
-const LINE_PRODUCT_COST: f64 = 0.6;
-/// The time of `linearise` and a solution on a line, in iterations of FISTA. Measured in the same
-/// way.
-const LINE_SOLVE_COST: f64 = 2.3;
+/// The times of second derivatives of a line, in iterations of FISTA. Measured on 256 samples, as
+/// quotients of the smallest times.
+const LINE_COSTS: SecondOrderCosts = SecondOrderCosts {
+    linearise: 1.2,
+    product: 0.7,
+    bounds: 7.9,
+};
+/// The time of a solution on a line, in iterations of FISTA. Measured in the same way.
+const LINE_SOLVE_COST: f64 = 1.8;
 
 impl SecondOrder<DenoisingScratch> for Denoising<'_> {
     fn linearise(&self, x: &[f64], scratch: &mut DenoisingScratch) {
@@ -39,11 +42,15 @@ impl SecondOrder<DenoisingScratch> for Denoising<'_> {
         }
     }
 
-    fn product_cost(&self) -> f64 {
+    fn costs(&self) -> SecondOrderCosts {
         match self.grid.shape() {
-            Shape::Line { .. } => LINE_PRODUCT_COST,
-            Shape::Image { .. } => IMAGE_PRODUCT_COST,
+            Shape::Line { .. } => LINE_COSTS,
+            Shape::Image { .. } => IMAGE_COSTS,
         }
+    }
+
+    fn is_direct(&self) -> bool {
+        matches!(self.grid.shape(), Shape::Line { .. })
     }
 
     /// Solves the tridiagonal system of a line directly, whatever the target and the first guess.

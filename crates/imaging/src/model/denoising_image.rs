@@ -1,6 +1,6 @@
 //! Second derivatives of denoising of pictures.
 
-use lowlevel::{StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
+use lowlevel::{SecondOrderCosts, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
 
 use super::denoising::{Denoising, DenoisingScratch};
 use super::image_hessian::ImageHessian;
@@ -10,9 +10,13 @@ use super::simd::dispatch;
 use super::tv_ball::TvTerm;
 use crate::regularizer::RegularizerHessian;
 
-/// The time of a Hessian product of an image, in iterations of FISTA. Measured as the quotient of
-/// the smallest times: 0.7, 0.5 and 0.9 on pictures with 64, 256 and 1024 rows and columns.
-pub(super) const IMAGE_PRODUCT_COST: f64 = 0.8;
+/// The times of second derivatives of a picture, in iterations of FISTA. Measured on 256 x 256
+/// pixels, as quotients of the smallest times.
+pub(super) const IMAGE_COSTS: SecondOrderCosts = SecondOrderCosts {
+    linearise: 3.8,
+    product: 0.8,
+    bounds: 10.7,
+};
 
 /// The methods of [`SecondOrder`](lowlevel::SecondOrder) and the mixed derivatives, for pictures.
 impl Denoising<'_> {

@@ -1,6 +1,6 @@
 //! Second derivatives of the general model.
 
-use lowlevel::{SecondOrder, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
+use lowlevel::{SecondOrder, SecondOrderCosts, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
 
 use super::linearisation::scaled;
 use super::mixed::{MixedBound, TvMixed};
@@ -67,10 +67,13 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
     /// Where the operator takes most of the time, this is the share of its work that a product
     /// needs. Where it takes none, a product needs 0.8 of the time of a gradient on 256 x 256
     /// pixels.
-    fn product_cost(&self) -> f64 {
-        match self.weights {
-            Weights::Uniform => self.operator.gram_cost(),
-            Weights::Diagonal(_) => 1.0,
+    fn costs(&self) -> SecondOrderCosts {
+        SecondOrderCosts {
+            product: match self.weights {
+                Weights::Uniform => self.operator.gram_cost(),
+                Weights::Diagonal(_) => 1.0,
+            },
+            ..SecondOrderCosts::default()
         }
     }
 

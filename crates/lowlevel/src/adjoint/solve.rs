@@ -15,7 +15,8 @@ pub struct AdjointStop {
     /// The target as a share of `$\|\nabla\ell(\tilde x)\|$`, which is the residual of a start at
     /// zero. The default is 0.05.
     pub relative: f64,
-    /// The target as a share of the residual of the warm start. The default is 0.1.
+    /// The target as a share of the residual of the warm start. The default is 0.1. Direct methods
+    /// ignore it, because they use no start.
     pub improvement: f64,
     /// The target itself. The default is infinity.
     pub absolute: f64,
@@ -45,6 +46,16 @@ impl AdjointStop {
             absolute: target,
             max_products: None,
         }
+    }
+
+    /// The target of a method that uses no start, for this norm of `$\nabla\ell$`.
+    fn target_without_start(self, rhs: f64) -> f64 {
+        let improvement = f64::INFINITY;
+        Self {
+            improvement,
+            ..self
+        }
+        .target(rhs, rhs)
     }
 
     /// The target for these norms of `$\nabla\ell$` and of the residual of the start.
@@ -159,7 +170,7 @@ pub enum AdjointOutcome {
 ///
 /// The method is [`SecondOrder::solve`](crate::SecondOrder::solve) if the objective has it, and
 /// otherwise preconditioned conjugate gradients. A start that is worse than zero is replaced by
-/// zero. The residual is computed afresh at the end. A missed target is reported in
+/// zero, and a [direct](crate::SecondOrder::is_direct) `solve` needs no start. The residual is computed afresh at the end. A missed target is reported in
 /// [`Adjoint::outcome`]; the bound `residual` holds nevertheless, and `state` has the best adjoint
 /// that was found.
 ///
@@ -196,6 +207,7 @@ pub fn solve_adjoint<O: StronglyConvex>(
         state.q.fill(0.0);
         return Err(SolveError::NonFiniteStart { index });
     }
+    let costs = second.costs();
     second.linearise(x, scratch);
     let mut system = System {
         second,
@@ -204,8 +216,8 @@ pub fn solve_adjoint<O: StronglyConvex>(
         vectors: state,
         scratch,
         products: 0,
-        // Preparing the products is about as much work as one of them.
-        work: second.product_cost(),
+        product_cost: costs.product,
+        work: costs.linearise + costs.bounds,
     };
     let solved = system.run(stop);
     let (products, work) = (system.products, system.work);
@@ -252,6 +264,7 @@ struct System<'a, S> {
     vectors: &'a mut AdjointState,
     scratch: &'a mut S,
     products: u64,
+    product_cost: f64,
     work: f64,
 }
 
@@ -278,13 +291,23 @@ impl<S> System<'_, S> {
     /// Solves the system. Returns the bound on the residual, and the reason why it ended.
     fn run(&mut self, stop: AdjointStop) -> Result<(f64, AdjointOutcome), SolveError> {
         let rhs_norm = norm(self.loss.gradient);
-        let mut best = self.start(rhs_norm)?;
-        let target = stop.target(rhs_norm, best.norm);
+        let is_direct = self.second.is_direct();
+        let (mut best, target) = if is_direct {
+            (
+                self.start_at_zero(rhs_norm),
+                stop.target_without_start(rhs_norm),
+            )
+        } else {
+            let best = self.start(rhs_norm)?;
+            (best, stop.target(rhs_norm, best.norm))
+        };
         let limit = stop.max_products.unwrap_or(u64::MAX);
         let mut products = 0;
-        for _ in 0..MAX_ROUNDS {
-            // If the gradient of the loss is zero, so is the adjoint.
-            if best.bound() <= target || rhs_norm == 0.0 {
+        for round in 0..MAX_ROUNDS {
+            // A direct method solves once, even if zero is good enough. If the gradient of the loss
+            // is zero, so is the adjoint.
+            let is_good = best.bound() <= target && !(is_direct && round == 0);
+            if is_good || rhs_norm == 0.0 {
                 return Ok((best.bound(), AdjointOutcome::Converged));
             }
             if best.norm <= best.rounding {
@@ -323,16 +346,20 @@ impl<S> System<'_, S> {
 
     /// Computes the residual of the start, or replaces a start that is no better than zero.
     fn start(&mut self, rhs_norm: f64) -> Result<Measured, SolveError> {
-        let of_zero = self.measured(rhs_norm, 0.0);
         if self.vectors.q.iter().any(|&q| q != 0.0) {
             let measured = self.measure()?;
-            if measured.bound() < of_zero.bound() {
+            if measured.bound() < self.measured(rhs_norm, 0.0).bound() {
                 return Ok(measured);
             }
-            self.vectors.q.fill(0.0);
         }
+        Ok(self.start_at_zero(rhs_norm))
+    }
+
+    /// Replaces the start by zero.
+    fn start_at_zero(&mut self, rhs_norm: f64) -> Measured {
+        self.vectors.q.fill(0.0);
         self.vectors.residual.copy_from_slice(self.loss.gradient);
-        Ok(of_zero)
+        self.measured(rhs_norm, 0.0)
     }
 
     /// Computes the residual afresh.
@@ -376,7 +403,7 @@ impl<S> System<'_, S> {
         out.fill(f64::NAN); // an entry that is not written is noticed
         self.second.hessian_product(v, out, self.scratch);
         let finite = norm(out).is_finite();
-        self.work += self.second.product_cost();
+        self.work += self.product_cost;
         self.products += 1;
         if finite {
             Ok(())
@@ -394,9 +421,27 @@ impl<S> System<'_, S> {
     /// Improves the adjoint until the residual is about `aim`. Returns the number of products of
     /// conjugate gradients.
     fn improve(&mut self, aim: f64, residual: f64, limit: u64) -> Result<u64, SolveError> {
-        let q = &mut self.vectors.q;
-        match self.second.solve(self.loss.gradient, q, aim, self.scratch) {
+        let AdjointState {
+            q,
+            residual: r,
+            direction,
+            ..
+        } = &mut *self.vectors;
+        let is_direct = self.second.is_direct();
+        let solved = if is_direct {
+            // The same system again would have the same solution, so we solve for the correction.
+            direction.fill(0.0);
+            self.second.solve(r, direction, aim, self.scratch)
+        } else {
+            self.second.solve(self.loss.gradient, q, aim, self.scratch)
+        };
+        match solved {
             Some(cost) => {
+                if is_direct {
+                    for (q, correction) in q.iter_mut().zip(direction) {
+                        *q += *correction;
+                    }
+                }
                 self.work += cost.max(0.0);
                 Ok(0)
             }

@@ -1,6 +1,6 @@
 //! An objective whose second derivatives may be missing, wrong or hostile.
 
-use lowlevel::{Curvature, SecondOrder, StronglyConvex, ThirdOrder};
+use lowlevel::{Curvature, SecondOrder, SecondOrderCosts, StronglyConvex, ThirdOrder};
 
 pub(crate) const DIM: usize = 6;
 
@@ -13,6 +13,7 @@ pub(crate) struct Hostile {
     pub(crate) third_order: ThirdOrder,
     pub(crate) near: Option<f64>,
     pub(crate) rounding: f64,
+    pub(crate) is_direct: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +56,7 @@ pub(crate) const HONEST: Hostile = Hostile {
     third_order: ThirdOrder::ZERO,
     near: None,
     rounding: 1e-15,
+    is_direct: false,
 };
 
 /// The entry of the diagonal Hessian.
@@ -120,8 +122,16 @@ impl SecondOrder<()> for Hostile {
         self.rounding * v_norm
     }
 
-    fn product_cost(&self) -> f64 {
-        2.0
+    fn costs(&self) -> SecondOrderCosts {
+        SecondOrderCosts {
+            linearise: 3.0,
+            product: 2.0,
+            bounds: 7.0,
+        }
+    }
+
+    fn is_direct(&self) -> bool {
+        self.is_direct
     }
 
     fn solve(&self, rhs: &[f64], q: &mut [f64], _: f64, (): &mut ()) -> Option<f64> {

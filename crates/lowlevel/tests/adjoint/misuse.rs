@@ -53,6 +53,70 @@ fn rhs_norm() -> f64 {
     2.0 * norm(&[1.01, -2.01, 0.0, 3.02, -4.0, 0.48])
 }
 
+/// A direct method computes no residual of a warm start, whatever the start and the target.
+#[test]
+fn a_direct_solution_needs_no_start() {
+    let objective = Hostile {
+        solve: Solve::Exact,
+        is_direct: true,
+        ..HONEST
+    };
+    let targets = [
+        AdjointStop::default(),
+        AdjointStop::absolute(1e-10),
+        AdjointStop::absolute(f64::INFINITY),
+        AdjointStop {
+            improvement: 1e-30,
+            ..AdjointStop::default()
+        },
+    ];
+    for stop in targets {
+        for start in [0.0, 1e-3, 1e9] {
+            let mut state = AdjointState::new();
+            state.start_at(&[start; DIM]);
+            let (adjoint, _) = solve_from(&objective, stop, &mut state).unwrap();
+            assert_eq!(adjoint.outcome, AdjointOutcome::Converged);
+            assert_eq!(adjoint.products, 1);
+            assert!((adjoint.work - (3.0 + 5.0 + 2.0 + 7.0)).abs() < 1e-12);
+            assert!(adjoint.residual < 1e-13);
+        }
+    }
+    let (floor, _) = solve(&objective, 0.0).unwrap();
+    assert_eq!(floor.outcome, AdjointOutcome::RoundingFloor);
+    assert_eq!(floor.products, 1);
+    // Where the gradient of the loss is zero, nothing is solved.
+    let mut buffer = [0.0; DIM];
+    let loss = LossAt::squared_distance(&X, &X, &mut buffer);
+    let mut state = AdjointState::new();
+    state.start_at(&[1.0; DIM]);
+    let (error, stop) = (ErrorBound::new(ERROR).unwrap(), AdjointStop::default());
+    let zero = solve_adjoint(&objective, &X, error, &loss, stop, &mut state, &mut ()).unwrap();
+    assert_eq!((zero.products, state.adjoint()), (0, &[0.0; DIM][..]));
+}
+
+/// A direct method that is inaccurate is repeated for the residual; one that is wrong is noticed.
+#[test]
+fn a_direct_solution_is_refined() {
+    let direct = |solve| Hostile {
+        solve,
+        is_direct: true,
+        ..HONEST
+    };
+    let (refined, _) = solve(&direct(Solve::Share(0.9)), 1e-3 * rhs_norm()).unwrap();
+    assert_eq!(refined.outcome, AdjointOutcome::Converged);
+    assert_eq!(refined.products, 4); // 0.1^3 plus rounding exceeds the target
+    let (lazy, _) = solve(&direct(Solve::Lazy), 1e-3).unwrap();
+    assert_eq!(lazy.outcome, AdjointOutcome::Stalled);
+    assert!(lazy.residual >= rhs_norm() && lazy.residual <= rhs_norm() * (1.0 + 1e-12));
+    assert!(matches!(
+        solve(&direct(Solve::Nan), 1e-3),
+        Err(SolveError::NonFiniteProduct { .. })
+    ));
+    // Without a solution, `is_direct` says nothing: conjugate gradients follow.
+    let (iterated, _) = solve(&direct(Solve::None), 1e-6).unwrap();
+    assert_eq!(iterated.outcome, AdjointOutcome::Converged);
+}
+
 #[test]
 fn an_exact_solution_is_taken_and_paid_for() {
     let objective = Hostile {
@@ -62,7 +126,7 @@ fn an_exact_solution_is_taken_and_paid_for() {
     let (adjoint, interval) = solve(&objective, 1e-9).unwrap();
     assert_eq!(adjoint.outcome, AdjointOutcome::Converged);
     assert!(adjoint.residual < 1e-12 && adjoint.products == 1);
-    assert!((adjoint.work - 9.0).abs() < 1e-12); // preparing 2, solving 5, the residual 2
+    assert!((adjoint.work - (3.0 + 5.0 + 2.0 + 7.0)).abs() < 1e-12); // preparing 2, solving 5, the residual 2
     assert!(interval.lower <= exact_loss() && exact_loss() <= interval.upper);
     // Conjugate gradients find it in as many products as there are eigenvalues, or at once with the
     // exact preconditioner.

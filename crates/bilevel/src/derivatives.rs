@@ -18,8 +18,8 @@ use lowlevel::adjoint::MixedBound;
 ///
 /// # Example
 ///
-/// The family of [`LowerLevel`](crate::LowerLevel) learns one weight without derivatives. Here every
-/// sample has a weight of its own, and its derivatives.
+/// The family of [`LowerLevel`](crate::LowerLevel) learns one weight without derivatives. Here
+/// every sample has a weight of its own, and its derivatives.
 ///
 /// ```
 /// use bilevel::testing::derivatives_deviation;

@@ -55,9 +55,9 @@ pub struct Arguments {
     /// One residual per image or per pixel, for learning without derivatives
     #[arg(long, value_name = "FORM", value_enum, default_value_t = ResidualForm::Pixel)]
     residuals: ResidualForm,
-    /// The accuracy of learning with gradients [default: 0.1]
-    #[arg(long, value_name = "SHARE")]
-    kappa: Option<f64>,
+    /// The accuracy of learning with gradients
+    #[arg(long, value_name = "SHARE", default_value_t = Setup::default().kappa)]
+    kappa: f64,
     /// Number of runs with and without derivatives, of which the fastest counts
     #[arg(
         long,
@@ -150,7 +150,7 @@ impl Arguments {
         };
         let mut setup = sum(residuals);
         setup.solver = solver;
-        setup.kappa = self.kappa.unwrap_or(setup.kappa);
+        setup.kappa = self.kappa;
         setup.loss = Loss { scale, residuals };
         setup
     }

@@ -4,9 +4,9 @@
 //!
 //! It is gradient descent with backtracking. One error for all reconstructions and one residual for
 //! all adjoints shrink when backtracking fails, and grow when it succeeds. A step is accepted if
-//! the plain intervals prove a decrease. Two changes are in its favour: steps are projected onto the
-//! bounds, which the method does not have, and the test of the gradient's error is left out, which
-//! would need a smaller error at every point.
+//! the plain intervals prove a decrease. Two changes are in its favour: steps are projected onto
+//! the bounds, which the method does not have, and the test of the gradient's error is left out,
+//! which would need a smaller error at every point.
 
 use std::time::Instant;
 

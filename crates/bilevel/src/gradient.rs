@@ -39,6 +39,9 @@ const POWER: f64 = 0.6;
 /// The largest number of targets for one reconstruction, which become smaller while its distance
 /// from the known one turns out to be smaller.
 const MAX_TARGETS: usize = 40;
+/// The share of the first certified error that the distance from the known reconstruction likely
+/// is; a choice. If it is less, a smaller target follows.
+const LIKELY: f64 = 0.1;
 /// The share of a certified error that the true error typically is; a choice, for estimates only.
 const TYPICAL: f64 = 1.0 / 3.0;
 /// The reason for two intervals that do not meet.
@@ -394,7 +397,12 @@ impl<M: LowerLevel> LearningProblem<M> {
             error = solved.error;
             moved = change(state.point());
             let is_first = target == ErrorBound::UNKNOWN;
-            let wanted = kappa * if is_first { error.value() } else { moved };
+            let wanted = kappa
+                * if is_first {
+                    LIKELY * error.value()
+                } else {
+                    moved
+                };
             if !is_first && (error.value() <= wanted || solved.outcome != Outcome::Converged) {
                 break;
             }

@@ -120,6 +120,12 @@ pub enum SolveError {
         /// The number of products of this call before the error.
         products: u64,
     },
+    /// A Hessian product is outside of the declared curvature.
+    #[error(
+        "a Hessian product is outside of the declared curvature: check SecondOrder with \
+         testing::hessian_deviation, and the constants of Curvature"
+    )]
+    ContradictingProduct,
     /// A mixed product is NaN or infinite.
     #[error(
         "the mixed product of parameter {index} is not finite: check it with \

@@ -5,8 +5,8 @@ use imaging::{DenoisingScratch, FourierSamplingScratch, LinearOperator};
 use imaging::{SmoothedTv, Variational, VariationalScratch};
 use lowlevel::adjoint::MixedBound;
 use lowlevel::{
-    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, SecondOrderCosts, StronglyConvex,
-    ThirdOrder, Update,
+    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, SecondOrderCosts,
+    StronglyConvex, ThirdOrder, Update,
 };
 
 use super::FamilyKind;

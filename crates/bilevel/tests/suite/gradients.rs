@@ -92,7 +92,7 @@ impl Visitor for Differences {
                 .iter()
                 .fold(0.0, |most: f64, g| most.max(g.abs()));
             for k in 0..theta.len() {
-                let step = 1e-4;
+                let step = 2e-5;
                 let [up, down] = [step, -step].map(|step| {
                     let mut moved = theta.clone();
                     moved[k] += step;

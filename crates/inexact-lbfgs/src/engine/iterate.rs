@@ -26,6 +26,8 @@ const MAX_VERIFIED: u32 = 3;
 const DOUBT: f64 = 2.0;
 /// The number of incumbents in a row with a small predicted decrease that ends the run.
 const SMALL_IN_A_ROW: u32 = 2;
+/// A predicted decrease below this share of its limit is not worth sharpening a point; a choice.
+const NOT_WORTH: f64 = 1e-3;
 /// A predicted decrease below this share of the objective is rounding error.
 const ROUNDING: f64 = 1e-13;
 /// The length of the first step if the gradient is too small to set it, as a share of the
@@ -201,6 +203,7 @@ impl<R: Clone> Engine<R> {
 
     /// Decides about the trial point, or asks for what is needed to decide.
     pub(super) fn decide(&mut self) -> Next<R> {
+        let limit = self.limit();
         let (Some(incumbent), Some(search)) = (&self.state.incumbent, &mut self.state.search)
         else {
             return Next::Step;
@@ -235,6 +238,12 @@ impl<R: Clone> Engine<R> {
                 search.num_rejected += 1;
                 search.trial = Some(trial);
                 self.on_rejected_trial()
+            }
+            Decision::SharpenTrial(_) | Decision::SharpenIncumbent(_)
+                if search.predicted <= NOT_WORTH * limit
+                    && self.state.progress.num_small >= SMALL_IN_A_ROW =>
+            {
+                Next::Stop(Termination::Converged)
             }
             Decision::SharpenTrial(shrink) => {
                 let job = sharpening(&trial, shrink);

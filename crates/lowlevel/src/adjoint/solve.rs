@@ -170,13 +170,14 @@ pub enum AdjointOutcome {
 ///
 /// The method is [`SecondOrder::solve`](crate::SecondOrder::solve) if the objective has it, and
 /// otherwise preconditioned conjugate gradients. A start that is worse than zero is replaced by
-/// zero, and a [direct](crate::SecondOrder::is_direct) `solve` needs no start. The residual is computed afresh at the end. A missed target is reported in
-/// [`Adjoint::outcome`]; the bound `residual` holds nevertheless, and `state` has the best adjoint
+/// zero, and a [direct](crate::SecondOrder::is_direct) `solve` needs no start. The residual is
+/// computed afresh at the end. A missed target is reported in [`Adjoint::outcome`]; the bound `residual` holds nevertheless, and `state` has the best adjoint
 /// that was found.
 ///
 /// # Errors
-/// If the objective has no second derivatives, or if the start, the loss or a Hessian product is
-/// not finite. After an error, `state` starts at zero.
+/// If the objective has no second derivatives, if the start, the loss or a Hessian product is not
+/// finite, or if a product contradicts the declared curvature. After an error, `state` starts at
+/// zero.
 ///
 /// # Panics
 /// If `x` or the gradient of the loss does not have the length that the objective expects.
@@ -375,7 +376,28 @@ impl<S> System<'_, S> {
         if !(residual_norm.is_finite() && q_norm.is_finite()) {
             return Err(self.non_finite());
         }
+        self.check_product(q_norm)?;
         Ok(self.measured(residual_norm, q_norm))
+    }
+
+    /// Checks the product with the adjoint against the declared constants:
+    /// `$\mu\|q\|^2 \le \langle q, Hq\rangle$` and `$\|Hq\| \le L\|q\|$`, up to a factor of 2 and
+    /// rounding.
+    fn check_product(&self, q_norm: f64) -> Result<(), SolveError> {
+        let rounding = or_infinite(self.second.product_rounding(q_norm)) + f64::MIN_POSITIVE;
+        let product = norm(&self.vectors.product);
+        let curved = inner(&self.vectors.q, &self.vectors.product);
+        let (mu, lipschitz) = (
+            self.curvature.strong_convexity(),
+            self.curvature.lipschitz(),
+        );
+        let least = (0.5 * mu * q_norm - rounding) * q_norm;
+        let most = 2.0 * lipschitz * q_norm + rounding;
+        if curved >= least && product <= most {
+            Ok(())
+        } else {
+            Err(SolveError::ContradictingProduct)
+        }
     }
 
     /// Adds the rounding error to the computed norm of a residual.

@@ -152,8 +152,7 @@ impl Derivatives<()> for DiagonalDerivatives<'_, '_> {
     }
 }
 
-/// The best weights are 2, 1, 2/3, ..., because the errors of the data cancel. The objective is not
-/// zero there.
+/// Data that are exact for the weights 2, 1, 2/3, ..., but for errors orthogonal to the truth.
 fn problem(
     num_params: usize,
     len: usize,
@@ -162,7 +161,6 @@ fn problem(
 ) -> Result<LearningProblem<Diagonal>, ProblemError> {
     let truth = vec![1.0; len];
     let weight = |j: usize| 2.0 / (1.0 + (j % num_params % 7) as f64);
-    // orthogonal to the truth in every group of samples with the same weight
     let error = |j: usize| 0.1 * if j / num_params % 2 == 0 { 1.0 } else { -1.0 };
     let entry = |(j, x): (usize, &f64)| (x + error(j)) * (1.0 + weight(j));
     let data = truth.iter().enumerate().map(entry).collect();
@@ -189,7 +187,8 @@ fn families_of_ones_own_learn_with_gradients() {
         learned.termination
     );
     for (k, parameter) in learned.parameters.iter().enumerate() {
-        let expected = 2.0 / (1.0 + k as f64);
+        // the errors of the data add a hundredth to their squares
+        let expected = 1.01 * (1.0 + 2.0 / (1.0 + k as f64)) - 1.0;
         assert!(
             (parameter.value / expected - 1.0).abs() < 1e-3,
             "{learned:?}"
@@ -227,8 +226,8 @@ fn wrong_derivatives_end_with_a_reason() {
     for (fault, words) in [
         (Fault::MixedNan, "NaN"),
         (Fault::HessianNan, "not finite"),
-        (Fault::HessianLarge, "do not meet"),
-        (Fault::HessianSmall, "do not meet"),
+        (Fault::HessianLarge, "declared curvature"),
+        (Fault::HessianSmall, "declared curvature"),
         (Fault::Panic, "panicked"),
     ] {
         let mut problem = problem(2, 6, fault, SolverKind::Gradient).expect("valid");
@@ -239,13 +238,12 @@ fn wrong_derivatives_end_with_a_reason() {
         assert!(reason.contains(words), "{fault:?}: {reason}");
         assert!(learned.num_points <= 1, "{fault:?}");
     }
-    // a wrong sign is no contradiction, but no step decreases the objective
+    // a wrong sign is no contradiction, but no step certainly decreases the objective
     let mut problem = problem(2, 6, Fault::Mixed, SolverKind::Gradient).expect("valid");
     let learned = problem.learn().expect("differentiable");
-    let Termination::OracleFailed { reason } = &learned.termination else {
-        panic!("{:?}", learned.termination);
-    };
-    assert!(reason.contains("check the derivatives"), "{reason}");
+    assert!(!learned.termination.is_success());
+    let first = learned.evaluations[0].objective.as_ref().expect("computed");
+    assert!(learned.interval.lower <= *first && learned.objective <= *first);
 }
 
 #[test]

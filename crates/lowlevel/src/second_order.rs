@@ -71,7 +71,7 @@ pub struct SecondOrderCosts {
     /// The cost of [`linearise`](SecondOrder::linearise).
     pub linearise: f64,
     /// The cost of [`hessian_product`](SecondOrder::hessian_product), including that of
-    /// [`precondition`](SecondOrder::precondition).
+    /// [`precondition`](SecondOrder::precondition) and of the vector operations of the caller.
     pub product: f64,
     /// The cost of [`third_order`](SecondOrder::third_order) and
     /// [`curvature_near`](SecondOrder::curvature_near) together.

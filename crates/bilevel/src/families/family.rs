@@ -65,7 +65,7 @@ enum Scratch {
     Denoising(DenoisingScratch),
     Deblurring(VariationalScratch<<Convolution as LinearOperator>::Scratch>),
     Inpainting(VariationalScratch<<Mask as LinearOperator>::Scratch>),
-    Sampling(FourierSamplingScratch),
+    Sampling(Box<FourierSamplingScratch>),
 }
 
 /// Evaluates an expression with the inner family, objective or scratch space.
@@ -189,7 +189,7 @@ impl StronglyConvex for FamilyObjective<'_> {
             Objective::Denoising(objective) => Scratch::Denoising(objective.scratch()),
             Objective::Deblurring(objective) => Scratch::Deblurring(objective.scratch()),
             Objective::Inpainting(objective) => Scratch::Inpainting(objective.scratch()),
-            Objective::Sampling(objective) => Scratch::Sampling(objective.scratch()),
+            Objective::Sampling(objective) => Scratch::Sampling(Box::new(objective.scratch())),
         })
     }
 

@@ -102,7 +102,7 @@ impl LineHessian {
         dispatch(
             #[inline(always)]
             || {
-                differences(q, &mut self.changes, f64::abs);
+                differences(q, &mut self.changes, |v| v * v);
                 ball(parameters, error).third_order(&self.moduli, &self.changes)
             },
         )

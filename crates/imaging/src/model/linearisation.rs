@@ -2,6 +2,7 @@
 
 use lowlevel::{ThirdOrder, UNIT_ROUNDOFF};
 
+use super::simd::dispatch;
 use crate::regularizer::RegularizerHessian;
 
 /// The Hessian of a model at a point. It is empty until it is first used, so that callers who need
@@ -35,10 +36,15 @@ impl Linearisation {
         self.preconditioner.resize(dim, 0.0);
         data(&mut self.preconditioner);
         regularizer.add_diagonal(alpha, &self.memory, &mut self.preconditioner);
-        for entry in &mut self.preconditioner {
-            // Rounding, or the approximation of a diagonal, may make an entry too small.
-            *entry = 1.0 / entry.max(least);
-        }
+        dispatch(
+            #[inline(always)]
+            || {
+                for entry in &mut self.preconditioner {
+                    // Rounding, or the approximation of a diagonal, may make an entry too small.
+                    *entry = 1.0 / if *entry > least { *entry } else { least };
+                }
+            },
+        );
     }
 
     /// Overwrites `out` with `r` divided by the diagonal of the Hessian.

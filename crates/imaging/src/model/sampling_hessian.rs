@@ -91,7 +91,9 @@ impl SecondOrder<FourierSamplingScratch> for FourierSampling<'_> {
         dispatch(
             #[inline(always)]
             || {
-                moduli(q, &mut scratch.changes);
+                for (square, v) in scratch.changes.iter_mut().zip(differences(q)) {
+                    *square = v[0] * v[0] + v[1] * v[1];
+                }
                 ball.third_order(&scratch.moduli, &scratch.changes)
             },
         )

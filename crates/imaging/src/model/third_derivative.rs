@@ -45,7 +45,7 @@
 //! |\langle q, (\bar H - H(x))\,e\rangle| \le \alpha\Bigl(\tfrac12A\varepsilon^2\tau + \sqrt A\,\varepsilon\,\Bigl(\sum_{a_j > \tau} b_j'^2\Bigr)^{1/2}\Bigr).
 //! ```
 //!
-//! Every threshold gives a bound, so we try the edges of the bins of a histogram of `$a_j$`. One
+//! Every threshold gives a bound, so we try the edges of the bins of a histogram of `$a_j^2$`. One
 //! difference with a large `$a_j$` does not spoil the bounds, and they are sensible for every
 //! `$\varepsilon$`, also above `$\nu$`.
 //!
@@ -54,7 +54,7 @@
 //! constant; no bound here needs it.
 //!
 //! **Rounding.** In units of `$\nu$`, all terms are non-negative and have relative errors below
-//! `$32u$`. The interval of `$|d_j|$` is widened by `$8u|d_j|$`, and by more than underflow loses
+//! `$64u$`. The interval of `$|d_j|$` is widened by `$8u|d_j|$`, and by more than underflow loses
 //! from squares. The thresholds and the sums gain more than underflow loses. The last factor
 //! exceeds the relative errors of all sums.
 
@@ -109,11 +109,14 @@ impl Geometry {
 /// Exceeds every loss by underflow of squares, and is negligible compared with any sensible
 /// `$\nu$`.
 const LOST: f64 = 1e-150;
-/// Exceeds every loss by underflow of `$\nu^2a_j$`.
-const FLOOR: f64 = 1e-200;
+/// Exceeds every loss by underflow of `$\nu^2a_j$`: that of its square is at most
+/// `$10^{80}2^{-1074}$`, where `$10^{80}$` bounds a numerator for [`FAR`].
+const FLOOR: f64 = 1e-120;
+/// Exceeds every loss by underflow of `$b_j^2$`, which is at most `$10^{101}2^{-1074}$`.
+const LOST_SQUARES: f64 = 1e-220;
 /// Replaces larger `$|d|/\nu$`, for which `$K$` and `$w$` are smaller, so that no power of it
 /// overflows.
-const FAR: f64 = 1e20;
+const FAR: f64 = 1e10;
 /// Exceeds the relative rounding error of a modulus.
 const SLACK: f64 = 8.0 * UNIT_ROUNDOFF;
 
@@ -142,15 +145,28 @@ impl TvBall {
         self.error >= 0.0
     }
 
-    /// Bounds the change of the Hessian in the ball, given the moduli `$|d_j|$` and `$|(Dq)_j|$`.
+    /// Bounds the change of the Hessian in the ball, given the moduli `$|d_j|$` and the squares
+    /// `$|(Dq)_j|^2$`.
     #[inline(always)]
-    pub(super) fn third_order(self, moduli: &[f64], changes: &[f64]) -> ThirdOrder {
-        let mut extent = Extent::new(self);
-        extent.add(moduli, changes);
-        let mut sums = ThirdOrderSums::new(self, extent);
-        sums.add(moduli, changes);
+    pub(super) fn third_order(self, moduli: &[f64], squares: &[f64]) -> ThirdOrder {
+        let mut sums = ThirdOrderSums::new(self, largest(squares));
+        sums.add(moduli, squares);
         sums.finish()
     }
+}
+
+/// Returns the largest of some numbers that are not negative. NaN does not count.
+#[inline(always)]
+pub(super) fn largest(numbers: &[f64]) -> f64 {
+    let larger = |a: f64, b: f64| if a > b { a } else { b };
+    let (blocks, rest) = numbers.as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for block in blocks {
+        for (lane, number) in lanes.iter_mut().zip(block) {
+            *lane = larger(*number, *lane);
+        }
+    }
+    lanes.iter().chain(rest).fold(0.0, |a, b| larger(*b, a))
 }
 
 impl UnitBall {
@@ -172,15 +188,17 @@ fn steepest([low, high]: [f64; 2]) -> f64 {
     if low > 0.5 { low } else { point }
 }
 
-/// Returns `$\nu^2K(m\nu)$`, the norm of the third derivative, as a numerator and a denominator.
+/// Returns the square of `$\nu^2K(m\nu)$`, the norm of the third derivative, as a numerator and a
+/// denominator.
 #[inline(always)]
-fn third_derivative<const SCALAR: bool>(m: f64) -> [f64; 2] {
-    /// The number `$2/\sqrt3$`.
-    const DIAGONAL: f64 = 1.154_700_538_379_251_7;
-    let square = 1.0 + m * m;
-    let near = [3.0 * m, square * square * square.sqrt()];
-    let is_near = SCALAR || m * m <= 0.5;
-    if is_near { near } else { [DIAGONAL, square] }
+fn third_derivative_squared<const SCALAR: bool>(m: f64) -> [f64; 2] {
+    let square = m * m;
+    let sum = 1.0 + square;
+    let fourth = (sum * sum) * (sum * sum);
+    // Both branches are computed, so that the compiler can use vectors.
+    let (near, far) = ([9.0 * square, fourth * sum], [4.0 / 3.0, sum * sum]);
+    let is_near = SCALAR || square <= 0.5;
+    if is_near { near } else { far }
 }
 
 /// Returns `$1/(\nu w)$`, where `$\nu w$` is the largest eigenvalue of `$\nu W$` for
@@ -192,172 +210,113 @@ pub(super) fn inverse_second_derivative<const SCALAR: bool>(m: f64) -> f64 {
     if SCALAR { square * root } else { root }
 }
 
-/// The extent of the numbers `$a_j$` of all differences, computed without roots and divisions. It
-/// places the bins of [`ThirdOrderSums`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
-    ball: UnitBall,
-    is_scalar: bool,
-    /// The points where `$K$` is largest, if they are at most `$\nu/2$`: their maximum, in lanes.
-    below: [f64; LANES],
-    /// The same for points that are at least `$\nu/2$`: their minimum.
-    above: [f64; LANES],
-    /// The largest `$|v_j|$`.
-    largest: [f64; LANES],
+/// Returns the square of [`inverse_second_derivative`].
+#[inline(always)]
+fn inverse_second_derivative_squared<const SCALAR: bool>(m: f64) -> f64 {
+    let sum = 1.0 + m * m;
+    if SCALAR { sum * sum * sum } else { sum }
 }
 
-/// The number of partial maxima, enough to fill the widest vectors.
-const LANES: usize = 8;
-
-impl Extent {
-    pub(super) fn new(ball: TvBall) -> Self {
-        Self {
-            ball: ball.in_units(),
-            is_scalar: ball.geometry.is_scalar,
-            below: [0.0; LANES],
-            above: [f64::INFINITY; LANES],
-            largest: [0.0; LANES],
-        }
-    }
-
-    /// Includes differences with the moduli `$|d_j|$` and `$|v_j|$`.
-    #[inline(always)]
-    pub(super) fn add(&mut self, moduli: &[f64], changes: &[f64]) {
-        let mut extent = *self;
-        let (moduli_blocks, moduli_rest) = moduli.as_chunks::<LANES>();
-        let (changes_blocks, changes_rest) = changes.as_chunks::<LANES>();
-        for (moduli, changes) in moduli_blocks.iter().zip(changes_blocks) {
-            for lane in 0..LANES {
-                extent.include(lane, moduli[lane], changes[lane]);
-            }
-        }
-        for (&modulus, &change) in moduli_rest.iter().zip(changes_rest) {
-            extent.include(0, modulus, change);
-        }
-        *self = extent;
-    }
-
-    #[inline(always)]
-    fn include(&mut self, lane: usize, modulus: f64, change: f64) {
-        let point = steepest(self.ball.interval(modulus));
-        let low = if point <= 0.5 { point } else { 0.0 };
-        let high = if point >= 0.5 { point } else { f64::INFINITY };
-        let larger = |a: f64, b: f64| if a > b { a } else { b };
-        self.below[lane] = larger(low, self.below[lane]);
-        self.above[lane] = -larger(-high, -self.above[lane]);
-        self.largest[lane] = larger(change, self.largest[lane]);
-    }
-
-    /// Returns an upper bound on all `$\nu^2a_j$`.
-    fn top(self) -> f64 {
-        let norm = |m| {
-            let [numerator, denominator] = if self.is_scalar {
-                third_derivative::<true>(m)
-            } else {
-                third_derivative::<false>(m)
-            };
-            numerator / denominator
-        };
-        let largest = |lanes: [f64; LANES]| lanes.into_iter().fold(0.0, f64::max);
-        let above = self.above.into_iter().fold(f64::INFINITY, f64::min);
-        // Infinity is no point of an interval.
-        let above = if above < f64::INFINITY {
-            norm(above)
-        } else {
-            0.0
-        };
-        let norm = above.max(norm(largest(self.below)));
-        norm * largest(self.largest) * (1.0 + 64.0 * UNIT_ROUNDOFF)
-    }
-}
-
-/// The number of bins.
-const NUM_BINS: usize = 64;
-/// The number of low bits of an `f64` that do not matter for the bin of a number: four bins share
-/// an exponent.
-const LOW_BITS: u32 = 50;
-/// The number of histograms that take turns, so that an addition need not wait for the previous
-/// one.
-const NUM_TURNS: usize = 2;
+/// The number of bins. They span a factor `$2^{64}$` in `$a_j$`.
+const NUM_BINS: usize = 256;
+/// The number of low bits of an `f64` that do not matter for the bin of a number: two bins share an
+/// exponent of `$a_j^2$`.
+const LOW_BITS: u32 = 51;
 /// The number of differences that are processed together.
 const BLOCK: usize = 64;
+/// A bound on `$\nu^4K^2$`: the square of `$48/(25\sqrt5)$`, rounded up.
+const STEEPEST: f64 = 0.7373;
 
-/// The histogram of the numbers `$a_j$`. It sums up `$b_j^2$` and `$b_j'^2$` in each bin.
+/// The histogram of the numbers `$a_j^2$`. It sums up `$b_j^2$` and `$b_j'^2$` in each bin. It works
+/// with squares, which need no roots.
 #[derive(Clone, Debug)]
 pub(super) struct ThirdOrderSums {
     ball: TvBall,
     unit: UnitBall,
-    /// The bits of an upper bound on `$a_j$` without the low ones.
+    /// The bits of an upper bound on `$a_j^2$` without the low ones.
     top: u64,
-    bins: [[[f64; 2]; NUM_BINS]; NUM_TURNS],
+    /// The first bin that is not empty.
+    first: usize,
+    bins: [[f64; 2]; NUM_BINS],
     num_differences: usize,
 }
 
 impl ThirdOrderSums {
-    /// Creates empty sums. `extent` must include all differences.
-    pub(super) fn new(ball: TvBall, extent: Extent) -> Self {
+    /// Creates empty sums. No `$|v_j|^2$` may exceed `largest_square`.
+    #[inline(always)]
+    pub(super) fn new(ball: TvBall, largest_square: f64) -> Self {
         Self {
             ball,
             unit: ball.in_units(),
-            top: extent.top().to_bits() >> LOW_BITS,
-            bins: [[[0.0; 2]; NUM_BINS]; NUM_TURNS],
+            top: (STEEPEST * largest_square).to_bits() >> LOW_BITS,
+            first: NUM_BINS - 1,
+            bins: [[0.0; 2]; NUM_BINS],
             num_differences: 0,
         }
     }
 
-    /// Includes differences with the moduli `$|d_j|$` and `$|v_j|$`.
+    /// Includes differences with the moduli `$|d_j|$` and the squares `$|v_j|^2$`.
     #[inline(always)]
-    pub(super) fn add(&mut self, moduli: &[f64], changes: &[f64]) {
-        let blocks = moduli.chunks(BLOCK).zip(changes.chunks(BLOCK));
-        for (moduli, changes) in blocks {
+    pub(super) fn add(&mut self, moduli: &[f64], squares: &[f64]) {
+        let blocks = moduli.chunks(BLOCK).zip(squares.chunks(BLOCK));
+        for (moduli, squares) in blocks {
             if self.ball.geometry.is_scalar {
-                self.add_block::<true>(moduli, changes);
+                self.add_block::<true>(moduli, squares);
             } else {
-                self.add_block::<false>(moduli, changes);
+                self.add_block::<false>(moduli, squares);
             }
         }
     }
 
     #[inline(always)]
-    fn add_block<const SCALAR: bool>(&mut self, moduli: &[f64], changes: &[f64]) {
+    fn add_block<const SCALAR: bool>(&mut self, moduli: &[f64], squares: &[f64]) {
         let len = moduli.len();
-        let [mut quadratic, mut linear] = [[0.0; BLOCK]; 2];
+        let mut bits = [0; BLOCK];
+        let mut terms = [[0.0; 2]; BLOCK];
         let unit = self.unit;
-        let inputs = moduli.iter().zip(changes);
-        let outputs = quadratic.iter_mut().zip(&mut linear);
-        for ((quadratic, linear), (&modulus, &change)) in outputs.zip(inputs) {
+        let reach_squared = unit.reach * unit.reach;
+        let inputs = moduli.iter().zip(squares);
+        let outputs = bits.iter_mut().zip(&mut terms);
+        for ((bits, terms), (&modulus, &square)) in outputs.zip(inputs) {
             let interval = unit.interval(modulus);
-            let [numerator, denominator] = third_derivative::<SCALAR>(steepest(interval));
-            let inverse = inverse_second_derivative::<SCALAR>(interval[0]);
+            let [numerator, denominator] = third_derivative_squared::<SCALAR>(steepest(interval));
+            let inverse = inverse_second_derivative_squared::<SCALAR>(interval[0]);
             // One division gives both numbers. They are NaN if a modulus is not finite.
-            let scaled = change / (denominator * inverse) + 0.0 * modulus;
-            *quadratic = numerator * inverse * scaled;
-            *linear = denominator * scaled;
-        }
-        let terms = quadratic[..len].iter().zip(&linear[..len]);
-        for (i, (&quadratic, &linear)) in terms.enumerate() {
-            let moved = quadratic * unit.reach;
+            let scaled = square / (denominator * inverse) + 0.0 * modulus;
+            let quadratic = numerator * inverse * scaled;
+            let linear = denominator * scaled;
+            let moved = quadratic * reach_squared;
             // NaN stays NaN.
-            let [whole, half] =
-                [moved, 0.5 * moved].map(|moved| if linear < moved { linear } else { moved });
-            let sums = &mut self.bins[i % NUM_TURNS][self.bin(quadratic)];
-            sums[0] += whole * whole;
-            sums[1] += half * half;
+            *terms = [moved, 0.25 * moved].map(|moved| if linear < moved { linear } else { moved });
+            *bits = quadratic.to_bits() >> LOW_BITS;
+        }
+        for (bits, terms) in bits[..len].iter().zip(&terms) {
+            let bin = self.bin(*bits);
+            self.first = self.first.min(bin);
+            let sums = &mut self.bins[bin];
+            sums[0] += terms[0];
+            sums[1] += terms[1];
         }
         self.num_differences += len;
     }
 
-    /// The bin of a number `$a_j$`. Larger numbers come first, and the last bin has no lower edge.
+    /// The bin of a number `$a_j^2$` with these bits. Larger numbers come first, and the last bin has
+    /// no lower edge.
     #[inline(always)]
-    fn bin(&self, a: f64) -> usize {
-        let below = self.top.saturating_sub(a.to_bits() >> LOW_BITS);
-        usize::try_from(below).map_or(NUM_BINS - 1, |bin| bin.min(NUM_BINS - 1))
+    fn bin(&self, bits: u64) -> usize {
+        let below = self.top.saturating_sub(bits);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "less than the number of bins"
+        )]
+        let bin = below.min(NUM_BINS as u64 - 1) as usize;
+        bin
     }
 
-    /// The upper edge of a bin, which exceeds all numbers in it.
+    /// The upper edge of a bin, which exceeds all numbers `$a_j$` in it.
     fn edge(&self, bin: usize) -> f64 {
         let bits = self.top.saturating_sub(bin as u64) + 1;
-        number_or_infinity(f64::from_bits(bits << LOW_BITS)) + FLOOR
+        number_or_infinity(f64::from_bits(bits << LOW_BITS)).sqrt() + FLOOR
     }
 
     /// Returns the bounds.
@@ -370,17 +329,18 @@ impl ThirdOrderSums {
         } = self.ball;
         let relative = error / nu;
         let root = geometry.norm_squared.sqrt();
-        // More than underflow loses from the squares.
-        let mut above = [count(self.num_differences) * f64::MIN_POSITIVE; 2];
+        let mut above = [count(self.num_differences) * LOST_SQUARES; 2];
         let [mut vector, mut value] = [f64::INFINITY; 2];
-        let [first, second] = &self.bins;
-        for (bin, (first, second)) in first.iter().zip(second).enumerate() {
-            let moved = relative * self.edge(bin);
-            let quadratic = geometry.norm_squared * moved;
-            vector = vector.min(quadratic * moved + above[0]);
-            value = value.min(0.5 * quadratic + root * above[1].sqrt());
-            above[0] += first[0] + second[0];
-            above[1] += first[1] + second[1];
+        for (bin, sums) in self.bins.iter().enumerate().skip(self.first) {
+            // Further thresholds only add to `above`, of which every bound is a sum.
+            if above[0] < vector || root * above[1].sqrt() < value {
+                let moved = relative * self.edge(bin);
+                let quadratic = geometry.norm_squared * moved;
+                vector = vector.min(quadratic * moved + above[0]);
+                value = value.min(0.5 * quadratic + root * above[1].sqrt());
+            }
+            above[0] += sums[0];
+            above[1] += sums[1];
         }
         let is_finite = above[0] < f64::INFINITY && self.unit.inverse_nu < f64::INFINITY;
         if !is_finite || !self.ball.is_valid() {

@@ -6,7 +6,8 @@ use lowlevel::{ThirdOrder, norm};
 
 use super::TvParameters;
 use super::mixed::{MixedBound, MixedNorms, MixedSums, TvMixed};
-use super::third_derivative::{Extent, Geometry, ThirdOrderSums, TvBall};
+use super::simd::dispatch;
+use super::third_derivative::{Geometry, ThirdOrderSums, TvBall};
 use crate::grid::{Field, Grid};
 use crate::regularizer::strips::{STRIP, Strip, StripKernel, sweep};
 use crate::regularizer::{Linearised, SmoothedTv};
@@ -38,8 +39,31 @@ pub(crate) fn tv_third_order(
         geometry: geometry(tv.grid()),
         error,
     };
-    let extent = over_moduli(tv, at, q, Extent::new(ball));
-    over_moduli(tv, at, q, ThirdOrderSums::new(ball, extent)).finish()
+    // A difference is a sum of up to four squares, each of a difference of two entries.
+    let most = 4.0 * largest_entry(q);
+    let sums = ThirdOrderSums::new(ball, most * most);
+    over_moduli(tv, at, q, sums).finish()
+}
+
+/// Returns the largest modulus of an entry.
+fn largest_entry(q: &[f64]) -> f64 {
+    let larger = |a: f64, b: f64| if a > b { a } else { b };
+    dispatch(
+        #[inline(always)]
+        || {
+            let (blocks, rest) = q.as_chunks::<LANES>();
+            let mut lanes = [0.0; LANES];
+            for block in blocks {
+                for (lane, entry) in lanes.iter_mut().zip(block) {
+                    *lane = larger(entry.abs(), *lane);
+                }
+            }
+            lanes
+                .iter()
+                .chain(rest)
+                .fold(0.0, |a, b| larger(b.abs(), a))
+        },
+    )
 }
 
 /// The term `$\alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$` of a model.
@@ -115,18 +139,16 @@ impl TvTerm<'_> {
 
 /// Sums over the moduli `$|d_j|$` and `$|(Dq)_j|$` of all differences.
 trait Sums {
+    /// Whether `include` takes the squares `$|(Dq)_j|^2$`.
+    const TAKES_SQUARES: bool;
+
     /// Includes some differences. Must be inlined.
     fn include(&mut self, moduli: &[f64], changes: &[f64]);
 }
 
-impl Sums for Extent {
-    #[inline(always)]
-    fn include(&mut self, moduli: &[f64], changes: &[f64]) {
-        self.add(moduli, changes);
-    }
-}
-
 impl Sums for ThirdOrderSums {
+    const TAKES_SQUARES: bool = true;
+
     #[inline(always)]
     fn include(&mut self, moduli: &[f64], changes: &[f64]) {
         self.add(moduli, changes);
@@ -134,6 +156,8 @@ impl Sums for ThirdOrderSums {
 }
 
 impl Sums for MixedSums {
+    const TAKES_SQUARES: bool = false;
+
     #[inline(always)]
     fn include(&mut self, moduli: &[f64], changes: &[f64]) {
         self.add(moduli, changes);
@@ -177,7 +201,7 @@ impl<S: Sums> StripKernel for Moduli<'_, S> {
                 z += z_across[part] * z_across[part] + z_down[part] * z_down[part];
             }
             *modulus = n.sqrt() / inverse;
-            *change = z.sqrt();
+            *change = if S::TAKES_SQUARES { z } else { z.sqrt() };
         }
         self.sums
             .include(&moduli[..strip.count], &changes[..strip.count]);

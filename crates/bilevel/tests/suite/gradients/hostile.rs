@@ -161,7 +161,13 @@ fn problem(
 ) -> Result<LearningProblem<Diagonal>, ProblemError> {
     let truth = vec![1.0; len];
     let weight = |j: usize| 2.0 / (1.0 + (j % num_params % 7) as f64);
-    let error = |j: usize| 0.1 * if j / num_params % 2 == 0 { 1.0 } else { -1.0 };
+    let error = |j: usize| {
+        0.1 * if (j / num_params).is_multiple_of(2) {
+            1.0
+        } else {
+            -1.0
+        }
+    };
     let entry = |(j, x): (usize, &f64)| (x + error(j)) * (1.0 + weight(j));
     let data = truth.iter().enumerate().map(entry).collect();
     let pair = Pair {

@@ -1,0 +1,405 @@
+//! One image at one point: its reconstruction, its adjoint, its certified loss, and the derivatives of
+//! the loss.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use dfo_ls::Start;
+use inexact_lbfgs::Request;
+use lowlevel::adjoint::{
+    AdjointStop, LossAt, MixedBound, ValueInterval, adjoint_error, corrected_value, solve_adjoint,
+};
+use lowlevel::{Checkpoint, ErrorBound, Outcome, State, Stop, StronglyConvex};
+
+use crate::checkpoint::{Reconstructions, StoredAdjoint};
+use crate::lower::LowerLevel;
+use crate::oracle::WORK_UNITS;
+use crate::problem::{Effort, LearningProblem};
+use crate::workspace::Workspace;
+
+/// The accuracy of the first point, relative to that of later ones; a choice. A later image is
+/// compared with a reconstruction nearby, the first one with its cold start, which is far away.
+const FIRST: f64 = 0.1;
+/// The error of a reconstruction falls by this power of the factor by which the width of an
+/// interval should fall. The width is of second order in the error, so one half would do if there
+/// were no rounding and no third derivatives.
+const POWER: f64 = 0.6;
+/// The largest number of targets for one reconstruction, which become smaller while its distance
+/// from the known one turns out to be smaller.
+const MAX_TARGETS: usize = 40;
+/// The share of the first certified error that the distance from the known reconstruction likely
+/// is; a choice. If it is less, a smaller target follows.
+const LIKELY: f64 = 0.1;
+/// The reason for two intervals that do not meet.
+const CONTRADICTION: &str = "two intervals for the loss of an image do not meet, so a constant, a \
+                             gradient or a Hessian product of the model is wrong: check them with \
+                             lowlevel::testing";
+
+/// One image at one point.
+pub(super) struct ImagePart {
+    pub(super) checkpoint: Checkpoint,
+    pub(super) adjoint: StoredAdjoint,
+    pub(super) numbers: ImageNumbers,
+    /// The derivatives of the loss with respect to `$\theta$`, and those of the condition number
+    /// if there are penalties.
+    pub(super) slopes: Vec<f64>,
+}
+
+/// The numbers of one image that are gathered from all ranks, besides derivatives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ImageNumbers {
+    /// The loss as computed, and an interval that contains the exact one.
+    pub(super) value: f64,
+    pub(super) lower: f64,
+    pub(super) upper: f64,
+    pub(super) squared_distance: f64,
+    /// The error of the reconstruction, relative to its distance from the known one; or, for a
+    /// known point, the factor by which its error has fallen.
+    pub(super) relative_error: f64,
+    pub(super) condition_number: f64,
+    /// The work of the reconstruction and of the adjoint, in units of [`WORK_UNITS`].
+    pub(super) reconstruction: f64,
+    pub(super) adjoint: f64,
+}
+
+impl ImageNumbers {
+    pub(super) const COUNT: usize = 8;
+
+    pub(super) const fn to_array(self) -> [f64; Self::COUNT] {
+        [
+            self.value,
+            self.lower,
+            self.upper,
+            self.squared_distance,
+            self.relative_error,
+            self.condition_number,
+            self.reconstruction,
+            self.adjoint,
+        ]
+    }
+
+    pub(super) const fn from_array(numbers: [f64; Self::COUNT]) -> Self {
+        let [
+            value,
+            lower,
+            upper,
+            squared_distance,
+            relative_error,
+            condition_number,
+            reconstruction,
+            adjoint,
+        ] = numbers;
+        Self {
+            value,
+            lower,
+            upper,
+            squared_distance,
+            relative_error,
+            condition_number,
+            reconstruction,
+            adjoint,
+        }
+    }
+}
+
+/// A reconstruction whose error is known.
+struct Solve {
+    error: ErrorBound,
+    /// The error relative to the distance from the known reconstruction, or to the error before.
+    relative_error: f64,
+    work: f64,
+}
+
+impl<M: LowerLevel> LearningProblem<M> {
+    /// Computes the value and the derivatives of one image. A panic of the model counts as a
+    /// failure.
+    pub(super) fn differentiate(
+        &self,
+        theta: &[f64],
+        values: &[f64],
+        request: &Request<Reconstructions>,
+        index: usize,
+    ) -> Result<ImagePart, String> {
+        let differentiate = || -> Result<ImagePart, String> {
+            let objective = (self.model)
+                .objective(values, &self.data[index])
+                .map_err(|error| error.to_string())?;
+            let mut workspace = self.workspaces.take(self.pairs[index].grid);
+            let at = (theta, values);
+            let part = self.differentiate_in(at, &objective, request, index, &mut workspace)?;
+            self.workspaces.put_back(workspace);
+            Ok(part)
+        };
+        catch_unwind(AssertUnwindSafe(differentiate))
+            .unwrap_or_else(|_| Err("the model panicked".to_owned()))
+    }
+    fn differentiate_in(
+        &self,
+        (theta, values): (&[f64], &[f64]),
+        objective: &M::Objective<'_>,
+        request: &Request<Reconstructions>,
+        index: usize,
+        workspace: &mut Workspace<M::Scratch>,
+    ) -> Result<ImagePart, String> {
+        let derivatives =
+            (self.model.derivatives(values, objective)).ok_or("there are no derivatives")?;
+        let Workspace {
+            state,
+            scratch,
+            adjoint,
+            buffer,
+            ..
+        } = workspace;
+        let scratch = scratch.get_or_insert_with(|| objective.scratch());
+        let known = known_adjoint(request, index);
+        let solve = match request {
+            Request::Sharpen { known, shrink } => {
+                self.sharpen(known, *shrink, index, objective, state, scratch)?
+            }
+            _ => self.solve_near(request, index, objective, state, buffer, scratch)?,
+        };
+        let x = state.point();
+        buffer.resize(x.len(), 0.0);
+        let loss = LossAt::squared_distance(x, &self.pairs[index].truth, buffer);
+        match known {
+            Some(known) => known.start_into(adjoint),
+            None => adjoint.start_at(&[]),
+        }
+        let stop = match (request, known) {
+            (Request::Sharpen { shrink, .. }, Some(known)) => {
+                AdjointStop::absolute(known.residual * error_factor(*shrink))
+            }
+            _ => adjoint_stop(self.setup.kappa),
+        };
+        let solved = solve_adjoint(objective, x, solve.error, &loss, stop, adjoint, scratch)
+            .map_err(|error| error.to_string())?;
+        let gradient = state.gradient().ok_or("the gradient is missing")?;
+        let ValueInterval {
+            value,
+            lower,
+            upper,
+            consistent,
+            ..
+        } = corrected_value(objective, x, gradient, &loss, adjoint.adjoint(), &solved);
+        if !consistent {
+            return Err(CONTRADICTION.to_owned());
+        }
+        let mut slopes = vec![0.0; theta.len()];
+        derivatives.mixed_product(x, adjoint.adjoint(), &mut slopes, scratch);
+        self.chain(theta, -1.0, &mut slopes);
+        if self.num_terms > 0 {
+            let mut condition = vec![0.0; theta.len()];
+            derivatives.condition_gradient(&mut condition);
+            self.chain(theta, 1.0, &mut condition);
+            slopes.append(&mut condition);
+        }
+        let units = |work: f64| (WORK_UNITS * work).ceil();
+        Ok(ImagePart {
+            numbers: ImageNumbers {
+                value,
+                lower,
+                upper,
+                squared_distance: loss.value,
+                relative_error: solve.relative_error,
+                condition_number: objective.curvature().condition_number(),
+                reconstruction: units(solve.work),
+                // the mixed products take about as long as one gradient
+                adjoint: units(solved.work + 1.0),
+            },
+            adjoint: StoredAdjoint {
+                q: self.checkpoints.save_vector(adjoint.adjoint()),
+                error: solve.error.value(),
+                residual: solved.residual,
+            },
+            checkpoint: self.checkpoints.save(state),
+            slopes,
+        })
+    }
+    /// Reconstructs an image of a new point, until the error is small compared with the distance
+    /// from the known reconstruction, or from the cold start of the first point.
+    ///
+    /// The distance is not known before. The gradient at the start gives the first target, and the
+    /// distance at the end of one solve the target of the next.
+    fn solve_near(
+        &self,
+        request: &Request<Reconstructions>,
+        index: usize,
+        objective: &M::Objective<'_>,
+        state: &mut State,
+        cold: &mut Vec<f64>,
+        scratch: &mut M::Scratch,
+    ) -> Result<Solve, String> {
+        let (start, kappa) = match request {
+            Request::New { near, kappa } => (Start::Near(near.clone()), *kappa),
+            _ => (Start::Cold, FIRST * self.setup.kappa),
+        };
+        self.begin(&start, index, state);
+        let known = match &start {
+            Start::Near(near) => near.checkpoints().get(index),
+            _ => None,
+        };
+        if known.is_none() {
+            cold.clear();
+            cold.extend_from_slice(state.point());
+        }
+        let change = |x: &[f64]| known.map_or_else(|| distance(cold, x), |known| known.distance(x));
+        let mut error = ErrorBound::UNKNOWN;
+        let mut target = ErrorBound::UNKNOWN;
+        let (mut work, mut moved) = (0.0, 0.0);
+        for _ in 0..MAX_TARGETS {
+            let solved = self.refine(objective, target, state, scratch)?;
+            work += solved.work;
+            error = solved.error;
+            moved = change(state.point());
+            let is_first = target == ErrorBound::UNKNOWN;
+            let wanted = kappa
+                * if is_first {
+                    LIKELY * error.value()
+                } else {
+                    moved
+                };
+            if !is_first && (error.value() <= wanted || solved.outcome != Outcome::Converged) {
+                break;
+            }
+            // a distance of zero only says that the target was too large
+            let next = wanted.min(0.5 * error.value()).max(0.01 * error.value());
+            let Ok(next) = ErrorBound::new(next) else {
+                break;
+            };
+            target = next;
+        }
+        let relative_error = if moved > 0.0 {
+            error.value() / moved
+        } else {
+            kappa
+        };
+        Ok(Solve {
+            error,
+            relative_error: relative_error.min(1.0),
+            work,
+        })
+    }
+    /// Reconstructs an image of a known point more accurately.
+    fn sharpen(
+        &self,
+        known: &Reconstructions,
+        shrink: f64,
+        index: usize,
+        objective: &M::Objective<'_>,
+        state: &mut State,
+        scratch: &mut M::Scratch,
+    ) -> Result<Solve, String> {
+        self.begin(&Start::Refine(known.clone()), index, state);
+        let before = (known.adjoints().get(index)).map_or(f64::INFINITY, |known| known.error);
+        let target = ErrorBound::new(before * error_factor(shrink));
+        let target = target.unwrap_or(ErrorBound::UNKNOWN);
+        let solved = self.refine(objective, target, state, scratch)?;
+        Ok(Solve {
+            error: solved.error,
+            relative_error: (solved.error.value() / before).min(1.0),
+            work: solved.work,
+        })
+    }
+    /// Continues a reconstruction until its error is at most `target`, or cannot become smaller.
+    fn refine(
+        &self,
+        objective: &M::Objective<'_>,
+        target: ErrorBound,
+        state: &mut State,
+        scratch: &mut M::Scratch,
+    ) -> Result<lowlevel::Solved, String> {
+        let stop = Stop::accuracy(target);
+        let stop = match self.setup.effort {
+            Effort::Requested {
+                max_iterations: Some(limit),
+            } => stop.with_max_iterations(limit),
+            _ => stop,
+        };
+        (self.setup.lower_solver())
+            .refine(objective, stop, state, scratch)
+            .map_err(|error| error.to_string())
+    }
+    /// Returns bounds on the errors of the derivatives of one image, from its stored
+    /// reconstruction and adjoint.
+    pub(super) fn slope_errors(
+        &self,
+        (theta, values): (&[f64], &[f64]),
+        known: &Reconstructions,
+        index: usize,
+    ) -> Option<Vec<f64>> {
+        let (Checkpoint::Full(_), stored) = (
+            known.checkpoints().get(index)?,
+            known.adjoints().get(index)?,
+        ) else {
+            return None;
+        };
+        let objective = self.model.objective(values, &self.data[index]).ok()?;
+        let derivatives = self.model.derivatives(values, &objective)?;
+        let mut workspace = self.workspaces.take(self.pairs[index].grid);
+        let Workspace {
+            state,
+            scratch,
+            adjoint,
+            buffer,
+            ..
+        } = &mut workspace;
+        let scratch = scratch.get_or_insert_with(|| objective.scratch());
+        self.begin(&Start::Refine(known.clone()), index, state);
+        let target = ErrorBound::new(stored.error).ok()?;
+        let solved = self.refine(&objective, target, state, scratch).ok()?;
+        let x = state.point();
+        buffer.resize(x.len(), 0.0);
+        let loss = LossAt::squared_distance(x, &self.pairs[index].truth, buffer);
+        stored.start_into(adjoint);
+        let stop = AdjointStop::absolute(stored.residual);
+        let found =
+            solve_adjoint(&objective, x, solved.error, &loss, stop, adjoint, scratch).ok()?;
+        let mut bounds = vec![MixedBound::UNKNOWN; theta.len()];
+        let error = solved.error.value();
+        let q = adjoint.adjoint();
+        let has_bounds = derivatives.mixed_bounds(x, q, error, &mut bounds, scratch);
+        let adjoint_error = adjoint_error(&loss, &found);
+        let slopes = bounds
+            .iter()
+            .map(|bound| bound.gradient_error(adjoint_error));
+        let mut slopes: Vec<f64> = slopes.collect();
+        self.chain(theta, 1.0, &mut slopes);
+        slopes.iter_mut().for_each(|slope| *slope = slope.abs());
+        self.workspaces.put_back(workspace);
+        has_bounds.then_some(slopes)
+    }
+    /// Turns derivatives with respect to values into derivatives with respect to `$\theta$`, times
+    /// `factor`.
+    fn chain(&self, theta: &[f64], factor: f64, slopes: &mut [f64]) {
+        for ((slope, parameter), theta) in slopes.iter_mut().zip(&self.parameters).zip(theta) {
+            *slope *= factor * parameter.map.derivative(*theta);
+        }
+    }
+}
+
+/// The accuracy of an adjoint at a new point: its residual falls to a share of that of the known
+/// adjoint, and is at most half of that share of the gradient of the loss.
+fn adjoint_stop(kappa: f64) -> AdjointStop {
+    AdjointStop {
+        relative: 0.5 * kappa,
+        improvement: kappa,
+        ..AdjointStop::default()
+    }
+}
+
+/// The factor by which the errors of reconstructions and adjoints should fall, for a factor of the
+/// width of an interval.
+fn error_factor(shrink: f64) -> f64 {
+    shrink.powf(POWER).min(0.5)
+}
+
+/// The adjoint of an image that a request names.
+fn known_adjoint(request: &Request<Reconstructions>, index: usize) -> Option<&StoredAdjoint> {
+    request.token()?.adjoints().get(index)
+}
+
+/// The Euclidean distance of two points. Missing entries of the first are zero.
+pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
+    let a = a.iter().copied().chain(std::iter::repeat(0.0));
+    let squares = a.zip(b).map(|(a, b)| (a - b) * (a - b));
+    squares.sum::<f64>().sqrt()
+}

@@ -106,8 +106,8 @@ impl Row {
     }
 }
 
-/// Prints, for each problem and solver with several runs, how many came within each share of the
-/// optimum, and the median and largest work.
+/// Prints a table in Markdown with one line for each problem and solver: the median work until the
+/// exact objective was within each share of the optimum, the worst, and how many runs got there.
 pub(super) fn summarise(rows: &[Row], out: &mut dyn Write) -> Result<()> {
     let mut groups: Vec<(&str, &str)> = Vec::new();
     for row in rows {
@@ -116,34 +116,43 @@ pub(super) fn summarise(rows: &[Row], out: &mut dyn Write) -> Result<()> {
             groups.push(group);
         }
     }
-    writeln!(
-        out,
-        "\nwork until the exact objective was within a share of the optimum:"
-    )?;
-    writeln!(out, "runs reached, median, worst")?;
+    write!(out, "\n| problem | solver |")?;
+    for (name, _) in SHARES {
+        write!(out, " to {name} |")?;
+    }
+    writeln!(out, " total | worst gap | seconds, median (worst) |")?;
+    writeln!(out, "|{}", "---|".repeat(SHARES.len() + 5))?;
     for (problem, solver) in groups {
         let of = |row: &&Row| row.problem == problem && row.solver == solver;
         let own: Vec<&Row> = rows.iter().filter(of).collect();
-        if own.len() < 2 {
-            continue;
-        }
-        write!(out, "{problem:24} {solver:17}")?;
-        for (index, (name, _)) in SHARES.iter().enumerate() {
+        write!(out, "| {problem} | {solver} |")?;
+        for index in 0..SHARES.len() {
             let reached = own.iter().filter_map(|row| row.reached[index]);
-            let mut work: Vec<u64> = reached.map(|(work, _)| work).collect();
-            work.sort_unstable();
-            let (count, all) = (work.len(), own.len());
-            match work[..] {
-                [] => write!(out, "  {name} {count}/{all}")?,
-                [.., worst] => {
-                    let median = work[count / 2];
-                    write!(out, "  {name} {count}/{all}, {median}, {worst}")?;
-                }
-            }
+            let work = reached.map(|(work, _)| work as f64).collect();
+            write!(out, " {} |", spread(work, own.len()))?;
         }
+        let total = own.iter().map(|row| row.work as f64).collect();
         let gap = own.iter().map(|row| row.gap()).fold(0.0, f64::max);
-        let seconds = own.iter().map(|row| row.seconds).fold(0.0, f64::max);
-        writeln!(out, "  worst gap {gap:.1e}, {seconds:.3} s")?;
+        let mut seconds: Vec<f64> = own.iter().map(|row| row.seconds).collect();
+        seconds.sort_by(f64::total_cmp);
+        let (median, worst) = (seconds[seconds.len() / 2], seconds[seconds.len() - 1]);
+        let total = spread(total, own.len());
+        writeln!(out, " {total} | {gap:.0e} | {median:.3} ({worst:.3}) |")?;
     }
     Ok(())
+}
+
+/// Returns the median and the largest number in thousands, and their count if some are missing.
+fn spread(mut work: Vec<f64>, all: usize) -> String {
+    work.sort_by(f64::total_cmp);
+    let [.., worst] = work[..] else {
+        return "never".to_owned();
+    };
+    let (count, median) = (work.len(), work[work.len() / 2] / 1e3);
+    let missing = if count < all {
+        format!("; {count} of {all}")
+    } else {
+        String::new()
+    };
+    format!("{median:.1} k ({:.1} k{missing})", worst / 1e3)
 }

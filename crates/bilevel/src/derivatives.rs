@@ -10,8 +10,131 @@ use lowlevel::adjoint::MixedBound;
 /// objectives must also offer [second derivatives](lowlevel::SecondOrder). Parameters are then
 /// learned with gradients, at a cost per evaluation that hardly depends on their number.
 ///
-/// Gradients are wrong if these derivatives are wrong. Check them with
-/// [`lowlevel::testing::mixed_deviation`].
+/// Gradients are wrong if these derivatives are wrong. No step is accepted that increases the
+/// objective even then, but learning becomes slow. Check them with
+/// [`testing::derivatives_deviation`](crate::testing::derivatives_deviation), and the second
+/// derivatives with [`lowlevel::testing::hessian_deviation`] and
+/// [`lowlevel::testing::third_order_violation`].
+///
+/// # Example
+///
+/// The family of [`LowerLevel`](crate::LowerLevel) learns one weight without derivatives. Here
+/// every sample has a weight of its own, and its derivatives.
+///
+/// ```
+/// use bilevel::testing::derivatives_deviation;
+/// use bilevel::{BoxError, Derivatives, LearningProblem, LowerLevel, Pair, Parameter};
+/// use bilevel::{Setup, SolverKind};
+/// use imaging::Grid;
+/// use lowlevel::testing::hessian_deviation;
+/// use lowlevel::{Curvature, SecondOrder, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
+///
+/// /// Shrinks the data towards zero: 1/2 |x - y|^2 + 1/2 sum of lambda_j x_j^2.
+/// struct Ridge {
+///     num_samples: usize,
+/// }
+/// struct RidgeObjective<'a> {
+///     data: &'a [f64],
+///     weights: Vec<f64>,
+/// }
+/// struct RidgeDerivatives;
+///
+/// impl LowerLevel for Ridge {
+///     type Data = Vec<f64>;
+///     type Scratch = ();
+///     type Objective<'a> = RidgeObjective<'a>;
+///     fn parameters(&self) -> Vec<Parameter> {
+///         let names = (0..self.num_samples).map(|j| format!("lambda{j}"));
+///         names.map(|name| Parameter::log10(name, 0.0, -6.0, 6.0)).collect()
+///     }
+///     fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, BoxError> {
+///         Ok(data.to_vec())
+///     }
+///     fn objective<'a>(
+///         &'a self,
+///         values: &[f64],
+///         data: &'a Vec<f64>,
+///     ) -> Result<RidgeObjective<'a>, BoxError> {
+///         Ok(RidgeObjective { data, weights: values.to_vec() })
+///     }
+///     fn derivatives<'a, 'b>(
+///         &'a self,
+///         _: &'a [f64],
+///         _: &'a RidgeObjective<'b>,
+///     ) -> Option<Box<dyn Derivatives<()> + 'a>>
+///     where
+///         Self: 'b,
+///     {
+///         Some(Box::new(RidgeDerivatives))
+///     }
+/// }
+///
+/// impl Derivatives<()> for RidgeDerivatives {
+///     /// Entry j of the gradient is x_j - y_j + lambda_j x_j, so its derivative is x_j.
+///     fn mixed_product(&self, x: &[f64], q: &[f64], out: &mut [f64], _: &mut ()) {
+///         for ((out, x), q) in out.iter_mut().zip(x).zip(q) {
+///             *out = x * q;
+///         }
+///     }
+/// }
+///
+/// impl StronglyConvex for RidgeObjective<'_> {
+///     type Scratch = ();
+///     fn dim(&self) -> usize {
+///         self.data.len()
+///     }
+///     fn curvature(&self) -> Curvature {
+///         let largest = self.weights.iter().fold(0.0, |a: f64, b| a.max(*b));
+///         Curvature::new(1.0, 1.0 + largest).expect("positive")
+///     }
+///     fn scratch(&self) {}
+///     fn gradient(&self, x: &[f64], gradient: &mut [f64], _: &mut ()) {
+///         for (j, g) in gradient.iter_mut().enumerate() {
+///             *g = x[j] - self.data[j] + self.weights[j] * x[j];
+///         }
+///     }
+///     fn value(&self, x: &[f64], _: &mut ()) -> f64 {
+///         let term = |(j, x): (usize, &f64)| (x - self.data[j]).powi(2) + self.weights[j] * x * x;
+///         0.5 * x.iter().enumerate().map(term).sum::<f64>()
+///     }
+///     fn second_order(&self) -> Option<&dyn SecondOrder<()>> {
+///         Some(self)
+///     }
+/// }
+///
+/// impl SecondOrder<()> for RidgeObjective<'_> {
+///     fn linearise(&self, _: &[f64], _: &mut ()) {}
+///     fn hessian_product(&self, v: &[f64], out: &mut [f64], _: &mut ()) {
+///         for ((out, v), weight) in out.iter_mut().zip(v).zip(&self.weights) {
+///             *out = (1.0 + weight) * v;
+///         }
+///     }
+///     fn product_rounding(&self, v_norm: f64) -> f64 {
+///         2.0 * UNIT_ROUNDOFF * self.curvature().lipschitz() * v_norm
+///     }
+///     fn third_order(&self, _: &[f64], _: f64, _: &mut ()) -> ThirdOrder {
+///         ThirdOrder::ZERO // the function is quadratic
+///     }
+/// }
+///
+/// // Each sample of the data is a multiple of the truth: 3, 2 and 1.5 times.
+/// let (truth, data) = (vec![1.0, -2.0, 0.5], vec![3.0, -4.0, 0.75]);
+/// let (ridge, grid) = (Ridge { num_samples: 3 }, Grid::line(3));
+///
+/// let values = [0.5, 1.0, 2.0];
+/// let deviation = derivatives_deviation(&ridge, &values, grid, &data, &truth, &data, 1e-4)?;
+/// assert!(deviation < 1e-8);
+/// let prepared = ridge.prepare(grid, &data)?;
+/// assert!(hessian_deviation(&ridge.objective(&values, &prepared)?, &truth, 1e-4) < 1e-8);
+///
+/// let pairs = vec![Pair { grid, truth, data }];
+/// let learned = LearningProblem::new(ridge, pairs, Setup::default())?.learn()?;
+/// assert_eq!(learned.solver, SolverKind::Gradient);
+/// for (value, expected) in learned.values().iter().zip([2.0, 1.0, 0.5]) {
+///     assert!((value - expected).abs() < 1e-3);
+/// }
+/// # Ok::<(), BoxError>(())
+/// ```
 pub trait Derivatives<S> {
     /// Overwrites `out` with the mixed products: entry `$k$` is
     /// `$\langle q, \partial_k\nabla\Phi(x)\rangle$`, where `$\partial_k$` is the derivative with

@@ -1,5 +1,5 @@
-//! The paper's learning problems on the authors' data, and ranks that are threads, for tests and
-//! measurements.
+//! The paper's learning problems on the authors' data, a check of derivatives, and ranks that are
+//! threads, for tests and measurements.
 //!
 //! Objectives are sums over images, as in the authors' program. Seed 0 gives the authors' data;
 //! other seeds give other data from the same generator.
@@ -11,9 +11,11 @@ use imaging::Grid;
 use imaging::testing::paper_data::{self, Example};
 
 use crate::{
-    BoxError, Choice, ConditionNumber, Exchange, FourierWeights, LearningProblem, Loss, Pair,
-    ProblemError, Ranks, Residuals, RootL1, Scale, Setup, TvChoices, TvDenoising,
+    BoxError, Choice, ConditionNumber, Exchange, FourierWeights, LearningProblem, Loss, LowerLevel,
+    Pair, ProblemError, Ranks, Residuals, RootL1, Scale, Setup, TvChoices, TvDenoising,
 };
+use lowlevel::StronglyConvex as _;
+use lowlevel::testing::mixed_deviation;
 
 /// Returns the setup for learning without derivatives, with a sum over images as the objective.
 #[must_use]
@@ -84,6 +86,51 @@ pub fn sampling(
     let pairs = pairs(paper_data::sampling(seed), Grid::line(64).complex());
     let model = FourierWeights::new(64, FourierWeights::TV, start).expect("64 samples");
     LearningProblem::new(model, pairs, setup)
+}
+
+/// Returns the largest deviation of the [mixed products](crate::Derivatives::mixed_product) of a
+/// family from central differences of its gradients, for all parameters. It is relative to 1 or to
+/// the largest product, whichever is larger.
+///
+/// Correct derivatives give a small number. Products and differences refer to relative changes of
+/// the values, or to absolute ones where a value is zero, and `spacing` is the step of the
+/// differences. [`Derivatives`](crate::Derivatives) has an example.
+///
+/// # Errors
+/// When the family does not accept the data or the values, or has no derivatives.
+///
+/// # Panics
+/// When `values`, `x` or `q` does not have the length that the family expects, or the family does
+/// not accept values nearby.
+pub fn derivatives_deviation<M: LowerLevel>(
+    model: &M,
+    values: &[f64],
+    grid: Grid,
+    data: &[f64],
+    x: &[f64],
+    q: &[f64],
+    spacing: f64,
+) -> Result<f64, BoxError> {
+    let data = model.prepare(grid, data)?;
+    let objective = model.objective(values, &data)?;
+    let derivatives = model.derivatives(values, &objective);
+    let derivatives = derivatives.ok_or("the family has no derivatives")?;
+    let unit = |value: f64| if value == 0.0 { 1.0 } else { value.abs() };
+    let objective_at = |shares: &[f64]| {
+        let values = values.iter().zip(shares);
+        let values: Vec<f64> = values.map(|(v, share)| v + share * unit(*v)).collect();
+        let objective = model.objective(&values, &data);
+        objective.expect("the family accepts values nearby")
+    };
+    let mixed_product = |x: &[f64], q: &[f64], out: &mut [f64]| {
+        derivatives.mixed_product(x, q, out, &mut objective.scratch());
+        for (out, value) in out.iter_mut().zip(values) {
+            *out *= unit(*value);
+        }
+    };
+    let center = vec![0.0; values.len()];
+    let deviation = mixed_deviation(objective_at, &center, x, q, mixed_product, spacing);
+    Ok(deviation)
 }
 
 /// An exchange between threads of one process.

@@ -1,23 +1,36 @@
-//! Learning on the paper's problems: the distance from the true optimum and the work.
+//! Learning on the paper's problems: the distance from the true optimum, the work and the time,
+//! with gradients, without derivatives, and with methods that we compare with.
 //!
-//! Objectives are sums over images, as in the archived runs. The objective at the learned
-//! parameters is computed again to nine digits.
+//! Objectives are sums over images, as in the archived runs, unless a name says otherwise. The
+//! objective at the learned parameters, and wherever the intervals of a run do not decide, is
+//! computed again to nine digits, outside of the counted work.
 
+mod implicit;
+mod maid;
+mod map;
 pub(crate) mod problems;
+mod reach;
 pub(crate) mod reference;
+mod row;
+mod run;
+mod scipy;
+mod size;
+mod uncertified;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use bilevel::testing::{one_parameter, sampling, sum, three_parameters};
-use bilevel::{Learned, LearningProblem, LowerLevel, Residuals, TvChoices, learning_options};
+use bilevel::{LearningProblem, Loss, LowerLevel, Residuals, Scale, Setup, SolverKind, TvChoices};
 use clap::{Args, ValueEnum};
 use dfo_ls::{Accuracy, AccuracyControl, Engine, Options, ResidualOracle};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{file, kodak};
+use implicit::PaperPenalty;
+use row::{Row, summarise};
+use run::{Task, UpperSolver};
 
 /// The arguments of `learning`.
 #[derive(Clone, Debug, Args)]
@@ -25,6 +38,9 @@ pub struct Arguments {
     /// Problem to run; can be given several times [default: all]
     #[arg(long = "problem", value_name = "NAME", value_enum)]
     problems: Vec<PaperProblem>,
+    /// Solver to run; can be given several times [default: gradient and derivative-free]
+    #[arg(long = "solver", value_name = "NAME", value_enum)]
+    solvers: Vec<UpperSolver>,
     /// Number of data sets: the first is the authors', the others come from other seeds
     #[arg(
         long,
@@ -36,9 +52,20 @@ pub struct Arguments {
     /// Directory with kodim01.png to kodim25.png [default: data/kodak, if it exists]
     #[arg(long, value_name = "DIR")]
     kodak: Option<PathBuf>,
-    /// One residual per image or per pixel
+    /// One residual per image or per pixel, for learning without derivatives
     #[arg(long, value_name = "FORM", value_enum, default_value_t = ResidualForm::Pixel)]
     residuals: ResidualForm,
+    /// The accuracy of learning with gradients
+    #[arg(long, value_name = "SHARE", default_value_t = Setup::default().kappa)]
+    kappa: f64,
+    /// Number of runs with and without derivatives, of which the fastest counts
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    repetitions: u32,
     /// Largest number of points to evaluate; sharpening does not count [default: the paper's]
     #[arg(long, value_name = "N")]
     evaluations: Option<u64>,
@@ -47,17 +74,19 @@ pub struct Arguments {
     out: PathBuf,
 }
 
-/// A problem of the paper.
+/// A problem of the paper, or one with many parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PaperProblem {
     /// Learn alpha of 1D denoising, from five starts
     One,
-    /// Learn alpha, nu and xi of 1D denoising
+    /// Learn alpha, nu and xi of 1D denoising, with sums and means over images
     Three,
     /// Learn 64 sampling weights
     Sampling,
     /// Learn alpha, nu and xi from 25 photographs
     Photographs,
+    /// Compare the cost of evaluations with 3 and with 10,000 parameters
+    Size,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -66,16 +95,6 @@ enum ResidualForm {
     Image,
     /// One residual per pixel
     Pixel,
-}
-
-/// The result of learning from one data set.
-struct LearningRun {
-    name: String,
-    seed: u32,
-    exact: f64,
-    optimum: f64,
-    seconds: f64,
-    learned: Learned,
 }
 
 /// Runs the chosen problems, prints a table and writes `results.json`.
@@ -88,6 +107,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         PaperProblem::Three,
         PaperProblem::Sampling,
         PaperProblem::Photographs,
+        PaperProblem::Size,
     ];
     let chosen = if arguments.problems.is_empty() {
         &all[..]
@@ -95,22 +115,26 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         &arguments.problems
     };
     let mut rows = Vec::new();
-    writeln!(
-        out,
-        "{:24} {:>4} {:>14} {:>9} {:>7} {:>11} {:>10} {:>8}  termination",
-        "problem", "seed", "f", "gap %", "points", "evaluations", "gradients", "seconds"
-    )?;
+    Row::header(out)?;
     for problem in chosen {
+        if *problem == PaperProblem::Size {
+            continue;
+        }
         for seed in 0..arguments.seeds {
-            let first = rows.len();
-            arguments.solve(*problem, seed, &mut rows)?;
-            for row in &rows[first..] {
+            let new = arguments.solve(*problem, seed)?;
+            for row in &new {
                 row.print(out)?;
             }
+            rows.extend(new);
         }
-        summarise(*problem, &rows, out)?;
     }
-    let results: Vec<Value> = rows.iter().map(LearningRun::to_json).collect();
+    if rows.iter().any(|row| row.seed > 0) {
+        summarise(&rows, out)?;
+    }
+    if chosen.contains(&PaperProblem::Size) {
+        size::run(arguments.repetitions, out)?;
+    }
+    let results: Vec<Value> = rows.iter().map(Row::to_json).collect();
     let path = arguments.out.join("results.json");
     file::write(&path, serde_json::to_string_pretty(&results)?.as_bytes())?;
     writeln!(out, "\nwrote {}", path.display())?;
@@ -118,78 +142,109 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
 }
 
 impl Arguments {
-    fn solve(&self, problem: PaperProblem, seed: u32, rows: &mut Vec<LearningRun>) -> Result<()> {
+    /// Returns the settings for a solver.
+    fn setup(&self, solver: SolverKind, scale: Scale) -> Setup {
         let residuals = match self.residuals {
             ResidualForm::Image => Residuals::Image,
             ResidualForm::Pixel => Residuals::Pixel,
         };
+        let mut setup = sum(residuals);
+        setup.solver = solver;
+        setup.kappa = self.kappa;
+        setup.loss = Loss { scale, residuals };
+        setup
+    }
+
+    fn solve(&self, problem: PaperProblem, seed: u32) -> Result<Vec<Row>> {
         match problem {
             PaperProblem::One => {
                 let optimum = reference::one(seed)?;
+                let mut rows = Vec::new();
                 for start in [-2.0, -1.0, 0.0, 1.0, 2.0] {
-                    let problem = one_parameter(seed, start, sum(residuals))?;
-                    let name = format!("1 parameter from {start}");
-                    rows.push(self.learn(name, seed, problem, optimum, 20)?);
+                    let task = Task {
+                        name: format!("1 parameter from {start}"),
+                        seed,
+                        problem: Box::new(move |solver| {
+                            let setup = self.setup(solver, Scale::Sum);
+                            Ok(one_parameter(seed, start, setup)?)
+                        }),
+                        max_points: 20,
+                        penalty: None,
+                        max_work: 0,
+                        optimum,
+                    };
+                    rows.extend(self.rows(task)?);
                 }
+                Ok(rows)
             }
             PaperProblem::Three => {
-                let problem = three_parameters(seed, TvChoices::default(), sum(residuals))?;
-                let optimum = reference::three(seed)?;
-                rows.push(self.learn("3 parameters".into(), seed, problem, optimum, 100)?);
+                let mut rows = self.three(seed, Scale::Sum, "3 parameters")?;
+                rows.extend(self.three(seed, Scale::Mean, "3 parameters, mean")?);
+                Ok(rows)
             }
-            PaperProblem::Sampling => {
-                let problem = sampling(seed, 0.5, sum(residuals))?;
-                let optimum = reference::sampling(seed)?;
-                rows.push(self.learn(
-                    "64 sampling weights".into(),
-                    seed,
-                    problem,
-                    optimum,
-                    3000,
-                )?);
-            }
-            PaperProblem::Photographs if seed == 0 => {
-                let Some(folder) = kodak::find(self.kodak.as_deref())? else {
-                    return Ok(());
-                };
-                let problem = problems::photographs(&folder, residuals)?;
-                let row = self.learn(
-                    "25 photographs".into(),
-                    seed,
-                    problem,
-                    reference::PHOTOGRAPHS,
-                    200,
-                )?;
-                rows.push(row);
-            }
-            PaperProblem::Photographs => {}
+            PaperProblem::Sampling => self.rows(Task {
+                name: "64 sampling weights".into(),
+                seed,
+                problem: Box::new(move |solver| {
+                    Ok(sampling(seed, 0.5, self.setup(solver, Scale::Sum))?)
+                }),
+                max_points: 3000,
+                penalty: Some((PaperPenalty::Sum(0.1), 1.0)),
+                max_work: 120_000,
+                optimum: reference::sampling(seed)?,
+            }),
+            PaperProblem::Photographs => self.photographs(seed),
+            PaperProblem::Size => Ok(Vec::new()),
         }
-        Ok(())
     }
 
-    fn learn<M: LowerLevel>(
-        &self,
-        name: String,
-        seed: u32,
-        mut problem: LearningProblem<M>,
-        optimum: f64,
-        evaluations: u64,
-    ) -> Result<LearningRun> {
-        let mut options = learning_options();
-        options.budget.max_points = Some(self.evaluations.unwrap_or(evaluations));
-        let begin = Instant::now();
-        let learned = problem.learn_with(options)?;
-        let seconds = begin.elapsed().as_secs_f64();
-        let exact = objective(&mut problem, &learned.theta(), 1e-9)
-            .with_context(|| format!("{name}, seed {seed}"))?;
-        Ok(LearningRun {
-            name,
+    fn three(&self, seed: u32, scale: Scale, name: &str) -> Result<Vec<Row>> {
+        let weight = match scale {
+            Scale::Mean => 1.0 / 20.0,
+            Scale::Sum => 1.0,
+        };
+        self.rows(Task {
+            name: name.to_owned(),
             seed,
-            exact,
-            optimum,
-            seconds,
-            learned,
+            problem: Box::new(move |solver| {
+                let setup = self.setup(solver, scale);
+                Ok(three_parameters(seed, TvChoices::default(), setup)?)
+            }),
+            max_points: 100,
+            penalty: Some((PaperPenalty::ConditionNumber(1e-6), weight)),
+            max_work: 60_000,
+            optimum: reference::three(seed, scale)?,
         })
+    }
+
+    /// The photographs, which have one data set.
+    fn photographs(&self, seed: u32) -> Result<Vec<Row>> {
+        let folder = kodak::find(self.kodak.as_deref())?;
+        let Some(folder) = folder.filter(|_| seed == 0) else {
+            return Ok(Vec::new());
+        };
+        self.rows(Task {
+            name: "25 photographs".into(),
+            seed,
+            problem: Box::new(move |solver| {
+                problems::photographs(&folder, self.setup(solver, Scale::Sum))
+            }),
+            max_points: 200,
+            penalty: None,
+            max_work: 0,
+            optimum: reference::PHOTOGRAPHS,
+        })
+    }
+
+    fn rows<M: LowerLevel>(&self, mut task: Task<'_, M>) -> Result<Vec<Row>> {
+        let both = [UpperSolver::Gradient, UpperSolver::DerivativeFree];
+        let solvers = if self.solvers.is_empty() {
+            &both[..]
+        } else {
+            &self.solvers
+        };
+        task.max_points = self.evaluations.unwrap_or(task.max_points);
+        task.rows(solvers, self.repetitions)
     }
 }
 
@@ -221,71 +276,4 @@ pub(crate) fn objective<M: LowerLevel>(
         }
         accuracy *= 0.01;
     }
-}
-
-impl LearningRun {
-    fn gap(&self) -> f64 {
-        self.exact / self.optimum - 1.0
-    }
-
-    fn print(&self, out: &mut dyn Write) -> Result<()> {
-        let learned = &self.learned;
-        writeln!(
-            out,
-            "{:24} {:>4} {:>14.9} {:>9.5} {:>7} {:>11} {:>10} {:>8.2}  {:?}",
-            self.name,
-            self.seed,
-            self.exact,
-            100.0 * self.gap(),
-            learned.num_points,
-            learned.evaluations.len(),
-            learned.work.total(),
-            self.seconds,
-            learned.termination
-        )?;
-        Ok(())
-    }
-
-    fn to_json(&self) -> Value {
-        let parameters = self.learned.parameters.iter();
-        let parameters: serde_json::Map<String, Value> = parameters
-            .map(|p| (p.parameter.name.clone(), json!(p.value)))
-            .collect();
-        json!({
-            "problem": self.name,
-            "seed": self.seed,
-            "f_exact": self.exact,
-            "optimum": self.optimum,
-            "gap": self.gap(),
-            "f_interval": [self.learned.interval.lower, self.learned.interval.upper],
-            "parameters": parameters,
-            "points": self.learned.num_points,
-            "evaluations": self.learned.evaluations.len(),
-            "gradients": self.learned.work.total(),
-            "seconds": self.seconds,
-            "termination": format!("{:?}", self.learned.termination),
-        })
-    }
-}
-
-/// Prints the median and the worst gap over all data sets.
-fn summarise(problem: PaperProblem, rows: &[LearningRun], out: &mut dyn Write) -> Result<()> {
-    let prefix = match problem {
-        PaperProblem::One => "1 ",
-        PaperProblem::Three => "3 ",
-        PaperProblem::Sampling => "64 ",
-        PaperProblem::Photographs => "25 ",
-    };
-    let mut gaps: Vec<f64> = (rows.iter())
-        .filter(|row| row.name.starts_with(prefix))
-        .map(|row| 100.0 * row.gap())
-        .collect();
-    gaps.sort_by(f64::total_cmp);
-    if let [.., worst] = gaps[..]
-        && gaps.len() > 1
-    {
-        let median = gaps[gaps.len() / 2];
-        writeln!(out, "gap: median {median:.5} %, worst {worst:.5} %")?;
-    }
-    Ok(())
 }

@@ -196,6 +196,15 @@ impl<R> Job<R> {
         self.reply.is_some()
     }
 
+    /// The answer, if there is one, for oracles that wrap another oracle and change its answers.
+    #[must_use]
+    pub const fn answer_mut(&mut self) -> Option<&mut Answer<R>> {
+        match &mut self.reply {
+            Some(Ok(answer)) => Some(answer),
+            _ => None,
+        }
+    }
+
     /// Answers with the result of the evaluation.
     pub fn answer(&mut self, answer: Answer<R>) {
         self.reply = Some(Ok(answer));

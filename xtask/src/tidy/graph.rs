@@ -24,7 +24,10 @@ const EDGES: [(&str, Allowed); 13] = [
     (INEXACT_LBFGS, Allowed::Only(&[])),
     (LOWLEVEL, Allowed::Only(&[])),
     (IMAGING, Allowed::Only(&[LOWLEVEL])),
-    (BILEVEL, Allowed::Only(&[DFO_LS, LOWLEVEL, IMAGING])),
+    (
+        BILEVEL,
+        Allowed::Only(&[DFO_LS, INEXACT_LBFGS, LOWLEVEL, IMAGING]),
+    ),
     (PLOT, Allowed::Only(&[])),
     (PAGE, Allowed::Only(&[])),
     ("crates/cli", Allowed::Anything),

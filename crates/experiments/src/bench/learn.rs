@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use bilevel::testing::{sampling, sum, three_parameters};
 use bilevel::{
-    LearningProblem, LowerLevel, Pair, Residuals, Setup, TvChoices, TvDenoising, learning_options,
+    LearningProblem, LowerLevel, Pair, Residuals, Scale, Setup, TvChoices, TvDenoising,
+    learning_options,
 };
 use imaging::Grid;
 
@@ -41,7 +42,7 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
             name: "learn 3 parameters, 20 lines of 256",
             points: 100,
             repetitions: if context.quick { 5 } else { 20 },
-            optimum: Some(reference::three(0)?),
+            optimum: Some(reference::three(0, Scale::Sum)?),
             authors: &[(AUTHORS, Some(AUTHORS_THREE))],
             headline: Some("the paper's program: learn 3 parameters"),
         },
@@ -94,7 +95,7 @@ fn images(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement
             headline: None,
         };
         return learn(&benchmark, || {
-            problems::photographs(&folder, Residuals::Pixel)
+            problems::photographs(&folder, sum(Residuals::Pixel))
         });
     }
     writeln!(

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use bilevel::testing::sum;
-use bilevel::{LearningProblem, Pair, Residuals, TvDenoising};
+use bilevel::{LearningProblem, Pair, Setup, TvDenoising};
 use imaging::Grid;
 use imaging::testing::paper_data::LegacyRandom;
 
@@ -12,10 +11,7 @@ use crate::kodak::photograph;
 
 /// Returns the problem of learning `$\alpha$`, `$\nu$` and `$\xi$` from the centres of 25
 /// photographs with noise of standard deviation 0.1.
-pub(crate) fn photographs(
-    folder: &Path,
-    residuals: Residuals,
-) -> Result<LearningProblem<TvDenoising>> {
+pub(crate) fn photographs(folder: &Path, setup: Setup) -> Result<LearningProblem<TvDenoising>> {
     let mut random = LegacyRandom::new(0);
     let mut pairs = Vec::new();
     let grid = Grid::image(256, 256);
@@ -25,5 +21,5 @@ pub(crate) fn photographs(
         pairs.push(Pair { grid, truth, data });
     }
     let model = TvDenoising::default();
-    Ok(LearningProblem::new(model, pairs, sum(residuals))?)
+    Ok(LearningProblem::new(model, pairs, setup)?)
 }

@@ -1,20 +1,28 @@
 //! The solver of a learning run: with gradients or without, behind one interface.
 
-use dfo_ls::{
-    Accuracy, Budget, EvalRecord, Iteration, Limit, ObjectiveInterval, Options, Purpose, StepKind,
-    Termination, drive_with,
-};
+mod gradient;
+mod state;
+
 use std::ops::ControlFlow;
+
+use dfo_ls::{
+    Accuracy, Budget, EvalRecord, Iteration, Limit, ObjectiveInterval, Options, Termination,
+    drive_with,
+};
 
 use crate::checkpoint::Reconstructions;
 use crate::error::ProblemError;
 use crate::lower::LowerLevel;
 use crate::problem::{LearningProblem, SolverKind};
+use gradient::gradient_budget;
+pub(crate) use gradient::{GradientEngine, objective_interval};
+pub use state::LearningState;
+use state::StateKind;
 
 /// The solver of a learning run, created by [`LearningProblem::start`].
 ///
-/// It evaluates nothing by itself: each [`step`](Self::step) evaluates what it asks for. Its history
-/// reads the same with and without gradients.
+/// It evaluates nothing by itself: each [`step`](Self::step) evaluates what it asks for. Its
+/// history reads the same with and without gradients.
 #[derive(Debug)]
 pub struct LearningEngine(pub(crate) Kind);
 
@@ -22,16 +30,6 @@ pub struct LearningEngine(pub(crate) Kind);
 pub(crate) enum Kind {
     DerivativeFree(Box<dfo_ls::Engine<Reconstructions>>),
     Gradient(Box<GradientEngine>),
-}
-
-/// A quasi-Newton solver, and its history in the form of the derivative-free solver.
-#[derive(Debug)]
-pub(crate) struct GradientEngine {
-    pub(crate) engine: inexact_lbfgs::Engine<Reconstructions>,
-    pub(crate) iterations: Vec<Iteration>,
-    pub(crate) evaluations: Vec<EvalRecord>,
-    /// The work of reconstructions and of adjoints, in gradients.
-    pub(crate) work: [u64; 2],
 }
 
 /// The best point so far.
@@ -47,29 +45,6 @@ pub struct BestPoint<'a> {
     /// The reconstructions.
     pub reconstructions: Option<&'a Reconstructions>,
 }
-
-/// A saved [`LearningEngine`], without the parts that are saved separately: reconstructions,
-/// adjoints, residual vectors and the history.
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct LearningState(StateKind);
-
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-enum StateKind {
-    DerivativeFree(Box<dfo_ls::State<Reconstructions>>),
-    Gradient {
-        state: Box<inexact_lbfgs::State<Reconstructions>>,
-        work: [u64; 2],
-        #[cfg_attr(feature = "serde", serde(skip))]
-        iterations: Vec<Iteration>,
-        #[cfg_attr(feature = "serde", serde(skip))]
-        evaluations: Vec<EvalRecord>,
-    },
-}
-
-/// The largest number of parameters for which the history of a run with gradients lists them.
-const MAX_LISTED: usize = 1000;
 
 impl<M: LowerLevel> LearningProblem<M> {
     /// Returns the solver that this problem is learned with, which is not
@@ -157,16 +132,6 @@ impl<M: LowerLevel> LearningProblem<M> {
             .expect("bounds were checked when the problem was created")
             .with_l1(weight.unwrap_or(0.0))
             .expect("one weight fits all parameters")
-    }
-}
-
-/// Returns the same limits for the other solver, without the limit on time.
-fn gradient_budget(budget: &Budget) -> inexact_lbfgs::Budget {
-    inexact_lbfgs::Budget {
-        max_points: budget.max_points,
-        max_evaluations: budget.max_evaluations,
-        max_work: budget.max_work,
-        max_time: None,
     }
 }
 
@@ -349,185 +314,4 @@ impl LearningEngine {
             },
         })
     }
-}
-
-impl LearningState {
-    /// Calls `change` for all reconstructions, to attach what was saved separately.
-    pub fn each_token(&mut self, change: impl FnMut(&mut Reconstructions)) {
-        match &mut self.0 {
-            StateKind::DerivativeFree(state) => state.each_token(change),
-            StateKind::Gradient { state, .. } => state.each_token(change),
-        }
-    }
-
-    /// Returns the numbers of the residual vectors that stay with the learning problem.
-    #[must_use]
-    pub fn vectors_elsewhere(&self) -> Vec<u64> {
-        match &self.0 {
-            StateKind::DerivativeFree(state) => state.vectors_elsewhere(),
-            StateKind::Gradient { .. } => Vec::new(),
-        }
-    }
-
-    /// Restores the residual vectors, which `vector` returns by their numbers, and the history.
-    /// Histories that are longer than needed are cut at the end.
-    ///
-    /// # Errors
-    /// When a vector is missing or a history is too short.
-    pub fn complete(
-        &mut self,
-        vector: impl FnMut(u64) -> Option<Vec<f64>>,
-        mut all_iterations: Vec<Iteration>,
-        mut all_evaluations: Vec<EvalRecord>,
-    ) -> Result<(), ProblemError> {
-        match &mut self.0 {
-            StateKind::DerivativeFree(state) => {
-                Ok(state.complete(vector, all_iterations, all_evaluations)?)
-            }
-            StateKind::Gradient {
-                state,
-                iterations,
-                evaluations,
-                ..
-            } => {
-                let needed = (state.iterations().len(), state.evaluations().len());
-                if all_iterations.len() < needed.0 || all_evaluations.len() < needed.1 {
-                    return Err(dfo_ls::SetupError::StateMismatch {
-                        what: "the length of its history",
-                    }
-                    .into());
-                }
-                all_iterations.truncate(needed.0);
-                all_evaluations.truncate(needed.1);
-                (*iterations, *evaluations) = (all_iterations, all_evaluations);
-                Ok(())
-            }
-        }
-    }
-
-    /// Returns the numbers of iterations and evaluations.
-    #[must_use]
-    pub fn history_lengths(&self) -> (usize, usize) {
-        match &self.0 {
-            StateKind::DerivativeFree(state) => {
-                (state.iterations().len(), state.evaluations().len())
-            }
-            StateKind::Gradient {
-                iterations,
-                evaluations,
-                ..
-            } => (iterations.len(), evaluations.len()),
-        }
-    }
-
-    /// Returns whether the state belongs to a problem with this number of residuals.
-    #[must_use]
-    pub fn has_residuals(&self, count: usize) -> bool {
-        match &self.0 {
-            StateKind::DerivativeFree(state) => state.num_residuals() == count,
-            StateKind::Gradient { .. } => true,
-        }
-    }
-}
-
-impl GradientEngine {
-    fn step<M: LowerLevel>(&mut self, problem: &mut LearningProblem<M>) -> bool {
-        let Some(job) = self.engine.ask() else {
-            return false;
-        };
-        inexact_lbfgs::Oracle::evaluate(problem, job);
-        let listed = job.theta().len() <= MAX_LISTED;
-        let theta = if listed {
-            job.theta().to_vec()
-        } else {
-            Vec::new()
-        };
-        for (sum, work) in self.work.iter_mut().zip(problem.last_work) {
-            *sum += work;
-        }
-        self.engine.tell();
-        let best = self.engine.best().filter(|_| listed);
-        let best = best.map_or_else(Vec::new, |best| best.theta.to_vec());
-        let state = self.engine.state();
-        let evaluations = state.evaluations()[self.evaluations.len()..].iter();
-        self.evaluations
-            .extend(evaluations.map(|made| evaluation(made, theta.clone())));
-        let iterations = state.iterations()[self.iterations.len()..].iter();
-        self.iterations
-            .extend(iterations.map(|made| iteration(made, best.clone())));
-        true
-    }
-
-    pub(crate) fn termination(&self) -> Option<Termination> {
-        self.engine.termination().map(|end| self.ending(end))
-    }
-
-    /// Returns the reason for the end of the run in the words of the derivative-free solver.
-    fn ending(&self, end: &inexact_lbfgs::Termination) -> Termination {
-        use inexact_lbfgs::Termination as End;
-        let objective = self.engine.best().map_or(0.0, |best| best.value);
-        let accuracy = |width: f64| Accuracy::for_objective_error(objective.max(0.0), width);
-        match end {
-            End::Converged | End::Slow => Termination::Slow,
-            End::Exhausted(limit) => Termination::Exhausted(match limit {
-                inexact_lbfgs::Limit::Points => Limit::Points,
-                inexact_lbfgs::Limit::Work => Limit::Work,
-                inexact_lbfgs::Limit::Time => Limit::Time,
-                _ => Limit::Evaluations,
-            }),
-            End::Blocked => Termination::Blocked,
-            End::AccuracyFloor { wanted, achieved } => Termination::AccuracyFloor {
-                wanted: accuracy(*wanted),
-                achieved: accuracy(*achieved),
-            },
-            End::Stopped => Termination::Stopped,
-            End::OracleFailed { reason } => Termination::OracleFailed {
-                reason: reason.clone(),
-            },
-            other => Termination::OracleFailed {
-                reason: format!("{other:?}: check the derivatives of the model"),
-            },
-        }
-    }
-}
-
-pub(crate) const fn objective_interval(interval: inexact_lbfgs::Interval) -> ObjectiveInterval {
-    ObjectiveInterval {
-        lower: interval.lower,
-        upper: interval.upper,
-    }
-}
-
-fn evaluation(made: &inexact_lbfgs::EvalRecord, theta: Vec<f64>) -> EvalRecord {
-    let purpose = match made.purpose {
-        inexact_lbfgs::Purpose::First => Purpose::Initial,
-        inexact_lbfgs::Purpose::Sharpen => Purpose::Sharpen,
-        _ => Purpose::Trial,
-    };
-    let mut record = EvalRecord::new(made.point, purpose, made.value.clone(), made.work);
-    record.theta = theta;
-    if let Ok(value) = made.value {
-        let error = (made.interval.upper - value).max(value - made.interval.lower);
-        record.achieved = Accuracy::for_objective_error(value.max(0.0), error);
-    }
-    record
-}
-
-fn iteration(made: &inexact_lbfgs::Iteration, theta: Vec<f64>) -> Iteration {
-    let kind = match made.kind {
-        inexact_lbfgs::StepKind::Initial => StepKind::Initial,
-        inexact_lbfgs::StepKind::Accepted => StepKind::Accepted,
-        _ => StepKind::Rejected,
-    };
-    let interval = objective_interval(made.interval);
-    let mut record = Iteration::new(made.number, kind, made.value, interval);
-    record.theta = theta;
-    record.step = made.step;
-    record.predicted = made.predicted;
-    record.certified = true;
-    record.gradient = made.projected_gradient;
-    record.num_points = made.num_points;
-    record.num_evaluations = made.num_evaluations;
-    record.work = made.work;
-    record
 }

@@ -1,5 +1,5 @@
-//! The learning problem as an oracle with gradients: for each image a reconstruction, its adjoint, a
-//! certified value, and the derivatives of the value.
+//! The learning problem as an oracle with gradients: for each image a reconstruction, its adjoint,
+//! a certified value, and the derivatives of the value.
 //!
 //! **Accuracy.** There is no tolerance. At a new point, an image is reconstructed until its
 //! certified error is at most `$\kappa$` times the distance from its reconstruction at the known

@@ -114,7 +114,8 @@ pub trait LowerLevel: Sync {
     }
 
     /// Returns the derivatives of an objective that was built with these values of the parameters,
-    /// if the family has them. The objective must offer [second derivatives](lowlevel::SecondOrder), too.
+    /// if the family has them. The objective must offer
+    /// [second derivatives](lowlevel::SecondOrder), too.
     ///
     /// With the default, `None`, parameters are learned without derivatives.
     fn derivatives<'a, 'b>(

@@ -1,23 +1,25 @@
 //! The learning problem: training pairs, a family, a loss and penalties.
 
 mod checks;
+mod setup;
 
 use std::fmt;
 use std::sync::Arc;
 
 use dfo_ls::{Accuracy, AccuracyControl, BlockVectors, Engine, Options, Problem, State};
 use imaging::Grid;
-use lowlevel::{Domain, Method, Solver, Stop};
+use lowlevel::Stop;
 
 use crate::checkpoint::{CheckpointPolicy, Reconstructions};
 use crate::error::ProblemError;
-use crate::loss::{Loss, ResidualLayout};
+use crate::loss::ResidualLayout;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
-use crate::penalty::{Penalty, PenaltyContext};
+use crate::penalty::PenaltyContext;
 use crate::ranks::Ranks;
 use crate::workspace::Workspaces;
 use checks::{description, prepare_all};
+pub use setup::{ColdStart, Effort, ImageRange, Setup, SolverKind};
 
 /// A training image: the truth, and the data that were measured of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,182 +30,6 @@ pub struct Pair {
     pub truth: Vec<f64>,
     /// The data `$y_i$`, measured from the truth.
     pub data: Vec<f64>,
-}
-
-/// The settings of a learning problem, besides the options of the solver.
-pub struct Setup {
-    /// The solver that learns: with gradients or without.
-    pub solver: SolverKind,
-    /// The accuracy of reconstructions if learning uses gradients: the error of a reconstruction is
-    /// at most this share of its distance from the reconstruction before. The default is 0.1, and
-    /// results hardly depend on it (decision record 19).
-    pub kappa: f64,
-    /// The loss: the distance of reconstructions from the truth.
-    pub loss: Loss,
-    /// Penalties that are added to the loss as squares of residuals.
-    pub penalties: Vec<Box<dyn Penalty>>,
-    /// A function that is added to the loss and need not be smooth, such as [`dfo_ls::L1`] of
-    /// `$\theta$`.
-    pub regularizer: Option<Arc<dyn dfo_ls::Regularizer>>,
-    /// The method that computes reconstructions.
-    pub method: Method,
-    /// The rule for the accuracy of reconstructions.
-    pub effort: Effort,
-    /// The start of the very first reconstruction of each image. Later ones start from earlier
-    /// ones.
-    pub cold_start: ColdStart,
-    /// The form in which reconstructions are stored, for later evaluations to start from.
-    pub checkpoints: CheckpointPolicy,
-    /// The range of values that samples of reconstructions may have.
-    pub image_range: ImageRange,
-    /// Held-out pairs, which are not learned from but scored at the end.
-    pub validation: Vec<Pair>,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
-            solver: SolverKind::default(),
-            kappa: 0.1,
-            loss: Loss::default(),
-            penalties: Vec::new(),
-            regularizer: None,
-            method: Method::default(),
-            effort: Effort::default(),
-            cold_start: ColdStart::default(),
-            checkpoints: CheckpointPolicy::default(),
-            image_range: ImageRange::default(),
-            validation: Vec::new(),
-        }
-    }
-}
-
-/// The solver that learns the parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-#[non_exhaustive]
-pub enum SolverKind {
-    /// Gradients if the problem is differentiable, otherwise no derivatives.
-    #[default]
-    Auto,
-    /// A quasi-Newton method with certified gradients, [`inexact_lbfgs`]. The work per evaluation
-    /// hardly depends on the number of parameters.
-    Gradient,
-    /// Least squares without derivatives, [`dfo_ls`], for models that cannot be differentiated.
-    DerivativeFree,
-}
-
-/// The rule for the accuracy of reconstructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Effort {
-    /// Reconstructions are as accurate as the solver asks for.
-    Requested {
-        /// The largest number of iterations of one reconstruction; `None` for no limit. The solver
-        /// learns the error that was achieved.
-        max_iterations: Option<u64>,
-    },
-    /// Every reconstruction takes this many iterations, whatever its error: the paper's baselines.
-    Iterations(u64),
-}
-
-impl Default for Effort {
-    fn default() -> Self {
-        Self::Requested {
-            max_iterations: None,
-        }
-    }
-}
-
-/// The range of values that samples of a reconstruction may have. The reconstruction is the
-/// minimiser of `$\Phi_\theta$` among the images in this range.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ImageRange {
-    /// The smallest value; minus infinity for no limit.
-    pub lower: f64,
-    /// The largest value; infinity for no limit.
-    pub upper: f64,
-}
-
-impl ImageRange {
-    /// The range of all real numbers.
-    pub const ALL: Self = Self {
-        lower: f64::NEG_INFINITY,
-        upper: f64::INFINITY,
-    };
-    /// The range of all numbers that are not negative.
-    pub const NON_NEGATIVE: Self = Self {
-        lower: 0.0,
-        ..Self::ALL
-    };
-
-    /// Returns the set of images with values in this range.
-    #[must_use]
-    pub fn domain(self) -> Domain<'static> {
-        let Self { lower, upper } = self;
-        if self == Self::ALL {
-            Domain::Whole
-        } else {
-            Domain::Between { lower, upper }
-        }
-    }
-}
-
-impl Default for ImageRange {
-    /// Returns the range of all real numbers.
-    fn default() -> Self {
-        Self::ALL
-    }
-}
-
-/// The start of a reconstruction that has no earlier one to start from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ColdStart {
-    /// The start that the family chooses ([`LowerLevel::cold_start`]), such as the data.
-    #[default]
-    Model,
-    /// Zero, as in the paper's experiments.
-    Zero,
-}
-
-impl Setup {
-    /// Returns the default settings for learning without derivatives.
-    #[must_use]
-    pub fn derivative_free() -> Self {
-        Self {
-            solver: SolverKind::DerivativeFree,
-            ..Self::default()
-        }
-    }
-
-    /// Returns the solver that computes reconstructions.
-    #[must_use]
-    pub fn lower_solver(&self) -> Solver<'static> {
-        Solver {
-            method: self.method,
-            domain: self.image_range.domain(),
-        }
-    }
-}
-
-impl fmt::Debug for Setup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Setup")
-            .field("solver", &self.solver)
-            .field("kappa", &self.kappa)
-            .field("loss", &self.loss)
-            .field("num_penalties", &self.penalties.len())
-            .field("has_regularizer", &self.regularizer.is_some())
-            .field("method", &self.method)
-            .field("effort", &self.effort)
-            .field("cold_start", &self.cold_start)
-            .field("checkpoints", &self.checkpoints)
-            .field("image_range", &self.image_range)
-            .field("num_validation", &self.validation.len())
-            .finish()
-    }
 }
 
 /// A learning problem: training pairs, a family of reconstruction problems and a [`Setup`].

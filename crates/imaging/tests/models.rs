@@ -14,6 +14,8 @@ use proptest::prelude::*;
 
 #[path = "models/cases.rs"]
 mod cases;
+#[path = "models/condition.rs"]
+mod condition;
 #[path = "models/second_order.rs"]
 mod second_order;
 

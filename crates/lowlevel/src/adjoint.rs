@@ -125,11 +125,13 @@ mod bounds;
 mod hypergradient;
 mod loss;
 mod solve;
+mod state;
 
 pub use bounds::{MixedBound, ValueInterval, adjoint_error, corrected_value};
 pub use hypergradient::{Hypergradient, HypergradientState, hypergradient};
 pub use loss::{LossAt, LossRounding};
-pub use solve::{Adjoint, AdjointOutcome, AdjointState, AdjointStop, solve_adjoint};
+pub use solve::solve_adjoint;
+pub use state::{Adjoint, AdjointOutcome, AdjointState, AdjointStop};
 
 #[cfg(doc)]
 use crate::{SecondOrder, StronglyConvex, ThirdOrder};

@@ -1,5 +1,5 @@
-//! One image at one point: its reconstruction, its adjoint, its certified loss, and the derivatives of
-//! the loss.
+//! One image at one point: its reconstruction, its adjoint, its certified loss, and the derivatives
+//! of the loss.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -227,8 +227,8 @@ const BLOCK: usize = 64;
 /// A bound on `$\nu^4K^2$`: the square of `$48/(25\sqrt5)$`, rounded up.
 const STEEPEST: f64 = 0.7373;
 
-/// The histogram of the numbers `$a_j^2$`. It sums up `$b_j^2$` and `$b_j'^2$` in each bin. It works
-/// with squares, which need no roots.
+/// The histogram of the numbers `$a_j^2$`. It sums up `$b_j^2$` and `$b_j'^2$` in each bin. It
+/// works with squares, which need no roots.
 #[derive(Clone, Debug)]
 pub(super) struct ThirdOrderSums {
     ball: TvBall,
@@ -300,8 +300,8 @@ impl ThirdOrderSums {
         self.num_differences += len;
     }
 
-    /// The bin of a number `$a_j^2$` with these bits. Larger numbers come first, and the last bin has
-    /// no lower edge.
+    /// The bin of a number `$a_j^2$` with these bits. Larger numbers come first, and the last bin
+    /// has no lower edge.
     #[inline(always)]
     fn bin(&self, bits: u64) -> usize {
         let below = self.top.saturating_sub(bits);

@@ -2,7 +2,8 @@
 
 use super::bounds::{ValueInterval, adjoint_error, corrected_value};
 use super::loss::LossAt;
-use super::solve::{Adjoint, AdjointState, AdjointStop, solve_adjoint};
+use super::solve::solve_adjoint;
+use super::{Adjoint, AdjointState, AdjointStop};
 use crate::certificate::ErrorBound;
 use crate::error::SolveError;
 use crate::objective::StronglyConvex;

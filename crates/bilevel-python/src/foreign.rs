@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::invalid;
-use crate::run::{Progress, ended, progress};
+use crate::run::{Progress, ended};
 
 /// A state of the user's model, shared by all points that may start there.
 type Token = Arc<Py<PyAny>>;
@@ -150,7 +150,12 @@ impl ForeignRun {
     /// The progress of the run.
     fn progress(&self) -> PyResult<Progress> {
         let engine = self.engine.as_ref().ok_or_else(ended)?;
-        Ok(progress(engine, <[f64]>::to_vec))
+        let best = engine.best().map(|best| {
+            let (lower, upper) = (best.interval.lower, best.interval.upper);
+            let theta = best.theta.to_vec();
+            (theta.clone(), theta, best.objective, lower, upper)
+        });
+        Ok((engine.num_points(), engine.work(), best))
     }
 
     /// Ends the run, and returns the result as JSON, nearly in the shape of that of `Run`.

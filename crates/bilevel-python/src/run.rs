@@ -1,11 +1,9 @@
 //! A run of the solver with a family of the crate `bilevel`, one batch of evaluations at a time.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use bilevel::{Family, Learned, LearningProblem, Pair, Reconstructions, Spec};
+use bilevel::{Family, Learned, LearningEngine, LearningProblem, Pair, Spec};
 use bilevel_cli::session::Session;
-use dfo_ls::{Engine, drive_with};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -32,15 +30,13 @@ pub(crate) fn completed(json: &str) -> PyResult<String> {
 /// values, its objective, and the two ends of the objective's interval.
 pub(crate) type Progress = (u64, u64, Option<(Vec<f64>, Vec<f64>, f64, f64, f64)>);
 
-/// Returns the progress of an engine; `values` maps `theta` to the values of the parameters.
-pub(crate) fn progress<R: Clone>(
-    engine: &Engine<R>,
-    values: impl FnOnce(&[f64]) -> Vec<f64>,
-) -> Progress {
+/// Returns the progress of a run with a problem.
+fn progress(problem: &LearningProblem<Family>, engine: &LearningEngine) -> Progress {
     let best = engine.best().map(|best| {
         let (lower, upper) = (best.interval.lower, best.interval.upper);
         let theta = best.theta;
-        (theta.to_vec(), values(theta), best.objective, lower, upper)
+        let values = problem.values(theta);
+        (theta.to_vec(), values, best.objective, lower, upper)
     });
     (engine.num_points(), engine.work(), best)
 }
@@ -69,7 +65,7 @@ type About = (Vec<Vec<usize>>, Option<u64>, Vec<String>);
 /// A run under way.
 enum Work {
     /// A run in memory.
-    Memory(Box<LearningProblem<Family>>, Box<Engine<Reconstructions>>),
+    Memory(Box<LearningProblem<Family>>, Box<LearningEngine>),
     /// A run that is saved in a directory after every step.
     Directory(Box<DirectoryRun>),
 }
@@ -82,7 +78,7 @@ impl Work {
         }
     }
 
-    fn engine(&self) -> &Engine<Reconstructions> {
+    fn engine(&self) -> &LearningEngine {
         match self {
             Self::Memory(_, engine) => engine,
             Self::Directory(run) => run.session.engine(),
@@ -173,7 +169,7 @@ impl Run {
         let problem = problem.map_err(invalid)?;
         let work = match out {
             None => {
-                let engine = problem.engine(spec.options());
+                let engine = problem.start(spec.options());
                 ranks.raise()?;
                 Work::Memory(Box::new(problem), Box::new(engine.map_err(invalid)?))
             }
@@ -222,7 +218,7 @@ impl Run {
             Work::Memory(..) => (Vec::new(), Vec::new()),
             Work::Directory(run) => (run.shapes.clone(), run.warnings.clone()),
         };
-        let max_points = work.engine().options().budget.max_points;
+        let max_points = work.engine().budget().max_points;
         Ok((shapes, max_points, warnings))
     }
 
@@ -235,8 +231,7 @@ impl Run {
         let step = || {
             match work {
                 Work::Memory(problem, engine) => {
-                    let stop = |_: &mut _, _: &_| ControlFlow::Break(());
-                    let _ = drive_with(engine, &mut **problem, usize::MAX, stop);
+                    engine.step(problem, usize::MAX);
                 }
                 Work::Directory(run) => {
                     run.session.step()?;
@@ -262,9 +257,7 @@ impl Run {
     /// The progress of the run.
     fn progress(&self) -> PyResult<Progress> {
         let work = self.work.as_ref().ok_or_else(ended)?;
-        Ok(progress(work.engine(), |theta| {
-            work.problem().values(theta)
-        }))
+        Ok(progress(work.problem(), work.engine()))
     }
 
     /// Closes the directory of the run, so that another process can open it. The run stays in
@@ -302,10 +295,10 @@ type Written = Result<(), bilevel_cli::error::CliError>;
 fn finish(work: Work) -> Result<(Learned, Written), bilevel_cli::error::CliError> {
     let leave = |session: Session| {
         let (problem, engine) = session.into_parts();
-        problem.finish(engine).0
+        problem.conclude(engine).0
     };
     match work {
-        Work::Memory(problem, engine) => Ok((problem.finish(*engine).0, Ok(()))),
+        Work::Memory(problem, engine) => Ok((problem.conclude(*engine).0, Ok(()))),
         Work::Directory(run) if run.session.engine().termination().is_none() => {
             Ok((leave(run.session), Ok(())))
         }

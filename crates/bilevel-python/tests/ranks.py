@@ -118,15 +118,20 @@ def moved(comm: Any, folder: Path) -> Any:
     """Count the bytes of each step, and all evaluations."""
     truth, data = signals()
     found = {}
-    for residuals in ("image", "pixel"):
-        run = bilevel.Run(
-            share(truth, comm), share(data, comm), residuals=residuals, threads=1, comm=comm
-        )
+    without = {"solver": "derivative-free"}
+    for name, more in {
+        "image": {"residuals": "image", **without},
+        "pixel": {"residuals": "pixel", **without},
+        "gradient": {"solver": "gradient"},
+        "penalty": {"solver": "gradient", "penalty": {"condition": 1e-6}},
+    }.items():
+        arguments: dict[str, Any] = {"threads": 1, "comm": comm, **more}
+        run = bilevel.Run(share(truth, comm), share(data, comm), **arguments)
         counts = [run.num_bytes]
         while run.step():
             counts.append(run.num_bytes)
         steps = np.diff(counts).tolist()
-        found[residuals] = [steps, len(run.result()._learned["evaluations"])]
+        found[name] = [steps, len(run.result()._learned["evaluations"])]
     return found
 
 

@@ -94,9 +94,49 @@ def test_threads_change_nothing_and_seeds_change_the_path() -> None:
     truth, data = leaves()
     one, two = (bilevel.learn(truth, data, threads=threads, max_points=15) for threads in (1, 2))
     assert one._learned == two._learned
-    other, again = (bilevel.learn(truth, data, seed=5, max_points=15) for _ in range(2))
+    # seeds are those of the solver without derivatives
+    plain, other, again = (
+        bilevel.learn(truth, data, seed=seed, max_points=15, solver="derivative-free")
+        for seed in (0, 5, 5)
+    )
     assert other._learned == again._learned
-    assert not np.array_equal(one.history["alpha"][:4], other.history["alpha"][:4])
+    assert not np.array_equal(plain.history["alpha"][:4], other.history["alpha"][:4])
+
+
+def test_both_solvers_learn_the_same() -> None:
+    truth, data = leaves()
+    usual, gradient, plain = (
+        bilevel.learn(truth, data, solver=solver)
+        for solver in ("auto", "gradient", "derivative-free")
+    )
+    assert usual._learned == gradient._learned
+    assert usual.solver == "gradient" and plain.solver == "derivative-free"
+    assert usual.converged and plain.converged
+    assert abs(usual.f - plain.f) < 1e-4 * plain.f
+    assert usual.work < plain.work
+    assert plain.gradient is None and "gradient" not in repr(plain)
+    made = usual.gradient
+    assert made is not None and made["norm"] >= 0.0 and made["error"] > 0.0
+    assert made["reconstructions"] > 0 and made["adjoints"] > 0
+    assert "projected gradient = " in repr(usual)
+    assert "projected gradient" in usual._repr_html_()
+    other = bilevel.learn(truth, data, kappa=0.01, max_points=10)
+    assert other._learned["evaluations"] != usual._learned["evaluations"][:10]
+
+
+def test_gradients_that_cannot_be_used_are_refused() -> None:
+    truth, data = leaves()
+    for more, name in (({"accuracy": 50}, "accuracy"), ({"image_range": (0, 1)}, "image_range")):
+        arguments: dict[str, Any] = {"max_points": 5, **more}
+        with pytest.raises(ValueError, match=f"solver='gradient' cannot be used with {name}"):
+            bilevel.learn(truth, data, solver="gradient", **arguments)
+        assert bilevel.learn(truth, data, **arguments).solver == "derivative-free"
+    with pytest.raises(ValueError, match="solver is 'newton', but must be one of 'auto'"):
+        bilevel.learn(truth, data, solver="newton")
+    with pytest.raises(ValueError, match="kappa is 0.0, but must be positive"):
+        bilevel.learn(truth, data, kappa=0)
+    with pytest.raises(ValueError, match="a model written in Python has no derivatives"):
+        bilevel.learn(truth, None, model=lambda *_: None, solver="gradient")
 
 
 def test_a_number_of_iterations() -> None:

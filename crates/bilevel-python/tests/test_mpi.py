@@ -90,6 +90,11 @@ def test_bytes_per_evaluation(tmp_path: Path) -> None:
             assert sum(steps) - sum(rare) <= evaluations * most
             question = 8 * (4 * d + 3) * (4 * d + 4) * num_images
             assert all(step <= (d + 1) * most + question for step in rare)
+        # with gradients, every step is one evaluation and one exchange
+        for name, numbers in (("gradient", 8 + d), ("penalty", 8 + 2 * d)):
+            steps, evaluations = rank[name]
+            assert len(steps) >= 10 and len(steps) <= evaluations
+            assert all(step <= 24 * count + 8 * numbers * num_images for step in steps), steps
 
 
 def test_a_mistake_on_one_rank_ends_all(tmp_path: Path) -> None:

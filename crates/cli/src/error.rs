@@ -198,7 +198,9 @@ fn of_problem(error: &ProblemError) -> u8 {
         ProblemError::Parameter { .. }
         | ProblemError::CrossedBounds { .. }
         | ProblemError::NoParameters
-        | ProblemError::Solver(_) => 2,
+        | ProblemError::Solver(_)
+        | ProblemError::GradientSolver(_)
+        | ProblemError::NoGradients { .. } => 2,
         _ => 1,
     }
 }

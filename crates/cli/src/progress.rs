@@ -106,9 +106,11 @@ impl Progress {
         write_json(&json!({
             "event": "finished",
             "seconds": self.last_seconds,
+            "solver": learned.solver,
             "termination": learned.termination,
             "objective": learned.objective,
             "interval": learned.interval,
+            "gradient": learned.gradient,
             "parameters": crate::summary::values(learned),
             "num_points": learned.num_points,
             "num_evaluations": learned.evaluations.len(),

@@ -25,6 +25,7 @@
 //! ```
 
 mod curves;
+mod gradient;
 mod headline;
 mod history;
 mod images;
@@ -85,6 +86,7 @@ pub fn html(input: &ReportInput<'_>) -> String {
     let body = html! {
         (headline::html(input))
         (section("Findings", meaning(input)))
+        (section("Gradient of the objective", gradient::html(input.learned)))
         (section("Progress", curves::html(input.learned)))
         (section("Before and after", images::html(input)))
         (section("Scores of all images", scores::html(input)))

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use bilevel::{Bound, FamilyKind, Learned, LearnedParameter, Quality, Score};
+use bilevel::{Bound, FamilyKind, Learned, LearnedGradient, LearnedParameter, Quality, Score};
 
 use dfo_ls::ObjectiveInterval;
-use page::number::{amount, between, counted, length, significant, with_error};
+use page::number::{amount, between, counted, length, number, significant, with_error};
 
 use crate::config::Values;
 
@@ -30,15 +30,30 @@ pub fn write(out: &mut impl Write, learned: &Learned, fixed: &Values) -> io::Res
         "Objective: {}",
         objective(learned.objective, learned.interval)
     )?;
+    if let Some(gradient) = learned.gradient {
+        writeln!(out, "Projected gradient: {}", projected(gradient))?;
+    }
     write_quality(out, "training", &learned.training)?;
     write_quality(out, "held-out", &learned.validation)?;
     writeln!(
         out,
-        "Cost: {}, {}, {} gradients",
+        "Cost: {}, {}, {} gradients{}",
         counted(learned.num_points, "point", "points"),
         counted(length(&learned.evaluations), "evaluation", "evaluations"),
-        amount(learned.work.total())
+        amount(learned.work.total()),
+        learned.gradient.map_or_else(String::new, |gradient| {
+            let [images, adjoints] = [gradient.reconstructions, gradient.adjoints].map(amount);
+            format!(" ({images} for reconstructions, {adjoints} for adjoints)")
+        })
     )
+}
+
+/// Returns the norm of the projected gradient as text, with its certified error if that is known.
+pub(crate) fn projected(gradient: LearnedGradient) -> String {
+    match gradient.error.filter(|error| error.is_finite()) {
+        Some(error) => format!("{} (certified)", with_error(gradient.norm, error)),
+        None => format!("{} (error not certified)", number(gradient.norm)),
+    }
 }
 
 /// Relative error of an objective above which only its upper bound is worth printing.

@@ -12,26 +12,33 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bilevel::{Family, LearningProblem, Loss, Residuals, Scale, Setup, TvDenoising};
+use bilevel::{Family, LearningProblem, Loss, Residuals, Scale, Setup, SolverKind, TvDenoising};
 use bilevel_cli::session::{self, Interrupt, RunSetup};
 use bilevel_cli::store::{Store, StoreError};
 use lowlevel::Method;
 use session_support::*;
 
-/// The environment variables with the directory of the worker, and with the number of steps
-/// after which it waits for a signal. Without the second one, it runs to the end.
+/// The environment variables with the directory of the worker, and with the number of steps after
+/// which it waits for a signal. Without the second one, it runs to the end. The third variable is
+/// set for the solver without derivatives.
 const VARIABLE: &str = "BILEVEL_TEST_SESSION";
 const PAUSE: &str = "BILEVEL_TEST_PAUSE";
+const SOLVER: &str = "BILEVEL_TEST_SOLVER";
 
 /// A problem that takes about a second.
-fn slow() -> RunSetup {
+fn slow(solver: SolverKind) -> RunSetup {
     let setup = Setup {
         loss: Loss {
             scale: Scale::Sum,
             residuals: Residuals::Pixel,
         },
-        method: Method::FISTA,
-        ..Setup::derivative_free()
+        // gradients need accurate reconstructions, which take FISTA long
+        method: match solver {
+            SolverKind::DerivativeFree => Method::FISTA,
+            _ => Method::Auto,
+        },
+        solver,
+        ..Setup::default()
     };
     let pairs = signals(12, 512, 3);
     let problem = LearningProblem::new(Family::Denoising(TvDenoising::default()), pairs, setup)
@@ -51,6 +58,10 @@ fn worker() {
     };
     let interrupt = Interrupt::new();
     interrupt.install().unwrap();
+    let solver = match env::var_os(SOLVER) {
+        Some(_) => SolverKind::DerivativeFree,
+        None => SolverKind::Auto,
+    };
     let pause = env::var(PAUSE).map_or(u64::MAX, |text| text.parse().unwrap());
     let mut num_steps = 0;
     let watch = &mut |_: &session::Snapshot<'_>| {
@@ -61,14 +72,16 @@ fn worker() {
         }
         ControlFlow::Continue(())
     };
-    let _ = session::resume(store, saved, slow(), &interrupt, watch).unwrap();
+    let _ = session::resume(store, saved, slow(solver), &interrupt, watch).unwrap();
 }
 
 /// Starts a worker that waits for a signal after `pause` steps.
-fn start(dir: &Path, pause: Option<u64>) -> Child {
+fn start(solver: SolverKind, dir: &Path, pause: Option<u64>) -> Child {
+    let without = solver == SolverKind::DerivativeFree;
     Command::new(env::current_exe().expect("the test knows its own path"))
         .args(["--exact", "worker", "--ignored", "--nocapture"])
         .env(VARIABLE, dir)
+        .envs(without.then_some((SOLVER, "derivative-free")))
         .envs(pause.map(|pause| (PAUSE, pause.to_string())))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -101,12 +114,22 @@ fn wait_beyond(before: usize, dir: &Path, child: &mut Child) {
 
 #[test]
 fn a_killed_run_ends_like_any_other() {
+    // Two steps of each worker are too few to finish.
+    kill(SolverKind::DerivativeFree, 16);
+    kill(SolverKind::Gradient, 8);
+}
+
+fn kill(solver: SolverKind, num_kills: usize) {
     let (undisturbed, dir) = (temp_dir("undisturbed"), temp_dir("killed"));
-    let _ = whole(&undisturbed, slow());
+    let learned = whole(&undisturbed, slow(solver));
+    assert!(
+        learned.evaluations.len() > 2 * num_kills,
+        "{}",
+        learned.evaluations.len()
+    );
     let mut random = 1_u64;
-    // Two steps of each worker are too few to finish: a run with 45 points has about 42 steps.
-    for turn in 0..16 {
-        let mut child = start(&dir, Some(2));
+    for turn in 0..num_kills {
+        let mut child = start(solver, &dir, Some(2));
         // Some are killed while they start, most after a save.
         if turn % 4 != 0 {
             wait_beyond(num_lines(&dir), &dir, &mut child);
@@ -117,7 +140,7 @@ fn a_killed_run_ends_like_any_other() {
         let status = child.wait().expect("a child");
         assert!(!status.success(), "{status}");
     }
-    assert!(start(&dir, None).wait().expect("a child").success());
+    assert!(start(solver, &dir, None).wait().expect("a child").success());
     assert_eq!(result(&undisturbed), result(&dir));
     assert_eq!(history(&undisturbed), history(&dir));
     for dir in [undisturbed, dir] {
@@ -127,10 +150,16 @@ fn a_killed_run_ends_like_any_other() {
 
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
+    for solver in [SolverKind::DerivativeFree, SolverKind::Gradient] {
+        interrupt(solver);
+    }
+}
+
+fn interrupt(solver: SolverKind) {
     let (undisturbed, dir) = (temp_dir("quiet"), temp_dir("interrupted"));
-    let _ = whole(&undisturbed, slow());
+    let _ = whole(&undisturbed, slow(solver));
     for signal in ["INT", "TERM"] {
-        let mut child = start(&dir, Some(8));
+        let mut child = start(solver, &dir, Some(8));
         wait_beyond(num_lines(&dir) + 4, &dir, &mut child);
         let id = child.id().to_string();
         let sent = Command::new("kill").args(["-s", signal, &id]).status();
@@ -151,7 +180,7 @@ fn an_interrupted_run_says_how_to_go_on() {
         );
         assert_eq!(text, expected);
     }
-    assert!(start(&dir, None).wait().expect("a child").success());
+    assert!(start(solver, &dir, None).wait().expect("a child").success());
     assert_eq!(result(&undisturbed), result(&dir));
     for dir in [undisturbed, dir] {
         fs::remove_dir_all(dir).expect("it is there");

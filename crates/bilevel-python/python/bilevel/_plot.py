@@ -76,7 +76,11 @@ def _parameters(axes: Axes, result: Result) -> None:
     for j, parameter in enumerate(result._learned["parameters"]):
         about = parameter["parameter"]
         maps.append(about["map"])
-        values = [_value(about["map"], evaluation["theta"][j]) for evaluation in evaluations]
+        # histories of very many parameters do not list them
+        values = [
+            _value(about["map"], evaluation["theta"][j]) if evaluation["theta"] else math.nan
+            for evaluation in evaluations
+        ]
         (line,) = axes.plot(
             number, values, ".-", lw=0.8, label=f"{about['name']} = {parameter['value']:.3g}"
         )

@@ -112,6 +112,15 @@ class Result:
     """The reason why the run ended, as a sentence."""
     converged: bool
     """Whether the run has converged."""
+    solver: str
+    """The solver that learned: "gradient" or "derivative-free"."""
+    gradient: dict[str, Any] | None
+    """The gradient of the objective at the learned parameters; `None` without gradients.
+
+    `norm` is the norm of the projected gradient with respect to `theta`: slopes that bounds hold
+    back do not count. `error` is a certified bound on its error; `None` if there is none.
+    `reconstructions` and `adjoints` are the parts of `work` for each of them.
+    """
     num_points: int
     """The number of points, that is, of different values of the parameters that were tried."""
     work: int
@@ -165,6 +174,10 @@ class Result:
             made.f
         )
         made.converged = made.termination in CONVERGED or at_rounding
+        # files of earlier versions were learned without gradients
+        made.solver = learned.get("solver", "derivative-free")
+        gradient = learned.get("gradient")
+        made.gradient = None if gradient is None else dict(gradient)
         made.num_points = learned["num_points"]
         made.work = sum(evaluation["work"] for evaluation in learned["evaluations"])
         made.model = about["model"]
@@ -190,29 +203,31 @@ class Result:
             for p in self._learned["parameters"]
             if p["parameter"]["lower"] < p["parameter"]["upper"]
         ]
-        at = {p["parameter"]["name"]: p["at"] for p in parameters if p["at"] is not None}
-        # frequencies that need not be measured are at their lower bounds, which is no problem
-        if self.model != "sampling":
-            for name, bound in at.items():
-                yield (
-                    f"{name} has reached its {bound} bound, {self.params[name]:.4g}: "
-                    "wider bounds may be better"
-                )
+        change = f"a tenth of its range changes f by less than {NEGLIGIBLE:.1%}"
         for parameter in parameters:
-            name, influence = parameter["parameter"]["name"], parameter["influence"]
-            if influence is not None and influence < NEGLIGIBLE and name not in at:
-                yield (
-                    f"{name} hardly matters: a tenth of its range changes f by less than "
-                    f"{NEGLIGIBLE:.1%}"
-                )
+            name, bound = parameter["parameter"]["name"], parameter["at"]
+            influence = parameter["influence"]
+            is_negligible = influence is not None and influence < NEGLIGIBLE
+            if bound is None:
+                if is_negligible:
+                    yield f"{name} hardly matters: {change}"
+                continue
+            # frequencies that need not be measured are at their lower bounds, which is no problem
+            if self.model != "sampling":
+                reached = f"{name} has reached its {bound} bound, {self.params[name]:.4g}"
+                if is_negligible:
+                    yield f"{reached}, and hardly matters: {change}"
+                else:
+                    yield f"{reached}: wider bounds may be better"
 
     @property
     def history(self) -> pandas.DataFrame:
         """A table of all evaluations: parameters, `f`, and accuracy of the residuals.
 
         `target` is the accuracy that the solver asked for, and `achieved` the one it got; the first
-        evaluations are inaccurate. Where the model failed, `f` is NaN and `failure` has the reason.
-        Needs pandas.
+        evaluations are inaccurate. With gradients, `target` is infinite, because accuracies are
+        relative to steps. There are no columns for more than 1000 parameters. Where the model
+        failed, `f` is NaN and `failure` has the reason. Needs pandas.
         """
         pd = _pandas()
         maps = [
@@ -244,6 +259,7 @@ class Result:
     def iterations(self) -> pandas.DataFrame:
         """A table of all iterations of the solver: the best `f` with its interval, radii, steps.
 
+        With gradients, the radii are zero and `gradient` is the norm of the projected gradient.
         Needs pandas.
         """
         pd = _pandas()
@@ -493,12 +509,22 @@ class Result:
         )
         return after if examples is None else f"{after}, learned from {examples}"
 
+    def _projected(self) -> str:
+        """The norm of the projected gradient with its certified error."""
+        made = self.gradient or {}
+        norm, error = made.get("norm"), made.get("error")
+        if error is None:
+            return f"{_number(norm):.3g}, error not certified"
+        return f"{_number(norm):.3g} ± {error:.1g}"
+
     def __repr__(self) -> str:
         ending = "converged" if self.converged else "NOT CONVERGED"
         lines = [f"bilevel.Result: {ending}, {self.message}"]
         lines += [f"  {name} = {value}  {note}" for name, value, note in self._rows()]
         lines += [f"  {name} = {value:.4g}  fixed" for name, value in self.fixed.items()]
         lines.append(f"  f = {self.f:.6g} ± {self.f_error:.1g}  {self._after()}")
+        if self.gradient is not None:
+            lines.append(f"  projected gradient = {self._projected()}")
         lines += [f"  warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
@@ -509,6 +535,8 @@ class Result:
             *((name, f"{value:.4g}", "fixed") for name, value in self.fixed.items()),
         ]
         rows.append(("f", f"{self.f:.6g} ± {self.f_error:.1g}", self._after()))
+        if self.gradient is not None:
+            rows.append(("projected gradient", self._projected(), ""))
         table = "".join(
             f"<tr><th>{cell(a)}</th><td>{cell(b)}</td><td>{cell(c)}</td></tr>" for a, b, c in rows
         )

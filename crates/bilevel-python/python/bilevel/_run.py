@@ -25,11 +25,13 @@ from ._settings import (
     Values,
     accuracy_iterations,
     check_method,
+    check_solver,
     named,
     names,
     number,
     one_of,
     pair,
+    positive,
     positive_int,
     unsigned,
 )
@@ -107,6 +109,8 @@ class Run:
         mask: ArrayLike | None = None,
         validation: tuple[Any, Any] | None = None,
         image_range: tuple[float | None, float | None] | None = None,
+        solver: str = "auto",
+        kappa: float = 0.1,
         out: str | os.PathLike[str] | None = None,
         comm: Any = None,
     ) -> None:
@@ -118,7 +122,9 @@ class Run:
                 "scale": one_of("objective", objective, ("mean", "sum")),
                 "residuals": one_of("residuals", residuals, ("image", "pixel")),
             }
-            solver: dict[str, Any] = {"max_points": self._budget, "seed": unsigned("seed", seed)}
+            kind = check_solver(solver)
+            limits: dict[str, Any] = {"max_points": self._budget, "seed": unsigned("seed", seed)}
+            share = positive("kappa", kappa)
             self._about: dict[str, Any] = {"objective": objective, "method": check_method(method)}
             iterations = accuracy_iterations(accuracy)
             if fixed is not None and not isinstance(fixed, Mapping):
@@ -149,15 +155,33 @@ class Run:
                         "out cannot be used with a model written in Python, because its states are "
                         "Python objects: leave out away, and let your function save what it needs"
                     )
+                if kind == "gradient":
+                    raise ValueError(
+                        "solver is 'gradient', but a model written in Python has no derivatives: "
+                        "use 'auto' or 'derivative-free'"
+                    )
                 self._core: FamilyRun | _Python = _Python(
-                    model, truth, learn, start, bounds, penalty, {**loss, **solver}
+                    model, truth, learn, start, bounds, penalty, {**loss, **limits}
                 )
                 self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
             else:
                 family = Family.read(
                     model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range
                 )
-                solver.update(method=method, iterations=iterations, threads=threads)
+                if kind == "gradient":
+                    for name, value in (("accuracy", iterations), ("image_range", image_range)):
+                        if value is not None:
+                            raise ValueError(
+                                f"solver='gradient' cannot be used with {name}: leave one of them "
+                                "out, or use solver='derivative-free'"
+                            )
+                limits.update(
+                    kind=kind,
+                    kappa=share,
+                    method=method,
+                    iterations=iterations,
+                    threads=threads,
+                )
                 prepared = Prepared(
                     family,
                     truth,
@@ -165,7 +189,7 @@ class Run:
                     validation,
                     penalty,
                     loss,
-                    solver,
+                    limits,
                     self._ranks.comm is not None,
                 )
                 self._about.update(

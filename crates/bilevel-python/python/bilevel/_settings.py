@@ -78,6 +78,19 @@ def one_of(name: str, value: Any, words: Sequence[str]) -> str:
     return value
 
 
+def positive(name: str, value: object) -> float:
+    """Check a finite number that is positive."""
+    found = number(name, value)
+    if not found > 0.0:
+        raise ValueError(f"{name} is {found}, but must be positive")
+    return found
+
+
+def check_solver(value: Any) -> str:
+    """Check the name of a solver that learns."""
+    return one_of("solver", value, ("auto", "gradient", "derivative-free"))
+
+
 def check_method(value: Any) -> str:
     """Check the name of a solver of reconstruction problems."""
     return one_of("method", value, ("auto", "fista", "gd"))

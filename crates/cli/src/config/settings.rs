@@ -260,6 +260,7 @@ impl Settings {
                 ));
             }
         }
+        self.check_gradients()?;
         self.fill_in_defaults(|_| true);
         let config = self.config();
         if let (Some(lower), Some(upper)) = (config.model.image_min, config.model.image_max)
@@ -270,6 +271,23 @@ impl Settings {
             return Err(ConfigError::OutOfRange(what, lower.to_string(), needed));
         }
         Ok(config)
+    }
+
+    /// Refuses settings with which the objective is not differentiable, if gradients are asked for.
+    fn check_gradients(&self) -> Result<(), ConfigError> {
+        let given = self.values.get(table::SOLVER.key);
+        if given.and_then(Value::as_str) != Some("gradient") {
+            return Ok(());
+        }
+        let others = [&table::ITERATIONS, &table::IMAGE_MIN, &table::IMAGE_MAX];
+        match others.into_iter().find(|setting| self.has(setting)) {
+            Some(other) => Err(ConfigError::Together(
+                &table::SOLVER,
+                other,
+                "leave one of them out, or use --solver derivative-free",
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Writes these settings and the defaults of the others as a file to edit. A default that

@@ -85,6 +85,8 @@ const RADIUS: ValueKind = ValueKind::Number(
     "positive and below 0.1, the first radius",
 );
 
+const FACTOR: ValueKind = ValueKind::Number(|x| x > 0.0 && x <= 1e100, "positive");
+
 /// Defines the rows, and the list of all of them.
 macro_rules! table {
     ($($name:ident = $row:expr;)*) => {
@@ -172,7 +174,8 @@ table! {
     RESIDUALS = row("residuals", "objective.residuals",
         ValueKind::Word(&["image", "pixel"]),
         DefaultValue::Word("pixel"),
-        "Residuals for the solver: one per image, or one per pixel, which needs fewer evaluations");
+        "Residuals for the derivative-free solver: one per image, or one per pixel, which needs \
+         fewer evaluations");
     CONDITION = row("penalty-condition", "objective.condition", WEIGHT,
         DefaultValue::Of(|_| Value::Float(0.0)),
         "Weight of a penalty on the squared condition number, which favours cheap reconstructions");
@@ -182,10 +185,18 @@ table! {
         .only(Tasks(&[Sampling], "sampling"));
     L1_KIND = row("l1-kind", "objective.l1_kind", ValueKind::Word(&["root", "nonsmooth"]),
         DefaultValue::Word("root"),
-        "For sampling, how the solver treats the penalty of --penalty-l1: as the square of one more residual, \
+        "For sampling, how the derivative-free solver treats the penalty of --penalty-l1: as the square of one more residual, \
          or as a nonsmooth term")
         .only(Tasks(&[Sampling], "sampling"));
 
+    SOLVER = row("solver", "solver.kind", ValueKind::Word(&["auto", "gradient", "derivative-free"]),
+        DefaultValue::Word("auto"),
+        "Learn with gradients (gradient), without them (derivative-free), or with gradients where \
+         the other settings allow it (auto)");
+    KAPPA = row("kappa", "solver.kappa", FACTOR,
+        DefaultValue::Of(|task| Spec::new(task).solver.kappa.into()),
+        "With gradients, largest error of a reconstruction as a share of its distance from the one \
+         before; results hardly depend on it");
     MAX_POINTS = row("max-points", "solver.max_points", POSITIVE,
         DefaultValue::Of(|task| whole(Spec::new(task).solver.max_points)),
         "Stop after N points, that is, after trying N different values of the parameters");
@@ -202,9 +213,11 @@ table! {
         .or(&ITERATIONS);
     FINAL_RADIUS = row("final-radius", "solver.final_radius", RADIUS,
         DefaultValue::Of(|task| Spec::new(task).solver.final_radius.into()),
-        "Stop when the trust-region radius is this share of the range between bounds");
+        "For the derivative-free solver, stop when the trust-region radius is this share of the \
+         range between bounds");
     DIRECTION_SEED = row("direction-seed", "solver.seed", ANY_WHOLE, DefaultValue::Whole(0),
-        "Random seed for the directions of the first steps; with 0, they change one parameter each");
+        "For the derivative-free solver, random seed for the directions of the first steps; with \
+         0, they change one parameter each");
     THREADS = row("threads", "solver.threads", POSITIVE,
         DefaultValue::Unset("one per processor", "4"),
         "Number of threads; results do not depend on it");

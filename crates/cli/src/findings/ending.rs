@@ -1,7 +1,7 @@
 //! The finding about the end of learning, and whether more points would help.
 
 use bilevel::Learned;
-use dfo_ls::{Limit, Termination};
+use dfo_ls::{Accuracy, Limit, Termination};
 
 use super::{Finding, uncertainty};
 use ::page::number::{counted, length, number, percent, whole};
@@ -41,6 +41,16 @@ pub(super) fn finding(learned: &Learned) -> Finding {
         Termination::AccuracyFloor { .. } if uncertainty(learned) < ROUNDING => done(
             "further progress needs reconstructions that are more accurate than rounding allows",
         ),
+        Termination::AccuracyFloor { wanted, achieved } if learned.gradient.is_some() => {
+            let error = |of: &Accuracy| number(of.objective_error(learned.objective.max(0.0)));
+            Finding::warning(because(&format!(
+                "further progress needs the objective with an error of at most {}, but the \
+                 reconstructions reached only {}. They are limited by --max-iterations, if that is \
+                 set, or by rounding.",
+                error(wanted),
+                error(achieved)
+            )))
+        }
         Termination::AccuracyFloor { wanted, achieved } => Finding::warning(because(&format!(
             "further progress needs residuals accurate to {}, but the reconstructions reached only \
              {}. They are limited by --max-iterations, if that is set, or by rounding.",
@@ -83,9 +93,12 @@ fn exhausted(learned: &Learned, limit: Limit) -> Finding {
         Limit::Time => "of time ".to_owned(),
         _ => String::new(),
     };
-    // enough for the first model, which needs one point more than there are parameters
-    let points = learned.num_points.max(length(&learned.parameters) + 1);
-    let twice = points.saturating_mul(2);
+    // without gradients, the first model needs one point more than there are parameters
+    let needed = match learned.gradient {
+        Some(_) => 1,
+        None => length(&learned.parameters) + 1,
+    };
+    let twice = learned.num_points.max(needed).saturating_mul(2);
     unfinished(
         learned,
         &format!("Learning ended because its budget {budget}was spent"),
@@ -95,9 +108,15 @@ fn exhausted(learned: &Learned, limit: Limit) -> Finding {
 
 /// Returns the finding about a run that ended early, with the advice to go on if that would help.
 fn unfinished(learned: &Learned, text: &str, advice: &str) -> Finding {
-    if learned.iterations.is_empty() {
+    // with gradients, the first iteration is the evaluation of the start
+    let nothing_before = match learned.gradient {
+        Some(_) if learned.iterations.len() <= 1 => Some("the first step"),
+        None if learned.iterations.is_empty() => Some("the first model was complete"),
+        _ => None,
+    };
+    if let Some(event) = nothing_before {
         return Finding::warning(format!(
-            "{text} before the first model was complete, so nothing was learned yet: {advice}."
+            "{text} before {event}, so nothing was learned yet: {advice}."
         ));
     }
     if uncertainty(learned) > UNRELIABLE {

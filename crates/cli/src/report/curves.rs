@@ -8,6 +8,7 @@ use dfo_ls::Iteration;
 use maud::{Markup, PreEscaped, html};
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
+use super::history::certified_error;
 use axes::{evaluation_axis, fitting, objective_axis, work_axis};
 
 /// Colour of the main series.
@@ -58,8 +59,13 @@ fn all(learned: &Learned) -> Vec<Curve> {
     curves.extend(objective(learned));
     curves.extend(parameters::all(learned));
     curves.extend(work(learned));
-    curves.extend(accuracy(learned));
-    curves.extend(radius(learned));
+    if learned.gradient.is_some() {
+        curves.extend(objective_error(learned));
+        curves.extend(gradient(learned));
+    } else {
+        curves.extend(accuracy(learned));
+        curves.extend(radius(learned));
+    }
     curves
 }
 
@@ -173,6 +179,37 @@ fn accuracy(learned: &Learned) -> Option<Curve> {
         panel,
         "The error of the residuals that each evaluation was allowed to have, and the certified \
          error that it achieved.",
+    ))
+}
+
+/// Returns the certified errors of the objective, where they are positive and finite.
+fn objective_error(learned: &Learned) -> Option<Curve> {
+    let errors: Vec<[f64; 2]> = (numbers().zip(&learned.evaluations))
+        .filter_map(|(x, evaluation)| Some([x, certified_error(evaluation)?]))
+        .filter(|[_, error]| *error > 0.0)
+        .collect();
+    errors.first()?;
+    let axis = Axis::log("error of the objective");
+    let dots = Series::dots(errors).colour(BLUE).width(3.5);
+    Some(Curve::new(
+        Panel::new(evaluation_axis(learned), axis).with(dots),
+        "The certified error of the objective in each evaluation.",
+    ))
+}
+
+/// Returns the norms of the projected gradient, where they are positive and finite.
+fn gradient(learned: &Learned) -> Option<Curve> {
+    let line: Vec<[f64; 2]> = (learned.iterations.iter())
+        .map(|i| [count(i.num_evaluations), i.gradient])
+        .filter(|[_, norm]| norm.is_finite() && *norm > 0.0)
+        .collect();
+    line.first()?;
+    let panel = Panel::new(evaluation_axis(learned), Axis::log("projected gradient"))
+        .with(Series::steps(line).colour(BLUE));
+    Some(Curve::new(
+        panel,
+        "The norm of the projected gradient at the best parameters so far. Slopes that bounds \
+         hold back do not count.",
     ))
 }
 

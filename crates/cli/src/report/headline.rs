@@ -107,6 +107,9 @@ fn parameters(parameters: &[LearnedParameter]) -> Markup {
             "The ring marks the start of learning. The influence is the largest relative change of \
              the objective when the parameter moves by a tenth of the range between its bounds, in \
              either direction."
+            @if parameters.iter().any(|p| p.influence.is_none()) {
+                " A dash is an influence that was not computed."
+            }
             @if parameters.iter().any(|p| p.parameter.map == Map::Odds) {
                 " The value of a weight is θ/(1 − θ); the position between bounds is that of θ."
             }

@@ -10,14 +10,13 @@ use maud::{Markup, html};
 const ENDS: usize = 50;
 /// Largest number of parameters that get columns.
 const MAX_COLUMNS: usize = 6;
-/// Headings of the columns after those of the parameters.
-const LAST_COLUMNS: [&str; 5] = [
-    "target error",
-    "achieved error",
-    "objective",
-    "gradients",
-    "total gradients",
+/// Headings of the columns about errors, with and without gradients.
+const ERROR_COLUMNS: [&[&str]; 2] = [
+    &["error of the objective"],
+    &["target error", "achieved error"],
 ];
+/// Headings of the columns after those about errors.
+const LAST_COLUMNS: [&str; 3] = ["objective", "gradients", "total gradients"];
 
 /// Returns the work by purpose, as a bar and in words.
 pub(super) fn work(learned: &Learned) -> Markup {
@@ -26,8 +25,12 @@ pub(super) fn work(learned: &Learned) -> Markup {
     if total == 0 {
         return html! {};
     }
+    let first = match learned.gradient {
+        Some(_) => "start",
+        None => "start and points around it",
+    };
     let mut phases = vec![
-        ("initial", "start and points around it", work.initial),
+        ("initial", first, work.initial),
         ("trial", "trial points", work.trial),
         ("geometry", "points that improve the model", work.geometry),
         ("sharpen", "sharpening of known points", work.sharpen),
@@ -65,6 +68,9 @@ pub(super) fn table(learned: &Learned) -> Markup {
         sum = sum.saturating_add(evaluation.work);
         sum
     });
+    let is_gradient = learned.gradient.is_some();
+    let error_columns = ERROR_COLUMNS[usize::from(!is_gradient)];
+    let num_columns = 6 + error_columns.len() + parameters.len();
     let is_shown = |index: usize| index < ENDS || index + ENDS >= all.len();
     let body = html! {
         .scroll {
@@ -73,24 +79,30 @@ pub(super) fn table(learned: &Learned) -> Markup {
                     tr {
                         @for name in ["", "point", "purpose"] { th scope="col" { (name) } }
                         @for p in parameters { th scope="col" { (p.parameter.name) } }
+                        @for name in error_columns { th scope="col" { (name) } }
                         @for name in LAST_COLUMNS { th scope="col" { (name) } }
                     }
                 }
                 tbody {
                     @for (index, (evaluation, spent)) in all.iter().zip(spent).enumerate() {
                         @if is_shown(index) {
-                            (row(index + 1, evaluation, parameters, spent))
+                            (row(index + 1, evaluation, parameters, spent, is_gradient))
                         } @else if index == ENDS {
                             @let num_more = whole(length(&all[2 * ENDS..]));
-                            tr { td.gap colspan=(8 + parameters.len()) { (num_more) " more" } }
+                            tr { td.gap colspan=(num_columns) { (num_more) " more" } }
                         }
                     }
                 }
             }
         }
         p.soft {
-            "Target and achieved error: the distance of the residuals from those of exact \
-             reconstructions, as a norm, at most."
+            @if is_gradient {
+                "Error of the objective: its distance from the objective with exact \
+                 reconstructions, at most."
+            } @else {
+                "Target and achieved error: the distance of the residuals from those of exact \
+                 reconstructions, as a norm, at most."
+            }
         }
     };
     let summary = match all.len() {
@@ -100,12 +112,20 @@ pub(super) fn table(learned: &Learned) -> Markup {
     folded(&summary, false, &body)
 }
 
+/// Returns the certified error of the objective of an evaluation; `None` if it is not known.
+pub(super) fn certified_error(evaluation: &EvalRecord) -> Option<f64> {
+    let objective = *evaluation.objective.as_ref().ok()?;
+    let error = evaluation.achieved.objective_error(objective.max(0.0));
+    error.is_finite().then_some(error)
+}
+
 /// Returns the row of one evaluation. `spent` gradients were computed up to its end.
 fn row(
     number: usize,
     evaluation: &EvalRecord,
     parameters: &[LearnedParameter],
     spent: u64,
+    is_gradient: bool,
 ) -> Markup {
     let purpose = match evaluation.purpose {
         Purpose::Initial => "start",
@@ -127,10 +147,14 @@ fn row(
                 @let theta = evaluation.theta.get(index);
                 td { @if let Some(theta) = theta { (digits(p.parameter.value(*theta))) } }
             }
-            td { (accuracy(evaluation.target.value(), "any")) }
+            @if !is_gradient { td { (accuracy(evaluation.target.value(), "any")) } }
             @match &evaluation.objective {
                 Ok(objective) => {
-                    td { (accuracy(evaluation.achieved.value(), "unknown")) }
+                    @let achieved = match is_gradient {
+                        true => certified_error(evaluation).unwrap_or(f64::INFINITY),
+                        false => evaluation.achieved.value(),
+                    };
+                    td { (accuracy(achieved, "unknown")) }
                     td { (digits(*objective)) }
                 }
                 Err(reason) => {

@@ -70,8 +70,9 @@ fn other_ways_to_solve() {
     let usual = learned(&temp, small, "usual");
     for (index, args) in [
         "--method gd --fix xi=0.1 --lower nu=1e-3 --max-iterations 2000",
-        "--residuals image",
         "--residuals pixel --noise 0.2",
+        "--solver derivative-free",
+        "--solver gradient --kappa 0.01",
         "--seed 2",
         "--penalty-condition 1e-6",
         "--start alpha=0.1",
@@ -83,6 +84,71 @@ fn other_ways_to_solve() {
         assert_ne!(result["evaluations"], usual["evaluations"], "{args}");
         assert!(number(&result["objective"]).is_finite(), "{args}");
     }
+}
+
+/// The beginning of the caption of a curve.
+const RADIUS: &str = "The radius of the trust region,";
+
+/// Gradients are the default, and the solver without them can be chosen.
+#[test]
+fn both_solvers() {
+    let temp = TempDir::new("solvers");
+    let small = "--size 12 --count 3 --max-points 8";
+    let usual = learned(&temp, small, "usual");
+    let gradient = learned(&temp, &format!("{small} --solver gradient"), "gradient");
+    assert_eq!(usual, gradient);
+    assert_eq!(gradient["solver"], "gradient");
+    for field in ["norm", "error", "reconstructions", "adjoints"] {
+        assert!(gradient["gradient"][field].is_number(), "{field}");
+    }
+    let without = format!("{small} --solver derivative-free");
+    let pixels = learned(&temp, &without, "pixels");
+    let images = learned(&temp, &format!("{without} --residuals image"), "images");
+    assert_ne!(pixels["evaluations"], images["evaluations"]);
+    for (result, run) in [(pixels, "pixels"), (images, "images")] {
+        assert_eq!(result["solver"], "derivative-free");
+        assert!(result["gradient"].is_null());
+        let page = temp.text(&format!("{run}/report.html"));
+        assert!(page.contains(RADIUS) && !page.contains("projected gradient"));
+    }
+    // a black box is learned without gradients
+    let fixed = learned(&temp, &format!("{small} --iterations 50"), "fixed");
+    assert_eq!(fixed["solver"], "derivative-free");
+    for other in ["--iterations 50", "--image-min 0", "--image-max 1"] {
+        let flag = other.split(' ').next().expect("a flag");
+        temp.bad(
+            &format!("learn denoise {small} --solver gradient {other} --out refused"),
+            2,
+            &[
+                "--solver (solver.kind in a settings file)",
+                flag,
+                "--solver derivative-free",
+            ],
+        );
+    }
+    temp.bad(
+        "learn denoise --kappa 0 --out refused",
+        2,
+        &["--kappa", "positive"],
+    );
+    let ended = temp.good(&format!("learn denoise {small} --out shown"));
+    for part in [
+        "Projected gradient: ",
+        "certified",
+        " for reconstructions, ",
+        " for adjoints)",
+    ] {
+        assert!(ended.out.contains(part), "{part}: {ended:?}");
+    }
+    let page = temp.text("shown/report.html");
+    for part in [
+        "Gradient of the objective",
+        "norm of the projected gradient",
+        "work of adjoints",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains(RADIUS));
 }
 
 #[test]

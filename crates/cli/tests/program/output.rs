@@ -23,7 +23,9 @@ fn json_for_programs() {
         assert!(last["parameters"][name].is_f64(), "{last}");
     }
     let result: serde_json::Value = serde_json::from_str(&temp.text("run/result.json")).unwrap();
-    assert_eq!(last["objective"], result["objective"]);
+    for field in ["objective", "solver", "gradient"] {
+        assert_eq!(last[field], result[field], "{field}");
+    }
 
     // nothing is left to do, but the answer is the same
     let again = temp.good("resume run --json").events();

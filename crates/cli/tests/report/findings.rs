@@ -4,7 +4,7 @@ use bilevel::{Learned, Scale};
 use bilevel_cli::findings::{FindingKind, findings};
 use serde_json::{Value, json};
 
-use super::results::{evaluation, iteration, log10, score, weight, with};
+use super::results::{evaluation, gradients, iteration, log10, score, weight, with};
 
 /// The kind of the only finding that contains `part`.
 fn kind(learned: &Learned, part: &str) -> Option<FindingKind> {
@@ -96,6 +96,47 @@ fn every_end_has_its_sentence() {
     ] {
         check(json!({"termination": end}), part, kind);
     }
+}
+
+/// With gradients, sentences do not speak of residuals, models or radii.
+#[test]
+fn ends_with_gradients() {
+    let changed = |changes: Value| {
+        let mut all = gradients(None);
+        let (Value::Object(all_fields), Value::Object(changes)) = (&mut all, changes) else {
+            panic!("objects");
+        };
+        all_fields.extend(changes);
+        all
+    };
+    check(
+        gradients(None),
+        "almost stopped falling: it is complete",
+        GOOD,
+    );
+    // 2 sqrt(2) 0.01 + 0.01^2
+    check(
+        changed(json!({"termination": {"AccuracyFloor": {"wanted": 0.01, "achieved": 0.1}}})),
+        "the objective with an error of at most 0.0284, but the reconstructions reached only 0.293",
+        WARNING,
+    );
+    let first = json!({
+        "termination": {"Exhausted": "Points"}, "num_points": 1,
+        "iterations": [iteration(0, 1, &[-1.2, -3.0], 2.0)],
+    });
+    check(
+        changed(first),
+        "its budget of 1 point was spent before the first step, so nothing was learned yet: \
+         continue with `bilevel resume RUN --max-points 2`.",
+        WARNING,
+    );
+    // influences that were not measured are not called small
+    let parameters = json!([log10("alpha", -1.2, [-7.0, 7.0], None)]);
+    check(
+        changed(json!({"parameters": parameters})),
+        "influence",
+        None,
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use bilevel_cli::report::{ReportImage, ReportInput, html};
 use imaging::{Grid, Seed, noise, phantom};
 use serde_json::{Value, json};
 
-use super::results::{as_score, evaluation, iteration, log10, score, weight, with};
+use super::results::{as_score, evaluation, gradients, iteration, log10, score, weight, with};
 use super::tags;
 
 /// Returns an image whose reconstruction is its truth, changed a little.
@@ -94,6 +94,56 @@ fn everything_is_there() {
     for (rank, name) in [("best", "7"), ("worst", "0"), ("median", "3")] {
         let caption = format!("<bdi>leaf {name}.png</bdi> <span class=\"badge\">{rank}</span>");
         assert!(page.contains(&caption), "{caption}");
+    }
+}
+
+#[test]
+fn gradients_have_a_section() {
+    for (error, text) in [
+        (Some(4e-4), "0.0123 ± 0.0004 (certified)"),
+        (None, "0.0123 (error not certified)"),
+    ] {
+        let page = page(&with(gradients(error)), &[], &[]);
+        for part in [
+            "<h2>Gradient of the objective</h2>",
+            text,
+            "0 at lower bounds, 0 at upper bounds, of 2 parameters",
+            "300 gradients",
+            "101 gradients",
+            "The norm of the projected gradient at the best parameters so far.",
+            "The certified error of the objective in each evaluation.",
+            "error of the objective</th>",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        for part in ["trust", "target error", "points around"] {
+            assert!(!without_pictures(&page).contains(part), "{part}");
+        }
+    }
+    assert!(!page(&with(json!({})), &[], &[]).contains("Gradient of the objective"));
+}
+
+/// Histories of more than a thousand parameters do not list them.
+#[test]
+fn very_many_parameters() {
+    let mut changes = gradients(None);
+    for list in ["iterations", "evaluations"] {
+        for record in changes[list].as_array_mut().expect("a list") {
+            record["theta"] = json!([]);
+        }
+    }
+    for family in ["sampling", "denoise"] {
+        let of = |j| match family {
+            "sampling" => weight(j, 0.2),
+            _ => log10(&format!("p{j}"), 0.3, [-1.0, 1.0], None),
+        };
+        changes["family"] = json!(family);
+        changes["parameters"] = (0..1001).map(of).collect();
+        let page = page(&with(changes.clone()), &[], &[]);
+        assert!(!page.contains("The number of sampled frequencies."));
+        assert!(!page.contains("The position of each parameter"));
+        assert!(page.contains("A dash is an influence that was not computed."));
+        assert_eq!(page.contains("The learned weights"), family == "sampling");
     }
 }
 
@@ -243,16 +293,19 @@ fn a_real_result() {
             Pair { grid, truth, data }
         })
         .collect();
+    for (setup, limit) in [(Setup::derivative_free(), 30), (Setup::default(), 8)] {
+        real_result(&pairs, setup, limit);
+    }
+}
+
+fn real_result(pairs: &[Pair], setup: Setup, limit: u64) {
+    let grid = pairs[0].grid;
     let mut options = dfo_ls::Options::default();
-    options.budget.max_evaluations = Some(30);
-    let mut problem = LearningProblem::new(
-        TvDenoising::default(),
-        pairs.clone(),
-        Setup::derivative_free(),
-    )
-    .unwrap();
-    let learned = problem.learn_with(options).unwrap();
-    let examples: Vec<ReportImage> = (pairs.into_iter().zip(&learned.training))
+    options.budget.max_evaluations = Some(limit);
+    let problem = LearningProblem::new(TvDenoising::default(), pairs.to_vec(), setup);
+    let learned = problem.and_then(|mut problem| problem.learn_with(options));
+    let learned = learned.expect("a valid problem");
+    let examples: Vec<ReportImage> = (pairs.iter().cloned().zip(&learned.training))
         .map(|(pair, score)| ReportImage {
             name: "signal".to_owned(),
             grid,
@@ -265,5 +318,5 @@ fn a_real_result() {
         .collect();
     let page = page(&learned, &examples, &[]);
     assert!(page.contains(">reconstruction</text>") && !page.contains("data:image"));
-    assert!(page.contains("its budget of 30 evaluations was spent"));
+    assert!(page.contains(&format!("its budget of {limit} evaluations was spent")));
 }

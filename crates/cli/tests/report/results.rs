@@ -89,6 +89,32 @@ pub(crate) fn result() -> Value {
     })
 }
 
+/// The changes that turn the result into one that was learned with gradients.
+pub(crate) fn gradients(error: Option<f64>) -> Value {
+    let iterations: Vec<Value> = (0..10_u32)
+        .map(|k| {
+            let objective = 2.0 + 8.0 * 0.2_f64.powf(k.into());
+            let mut iteration = iteration(k.into(), u64::from(4 + 4 * k), &[-1.2, -3.0], objective);
+            iteration["delta"] = json!(0.0);
+            iteration["rho"] = json!(0.0);
+            iteration["gradient"] = json!(0.1_f64.powf(k.into()));
+            iteration
+        })
+        .collect();
+    let evaluations: Vec<Value> = (0..40)
+        .map(|k| {
+            let mut evaluation = evaluation(k, &[-1.2, -3.0], Ok(2.0));
+            evaluation["target"] = Value::Null;
+            evaluation
+        })
+        .collect();
+    json!({
+        "solver": "gradient", "termination": "Slow",
+        "gradient": {"norm": 0.0123, "error": error, "reconstructions": 300, "adjoints": 101},
+        "iterations": iterations, "evaluations": evaluations,
+    })
+}
+
 /// The result, with some fields replaced.
 pub(crate) fn with(changes: Value) -> Learned {
     let mut value = result();

@@ -1,5 +1,6 @@
 //! Learning with saving gives the same numbers as without, after any number of interruptions.
 
+mod gradients;
 mod ranks;
 #[path = "../session_support/mod.rs"]
 mod session_support;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use bilevel::{
     CheckpointPolicy, ColdStart, Effort, Family, Learned, LearningProblem, Loss, Residuals, RootL1,
-    Scale, Setup, TvDenoising,
+    Scale, Setup, SolverKind, TvDenoising,
 };
 use bilevel_cli::session::{
     Interrupt, RESULT, RunSetup, Session, SessionError, SessionOutcome, Snapshot,
@@ -25,7 +26,7 @@ use lowlevel::{Method, Step};
 use session_support::*;
 
 /// Learns at once, with saving, and in pieces; all must agree.
-fn check(name: &str, problem: impl Fn() -> LearningProblem<Family>, options: Options) {
+pub(crate) fn check(name: &str, problem: impl Fn() -> LearningProblem<Family>, options: Options) {
     let plain = problem()
         .learn_with(options.clone())
         .expect("valid options");
@@ -51,6 +52,17 @@ fn check(name: &str, problem: impl Fn() -> LearningProblem<Family>, options: Opt
     }
 }
 
+/// Both solvers.
+const BOTH: [SolverKind; 2] = [SolverKind::DerivativeFree, SolverKind::Gradient];
+
+/// The default settings with a solver.
+pub(crate) fn with(solver: SolverKind) -> Setup {
+    Setup {
+        solver,
+        ..Setup::default()
+    }
+}
+
 fn loss(residuals: Residuals, scale: Scale) -> Setup {
     Setup {
         loss: Loss { scale, residuals },
@@ -70,7 +82,13 @@ fn every_loss() {
 
 #[test]
 fn a_session_can_be_left_after_any_step() {
-    let task = || task(denoise(Setup::derivative_free()), points(30));
+    for solver in BOTH {
+        leave_after_every_step(solver);
+    }
+}
+
+fn leave_after_every_step(solver: SolverKind) {
+    let task = || task(denoise(with(solver)), points(30));
     let (at_once, dir) = (temp_dir("at-once"), temp_dir("left"));
     let plain = whole(&at_once, task());
     drop(Store::create(&dir, SETTINGS).expect("a new place"));
@@ -86,7 +104,7 @@ fn a_session_can_be_left_after_any_step() {
         num_steps += 1;
         let best = session.engine().best().expect("a point").objective;
         let (problem, engine) = session.into_parts();
-        let left = problem.finish(engine).0;
+        let left = problem.conclude(engine).0;
         assert_eq!(left.objective.to_bits(), best.to_bits());
         assert!(!dir.join(RESULT).exists());
     };
@@ -200,16 +218,18 @@ fn options_of_every_kind() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let learn = |num_threads| {
+    let learn = |solver, num_threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads);
         let dir = temp_dir("threads");
         let learned = (pool.build().expect("threads"))
-            .install(|| whole(&dir, task(denoise(Setup::derivative_free()), points(30))));
+            .install(|| whole(&dir, task(denoise(with(solver)), points(30))));
         let result = result(&dir);
         fs::remove_dir_all(dir).expect("it is there");
         (format!("{learned:?}"), result)
     };
-    assert_eq!(learn(1), learn(2));
+    for solver in BOTH {
+        assert_eq!(learn(solver, 1), learn(solver, 2));
+    }
 }
 
 /// Returns a watcher that ends a session after this many saves.
@@ -226,10 +246,10 @@ fn leave_after(saves: usize) -> impl FnMut(&Snapshot<'_>) -> ControlFlow<()> {
 }
 
 /// A run of 30 points that was left after `saves` saves.
-fn left(saves: usize) -> (PathBuf, impl Fn() -> RunSetup) {
+fn left(solver: SolverKind, saves: usize) -> (PathBuf, impl Fn() -> RunSetup) {
     let dir = temp_dir("left");
     drop(Store::create(&dir, SETTINGS).expect("a new directory"));
-    let task = || task(denoise(Setup::derivative_free()), points(30));
+    let task = move || task(denoise(with(solver)), points(30));
     let outcome = go_on(&dir, task(), &mut leave_after(saves));
     assert!(matches!(outcome, Ok(SessionOutcome::Paused)));
     (dir, task)
@@ -244,17 +264,22 @@ fn refused(dir: &Path, task: RunSetup) -> String {
 
 #[test]
 fn other_images_and_settings_are_refused() {
-    let (dir, task) = left(5);
+    for solver in BOTH {
+        refuse_others(solver);
+    }
+}
+
+fn refuse_others(solver: SolverKind) {
+    let (dir, task) = left(solver, 5);
     let mut pairs = signals(4, 64, 7);
     pairs[3].data[63] += 1e-12;
     let model = || Family::Denoising(TvDenoising::default());
-    let changed = LearningProblem::new(model(), pairs, Setup::derivative_free()).expect("it fits");
+    let changed = LearningProblem::new(model(), pairs, with(solver)).expect("it fits");
     let message = refused(&dir, session_support::task(changed, points(30)));
     assert!(message.contains("the images have changed"), "{message}");
     // a wrong fingerprint causes no panic either
     let mut short = session_support::task(
-        LearningProblem::new(model(), signals(4, 63, 7), Setup::derivative_free())
-            .expect("it fits"),
+        LearningProblem::new(model(), signals(4, 63, 7), with(solver)).expect("it fits"),
         points(30),
     );
     short.fingerprint = task().fingerprint;
@@ -271,10 +296,16 @@ fn other_images_and_settings_are_refused() {
 
 #[test]
 fn damage_is_noticed() {
-    let (dir, task) = left(8);
+    notice_damage(SolverKind::DerivativeFree, 5);
+    // the reconstructions and the adjoints of the best point
+    notice_damage(SolverKind::Gradient, 2);
+}
+
+fn notice_damage(solver: SolverKind, least: usize) {
+    let (dir, task) = left(solver, 8);
     let states = fs::read_dir(dir.join("states")).expect("states");
     let mut files: Vec<_> = states.map(|entry| entry.expect("a file").path()).collect();
-    assert!(files.len() > 4);
+    assert!(files.len() >= least, "{files:?}");
     files.extend(["engine.bin", "history.jsonl"].map(|name| dir.join(name)));
     for path in files {
         let sound = fs::read(&path).expect("a file");
@@ -291,18 +322,21 @@ fn damage_is_noticed() {
         fs::write(&path, &sound).expect("a file");
     }
     let learned = go_on(&dir, task(), &mut |_| ControlFlow::Continue(()));
-    let plain = denoise(Setup::derivative_free())
-        .learn_with(points(30))
-        .expect("valid options");
-    assert_eq!(finished(learned), plain);
+    let plain = denoise(with(solver)).learn_with(points(30));
+    assert_eq!(finished(learned), plain.expect("valid options"));
     fs::remove_dir_all(dir).expect("it is there");
 }
 
 #[test]
 fn a_finished_run_goes_on_with_more_budget() {
+    go_on_with_more(SolverKind::DerivativeFree, 12, 22);
+    go_on_with_more(SolverKind::Gradient, 4, 8);
+}
+
+fn go_on_with_more(solver: SolverKind, few: u64, many: u64) {
     let dir = temp_dir("more");
-    let task = || task(denoise(Setup::derivative_free()), points(12));
-    let longer = || self::task(denoise(Setup::derivative_free()), points(22));
+    let task = || task(denoise(with(solver)), points(few));
+    let longer = || self::task(denoise(with(solver)), points(many));
     let first = whole(&dir, task());
     assert_eq!(first.termination, Termination::Exhausted(Limit::Points));
     let again = go_on(&dir, task(), &mut |_| panic!("nothing to do"));
@@ -316,7 +350,7 @@ fn a_finished_run_goes_on_with_more_budget() {
     assert!(matches!(more, Ok(SessionOutcome::Paused)));
     let more = go_on(&dir, longer(), &mut |_| ControlFlow::Continue(()));
     let second = finished(more);
-    assert_eq!(second.num_points, 22);
+    assert_eq!(second.num_points, many);
     assert_eq!(
         second.evaluations[..first.evaluations.len()],
         first.evaluations
@@ -382,7 +416,13 @@ fn more_budget_in_the_middle() {
 /// A save that fails is reported, and nothing that was saved before is lost.
 #[test]
 fn a_failed_save_loses_nothing() {
-    let (dir, task) = left(5);
+    for solver in BOTH {
+        fail_to_save(solver);
+    }
+}
+
+fn fail_to_save(solver: SolverKind) {
+    let (dir, task) = left(solver, 5);
     let obstacle = dir.join("engine.bin.tmp");
     let mut count = 0;
     let error = go_on(&dir, task(), &mut |_| {
@@ -400,27 +440,28 @@ fn a_failed_save_loses_nothing() {
     assert_eq!(count, 3);
     fs::remove_dir(&obstacle).expect("it is there");
     let learned = go_on(&dir, task(), &mut |_| ControlFlow::Continue(()));
-    let plain = denoise(Setup::derivative_free()).learn_with(points(30));
-    let plain = plain.expect("valid options");
-    assert_eq!(finished(learned), plain);
+    let plain = denoise(with(solver)).learn_with(points(30));
+    assert_eq!(finished(learned), plain.expect("valid options"));
     fs::remove_dir_all(dir).expect("it is there");
 }
 
 #[test]
 fn a_run_without_any_answer_says_so() {
-    let dir = temp_dir("nothing");
-    let mut options = points(5);
-    options.budget = Budget::default();
-    options.budget.max_points = Some(0);
-    drop(Store::create(&dir, SETTINGS).expect("a new directory"));
-    let task = task(denoise(Setup::derivative_free()), options);
-    let error = go_on(&dir, task, &mut |_| ControlFlow::Continue(())).expect_err("nothing");
-    assert!(
-        matches!(
-            error,
-            SessionError::NothingEvaluated { .. } | SessionError::Problem(_)
-        ),
-        "{error}"
-    );
-    fs::remove_dir_all(dir).expect("it is there");
+    for solver in BOTH {
+        let dir = temp_dir("nothing");
+        let mut options = points(5);
+        options.budget = Budget::default();
+        options.budget.max_points = Some(0);
+        drop(Store::create(&dir, SETTINGS).expect("a new directory"));
+        let task = task(denoise(with(solver)), options);
+        let error = go_on(&dir, task, &mut |_| ControlFlow::Continue(())).expect_err("nothing");
+        assert!(
+            matches!(
+                error,
+                SessionError::NothingEvaluated { .. } | SessionError::Problem(_)
+            ),
+            "{error}"
+        );
+        fs::remove_dir_all(dir).expect("it is there");
+    }
 }

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use crate::session_support::*;
 use bilevel::testing::on_ranks;
-use bilevel::{Family, Learned, LearningProblem, Ranks, Residuals, Setup, TvDenoising, share_of};
+use bilevel::{
+    Family, Learned, LearningProblem, Ranks, Residuals, SolverKind, TvDenoising, share_of,
+};
 use bilevel_cli::session::{
     self, Interrupt, RunSetup, SessionError, SessionOutcome, open_on_ranks,
 };
@@ -16,10 +18,22 @@ use dfo_ls::{Options, Termination};
 
 const NUM_PAIRS: usize = 5;
 
+/// The solver and, for the one without derivatives, its residuals.
+type Kind = (SolverKind, Residuals);
+
+const IMAGES: Kind = (SolverKind::DerivativeFree, Residuals::Image);
+const PIXELS: Kind = (SolverKind::DerivativeFree, Residuals::Pixel);
+const GRADIENTS: Kind = (SolverKind::Gradient, Residuals::Pixel);
+
 /// The share of a rank of a learning problem with five signals, of which the last is held out.
-fn share(residuals: Residuals, options: &Options, ranks: &Ranks, num_ranks: usize) -> RunSetup {
+fn share(
+    (solver, residuals): Kind,
+    options: &Options,
+    ranks: &Ranks,
+    num_ranks: usize,
+) -> RunSetup {
     let own = |count| share_of(count, ranks.rank(), num_ranks);
-    let mut setup = Setup::derivative_free();
+    let mut setup = crate::with(solver);
     setup.loss.residuals = residuals;
     setup.validation = signals(1, 48, 8)[own(1)].to_vec();
     let pairs = signals(NUM_PAIRS, 48, 7)[own(NUM_PAIRS)].to_vec();
@@ -51,16 +65,16 @@ fn resume(
 /// save.
 #[test]
 fn any_number_of_ranks_at_any_time() {
-    for residuals in [Residuals::Image, Residuals::Pixel] {
+    for kind in [IMAGES, PIXELS, GRADIENTS] {
         let options = points(25);
-        let plain = share(residuals, &options, &Ranks::default(), 1).problem;
+        let plain = share(kind, &options, &Ranks::default(), 1).problem;
         let plain = plain.learned_alone(&options);
         let dir = temp_dir("ranks");
         drop(Store::create(&dir, SETTINGS).expect("a new directory"));
         let mut found: Vec<Learned> = Vec::new();
         for piece in 0..2000 {
             let count = 1 + piece * 3 % 7;
-            let setup = |ranks: &Ranks| share(residuals, &options, ranks, count);
+            let setup = |ranks: &Ranks| share(kind, &options, ranks, count);
             for outcome in resume(&dir, count, setup, |_| ControlFlow::Break(())) {
                 match outcome.expect("a sound run") {
                     SessionOutcome::Finished(finished) => found.push(finished.learned),
@@ -72,13 +86,13 @@ fn any_number_of_ranks_at_any_time() {
                 break;
             }
         }
-        assert!(plain.evaluations.len() > 15);
+        let least = match kind.0 {
+            SolverKind::Gradient => 10,
+            _ => 15,
+        };
+        assert!(plain.evaluations.len() > least, "{kind:?}");
         for learned in found {
-            assert_eq!(
-                format!("{learned:?}"),
-                format!("{plain:?}"),
-                "{residuals:?}"
-            );
+            assert_eq!(format!("{learned:?}"), format!("{plain:?}"), "{kind:?}");
         }
         fs::remove_dir_all(dir).expect("it is there");
     }
@@ -87,11 +101,17 @@ fn any_number_of_ranks_at_any_time() {
 /// A time limit that one rank has reached ends the run on all ranks.
 #[test]
 fn a_time_limit_is_reached_together() {
+    for kind in [PIXELS, GRADIENTS] {
+        reach_a_time_limit(kind);
+    }
+}
+
+fn reach_a_time_limit(kind: Kind) {
     let dir = temp_dir("ranks-time");
     drop(Store::create(&dir, SETTINGS).expect("a new directory"));
     let mut options = points(1000);
     options.budget.max_time = Some(std::time::Duration::from_millis(30));
-    let setup = |ranks: &Ranks| share(Residuals::Pixel, &options, ranks, 3);
+    let setup = |ranks: &Ranks| share(kind, &options, ranks, 3);
     let slow = |ranks: &Ranks| {
         std::thread::sleep(std::time::Duration::from_millis(20 * ranks.rank() as u64));
         ControlFlow::Continue(())
@@ -107,10 +127,16 @@ fn a_time_limit_is_reached_together() {
 /// If one rank cannot save, all ranks end with an error that names it, and the run resumes.
 #[test]
 fn a_full_disk_on_one_rank_ends_all() {
+    for kind in [PIXELS, GRADIENTS] {
+        fill_a_disk(kind);
+    }
+}
+
+fn fill_a_disk(kind: Kind) {
     let dir = temp_dir("ranks-full");
     drop(Store::create(&dir, SETTINGS).expect("a new directory"));
     let options = points(25);
-    let setup = |ranks: &Ranks| share(Residuals::Pixel, &options, ranks, 2);
+    let setup = |ranks: &Ranks| share(kind, &options, ranks, 2);
     let states = dir.join("states");
     let outcomes = resume(&dir, 2, setup, |ranks| {
         // without their directory, blobs of the next save cannot be written by either rank
@@ -125,9 +151,9 @@ fn a_full_disk_on_one_rank_ends_all() {
         assert!(message.contains("bilevel resume"), "{message}");
     }
     fs::rename(dir.join("hidden"), &states).expect("it can be moved back");
-    let alone = |ranks: &Ranks| share(Residuals::Pixel, &options, ranks, 1);
+    let alone = |ranks: &Ranks| share(kind, &options, ranks, 1);
     let learned = resume(&dir, 1, alone, |_| ControlFlow::Continue(()));
-    let plain = share(Residuals::Pixel, &options, &Ranks::default(), 1).problem;
+    let plain = share(kind, &options, &Ranks::default(), 1).problem;
     let plain = plain.learned_alone(&options);
     for outcome in learned {
         assert_eq!(format!("{:?}", finished(outcome)), format!("{plain:?}"));

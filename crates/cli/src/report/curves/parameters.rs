@@ -106,7 +106,8 @@ fn shown(parameter: &Parameter, thetas: impl Iterator<Item = f64>) -> [f64; 2] {
 
 /// Returns the figure of many parameters: the position of each between its bounds.
 fn together(learned: &Learned) -> Option<Curve> {
-    learned.iterations.first()?;
+    // histories of very many parameters do not list them
+    learned.iterations.first().filter(|i| !i.theta.is_empty())?;
     let y = Axis::linear("position between bounds").range(-0.03, 1.03);
     let mut panel = Panel::new(evaluation_axis(learned), y);
     for (index, p) in learned.parameters.iter().enumerate() {
@@ -126,7 +127,8 @@ fn together(learned: &Learned) -> Option<Curve> {
 
 /// Returns the curve of the number of frequencies that the best parameters so far sample.
 fn num_sampled(learned: &Learned) -> Option<Curve> {
-    learned.iterations.first()?;
+    // histories of very many parameters do not list them
+    learned.iterations.first().filter(|i| !i.theta.is_empty())?;
     let is_sampled = |p: &LearnedParameter, theta: f64| {
         theta - p.parameter.lower > 1e-6 * (p.parameter.upper - p.parameter.lower)
     };

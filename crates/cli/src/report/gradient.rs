@@ -1,0 +1,45 @@
+//! The gradient of the objective at the learned parameters, and the work behind it.
+
+use ::page::number::{counted, length, whole};
+use ::page::table;
+use bilevel::{Bound, Learned};
+use maud::{Markup, html};
+
+use crate::summary::projected;
+
+/// Returns a table about the gradient, or nothing if learning did not use gradients.
+pub(super) fn html(learned: &Learned) -> Markup {
+    let Some(gradient) = learned.gradient else {
+        return html! {};
+    };
+    let at = |bound| {
+        let all = learned.parameters.iter();
+        all.filter(move |p| p.at == Some(bound)).count()
+    };
+    let bounds = format!(
+        "{} at lower bounds, {} at upper bounds, of {}",
+        at(Bound::Lower),
+        at(Bound::Upper),
+        counted(length(&learned.parameters), "parameter", "parameters")
+    );
+    let gradients = |work| format!("{} gradients", whole(work));
+    let rows = [
+        ("norm of the projected gradient", projected(gradient)),
+        ("parameters at bounds", bounds),
+        (
+            "work of reconstructions",
+            gradients(gradient.reconstructions),
+        ),
+        ("work of adjoints", gradients(gradient.adjoints)),
+    ];
+    let rows: Vec<Vec<Markup>> = (rows.into_iter())
+        .map(|(name, text)| vec![html! { (name) }, html! { (text) }])
+        .collect();
+    html! {
+        (table("gradient", &[], &rows, &[]))
+        p.soft {
+            "The projected gradient has the slopes of the objective with respect to theta in the \
+             parameters that no bound holds back. A certified error is a proved bound."
+        }
+    }
+}

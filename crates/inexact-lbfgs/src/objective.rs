@@ -98,6 +98,26 @@ impl Problem {
         smooth + absolute
     }
 
+    /// The largest share of a direction along which no parameter leaves its bounds, or changes its
+    /// sign if it has an absolute value.
+    pub(crate) fn longest_share(&self, theta: &[f64], direction: &[f64]) -> f64 {
+        let has_l1 = self.has_l1();
+        let pairs = theta.iter().zip(direction).enumerate();
+        let shares = pairs.map(|(k, (&x, &d))| {
+            let (lower, upper) = self.bounds(k);
+            let bound = if d > 0.0 { upper } else { lower };
+            let is_kink = has_l1 && self.weight(k) > 0.0 && x * d < 0.0;
+            let end = if is_kink { 0.0 } else { bound };
+            // a direction of zero has no end, and NaN does not count
+            if d == 0.0 {
+                f64::INFINITY
+            } else {
+                (end - x) / d
+            }
+        });
+        shares.fold(f64::INFINITY, f64::min)
+    }
+
     /// The point `theta + share * direction`. A parameter that ends within rounding errors of a
     /// bound, or of zero if it has an absolute value, is moved there.
     pub(crate) fn walk(&self, theta: &[f64], direction: &[f64], share: f64) -> Vec<f64> {

@@ -168,17 +168,15 @@ impl<R: Clone> Engine<R> {
         {
             return Next::Stop(Termination::Converged);
         }
-        let first = if state.memory.is_scaled() {
-            1.0
-        } else {
-            norm(&step.direction).recip().min(1.0)
-        };
+        let length = norm(&step.direction);
+        let first = (state.progress.longest_step() / length).min(1.0);
+        let longest = self.problem.longest_share(theta, &step.direction);
         let share = state
             .progress
             .share
             .take()
             .map_or(first, |share| share.min(first));
-        state.search = Some(Search::new(step, share));
+        state.search = Some(Search::new(step, share, longest));
         self.try_share()
     }
 
@@ -277,6 +275,7 @@ impl<R: Clone> Engine<R> {
                 .map(|(new, old)| new - old);
             norm(&step.collect::<Vec<f64>>())
         });
+        self.state.progress.note_length(step);
         self.state.progress.note_decrease(before - point.value());
         self.state.incumbent = Some(point);
         let progress = &mut self.state.progress;

@@ -28,13 +28,35 @@ pub(super) struct Progress {
     /// The share of the full step to begin with, after a line search without success that gave no
     /// new pair.
     pub(super) share: Option<f64>,
+    /// The lengths of the last two accepted steps; zero if there were none.
+    pub(super) lengths: [f64; 2],
     /// The decreases of the last accepted steps.
     pub(super) decreases: Vec<f64>,
     /// Incumbents, as numbers of points and objectives, for the rule of slow progress.
     pub(super) marks: Vec<(u64, f64)>,
 }
 
+/// The first trial step is at most this many times as long as the last accepted steps; a choice.
+/// After short steps, a model may otherwise send a trial point to the far end of the bounds, where
+/// an evaluation can cost a thousand times as much.
+const STRETCH: f64 = 3.0;
+
 impl Progress {
+    /// Notes the length of an accepted step.
+    pub(super) fn note_length(&mut self, length: Option<f64>) {
+        self.lengths = [self.lengths[1], length.unwrap_or(0.0)];
+    }
+
+    /// The largest length of the first trial step. It is one for the first iteration.
+    pub(super) fn longest_step(&self) -> f64 {
+        let longest = self.lengths[0].max(self.lengths[1]);
+        if longest > 0.0 {
+            STRETCH * longest
+        } else {
+            1.0
+        }
+    }
+
     /// Notes the decrease of an accepted step.
     pub(super) fn note_decrease(&mut self, decrease: f64) {
         if self.decreases.len() == 2 * WINDOWS[1] {

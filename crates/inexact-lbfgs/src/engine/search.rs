@@ -7,7 +7,7 @@ use crate::model::Step;
 /// The share of the predicted decrease along the gradient that an accepted step must certainly
 /// achieve.
 const ARMIJO: f64 = 1e-3;
-/// A shortened step is too short if the slope at its end is below this share of the first slope.
+/// A step is too short if the slope at its end is steeper than this share of the first slope.
 const CURVATURE: f64 = 0.9;
 /// The factor by which a step that is too short grows.
 const GROWTH: f64 = 4.0;
@@ -28,8 +28,10 @@ pub(super) struct Search<R> {
     pub(super) direction: Vec<f64>,
     /// The decrease that the model predicts for the full step.
     pub(super) predicted: f64,
-    /// The share of the full step that is tried.
+    /// The share of the full step that is tried. It is above one for a longer step.
     pub(super) share: f64,
+    /// The largest share within the bounds.
+    longest: f64,
     /// The shortest share that was rejected or failed.
     high: Option<f64>,
     /// The number of rejected trial points.
@@ -65,8 +67,9 @@ pub(super) enum Decision {
 }
 
 impl<R> Search<R> {
-    pub(super) fn new(step: Step, share: f64) -> Self {
+    pub(super) fn new(step: Step, share: f64, longest: f64) -> Self {
         Self {
+            longest: longest.max(1.0),
             direction: step.direction,
             predicted: step.predicted,
             share,
@@ -115,17 +118,18 @@ impl<R> Search<R> {
         }
     }
 
-    /// Whether a longer step must be tried although this one is certainly good, because it was
-    /// shortened and the objective still falls nearly as steeply at its end.
+    /// Whether a longer step must be tried although this one is certainly good, because the
+    /// objective still falls nearly as steeply at its end. Full steps are too short where the
+    /// objective is not convex: its slope then becomes steeper, which no model here can say.
     pub(super) fn is_too_short(&self, slope: f64, trial_slope: f64) -> bool {
-        self.share < 1.0 && trial_slope < CURVATURE * slope && self.num_failed == 0
+        self.share < self.longest && trial_slope < CURVATURE * slope && self.num_failed == 0
     }
 
     /// Keeps the trial point as good, and proposes a longer step.
     pub(super) fn extend(&mut self, point: Point<R>) {
         let share = self.share;
         let longer = |high: f64| 0.5 * (share + high);
-        self.share = self.high.map_or((GROWTH * share).min(1.0), longer);
+        self.share = self.high.map_or((GROWTH * share).min(self.longest), longer);
         self.kept = Some(Kept { share, point });
     }
 

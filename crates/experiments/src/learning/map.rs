@@ -139,13 +139,13 @@ fn difference(x: &[f64], pixel: usize) -> [f64; 2] {
             0.0
         }
     };
-    [at(1, pixel % SIDE > 0), at(SIDE, pixel >= SIDE)]
+    [at(1, !pixel.is_multiple_of(SIDE)), at(SIDE, pixel >= SIDE)]
 }
 
 /// Adds the adjoint of [`difference`], applied to `flux` at one pixel.
 fn add_adjoint(out: &mut [f64], pixel: usize, flux: [f64; 2]) {
     for (offset, inside, flux) in [
-        (1, pixel % SIDE > 0, flux[0]),
+        (1, !pixel.is_multiple_of(SIDE), flux[0]),
         (SIDE, pixel >= SIDE, flux[1]),
     ] {
         if inside {
@@ -229,7 +229,7 @@ impl RegularizerHessian for WeightedTv {
             let factor = weight * alpha * inverse;
             let share = |d: f64| factor * (1.0 - d * d * inverse * inverse);
             let cross = -factor * a * b * inverse * inverse;
-            let (left, up) = (pixel % SIDE > 0, pixel >= SIDE);
+            let (left, up) = (!pixel.is_multiple_of(SIDE), pixel >= SIDE);
             if left {
                 diagonal[pixel] += share(*a);
                 diagonal[pixel - 1] += share(*a);

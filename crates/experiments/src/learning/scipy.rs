@@ -69,14 +69,12 @@ pub(super) fn run<M: LowerLevel>(
     )?;
     let mut points: Vec<Accepted> = Vec::new();
     let (mut near, mut best): (Option<Solved>, f64) = (None, f64::INFINITY);
-    let mut evaluations = 0;
-    for line in BufReader::new(from).lines() {
+    for (evaluations, line) in BufReader::new(from).lines().enumerate() {
         let message: Value = serde_json::from_str(&line?)?;
         if let Some(end) = message["end"].as_str() {
             return Ok((points, evaluations, end.to_owned()));
         }
         let theta: Vec<f64> = serde_json::from_value(message["theta"].clone())?;
-        evaluations += 1;
         let mut at = problem.solve(&theta, accuracy, near.as_ref())?;
         let gradient = problem.gradient(&mut at, accuracy)?;
         writeln!(to, "{}", json!({"value": at.value, "gradient": gradient}))?;

@@ -69,7 +69,8 @@ pub(super) enum Decision {
 impl<R> Search<R> {
     pub(super) fn new(step: Step, share: f64, longest: f64) -> Self {
         Self {
-            longest: longest.max(1.0),
+            // a finite number, which every format can store
+            longest: longest.clamp(1.0, f64::MAX),
             direction: step.direction,
             predicted: step.predicted,
             share,

@@ -1,4 +1,4 @@
-//! The trait `Derivatives`, with which a family says how its reconstructions depend on the
+//! The trait `Derivatives`: the derivatives of the objectives of a family with respect to the
 //! parameters.
 
 use lowlevel::adjoint::MixedBound;
@@ -6,20 +6,20 @@ use lowlevel::adjoint::MixedBound;
 /// The derivatives of an objective `$\Phi_\theta(\cdot\,; y)$` with respect to the values of the
 /// learned parameters, for objectives whose working memory is `S`.
 ///
-/// A family offers them by [`LowerLevel::derivatives`](crate::LowerLevel::derivatives). Its
+/// A family returns them from [`LowerLevel::derivatives`](crate::LowerLevel::derivatives). Its
 /// objectives must also offer [second derivatives](lowlevel::SecondOrder). Parameters are then
 /// learned with gradients, at a cost per evaluation that hardly depends on their number.
 ///
-/// Gradients are wrong if these derivatives are wrong. No step is accepted that increases the
-/// objective even then, but learning becomes slow. Check them with
+/// If these derivatives are wrong, so are the gradients. Even then no step is accepted that
+/// increases the objective, but learning becomes slow or ends early. Check them with
 /// [`testing::derivatives_deviation`](crate::testing::derivatives_deviation), and the second
 /// derivatives with [`lowlevel::testing::hessian_deviation`] and
 /// [`lowlevel::testing::third_order_violation`].
 ///
 /// # Example
 ///
-/// The family of [`LowerLevel`](crate::LowerLevel) learns one weight without derivatives. Here
-/// every sample has a weight of its own, and its derivatives.
+/// The example of [`LowerLevel`](crate::LowerLevel) learns one weight without derivatives. In this
+/// family, every sample has a weight of its own, and the weights are learned with gradients.
 ///
 /// ```
 /// use bilevel::testing::derivatives_deviation;
@@ -142,8 +142,8 @@ pub trait Derivatives<S> {
     fn mixed_product(&self, x: &[f64], q: &[f64], out: &mut [f64], scratch: &mut S);
 
     /// Overwrites `out` with bounds on the mixed products in a ball of radius `error` around `x`,
-    /// from which the error of a gradient is certified. Returns `false` if there are none; the
-    /// objective is certified even so.
+    /// from which the error of a gradient is certified. Returns `false` if there are none: then the
+    /// interval of the objective is certified, but not the error of the gradient.
     fn mixed_bounds(
         &self,
         x: &[f64],

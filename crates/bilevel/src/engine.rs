@@ -21,8 +21,8 @@ use state::StateKind;
 
 /// The solver of a learning run, created by [`LearningProblem::start`].
 ///
-/// It evaluates nothing by itself: each [`step`](Self::step) evaluates what it asks for. Its
-/// history reads the same with and without gradients.
+/// It evaluates nothing on its own: each [`step`](Self::step) evaluates the points that the solver
+/// asks for. Its history has the same form with and without gradients.
 #[derive(Debug)]
 pub struct LearningEngine(pub(crate) Kind);
 
@@ -69,7 +69,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// [`step`](LearningEngine::step) themselves. Pass it to [`conclude`](Self::conclude) at the
     /// end.
     ///
-    /// With gradients, only the budget of `options` counts.
+    /// With gradients, only the limits of `options.budget` on points, evaluations and work count.
+    /// The caller measures the time.
     ///
     /// # Errors
     /// When an option is invalid, gradients are asked for but the problem is not differentiable, or
@@ -145,8 +146,8 @@ impl LearningEngine {
         }
     }
 
-    /// Evaluates what the solver asks for, at most `at_once` points, and tells it. Returns `false`
-    /// if the run has ended and nothing was evaluated.
+    /// Evaluates the points that the solver asks for, at most `at_once` of them, and passes the
+    /// answers to the solver. Returns `false` if the run has ended and nothing was evaluated.
     pub fn step<M: LowerLevel>(
         &mut self,
         problem: &mut LearningProblem<M>,
@@ -244,7 +245,8 @@ impl LearningEngine {
         }
     }
 
-    /// Returns the most accurate target of the pending evaluations, if they have one.
+    /// Returns the most accurate target of the pending evaluations; `None` with gradients, or if
+    /// none is pending.
     #[must_use]
     pub fn target(&self) -> Option<Accuracy> {
         let Kind::DerivativeFree(engine) = &self.0 else {
@@ -272,7 +274,7 @@ impl LearningEngine {
         }
     }
 
-    /// Returns the reconstructions in use. They may occur more than once.
+    /// Returns the reconstructions of all points in use. The same ones may occur more than once.
     #[must_use]
     pub fn tokens(&self) -> Vec<&Reconstructions> {
         match &self.0 {

@@ -2,12 +2,12 @@
 //! a certified value, and the derivatives of the value.
 //!
 //! **Accuracy.** There is no tolerance. At a new point, an image is reconstructed until its
-//! certified error is at most `$\kappa$` times the distance from its reconstruction at the known
-//! point nearby, and the residual of its adjoint at most `$\kappa$` times that of the known one. So
-//! the differences of gradients, from which the solver learns curvature, have relative errors of
-//! about `$\kappa$`, whatever the scale of the problem. The value of a step of length `$s$`, which
-//! must be known to `$O(s^2)$`, is known to that: the error of a corrected value is of second order
-//! in the error of the reconstruction.
+//! certified error is at most `$\kappa$` times the distance from its reconstruction at the
+//! incumbent. Its adjoint starts from that of the incumbent, and is solved until its residual is at
+//! most `$\kappa$` times the residual of this start. So the differences of gradients, from which
+//! the solver learns curvature, have relative errors of about `$\kappa$`, whatever the scale of the
+//! problem. After a step of length `$s$`, the value must be known up to `$O(s^2)$`. It is, because
+//! the error of a corrected value is of second order in the error of the reconstruction.
 //!
 //! **Order of sums.** Values and gradients of images are added in the order of the images, whatever
 //! the number of threads and ranks.
@@ -72,7 +72,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     }
 
     /// Returns whether the family has derivatives, and whether it knows those of the condition
-    /// number. A rank without images cannot tell, and objects to neither.
+    /// number. A rank that has no images, or whose first objective cannot be built, returns `true`
+    /// for both.
     fn has_derivatives(&self, values: &[f64]) -> [bool; 2] {
         let Some(Ok(objective)) =
             (self.data.first()).map(|data| self.model.objective(values, data))
@@ -88,7 +89,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             derivatives.as_deref().is_some_and(knows),
         ]
     }
-    /// Answers a job. An error means that the ranks have lost each other.
+    /// Answers a job. The outer error means that the ranks cannot exchange numbers.
     fn answer_with_gradient(
         &mut self,
         job: &Job<Reconstructions>,
@@ -198,7 +199,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         let own = for_each((0..self.pairs.len()).collect(), |index| {
             let errors = || self.slope_errors((theta, &values), known, index);
             let errors = catch_unwind(AssertUnwindSafe(errors)).ok().flatten();
-            // not a number, so that the sum is not one either
+            // NaN makes the sum NaN, too
             errors.unwrap_or_else(|| vec![f64::NAN; d])
         });
         let all = self.ranks.gather(&own.concat()).ok()?.concat();

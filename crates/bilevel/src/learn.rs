@@ -161,7 +161,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.learned(report, best)
     }
 
-    /// Turns the report of the solver without derivatives into the result of learning. If `best`
+    /// Turns the report of the derivative-free solver into the result of learning. If `best`
     /// holds the reconstructions of the report's best point, the training pairs are scored starting
     /// from them, which saves iterations.
     pub fn learned(

@@ -37,7 +37,8 @@ pub struct Learned {
     pub work: Work,
     /// The learned parameters, in the order of the family.
     pub parameters: Vec<LearnedParameter>,
-    /// Directions in which the objective hardly changes, flattest first.
+    /// Directions in which the objective hardly changes, flattest first; empty if parameters were
+    /// learned with gradients.
     pub flat: Vec<FlatDirection>,
     /// The scores of the training pairs.
     pub training: Vec<Score>,
@@ -79,7 +80,7 @@ pub struct LearnedGradient {
 pub struct LearnedParameter {
     /// The value of the parameter.
     pub value: f64,
-    /// The value as the solver sees it: [`Map`](crate::Map) has the relation to `value`.
+    /// The value as the solver sees it; [`Map`](crate::Map) relates it to `value`.
     pub theta: f64,
     /// The bound that the parameter has reached, if any.
     pub at: Option<Bound>,
@@ -88,7 +89,8 @@ pub struct LearnedParameter {
     ///
     /// With up to ten parameters the bound is certain: it comes from evaluations at both places,
     /// which are not part of the work or the history. With more parameters it is an estimate from
-    /// the solver's last model. `None` if it could not be computed, or the objective is zero.
+    /// the last model of the derivative-free solver, and `None` with gradients. It is also `None`
+    /// if it could not be computed, or the objective is zero.
     pub influence: Option<f64>,
     /// The definition of the parameter: name, map, start and bounds.
     pub parameter: Parameter,

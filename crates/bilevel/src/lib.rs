@@ -51,7 +51,7 @@
 //! - **Settings**: [`Setup`] for the learning problem, [`learning_options`] for the solver. The
 //!   paper's variants with a fixed number of iterations are [`Effort::Iterations`].
 //! - **Learning**: [`LearningProblem`] joins all of these. Where the family has [`Derivatives`], it
-//!   learns with certified gradients ([`SolverKind`]), and is an oracle for [`inexact_lbfgs`].
+//!   learns with gradients ([`SolverKind`]), and is an oracle for [`inexact_lbfgs`].
 //!   Otherwise it is an oracle for [`dfo_ls`]. Everything in these crates (ask and tell, save and
 //!   resume, budgets) works with it.
 //! - **Output**: [`Learned`], with a [`Score`] for each training pair and each held-out pair.

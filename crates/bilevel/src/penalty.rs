@@ -99,7 +99,7 @@ impl Penalty for RootL1 {
         terms[0] = (self.weight * norm).sqrt();
     }
 
-    /// Adds the gradient, which is that of a sum where no parameter is zero.
+    /// Adds the gradient of the weighted sum. At zero, it is the slope towards positive values.
     fn add_gradient(&self, at: &PenaltyContext<'_>, gradient: &mut [f64]) -> bool {
         for (gradient, theta) in gradient.iter_mut().zip(at.theta) {
             *gradient += self.weight * theta.signum();

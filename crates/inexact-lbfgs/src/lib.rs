@@ -18,7 +18,7 @@
 //! ```
 //! use inexact_lbfgs::{FnOracle, Options, Problem, minimize};
 //!
-//! // The distance to (3, 1, 0.2), with 0.5 |theta|_1 added, between bounds.
+//! // Half the squared distance from (3, 1, 0.2), plus 0.5 |theta|_1, between bounds.
 //! let mut oracle = FnOracle::new(|theta: &[f64], gradient: &mut [f64]| {
 //!     let mut value = 0.0;
 //!     for (k, target) in [3.0, 1.0, 0.2].into_iter().enumerate() {
@@ -118,16 +118,16 @@
 //!
 //! **Intervals decide, estimates steer.** A trial point is accepted if the upper end of its
 //! interval lies below the lower end of the incumbent's by a share of the slope, and rejected if
-//! the opposite is certain. Otherwise the wider interval is sharpened. Gradients and estimates of
-//! their errors only choose where to go: wrong ones make a run slow, but no step is accepted that
-//! increases the exact objective. The solver trusts intervals; an oracle whose intervals contradict
-//! each other ends the run with [`Termination::OracleFailed`].
+//! the opposite is certain. Otherwise the point with the wider interval is sharpened. Gradients and
+//! estimates of their errors only choose where to go: wrong ones make a run slow or end it early,
+//! but no step is accepted that increases the exact objective. The solver trusts intervals; an
+//! oracle whose intervals contradict each other ends the run with [`Termination::OracleFailed`].
 //!
 //! **Accuracy.** A new point should be computed with an error of at most [`Options::kappa`] times
 //! the change from the incumbent. The oracle decides how to measure errors and changes. A request
-//! to sharpen asks for a narrower interval; how much smaller the oracle's error must be for that is
-//! the oracle's business. If sharpening no longer narrows the intervals that a decision needs, the
-//! run ends with [`Termination::AccuracyFloor`].
+//! to sharpen asks for a narrower interval; the oracle decides how much smaller its error must be
+//! for that. If sharpening no longer narrows the intervals that a decision needs, the run ends with
+//! [`Termination::AccuracyFloor`].
 //!
 //! **End.** A run has converged when the model predicts a decrease of less than a share
 //! [`Stop::predicted`] of the objective at two incumbents in a row, and when the last decreases,
@@ -137,9 +137,10 @@
 //! **Work** is in the oracle's own unit (iterations, seconds, money). The solver adds it up,
 //! including that of failed evaluations.
 //!
-//! **Failures.** Values and gradients that are NaN or infinite and [`EvalError::Reject`] cost one
-//! point, and the step is halved. [`EvalError::Abort`] ends the run. A run that has started always
-//! has a [`Report`]; an `Err` means that nothing was evaluated.
+//! **Failures.** A value or gradient that is NaN or infinite, or an [`EvalError::Reject`], costs
+//! one point, and the solver halves the step; at the first point, it ends the run. An
+//! [`EvalError::Abort`] always ends the run. A run that has started always has a [`Report`]; an
+//! `Err` means that nothing was evaluated.
 //!
 //! **Memory.** The engine stores `$2m$` vectors for `$m$` curvature pairs ([`Options::memory`]) and
 //! a few more, so about 40 MB for 100,000 parameters.

@@ -13,7 +13,7 @@ pub struct Options {
     /// The error that a new point may have, as a share of the change from the incumbent. It is
     /// passed on to the oracle with every [`Request::New`](crate::Request::New).
     ///
-    /// Default: 0.3. Between 0.03 and 1, learning problems took nearly the same work.
+    /// Default: 0.3. Between 0.03 and 0.3, the work of learning problems differed by at most 20 %.
     pub kappa: f64,
     /// The number of curvature pairs, which are steps with the differences of the gradients at
     /// their ends. The engine stores two vectors for each.
@@ -84,8 +84,8 @@ impl Default for Budget {
 #[non_exhaustive]
 pub struct Stop {
     /// The decrease below which the run has converged, as a share of the objective's absolute
-    /// value. The model must predict so little at two incumbents in a row, and the last decreases,
-    /// continued by a constant factor per step, must not add up to more.
+    /// value. The model must predict no more than this at two incumbents in a row, and the last
+    /// decreases, continued by a constant factor per step, must not add up to more.
     ///
     /// Default: 1e-7.
     pub predicted: f64,

@@ -1,5 +1,5 @@
-//! Derivatives of a loss of the minimiser, and a sharper interval for its value, with bounds and
-//! their derivation.
+//! Derivatives of a loss of the minimiser, and an interval for its value, with bounds on their
+//! errors and the derivation of the bounds.
 //!
 //! Let `$\hat x$` minimise a `$\mu$`-strongly convex `$\Phi$`, which depends on parameters
 //! `$\theta$`, over the whole space, and let `$\ell$` be a convex loss whose gradient is

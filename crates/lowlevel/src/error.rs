@@ -108,7 +108,7 @@ pub enum SolveError {
     )]
     NoSecondDerivatives,
     /// The loss or its gradient is NaN or infinite.
-    #[error("the loss or its gradient is not finite at the minimiser")]
+    #[error("the loss or its gradient is not finite at the minimiser: check the loss")]
     NonFiniteLoss,
     /// A Hessian product, a preconditioned vector or the result of `SecondOrder::solve` is NaN or
     /// infinite.

@@ -12,9 +12,9 @@ use crate::objective::{Curvature, FnObjective, StronglyConvex};
 /// [adjoint](crate::adjoint) of a loss can be computed: the derivatives of the loss of the
 /// minimiser with respect to any number of parameters.
 pub trait SecondOrder<S> {
-    /// Prepares products with the Hessian `$H(x) = \nabla^2\Phi(x)$`. The methods below refer to
-    /// this `$x$` and keep it, until another method of the function uses `scratch`. Must not
-    /// allocate.
+    /// Prepares products with the Hessian `$H(x) = \nabla^2\Phi(x)$`. The other methods of
+    /// this trait that take `scratch` refer to this `$x$`, until a method of another trait uses
+    /// `scratch`. Must not allocate.
     fn linearise(&self, x: &[f64], scratch: &mut S);
 
     /// Overwrites `out` with `$H(x)v$`. Must not allocate.
@@ -28,19 +28,20 @@ pub trait SecondOrder<S> {
         SecondOrderCosts::default()
     }
 
-    /// Improves `q`, a first guess, as a solution of `$H(x)q = b$` for `rhs` = `$b$`, until
-    /// `$\|b - H(x)q\|$` is about `target`. Returns the cost in gradients. Must not allocate.
+    /// Solves `$H(x)q = b$` for `rhs` = `$b$`, from the start in `q`, until `$\|b - H(x)q\|$` is
+    /// about `target`. Returns the cost in gradients. Must not allocate.
     ///
-    /// The default returns `None` and changes nothing. The caller then makes conjugate gradients
+    /// The default returns `None` and changes nothing. The caller then iterates conjugate gradients
     /// with [`precondition`](Self::precondition). The caller computes the residual afresh in both
-    /// cases, so this method need not be trusted.
+    /// cases, so a wrong solution cannot make a bound wrong.
     fn solve(&self, rhs: &[f64], q: &mut [f64], target: f64, scratch: &mut S) -> Option<f64> {
         let _ = (rhs, q, target, scratch);
         None
     }
 
-    /// Whether [`solve`](Self::solve) solves every system up to rounding, whatever the first guess
-    /// and the target. The caller then needs no residual of a first guess. The default is `false`.
+    /// Whether [`solve`](Self::solve) solves every system up to rounding, whatever the start and
+    /// the target. The caller then does not compute the residual of a start. The default is
+    /// `false`.
     fn is_direct(&self) -> bool {
         false
     }
@@ -52,8 +53,8 @@ pub trait SecondOrder<S> {
         out.copy_from_slice(r);
     }
 
-    /// Bounds how much the Hessian changes in a ball of radius `error` around `$x$`, as far as it
-    /// is seen from `q`. Must not allocate.
+    /// Bounds the change of the Hessian in a ball of radius `error` around `$x$`, applied to `q`.
+    /// Must not allocate.
     fn third_order(&self, q: &[f64], error: f64, scratch: &mut S) -> ThirdOrder;
 
     /// Returns a lower bound on all eigenvalues of `$H(y)$` for all `$y$` in a ball of radius
@@ -88,7 +89,7 @@ impl Default for SecondOrderCosts {
 }
 
 /// Bounds on the change of a Hessian in a ball around `$x$`, applied to a vector `$q$`. They hold
-/// for every `$e$` in the ball, and include rounding.
+/// for every `$e$` such that `$x + e$` is in the ball, and include rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThirdOrder {
     /// A bound on `$\|(H(x + e) - H(x))\,q\|$`.
@@ -104,7 +105,7 @@ impl ThirdOrder {
         vector: 0.0,
         value: 0.0,
     };
-    /// The bounds of a Hessian of which nothing is known.
+    /// The bounds if nothing is known about the Hessian.
     pub const UNKNOWN: Self = Self {
         vector: f64::INFINITY,
         value: f64::INFINITY,

@@ -83,12 +83,12 @@ def learn(
         bounds: The smallest and largest value of each parameter, likewise. These are values, not
             exponents.
         objective: "mean" or "sum" over the images.
-        residuals: The residuals that the solver without derivatives sees: one for each "image" or
-            one for each "pixel", which needs fewer evaluations. The objective is the same.
+        residuals: The residuals for the derivative-free solver: one for each "image" or one for
+            each "pixel", which needs fewer evaluations. The objective is the same.
         penalty: Terms that are added to the objective. `{"condition": w}` adds `w (L/μ)²`, which
             favours parameters with cheap reconstructions. `{"l1": w}` adds `w Σ|θ|`, which favours
-            few frequencies (for sampling and functions only). For sampling, the solver treats
-            that sum as the square of one more residual, or as a non-smooth term with
+            few frequencies (for sampling and functions only). For sampling, the derivative-free
+            solver treats that sum as the square of one more residual, or as a non-smooth term with
             `"l1_kind": "nonsmooth"`. For a function it is always a non-smooth term.
         max_points: The largest number of points, that is, of different values of the parameters
             that are tried. Sampling has one parameter for each frequency, and needs more.
@@ -98,9 +98,9 @@ def learn(
             number sets the iterations of each reconstruction.
         threads: The number of threads. Default: one for each processor. Results do not depend on
             it.
-        seed: For the solver without derivatives. With 0, its first steps change one parameter at
-            a time, and nothing is random. With another seed they go in random orthogonal
-            directions, which shows whether the result depends on the path.
+        seed: The random seed of the derivative-free solver. With 0, its first steps change one
+            parameter at a time, and nothing is random. With another seed they go in random
+            orthogonal directions, which shows whether the result depends on the path.
         callback: A function that is called with the `Run` after every step. The run ends when it
             returns a true value or raises `StopIteration`.
         kernel: The blur of model "deblur", with its origin in the middle. It wraps around at the
@@ -111,11 +111,11 @@ def learn(
         image_range: The smallest and largest value that a pixel of a reconstruction may have, such
             as `(0, 1)` for grey values or `(0, None)` for photon counts. The reconstruction then
             minimises over such images only.
-        solver: "gradient" learns with certified gradients, whose work hardly depends on the number
-            of parameters; "derivative-free" learns without. "auto" takes gradients where the
-            objective has them: not with a function, an `image_range`, or a number as `accuracy`.
-        kappa: With gradients, the largest error of a reconstruction, as a share of its distance
-            from the reconstruction before. Results hardly depend on it.
+        solver: "gradient" learns with gradients, whose work hardly depends on the number of
+            parameters; "derivative-free" learns without. "auto" uses gradients unless `model` is a
+            function, `image_range` is given, or `accuracy` is a number.
+        kappa: With gradients, the largest error of a reconstruction, as a share of its change in
+            a step. Results hardly depend on it.
         out: A new directory for the run, which is saved there after every evaluation, with its
             images. `bilevel.resume(out)` continues a run that was interrupted or killed, to the
             same bits; `bilevel.load(out)` reads its result. The program `bilevel` works on the

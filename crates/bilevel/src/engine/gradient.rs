@@ -1,4 +1,4 @@
-//! The quasi-Newton solver, with its history in the form of the derivative-free solver.
+//! The solver with gradients, with its history in the form of the derivative-free solver.
 
 use dfo_ls::{
     Accuracy, Budget, EvalRecord, Iteration, Limit, ObjectiveInterval, Purpose, StepKind,
@@ -9,7 +9,7 @@ use crate::checkpoint::Reconstructions;
 use crate::lower::LowerLevel;
 use crate::problem::LearningProblem;
 
-/// A quasi-Newton solver, and its history in the form of the derivative-free solver.
+/// The solver with gradients, and its history in the form of the derivative-free solver.
 #[derive(Debug)]
 pub(crate) struct GradientEngine {
     pub(crate) engine: inexact_lbfgs::Engine<Reconstructions>,
@@ -19,10 +19,11 @@ pub(crate) struct GradientEngine {
     pub(crate) work: [u64; 2],
 }
 
-/// The largest number of parameters for which the history of a run with gradients lists them.
+/// The largest number of parameters that the history of a run with gradients lists. With more, it
+/// lists none.
 const MAX_LISTED: usize = 1000;
 
-/// Returns the same limits for the other solver, without the limit on time.
+/// Returns the same limits for the solver with gradients, without the limit on time.
 pub(super) fn gradient_budget(budget: &Budget) -> inexact_lbfgs::Budget {
     inexact_lbfgs::Budget {
         max_points: budget.max_points,
@@ -64,7 +65,7 @@ impl GradientEngine {
         self.engine.termination().map(|end| self.ending(end))
     }
 
-    /// Returns the reason for the end of the run in the words of the derivative-free solver.
+    /// Returns the reason for the end of the run as a termination of the derivative-free solver.
     fn ending(&self, end: &inexact_lbfgs::Termination) -> Termination {
         use inexact_lbfgs::Termination as End;
         let objective = self.engine.best().map_or(0.0, |best| best.value);

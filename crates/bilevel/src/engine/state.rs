@@ -26,7 +26,7 @@ pub(super) enum StateKind {
 }
 
 impl LearningState {
-    /// Calls `change` for all reconstructions, to attach what was saved separately.
+    /// Calls `change` for all reconstructions, to attach the parts that were saved separately.
     pub fn each_token(&mut self, change: impl FnMut(&mut Reconstructions)) {
         match &mut self.0 {
             StateKind::DerivativeFree(state) => state.each_token(change),

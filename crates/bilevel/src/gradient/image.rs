@@ -16,23 +16,24 @@ use crate::oracle::WORK_UNITS;
 use crate::problem::{Effort, LearningProblem};
 use crate::workspace::Workspace;
 
-/// The accuracy of the first point, relative to that of later ones; a choice. A later image is
-/// compared with a reconstruction nearby, the first one with its cold start, which is far away.
+/// The factor of kappa at the first point; a choice. There, the error of a reconstruction is
+/// compared with its distance from the cold start, which is far away. Later it is compared with the
+/// distance from a reconstruction nearby.
 const FIRST: f64 = 0.1;
-/// The error of a reconstruction falls by this power of the factor by which the width of an
-/// interval should fall. The width is of second order in the error, so one half would do if there
-/// were no rounding and no third derivatives.
+/// The power of `shrink`, the factor for the width of an interval, that gives the factor for the
+/// errors of reconstructions. The width is of second order in the error, so one half would do if
+/// there were no rounding and no third derivatives.
 const POWER: f64 = 0.6;
-/// The largest number of targets for one reconstruction, which become smaller while its distance
-/// from the known one turns out to be smaller.
+/// The largest number of targets for one reconstruction. A smaller target follows as long as the
+/// distance from the known reconstruction is too small for the last one.
 const MAX_TARGETS: usize = 40;
-/// The share of the first certified error that the distance from the known reconstruction likely
-/// is; a choice. If it is less, a smaller target follows.
+/// The expected distance from the known reconstruction, as a share of the first certified error; a
+/// choice. If the distance is smaller, a smaller target follows.
 const LIKELY: f64 = 0.1;
 /// The time of the mixed products, in gradients: between 1 for Fourier samples and 3 for small
 /// pictures (measured).
 const MIXED_COST: f64 = 2.0;
-/// The reason for two intervals that do not meet.
+/// The reason for rejecting a point where two intervals do not meet.
 const CONTRADICTION: &str = "two intervals for the loss of an image do not meet, so a constant, a \
                              gradient or a Hessian product of the model is wrong: check them with \
                              lowlevel::testing";
@@ -50,17 +51,22 @@ pub(super) struct ImagePart {
 /// The numbers of one image that are gathered from all ranks, besides derivatives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ImageNumbers {
-    /// The loss as computed, and an interval that contains the exact one.
+    /// The corrected value of the loss.
     pub(super) value: f64,
+    /// The lower end of an interval that contains the exact loss.
     pub(super) lower: f64,
+    /// The upper end of an interval that contains the exact loss.
     pub(super) upper: f64,
+    /// The squared distance of the computed reconstruction from the truth.
     pub(super) squared_distance: f64,
-    /// The error of the reconstruction, relative to its distance from the known one; or, for a
-    /// known point, the factor by which its error has fallen.
+    /// The error of the reconstruction, relative to its distance from the known one; or, if a known
+    /// point is sharpened, relative to the error before.
     pub(super) relative_error: f64,
+    /// The condition number of the objective.
     pub(super) condition_number: f64,
-    /// The work of the reconstruction and of the adjoint, in units of [`WORK_UNITS`].
+    /// The work of the reconstruction; [`WORK_UNITS`] units are one gradient.
     pub(super) reconstruction: f64,
+    /// The work of the adjoint; [`WORK_UNITS`] units are one gradient.
     pub(super) adjoint: f64,
 }
 
@@ -220,8 +226,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// Reconstructs an image of a new point, until the error is small compared with the distance
     /// from the known reconstruction, or from the cold start of the first point.
     ///
-    /// The distance is not known before. The gradient at the start gives the first target, and the
-    /// distance at the end of one solve the target of the next.
+    /// This distance is known only after a solve. The certified error of the start gives the first
+    /// target, and the distance at the end of one solve gives the target of the next.
     fn solve_near(
         &self,
         request: &Request<Reconstructions>,
@@ -263,7 +269,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             if !is_first && (error.value() <= wanted || solved.outcome != Outcome::Converged) {
                 break;
             }
-            // a distance of zero only says that the target was too large
+            // a distance of zero only means that the target was too large
             let next = wanted.min(0.5 * error.value()).max(0.01 * error.value());
             let Ok(next) = ErrorBound::new(next) else {
                 break;
@@ -379,8 +385,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     }
 }
 
-/// The accuracy of an adjoint at a new point: its residual falls to a share of that of the known
-/// adjoint, and is at most half of that share of the gradient of the loss.
+/// The stopping rule of an adjoint at a new point: the residual falls to `kappa` times that of its
+/// start, the known adjoint, and to at most `kappa / 2` times the gradient of the loss.
 fn adjoint_stop(kappa: f64) -> AdjointStop {
     AdjointStop {
         relative: 0.5 * kappa,
@@ -390,13 +396,13 @@ fn adjoint_stop(kappa: f64) -> AdjointStop {
     }
 }
 
-/// The factor by which the errors of reconstructions and adjoints should fall, for a factor of the
-/// width of an interval.
+/// The factor for the errors of reconstructions and adjoints that makes the width of an interval
+/// smaller by the factor `shrink`.
 fn error_factor(shrink: f64) -> f64 {
     shrink.powf(POWER).min(0.5)
 }
 
-/// The adjoint of an image that a request names.
+/// The adjoint of an image at the known point of a request.
 fn known_adjoint(request: &Request<Reconstructions>, index: usize) -> Option<&StoredAdjoint> {
     request.token()?.adjoints().get(index)
 }

@@ -7,7 +7,7 @@ use super::image::{ImageNumbers, distance};
 use crate::checkpoint::Reconstructions;
 use crate::oracle::{WORK_UNITS, add};
 
-/// The share of a certified error that the true error typically is; a choice, for estimates only.
+/// The typical true error, as a share of the certified error; a choice, used in estimates only.
 const TYPICAL: f64 = 1.0 / 3.0;
 
 /// The sums over the images of all ranks.
@@ -20,8 +20,9 @@ pub(super) struct Sums {
     pub(super) relative_error: f64,
     pub(super) condition_number: f64,
     pub(super) condition_slopes: Vec<f64>,
-    /// The work of reconstructions and of adjoints, in units of [`WORK_UNITS`].
+    /// The work of reconstructions; [`WORK_UNITS`] units are one gradient.
     pub(super) reconstructions: f64,
+    /// The work of adjoints; [`WORK_UNITS`] units are one gradient.
     pub(super) adjoints: f64,
 }
 
@@ -50,7 +51,7 @@ impl Sums {
         self.adjoints += image.adjoint;
         let (slopes, condition) = slopes.split_at(self.gradient.len());
         add(&mut self.gradient, slopes);
-        // the first of the largest condition numbers
+        // of several images with the largest condition number, the first counts
         if image.condition_number > self.condition_number {
             self.condition_number = image.condition_number;
             self.condition_slopes.clear();
@@ -71,7 +72,7 @@ impl Sums {
     }
 
     /// Widens the interval by the rounding errors of sums. `roundings` bounds the number of
-    /// roundings of each term; no term of an interval has another sign than its sum.
+    /// roundings of each term. All terms of the sum for one end have the same sign.
     pub(super) fn widen(&mut self, roundings: f64) {
         let Interval { lower, upper } = self.interval;
         self.interval = Interval::new(
@@ -93,10 +94,11 @@ impl Sums {
     /// Estimates the norm of the error of the gradient, from its difference to the gradient of a
     /// known point, or of the same point before it was sharpened.
     ///
-    /// Along the way from one reconstruction to the other, the gradient changed by this difference.
-    /// The error is a share of the way, so that of the gradient is about the same share. At a point
-    /// that was sharpened, an error that fell to a share `$s$` of the error before has changed by
-    /// `$1 - s$` times that.
+    /// Between the two reconstructions, the gradient changed by this difference. The error of the
+    /// reconstruction is a share of their distance, so the error of the gradient is about the same
+    /// share of the difference. If a point was sharpened, and its error fell to the share `$s$` of
+    /// the error before, then the difference is `$1 - s$` times the error before, and the error is
+    /// now `$s/(1 - s)$` times the difference.
     pub(super) fn gradient_error(&self, request: &Request<Reconstructions>) -> f64 {
         let known = request.token().and_then(Reconstructions::gradient);
         let difference = known.map(|known| distance(&known.entries, &self.gradient));

@@ -15,15 +15,15 @@ pub struct Setup {
     /// The solver that learns: with gradients or without.
     pub solver: SolverKind,
     /// The accuracy of reconstructions if learning uses gradients: the error of a reconstruction is
-    /// at most this share of its distance from the reconstruction before. The default is 0.1, and
-    /// results hardly depend on it (decision record 19).
+    /// at most this share of its distance from the reconstruction at the incumbent. The default is
+    /// 0.1, and results hardly depend on it (decision record 19).
     pub kappa: f64,
     /// The loss: the distance of reconstructions from the truth.
     pub loss: Loss,
     /// Penalties that are added to the loss as squares of residuals.
     pub penalties: Vec<Box<dyn Penalty>>,
     /// A function that is added to the loss and need not be smooth, such as [`dfo_ls::L1`] of
-    /// `$\theta$`.
+    /// `$\theta$`. With any other than `L1`, learning uses no gradients.
     pub regularizer: Option<Arc<dyn dfo_ls::Regularizer>>,
     /// The method that computes reconstructions.
     pub method: Method,
@@ -64,11 +64,11 @@ impl Default for Setup {
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum SolverKind {
-    /// Gradients if the problem is differentiable, otherwise no derivatives.
+    /// `Gradient` if the problem is differentiable, otherwise `DerivativeFree`.
     #[default]
     Auto,
-    /// A quasi-Newton method with certified gradients, [`inexact_lbfgs`]. The work per evaluation
-    /// hardly depends on the number of parameters.
+    /// A quasi-Newton method with gradients and certified steps, [`inexact_lbfgs`]. The work per
+    /// evaluation hardly depends on the number of parameters.
     Gradient,
     /// Least squares without derivatives, [`dfo_ls`], for models that cannot be differentiated.
     DerivativeFree,
@@ -81,7 +81,7 @@ pub enum Effort {
     /// Reconstructions are as accurate as the solver asks for.
     Requested {
         /// The largest number of iterations of one reconstruction; `None` for no limit. The solver
-        /// learns the error that was achieved.
+        /// gets the error that was achieved.
         max_iterations: Option<u64>,
     },
     /// Every reconstruction takes this many iterations, whatever its error: the paper's baselines.

@@ -181,12 +181,13 @@ table! {
         "Weight of a penalty on the squared condition number, which favours cheap reconstructions");
     L1 = row("penalty-l1", "objective.l1", WEIGHT,
         DefaultValue::Of(|task| Spec::new(task).objective.l1.into()),
-        "For sampling, weight of the penalty on the sum of theta; larger weights keep fewer frequencies")
+        "For sampling, weight of the penalty on the sum of theta; larger weights keep fewer \
+         frequencies")
         .only(Tasks(&[Sampling], "sampling"));
     L1_KIND = row("l1-kind", "objective.l1_kind", ValueKind::Word(&["root", "nonsmooth"]),
         DefaultValue::Word("root"),
-        "For sampling, how the derivative-free solver treats the penalty of --penalty-l1: as the square of one more residual, \
-         or as a nonsmooth term")
+        "For sampling, how the derivative-free solver treats the penalty of --penalty-l1: as the \
+         square of one more residual, or as a nonsmooth term")
         .only(Tasks(&[Sampling], "sampling"));
 
     SOLVER = row("solver", "solver.kind", ValueKind::Word(&["auto", "gradient", "derivative-free"]),
@@ -195,8 +196,8 @@ table! {
          the other settings allow it (auto)");
     KAPPA = row("kappa", "solver.kappa", FACTOR,
         DefaultValue::Of(|task| Spec::new(task).solver.kappa.into()),
-        "With gradients, largest error of a reconstruction as a share of its distance from the one \
-         before; results hardly depend on it");
+        "With gradients, largest error of a reconstruction as a share of its change in a step; \
+         results hardly depend on it");
     MAX_POINTS = row("max-points", "solver.max_points", POSITIVE,
         DefaultValue::Of(|task| whole(Spec::new(task).solver.max_points)),
         "Stop after N points, that is, after trying N different values of the parameters");

@@ -9,7 +9,7 @@ use crate::objective::StronglyConvex;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ValueInterval {
-    /// The best estimate: the corrected value, or the end of the interval that is next to it.
+    /// The best estimate: the corrected value, or the end of the interval that is nearest to it.
     pub value: f64,
     /// The lower end. It may be minus infinity.
     pub lower: f64,
@@ -17,10 +17,10 @@ pub struct ValueInterval {
     pub upper: f64,
     /// Whether the corrected and the plain interval meet.
     ///
-    /// If they do not, something that the objective or the loss declares is wrong: a constant, a
-    /// bound on rounding or on third derivatives, a gradient or a Hessian product. The interval
-    /// then reaches from the lowest to the highest end of both. It contains `$\ell(\hat x)$` if one
-    /// of the two does.
+    /// If they do not, the objective or the loss has something wrong: a constant, a bound on
+    /// rounding or on third derivatives, a gradient or a Hessian product. The interval then reaches
+    /// from the lowest to the highest end of both, so it contains `$\ell(\hat x)$` if one of the
+    /// two does.
     pub consistent: bool,
 }
 
@@ -58,8 +58,8 @@ impl Ends {
 ///
 /// `gradient` is `$\nabla\Phi(\tilde x)$` as computed ([`State::gradient`](crate::State::gradient)
 /// has it after a solve), and `q` the adjoint that [`solve_adjoint`](super::solve_adjoint) computed
-/// for the same `x` and `loss`. The minimiser must be that over the whole space: over a set, its
-/// gradient need not vanish.
+/// for the same `x` and `loss`. The minimiser must be that over the whole space: the gradient at a
+/// minimiser over a set need not vanish.
 ///
 /// Numbers that are not finite give an infinite interval.
 ///
@@ -177,7 +177,7 @@ pub struct MixedBound {
 }
 
 impl MixedBound {
-    /// The bounds of a derivative of which nothing is known.
+    /// The bounds if nothing is known about the derivative.
     pub const UNKNOWN: Self = Self {
         change: f64::INFINITY,
         norm: f64::INFINITY,

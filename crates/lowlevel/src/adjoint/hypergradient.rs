@@ -45,7 +45,7 @@ pub struct Hypergradient {
     pub adjoint_error: f64,
     /// The result of the minimisation, with the certified error.
     pub solved: Solved,
-    /// The result of the adjoint's solution, with its residual.
+    /// The result of the adjoint's linear system, with its residual.
     pub adjoint: Adjoint,
 }
 
@@ -59,8 +59,8 @@ pub struct Hypergradient {
 ///   residual of `$L_\ell$` times the certified error: a smaller one would not reduce the bounds by
 ///   much.
 ///
-/// The example finds out how the weight `$\xi$` of ridge regression changes the error on other
-/// data.
+/// The example computes how the error of ridge regression on other data depends on the weight
+/// `$\xi$`.
 ///
 /// ```
 /// use lowlevel::testing::{hessian_deviation, mixed_deviation};

@@ -4,7 +4,7 @@ use crate::norm::{UNIT_ROUNDOFF, norm_from_squared, norm_squared, roundings_of_s
 
 /// A convex smooth loss `$\ell$` at a point `$\tilde x$`.
 ///
-/// All fields are declarations. An interval is wrong if they are wrong.
+/// The functions of this module trust all fields: if one of them is wrong, intervals are wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct LossAt<'a> {
     /// The value `$\ell(\tilde x)$`.

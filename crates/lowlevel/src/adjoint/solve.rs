@@ -9,8 +9,8 @@ use crate::second_order::{SecondOrder, ThirdOrder};
 
 /// Solves `$H(\tilde x)\,q = \nabla\ell(\tilde x)$` for the adjoint, from the start in `state`.
 ///
-/// `error` is a bound on the distance of `x` from the minimiser over the whole space. It changes
-/// nothing of the solution, and is the radius of the bounds in [`Adjoint`].
+/// `error` is a bound on the distance of `x` from the minimiser over the whole space. The solution
+/// does not depend on it. It is the radius of the bounds in [`Adjoint`].
 ///
 /// The method is [`SecondOrder::solve`](crate::SecondOrder::solve) if the objective has it, and
 /// otherwise preconditioned conjugate gradients. A start that is worse than zero is replaced by
@@ -92,8 +92,8 @@ pub(super) fn or_infinite(bound: f64) -> f64 {
     if bound >= 0.0 { bound } else { f64::INFINITY }
 }
 
-/// The larger of the strong convexity and a local bound. No eigenvalue exceeds the Lipschitz
-/// constant, so the local bound need not either.
+/// The larger of the strong convexity and a local bound. The local bound is cut off at the
+/// Lipschitz constant, because no eigenvalue exceeds it.
 fn local_curvature(curvature: Curvature, near: Option<f64>) -> f64 {
     let mu = curvature.strong_convexity();
     match near {
@@ -319,7 +319,7 @@ impl<S> System<'_, S> {
         }
     }
 
-    /// Makes at most `limit` iterations of preconditioned conjugate gradients from the fresh
+    /// Runs at most `limit` iterations of preconditioned conjugate gradients from the fresh
     /// residual, until the updated residual is at most `aim`. Returns the number of products.
     fn conjugate_gradients(&mut self, aim: f64, limit: u64) -> Result<u64, SolveError> {
         let mut along = self.precondition();

@@ -14,7 +14,7 @@ pub struct AdjointStop {
     /// The target as a share of the residual of the warm start. The default is 0.1. Direct methods
     /// ignore it, because they use no start.
     pub improvement: f64,
-    /// The target itself. The default is infinity.
+    /// The target as a number. The default is infinity, which is no target.
     pub absolute: f64,
     /// The largest number of Hessian products in iterations of conjugate gradients. The default is
     /// `None`: a few times the number that theory needs.
@@ -140,11 +140,12 @@ pub struct Adjoint {
     pub products: u64,
     /// All work of this call, in units of one gradient.
     pub work: f64,
-    /// The radius `$\varepsilon$` of the ball that the next two bounds hold in.
+    /// The radius `$\varepsilon$` of the ball around `$\tilde x$` in which `third_order` and
+    /// `curvature` hold.
     pub error: ErrorBound,
-    /// Bounds on the change of the Hessian in this ball, seen from `$\tilde q$`.
+    /// Bounds on the change of the Hessian in the ball of radius `error`, applied to `$\tilde q$`.
     pub third_order: ThirdOrder,
-    /// A lower bound `$\hat\mu$` on the eigenvalues of the Hessian in this ball.
+    /// A lower bound `$\hat\mu$` on the eigenvalues of the Hessian in the ball of radius `error`.
     pub curvature: f64,
 }
 

@@ -24,7 +24,6 @@ use crate::checkpoint::{Gradient, Reconstructions};
 use crate::derivatives::Derivatives;
 use crate::lower::LowerLevel;
 use crate::oracle::{add, for_each};
-use crate::parameter::Parameter;
 use crate::penalty::PenaltyContext;
 use crate::problem::{Effort, ImageRange, LearningProblem};
 use image::{ImageNumbers, ImagePart};
@@ -190,9 +189,10 @@ impl<M: LowerLevel> LearningProblem<M> {
         Ok(())
     }
 
-    /// Returns a certified bound on the error of the gradient at a point with these
-    /// reconstructions, as the norm over the parameters that are not at a bound. `None` if the
-    /// family has no such bound, or reconstructions are stored in single precision.
+    /// Returns a certified bound on the norm of the error of the gradient at a point with these
+    /// reconstructions. The projected gradient has at most the same error, because projecting moves
+    /// no two vectors apart. `None` if the family has no such bound, or reconstructions are stored
+    /// in single precision.
     pub(crate) fn gradient_error(&self, theta: &[f64], known: &Reconstructions) -> Option<f64> {
         let d = theta.len();
         let values = self.values(theta);
@@ -205,10 +205,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         let all = self.ranks.gather(&own.concat()).ok()?.concat();
         let mut sums = vec![0.0; d];
         all.chunks_exact(d).for_each(|image| add(&mut sums, image));
-        let is_free = |(p, theta): &(&Parameter, &f64)| **theta > p.lower && **theta < p.upper;
-        let at = self.parameters.iter().zip(theta);
-        let free = at.zip(sums).filter(|(at, _)| is_free(at));
-        let squares: f64 = free.map(|(_, error)| error * error).sum();
+        let squares: f64 = sums.iter().map(|error| error * error).sum();
         let error =
             self.layout.weight() * squares.sqrt() * (1.0 + (d as f64 + 16.0) * UNIT_ROUNDOFF);
         Some(error).filter(|error| error.is_finite())

@@ -19,6 +19,9 @@ pub(crate) struct GradientEngine {
     pub(crate) work: [u64; 2],
 }
 
+/// The reason for a gradient that no step follows downhill.
+const NO_DESCENT: &str = "no step against the gradient decreases the objective: check the \
+                          derivatives of the model with bilevel::testing::derivatives_deviation";
 /// The largest number of parameters that the history of a run with gradients lists. With more, it
 /// lists none.
 const MAX_LISTED: usize = 1000;
@@ -87,8 +90,9 @@ impl GradientEngine {
             End::OracleFailed { reason } => Termination::OracleFailed {
                 reason: reason.clone(),
             },
-            other => Termination::OracleFailed {
-                reason: format!("{other:?}: check the derivatives of the model"),
+            // the only other end: no step against the gradient decreases the objective
+            _ => Termination::OracleFailed {
+                reason: NO_DESCENT.to_owned(),
             },
         }
     }

@@ -5,8 +5,8 @@ use dfo_ls::{EvalRecord, Iteration};
 use crate::checkpoint::Reconstructions;
 use crate::error::ProblemError;
 
-/// A saved [`LearningEngine`](crate::LearningEngine), without the parts that are saved separately: reconstructions,
-/// adjoints, residual vectors and the history.
+/// A saved [`LearningEngine`](crate::LearningEngine), without the parts that are saved separately:
+/// reconstructions, adjoints, residual vectors and the history.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LearningState(pub(super) StateKind);

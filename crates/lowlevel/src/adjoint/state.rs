@@ -75,7 +75,8 @@ impl AdjointStop {
     }
 }
 
-/// The warm start and the answer of [`solve_adjoint`], and its working memory.
+/// The warm start and the answer of [`solve_adjoint`](super::solve_adjoint), and its working
+/// memory.
 ///
 /// A solve in a state that was used before, for the same dimension, allocates nothing.
 #[derive(Clone, Debug, Default)]
@@ -125,7 +126,8 @@ impl AdjointState {
     }
 }
 
-/// The result of [`solve_adjoint`]. The adjoint itself is in the [`AdjointState`].
+/// The result of [`solve_adjoint`](super::solve_adjoint). The adjoint itself is in the
+/// [`AdjointState`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "the target may not have been reached"]
 #[non_exhaustive]

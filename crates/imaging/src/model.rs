@@ -6,6 +6,7 @@ mod curvature_bound;
 mod denoising;
 mod denoising_hessian;
 mod denoising_image;
+mod histogram;
 mod image;
 mod image_hessian;
 mod image_row;
@@ -28,8 +29,12 @@ mod variational;
 mod variational_hessian;
 
 pub use denoising::{Denoising, DenoisingScratch};
+pub(crate) use histogram::Histogram;
+pub(crate) use inverse_root::InverseRoot;
 pub use mixed::{MixedBound, TvMixed};
 pub use sampling::{FourierSampling, FourierSamplingScratch};
+pub(crate) use simd::vectorize;
+pub(crate) use third_derivative::RootBall;
 pub(crate) use tv_ball::tv_third_order;
 pub use variational::{Variational, VariationalScratch};
 
@@ -38,6 +43,7 @@ use lowlevel::{Curvature, UNIT_ROUNDOFF};
 use crate::error::{ModelError, check_not_negative, check_smoothing, check_weight};
 use crate::grid::Grid;
 use crate::operator::Spectrum;
+use crate::regularizer::Regularizer;
 
 /// The parameters of a reconstruction by smoothed total variation, with the regulariser
 /// `$\alpha \operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
@@ -80,20 +86,22 @@ impl TvParameters {
 }
 
 /// The paper's equation for the constants: `$L = \|A^*SA\| + \alpha L_R + \xi$` and
-/// `$\mu = \lambda_{\min}(A^*SA) + \xi$`, where `$L_R$`, the Lipschitz constant of the
-/// regulariser's gradient, is `$\|\partial\|^2/\nu$` for the total variation.
+/// `$\mu = \lambda_{\min}(A^*SA) - \alpha m_R + \xi$`, where `$L_R$`, the Lipschitz constant of the
+/// regulariser's gradient, is `$\|\partial\|^2/\nu$` for the total variation, and `$m_R$` is its
+/// weak convexity.
 fn curvature(
     data: Spectrum,
     alpha: f64,
-    regularizer_lipschitz: f64,
+    regularizer: &impl Regularizer,
     xi: f64,
 ) -> Result<Curvature, ModelError> {
-    let smoothness = if alpha == 0.0 {
-        0.0 // also if the regulariser's constant is infinite
+    let [smoothness, weakness] = if alpha == 0.0 {
+        [0.0; 2] // also if a constant of the regulariser is infinite
     } else {
-        alpha * regularizer_lipschitz
+        [regularizer.lipschitz(), regularizer.weak_convexity()].map(|constant| alpha * constant)
     };
-    Ok(Curvature::new(data.min + xi, data.max + smoothness + xi)?)
+    let least = data.min + xi - weakness;
+    Ok(Curvature::new(least, data.max + smoothness + xi)?)
 }
 
 /// Returns the derivatives of the condition number `$L/\mu$` with respect to `$\alpha$`, `$\nu$`

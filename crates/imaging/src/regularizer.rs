@@ -1,4 +1,4 @@
-//! Regularisers: convex terms of the lower-level objective.
+//! Regularisers: convex or weakly convex terms of the lower-level objective.
 
 pub(crate) mod strips;
 mod tv;
@@ -10,7 +10,8 @@ pub(crate) use tv_hessian::Linearised;
 
 use lowlevel::ThirdOrder;
 
-/// A convex function with a Lipschitz gradient, such as the smoothed total variation.
+/// A function with a Lipschitz gradient, such as the smoothed total variation. It is convex, or
+/// [weakly convex](Self::weak_convexity).
 pub trait Regularizer: Sync {
     /// The number of `f64` of the argument.
     fn dim(&self) -> usize;
@@ -23,6 +24,12 @@ pub trait Regularizer: Sync {
 
     /// A Lipschitz constant of the gradient.
     fn lipschitz(&self) -> f64;
+
+    /// The smallest known `$m \ge 0$` such that the sum of this function and `$\frac m2\|x\|^2$` is
+    /// convex. The default, zero, is for convex functions.
+    fn weak_convexity(&self) -> f64 {
+        0.0
+    }
 
     /// A hash of everything that defines this regulariser, if there is one. It is part of
     /// [`lowlevel::StronglyConvex::fingerprint`].

@@ -65,7 +65,7 @@ use num_complex::Complex;
 
 use super::TvParameters;
 use super::circulant::{DowndatedCirculant, count};
-use super::simd::dispatch;
+use super::simd::vectorize;
 use crate::grid::Field;
 use crate::operator::{FourierScratch, Transform, to_complex};
 
@@ -170,7 +170,7 @@ impl LocalCurvature<'_> {
             shifts: 0,
         };
         // Plain loops, which the compiler vectorises for the machine at hand.
-        let bound = dispatch(
+        let bound = vectorize(
             #[inline(always)]
             || {
                 search.prepare(at);
@@ -203,7 +203,7 @@ impl LocalCurvature<'_> {
             modulus: 0.0,
             shifts: 0,
         };
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 search.prepare_differences(moduli.iter().copied());

@@ -144,7 +144,7 @@ impl<'a> Denoising<'a> {
             data,
             parameters,
             tv,
-            curvature: curvature(unit, parameters.alpha, tv.lipschitz(), parameters.xi)?,
+            curvature: curvature(unit, parameters.alpha, &tv, parameters.xi)?,
             rounding: Rounding {
                 operator_norm: 1.0,
                 largest_weight: 1.0,

@@ -11,7 +11,7 @@ use super::mixed::{MixedBound, MixedNorms, MixedSums, TvMixed, lane_sum};
 use super::partition::{
     EliminatedPair, LANES, Partition, Row, load_row, solve_separators, store_row, with_vectors,
 };
-use super::simd::dispatch;
+use super::simd::{dispatch, vectorize};
 use super::third_derivative::{Geometry, TvBall};
 
 /// The Hessian at a point, and working memory.
@@ -51,7 +51,7 @@ impl LineHessian {
 
     /// Computes the differences and the weights at `x`.
     pub(super) fn linearise(&mut self, TvParameters { alpha, nu, .. }: TvParameters, x: &[f64]) {
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 differences(x, &mut self.moduli, f64::abs);
@@ -66,7 +66,7 @@ impl LineHessian {
 
     /// Overwrites `out` with `$Hv$`.
     pub(super) fn product(&mut self, parameters: TvParameters, v: &[f64], out: &mut [f64]) {
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 let (fluxes, _) = self.fluxes.split_at_mut(v.len());
@@ -99,7 +99,7 @@ impl LineHessian {
         q: &[f64],
         error: f64,
     ) -> ThirdOrder {
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 differences(q, &mut self.changes, |v| v * v);
@@ -116,7 +116,7 @@ impl LineHessian {
         q: &[f64],
     ) -> TvMixed {
         let TvParameters { alpha, nu, .. } = parameters;
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 let (terms, _) = self.fluxes.split_at_mut(x.len());
@@ -157,7 +157,7 @@ impl LineHessian {
             q: norm(q),
         };
         let mut sums = MixedSums::new(ball(parameters, error));
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 let len = x.len();

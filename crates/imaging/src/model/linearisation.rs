@@ -2,7 +2,7 @@
 
 use lowlevel::{ThirdOrder, UNIT_ROUNDOFF};
 
-use super::simd::dispatch;
+use super::simd::vectorize;
 use crate::regularizer::RegularizerHessian;
 
 /// The Hessian of a model at a point. It is empty until it is first used, so that callers who need
@@ -36,7 +36,7 @@ impl Linearisation {
         self.preconditioner.resize(dim, 0.0);
         data(&mut self.preconditioner);
         regularizer.add_diagonal(alpha, &self.memory, &mut self.preconditioner);
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 for entry in &mut self.preconditioner {

@@ -135,7 +135,7 @@ impl<'a> FourierSampling<'a> {
             curvature: curvature(
                 fourier.gram_spectrum(diagonal),
                 parameters.alpha,
-                tv.lipschitz(),
+                &tv,
                 parameters.xi,
             )?,
             rounding: Rounding {

@@ -10,7 +10,7 @@ use super::circulant::count;
 use super::curvature_bound::LocalCurvature;
 use super::mixed::{MixedBound, MixedNorms, MixedSums, TvMixed, lane_sum};
 use super::sampling::{FourierSampling, FourierSamplingScratch};
-use super::simd::dispatch;
+use super::simd::vectorize;
 use super::third_derivative::{Geometry, TvBall};
 use crate::grid::Field;
 use crate::operator::{from_complex, to_complex};
@@ -18,7 +18,7 @@ use crate::operator::{from_complex, to_complex};
 impl SecondOrder<FourierSamplingScratch> for FourierSampling<'_> {
     fn linearise(&self, x: &[f64], scratch: &mut FourierSamplingScratch) {
         let model = self.primal_dual();
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 model.linearise_hessian(x, &mut scratch.newton);
@@ -41,7 +41,7 @@ impl SecondOrder<FourierSamplingScratch> for FourierSampling<'_> {
         }
         self.fourier.transform().inverse(fourier);
         from_complex(Field::Complex, &fourier.samples, 1.0, out);
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 let (pairs, _) = fluxes.as_chunks_mut::<2>();
@@ -90,7 +90,7 @@ impl SecondOrder<FourierSamplingScratch> for FourierSampling<'_> {
         scratch: &mut FourierSamplingScratch,
     ) -> ThirdOrder {
         let ball = self.ball(error);
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 for (square, v) in scratch.changes.iter_mut().zip(differences(q)) {
@@ -222,7 +222,7 @@ impl FourierSampling<'_> {
         self.check_lens(x, q, self.weights.len());
         let TvParameters { alpha, nu, .. } = self.parameters;
         let num_samples = self.weights.len();
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 let (first, second) = scratch.fluxes.split_at_mut(num_samples);
@@ -269,7 +269,7 @@ impl FourierSampling<'_> {
             x: norm(x),
             q: norm(q),
         };
-        dispatch(
+        vectorize(
             #[inline(always)]
             || {
                 let fluxes = &mut scratch.fluxes;

@@ -24,7 +24,7 @@ use num_complex::Complex;
 
 use super::TvParameters;
 use super::circulant::{DowndatedCirculant, count};
-use super::simd::dispatch;
+use super::simd::vectorize;
 use crate::grid::Field;
 use crate::operator::{FourierScratch, Transform, to_complex};
 
@@ -135,7 +135,7 @@ impl PrimalDual<'_> {
         fourier: &mut FourierScratch,
     ) -> f64 {
         // Plain loops, which the compiler vectorises for the machine at hand.
-        dispatch(
+        vectorize(
             #[inline(always)]
             || self.step_inlined(at, step, dual_step, circulant, own, fourier),
         )
@@ -181,7 +181,7 @@ impl PrimalDual<'_> {
         fourier: &mut FourierScratch,
     ) -> f64 {
         // Plain loops, which the compiler vectorises for the machine at hand.
-        let iterations = dispatch(
+        let iterations = vectorize(
             #[inline(always)]
             || {
                 self.precondition(circulant, own, fourier);

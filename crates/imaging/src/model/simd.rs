@@ -14,6 +14,27 @@ pub(super) fn dispatch<K: WithSimd>(kernel: K) -> K::Output {
     Arch::new().dispatch(kernel)
 }
 
+/// Runs a closure that is compiled for the widest vectors of this machine. The closure and the
+/// functions that it calls must be `#[inline(always)]`.
+///
+/// A closure that is called as `FnOnce`, as [`dispatch`] would do, is not always inlined, and then
+/// it is not compiled for these vectors.
+#[inline]
+pub(crate) fn vectorize<R>(run: impl FnMut() -> R) -> R {
+    struct Kernel<F>(F);
+
+    impl<R, F: FnMut() -> R> WithSimd for Kernel<F> {
+        type Output = R;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(mut self, _simd: S) -> R {
+            (self.0)()
+        }
+    }
+
+    dispatch(Kernel(run))
+}
+
 /// Loads the vector that starts at `values[at]`.
 #[inline(always)]
 pub(super) fn load_lanes<S: Simd>(values: &[f64], at: usize) -> S::f64s {

@@ -60,7 +60,7 @@
 
 use lowlevel::{ThirdOrder, UNIT_ROUNDOFF};
 
-use super::circulant::count;
+use super::histogram::Histogram;
 
 /// A ball of radius `error` in the space of images, as far as the smoothed total variation is
 /// concerned.
@@ -109,11 +109,6 @@ impl Geometry {
 /// Exceeds every loss by underflow of squares, and is negligible compared with any sensible
 /// `$\nu$`.
 const LOST: f64 = 1e-150;
-/// Exceeds every loss by underflow of `$\nu^2a_j$`: that of its square is at most
-/// `$10^{80}2^{-1074}$`, where `$10^{80}$` bounds a numerator for [`FAR`].
-const FLOOR: f64 = 1e-120;
-/// Exceeds every loss by underflow of `$b_j^2$`, which is at most `$10^{101}2^{-1074}$`.
-const LOST_SQUARES: f64 = 1e-220;
 /// Replaces larger `$|d|/\nu$`, for which `$K$` and `$w$` are smaller, so that no power of it
 /// overflows.
 const FAR: f64 = 1e10;
@@ -217,28 +212,52 @@ fn inverse_second_derivative_squared<const SCALAR: bool>(m: f64) -> f64 {
     if SCALAR { sum * sum * sum } else { sum }
 }
 
-/// The number of bins. They span a factor `$2^{64}$` in `$a_j$`.
-const NUM_BINS: usize = 256;
-/// The number of low bits of an `f64` that do not matter for the bin of a number: two bins share an
-/// exponent of `$a_j^2$`.
-const LOW_BITS: u32 = 51;
+/// A ball as seen by `$w\sqrt{|d|^2 + \nu^2}$`, for a difference `$d$` that changes by at most
+/// `reach`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RootBall {
+    unit: UnitBall,
+    weight: f64,
+}
+
+impl RootBall {
+    #[inline(always)]
+    pub(crate) fn new(weight: f64, nu: f64, reach: f64) -> Self {
+        let inverse_nu = 1.0 / nu;
+        Self {
+            unit: UnitBall {
+                inverse_nu,
+                reach: (reach * (1.0 + SLACK) + LOST) * inverse_nu * (1.0 + SLACK),
+            },
+            weight,
+        }
+    }
+
+    /// Returns the largest norm of the third derivative and the largest eigenvalue of the Hessian
+    /// in the ball, for a given `$|d|$` at its centre. NaN gives NaN.
+    #[inline(always)]
+    pub(crate) fn derivatives<const SCALAR: bool>(self, modulus: f64) -> [f64; 2] {
+        let interval = self.unit.interval(modulus);
+        let [numerator, denominator] = third_derivative_squared::<SCALAR>(steepest(interval));
+        let scale = self.weight * self.unit.inverse_nu;
+        let third = (numerator / denominator).sqrt() * self.unit.inverse_nu;
+        let second = 1.0 / inverse_second_derivative::<SCALAR>(interval[0]);
+        [scale * third + 0.0 * modulus, scale * second]
+    }
+}
+
 /// The number of differences that are processed together.
 const BLOCK: usize = 64;
 /// A bound on `$\nu^4K^2$`: the square of `$48/(25\sqrt5)$`, rounded up.
 const STEEPEST: f64 = 0.7373;
 
-/// The histogram of the numbers `$a_j^2$`. It sums up `$b_j^2$` and `$b_j'^2$` in each bin. It
-/// works with squares, which need no roots.
+/// The histogram of the numbers `$a_j^2$` in units of `$\nu$`. It works with squares, which need no
+/// roots.
 #[derive(Clone, Debug)]
 pub(super) struct ThirdOrderSums {
     ball: TvBall,
     unit: UnitBall,
-    /// The bits of an upper bound on `$a_j^2$` without the low ones.
-    top: u64,
-    /// The first bin that is not empty.
-    first: usize,
-    bins: [[f64; 2]; NUM_BINS],
-    num_differences: usize,
+    histogram: Histogram,
 }
 
 impl ThirdOrderSums {
@@ -248,10 +267,7 @@ impl ThirdOrderSums {
         Self {
             ball,
             unit: ball.in_units(),
-            top: (STEEPEST * largest_square).to_bits() >> LOW_BITS,
-            first: NUM_BINS - 1,
-            bins: [[0.0; 2]; NUM_BINS],
-            num_differences: 0,
+            histogram: Histogram::new(STEEPEST * largest_square),
         }
     }
 
@@ -271,52 +287,25 @@ impl ThirdOrderSums {
     #[inline(always)]
     fn add_block<const SCALAR: bool>(&mut self, moduli: &[f64], squares: &[f64]) {
         let len = moduli.len();
-        let mut bits = [0; BLOCK];
+        let mut quadratics = [0.0; BLOCK];
         let mut terms = [[0.0; 2]; BLOCK];
         let unit = self.unit;
         let reach_squared = unit.reach * unit.reach;
         let inputs = moduli.iter().zip(squares);
-        let outputs = bits.iter_mut().zip(&mut terms);
-        for ((bits, terms), (&modulus, &square)) in outputs.zip(inputs) {
+        let outputs = quadratics.iter_mut().zip(&mut terms);
+        for ((quadratic, terms), (&modulus, &square)) in outputs.zip(inputs) {
             let interval = unit.interval(modulus);
             let [numerator, denominator] = third_derivative_squared::<SCALAR>(steepest(interval));
             let inverse = inverse_second_derivative_squared::<SCALAR>(interval[0]);
             // One division gives both numbers. They are NaN if a modulus is not finite.
             let scaled = square / (denominator * inverse) + 0.0 * modulus;
-            let quadratic = numerator * inverse * scaled;
+            *quadratic = numerator * inverse * scaled;
             let linear = denominator * scaled;
-            let moved = quadratic * reach_squared;
+            let moved = *quadratic * reach_squared;
             // NaN stays NaN.
             *terms = [moved, 0.25 * moved].map(|moved| if linear < moved { linear } else { moved });
-            *bits = quadratic.to_bits() >> LOW_BITS;
         }
-        for (bits, terms) in bits[..len].iter().zip(&terms) {
-            let bin = self.bin(*bits);
-            self.first = self.first.min(bin);
-            let sums = &mut self.bins[bin];
-            sums[0] += terms[0];
-            sums[1] += terms[1];
-        }
-        self.num_differences += len;
-    }
-
-    /// The bin of a number `$a_j^2$` with these bits. Larger numbers come first, and the last bin
-    /// has no lower edge.
-    #[inline(always)]
-    fn bin(&self, bits: u64) -> usize {
-        let below = self.top.saturating_sub(bits);
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "less than the number of bins"
-        )]
-        let bin = below.min(NUM_BINS as u64 - 1) as usize;
-        bin
-    }
-
-    /// The upper edge of a bin, which exceeds all numbers `$a_j$` in it.
-    fn edge(&self, bin: usize) -> f64 {
-        let bits = self.top.saturating_sub(bin as u64) + 1;
-        number_or_infinity(f64::from_bits(bits << LOW_BITS)).sqrt() + FLOOR
+        self.histogram.add(&quadratics[..len], &terms[..len]);
     }
 
     /// Returns the bounds.
@@ -327,34 +316,19 @@ impl ThirdOrderSums {
             geometry,
             error,
         } = self.ball;
-        let relative = error / nu;
-        let root = geometry.norm_squared.sqrt();
-        let mut above = [count(self.num_differences) * LOST_SQUARES; 2];
-        let [mut vector, mut value] = [f64::INFINITY; 2];
-        for (bin, sums) in self.bins.iter().enumerate().skip(self.first) {
-            // Further thresholds only add to `above`, of which every bound is a sum.
-            if above[0] < vector || root * above[1].sqrt() < value {
-                let moved = relative * self.edge(bin);
-                let quadratic = geometry.norm_squared * moved;
-                vector = vector.min(quadratic * moved + above[0]);
-                value = value.min(0.5 * quadratic + root * above[1].sqrt());
-            }
-            above[0] += sums[0];
-            above[1] += sums[1];
-        }
-        let is_finite = above[0] < f64::INFINITY && self.unit.inverse_nu < f64::INFINITY;
-        if !is_finite || !self.ball.is_valid() {
+        let Some([vector, value]) = self.histogram.bounds(geometry.norm_squared, error / nu) else {
+            return ThirdOrder::UNKNOWN;
+        };
+        if !(self.unit.inverse_nu < f64::INFINITY) || !self.ball.is_valid() {
             return ThirdOrder::UNKNOWN;
         }
         if alpha == 0.0 {
             return ThirdOrder::ZERO;
         }
-        let vector = vector.min(above[0]).sqrt() * root;
-        let value = value.min(root * above[1].sqrt()) * error;
-        let scale = alpha / nu * (1.0 + (count(self.num_differences) + 512.0) * UNIT_ROUNDOFF);
+        let scale = alpha / nu;
         ThirdOrder {
             vector: number_or_infinity(scale * vector),
-            value: number_or_infinity(scale * value),
+            value: number_or_infinity(scale * value * error),
         }
     }
 }

@@ -6,7 +6,7 @@ use lowlevel::{ThirdOrder, norm};
 
 use super::TvParameters;
 use super::mixed::{MixedBound, MixedNorms, MixedSums, TvMixed};
-use super::simd::dispatch;
+use super::simd::vectorize;
 use super::third_derivative::{Geometry, ThirdOrderSums, TvBall};
 use crate::grid::{Field, Grid};
 use crate::regularizer::strips::{STRIP, Strip, StripKernel, sweep};
@@ -48,7 +48,7 @@ pub(crate) fn tv_third_order(
 /// Returns the largest modulus of an entry.
 fn largest_entry(q: &[f64]) -> f64 {
     let larger = |a: f64, b: f64| if a > b { a } else { b };
-    dispatch(
+    vectorize(
         #[inline(always)]
         || {
             let (blocks, rest) = q.as_chunks::<LANES>();

@@ -124,12 +124,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
             });
         }
         Ok(Self {
-            curvature: curvature(
-                operator.gram_spectrum(weights),
-                alpha,
-                regularizer.lipschitz(),
-                xi,
-            )?,
+            curvature: curvature(operator.gram_spectrum(weights), alpha, &regularizer, xi)?,
             rounding: Rounding {
                 operator_norm: operator.gram_spectrum(Weights::Uniform).max.sqrt(),
                 largest_weight: weights.range().max,

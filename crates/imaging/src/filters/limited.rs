@@ -1,0 +1,201 @@
+//! Banks whose weak convexity is limited by construction, for learning.
+
+use super::basis::Basis;
+use super::mixing::Mixing;
+use super::spectrum::{SmoothSupremum, Spectrum};
+use super::{FilterBank, TwoRoots, checked_basis};
+use crate::error::{ModelError, check_values};
+
+/// The exponent of the smooth limit; a choice.
+const SHARPNESS: f64 = 8.0;
+
+/// A potential before its bank is limited: `$\alpha$`, `$\nu$`, the share `$\beta/\alpha$` and the
+/// spread `$\omega/\nu$`.
+///
+/// These numbers vary independently of each other: `$\alpha, \nu > 0$`, the share between 0 and 1,
+/// and the spread at least 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FreePotential {
+    /// The weight `$\alpha$` of the first root.
+    pub alpha: f64,
+    /// The smoothing `$\nu$` of the first root.
+    pub nu: f64,
+    /// The share `$\beta/\alpha$` of the second root.
+    pub share: f64,
+    /// The spread `$\omega/\nu$`.
+    pub spread: f64,
+}
+
+/// A [`FilterBank`] that is made from parameters that can vary freely. All its weights are
+/// multiplied by one number, so that its weak convexity stays below a given `limit`.
+///
+/// The number is `$(1 + (S/l)^8)^{-1/8}$`, where `$l$` is the limit and `$S$` a smooth upper bound
+/// on the weak convexity without it. Learned filters are scaled to norm 1. Everything is
+/// differentiable, and [`chain`](Self::chain) turns derivatives with respect to the potentials and
+/// filters of the bank into those with respect to the parameters.
+#[derive(Clone, Debug)]
+pub struct LimitedBank {
+    bank: FilterBank,
+    free: Vec<FreePotential>,
+    /// The norms of the learned filters before they were scaled.
+    norms: Vec<f64>,
+    supremum: SmoothSupremum,
+    scale: f64,
+    /// The derivative of the scale with respect to the smooth supremum.
+    slope: f64,
+}
+
+impl LimitedBank {
+    /// Creates a bank of cosine filters, or of learned filters if there are coefficients.
+    ///
+    /// # Errors
+    /// If the size is not one of [`FilterBank::SIZES`], a number of potentials or coefficients is
+    /// wrong, or a parameter is out of range.
+    pub fn new(
+        size: usize,
+        coefficients: Option<&[f64]>,
+        free: Vec<FreePotential>,
+        limit: f64,
+    ) -> Result<Self, ModelError> {
+        let basis = checked_basis(size)?;
+        let (scaled, norms) = match coefficients {
+            None => (None, Vec::new()),
+            Some(coefficients) => {
+                let (scaled, norms) = scaled_to_one(&basis, coefficients)?;
+                (Some(scaled), norms)
+            }
+        };
+        let unlimited: Vec<TwoRoots> = free.iter().map(|free| free.at_scale(1.0)).collect();
+        for potential in &unlimited {
+            potential.check()?;
+        }
+        let weights: Vec<f64> = unlimited.iter().map(|p| p.weak_convexity()).collect();
+        let mixing = (scaled.clone().map(|entries| Mixing::new(&basis, entries))).transpose()?;
+        let spectrum = Spectrum {
+            basis: &basis,
+            mixing: mixing.as_ref(),
+        };
+        if weights.len() + 1 != basis.num_filters() {
+            return Err(ModelError::WrongLength {
+                name: "potentials",
+                expected: basis.num_filters() - 1,
+                found: weights.len(),
+            });
+        }
+        let supremum = spectrum.smooth_supremum(&weights);
+        let power = (supremum.value / limit).powf(SHARPNESS);
+        let scale = (1.0 + power).powf(-1.0 / SHARPNESS);
+        let slope = if supremum.value > 0.0 {
+            -scale * power / ((1.0 + power) * supremum.value)
+        } else {
+            0.0
+        };
+        let potentials = free.iter().map(|free| free.at_scale(scale)).collect();
+        Ok(Self {
+            bank: FilterBank::new(size, scaled, potentials)?,
+            free,
+            norms,
+            supremum,
+            scale,
+            slope,
+        })
+    }
+
+    /// The bank.
+    #[must_use]
+    pub const fn bank(&self) -> &FilterBank {
+        &self.bank
+    }
+
+    /// Takes the bank.
+    #[must_use]
+    pub fn into_bank(self) -> FilterBank {
+        self.bank
+    }
+
+    /// Turns derivatives with respect to `$(\alpha_k, \nu_k, \beta_k, \omega_k)$` of the bank into
+    /// those with respect to `alpha`, `nu`, `share` and `spread`, and derivatives with respect to
+    /// the coefficients of the bank into those with respect to the given coefficients.
+    pub fn chain(&self, by_potential: &mut [[f64; 4]], by_coefficient: &mut [f64]) {
+        // The scale multiplies alpha and beta of all filters.
+        let by_scale: f64 = (by_potential.iter().zip(&self.free))
+            .map(|(slopes, free)| (slopes[0] + free.share * slopes[2]) * free.alpha)
+            .sum();
+        let by_supremum = by_scale * self.slope;
+        for (k, (slopes, free)) in by_potential.iter_mut().zip(&self.free).enumerate() {
+            let FreePotential {
+                alpha,
+                nu,
+                share,
+                spread,
+            } = *free;
+            let weak = free.at_scale(1.0).weak_convexity_gradient();
+            let factor = by_supremum * self.supremum.by_weight[k];
+            let mut total = weak.map(|slope| factor * slope);
+            total[0] += self.scale * slopes[0];
+            total[1] += slopes[1];
+            total[2] += self.scale * slopes[2];
+            total[3] += slopes[3];
+            let [by_alpha, by_nu, by_beta, by_omega] = total;
+            *slopes = [
+                by_alpha + share * by_beta,
+                by_nu + spread * by_omega,
+                alpha * by_beta,
+                nu * by_omega,
+            ];
+        }
+        let Some(mixing) = &self.bank.mixing else {
+            return;
+        };
+        for (slope, of_supremum) in by_coefficient.iter_mut().zip(&self.supremum.by_mixing) {
+            *slope += by_supremum * of_supremum;
+        }
+        // The coefficients of each filter were scaled to norm 1.
+        let mut rest = by_coefficient;
+        for ((row, _), norm) in mixing.rows().zip(&self.norms) {
+            let (slopes, after) = rest.split_at_mut(row.len());
+            rest = after;
+            let along: f64 = slopes.iter().zip(row).map(|(slope, c)| slope * c).sum();
+            for (slope, coefficient) in slopes.iter_mut().zip(row) {
+                *slope = (*slope - along * coefficient) / norm;
+            }
+        }
+    }
+}
+
+impl FreePotential {
+    fn at_scale(self, scale: f64) -> TwoRoots {
+        let alpha = scale * self.alpha;
+        TwoRoots {
+            alpha,
+            nu: self.nu,
+            beta: self.share * alpha,
+            omega: self.spread * self.nu,
+        }
+    }
+}
+
+/// Scales the coefficients of each filter to norm 1. Returns them and the norms before.
+fn scaled_to_one(basis: &Basis, coefficients: &[f64]) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
+    check_values("filters", coefficients, Mixing::num_entries(basis))?;
+    let mut scaled = coefficients.to_vec();
+    let mut norms = Vec::with_capacity(basis.num_filters());
+    let mut rest = scaled.as_mut_slice();
+    for index in 1..basis.num_filters() {
+        let (row, after) = rest.split_at_mut(basis.same_symmetry(index).count());
+        rest = after;
+        let norm = lowlevel::norm(row);
+        if !(norm > 1e-100) {
+            return Err(ModelError::OutOfRange {
+                name: "the norm of a filter",
+                found: norm,
+                needed: "positive",
+            });
+        }
+        for entry in row {
+            *entry /= norm;
+        }
+        norms.push(norm);
+    }
+    Ok((scaled, norms))
+}

@@ -1,0 +1,167 @@
+//! The derivatives of a filter bank's gradient with respect to its potentials and its filters.
+//!
+//! Let `$u$` and `$v$` be the responses of a filter to `$x$` and to `$q$`, with `$s_1$`, `$s_2$`,
+//! `$a$` and `$b$` of [`hessian`](super::hessian). The product of `$q$` with the gradient is
+//! `$\sum a\langle u, v\rangle$`, so its derivatives with respect to
+//! `$(\alpha, \nu, \beta, \omega)$` are the sums of `$\langle u, v\rangle$` times
+//! `$(1/s_1, -\alpha\nu/s_1^3, -1/s_2, \beta\omega/s_2^3)$`. The derivative with respect to the
+//! coefficient of a basis filter `$d$` is `$\sum\langle Wv, d*x\rangle + \langle au, d*q\rangle$`.
+
+use super::FilterRegularizer;
+use super::TwoRoots;
+use super::regularizer::{pairs, split, with_parts};
+use super::sweep::{Lanes, Responses, STRIP};
+use crate::grid::Field;
+use crate::model::vectorize;
+
+/// Sums over lanes, one for each derivative with respect to a potential.
+type PotentialSums = [Lanes; 4];
+
+impl FilterRegularizer {
+    /// Overwrites `by_potential` with the derivatives of `$\langle\nabla R(x), q\rangle$` with
+    /// respect to `$(\alpha_k, \nu_k, \beta_k, \omega_k)$` for every filter `$k$`, and
+    /// `by_coefficient` with those with respect to the coefficients of learned filters.
+    ///
+    /// # Panics
+    /// If a slice has the wrong length.
+    pub fn mixed_products(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        by_potential: &mut [[f64; 4]],
+        by_coefficient: &mut [f64],
+    ) {
+        let num_coefficients = (self.bank.mixing.as_ref()).map_or(0, |m| m.entries().len());
+        assert_eq!(
+            by_potential.len(),
+            self.bank.potentials.len(),
+            "one for each filter"
+        );
+        assert_eq!(
+            by_coefficient.len(),
+            num_coefficients,
+            "one for each coefficient"
+        );
+        by_potential.fill([0.0; 4]);
+        by_coefficient.fill(0.0);
+        with_parts!(self.grid, P, PAIR => {
+            self.mixed_products_of_parts::<P, PAIR>(x, q, by_potential, by_coefficient);
+        });
+    }
+
+    fn mixed_products_of_parts<const P: usize, const PAIR: usize>(
+        &self,
+        x: &[f64],
+        q: &[f64],
+        by_potential: &mut [[f64; 4]],
+        by_coefficient: &mut [f64],
+    ) {
+        let bank = &*self.bank;
+        self.sweep()
+            .read(pairs::<P, PAIR>(x, q), |position, responses| {
+                vectorize(
+                    #[inline(always)]
+                    || {
+                        let [of_x, of_q] = split::<P, PAIR>(responses);
+                        let Some(mixing) = &bank.mixing else {
+                            for (k, (out, p)) in
+                                by_potential.iter_mut().zip(&bank.potentials).enumerate()
+                            {
+                                let u = of_x.each_ref().map(|part| &part[k + 1]);
+                                let v = of_q.each_ref().map(|part| &part[k + 1]);
+                                add_sums(&potential_sums(*p, u, v), position.count, out);
+                            }
+                            return;
+                        };
+                        let mut out = &mut *by_coefficient;
+                        for (k, (row, members)) in mixing.rows().enumerate() {
+                            let mut u = of_x.each_ref().map(|part| combined(row, members, part));
+                            let mut v = of_q.each_ref().map(|part| combined(row, members, part));
+                            let p = bank.potentials[k];
+                            let sums = potential_sums(p, u.each_ref(), v.each_ref());
+                            add_sums(&sums, position.count, &mut by_potential[k]);
+                            fluxes(p, &mut u, &mut v);
+                            let (entries, rest) = out.split_at_mut(members.len());
+                            out = rest;
+                            for (entry, member) in entries.iter_mut().zip(members) {
+                                let mut terms = [0.0; STRIP];
+                                for part in 0..P {
+                                    let (d_x, d_q) =
+                                        (&of_x[part][member + 1], &of_q[part][member + 1]);
+                                    for lane in 0..STRIP {
+                                        terms[lane] +=
+                                            v[part][lane] * d_x[lane] + u[part][lane] * d_q[lane];
+                                    }
+                                }
+                                *entry += terms[..position.count].iter().sum::<f64>();
+                            }
+                        }
+                    },
+                );
+            });
+    }
+}
+
+/// The response of a learned filter.
+#[inline(always)]
+fn combined(row: &[f64], members: &[usize], responses: &Responses) -> Lanes {
+    let mut out = [0.0; STRIP];
+    for (coefficient, member) in row.iter().zip(members) {
+        for (out, response) in out.iter_mut().zip(&responses[member + 1]) {
+            *out += coefficient * response;
+        }
+    }
+    out
+}
+
+/// The squares `$|u|^2$` and the products `$\langle u, v\rangle$`.
+#[inline(always)]
+fn square_and_product<const P: usize>(u: [&Lanes; P], v: [&Lanes; P], lane: usize) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    for part in 0..P {
+        sums[0] += u[part][lane] * u[part][lane];
+        sums[1] += u[part][lane] * v[part][lane];
+    }
+    sums
+}
+
+#[inline(always)]
+fn potential_sums<const P: usize>(p: TwoRoots, u: [&Lanes; P], v: [&Lanes; P]) -> PotentialSums {
+    let mut sums = [[0.0; STRIP]; 4];
+    for lane in 0..STRIP {
+        let [square, product] = square_and_product(u, v, lane);
+        let first = 1.0 / (square + p.nu * p.nu);
+        let second = 1.0 / (square + p.omega * p.omega);
+        let by_alpha = product * first.sqrt();
+        let by_beta = product * second.sqrt();
+        sums[0][lane] = by_alpha;
+        sums[1][lane] = -p.alpha * p.nu * first * by_alpha;
+        sums[2][lane] = -by_beta;
+        sums[3][lane] = p.beta * p.omega * second * by_beta;
+    }
+    sums
+}
+
+#[inline(always)]
+fn add_sums(sums: &PotentialSums, count: usize, out: &mut [f64; 4]) {
+    for (out, lanes) in out.iter_mut().zip(sums) {
+        *out += lanes[..count].iter().sum::<f64>();
+    }
+}
+
+/// Replaces responses `$u$` by `$au$`, and `$v$` by `$Wv$`.
+#[inline(always)]
+fn fluxes<const P: usize>(p: TwoRoots, u: &mut [Lanes; P], v: &mut [Lanes; P]) {
+    for lane in 0..STRIP {
+        let [square, product] = square_and_product(u.each_ref(), v.each_ref(), lane);
+        let first = 1.0 / (square + p.nu * p.nu);
+        let second = 1.0 / (square + p.omega * p.omega);
+        let [alpha, beta] = [p.alpha * first.sqrt(), p.beta * second.sqrt()];
+        let (a, b) = (alpha - beta, alpha * first - beta * second);
+        for part in 0..P {
+            let response = u[part][lane];
+            v[part][lane] = a * v[part][lane] - b * product * response;
+            u[part][lane] = a * response;
+        }
+    }
+}

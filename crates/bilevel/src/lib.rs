@@ -111,7 +111,10 @@ pub use error::{BoxError, ProblemError, ReconstructionError, SpecError};
 pub use families::{
     BlurredData, Family, FamilyData, FamilyKind, FamilyObjective, FamilyScratch, ImageData,
 };
-pub use families::{Choice, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting};
+pub use families::{
+    Choice, FilterDenoising, FilterObjective, FilterSet, FourierWeights, TvChoices, TvDeblurring,
+    TvDenoising, TvInpainting,
+};
 pub use influence::{INFLUENCE_STEP, NEGLIGIBLE_INFLUENCE};
 pub use learn::learning_options;
 pub use learned::{Bound, FlatDirection, Learned, LearnedGradient, LearnedParameter, Work};

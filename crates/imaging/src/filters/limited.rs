@@ -1,5 +1,7 @@
 //! Banks whose weak convexity is limited by construction, for learning.
 
+use std::sync::Arc;
+
 use super::basis::Basis;
 use super::mixing::Mixing;
 use super::spectrum::{SmoothSupremum, Spectrum};
@@ -35,7 +37,7 @@ pub struct FreePotential {
 /// filters of the bank into those with respect to the parameters.
 #[derive(Clone, Debug)]
 pub struct LimitedBank {
-    bank: FilterBank,
+    bank: Arc<FilterBank>,
     free: Vec<FreePotential>,
     /// The norms of the learned filters before they were scaled.
     norms: Vec<f64>,
@@ -92,7 +94,7 @@ impl LimitedBank {
         };
         let potentials = free.iter().map(|free| free.at_scale(scale)).collect();
         Ok(Self {
-            bank: FilterBank::new(size, scaled, potentials)?,
+            bank: Arc::new(FilterBank::new(size, scaled, potentials)?),
             free,
             norms,
             supremum,
@@ -103,14 +105,8 @@ impl LimitedBank {
 
     /// The bank.
     #[must_use]
-    pub const fn bank(&self) -> &FilterBank {
+    pub const fn bank(&self) -> &Arc<FilterBank> {
         &self.bank
-    }
-
-    /// Takes the bank.
-    #[must_use]
-    pub fn into_bank(self) -> FilterBank {
-        self.bank
     }
 
     /// Turns derivatives with respect to `$(\alpha_k, \nu_k, \beta_k, \omega_k)$` of the bank into

@@ -141,6 +141,12 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
         })
     }
 
+    /// The regulariser.
+    #[must_use]
+    pub const fn regularizer(&self) -> &R {
+        &self.regularizer
+    }
+
     /// Overwrites `scratch.misfit` with `$Ax - y$`.
     fn misfit(&self, x: &[f64], scratch: &mut VariationalScratch<A::Scratch>) {
         self.operator

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use bilevel::{Loss, ResidualLayout, Residuals, Scale, Spec};
+use bilevel::{
+    INFLUENCE_STEP, LearnedParameter, Loss, NEGLIGIBLE_INFLUENCE, Parameter, ResidualLayout,
+    Residuals, Scale, Spec,
+};
 use dfo_ls::{Accuracy, Engine, EvalError, Evaluated, Job, L1, Problem};
 use lowlevel::ErrorBound;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -20,9 +23,7 @@ type Token = Arc<Py<PyAny>>;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    start: Vec<f64>,
-    lower: Vec<f64>,
-    upper: Vec<f64>,
+    parameters: Vec<Parameter>,
     scale: Scale,
     residuals: Residuals,
     l1: f64,
@@ -34,6 +35,7 @@ struct Settings {
 #[pyclass(module = "bilevel._bilevel")]
 pub(crate) struct ForeignRun {
     truths: Vec<Vec<f64>>,
+    parameters: Vec<Parameter>,
     layout: ResidualLayout,
     /// The engine; `None` once the run has been finished.
     engine: Option<Engine<Token>>,
@@ -75,8 +77,12 @@ impl ForeignRun {
             residuals: settings.residuals,
         };
         let lengths = truths.iter().map(Vec::len).collect();
-        let layout = ResidualLayout::new(loss, lengths, settings.start.len());
-        let problem = Problem::new(settings.start).with_bounds(settings.lower, settings.upper);
+        let parameters = settings.parameters;
+        let start = Parameter::starts_of(&parameters);
+        let layout = ResidualLayout::new(loss, lengths, start.len());
+        let bounds = Parameter::of_entries(&parameters).map(|p| (p.lower, p.upper));
+        let (lower, upper): (Vec<f64>, Vec<f64>) = bounds.unzip();
+        let problem = Problem::new(start).with_bounds(lower, upper);
         let mut problem = problem.map_err(invalid)?;
         if settings.l1 > 0.0 {
             let weight = settings.l1;
@@ -88,6 +94,7 @@ impl ForeignRun {
         let engine = Engine::new(problem, layout.len(), spec.options()).map_err(invalid)?;
         Ok(Self {
             truths,
+            parameters,
             layout,
             engine: Some(engine),
             learned: None,
@@ -158,31 +165,46 @@ impl ForeignRun {
         Ok((engine.num_points(), engine.work(), best))
     }
 
-    /// Ends the run, and returns the result as JSON, nearly in the shape of that of `Run`.
-    fn finish(&mut self, py: Python<'_>, steps: Vec<f64>) -> PyResult<String> {
+    /// Ends the run, and returns the result as JSON, in the form of that of `Run`.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
         if let Some(learned) = &self.learned {
             return Ok(learned.clone());
         }
         let engine = self.engine.take().ok_or_else(ended)?;
         let report = py.detach(|| engine.into_report());
+        let steps: Vec<f64> = Parameter::of_entries(&self.parameters)
+            .map(|p| INFLUENCE_STEP * (p.upper - p.lower))
+            .collect();
         let directions = (report.jacobian.as_ref())
             .filter(|jacobian| jacobian.num_params() == steps.len())
             .map_or_else(Vec::new, |jacobian| jacobian.directions(&steps));
         let flat: Vec<_> = (directions.into_iter())
             .map(|direction| {
                 let influence = direction.strength * direction.strength / report.objective.abs();
-                json!({ "influence": influence, "direction": direction.direction })
+                (influence, direction.direction)
+            })
+            .filter(|(influence, _)| *influence < NEGLIGIBLE_INFLUENCE)
+            .map(|(influence, direction)| json!({"influence": influence, "direction": direction}))
+            .collect();
+        let mut rest = &report.theta[..];
+        let parameters: Vec<LearnedParameter> = (self.parameters.iter())
+            .map(|parameter| {
+                let (own, others) = rest.split_at(parameter.num_entries());
+                rest = others;
+                LearnedParameter::new(parameter.clone(), own.to_vec(), vec![None; own.len()])
             })
             .collect();
         let learned = json!({
-            "theta": report.theta,
+            "parameters": parameters,
             "objective": report.objective,
             "interval": report.interval,
             "termination": report.termination,
             "num_points": report.num_points,
-            "directions": flat,
+            "flat": flat,
             "iterations": report.iterations,
             "evaluations": report.evaluations,
+            "training": [],
+            "validation": [],
         });
         Ok(self.learned.insert(learned.to_string()).clone())
     }

@@ -243,6 +243,13 @@ impl Run {
         stepped.map_err(directory::session_error)
     }
 
+    /// The name and the shape of each block of parameters.
+    fn blocks(&self) -> PyResult<Vec<(String, Vec<usize>)>> {
+        let work = self.work.as_ref().ok_or_else(ended)?;
+        let blocks = work.problem().parameters().iter();
+        Ok(blocks.map(|p| (p.name.clone(), p.shape.clone())).collect())
+    }
+
     /// The bytes that all ranks have contributed to exchanges.
     fn bytes(&self) -> u64 {
         self.ranks.ranks.bytes()

@@ -303,11 +303,12 @@ def test_sampling_from_k_space(kind: str) -> None:
     truth, data = sampling_data()
     penalty = {"l1": 0.05, "l1_kind": kind}
     result = bilevel.learn(truth, data, model="sampling", penalty=penalty, max_points=120)
-    assert list(result.params)[:2] == ["s0", "s1"] and len(result.theta) == 12
-    weights = np.array(list(result.params.values()))
+    assert list(result.params) == ["theta"] and len(result.theta) == 12
+    weights = result.params["theta"]
+    assert weights.shape == (12,)
     assert np.allclose(weights, result.theta / (1 - result.theta))
     assert np.allclose(
-        result.history["s3"][result.history["f"] == result.f], weights[3], rtol=1e-12
+        result.history["theta[3]"][result.history["f"] == result.f], weights[3], rtol=1e-12
     )
     x = result.apply(data, accuracy=1e-8)
     assert x.dtype == np.complex128 and x.shape == data.shape

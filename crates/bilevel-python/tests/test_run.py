@@ -249,6 +249,33 @@ def test_the_protocol_of_a_model() -> None:
     assert penalised.f == pytest.approx(4 * 0.25**2 + 2 * 0.75, abs=1e-5)
 
 
+def test_parameters_of_functions_are_blocks() -> None:
+    goal = np.array([[0.5, 1.5], [2.0, 0.25]])
+
+    def model(theta: Any, accuracy: Any, state: Any) -> Any:
+        return [theta[0] * theta[1:]], 0.0, None
+
+    options: dict[str, Any] = {
+        "start": {"scale": 1.0, "taps": np.ones((2, 2))},
+        "bounds": {"scale": (1.0, 1.5), "taps": (0.0, 2.0)},
+    }
+    result = bilevel.learn([goal.reshape(-1)], None, model=model, **options)
+    taps = result.params["taps"]
+    assert taps.shape == (2, 2) and isinstance(result.params["scale"], float)
+    np.testing.assert_allclose(result.params["scale"] * taps, goal, atol=1e-3)
+    assert len(result.theta) == 5 and result.theta[2] == taps[0, 1]
+    assert "taps = 2 x 2 numbers from " in repr(result)
+    assert "taps[1, 0]" in result.history and result.plot() is not None
+
+    alone = bilevel.learn(
+        [np.ones(3)], None, model=lambda t, a, s: ([t], 0.0, None), start=[0.5] * 3, bounds=(0, 2)
+    )
+    assert list(alone.params) == ["theta"] and alone.params["theta"].shape == (3,)
+    options["start"]["taps"] = np.array([[1.0, 3.0], [1.0, 1.0]])
+    with pytest.raises(ValueError, match=r"start\['taps'\]\[0, 1\] is 3.0, outside"):
+        bilevel.learn([goal.reshape(-1)], None, model=model, **options)
+
+
 @pytest.mark.parametrize(
     ("reply", "message"),
     [

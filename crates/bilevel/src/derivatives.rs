@@ -44,8 +44,7 @@ use lowlevel::adjoint::MixedBound;
 ///     type Scratch = ();
 ///     type Objective<'a> = RidgeObjective<'a>;
 ///     fn parameters(&self) -> Vec<Parameter> {
-///         let names = (0..self.num_samples).map(|j| format!("lambda{j}"));
-///         names.map(|name| Parameter::log10(name, 0.0, -6.0, 6.0)).collect()
+///         vec![Parameter::log10("lambda", 0.0, -6.0, 6.0).with_shape([self.num_samples])]
 ///     }
 ///     fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, BoxError> {
 ///         Ok(data.to_vec())

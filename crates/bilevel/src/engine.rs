@@ -124,12 +124,10 @@ impl<M: LowerLevel> LearningProblem<M> {
 
     /// Returns the start, the bounds and the weights of absolute values.
     fn gradient_problem(&self) -> inexact_lbfgs::Problem {
-        let each = |of: fn(&crate::Parameter) -> f64| -> Vec<f64> {
-            self.parameters.iter().map(of).collect()
-        };
+        let (start, lower, upper) = self.start_and_bounds();
         let weight = self.setup.regularizer.as_ref().and_then(|h| h.l1_weight());
-        inexact_lbfgs::Problem::new(each(|p| p.start))
-            .with_bounds(each(|p| p.lower), each(|p| p.upper))
+        inexact_lbfgs::Problem::new(start)
+            .with_bounds(lower, upper)
             .expect("bounds were checked when the problem was created")
             .with_l1(weight.unwrap_or(0.0))
             .expect("one weight fits all parameters")

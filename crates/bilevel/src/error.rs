@@ -27,6 +27,24 @@ pub enum ProblemError {
         /// The name of both parameters.
         name: String,
     },
+    /// A parameter has no entries, or more than can be counted.
+    #[error("the shape of {name} is {shape:?}: every axis needs at least one entry")]
+    Shape {
+        /// The name of the parameter.
+        name: String,
+        /// The shape of the parameter.
+        shape: Vec<usize>,
+    },
+    /// The number of starts of a parameter is not the number of its entries.
+    #[error("{name} has {found} starts, but {expected} entries: give one start for all, or each")]
+    NumStarts {
+        /// The name of the parameter.
+        name: String,
+        /// The number of entries.
+        expected: usize,
+        /// The number of starts.
+        found: usize,
+    },
     /// The start or a bound of a parameter is not finite, or the map has no valid value there.
     #[error("the {what} of {name} is theta = {found}, where {name} has no valid value")]
     Parameter {

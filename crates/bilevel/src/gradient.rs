@@ -24,6 +24,7 @@ use crate::checkpoint::{Gradient, Reconstructions};
 use crate::derivatives::Derivatives;
 use crate::lower::LowerLevel;
 use crate::oracle::{add, for_each};
+use crate::parameter::Parameter;
 use crate::penalty::PenaltyContext;
 use crate::problem::{Effort, ImageRange, LearningProblem};
 use image::{ImageNumbers, ImagePart};
@@ -46,7 +47,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         if regularizer.is_some_and(|h| h.l1_weight().is_none()) {
             return Ok(Some("a regulariser other than L1 is not smooth"));
         }
-        let theta: Vec<f64> = self.parameters.iter().map(|p| p.start).collect();
+        let theta = Parameter::starts_of(&self.parameters);
         let values = self.values(&theta);
         let own = || self.has_derivatives(&values);
         let own = catch_unwind(AssertUnwindSafe(own)).unwrap_or([false; 2]);

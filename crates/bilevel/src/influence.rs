@@ -23,10 +23,10 @@ const MAX_COMPUTED: usize = 10;
 const INFLUENCE_ERROR: f64 = 1e-4;
 
 impl<M: LowerLevel> LearningProblem<M> {
-    /// Returns a tenth of the range of each parameter.
+    /// Returns a tenth of the range of each entry.
     fn steps(&self) -> Vec<f64> {
         let range = |p: &Parameter| INFLUENCE_STEP * (p.upper - p.lower);
-        self.parameters.iter().map(range).collect()
+        Parameter::of_entries(&self.parameters).map(range).collect()
     }
 
     /// Returns the relative change of the objective over a step in each parameter. Reconstructions
@@ -36,7 +36,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         report: &EndedRun,
         start: &Start<Reconstructions>,
     ) -> Vec<Option<f64>> {
-        let count = self.parameters.len();
+        let count = report.theta.len();
         if count > MAX_COMPUTED {
             return report.jacobian.as_ref().map_or_else(
                 || vec![None; count],
@@ -47,7 +47,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         let error = INFLUENCE_ERROR * report.objective;
         let target = Accuracy::for_objective_error(report.objective, error);
         let influence = |j: usize| -> Option<f64> {
-            let bounds = &self.parameters[j];
+            let bounds = Parameter::of_entries(&self.parameters).nth(j)?;
             let mut largest = 0.0_f64;
             for step in [-steps[j], steps[j]] {
                 let mut theta = report.theta.clone();

@@ -11,7 +11,7 @@ use dfo_ls::{
 use crate::checkpoint::Reconstructions;
 use crate::engine::{GradientEngine, Kind, LearningEngine, objective_interval};
 use crate::error::ProblemError;
-use crate::learned::{Bound, Learned, LearnedGradient, LearnedParameter, Work};
+use crate::learned::{Learned, LearnedGradient, LearnedParameter, Work};
 use crate::lower::LowerLevel;
 use crate::problem::{LearningProblem, SolverKind};
 use crate::score::{Score, Scored, ScoredImages};
@@ -175,13 +175,19 @@ impl<M: LowerLevel> LearningProblem<M> {
     fn result_of(&self, ended: EndedRun, best: Option<Reconstructions>) -> (Learned, ScoredImages) {
         let near = best.clone().map_or(Start::Cold, Start::Near);
         let influences = self.influences(&ended, &near);
-        let parameters = (self.parameters.iter().zip(&ended.theta).enumerate())
-            .map(|(j, (parameter, &theta))| LearnedParameter {
-                value: parameter.value(theta),
-                theta,
-                at: Bound::reached(parameter, theta),
-                influence: influences[j].filter(|influence| influence.is_finite()),
-                parameter: parameter.clone(),
+        let mut done = 0;
+        let parameters = (self.parameters.iter())
+            .map(|parameter| {
+                let own = done..done + parameter.num_entries();
+                done = own.end;
+                let influences = influences[own.clone()].iter();
+                LearnedParameter::new(
+                    parameter.clone(),
+                    ended.theta[own].to_vec(),
+                    influences
+                        .map(|influence| influence.filter(|i| i.is_finite()))
+                        .collect(),
+                )
             })
             .collect();
         let images = self.score_all(&self.values(&ended.theta), best);

@@ -3,7 +3,7 @@
 use dfo_ls::{EvalRecord, Iteration, ObjectiveInterval, Purpose, Termination};
 
 use crate::families::FamilyKind;
-use crate::parameter::Parameter;
+use crate::parameter::{Parameter, Starts};
 use crate::problem::SolverKind;
 use crate::score::Score;
 
@@ -73,27 +73,50 @@ pub struct LearnedGradient {
     pub adjoints: u64,
 }
 
-/// A learned parameter.
+/// A learned parameter: a single number, or a block of numbers. All lists have one number per entry
+/// of the block.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(into = "stored::Stored", try_from = "stored::Stored")
+)]
 #[non_exhaustive]
 pub struct LearnedParameter {
-    /// The value of the parameter.
-    pub value: f64,
-    /// The value as the solver sees it; [`Map`](crate::Map) relates it to `value`.
-    pub theta: f64,
-    /// The bound that the parameter has reached, if any.
-    pub at: Option<Bound>,
-    /// An upper bound on the relative change of the objective when `$\theta$` moves up or down by a
-    /// tenth of its range.
+    /// The values.
+    pub values: Vec<f64>,
+    /// The values as the solver sees them; [`Map`](crate::Map) relates them to `values`.
+    pub theta: Vec<f64>,
+    /// The bounds that the entries have reached, if any.
+    pub at: Vec<Option<Bound>>,
+    /// Upper bounds on the relative change of the objective when `$\theta$` of one entry moves up
+    /// or down by a tenth of its range.
     ///
-    /// With up to ten parameters the bound is certain: it comes from evaluations at both places,
-    /// which are not part of the work or the history. With more parameters it is an estimate from
-    /// the last model of the derivative-free solver, and `None` with gradients. It is also `None`
-    /// if it could not be computed, or the objective is zero.
-    pub influence: Option<f64>,
-    /// The definition of the parameter: name, map, start and bounds.
+    /// If at most ten numbers are learned, the bounds are certain: they come from evaluations at
+    /// both places, which are not part of the work or the history. With more numbers they are
+    /// estimates from the last model of the derivative-free solver, and `None` with gradients. They
+    /// are also `None` if they could not be computed, or the objective is zero.
+    pub influences: Vec<Option<f64>>,
+    /// The definition of the parameter: name, shape, map, starts and bounds.
     pub parameter: Parameter,
+}
+
+/// One number of a [`LearnedParameter`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LearnedEntry<'a> {
+    /// The value.
+    pub value: f64,
+    /// The value as the solver sees it.
+    pub theta: f64,
+    /// The bound that the entry has reached, if any.
+    pub at: Option<Bound>,
+    /// The [influence](LearnedParameter::influences) of the entry.
+    pub influence: Option<f64>,
+    /// The flat index of the entry in its block.
+    pub index: usize,
+    /// The definition of the block.
+    pub parameter: &'a Parameter,
 }
 
 /// A bound of a parameter.
@@ -176,10 +199,52 @@ impl Bound {
 }
 
 impl LearnedParameter {
+    /// Creates the parameter with these values, as the solver sees them, and these influences: one
+    /// of each per entry.
+    #[must_use]
+    pub fn new(parameter: Parameter, theta: Vec<f64>, influences: Vec<Option<f64>>) -> Self {
+        Self {
+            values: theta.iter().map(|theta| parameter.value(*theta)).collect(),
+            at: (theta.iter().map(|theta| Bound::reached(&parameter, *theta))).collect(),
+            theta,
+            influences,
+            parameter,
+        }
+    }
+
     /// Returns the name of the parameter.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.parameter.name
+    }
+
+    /// Returns all entries, in the order of the lists.
+    pub fn entries(&self) -> impl Iterator<Item = LearnedEntry<'_>> {
+        (0..self.values.len()).map(|index| LearnedEntry {
+            value: self.values[index],
+            theta: self.theta[index],
+            at: self.at[index],
+            influence: self.influences[index],
+            index,
+            parameter: &self.parameter,
+        })
+    }
+}
+
+impl LearnedEntry<'_> {
+    /// Returns the [name](Parameter::entry_name) of the entry.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.parameter.entry_name(self.index)
+    }
+
+    /// Returns the start of the entry, as the solver sees it.
+    #[must_use]
+    pub fn start(&self) -> f64 {
+        match &self.parameter.start {
+            Starts::All(start) => *start,
+            Starts::Each(starts) => starts[self.index],
+        }
     }
 }
 
@@ -187,20 +252,124 @@ impl Learned {
     /// Returns the learned parameters as the solver sees them.
     #[must_use]
     pub fn theta(&self) -> Vec<f64> {
-        self.parameters.iter().map(|p| p.theta).collect()
+        self.entries().map(|entry| entry.theta).collect()
     }
 
     /// Returns the values of the learned parameters, for [`reconstruct`](crate::reconstruct).
     #[must_use]
     pub fn values(&self) -> Vec<f64> {
-        self.parameters.iter().map(|p| p.value).collect()
+        self.entries().map(|entry| entry.value).collect()
     }
 
-    /// Returns the value of the parameter with this name, if there is one.
+    /// Returns all entries of all parameters.
+    pub fn entries(&self) -> impl Iterator<Item = LearnedEntry<'_>> {
+        self.parameters.iter().flat_map(LearnedParameter::entries)
+    }
+
+    /// Returns the parameter with this name, if there is one.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&LearnedParameter> {
+        self.parameters.iter().find(|p| p.name() == name)
+    }
+
+    /// Returns the value of the parameter with this name, if there is one and it is a single
+    /// number.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
-        let mut all = self.parameters.iter();
-        all.find(|p| p.name() == name).map(|p| p.value)
+        let found = self.parameter(name)?;
+        found
+            .values
+            .first()
+            .copied()
+            .filter(|_| found.parameter.shape.is_empty())
+    }
+}
+
+/// The form of learned parameters in files. Single numbers have no lists, which is the form of
+/// earlier versions. A number in the place of a list stands for all entries of a block.
+#[cfg(feature = "serde")]
+mod stored {
+    use serde::{Deserialize, Serialize};
+
+    use super::{Bound, LearnedParameter, Parameter};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Numbers<T> {
+        All(T),
+        Each(Vec<T>),
+    }
+
+    #[derive(Serialize, Deserialize)]
+    pub(super) struct Stored {
+        value: Numbers<f64>,
+        theta: Numbers<f64>,
+        #[serde(default = "Numbers::nothing")]
+        at: Numbers<Option<Bound>>,
+        #[serde(default = "Numbers::nothing")]
+        influence: Numbers<Option<f64>>,
+        parameter: Parameter,
+    }
+
+    impl<T> Numbers<Option<T>> {
+        /// Some formats leave out fields without a value.
+        const fn nothing() -> Self {
+            Self::All(None)
+        }
+    }
+
+    impl<T: Copy + PartialEq> Numbers<T> {
+        /// Lists of a single number, and lists of nothing but `nothing`, become one number.
+        fn new(list: Vec<T>, is_single: bool, nothing: Option<T>) -> Self {
+            let is_nothing = |entry: &T| nothing.as_ref() == Some(entry);
+            match list.first() {
+                Some(first) if is_single || list.iter().all(is_nothing) => Self::All(*first),
+                _ => Self::Each(list),
+            }
+        }
+
+        fn into_list(self, parameter: &Parameter) -> Result<Vec<T>, String> {
+            let (name, expected) = (&parameter.name, parameter.num_entries());
+            match self {
+                Self::All(one) => Ok(vec![one; expected]),
+                Self::Each(list) if list.len() == expected => Ok(list),
+                Self::Each(list) => {
+                    let found = list.len();
+                    Err(format!(
+                        "{name} has {found} numbers, but {expected} entries"
+                    ))
+                }
+            }
+        }
+    }
+
+    impl From<LearnedParameter> for Stored {
+        fn from(learned: LearnedParameter) -> Self {
+            let is_single = learned.parameter.shape.is_empty();
+            Self {
+                value: Numbers::new(learned.values, is_single, None),
+                theta: Numbers::new(learned.theta, is_single, None),
+                at: Numbers::new(learned.at, is_single, Some(None)),
+                influence: Numbers::new(learned.influences, is_single, Some(None)),
+                parameter: learned.parameter,
+            }
+        }
+    }
+
+    impl TryFrom<Stored> for LearnedParameter {
+        type Error = String;
+
+        fn try_from(stored: Stored) -> Result<Self, String> {
+            let parameter = stored.parameter;
+            parameter.check().map_err(|error| error.to_string())?;
+            Ok(Self {
+                values: stored.value.into_list(&parameter)?,
+                theta: stored.theta.into_list(&parameter)?,
+                at: stored.at.into_list(&parameter)?,
+                influences: stored.influence.into_list(&parameter)?,
+                parameter,
+            })
+        }
     }
 }
 
@@ -222,5 +391,41 @@ mod tests {
         ] {
             assert_eq!(Bound::reached(&parameter, theta), expected, "{theta}");
         }
+    }
+
+    /// Single numbers have the form that earlier versions wrote.
+    #[cfg(feature = "serde")]
+    #[test]
+    fn parameters_survive_files() {
+        let old = r#"{"value":0.1,"theta":-1.0,"at":null,"influence":0.5,"parameter":
+            {"name":"alpha","map":"log10","start":0.0,"lower":-6.0,"upper":4.0}}"#;
+        let single: LearnedParameter = serde_json::from_str(old).expect("valid");
+        assert_eq!(single.values, [0.1]);
+        assert_eq!(
+            serde_json::to_string(&single).expect("valid"),
+            old.replace("\n            ", "")
+        );
+
+        let block = Parameter::log10("taps", vec![0.0, 1.0], -6.0, 4.0).with_shape([2, 1]);
+        let learned = LearnedParameter::new(block, vec![-6.0, 1.0], vec![None; 2]);
+        let text = serde_json::to_string(&learned).expect("valid");
+        assert!(
+            text.contains(r#""at":["lower",null],"influence":null"#),
+            "{text}"
+        );
+        assert_eq!(
+            serde_json::from_str::<LearnedParameter>(&text).expect("valid"),
+            learned
+        );
+        let names: Vec<String> = learned.entries().map(|entry| entry.name()).collect();
+        assert_eq!(names, ["taps[0, 0]", "taps[1, 0]"]);
+        let short = text.replace("[-6.0,1.0]", "[1.0]");
+        let error = serde_json::from_str::<LearnedParameter>(&short).expect_err("too short");
+        assert!(
+            error
+                .to_string()
+                .contains("taps has 1 numbers, but 2 entries"),
+            "{error}"
+        );
     }
 }

@@ -29,8 +29,8 @@
 //! let mut problem = LearningProblem::new(TvDenoising::default(), pairs, Setup::default())?;
 //! let learned = problem.learn()?;
 //!
-//! for parameter in &learned.parameters {
-//!     println!("{} = {:.3e}", parameter.name(), parameter.value);
+//! for entry in learned.entries() {
+//!     println!("{} = {:.3e}", entry.name(), entry.value);
 //! }
 //! println!("f is between {} and {}", learned.interval.lower, learned.interval.upper);
 //! // The reconstructions are closer to the truth than the data.
@@ -117,10 +117,12 @@ pub use families::{
 };
 pub use influence::{INFLUENCE_STEP, NEGLIGIBLE_INFLUENCE};
 pub use learn::learning_options;
-pub use learned::{Bound, FlatDirection, Learned, LearnedGradient, LearnedParameter, Work};
+pub use learned::{
+    Bound, FlatDirection, Learned, LearnedEntry, LearnedGradient, LearnedParameter, Work,
+};
 pub use loss::{Loss, ResidualLayout, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, Watch, reconstruct, reconstruct_observed};
-pub use parameter::{Map, Parameter};
+pub use parameter::{Map, Parameter, Starts};
 pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};
 pub use problem::{ColdStart, Effort, ImageRange, LearningProblem, Pair, Setup, SolverKind};
 pub use ranks::{Exchange, Ranks, share_of};

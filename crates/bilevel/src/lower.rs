@@ -84,7 +84,8 @@ pub trait LowerLevel: Sync {
     where
         Self: 'a;
 
-    /// Returns the parameters that are learned.
+    /// Returns the parameters that are learned: single numbers and blocks. Values of parameters are
+    /// flat lists of all of their entries, in this order.
     fn parameters(&self) -> Vec<Parameter>;
 
     /// Checks the data of an image on `grid`, and computes everything that does not depend on the
@@ -94,8 +95,8 @@ pub trait LowerLevel: Sync {
     /// When the data do not fit the family or the grid.
     fn prepare(&self, grid: Grid, data: &[f64]) -> Result<Self::Data, BoxError>;
 
-    /// Builds the objective for these data and these values of the parameters, which have the order
-    /// of [`parameters`](Self::parameters). It is called for every reconstruction, so it should
+    /// Builds the objective for these data and these values of the
+    /// [`parameters`](Self::parameters). It is called for every reconstruction, so it should
     /// make no pass over the data.
     ///
     /// # Errors
@@ -252,7 +253,8 @@ fn run<M: LowerLevel>(
     stop: Stop,
     watch: Option<Watch<'_>>,
 ) -> Result<Reconstruction, ReconstructionError> {
-    let (expected, found) = (model.parameters().len(), values.len());
+    let expected = Parameter::of_entries(&model.parameters()).count();
+    let found = values.len();
     if expected != found {
         return Err(ReconstructionError::NumValues { expected, found });
     }

@@ -135,8 +135,9 @@ impl<M: LowerLevel> LearningProblem<M> {
         if lengths.is_empty() {
             return Err(ProblemError::NoPairs);
         }
-        let checkpoints = (setup.checkpoints).resolve(lengths.iter().sum(), parameters.len());
-        let layout = ResidualLayout::new(setup.loss, lengths, parameters.len());
+        let d = Parameter::of_entries(&parameters).count();
+        let checkpoints = (setup.checkpoints).resolve(lengths.iter().sum(), d);
+        let layout = ResidualLayout::new(setup.loss, lengths, d);
         let num_terms = setup.penalties.iter().map(|p| p.num_terms()).sum();
         Ok(Self {
             vectors: vec![BlockVectors::default(); pairs.len() + 1],
@@ -158,7 +159,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         })
     }
 
-    /// Returns the parameters that are learned.
+    /// Returns the parameters that are learned: single numbers and blocks.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
@@ -209,18 +210,25 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// Returns the values of the parameters at `theta`.
     ///
     /// # Panics
-    /// When `theta` does not have one entry per parameter.
+    /// When `theta` does not have as many entries as all parameters together.
     #[must_use]
     pub fn values(&self, theta: &[f64]) -> Vec<f64> {
-        assert_eq!(
-            theta.len(),
-            self.parameters.len(),
-            "one entry per parameter"
-        );
-        let values = self.parameters.iter().zip(theta);
-        values
+        let values: Vec<f64> = (Parameter::of_entries(&self.parameters).zip(theta))
             .map(|(parameter, theta)| parameter.value(*theta))
-            .collect()
+            .collect();
+        let count = Parameter::of_entries(&self.parameters).count();
+        assert!(
+            theta.len() == count,
+            "theta has as many entries as the parameters"
+        );
+        values
+    }
+
+    /// Returns the start, the lower bounds and the upper bounds of all entries of the parameters.
+    pub(crate) fn start_and_bounds(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let bounds = Parameter::of_entries(&self.parameters).map(|p| (p.lower, p.upper));
+        let (lower, upper) = bounds.unzip();
+        (Parameter::starts_of(&self.parameters), lower, upper)
     }
 
     /// Returns the problem as the solver sees it: start, bounds, regulariser, and blocks of
@@ -231,12 +239,12 @@ impl<M: LowerLevel> LearningProblem<M> {
         reason = "bounds were checked when the problem was created"
     )]
     pub fn solver_problem(&self) -> Problem {
-        let each = |of: fn(&Parameter) -> f64| self.parameters.iter().map(of).collect::<Vec<_>>();
+        let (start, lower, upper) = self.start_and_bounds();
         let images = 0..self.num_pairs();
         let mut blocks: Vec<usize> = images.map(|image| self.layout.len_of(image)).collect();
         blocks.extend(Some(self.num_terms).filter(|terms| *terms > 0));
-        let mut problem = Problem::new(each(|p| p.start))
-            .with_bounds(each(|p| p.lower), each(|p| p.upper))
+        let mut problem = Problem::new(start)
+            .with_bounds(lower, upper)
             .expect("bounds were checked")
             .with_blocks(blocks);
         if self.layout.is_per_pixel() {

@@ -181,7 +181,8 @@ impl Reconstructor {
         let loaded = match config.task {
             TaskKind::Sampling => {
                 let name = run.display().to_string();
-                family::for_signals(&config, parameters.len(), &name)?
+                let num_frequencies = parameters.iter().map(|p| p.values.len()).sum();
+                family::for_signals(&config, num_frequencies, &name)?
             }
             _ => family::for_pictures(&config)?,
         };
@@ -192,7 +193,10 @@ impl Reconstructor {
         let found: Vec<&str> = parameters.iter().map(|p| &p.parameter.name[..]).collect();
         let expected = loaded.family.parameters();
         let expected: Vec<&str> = expected.iter().map(|p| &p.name[..]).collect();
-        if found != expected {
+        // earlier versions listed the weights of frequencies one by one
+        let is_old = |(j, name): (usize, &&str)| *name == format!("s{j}");
+        let is_old = config.task == TaskKind::Sampling && found.iter().enumerate().all(is_old);
+        if found != expected && !is_old {
             return Err(CliError::OtherResult {
                 path: run.join(RESULT),
                 found: found.join(", "),
@@ -200,7 +204,7 @@ impl Reconstructor {
             });
         }
         Ok(Self {
-            values: parameters.iter().map(|p| p.value).collect(),
+            values: parameters.into_iter().flat_map(|p| p.values).collect(),
             loaded,
             warnings,
             accuracy,

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use bilevel::{Bound, FamilyKind, Learned, LearnedGradient, LearnedParameter, Quality, Score};
+use bilevel::{
+    Bound, FamilyKind, Learned, LearnedEntry, LearnedGradient, LearnedParameter, Quality, Score,
+};
 
 use dfo_ls::ObjectiveInterval;
 use page::number::{amount, between, counted, length, number, significant, with_error};
@@ -117,14 +119,18 @@ pub(crate) fn write_next(
     Ok(())
 }
 
-/// Returns the values of the parameters by their names.
-pub(crate) fn values(learned: &Learned) -> Values {
-    let named = |p: &LearnedParameter| (p.parameter.name.clone(), p.value);
-    learned.parameters.iter().map(named).collect()
+/// Returns the values of the parameters by their names: a number, or a list for a block.
+pub(crate) fn values(learned: &Learned) -> serde_json::Map<String, serde_json::Value> {
+    let value = |p: &LearnedParameter| match (&p.parameter.shape[..], &p.values[..]) {
+        ([], [value]) => (*value).into(),
+        (_, values) => values.into(),
+    };
+    let all = learned.parameters.iter();
+    all.map(|p| (p.name().to_owned(), value(p))).collect()
 }
 
 fn write_parameters(out: &mut impl Write, learned: &Learned) -> io::Result<()> {
-    let all = &learned.parameters;
+    let all: Vec<LearnedEntry<'_>> = learned.entries().collect();
     if all.len() > LISTED {
         let lower = all.iter().filter(|p| p.at == Some(Bound::Lower)).count();
         let upper = all.iter().filter(|p| p.at == Some(Bound::Upper)).count();
@@ -135,11 +141,8 @@ fn write_parameters(out: &mut impl Write, learned: &Learned) -> io::Result<()> {
         );
     }
     writeln!(out, "Learned:")?;
-    let width = all
-        .iter()
-        .map(|p| p.parameter.name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = all.iter().map(|p| p.name().chars().count()).max();
+    let width = width.unwrap_or(0);
     for p in all {
         let note = match p.at {
             Some(Bound::Lower) => "  (at its lower bound)",
@@ -149,7 +152,7 @@ fn write_parameters(out: &mut impl Write, learned: &Learned) -> io::Result<()> {
         writeln!(
             out,
             "  {:width$} = {}{note}",
-            p.parameter.name,
+            p.name(),
             significant(p.value, 6)
         )?;
     }

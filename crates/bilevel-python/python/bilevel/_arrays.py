@@ -5,7 +5,8 @@ An array that could be read in two ways is refused with the expression to write 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -183,6 +184,19 @@ def check_same(first: str, a: Sequence[Array], second: str, b: Sequence[Array]) 
 def counted(count: int, word: str, plural: str | None = None) -> str:
     """A number with its noun, such as "1 image" or "2 images"."""
     return f"{count} {word}" if count == 1 else f"{count} {plural or word + 's'}"
+
+
+def by_name(
+    blocks: Mapping[str, tuple[int, ...]], values: Sequence[float]
+) -> dict[str, float | NDArray[np.float64]]:
+    """Return the values of parameters by name: a number, or an array for a block with a shape."""
+    made: dict[str, float | NDArray[np.float64]] = {}
+    done = 0
+    for name, shape in blocks.items():
+        own = values[done : done + math.prod(shape)]
+        done += len(own)
+        made[name] = np.array(own, dtype=np.float64).reshape(shape) if shape else own[0]
+    return made
 
 
 def about(shapes: Sequence[tuple[int, ...]]) -> str:

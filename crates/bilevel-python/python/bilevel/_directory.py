@@ -33,5 +33,4 @@ def describe(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, An
     if learned is not None:
         kind = "signal" if ndim == 1 else "picture"
         about["examples"] = counted(len(learned["training"]), kind)
-        about["names"] = [p["parameter"]["name"] for p in learned["parameters"]]
     return about, learned

@@ -100,7 +100,7 @@ class Prepared:
             out,
             ranks.or_none(),
         )
-        return FamilyRun(run, shapes, self.family.spec)
+        return FamilyRun(run, shapes)
 
 
 def _all_shapes(model: str, ranks: Sequence[Any]) -> list[tuple[int, ...]]:
@@ -129,15 +129,10 @@ def _all_shapes(model: str, ranks: Sequence[Any]) -> list[tuple[int, ...]]:
 class FamilyRun:
     """A run with a family of the Rust crate."""
 
-    def __init__(
-        self, run: _bilevel.Run, shapes: Sequence[tuple[int, ...]], spec: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, run: _bilevel.Run, shapes: Sequence[tuple[int, ...]]) -> None:
         self._run = run
         self.ndim, self.examples = len(shapes[0]), about(shapes)
-        if spec["task"] == "sampling":
-            self.names = [f"s{j}" for j in range(shapes[0][0])]
-        else:
-            self.names = list(spec["model"]["learn"])
+        self.blocks = {name: tuple(shape) for name, shape in run.blocks()}
 
     @classmethod
     def open(
@@ -145,7 +140,6 @@ class FamilyRun:
         path: str | os.PathLike[str],
         max_points: int | None,
         threads: int | None,
-        spec: Mapping[str, Any],
         ranks: Ranks,
     ) -> tuple[FamilyRun, int]:
         """Open the run in a directory, and return it with the largest number of points."""
@@ -154,7 +148,7 @@ class FamilyRun:
         if ranks.rank == 0:
             for warning in warnings:
                 warn(warning, UserWarning)
-        return cls(run, [tuple(shape) for shape in shapes], spec), budget or 0
+        return cls(run, [tuple(shape) for shape in shapes]), budget or 0
 
     def step(self) -> bool:
         return self._run.step()

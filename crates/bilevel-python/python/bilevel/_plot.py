@@ -68,12 +68,12 @@ def _objective(axes: Axes, result: Result) -> None:
 
 
 def _parameters(axes: Axes, result: Result) -> None:
-    from ._result import _value
+    from ._result import _entries, _value
 
     evaluations = result._learned["evaluations"]
     number = np.arange(1, len(evaluations) + 1)
     maps = []
-    for j, parameter in enumerate(result._learned["parameters"]):
+    for j, parameter in enumerate(_entries(result._learned["parameters"])):
         about = parameter["parameter"]
         maps.append(about["map"])
         # histories of very many parameters do not list them

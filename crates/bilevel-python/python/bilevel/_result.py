@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,6 +61,25 @@ def _value(map_name: str, theta: float) -> float:
     return theta / (1.0 - theta) if map_name == "odds" else theta
 
 
+def _entries(blocks: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Return each number of learned parameters, in the form of a parameter without a shape."""
+    keys = ("value", "theta", "at", "influence")
+    for block in blocks:
+        about = block["parameter"]
+        shape = about.get("shape")
+        if not shape:
+            yield block
+            continue
+        places = list(np.ndindex(*shape))
+        lists = [
+            block[key] if isinstance(block[key], list) else [block[key]] * len(places)
+            for key in keys
+        ]
+        for place, *numbers in zip(places, *lists):
+            label = f"{about['name']}[{', '.join(str(j) for j in place)}]"
+            yield {**dict(zip(keys, numbers)), "parameter": {**about, "name": label}}
+
+
 class Result:
     """Learned parameters with certified bounds on the objective, and the history of the run.
 
@@ -76,10 +95,10 @@ class Result:
     True
     """
 
-    params: dict[str, float]
-    """The values of the learned parameters by name.
+    params: dict[str, Any]
+    """The values of the learned parameters by name: a number, or an array for a block of numbers.
 
-    For sampling they are the weights `s0`, `s1`, ... of the frequencies.
+    For sampling, `params["theta"]` has the weights of all frequencies.
     """
     fixed: dict[str, float]
     """The values of the parameters that were not learned."""
@@ -161,10 +180,14 @@ class Result:
     def _made(cls, learned: dict[str, Any], about: dict[str, Any]) -> Result:
         made = cls.__new__(cls)
         made._learned, made._about = learned, about
-        parameters = learned["parameters"]
-        made.params = {p["parameter"]["name"]: p["value"] for p in parameters}
+        made.params = {}
+        for block in learned["parameters"]:
+            parameter, value = block["parameter"], block["value"]
+            if shape := parameter.get("shape"):
+                value = np.array(value, dtype=np.float64).reshape(shape)
+            made.params[parameter["name"]] = value
         made.fixed = dict(about["fixed"])
-        made.theta = np.array([p["theta"] for p in parameters])
+        made.theta = np.hstack([block["theta"] for block in learned["parameters"]])
         made.f = learned["objective"]
         lower, upper = learned["interval"]
         made.interval = (lower, _number(upper))
@@ -198,13 +221,13 @@ class Result:
         return f"{known}; accept that, or {advice}, which makes reconstructions more accurate"
 
     def _warnings(self) -> Iterator[str]:
-        parameters = [
-            p
-            for p in self._learned["parameters"]
-            if p["parameter"]["lower"] < p["parameter"]["upper"]
-        ]
         change = f"a tenth of its range changes f by less than {NEGLIGIBLE:.1%}"
-        for parameter in parameters:
+        for parameter in self._learned["parameters"]:
+            if not parameter["parameter"]["lower"] < parameter["parameter"]["upper"]:
+                continue
+            if parameter["parameter"].get("shape"):
+                yield from self._block_warnings(parameter)
+                continue
             name, bound = parameter["parameter"]["name"], parameter["at"]
             influence = parameter["influence"]
             is_negligible = influence is not None and influence < NEGLIGIBLE
@@ -220,6 +243,19 @@ class Result:
                 else:
                     yield f"{reached}: wider bounds may be better"
 
+    def _block_warnings(self, block: dict[str, Any]) -> Iterator[str]:
+        # frequencies that need not be measured are at their lower bounds, which is no problem
+        if self.model == "sampling":
+            return
+        name = block["parameter"]["name"]
+        at = [entry["at"] for entry in _entries([block])]
+        for bound in ("lower", "upper"):
+            if reached := at.count(bound):
+                yield (
+                    f"{reached} of {counted(len(at), 'entry', 'entries')} of {name} reached the "
+                    f"{bound} bound: wider bounds may be better"
+                )
+
     @property
     def history(self) -> pandas.DataFrame:
         """A table of all evaluations: parameters, `f`, and accuracy of the residuals.
@@ -231,7 +267,8 @@ class Result:
         """
         pd = _pandas()
         maps = [
-            (p["parameter"]["name"], p["parameter"]["map"]) for p in self._learned["parameters"]
+            (p["parameter"]["name"], p["parameter"]["map"])
+            for p in _entries(self._learned["parameters"])
         ]
         rows: list[dict[str, Any]] = []
         for evaluation in self._learned["evaluations"]:
@@ -388,10 +425,8 @@ class Result:
         y = image(name, data, complex_too=is_sampling)
         if is_sampling and y.dtype.kind != "c":
             raise ValueError(f"{name} is real, but model='sampling' needs complex k-space")
-        if is_sampling and y.size != len(self.params):
-            raise ValueError(
-                f"{name} has {y.size} frequencies, but {len(self.params)} were learned"
-            )
+        if is_sampling and y.size != self.theta.size:
+            raise ValueError(f"{name} has {y.size} frequencies, but {self.theta.size} were learned")
         if kernel is not None and any(k > n for k, n in zip(kernel.shape, y.shape)):
             raise ValueError(
                 f"{name} has shape {y.shape}, "
@@ -400,7 +435,7 @@ class Result:
         if kernel is not None:
             warn_of_blur(kernel, {name: y})
         wanted = 1e-3 * math.sqrt(y.size) if accuracy is None else nonnegative("accuracy", accuracy)
-        values = list(self.params.values())
+        values = np.hstack([np.ravel(value) for value in self.params.values()]).tolist()
         return solve(
             family, kernel, mask, values, y, self._about["method"], wanted, max_iterations
         ).x
@@ -492,13 +527,19 @@ class Result:
         """The rows of a summary: parameters, their values, and their ranges."""
         parameters = self._learned["parameters"]
         if self.model == "sampling":
-            left_out = sum(p["at"] == "lower" for p in parameters)
-            return [("frequencies", str(len(parameters)), f"{len(parameters) - left_out} measured")]
+            measured = sum(p["at"] != "lower" for p in _entries(parameters))
+            return [("frequencies", str(self.theta.size), f"{measured} measured")]
         rows = []
         for p in parameters:
             about = p["parameter"]
             low, high = (_value(about["map"], about[side]) for side in ("lower", "upper"))
-            rows.append((about["name"], f"{p['value']:.4g}", f"in [{low:.3g}, {high:.3g}]"))
+            value = self.params[about["name"]]
+            if shape := about.get("shape"):
+                size = " x ".join(str(length) for length in shape)
+                text = f"{size} numbers from {value.min():.4g} to {value.max():.4g}"
+            else:
+                text = f"{value:.4g}"
+            rows.append((about["name"], text, f"in [{low:.3g}, {high:.3g}]"))
         return rows
 
     def _after(self) -> str:

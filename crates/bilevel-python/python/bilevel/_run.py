@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import about, check_same, counted, flat, images
+from ._arrays import about, by_name, check_same, counted, flat, images
 from ._directory import describe
 from ._family_run import FamilyRun, Prepared
 from ._mpi import Ranks
-from ._result import NEGLIGIBLE, Result, f_error
+from ._result import Result, f_error
 from ._settings import (
     Family,
     Model,
@@ -37,10 +37,6 @@ from ._settings import (
 )
 
 LEARN: Final = ("alpha", "nu", "xi")
-# As in the Rust crate, influences are changes over this share of a parameter's range, ...
-INFLUENCE_STEP: Final = 0.1
-# ... and a parameter has reached a bound that is closer than this share of its range.
-ON_BOUND: Final = 1e-6
 
 
 class Reject(Exception):
@@ -73,8 +69,8 @@ class Run:
 
     theta: NDArray[np.float64] | None
     """The best parameters so far, as the solver sees them; `None` before the first step."""
-    params: dict[str, float]
-    """The values of the best parameters so far, by name."""
+    params: dict[str, float | NDArray[np.float64]]
+    """The values of the best parameters so far, by name: a number, or an array for a block."""
     f: float
     """The objective at the best parameters so far, with the reconstructions as computed."""
     f_error: float
@@ -207,7 +203,7 @@ class Run:
     def _describe(self) -> None:
         """Complete what a result says about its run."""
         core = self._core
-        self._about.update(ndim=core.ndim, examples=core.examples, names=core.names)
+        self._about.update(ndim=core.ndim, examples=core.examples)
 
     @classmethod
     def resume(
@@ -230,9 +226,7 @@ class Run:
                     max_points = positive_int("max_points", max_points)
                 threads = None if threads is None else positive_int("threads", threads)
                 run._about, _ = describe(path)
-            run._core, budget = FamilyRun.open(
-                path, max_points, threads, run._about["family"], run._ranks
-            )
+            run._core, budget = FamilyRun.open(path, max_points, threads, run._ranks)
         run._begin(budget, path)
         run._describe()
         run._look()
@@ -279,7 +273,7 @@ class Run:
         if best is not None:
             theta, values, self.f, lower, upper = best
             self.theta = np.array(theta)
-            self.params = dict(zip(self._core.names, values))
+            self.params = by_name(self._core.blocks, values)
             self.f_error = f_error(self.f, lower, upper)
 
     def stop(self) -> None:
@@ -320,6 +314,23 @@ class Run:
         return self._result
 
 
+def _start(name: str, start: Any, lower: float, upper: float) -> NDArray[np.float64]:
+    """Check the start of a parameter: a number, or an array for a block."""
+    if np.ndim(start) == 0:
+        first = np.array(number(f"start[{name!r}]", start))
+    else:
+        try:
+            first = np.array(start, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"start[{name!r}] must be numbers, not {start!r}") from None
+        if first.size == 0:
+            raise ValueError(f"start[{name!r}] is empty")
+    for place in np.argwhere(~((lower <= first) & (first <= upper))):
+        label = f"start[{name!r}]" + (str(place.tolist()) if first.shape else "")
+        raise ValueError(f"{label} is {first[tuple(place)]}, outside of [{lower}, {upper}]")
+    return first
+
+
 class _Python:
     """A run with a model that the user has written in Python."""
 
@@ -341,25 +352,33 @@ class _Python:
         if not isinstance(start, Mapping) and not np.ndim(start) == 1:
             raise TypeError(f"start must be a dictionary or a sequence of numbers, not {start!r}")
         if learn is LEARN:
-            learn = (
-                list(start)
-                if isinstance(start, Mapping)
-                else [f"theta{j}" for j in range(len(start))]
-            )
-        self.names = names(learn)
-        starts, ranges = named("start", start, self.names), named("bounds", bounds, self.names)
-        self._ranges: list[tuple[float, float, float]] = []
-        for name in self.names:
+            if isinstance(start, Mapping):
+                learn = list(start)
+            elif not isinstance(bounds, Mapping) and np.shape(bounds) == (2,):
+                learn, start, bounds = ["theta"], {"theta": start}, {"theta": bounds}
+            else:
+                learn = [f"theta{j}" for j in range(len(start))]
+        known = names(learn)
+        starts, ranges = named("start", start, known), named("bounds", bounds, known)
+        parameters: list[dict[str, Any]] = []
+        for name in known:
             for argument, given in (("start", starts), ("bounds", ranges)):
                 if name not in given:
                     raise ValueError(f"{argument} lacks {name!r}")
             lower, upper = pair(f"bounds[{name!r}]", ranges[name])
-            first = number(f"start[{name!r}]", starts[name])
-            if not lower <= first <= upper:
-                raise ValueError(f"start[{name!r}] is {first}, outside of [{lower}, {upper}]")
-            self._ranges.append((first, lower, upper))
-        first_, lower_, upper_ = (list(column) for column in zip(*self._ranges))
-        made = {**settings, "start": first_, "lower": lower_, "upper": upper_}
+            first = _start(name, starts[name], lower, upper)
+            parameters.append(
+                {
+                    "name": name,
+                    "shape": list(first.shape),
+                    "map": "identity",
+                    "start": first.reshape(-1).tolist() if first.shape else float(first),
+                    "lower": lower,
+                    "upper": upper,
+                }
+            )
+        self.blocks = {p["name"]: tuple(p["shape"]) for p in parameters}
+        made = {**settings, "parameters": parameters}
         made["l1"] = Penalty.read(penalty, ("l1",), "python").l1
         self._run = _bilevel.ForeignRun(json.dumps(made), [flat(x) for x in self._truth])
 
@@ -428,39 +447,4 @@ class _Python:
 
     def finish(self) -> dict[str, Any]:
         """End the run, and return the result in the form of a family of the Rust crate."""
-        steps = [INFLUENCE_STEP * (upper - lower) for _, lower, upper in self._ranges]
-        learned: dict[str, Any] = json.loads(self._run.finish(steps))
-        parameters = []
-        for name, theta, (start, lower, upper) in zip(
-            self.names, learned.pop("theta"), self._ranges
-        ):
-            close = ON_BOUND * (upper - lower)
-            at = "lower" if theta - lower <= close else "upper" if upper - theta <= close else None
-            parameter = {
-                "name": name,
-                "map": "identity",
-                "start": start,
-                "lower": lower,
-                "upper": upper,
-            }
-            parameters.append(
-                {
-                    "value": theta,
-                    "theta": theta,
-                    "at": at,
-                    "influence": None,
-                    "parameter": parameter,
-                }
-            )
-        flat_directions = [
-            found
-            for found in learned.pop("directions")
-            if found["influence"] is not None and found["influence"] < NEGLIGIBLE
-        ]
-        return {
-            **learned,
-            "parameters": parameters,
-            "flat": flat_directions,
-            "training": [],
-            "validation": [],
-        }
+        return dict(json.loads(self._run.finish()))

@@ -16,8 +16,8 @@ use crate::parameter::{Map, Parameter};
 /// learned weight `$s_j = \theta_j/(1-\theta_j)$` per frequency, the entries of the diagonal `$S$`,
 /// and fixed `$(\alpha, \nu, \xi)$`.
 ///
-/// Signals and data are complex, and frequency zero comes first. The parameters are called `s0`,
-/// `s1`, and so on.
+/// Signals and data are complex, and frequency zero comes first. The weights are one block of
+/// parameters, `theta`.
 #[derive(Clone, Debug)]
 pub struct FourierWeights {
     fourier: Fourier,
@@ -71,15 +71,14 @@ impl LowerLevel for FourierWeights {
     type Objective<'a> = FourierSampling<'a>;
 
     fn parameters(&self) -> Vec<Parameter> {
-        (0..self.fourier.domain().num_samples())
-            .map(|j| Parameter {
-                name: format!("s{j}"),
-                map: Map::Odds,
-                start: self.start,
-                lower: self.lower,
-                upper: self.upper,
-            })
-            .collect()
+        vec![Parameter {
+            name: "theta".to_owned(),
+            shape: vec![self.fourier.domain().num_samples()],
+            map: Map::Odds,
+            start: self.start.into(),
+            lower: self.lower,
+            upper: self.upper,
+        }]
     }
 
     fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FourierMeasurement, BoxError> {

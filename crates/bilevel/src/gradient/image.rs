@@ -13,6 +13,7 @@ use lowlevel::{Checkpoint, ErrorBound, Outcome, State, Stop, StronglyConvex};
 use crate::checkpoint::{Reconstructions, StoredAdjoint};
 use crate::lower::LowerLevel;
 use crate::oracle::WORK_UNITS;
+use crate::parameter::Parameter;
 use crate::problem::{Effort, LearningProblem};
 use crate::workspace::Workspace;
 
@@ -379,7 +380,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     /// Turns derivatives with respect to values into derivatives with respect to `$\theta$`, times
     /// `factor`.
     fn chain(&self, theta: &[f64], factor: f64, slopes: &mut [f64]) {
-        for ((slope, parameter), theta) in slopes.iter_mut().zip(&self.parameters).zip(theta) {
+        let parameters = Parameter::of_entries(&self.parameters);
+        for ((slope, parameter), theta) in slopes.iter_mut().zip(parameters).zip(theta) {
             *slope *= factor * parameter.map.derivative(*theta);
         }
     }

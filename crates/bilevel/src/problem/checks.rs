@@ -27,9 +27,9 @@ pub(super) fn prepare_all<M: LowerLevel>(
     if !(lower <= upper) {
         return Err(ProblemError::EmptyImageRange { lower, upper });
     }
-    let start: Vec<f64> = parameters
-        .iter()
-        .map(|p| p.value(p.start.clamp(p.lower, p.upper)))
+    let starts = Parameter::starts_of(parameters);
+    let start: Vec<f64> = (Parameter::of_entries(parameters).zip(starts))
+        .map(|(p, start)| p.value(start.clamp(p.lower, p.upper)))
         .collect();
     let prepared = |pairs: &[Pair]| -> Result<Vec<M::Data>, ProblemError> {
         (pairs.iter().enumerate())
@@ -49,8 +49,10 @@ pub(super) fn description<M: LowerLevel>(
     parameters: &[Parameter],
     setup: &Setup,
 ) -> String {
-    let theta: Vec<f64> = parameters.iter().map(|p| p.start).collect();
-    let values: Vec<f64> = parameters.iter().map(|p| p.value(p.start)).collect();
+    let theta = Parameter::starts_of(parameters);
+    let values: Vec<f64> = (Parameter::of_entries(parameters).zip(&theta))
+        .map(|(p, start)| p.value(*start))
+        .collect();
     let context = PenaltyContext {
         theta: &theta,
         values: &values,

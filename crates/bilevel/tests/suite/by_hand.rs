@@ -120,7 +120,7 @@ fn residuals_are_distances_and_then_penalties() {
 fn reconstructions_go_on_and_begin_nearby() {
     // the start is the best point, and stays
     let mut model = Ridge::simple();
-    model.parameters[0].start = -0.293_13;
+    model.parameters[0].start = (-0.293_13).into();
     let mut problem = problem(model, Setup::derivative_free());
     let mut options = Options::default();
     options.target = Some(0.0); // never reached: sharpen forever
@@ -299,7 +299,7 @@ fn influences_of_few_parameters_are_certain() {
         report.objective = objective(theta);
         report.interval.lower = 0.9 * report.objective;
         report.interval.upper = 1.1 * report.objective;
-        let influence = problem.learned(report.clone(), None).0.parameters[0].influence;
+        let influence = problem.learned(report.clone(), None).0.parameters[0].influences[0];
         let found = influence.expect("evaluated") * report.objective;
         let farthest = [-0.5, 0.5].map(|step| {
             let there = objective((theta + step).clamp(-4.0, 1.0));
@@ -329,7 +329,7 @@ fn influences_of_many_parameters_are_those_of_the_model() {
         let h = 0.1 * range(j);
         let column = jacobian.column(j);
         let change = 2.0 * jacobian.slope(j).abs() * h + dot(column, column) * h * h;
-        let influence = learned.parameters[j].influence.expect("a model");
+        let influence = learned.parameters[j].influences[0].expect("a model");
         assert!(close(influence, change / report.objective), "{influence}");
     }
 }
@@ -389,7 +389,7 @@ fn influences_on_a_zero_objective_are_unknown() {
     let mut report = engine.into_report();
     report.objective = 0.0;
     assert_eq!(
-        problem.learned(report, None).0.parameters[0].influence,
+        problem.learned(report, None).0.parameters[0].influences[0],
         None
     );
 }

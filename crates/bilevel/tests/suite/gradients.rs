@@ -6,8 +6,8 @@ mod hostile;
 use crate::families::{Visitor, for_each_family};
 use bilevel::testing::on_ranks;
 use bilevel::{
-    ConditionNumber, Learned, LearningProblem, LearningState, LowerLevel, Pair, Reconstructions,
-    Residuals, RootL1, Setup, SolverKind, learning_options, share_of,
+    ConditionNumber, Learned, LearningProblem, LearningState, LowerLevel, Pair, Parameter,
+    Reconstructions, Residuals, RootL1, Setup, SolverKind, learning_options, share_of,
 };
 use dfo_ls::{Options, Termination};
 use inexact_lbfgs::{Engine, Interval, Oracle, Problem};
@@ -64,14 +64,13 @@ impl Numbers {
 
     /// A point well inside the bounds, where reconstructions do not take forever.
     fn theta<M: LowerLevel>(&mut self, problem: &LearningProblem<M>) -> Vec<f64> {
-        let near = |p: &bilevel::Parameter, share: f64| {
+        let near = |p: &Parameter, start: f64, share: f64| {
             let reach = (0.4 * (p.upper - p.lower)).min(1.0);
-            (p.start + reach * (2.0 * share - 1.0)).clamp(p.lower + 1e-3, p.upper - 1e-3)
+            (start + reach * (2.0 * share - 1.0)).clamp(p.lower + 1e-3, p.upper - 1e-3)
         };
-        problem
-            .parameters()
-            .iter()
-            .map(|p| near(p, self.next()))
+        let blocks = problem.parameters();
+        (Parameter::of_entries(blocks).zip(Parameter::starts_of(blocks)))
+            .map(|(p, start)| near(p, start, self.next()))
             .collect()
     }
 }
@@ -175,15 +174,11 @@ impl Visitor for CertifiedGradients {
             let error = gradient.error.expect("all families have bounds");
             let exact = LearningProblem::new(&model, pairs.clone(), setup(1e-12));
             let exact = evaluate(&mut exact.expect("valid"), &learned.theta());
-            let free = learned
-                .parameters
-                .iter()
-                .zip(&exact.gradient)
-                .filter(|(p, slope)| {
-                    let held_below = p.theta <= p.parameter.lower && **slope > 0.0;
-                    let held_above = p.theta >= p.parameter.upper && **slope < 0.0;
-                    !(held_below || held_above)
-                });
+            let free = learned.entries().zip(&exact.gradient).filter(|(p, slope)| {
+                let held_below = p.theta <= p.parameter.lower && **slope > 0.0;
+                let held_above = p.theta >= p.parameter.upper && **slope < 0.0;
+                !(held_below || held_above)
+            });
             let norm = free.map(|(_, slope)| slope * slope).sum::<f64>().sqrt();
             let wrong = (norm - gradient.norm).abs();
             assert!(

@@ -87,7 +87,7 @@ fn influences_are_true() {
         256.0 * mse.sum::<f64>() / 4.0
     };
     let here = objective(&learned.theta());
-    for (j, p) in learned.parameters.iter().enumerate() {
+    for (j, p) in learned.entries().enumerate() {
         let change = |step: f64| {
             let mut theta = learned.theta();
             let range = p.parameter.upper - p.parameter.lower;
@@ -135,7 +135,7 @@ fn bounds_that_are_hit_are_named() {
         Setup::derivative_free(),
     );
     let learned = fixed.expect("valid").learn_with(budget(20)).expect("valid");
-    assert_eq!(learned.parameters[0].at, Some(Bound::Lower));
+    assert_eq!(learned.parameters[0].at, [Some(Bound::Lower)]);
 }
 
 /// Only the product of two parameters matters: one direction is flat.
@@ -176,7 +176,7 @@ fn flat_directions_are_found() {
     assert_eq!(learned.flat.len(), 1, "{:?}", learned.flat);
     let direction = &learned.flat[0].direction;
     assert!((direction[0] + direction[1]).abs() < 0.05, "{direction:?}");
-    assert!(learned.parameters.iter().all(|p| p.influence > Some(1e-2)));
+    assert!(learned.entries().all(|p| p.influence > Some(1e-2)));
 }
 
 /// A penalty of the user's own and the non-smooth regulariser both move the parameters.
@@ -195,7 +195,7 @@ fn penalties_move_parameters() {
         penalties: vec![Box::new(Near(-0.3))],
         ..Setup::derivative_free()
     });
-    assert!((learned.parameters[0].theta + 0.3).abs() < 1e-3);
+    assert!((learned.theta()[0] + 0.3).abs() < 1e-3);
     let plain = learn(Setup::derivative_free());
     let sparse = learn(Setup {
         regularizer: Some(Arc::new(L1 { weight: 1e3 })),

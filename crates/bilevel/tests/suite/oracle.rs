@@ -4,7 +4,7 @@ use crate::evaluate::evaluate;
 use crate::families::{Visitor, for_each_family};
 use bilevel::{
     CheckpointPolicy, ConditionNumber, Effort, LearningProblem, Loss, LowerLevel, Map, Pair,
-    Penalty, Residuals, RootL1, Scale, Setup,
+    Parameter, Penalty, Residuals, RootL1, Scale, Setup,
 };
 use dfo_ls::{BlockVector, Options, Report, ResidualOracle};
 use lowlevel::Method;
@@ -30,10 +30,11 @@ fn evaluate_at<M: LowerLevel>(
     shares: &[f64],
     accuracy: f64,
 ) -> Report {
-    let theta: Vec<f64> = (problem.parameters().iter())
+    let blocks = problem.parameters();
+    let theta: Vec<f64> = (Parameter::of_entries(blocks).zip(Parameter::starts_of(blocks)))
         .zip(shares.iter().cycle())
-        .map(|(p, share)| match p.map {
-            Map::Log10 => p.start.min(-1.0) - share,
+        .map(|((p, start), share)| match p.map {
+            Map::Log10 => start.min(-1.0) - share,
             _ => p.lower + share * (p.upper - p.lower),
         })
         .collect();

@@ -105,7 +105,7 @@ fn three_parameters_are_learned() {
         let interval = learned.interval;
         assert!(interval.lower <= exact + 1e-6 && exact - 1e-6 <= interval.upper);
         // xi does not matter, and the other two do
-        let influence = |j: usize| learned.parameters[j].influence.expect("a model");
+        let influence = |j: usize| learned.parameters[j].influences[0].expect("a model");
         assert!(influence(2) < 1e-2 && influence(0) > 1.0 && influence(1) > 0.1);
     }
 }
@@ -118,7 +118,7 @@ fn sampling_patterns_are_learned() {
     let learned = problem.learn_with(budget(3000)).expect("valid options");
     let gap = exact_gap(&mut problem, &learned.theta(), 2e-6, 0.478_275_122_26);
     assert!(gap < 1e-5, "{gap:e}");
-    let active = learned.parameters.iter().filter(|p| p.at.is_none()).count();
+    let active = learned.entries().filter(|p| p.at.is_none()).count();
     assert_eq!(active, 32);
     assert!(learned.work.total() <= 7_200_000, "{:?}", learned.work);
 }

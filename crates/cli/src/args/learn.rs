@@ -17,8 +17,8 @@ is the sum of sqrt(|gradient of x|^2 + nu^2).
   alpha  weight of the total variation; larger values give smoother pictures
   nu     smoothing of the total variation; larger values blur edges
   xi     weight of the squared norm; larger values make reconstruction faster and pictures darker
-  theta  for sampling, each frequency has its own theta, and the weight s = theta/(1-theta) in
-         |A x - data|^2; results list these weights as s0, s1, ...
+  theta  for sampling, one number per frequency, whose weight in |A x - data|^2 is
+         theta/(1-theta); results list these weights as the values of theta
 
 Examples:
   bilevel learn denoise --out run               learn from built-in images

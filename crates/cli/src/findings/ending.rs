@@ -96,7 +96,7 @@ fn exhausted(learned: &Learned, limit: Limit) -> Finding {
     // without gradients, the first model needs one point more than there are parameters
     let needed = match learned.gradient {
         Some(_) => 1,
-        None => length(&learned.parameters) + 1,
+        None => learned.entries().count() as u64 + 1,
     };
     let twice = learned.num_points.max(needed).saturating_mul(2);
     unfinished(

@@ -1,8 +1,8 @@
 //! Findings about the parameters: bounds that are reached, and the influence of each parameter.
 
 use bilevel::{
-    Bound, FamilyKind, FlatDirection, INFLUENCE_STEP, Learned, LearnedParameter, Map,
-    NEGLIGIBLE_INFLUENCE,
+    Bound, FamilyKind, FlatDirection, INFLUENCE_STEP, Learned, LearnedEntry, LearnedParameter, Map,
+    NEGLIGIBLE_INFLUENCE, Parameter,
 };
 
 use super::Finding;
@@ -22,13 +22,15 @@ const MAX_DIRECTIONS: usize = 3;
 
 /// Returns the findings about parameters.
 pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
-    let parameters = &learned.parameters;
+    let parameters: Vec<LearnedEntry<'_>> = learned.entries().collect();
     if learned.family == Some(FamilyKind::Sampling) {
-        return sampling(parameters);
+        return sampling(&parameters);
     }
     let mut all = Vec::new();
     let converged = learned.termination.is_success();
-    all.extend(parameters.iter().filter_map(|p| position(p, converged)));
+    let single = parameters.iter().filter(|p| p.parameter.shape.is_empty());
+    all.extend(single.filter_map(|p| position(p, converged)));
+    all.extend(learned.parameters.iter().flat_map(block));
     let flat = learned.flat.iter();
     let traded = flat.filter_map(|direction| trade(learned, direction));
     all.extend(traded.take(MAX_DIRECTIONS));
@@ -36,7 +38,7 @@ pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
 }
 
 /// Returns the finding about the number of sampled frequencies.
-fn sampling(parameters: &[LearnedParameter]) -> Vec<Finding> {
+fn sampling(parameters: &[LearnedEntry<'_>]) -> Vec<Finding> {
     let at = |bound| {
         parameters
             .iter()
@@ -67,13 +69,13 @@ fn sampling(parameters: &[LearnedParameter]) -> Vec<Finding> {
 }
 
 /// Returns the bounds of a parameter as text.
-fn bounds(p: &LearnedParameter) -> [String; 2] {
+fn bounds(p: &LearnedEntry<'_>) -> [String; 2] {
     [p.parameter.lower, p.parameter.upper].map(|theta| number(p.parameter.value(theta)))
 }
 
 /// Returns the finding about a parameter that is at a bound or has no influence.
-fn position(p: &LearnedParameter, converged: bool) -> Option<Finding> {
-    let name = &p.parameter.name;
+fn position(p: &LearnedEntry<'_>, converged: bool) -> Option<Finding> {
+    let name = p.name();
     let is_fixed = !(p.parameter.lower < p.parameter.upper);
     let matters = p
         .influence
@@ -110,8 +112,38 @@ fn position(p: &LearnedParameter, converged: bool) -> Option<Finding> {
     })
 }
 
+/// Returns the findings about the bounds that entries of a block have reached.
+fn block(p: &LearnedParameter) -> Vec<Finding> {
+    let Parameter {
+        shape,
+        lower,
+        upper,
+        ..
+    } = &p.parameter;
+    if shape.is_empty() || !(lower < upper) {
+        return Vec::new();
+    }
+    let found = |(side, bound, theta, advice): (&str, Bound, f64, &str)| {
+        let reached = p.at.iter().filter(|at| **at == Some(bound)).count() as u64;
+        let text = format!(
+            "{} of {} of {} are at the {side} bound {}, and the objective may be lower beyond it: \
+             {advice} the bound.",
+            whole(reached),
+            counted(length(&p.at), "entry", "entries"),
+            p.name(),
+            number(p.parameter.value(theta)),
+        );
+        (reached > 0).then(|| Finding::warning(text))
+    };
+    let sides = [
+        ("lower", Bound::Lower, *lower, "lower"),
+        ("upper", Bound::Upper, *upper, "raise"),
+    ];
+    sides.into_iter().filter_map(found).collect()
+}
+
 /// Describes a change of a parameter that hardly changes the objective.
-fn insensitive(p: &LearnedParameter) -> String {
+fn insensitive(p: &LearnedEntry<'_>) -> String {
     let step = INFLUENCE_STEP * (p.parameter.upper - p.parameter.lower);
     let change = match p.parameter.map {
         Map::Log10 => format!("by a factor of {}", number(10_f64.powf(step))),
@@ -126,14 +158,14 @@ fn insensitive(p: &LearnedParameter) -> String {
 /// Returns the finding about a flat direction of several parameters: each of them has influence,
 /// but a combined change has none.
 fn trade(learned: &Learned, flat: &FlatDirection) -> Option<Finding> {
-    let matters = |p: &LearnedParameter| !(p.influence.is_some_and(|i| i < NEGLIGIBLE_INFLUENCE));
+    let matters = |p: &LearnedEntry<'_>| !(p.influence.is_some_and(|i| i < NEGLIGIBLE_INFLUENCE));
     // where flat directions together contain a parameter's own, it needs no other to be flat
     let is_alone = |j: usize| {
         let entries = learned.flat.iter().filter_map(|flat| flat.direction.get(j));
         entries.map(|entry| entry * entry).sum::<f64>() > ALONE
     };
-    let all = learned.parameters.iter().zip(&flat.direction);
-    let mut moved: Vec<(&LearnedParameter, f64)> = (all.enumerate())
+    let all = learned.entries().zip(&flat.direction);
+    let mut moved: Vec<(LearnedEntry<'_>, f64)> = (all.enumerate())
         .filter(|(j, (p, entry))| entry.abs() >= SMALL_ENTRY && matters(p) && !is_alone(*j))
         .map(|(_, (p, entry))| (p, *entry))
         .collect();
@@ -143,10 +175,7 @@ fn trade(learned: &Learned, flat: &FlatDirection) -> Option<Finding> {
     if moved.len() < 2 {
         return None;
     }
-    let names: Vec<&str> = moved
-        .iter()
-        .map(|(p, _)| p.parameter.name.as_str())
-        .collect();
+    let names: Vec<String> = moved.iter().map(|(p, _)| p.name()).collect();
     if moved.len() > MAX_LISTED {
         let num_more = whole(length(&names[3..]));
         return Some(Finding::note(format!(
@@ -156,7 +185,6 @@ fn trade(learned: &Learned, flat: &FlatDirection) -> Option<Finding> {
         )));
     }
     let steps: Vec<String> = moved.iter().map(|(p, entry)| change(p, *entry)).collect();
-    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
     Some(Finding::note(format!(
         "{} can compensate each other: near the learned values, {} together hardly change the \
          objective.",
@@ -166,9 +194,9 @@ fn trade(learned: &Learned, flat: &FlatDirection) -> Option<Finding> {
 }
 
 /// Describes the step of one parameter along a direction.
-fn change(p: &LearnedParameter, entry: f64) -> String {
+fn change(p: &LearnedEntry<'_>, entry: f64) -> String {
     let step = entry * SMALL_STEP * (p.parameter.upper - p.parameter.lower);
-    let name = &p.parameter.name;
+    let name = p.name();
     match (p.parameter.map, step > 0.0) {
         (Map::Log10, true) => format!("{name} times {}", number(10_f64.powf(step))),
         (Map::Log10, false) => format!("{name} divided by {}", number(10_f64.powf(-step))),
@@ -184,10 +212,10 @@ fn change(p: &LearnedParameter, entry: f64) -> String {
 }
 
 /// Joins names as in "a, b and c".
-fn listed(names: &[&str]) -> String {
+fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
-        [one] => (*one).to_owned(),
+        [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }

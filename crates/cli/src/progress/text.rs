@@ -1,5 +1,6 @@
 //! The text of the progress.
 
+use bilevel::Parameter;
 use page::number::{amount, significant};
 
 use crate::session::Snapshot;
@@ -22,18 +23,21 @@ pub(super) fn describe(snapshot: &Snapshot<'_>) -> String {
         if let Some(psnr) = psnr(best.mse).filter(|_| !is_rough(best.objective, best.interval)) {
             parts.push(format!("PSNR {psnr:.2} dB"));
         }
-        let parameters = snapshot.parameters.iter();
-        if snapshot.parameters.len() <= LISTED {
-            let named = parameters.zip(&best.values);
-            let named = named.map(|(p, value)| format!("{} {}", p.name, significant(*value, 4)));
+        if best.values.len() <= LISTED {
+            let names = snapshot.parameters.iter().flat_map(|p| {
+                let entries = 0..p.num_entries();
+                entries.map(|index| p.entry_name(index))
+            });
+            let named = (names.zip(&best.values))
+                .map(|(name, value)| format!("{name} {}", significant(*value, 4)));
             parts.push(named.collect::<Vec<_>>().join(", "));
         } else {
-            let above = parameters.zip(&best.theta);
+            let above = Parameter::of_entries(snapshot.parameters).zip(&best.theta);
             let above =
                 above.filter(|(p, theta)| **theta - p.lower > ON_BOUND * (p.upper - p.lower));
             parts.push(format!(
                 "{} parameters, {} above their lower bound",
-                snapshot.parameters.len(),
+                best.values.len(),
                 above.count()
             ));
         }

@@ -1,6 +1,6 @@
 //! The gradient of the objective at the learned parameters, and the work behind it.
 
-use ::page::number::{counted, length, whole};
+use ::page::number::{counted, whole};
 use ::page::table;
 use bilevel::{Bound, Learned};
 use maud::{Markup, html};
@@ -13,14 +13,14 @@ pub(super) fn html(learned: &Learned) -> Markup {
         return html! {};
     };
     let at = |bound| {
-        let all = learned.parameters.iter();
+        let all = learned.entries();
         all.filter(move |p| p.at == Some(bound)).count()
     };
     let bounds = format!(
         "{} at lower bounds, {} at upper bounds, of {}",
         at(Bound::Lower),
         at(Bound::Upper),
-        counted(length(&learned.parameters), "parameter", "parameters")
+        counted(learned.entries().count() as u64, "parameter", "parameters")
     );
     let gradients = |work| format!("{} gradients", whole(work));
     let rows = [

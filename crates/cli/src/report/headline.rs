@@ -2,7 +2,7 @@
 
 use ::page::number::{between, counted, decibel, duration, length, number, percent, whole};
 use ::page::{folded, table};
-use bilevel::{Bound, FamilyKind, Learned, LearnedParameter, Map, Scale, Score};
+use bilevel::{Bound, FamilyKind, Learned, LearnedEntry, Map, Scale, Score};
 use maud::{Markup, html};
 
 use super::ReportInput;
@@ -11,16 +11,20 @@ use crate::findings::{Mean, gains, psnrs};
 /// Largest number of parameters whose table is not folded.
 const MAX_UNFOLDED: usize = 12;
 
+/// Largest number of parameters that are listed.
+const MAX_LISTED: usize = 1000;
+
 /// Returns the cards, then the table of parameters.
 pub(super) fn html(input: &ReportInput<'_>) -> Markup {
     let learned = input.learned;
+    let entries: Vec<LearnedEntry<'_>> = learned.entries().collect();
     let time = input.seconds.map(duration);
     html! {
         dl.cards {
             (objective(learned, input.scale))
             (quality("Training images", &learned.training))
             (quality("Held-out images", &learned.validation))
-            @if learned.family == Some(FamilyKind::Sampling) { (frequencies(&learned.parameters)) }
+            @if learned.family == Some(FamilyKind::Sampling) { (frequencies(&entries)) }
             (card(
                 "Evaluations",
                 &whole(length(&learned.evaluations)),
@@ -32,7 +36,7 @@ pub(super) fn html(input: &ReportInput<'_>) -> Markup {
                 &time.map_or_else(String::new, |time| format!("in {time}")),
             ))
         }
-        @if !learned.parameters.is_empty() { (parameters(&learned.parameters)) }
+        @if !entries.is_empty() { (parameters(&entries)) }
     }
 }
 
@@ -85,15 +89,15 @@ pub(super) fn signed_decibel(value: f64) -> String {
 }
 
 /// Returns the card of the number of frequencies with a weight above its lower bound.
-fn frequencies(parameters: &[LearnedParameter]) -> Markup {
+fn frequencies(parameters: &[LearnedEntry<'_>]) -> Markup {
     let sampled = parameters.iter().filter(|p| p.at != Some(Bound::Lower));
     let remark = format!("of {}", parameters.len());
     card("Sampled frequencies", &sampled.count().to_string(), &remark)
 }
 
 /// Returns the table of parameters, folded if it is long.
-fn parameters(parameters: &[LearnedParameter]) -> Markup {
-    let rows: Vec<Vec<Markup>> = parameters.iter().map(row).collect();
+fn parameters(parameters: &[LearnedEntry<'_>]) -> Markup {
+    let rows: Vec<Vec<Markup>> = parameters.iter().take(MAX_LISTED).map(row).collect();
     let head = [
         "parameter",
         "value",
@@ -104,6 +108,10 @@ fn parameters(parameters: &[LearnedParameter]) -> Markup {
     let body = html! {
         (table("parameters", &head, &rows, &[]))
         p.soft {
+            @if parameters.len() > MAX_LISTED {
+                "The file result.json has all parameters, and this table the first "
+                (whole(MAX_LISTED as u64)) ". "
+            }
             "The ring marks the start of learning. The influence is the largest relative change of \
              the objective when the parameter moves by a tenth of the range between its bounds, in \
              either direction."
@@ -123,7 +131,7 @@ fn parameters(parameters: &[LearnedParameter]) -> Markup {
 }
 
 /// Returns the row of one parameter.
-fn row(p: &LearnedParameter) -> Vec<Markup> {
+fn row(p: &LearnedEntry<'_>) -> Vec<Markup> {
     let parameter = &p.parameter;
     // position between the bounds in percent; equal bounds have no range
     let place = |theta: f64| {
@@ -135,7 +143,7 @@ fn row(p: &LearnedParameter) -> Vec<Markup> {
         span.range {
             span { (number(parameter.value(parameter.lower))) }
             span.track {
-                i.from style=(place(parameter.start)) {}
+                i.from style=(place(p.start())) {}
                 i.to style=(place(p.theta)) {}
             }
             span { (number(parameter.value(parameter.upper))) }
@@ -154,7 +162,7 @@ fn row(p: &LearnedParameter) -> Vec<Markup> {
         Some(_) => format!("over {}", percent(1.0)),
     };
     vec![
-        html! { (parameter.name) },
+        html! { (p.name()) },
         html! { (number(p.value)) },
         range,
         bound,

@@ -2,7 +2,7 @@
 
 use ::page::folded;
 use ::page::number::{length, number as digits, percent, whole};
-use bilevel::{Learned, LearnedParameter};
+use bilevel::{Learned, LearnedEntry};
 use dfo_ls::{EvalRecord, Purpose};
 use maud::{Markup, html};
 
@@ -59,9 +59,9 @@ pub(super) fn table(learned: &Learned) -> Markup {
     if all.is_empty() {
         return html! {};
     }
-    let parameters: &[_] = match learned.parameters.len() {
-        1..=MAX_COLUMNS => &learned.parameters,
-        _ => &[],
+    let parameters: Vec<LearnedEntry<'_>> = match learned.entries().count() {
+        1..=MAX_COLUMNS => learned.entries().collect(),
+        _ => Vec::new(),
     };
     let mut sum = 0_u64;
     let spent = all.iter().map(|evaluation| {
@@ -78,7 +78,7 @@ pub(super) fn table(learned: &Learned) -> Markup {
                 thead {
                     tr {
                         @for name in ["", "point", "purpose"] { th scope="col" { (name) } }
-                        @for p in parameters { th scope="col" { (p.parameter.name) } }
+                        @for p in &parameters { th scope="col" { (p.name()) } }
                         @for name in error_columns { th scope="col" { (name) } }
                         @for name in LAST_COLUMNS { th scope="col" { (name) } }
                     }
@@ -86,7 +86,7 @@ pub(super) fn table(learned: &Learned) -> Markup {
                 tbody {
                     @for (index, (evaluation, spent)) in all.iter().zip(spent).enumerate() {
                         @if is_shown(index) {
-                            (row(index + 1, evaluation, parameters, spent, is_gradient))
+                            (row(index + 1, evaluation, &parameters, spent, is_gradient))
                         } @else if index == ENDS {
                             @let num_more = whole(length(&all[2 * ENDS..]));
                             tr { td.gap colspan=(num_columns) { (num_more) " more" } }
@@ -123,7 +123,7 @@ pub(super) fn certified_error(evaluation: &EvalRecord) -> Option<f64> {
 fn row(
     number: usize,
     evaluation: &EvalRecord,
-    parameters: &[LearnedParameter],
+    parameters: &[LearnedEntry<'_>],
     spent: u64,
     is_gradient: bool,
 ) -> Markup {

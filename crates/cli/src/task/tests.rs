@@ -361,7 +361,7 @@ fn signals_and_their_frequencies() {
     settings.data.hold_out = 1;
     let made = task(&settings).unwrap();
     assert_eq!(made.training.names, ["built-in 1", "built-in 2"]);
-    assert_eq!(made.family.parameters().len(), 16);
+    assert_eq!(made.family.parameters()[0].shape, [16]);
     let pair = &made.training.pairs[0];
     assert_eq!(pair.grid, Grid::line(16).complex());
     // Its frequencies, transformed back, are the signal with noise.
@@ -454,7 +454,7 @@ fn settings_reach_model_and_solver() {
     let settings = settings.resolve().unwrap();
     let made = settings.spec().setup(Vec::new());
     assert!(made.regularizer.is_some() && made.penalties.is_empty());
-    let parameter = &load(&settings).unwrap().family.parameters()[3];
-    let range = [parameter.start, parameter.lower, parameter.upper];
-    assert_eq!(range, [0.375, 0.25, 0.75]);
+    let parameter = &load(&settings).unwrap().family.parameters()[0];
+    assert_eq!(parameter.start, 0.375.into());
+    assert_eq!([parameter.lower, parameter.upper], [0.25, 0.75]);
 }

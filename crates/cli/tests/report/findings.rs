@@ -337,6 +337,20 @@ fn frequencies_are_counted() {
 }
 
 #[test]
+fn blocks_have_one_finding_per_bound() {
+    let block = json!({
+        "value": [1.0, 0.1, 0.1, 1.0], "theta": [0.0, -1.0, -1.0, 0.0],
+        "at": [null, "lower", "lower", null], "influence": null,
+        "parameter": {"name": "taps", "shape": [2, 2], "map": "log10", "start": 0.0,
+            "lower": -1.0, "upper": 1.0},
+    });
+    let changes = json!({"parameters": [block]});
+    let text = "2 of 4 entries of taps are at the lower bound 0.1, and the objective may be lower";
+    check(changes.clone(), text, WARNING);
+    check(changes, "upper bound", None);
+}
+
+#[test]
 fn images_held_out() {
     let with = |before: Option<f64>, trained: [f64; 2], held: &[f64]| {
         let scores =

@@ -2,7 +2,7 @@
 //! we compare with: reconstructions to one error, adjoints to one residual.
 
 use anyhow::{Context, Result, anyhow};
-use bilevel::{LearningProblem, LowerLevel};
+use bilevel::{LearningProblem, LowerLevel, Parameter};
 use lowlevel::adjoint::{AdjointState, AdjointStop, LossAt, solve_adjoint};
 use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
 
@@ -136,8 +136,8 @@ impl<'a, M: LowerLevel> Implicit<'a, M> {
             condition.0 = objective.curvature().condition_number();
             derivatives.condition_gradient(&mut condition.1);
         }
-        let parameters = self.problem.parameters().iter().zip(theta).enumerate();
-        for (k, (parameter, theta)) in parameters {
+        let parameters = Parameter::of_entries(self.problem.parameters());
+        for (k, (parameter, theta)) in parameters.zip(theta).enumerate() {
             let slope = parameter.map.derivative(*theta);
             gradient[k] *= slope;
             gradient[k] += match self.penalty {

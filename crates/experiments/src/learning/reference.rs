@@ -3,8 +3,8 @@
 
 use anyhow::{Result, ensure};
 use bilevel::{
-    Choice, LearningProblem, Loss, LowerLevel, ProblemError, Residuals, Scale, Setup, TvChoices,
-    testing,
+    Choice, LearningProblem, Loss, LowerLevel, Parameter, ProblemError, Residuals, Scale, Setup,
+    TvChoices, testing,
 };
 use inexact_lbfgs::{Options, Problem, minimize};
 
@@ -96,8 +96,7 @@ fn best_of<M: LowerLevel, const N: usize>(
 /// Returns the start and the bounds of a learning problem for the solver with gradients.
 pub(super) fn solver_problem<M: LowerLevel>(problem: &LearningProblem<M>) -> Result<Problem> {
     let parameters = problem.parameters();
-    let lower: Vec<f64> = parameters.iter().map(|p| p.lower).collect();
-    let upper: Vec<f64> = parameters.iter().map(|p| p.upper).collect();
-    let start: Vec<f64> = parameters.iter().map(|p| p.start).collect();
-    Ok(Problem::new(start).with_bounds(lower, upper)?)
+    let bounds = Parameter::of_entries(parameters).map(|p| (p.lower, p.upper));
+    let (lower, upper): (Vec<f64>, Vec<f64>) = bounds.unzip();
+    Ok(Problem::new(Parameter::starts_of(parameters)).with_bounds(lower, upper)?)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use bilevel::{LearningProblem, LowerLevel, Setup, SolverKind, learning_options};
+use bilevel::{LearningProblem, LowerLevel, Parameter, Setup, SolverKind, learning_options};
 use clap::ValueEnum;
 use inexact_lbfgs::{Engine, History, Oracle};
 
@@ -225,8 +225,9 @@ impl<M: LowerLevel> Task<'_, M> {
 }
 
 fn start_and_bounds<M: LowerLevel>(problem: &LearningProblem<M>) -> (Vec<f64>, Vec<(f64, f64)>) {
-    let parameters = problem.parameters().iter();
-    parameters.map(|p| (p.start, (p.lower, p.upper))).unzip()
+    let parameters = problem.parameters();
+    let bounds = Parameter::of_entries(parameters).map(|p| (p.lower, p.upper));
+    (Parameter::starts_of(parameters), bounds.collect())
 }
 
 /// The run of a method that reports no interval and ends at its last point.

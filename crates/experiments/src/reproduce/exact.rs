@@ -1,7 +1,7 @@
 //! The objective at the end of a run, computed again to nine digits.
 
 use anyhow::{Result, ensure};
-use bilevel::{LowerLevel, Pair, reconstruct};
+use bilevel::{LowerLevel, Pair, Parameter, reconstruct};
 use lowlevel::{ErrorBound, Method, Solver, Stop, StronglyConvex};
 use rayon::prelude::*;
 
@@ -32,7 +32,7 @@ pub(super) fn exact<M: LowerLevel>(
     theta: &[f64],
     f: f64,
 ) -> Result<ExactObjective> {
-    let values: Vec<f64> = (model.parameters().iter().zip(theta))
+    let values: Vec<f64> = (Parameter::of_entries(&model.parameters()).zip(theta))
         .map(|(parameter, theta)| parameter.value(*theta))
         .collect();
     let count = pairs.len() as f64;

@@ -131,7 +131,7 @@ impl<M: LowerLevel> FaithfulOracle<M> {
             (Start::Refine(own), ResumeFrom::Own) => Arc::clone(own),
             _ => Arc::clone(&self.last),
         };
-        let values: Vec<f64> = (self.parameters.iter().zip(job.theta()))
+        let values: Vec<f64> = (Parameter::of_entries(&self.parameters).zip(job.theta()))
             .map(|(parameter, theta)| parameter.value(*theta))
             .collect();
         let parts: Result<Vec<ImageReconstruction>, String> =

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::Result;
-use bilevel::LowerLevel;
+use bilevel::{LowerLevel, Parameter};
 use lowlevel::{Method, Solver, State, Stop, StronglyConvex};
 
 use super::data::DataSource;
@@ -133,8 +133,10 @@ fn measure(setting: &Setting, two_gradients: bool, source: &DataSource) -> Resul
 }
 
 fn time<M: LowerLevel>(model: &M, pair: &bilevel::Pair, method: Method) -> Result<f64> {
-    let values: Vec<f64> = (model.parameters().iter())
-        .map(|parameter| parameter.value(parameter.start))
+    let parameters = model.parameters();
+    let starts = Parameter::starts_of(&parameters);
+    let values: Vec<f64> = (Parameter::of_entries(&parameters).zip(starts))
+        .map(|(parameter, start)| parameter.value(start))
         .collect();
     let refuse = |error| anyhow::anyhow!("{error}");
     let data = model.prepare(pair.grid, &pair.data).map_err(refuse)?;

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use bilevel::{LearningProblem, Loss, LowerLevel, Pair, Residuals, Scale, Setup, learning_options};
+use bilevel::{
+    LearningProblem, Loss, LowerLevel, Pair, Parameter, Residuals, Scale, Setup, learning_options,
+};
 use dfo_ls::{
     Accuracy, AccuracyControl, Engine, Limit, Options, Problem, Report, ResidualOracle,
     Termination, drive_with,
@@ -139,8 +141,12 @@ impl RunInputs<'_> {
         let parameters = model.parameters();
         let fixed = self.setting.parameters.iter();
         let fixed = fixed.filter_map(|p| p.fixed.map(|value| (p.name.clone(), value)));
-        let learned = (parameters.iter().zip(&report.theta))
-            .map(|(parameter, theta)| (parameter.name.clone(), parameter.value(*theta)));
+        let names: Vec<String> = (parameters.iter())
+            .flat_map(|p| (0..p.num_entries()).map(|index| p.entry_name(index)))
+            .collect();
+        let values = Parameter::of_entries(&parameters).zip(&report.theta);
+        let values = values.map(|(parameter, theta)| parameter.value(*theta));
+        let learned = names.iter().cloned().zip(values);
         let params: BTreeMap<String, f64> = fixed.chain(learned).collect();
         let known = (evaluations.iter().rev())
             .find(|e| e.theta == report.theta)
@@ -164,7 +170,7 @@ impl RunInputs<'_> {
         };
         Ok(RunRecord {
             id: self.id.clone(),
-            names: parameters.into_iter().map(|p| p.name).collect(),
+            names,
             iterates: iterates(&evaluations, report),
             evaluations,
             outcome,
@@ -186,10 +192,9 @@ fn ending(termination: &Termination) -> String {
 
 fn bounds<M: LowerLevel>(model: &M) -> Result<Problem> {
     let parameters = model.parameters();
-    let start: Vec<f64> = parameters.iter().map(|p| p.start).collect();
-    let lower = parameters.iter().map(|p| p.lower).collect::<Vec<_>>();
-    let upper = parameters.iter().map(|p| p.upper).collect::<Vec<_>>();
-    Ok(Problem::new(start).with_bounds(lower, upper)?)
+    let bounds = Parameter::of_entries(&parameters).map(|p| (p.lower, p.upper));
+    let (lower, upper): (Vec<f64>, Vec<f64>) = bounds.unzip();
+    Ok(Problem::new(Parameter::starts_of(&parameters)).with_bounds(lower, upper)?)
 }
 
 fn drive<O: ResidualOracle>(

@@ -214,7 +214,9 @@ impl Setting {
     #[must_use]
     pub fn learned(&self) -> Vec<String> {
         if self.sampling.is_some() {
-            return (0..self.data.pixels).map(|j| format!("s{j}")).collect();
+            return (0..self.data.pixels)
+                .map(|j| format!("theta[{j}]"))
+                .collect();
         }
         let learned = self.parameters.iter().filter(|p| p.fixed.is_none());
         learned.map(|p| p.name.clone()).collect()

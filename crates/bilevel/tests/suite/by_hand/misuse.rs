@@ -54,7 +54,7 @@ fn more_misuse_is_refused() {
     ));
     let weights = FourierWeights::new(2, FourierWeights::TV, 0.5).expect("two samples");
     let parameters = weights.clone().with_bounds(0.25, 0.75).parameters();
-    assert!((parameters[1].lower, parameters[1].upper) == (0.25, 0.75));
+    assert!((parameters[0].lower, parameters[0].upper) == (0.25, 0.75));
     let real = Pair {
         grid: Grid::line(4),
         truth: vec![0.5; 4],

@@ -47,8 +47,7 @@ impl LowerLevel for Diagonal {
     type Objective<'a> = DiagonalObjective<'a>;
 
     fn parameters(&self) -> Vec<Parameter> {
-        let parameter = |k| Parameter::log10(format!("a{k}"), 0.0, -3.0, 3.0);
-        (0..self.num_params).map(parameter).collect()
+        vec![Parameter::log10("a", 0.0, -3.0, 3.0).with_shape([self.num_params])]
     }
 
     fn prepare(&self, _: Grid, data: &[f64]) -> Result<Vec<f64>, BoxError> {
@@ -192,7 +191,7 @@ fn families_of_ones_own_learn_with_gradients() {
         "{:?}",
         learned.termination
     );
-    for (k, parameter) in learned.parameters.iter().enumerate() {
+    for (k, parameter) in learned.entries().enumerate() {
         // the errors of the data add a hundredth to their squares
         let expected = 1.01 * (1.0 + 2.0 / (1.0 + k as f64)) - 1.0;
         assert!(
@@ -210,7 +209,8 @@ fn many_parameters() {
     let d = 100_000;
     let mut problem = problem(d, d, Fault::None, SolverKind::Gradient).expect("valid");
     let learned = problem.learn_with(options(25)).expect("differentiable");
-    assert_eq!(learned.parameters.len(), d);
+    assert_eq!(learned.parameters.len(), 1);
+    assert_eq!(learned.parameter("a").expect("a block").values.len(), d);
     assert!(
         learned
             .evaluations

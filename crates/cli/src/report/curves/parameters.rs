@@ -1,7 +1,7 @@
 //! Curves of the parameters, and the learned weights of frequencies.
 
 use ::page::number::number;
-use bilevel::{Bound, FamilyKind, Learned, LearnedParameter, Map, Parameter};
+use bilevel::{Bound, FamilyKind, Learned, LearnedEntry, Map, Parameter};
 use plot::{Axis, Colour, Dash, Figure, Panel, Series};
 
 use super::axes::{evaluation_axis, ranged};
@@ -12,19 +12,19 @@ const MAX_PANELS: usize = 6;
 
 /// Returns the figures of all parameters.
 pub(super) fn all(learned: &Learned) -> Vec<Curve> {
-    let parameters = &learned.parameters;
+    let parameters: Vec<LearnedEntry<'_>> = learned.entries().collect();
     if learned.evaluations.is_empty() {
         return Vec::new();
     }
     if learned.family == Some(FamilyKind::Sampling) {
-        let mut curves = vec![weights(parameters)];
+        let mut curves = vec![weights(&parameters)];
         curves.extend(num_sampled(learned));
         return curves;
     }
     match parameters.len() {
         0 => Vec::new(),
-        1..=MAX_PANELS => (0..parameters.len())
-            .map(|index| alone(learned, index))
+        1..=MAX_PANELS => (parameters.iter().enumerate())
+            .map(|(index, entry)| alone(learned, index, entry))
             .collect(),
         _ => together(learned).into_iter().collect(),
     }
@@ -38,8 +38,8 @@ fn incumbents(learned: &Learned, index: usize) -> Vec<[f64; 2]> {
 }
 
 /// Returns the figure of one parameter: all evaluated values, and the best so far.
-fn alone(learned: &Learned, index: usize) -> Curve {
-    let parameter = &learned.parameters[index].parameter;
+fn alone(learned: &Learned, index: usize, entry: &LearnedEntry<'_>) -> Curve {
+    let parameter = entry.parameter;
     let valued = |points: Vec<[f64; 2]>| -> Vec<[f64; 2]> {
         let value = |[x, theta]: [f64; 2]| [x, parameter.value(theta)];
         points.into_iter().map(value).collect()
@@ -50,7 +50,7 @@ fn alone(learned: &Learned, index: usize) -> Curve {
     let best = incumbents(learned, index);
     let thetas = tried.iter().chain(&best).map(|[_, theta]| *theta);
     let [from, to] = shown(parameter, thetas);
-    let label = &parameter.name;
+    let label = &entry.name();
     let y = match parameter.map {
         Map::Identity => Axis::linear(label),
         _ => Axis::log(label),
@@ -110,7 +110,7 @@ fn together(learned: &Learned) -> Option<Curve> {
     learned.iterations.first().filter(|i| !i.theta.is_empty())?;
     let y = Axis::linear("position between bounds").range(-0.03, 1.03);
     let mut panel = Panel::new(evaluation_axis(learned), y);
-    for (index, p) in learned.parameters.iter().enumerate() {
+    for (index, p) in learned.entries().enumerate() {
         let range = p.parameter.upper - p.parameter.lower;
         let position = |[x, theta]: [f64; 2]| [x, (theta - p.parameter.lower) / range];
         let line = incumbents(learned, index)
@@ -129,25 +129,25 @@ fn together(learned: &Learned) -> Option<Curve> {
 fn num_sampled(learned: &Learned) -> Option<Curve> {
     // histories of very many parameters do not list them
     learned.iterations.first().filter(|i| !i.theta.is_empty())?;
-    let is_sampled = |p: &LearnedParameter, theta: f64| {
+    let is_sampled = |p: &LearnedEntry<'_>, theta: f64| {
         theta - p.parameter.lower > 1e-6 * (p.parameter.upper - p.parameter.lower)
     };
     let line = (learned.iterations.iter())
         .map(|iteration| {
-            let weights = learned.parameters.iter().zip(&iteration.theta);
+            let weights = learned.entries().zip(&iteration.theta);
             let num = weights.filter(|(p, theta)| is_sampled(p, **theta)).count();
             let num = u64::try_from(num).unwrap_or(u64::MAX);
             [count(iteration.num_evaluations), count(num)]
         })
         .collect();
-    let all = count(u64::try_from(learned.parameters.len()).unwrap_or(u64::MAX));
+    let all = count(u64::try_from(learned.entries().count()).unwrap_or(u64::MAX));
     let y = Axis::linear("sampled frequencies").range(0.0, 1.05 * all);
     let panel = Panel::new(evaluation_axis(learned), y).with(Series::steps(line).colour(BLUE));
     Some(Curve::new(panel, "The number of sampled frequencies."))
 }
 
 /// Returns the figure of the learned weights, with frequency zero in the middle.
-fn weights(parameters: &[LearnedParameter]) -> Curve {
+fn weights(parameters: &[LearnedEntry<'_>]) -> Curve {
     let num = parameters.len();
     let half = num / 2;
     let frequency = |j: usize| {
@@ -157,10 +157,10 @@ fn weights(parameters: &[LearnedParameter]) -> Curve {
             -((num - j) as f64)
         }
     };
-    let place = |(j, p): (usize, &LearnedParameter)| [frequency(j), p.theta];
+    let place = |(j, p): (usize, &LearnedEntry<'_>)| [frequency(j), p.theta];
     let (off, on): (Vec<_>, Vec<_>) =
         (parameters.iter().enumerate()).partition(|(_, p)| p.at == Some(Bound::Lower));
-    let points = |some: Vec<(usize, &LearnedParameter)>| -> Vec<[f64; 2]> {
+    let points = |some: Vec<(usize, &LearnedEntry<'_>)>| -> Vec<[f64; 2]> {
         some.into_iter().map(place).collect()
     };
     let light = Colour::hex(0x00c8_c8c8);

@@ -223,6 +223,18 @@ pub enum SpecError {
         /// The input that the family needs.
         needed: &'static str,
     },
+    /// Filter banks are for another task.
+    #[error("{task} has no filter banks: leave out the filters, or learn to denoise")]
+    Filters {
+        /// The family.
+        task: FamilyKind,
+    },
+    /// A parameter is named although a filter bank has its own parameters.
+    #[error("{name} cannot be set for a filter bank, all of whose parameters are learned")]
+    FilterParameter {
+        /// The name of the parameter.
+        name: String,
+    },
     /// The family cannot be built from the input.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -9,7 +9,8 @@ use lowlevel::Method;
 
 use crate::error::SpecError;
 use crate::families::{
-    Choice, Family, FamilyKind, FourierWeights, TvChoices, TvDeblurring, TvDenoising, TvInpainting,
+    Choice, Family, FamilyKind, FilterDenoising, FilterSet, FourierWeights, TvChoices,
+    TvDeblurring, TvDenoising, TvInpainting,
 };
 use crate::learn::learning_options;
 use crate::loss::{Loss, Residuals, Scale};
@@ -58,6 +59,10 @@ pub struct Spec {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ModelSpec {
+    /// The filters of a filter bank, instead of total variation; `None` for total variation. All
+    /// parameters of a bank are learned, so the other settings of the model must be empty.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub filters: Option<FilterSet>,
     /// The names of the learned parameters.
     pub learn: Vec<String>,
     /// The values of the fixed parameters.
@@ -217,6 +222,9 @@ impl Spec {
     /// When the family does not have a named parameter, a parameter is both learned and fixed, a
     /// start is not between its bounds, or the family needs another input.
     pub fn family(&self, input: FamilyInput) -> Result<Family, SpecError> {
+        if let Some(set) = self.model.filters {
+            return self.filter_family(set, &input);
+        }
         let model = self.model.completed(self.task);
         model.check(self.task)?;
         let needs = |needed| SpecError::Input {
@@ -242,6 +250,28 @@ impl Spec {
             }
             (FamilyKind::Sampling, _) => return Err(needs("the number of frequencies")),
         })
+    }
+
+    /// Builds the family of a filter bank.
+    fn filter_family(&self, set: FilterSet, input: &FamilyInput) -> Result<Family, SpecError> {
+        let (FamilyKind::Denoise, FamilyInput::None) = (self.task, input) else {
+            return Err(SpecError::Filters { task: self.task });
+        };
+        let ModelSpec {
+            learn,
+            fixed,
+            start,
+            lower,
+            upper,
+            ..
+        } = &self.model;
+        let named = [fixed, start, lower, upper]
+            .into_iter()
+            .flat_map(Values::keys);
+        if let Some(name) = learn.iter().chain(named).next() {
+            return Err(SpecError::FilterParameter { name: name.clone() });
+        }
+        Ok(Family::Filters(FilterDenoising::new(set)?))
     }
 
     /// Builds the setup of the learning problem, with these held-out pairs.

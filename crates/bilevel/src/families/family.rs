@@ -11,6 +11,7 @@ use lowlevel::{
 
 use super::FamilyKind;
 use super::{BlurredData, FourierWeights, ImageData, TvDeblurring, TvDenoising, TvInpainting};
+use super::{FilterDenoising, FilterObjective};
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
@@ -24,6 +25,8 @@ use crate::parameter::Parameter;
 pub enum Family {
     /// Denoising of real signals and pictures.
     Denoising(TvDenoising),
+    /// Denoising of pictures with a filter bank.
+    Filters(FilterDenoising),
     /// Deblurring of pictures with a known blur.
     Deblurring(TvDeblurring),
     /// Inpainting of pictures with missing pixels.
@@ -39,6 +42,7 @@ pub struct FamilyData(Data);
 #[derive(Clone, Debug)]
 enum Data {
     Denoising(ImageData),
+    Filters(ImageData),
     Deblurring(BlurredData),
     Inpainting(ImageData),
     Sampling(FourierMeasurement),
@@ -51,6 +55,7 @@ pub struct FamilyObjective<'a>(Objective<'a>);
 #[derive(Clone, Debug)]
 enum Objective<'a> {
     Denoising(Denoising<'a>),
+    Filters(FilterObjective<'a>),
     Deblurring(Variational<'a, &'a Convolution, SmoothedTv>),
     Inpainting(Variational<'a, &'a Mask, SmoothedTv>),
     Sampling(FourierSampling<'a>),
@@ -63,6 +68,7 @@ pub struct FamilyScratch(Scratch);
 #[derive(Clone, Debug)]
 enum Scratch {
     Denoising(DenoisingScratch),
+    Filters(<FilterDenoising as LowerLevel>::Scratch),
     Deblurring(VariationalScratch<<Convolution as LinearOperator>::Scratch>),
     Inpainting(VariationalScratch<<Mask as LinearOperator>::Scratch>),
     Sampling(Box<FourierSamplingScratch>),
@@ -73,6 +79,7 @@ macro_rules! for_each_family {
     ($kind:ident, $value:expr, $inner:ident => $result:expr) => {
         match $value {
             $kind::Denoising($inner) => $result,
+            $kind::Filters($inner) => $result,
             $kind::Deblurring($inner) => $result,
             $kind::Inpainting($inner) => $result,
             $kind::Sampling($inner) => $result,
@@ -85,6 +92,7 @@ macro_rules! with_scratch {
     ($objective:expr, $scratch:expr, ($inner:ident, $memory:ident) => $result:expr) => {
         match (&$objective.0, &mut $scratch.0) {
             (Objective::Denoising($inner), Scratch::Denoising($memory)) => $result,
+            (Objective::Filters($inner), Scratch::Filters($memory)) => $result,
             (Objective::Deblurring($inner), Scratch::Deblurring($memory)) => $result,
             (Objective::Inpainting($inner), Scratch::Inpainting($memory)) => $result,
             (Objective::Sampling($inner), Scratch::Sampling($memory)) => $result,
@@ -105,6 +113,7 @@ impl LowerLevel for Family {
     fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FamilyData, BoxError> {
         Ok(FamilyData(match self {
             Self::Denoising(family) => Data::Denoising(family.prepare(grid, data)?),
+            Self::Filters(family) => Data::Filters(family.prepare(grid, data)?),
             Self::Deblurring(family) => Data::Deblurring(family.prepare(grid, data)?),
             Self::Inpainting(family) => Data::Inpainting(family.prepare(grid, data)?),
             Self::Sampling(family) => Data::Sampling(family.prepare(grid, data)?),
@@ -119,6 +128,9 @@ impl LowerLevel for Family {
         Ok(FamilyObjective(match (self, &data.0) {
             (Self::Denoising(family), Data::Denoising(data)) => {
                 Objective::Denoising(family.objective(values, data)?)
+            }
+            (Self::Filters(family), Data::Filters(data)) => {
+                Objective::Filters(family.objective(values, data)?)
             }
             (Self::Deblurring(family), Data::Deblurring(data)) => {
                 Objective::Deblurring(family.objective(values, data)?)
@@ -136,6 +148,7 @@ impl LowerLevel for Family {
     fn cold_start(&self, data: &FamilyData, x: &mut [f64]) {
         match (self, &data.0) {
             (Self::Denoising(family), Data::Denoising(data)) => family.cold_start(data, x),
+            (Self::Filters(family), Data::Filters(data)) => family.cold_start(data, x),
             (Self::Deblurring(family), Data::Deblurring(data)) => family.cold_start(data, x),
             (Self::Inpainting(family), Data::Inpainting(data)) => family.cold_start(data, x),
             // sampling starts at zero
@@ -154,6 +167,9 @@ impl LowerLevel for Family {
         Some(Box::new(FamilyDerivatives(match (self, &objective.0) {
             (Self::Denoising(family), Objective::Denoising(objective)) => {
                 Inner::Denoising(family.derivatives(values, objective)?)
+            }
+            (Self::Filters(family), Objective::Filters(objective)) => {
+                Inner::Filters(family.derivatives(values, objective)?)
             }
             (Self::Deblurring(family), Objective::Deblurring(objective)) => {
                 Inner::Deblurring(family.derivatives(values, objective)?)
@@ -187,6 +203,7 @@ impl StronglyConvex for FamilyObjective<'_> {
     fn scratch(&self) -> FamilyScratch {
         FamilyScratch(match &self.0 {
             Objective::Denoising(objective) => Scratch::Denoising(objective.scratch()),
+            Objective::Filters(objective) => Scratch::Filters(objective.scratch()),
             Objective::Deblurring(objective) => Scratch::Deblurring(objective.scratch()),
             Objective::Inpainting(objective) => Scratch::Inpainting(objective.scratch()),
             Objective::Sampling(objective) => Scratch::Sampling(Box::new(objective.scratch())),
@@ -318,6 +335,7 @@ type Boxed<'a, M> = Box<dyn Derivatives<<M as LowerLevel>::Scratch> + 'a>;
 
 enum Inner<'a> {
     Denoising(Boxed<'a, TvDenoising>),
+    Filters(Boxed<'a, FilterDenoising>),
     Deblurring(Boxed<'a, TvDeblurring>),
     Inpainting(Boxed<'a, TvInpainting>),
     Sampling(Boxed<'a, FourierWeights>),
@@ -328,6 +346,7 @@ macro_rules! with_derivatives {
     ($derivatives:expr, $scratch:expr, ($inner:ident, $memory:ident) => $result:expr) => {
         match (&$derivatives.0, &mut $scratch.0) {
             (Inner::Denoising($inner), Scratch::Denoising($memory)) => $result,
+            (Inner::Filters($inner), Scratch::Filters($memory)) => $result,
             (Inner::Deblurring($inner), Scratch::Deblurring($memory)) => $result,
             (Inner::Inpainting($inner), Scratch::Inpainting($memory)) => $result,
             (Inner::Sampling($inner), Scratch::Sampling($memory)) => $result,
@@ -375,7 +394,7 @@ impl NewtonSteps<FamilyScratch> for FamilyObjective<'_> {
         match &self.0 {
             Objective::Denoising(objective) => objective.num_duals(),
             Objective::Sampling(objective) => objective.num_duals(),
-            Objective::Deblurring(_) | Objective::Inpainting(_) => 0,
+            Objective::Filters(_) | Objective::Deblurring(_) | Objective::Inpainting(_) => 0,
         }
     }
 
@@ -383,7 +402,9 @@ impl NewtonSteps<FamilyScratch> for FamilyObjective<'_> {
         match &self.0 {
             Objective::Denoising(objective) => objective.step_cost(),
             Objective::Sampling(objective) => objective.step_cost(),
-            Objective::Deblurring(_) | Objective::Inpainting(_) => f64::INFINITY,
+            Objective::Filters(_) | Objective::Deblurring(_) | Objective::Inpainting(_) => {
+                f64::INFINITY
+            }
         }
     }
 
@@ -391,7 +412,7 @@ impl NewtonSteps<FamilyScratch> for FamilyObjective<'_> {
         match &self.0 {
             Objective::Denoising(objective) => objective.looseness(),
             Objective::Sampling(objective) => objective.looseness(),
-            Objective::Deblurring(_) | Objective::Inpainting(_) => 1.0,
+            Objective::Filters(_) | Objective::Deblurring(_) | Objective::Inpainting(_) => 1.0,
         }
     }
 

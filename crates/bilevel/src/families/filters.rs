@@ -21,6 +21,8 @@ use crate::parameter::{Map, Parameter};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
 pub struct FilterSet {
     /// The number of pixels along each axis: 3, 5 or 7.
     pub size: usize,
@@ -50,6 +52,20 @@ impl fmt::Display for FilterSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_learned { "learned" } else { "dct" };
         write!(f, "{kind}{}", self.size)
+    }
+}
+
+impl From<FilterSet> for String {
+    fn from(set: FilterSet) -> Self {
+        set.to_string()
+    }
+}
+
+impl TryFrom<String> for FilterSet {
+    type Error = BoxError;
+
+    fn try_from(name: String) -> Result<Self, BoxError> {
+        name.parse()
     }
 }
 
@@ -94,9 +110,14 @@ impl FilterDenoising {
         share: 0.75,
         spread: 10.0,
     };
-    /// The lower and upper bounds of `alpha`, `nu`, `share` and `spread`. A smaller `nu` hardly
-    /// improves pictures, but reconstructions take longer.
-    const BOUNDS: [[f64; 2]; 4] = [[1e-6, 1.0], [2e-3, 0.5], [0.0, 1.0], [1.1, 300.0]];
+    /// The names, maps and bounds of the parameters of potentials. A smaller `nu` hardly improves
+    /// pictures, but reconstructions take longer.
+    const BLOCKS: [(&'static str, Map, [f64; 2]); 4] = [
+        ("alpha", Map::Log10, [1e-6, 1.0]),
+        ("nu", Map::Log10, [2e-3, 0.5]),
+        ("share", Map::Identity, [0.0, 1.0]),
+        ("spread", Map::Log10, [1.1, 300.0]),
+    ];
 
     /// Creates the family with its default start.
     ///
@@ -133,8 +154,8 @@ impl FilterDenoising {
         self.bank(values)?;
         let count = self.set.num_filters();
         for (index, (start, value)) in self.start.iter_mut().zip(values).enumerate() {
-            *start = match Self::BOUNDS.get(index / count) {
-                Some([lower, upper]) => value.clamp(*lower, *upper),
+            *start = match Self::BLOCKS.get(index / count) {
+                Some((_, _, [lower, upper])) => value.clamp(*lower, *upper),
                 None => *value,
             };
         }
@@ -189,32 +210,26 @@ impl LowerLevel for FilterDenoising {
 
     fn parameters(&self) -> Vec<Parameter> {
         let count = self.set.num_filters();
-        let names = ["alpha", "nu", "share", "spread"];
-        let mut parameters = Vec::with_capacity(self.start.len());
-        for (block, (name, [lower, upper])) in names.into_iter().zip(Self::BOUNDS).enumerate() {
-            let map = if name == "share" {
-                Map::Identity
-            } else {
-                Map::Log10
-            };
-            for k in 0..count {
-                parameters.push(Parameter {
-                    name: format!("{name}{k}"),
-                    map,
-                    start: map.theta(self.start[block * count + k]),
-                    lower: map.theta(lower),
-                    upper: map.theta(upper),
-                });
-            }
-        }
-        for (j, start) in self.start[4 * count..].iter().enumerate() {
-            parameters.push(Parameter {
-                name: format!("filters{j}"),
-                map: Map::Identity,
-                start: *start,
-                lower: -4.0,
-                upper: 4.0,
-            });
+        let (potentials, coefficients) = self.start.split_at(4 * count);
+        let block = |name: &str, map: Map, start: &[f64], [lower, upper]: [f64; 2]| Parameter {
+            name: name.into(),
+            shape: vec![start.len()],
+            map,
+            start: start
+                .iter()
+                .map(|value| map.theta(*value))
+                .collect::<Vec<_>>()
+                .into(),
+            lower: map.theta(lower),
+            upper: map.theta(upper),
+        };
+        let mut parameters: Vec<Parameter> = Self::BLOCKS
+            .iter()
+            .zip(potentials.chunks_exact(count))
+            .map(|((name, map, bounds), start)| block(name, *map, start, *bounds))
+            .collect();
+        if self.set.is_learned {
+            parameters.push(block("filters", Map::Identity, coefficients, [-4.0, 4.0]));
         }
         parameters
     }

@@ -28,22 +28,30 @@ Chores of the workspace
 Usage: cargo xtask <command>
 
 Commands:
-  test         Run everything that a change must pass, cheapest first
-  tidy         Check the rules of the architecture and of the text; compiles nothing
-  doc          Write the documentation of all crates
-  python       Build and test the Python packages in an environment under target/
-  mpi          Build the program with MPI, and test it on several ranks
-  reproduce    Regenerate every figure of the paper, and check its claims
-  more-wild    Run dfo-ls on the benchmark of Moré and Wild, next to other solvers
-  learning     Learn the parameters of the paper's problems, and compare with the true optima
-  bench        Measure speed next to other programs in the same run; --quick takes two minutes
-  fetch-kodak  Download the 25 photographs of the paper, and check them
-  help         Print this text
+  test            Run everything that a change must pass, cheapest first
+  tidy            Check the rules of the architecture and of the text; compiles nothing
+  doc             Write the documentation of all crates
+  python          Build and test the Python packages in an environment under target/
+  mpi             Build the program with MPI, and test it on several ranks
+  reproduce       Regenerate every figure of the paper, and check its claims
+  more-wild       Run dfo-ls on the benchmark of Moré and Wild, next to other solvers
+  learning        Learn the parameters of the paper's problems, and compare with the true optima
+  train-denoiser  Learn the filter banks of `imaging::denoise` from photographs
+  bench           Measure speed next to other programs in the same run; --quick takes two minutes
+  fetch-kodak     Download the 25 photographs of the paper, and check them
+  help            Print this text
 
 `cargo xtask <command> --help` lists the options of reproduce and the commands below it.";
 
 /// The commands that `crates/experiments` runs.
-const EXPERIMENTS: [&str; 5] = ["reproduce", "more-wild", "learning", "bench", "fetch-kodak"];
+const EXPERIMENTS: [&str; 6] = [
+    "reproduce",
+    "more-wild",
+    "learning",
+    "train-denoiser",
+    "bench",
+    "fetch-kodak",
+];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Command {
@@ -160,6 +168,7 @@ mod tests {
             "mpi",
             "more-wild",
             "learning",
+            "train-denoiser",
             "bench",
             "fetch-kodak",
             "help",

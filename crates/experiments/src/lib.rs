@@ -7,3 +7,4 @@ pub mod kodak;
 pub mod learning;
 pub mod more_wild;
 pub mod reproduce;
+pub mod train_denoiser;

@@ -1,4 +1,4 @@
-//! The program behind `cargo xtask reproduce`, `fetch-kodak`, `more-wild`, `learning` and `bench`.
+//! The program behind `cargo xtask reproduce`, `fetch-kodak`, `more-wild`, `learning`, `train-denoiser` and `bench`.
 #![expect(
     clippy::print_stderr,
     reason = "a command-line program talks to its user"
@@ -8,7 +8,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use experiments::{bench, kodak, learning, more_wild, reproduce};
+use experiments::{bench, kodak, learning, more_wild, reproduce, train_denoiser};
 
 /// Experiments that measure the libraries.
 #[derive(Debug, Parser)]
@@ -26,6 +26,8 @@ enum Command {
     MoreWild(more_wild::Arguments),
     /// Learns the parameters of the paper's problems and compares them with the true optima.
     Learning(learning::Arguments),
+    /// Learns the filter banks of `imaging::denoise` from photographs.
+    TrainDenoiser(train_denoiser::Arguments),
     /// Measures speed and memory and compares them with other programs.
     Bench(bench::Arguments),
     /// Downloads the 25 photographs of the paper and verifies their checksums.
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Command::Reproduce(arguments) => reproduce::command::run(&arguments, &mut out),
         Command::MoreWild(arguments) => more_wild::run(&arguments, &mut out),
         Command::Learning(arguments) => learning::run(&arguments, &mut out),
+        Command::TrainDenoiser(arguments) => train_denoiser::run(&arguments, &mut out),
         Command::Bench(arguments) => bench::run(&arguments, &mut out),
         Command::FetchKodak(arguments) => kodak::run(&arguments, &mut out),
     };

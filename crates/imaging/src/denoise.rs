@@ -1,11 +1,16 @@
-//! Denoising in one call.
+//! Denoising in one call, with filter banks that were learned beforehand.
+
+mod levels;
 
 use lowlevel::{ErrorBound, SolveError, Solved, Solver, State, Stop, StronglyConvex, Unreached};
 use thiserror::Error;
 
-use crate::error::ModelError;
-use crate::grid::Grid;
-use crate::model::{Denoising, TvParameters};
+use crate::error::{ModelError, check_values};
+use crate::filters::{FilterBank, FilterRegularizer};
+use crate::grid::{Field, Grid};
+use crate::model::Variational;
+use crate::operator::{Identity, Weights};
+use levels::Levels;
 
 /// A denoised signal or picture.
 #[derive(Clone, Debug)]
@@ -17,7 +22,7 @@ pub struct Denoised {
     pub solved: Solved,
 }
 
-/// The error of [`denoise`].
+/// The error of [`denoise`], [`denoise_colour`] and [`denoise_tv`](crate::denoise_tv).
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum DenoiseError {
@@ -32,77 +37,213 @@ pub enum DenoiseError {
     Unreached(#[from] Unreached),
 }
 
-/// Denoises a real signal or picture by smoothed total variation, to a certified error.
+/// A denoised picture in colour.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DenoisedColour {
+    /// The denoised red, green and blue samples.
+    pub channels: [Vec<f64>; 3],
+    /// The certified Euclidean distance of all samples together from the minimiser.
+    pub error: ErrorBound,
+    /// The results of the solves for luminance and for chroma.
+    pub solved: [Solved; 2],
+}
+
+/// Denoises a real picture with values in `$[0, 1]$` and white Gaussian noise.
 ///
-/// The result minimises the objective of [`Denoising`] up to the distance `target`, which is the
-/// Euclidean distance over all samples. To start from an earlier result, to refine a result or to
-/// limit the work, use [`Denoising`] with a [`lowlevel::Solver`].
+/// `noise` is the standard deviation of the noise; [`noise::estimate`](crate::noise::estimate)
+/// estimates it. The result minimises the objective of a [`FilterBank`] that was learned from
+/// photographs ([`denoising_bank`]), up to the Euclidean distance `target` over all samples. If
+/// there is none, it is [`DENOISING_ERROR`] of the noise, which nobody can see.
 ///
 /// ```
-/// use imaging::{ErrorBound, Grid, TvParameters, denoise};
+/// use imaging::{Grid, Seed, denoise, noise, phantom, quality};
 ///
-/// let noisy = [0.1, -0.1, 0.0, 1.1, 0.9, 1.0];
-/// let parameters = TvParameters { alpha: 0.1, nu: 1e-3, xi: 0.0 };
-/// let denoised = denoise(Grid::image(2, 3), &noisy, parameters, ErrorBound::new(1e-6)?)?;
-/// assert!(denoised.solved.error.value() <= 1e-6);
+/// let truth = phantom::dead_leaves(48, 48, Seed::new(1), 0)?;
+/// let noisy = noise::gaussian(&truth, 0.1, Seed::new(1), 0)?;
+/// let grid = Grid::image(48, 48);
+/// let denoised = denoise(grid, &noisy, noise::estimate(grid, &noisy)?, None)?;
+/// assert!(quality::psnr(&denoised.x, &truth, 1.0)? > quality::psnr(&noisy, &truth, 1.0)? + 4.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// If the grid is empty or complex, the data do not fit the grid or are not finite, a parameter is
-/// out of range, or `target` is below the rounding error.
+/// If the grid is empty or complex, the data do not fit the grid or are not finite, the noise is
+/// not positive, or `target` is below the rounding error.
 pub fn denoise(
     grid: Grid,
     data: &[f64],
-    parameters: TvParameters,
+    noise: f64,
+    target: Option<ErrorBound>,
+) -> Result<Denoised, DenoiseError> {
+    check_real(grid)?;
+    check_values("data", data, grid.len())?;
+    minimise(Levels::grey(), grid, data, noise, target)
+}
+
+/// Denoises a real picture in colour like [`denoise`], given its red, green and blue samples, all
+/// with noise of the same standard deviation.
+///
+/// The luminance `$(r + g + b)/\sqrt3$` and the chroma `$(r - g)/\sqrt2$` and
+/// `$(r + g - 2b)/\sqrt6$` have noise of the same standard deviation, but chroma varies less in
+/// photographs. The two parts of the chroma are coupled: they have their edges in common.
+///
+/// # Errors
+/// As [`denoise`].
+pub fn denoise_colour(
+    grid: Grid,
+    channels: [&[f64]; 3],
+    noise: f64,
+    target: Option<ErrorBound>,
+) -> Result<DenoisedColour, DenoiseError> {
+    check_real(grid)?;
+    for (name, channel) in ["red", "green", "blue"].into_iter().zip(channels) {
+        check_values(name, channel, grid.len())?;
+    }
+    let [mut luminance, mut chroma] = [
+        Vec::with_capacity(grid.len()),
+        Vec::with_capacity(2 * grid.len()),
+    ];
+    let [red, green, blue] = channels;
+    for ((r, g), b) in red.iter().zip(green).zip(blue) {
+        let [l, first, second] = to_opponent([*r, *g, *b]);
+        luminance.push(l / LUMINANCE);
+        chroma.extend([first, second]);
+    }
+    // Half of the squared error for each part; that of luminance is divided by its scale.
+    let share = |scale: f64| {
+        let target = target.map(|target| target.value() / (2_f64.sqrt() * scale));
+        target.and_then(|target| ErrorBound::new(target).ok())
+    };
+    let grey = minimise(
+        Levels::grey(),
+        grid,
+        &luminance,
+        noise / LUMINANCE,
+        share(LUMINANCE),
+    )?;
+    let chroma = minimise(Levels::chroma(), grid.complex(), &chroma, noise, share(1.0))?;
+    let samples = grey.x.iter().zip(chroma.x.chunks_exact(2));
+    let mut channels = [const { Vec::new() }; 3];
+    for (l, pair) in samples {
+        let colours = from_opponent([l * LUMINANCE, pair[0], pair[1]]);
+        for (channel, value) in channels.iter_mut().zip(colours) {
+            channel.push(value);
+        }
+    }
+    let [l, c] = [
+        LUMINANCE * grey.solved.error.value(),
+        chroma.solved.error.value(),
+    ];
+    // The transform is orthogonal up to rounding.
+    let error = l.hypot(c) * (1.0 + 1e-14) + 1e-14 * lowlevel::norm(&luminance);
+    Ok(DenoisedColour {
+        channels,
+        error: ErrorBound::new(error).map_err(|_| ModelError::OutOfRange {
+            name: "the certified error",
+            found: error,
+            needed: "finite",
+        })?,
+        solved: [grey.solved, chroma.solved],
+    })
+}
+
+/// The default error of [`denoise`]: this share of the noise in every sample, in the mean square.
+/// A smaller one changes the PSNR of photographs by less than 0.01 dB.
+pub const DENOISING_ERROR: f64 = 0.1;
+
+/// Returns the learned filter bank for grey pictures with values in `$[0, 1]$` and noise of the
+/// standard deviation `noise`.
+///
+/// The banks were learned for several levels of noise, and the parameters between two levels are
+/// interpolated. The strong convexity of denoising is at least 0.1 for every level.
+///
+/// # Errors
+/// If the noise is not between 2/255 and 75/255. [`denoise`] scales pictures with other noise.
+pub fn denoising_bank(noise: f64) -> Result<FilterBank, ModelError> {
+    Levels::grey().bank(noise)
+}
+
+/// The factor between the luminance and the mean of the three colours.
+const LUMINANCE: f64 = 1.732_050_807_568_877_2;
+
+/// Returns luminance and chroma of a colour.
+fn to_opponent([r, g, b]: [f64; 3]) -> [f64; 3] {
+    [
+        (r + g + b) / LUMINANCE,
+        (r - g) / 2_f64.sqrt(),
+        (r + g - 2.0 * b) / 6_f64.sqrt(),
+    ]
+}
+
+/// Returns the colour with this luminance and chroma: the inverse of [`to_opponent`].
+fn from_opponent([l, first, second]: [f64; 3]) -> [f64; 3] {
+    let (l, first, second) = (l / LUMINANCE, first / 2_f64.sqrt(), second / 6_f64.sqrt());
+    [l + first + second, l - first + second, l - 2.0 * second]
+}
+
+fn check_real(grid: Grid) -> Result<(), ModelError> {
+    if grid.field() == Field::Real {
+        return Ok(());
+    }
+    Err(ModelError::WrongGrid {
+        name: "grid",
+        needed: "real",
+    })
+}
+
+/// Denoises with the bank for this noise. Pictures with more or less noise than the banks were
+/// learned for are scaled.
+fn minimise(
+    levels: &Levels,
+    grid: Grid,
+    data: &[f64],
+    noise: f64,
+    target: Option<ErrorBound>,
+) -> Result<Denoised, DenoiseError> {
+    if !(noise > 0.0 && noise.is_finite()) {
+        return Err(DenoiseError::Model(ModelError::OutOfRange {
+            name: "noise",
+            found: noise,
+            needed: "positive, such as 0.1",
+        }));
+    }
+    let scale = levels.nearest(noise) / noise;
+    let scaled: Vec<f64> = data.iter().map(|value| scale * value).collect();
+    let target = match target {
+        Some(target) => target.value() * scale,
+        None => DENOISING_ERROR * noise * scale * (grid.len() as f64).sqrt(),
+    };
+    let target = ErrorBound::new(target).map_err(|_| ModelError::OutOfRange {
+        name: "the target",
+        found: target,
+        needed: "finite",
+    })?;
+    let filters = FilterRegularizer::new(levels.bank(levels.nearest(noise))?, grid)?;
+    let identity = Identity::new(grid);
+    let objective = Variational::new(identity, &scaled, Weights::Uniform, filters, 1.0, 0.0)?;
+    let mut denoised = solved_to(&objective, &scaled, target)?;
+    for value in &mut denoised.x {
+        *value /= scale;
+    }
+    let error = denoised.solved.error.value() / scale * (1.0 + 1e-15);
+    denoised.solved.error = ErrorBound::new(error).unwrap_or(denoised.solved.error);
+    Ok(denoised)
+}
+
+/// Minimises an objective to a certified error, from a given start.
+pub(crate) fn solved_to<O: StronglyConvex>(
+    objective: &O,
+    start: &[f64],
     target: ErrorBound,
 ) -> Result<Denoised, DenoiseError> {
-    let objective = Denoising::new(grid, data, parameters)?;
-    let mut state = State::new(data.to_vec());
+    let mut state = State::new(start.to_vec());
     let stop = Stop::accuracy(target);
     let solved =
-        Solver::default().minimize(&objective, stop, &mut state, &mut objective.scratch())?;
+        Solver::default().minimize(objective, stop, &mut state, &mut objective.scratch())?;
     let solved = solved.reached()?;
     Ok(Denoised {
         x: state.into_point(),
         solved,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Seed, noise, phantom};
-
-    const PARAMETERS: TvParameters = TvParameters {
-        alpha: 0.1,
-        nu: 5e-3,
-        xi: 1e-3,
-    };
-
-    #[test]
-    fn results_agree_within_their_certified_errors() {
-        let truth = phantom::dead_leaves(20, 30, Seed::new(1), 0).expect("not empty");
-        let noisy = noise::gaussian(&truth, 0.1, Seed::new(1), 0).expect("finite");
-        let denoised = |target: f64| {
-            let target = ErrorBound::new(target).expect("positive");
-            denoise(Grid::image(20, 30), &noisy, PARAMETERS, target).expect("reachable")
-        };
-        let (rough, precise) = (denoised(0.1), denoised(1e-8));
-        let differences = rough.x.iter().zip(&precise.x).map(|(a, b)| a - b);
-        let distance = lowlevel::norm(&differences.collect::<Vec<_>>());
-        assert!(rough.solved.error.value() <= 0.1 && precise.solved.error.value() <= 1e-8);
-        assert!(distance > 1e-8 && distance <= 0.1 + 1e-8);
-    }
-
-    #[test]
-    fn bad_input_and_missed_targets_are_errors() {
-        let data = [0.5; 6];
-        let target = ErrorBound::new(0.0).expect("not negative");
-        let error = denoise(Grid::image(2, 3), &data, PARAMETERS, target).unwrap_err();
-        assert!(matches!(error, DenoiseError::Unreached(_)), "{error}");
-        let error = denoise(Grid::image(2, 4), &data, PARAMETERS, target).unwrap_err();
-        assert!(matches!(error, DenoiseError::Model(_)), "{error}");
-        assert!(error.to_string().contains("data has 6 entries"), "{error}");
-    }
 }

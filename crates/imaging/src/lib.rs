@@ -12,13 +12,13 @@
 //! gradient, so the solvers of [`lowlevel`] find the minimiser to a certified error:
 //!
 //! ```
-//! use imaging::{ErrorBound, Grid, Seed, TvParameters, denoise, noise, phantom, quality};
+//! use imaging::{ErrorBound, Grid, Seed, TvParameters, denoise_tv, noise, phantom, quality};
 //!
 //! let truth = phantom::dead_leaves(64, 64, Seed::new(1), 0)?;
 //! let noisy = noise::gaussian(&truth, 0.1, Seed::new(1), 0)?;
 //!
 //! let parameters = TvParameters { alpha: 0.1, nu: 5e-3, xi: 1e-3 };
-//! let denoised = denoise(Grid::image(64, 64), &noisy, parameters, ErrorBound::new(1e-3)?)?;
+//! let denoised = denoise_tv(Grid::image(64, 64), &noisy, parameters, ErrorBound::new(1e-3)?)?;
 //!
 //! assert!(denoised.solved.error.value() <= 1e-3);
 //! assert!(quality::mse(&denoised.x, &truth)? < 0.5 * quality::mse(&noisy, &truth)?);
@@ -57,6 +57,7 @@
 struct Readme;
 
 mod denoise;
+mod denoise_tv;
 mod difference;
 mod error;
 mod filters;
@@ -72,7 +73,11 @@ mod regularizer;
 mod seed;
 pub mod testing;
 
-pub use denoise::{DenoiseError, Denoised, denoise};
+pub use denoise::{
+    DENOISING_ERROR, DenoiseError, Denoised, DenoisedColour, denoise, denoise_colour,
+    denoising_bank,
+};
+pub use denoise_tv::denoise_tv;
 pub use difference::{Boundary, Differences, Direction};
 pub use error::ModelError;
 pub use filters::{FilterBank, FilterRegularizer, FreePotential, LimitedBank, TwoRoots};

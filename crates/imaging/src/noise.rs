@@ -1,4 +1,4 @@
-//! Reproducible measurement noise.
+//! Reproducible measurement noise, and an estimate of it.
 //!
 //! ```
 //! use imaging::{Seed, noise};
@@ -10,11 +10,15 @@
 //! # Ok::<(), imaging::noise::NoiseError>(())
 //! ```
 
+mod estimate;
+
+pub use estimate::estimate;
+
 use crate::seed::{Purpose, Seed};
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 
-/// The error of noise that cannot be added.
+/// The error of noise that cannot be added or estimated.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum NoiseError {
@@ -27,6 +31,12 @@ pub enum NoiseError {
     /// The length of complex data is odd, but they are pairs of real and imaginary parts.
     #[error("interleaved complex data must have even length, got {0}")]
     OddLength(usize),
+    /// The noise of something that is not a real picture cannot be estimated.
+    #[error("the noise can only be estimated in real pictures with at least five rows and columns")]
+    NotAPicture,
+    /// The whole picture is clipped to the ends of its range.
+    #[error("the noise cannot be estimated, because the picture is clipped everywhere")]
+    Clipped,
 }
 
 /// Adds noise to real data: returns `$y = x + \sigma\omega$` with independent standard Gaussian

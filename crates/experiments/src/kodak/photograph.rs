@@ -1,8 +1,44 @@
-//! Reading photographs as grey values.
+//! Reading photographs, in colour or as grey values.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+
+/// A photograph in colour.
+#[derive(Clone, Debug)]
+pub struct Photograph {
+    /// The number of columns.
+    pub width: usize,
+    /// The number of rows.
+    pub height: usize,
+    /// Red, green and blue of each pixel, between 0 and 1, row by row.
+    pub pixels: Vec<[f64; 3]>,
+}
+
+/// Returns the luminance of a colour.
+#[must_use]
+pub fn luminance([red, green, blue]: [f64; 3]) -> f64 {
+    0.299 * red + 0.587 * green + 0.114 * blue
+}
+
+/// Reads a whole photograph in `folder`. The first photograph has `number` 1.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read_colour(folder: &Path, number: usize) -> Result<Photograph> {
+    let path = folder.join(format!("kodim{number:02}.png"));
+    let picture = image::open(&path).with_context(|| path.display().to_string())?;
+    let picture = picture.into_rgb8();
+    let [width, height] = [picture.width(), picture.height()].map(|length| length as usize);
+    let pixels = picture
+        .pixels()
+        .map(|pixel| pixel.0.map(|value| f64::from(value) / 255.0));
+    Ok(Photograph {
+        width,
+        height,
+        pixels: pixels.collect(),
+    })
+}
 
 /// Reads the luminance of the middle `side` × `side` pixels of a photograph in `folder`: 0 is
 /// black, 1 is white. The first photograph has `number` 1.

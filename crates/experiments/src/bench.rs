@@ -8,6 +8,7 @@
 mod chart;
 mod clock;
 mod data;
+mod denoise;
 mod kernels;
 mod learn;
 mod least_squares;
@@ -70,6 +71,8 @@ enum BenchPart {
     Kernels,
     /// Whole reconstructions, compared with SciPy and scikit-image
     Solve,
+    /// Quality and time of denoising, compared with BM3D, non-local means, wavelets and TV
+    Denoise,
     /// Learning from start to end, compared with archived times of the authors' program
     Learn,
     /// The crate dfo-ls, compared with DFO-LS
@@ -120,6 +123,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let has_peers = [
         BenchPart::Kernels,
         BenchPart::Solve,
+        BenchPart::Denoise,
         BenchPart::LeastSquares,
         BenchPart::Python,
     ];
@@ -226,6 +230,7 @@ impl BenchPart {
             Self::Micro => micro::run(context, out),
             Self::Kernels => kernels::run(context, out),
             Self::Solve => solve::run(context, out),
+            Self::Denoise => denoise::run(context, out),
             Self::Learn => learn::run(context, out),
             Self::LeastSquares => least_squares::run(context, out),
             Self::Python => python::run(context, out),

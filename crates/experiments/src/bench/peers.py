@@ -261,18 +261,73 @@ def least_squares(job, _):
     return answer
 
 
+# Denoising.
+
+
+def pictures(job, _read):
+    """Write the middles of pictures of scikit-image, and return their names."""
+    from skimage import color, data
+
+    side, found = job["side"], []
+    for name in ["camera", "astronaut", "chelsea", "coffee", "rocket"]:
+        try:
+            picture = getattr(data, name)()
+        except Exception:
+            continue  # it would have to be downloaded
+        grey = picture / 255.0 if picture.ndim == 2 else color.rgb2gray(picture)
+        top, left = (grey.shape[0] - side) // 2, (grey.shape[1] - side) // 2
+        middle = np.ascontiguousarray(grey[top : top + side, left : left + side], dtype="<f8")
+        middle.tofile(f"{sys.argv[2]}/{name}.f64")
+        found.append(name)
+    return found
+
+
+def denoise(job, read):
+    """Denoise one picture by several methods; write the results and return the seconds."""
+    import bm3d
+    from skimage import restoration
+
+    sigma = job["sigma"]
+    noisy = read("noisy").reshape(job["side"], job["side"])
+    methods = {
+        "BM3D": lambda: bm3d.bm3d(noisy, sigma),
+        "non-local means": lambda: restoration.denoise_nl_means(
+            noisy, patch_size=5, patch_distance=6, h=0.8 * sigma, sigma=sigma, fast_mode=True
+        ),
+        "wavelets": lambda: restoration.denoise_wavelet(
+            noisy, sigma=sigma, method="BayesShrink", mode="soft", rescale_sigma=False
+        ),
+    }
+    answer = {}
+    for name, method in methods.items():
+        begin = time.perf_counter()
+        x = method()
+        answer[name] = time.perf_counter() - begin
+        np.ascontiguousarray(x, dtype="<f8").tofile(f"{sys.argv[2]}/denoised {name}.f64")
+    return answer
+
+
 def versions(_job, _read):
     import importlib.metadata as metadata
 
+    import bm3d  # noqa: F401
     import dfols  # noqa: F401
+    import pywt  # noqa: F401
     import scipy.optimize  # noqa: F401
     import skimage.restoration  # noqa: F401
 
-    names = ["numpy", "scipy", "scikit-image", "DFO-LS"]
+    names = ["numpy", "scipy", "scikit-image", "DFO-LS", "bm3d"]
     return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
-PARTS = {"kernels": kernels, "solve": solve, "least_squares": least_squares, "versions": versions}
+PARTS = {
+    "kernels": kernels,
+    "solve": solve,
+    "least_squares": least_squares,
+    "pictures": pictures,
+    "denoise": denoise,
+    "versions": versions,
+}
 
 
 def main():

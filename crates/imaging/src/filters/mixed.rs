@@ -125,6 +125,10 @@ fn square_and_product<const P: usize>(u: [&Lanes; P], v: [&Lanes; P], lane: usiz
     sums
 }
 
+#[expect(
+    clippy::needless_range_loop,
+    reason = "a loop over lanes, which the compiler turns into vectors"
+)]
 #[inline(always)]
 fn potential_sums<const P: usize>(p: TwoRoots, u: [&Lanes; P], v: [&Lanes; P]) -> PotentialSums {
     let mut sums = [[0.0; STRIP]; 4];

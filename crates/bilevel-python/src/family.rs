@@ -55,11 +55,13 @@ impl Operator<'_> {
 
 /// Returns the grid of an array with this shape.
 pub(crate) fn grid(task: FamilyKind, shape: &[usize]) -> PyResult<Grid> {
+    grid_of(shape, task == FamilyKind::Sampling)
+}
+
+/// Returns the grid of an array with this shape, of real or complex numbers.
+pub(crate) fn grid_of(shape: &[usize], is_complex: bool) -> PyResult<Grid> {
     let grid = real_grid(shape)?;
-    Ok(match task {
-        FamilyKind::Sampling => grid.complex(),
-        _ => grid,
-    })
+    Ok(if is_complex { grid.complex() } else { grid })
 }
 
 fn real_grid(shape: &[usize]) -> PyResult<Grid> {

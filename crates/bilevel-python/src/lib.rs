@@ -9,6 +9,7 @@ mod directory;
 mod exchange;
 mod family;
 mod foreign;
+mod functions;
 mod program;
 mod run;
 mod solve;
@@ -22,6 +23,8 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<run::Run>()?;
     module.add_class::<foreign::ForeignRun>()?;
+    module.add_class::<functions::FunctionRun>()?;
+    module.add_function(wrap_pyfunction!(functions::reconstruct_with, module)?)?;
     module.add_function(wrap_pyfunction!(run::completed, module)?)?;
     module.add_function(wrap_pyfunction!(blur::kernel_warnings, module)?)?;
     module.add_function(wrap_pyfunction!(blur::periodicity_warning, module)?)?;

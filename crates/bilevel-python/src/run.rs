@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bilevel::{Family, Learned, LearningEngine, LearningProblem, Pair, Spec};
+use bilevel::{Family, Learned, LearningEngine, LearningProblem, LowerLevel, Pair, Spec};
 use bilevel_cli::session::Session;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -31,7 +31,10 @@ pub(crate) fn completed(json: &str) -> PyResult<String> {
 pub(crate) type Progress = (u64, u64, Option<(Vec<f64>, Vec<f64>, f64, f64, f64)>);
 
 /// Returns the progress of a run with a problem.
-fn progress(problem: &LearningProblem<Family>, engine: &LearningEngine) -> Progress {
+pub(crate) fn progress<M: LowerLevel>(
+    problem: &LearningProblem<M>,
+    engine: &LearningEngine,
+) -> Progress {
     let best = engine.best().map(|best| {
         let (lower, upper) = (best.interval.lower, best.interval.upper);
         let theta = best.theta;

@@ -341,7 +341,8 @@ class TestBitForBit:
         learned = {name: value for name, value in result._learned.items() if name != "message"}
         learned.pop("termination"), program.pop("termination")
         assert learned == program
-        assert result.theta.tolist() == [parameter["theta"] for parameter in program["parameters"]]
+        thetas = np.hstack([parameter["theta"] for parameter in program["parameters"]])
+        assert result.theta.tolist() == thetas.tolist()
 
     @pytest.mark.parametrize("residuals", ["image", "pixel"])
     def test_denoising(self, tmp_path: Path, residuals: str) -> None:

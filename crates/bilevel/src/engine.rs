@@ -192,6 +192,7 @@ impl LearningEngine {
                 budget.max_points = limits.max_points;
                 budget.max_evaluations = limits.max_evaluations;
                 budget.max_work = limits.max_work;
+                budget.max_time = limits.max_time;
                 budget
             }
         }

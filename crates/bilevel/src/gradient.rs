@@ -27,8 +27,8 @@ use crate::oracle::{add, for_each};
 use crate::parameter::Parameter;
 use crate::penalty::PenaltyContext;
 use crate::problem::{Effort, ImageRange, LearningProblem};
-use image::{ImageNumbers, ImagePart};
-use sums::Sums;
+use image::{ImageNumbers, ImagePart, units};
+use sums::{Sums, whole};
 
 impl<M: LowerLevel> LearningProblem<M> {
     /// Returns why parameters cannot be learned with gradients, or `None` if they can. All ranks
@@ -71,24 +71,25 @@ impl<M: LowerLevel> LearningProblem<M> {
         Ok((!differentiable).then_some("a penalty has no derivatives"))
     }
 
-    /// Returns whether the family has derivatives, and whether it knows those of the condition
-    /// number. A rank that has no images, or whose first objective cannot be built, returns `true`
-    /// for both.
+    /// Returns whether all images of this rank have derivatives, and know those of the condition
+    /// number. Images whose objective cannot be built do not count.
     fn has_derivatives(&self, values: &[f64]) -> [bool; 2] {
-        let Some(Ok(objective)) =
-            (self.data.first()).map(|data| self.model.objective(values, data))
-        else {
-            return [true; 2];
-        };
-        let derivatives = (self.model.derivatives(values, &objective))
-            .filter(|_| objective.second_order().is_some());
+        let mut all = [true; 2];
         let mut slopes = vec![0.0; values.len()];
-        let knows = |known: &dyn Derivatives<M::Scratch>| known.condition_gradient(&mut slopes);
-        [
-            derivatives.is_some(),
-            derivatives.as_deref().is_some_and(knows),
-        ]
+        for data in &self.data {
+            let Ok(objective) = self.model.objective(values, data) else {
+                continue;
+            };
+            let derivatives = (self.model.derivatives(values, &objective))
+                .filter(|_| objective.second_order().is_some());
+            let mut knows =
+                |known: &dyn Derivatives<M::Scratch>| known.condition_gradient(&mut slopes);
+            all[0] &= derivatives.is_some();
+            all[1] &= derivatives.as_deref().is_some_and(&mut knows);
+        }
+        all
     }
+
     /// Answers a job. The outer error means that the ranks cannot exchange numbers.
     fn answer_with_gradient(
         &mut self,
@@ -97,16 +98,30 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.last_work = [0; 2];
         let (theta, request) = (job.theta(), job.request());
         let values = self.values(theta);
-        let parts = for_each((0..self.pairs.len()).collect(), |index| {
-            self.differentiate(theta, &values, request, index)
+        let images = (0..self.pairs.len()).collect();
+        let parts = for_each(images, self.model.is_serial(), |index| {
+            let mut spent = [0.0; 2];
+            let part = self.differentiate(theta, &values, request, index, &mut spent);
+            (part, spent.map(units))
         });
-        let failure = parts.iter().find_map(|part| part.as_ref().err());
+        let failure = parts.iter().find_map(|(part, _)| part.as_ref().err());
         let failure = self.ranks.first_failure(failure.map(String::as_str))?;
         if let Some((_, reason)) = failure {
-            return Ok(Err(EvalError::reject(reason)));
+            let mut spent = vec![0.0; 2];
+            parts.iter().for_each(|(_, image)| add(&mut spent, image));
+            let ranks = self.ranks.gather(&spent)?;
+            spent.fill(0.0);
+            ranks.iter().for_each(|rank| add(&mut spent, rank));
+            self.last_work = [spent[0], spent[1]].map(whole);
+            let work = whole(spent[0] + spent[1]);
+            return Ok(Err(EvalError::Reject { reason, work }));
         }
-        let parts: Vec<ImagePart> = parts.into_iter().flatten().collect();
+        let parts: Vec<ImagePart> = parts
+            .into_iter()
+            .filter_map(|(part, _)| part.ok())
+            .collect();
         let mut sums = self.sums(theta.len(), &parts)?;
+        self.last_work = sums.work_by_kind();
         if let Err(reason) = self.add_penalties(theta, &values, &mut sums) {
             let work = sums.work();
             return Ok(Err(EvalError::Reject { reason, work }));
@@ -116,7 +131,6 @@ impl<M: LowerLevel> LearningProblem<M> {
             .unzip();
         let number = self.next_number;
         self.next_number += 1;
-        self.last_work = sums.work_by_kind();
         let gradient_error = sums.gradient_error(request);
         let resume = Reconstructions::new(number, sums.squared_distance, checkpoints)
             .with_gradient(
@@ -197,12 +211,16 @@ impl<M: LowerLevel> LearningProblem<M> {
     pub(crate) fn gradient_error(&self, theta: &[f64], known: &Reconstructions) -> Option<f64> {
         let d = theta.len();
         let values = self.values(theta);
-        let own = for_each((0..self.pairs.len()).collect(), |index| {
-            let errors = || self.slope_errors((theta, &values), known, index);
-            let errors = catch_unwind(AssertUnwindSafe(errors)).ok().flatten();
-            // NaN makes the sum NaN, too
-            errors.unwrap_or_else(|| vec![f64::NAN; d])
-        });
+        let own = for_each(
+            (0..self.pairs.len()).collect(),
+            self.model.is_serial(),
+            |index| {
+                let errors = || self.slope_errors((theta, &values), known, index);
+                let errors = catch_unwind(AssertUnwindSafe(errors)).ok().flatten();
+                // NaN makes the sum NaN, too
+                errors.unwrap_or_else(|| vec![f64::NAN; d])
+            },
+        );
         let all = self.ranks.gather(&own.concat()).ok()?.concat();
         let mut sums = vec![0.0; d];
         all.chunks_exact(d).for_each(|image| add(&mut sums, image));

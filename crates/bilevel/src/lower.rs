@@ -131,6 +131,12 @@ pub trait LowerLevel: Sync {
         None
     }
 
+    /// Whether objectives must be evaluated one after the other, on the thread of the caller. This
+    /// is for objectives that call into another language. The default is `false`.
+    fn is_serial(&self) -> bool {
+        false
+    }
+
     /// Returns the name of the family, which is stored in results; `None` for families that are not
     /// in this crate.
     fn kind(&self) -> Option<FamilyKind> {
@@ -175,6 +181,10 @@ impl<M: LowerLevel> LowerLevel for &M {
         Self: 'b,
     {
         (**self).derivatives(values, objective)
+    }
+
+    fn is_serial(&self) -> bool {
+        (**self).is_serial()
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -82,7 +82,7 @@ impl<M: LowerLevel> LearningProblem<M> {
                 .objective(values, &self.data[index])
                 .map_err(|error| error.to_string())?;
             let mut workspace = self.workspaces.take(pair.grid);
-            let Workspace { state, scratch, .. } = &mut workspace;
+            let Workspace { state, scratch, .. } = workspace.get();
             let scratch = scratch.get_or_insert_with(|| objective.scratch());
             self.begin(start, index, state);
             let solved = (self.setup.lower_solver())
@@ -91,15 +91,13 @@ impl<M: LowerLevel> LearningProblem<M> {
             // residuals come from the certified point, before a checkpoint rounds it
             let (residuals, accuracy) =
                 (self.layout).stored(state.point(), &pair.truth, solved.error);
-            let part = Part {
+            Ok(Part {
                 residuals,
                 accuracy,
                 checkpoint: self.checkpoints.save(state),
                 work: solved.work,
                 condition_number: objective.curvature().condition_number(),
-            };
-            self.workspaces.put_back(workspace);
-            Ok(part)
+            })
         };
         catch_unwind(AssertUnwindSafe(solve))
             .unwrap_or_else(|_| Err("the model panicked".to_owned()))
@@ -188,11 +186,15 @@ impl<M: LowerLevel> LearningProblem<M> {
         let count = self.pairs.len();
         let tasks =
             (0..questions.len()).flat_map(|question| (0..count).map(move |i| (question, i)));
-        let parts = for_each(tasks.collect(), |(question, index): (usize, usize)| {
-            let question = &questions[question];
-            let stop = stop(question, self.first + index);
-            self.solve(&question.values, stop, question.start, index)
-        });
+        let parts = for_each(
+            tasks.collect(),
+            self.model.is_serial(),
+            |(question, index): (usize, usize)| {
+                let question = &questions[question];
+                let stop = stop(question, self.first + index);
+                self.solve(&question.values, stop, question.start, index)
+            },
+        );
         let mut parts = parts.into_iter();
         let of_question = |_| parts.by_ref().take(count).collect();
         questions.iter().map(of_question).collect()
@@ -432,22 +434,19 @@ fn accuracy_of(images: impl Iterator<Item = f64>) -> Accuracy {
     Accuracy::of_parts(images.map(|value| Accuracy::new(value).unwrap_or(Accuracy::ANY)))
 }
 
-/// Runs all tasks and returns their results, in the order of the tasks.
-#[cfg(feature = "rayon")]
+/// Runs all tasks and returns their results, in the order of the tasks. If `is_serial`, this thread
+/// runs them one after the other.
 pub(crate) fn for_each<I: Send, T: Send>(
     tasks: Vec<I>,
+    is_serial: bool,
     run: impl Fn(I) -> T + Send + Sync,
 ) -> Vec<T> {
-    use rayon::prelude::*;
-    // tasks go to threads one by one, because one may take a thousand times as long as another
-    tasks.into_par_iter().with_max_len(1).map(run).collect()
-}
-
-/// Runs all tasks and returns their results, in the order of the tasks.
-#[cfg(not(feature = "rayon"))]
-pub(crate) fn for_each<I: Send, T: Send>(
-    tasks: Vec<I>,
-    run: impl Fn(I) -> T + Send + Sync,
-) -> Vec<T> {
+    #[cfg(feature = "rayon")]
+    if !is_serial {
+        use rayon::prelude::*;
+        // tasks go to threads one by one, because one may take a thousand times as long as another
+        return tasks.into_par_iter().with_max_len(1).map(run).collect();
+    }
+    let _ = is_serial;
     tasks.into_iter().map(run).collect()
 }

@@ -102,7 +102,12 @@ impl Penalty for RootL1 {
     /// Adds the gradient of the weighted sum. At zero, it is the slope towards positive values.
     fn add_gradient(&self, at: &PenaltyContext<'_>, gradient: &mut [f64]) -> bool {
         for (gradient, theta) in gradient.iter_mut().zip(at.theta) {
-            *gradient += self.weight * theta.signum();
+            // not `signum`, which is -1 at -0.0
+            *gradient += if *theta < 0.0 {
+                -self.weight
+            } else {
+                self.weight
+            };
         }
         true
     }
@@ -127,6 +132,21 @@ mod tests {
         RootL1 { weight: 0.1 }.terms(&at, &mut term);
         assert!((term[0] * term[0] - 0.075).abs() < 1e-15);
     }
+
+    /// Both zeros are zero.
+    #[test]
+    fn slopes_at_zero_are_those_towards_positive_values() {
+        let at = PenaltyContext {
+            theta: &[0.0, -0.0, -1.0],
+            values: &[],
+            condition_number: 1.0,
+            condition_gradient: &[],
+        };
+        let mut gradient = [0.0; 3];
+        assert!(RootL1 { weight: 0.5 }.add_gradient(&at, &mut gradient));
+        assert_eq!(gradient, [0.5, 0.5, -0.5]);
+    }
+
     /// Compares gradients with differences of the sum of squares. The condition number of this test
     /// is `$50\theta_0\theta_1$`.
     #[test]

@@ -206,19 +206,22 @@ impl<M: LowerLevel> LearningProblem<M> {
             let grid = pairs[index].grid;
             let objective = self.model.objective(values, &data[index]).ok()?;
             let mut workspace = self.workspaces.take(grid);
-            let Workspace { state, scratch, .. } = &mut workspace;
+            let Workspace { state, scratch, .. } = workspace.get();
             let scratch = scratch.get_or_insert_with(|| objective.scratch());
             begin(index, state);
             let solver = self.setup.lower_solver();
             let solved = (solver.refine(&objective, stop(grid), state, scratch)).ok()?;
             let x = state.point().to_vec();
-            self.workspaces.put_back(workspace);
             Some(Reconstruction { x, solved })
         };
-        for_each((0..pairs.len()).collect(), |index: usize| {
-            let reconstruction = catch_unwind(AssertUnwindSafe(|| reconstruct(index)));
-            // a panic here must not lose the learned parameters
-            Scored::new(&pairs[index], reconstruction.unwrap_or(None))
-        })
+        for_each(
+            (0..pairs.len()).collect(),
+            self.model.is_serial(),
+            |index: usize| {
+                let reconstruction = catch_unwind(AssertUnwindSafe(|| reconstruct(index)));
+                // a panic here must not lose the learned parameters
+                Scored::new(&pairs[index], reconstruction.unwrap_or(None))
+            },
+        )
     }
 }

@@ -52,11 +52,15 @@ impl<M: LowerLevel> LearningProblem<M> {
         width: usize,
         measure: impl Fn(&BlockVectors, &mut [f64]) + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
-        let products = for_each(self.vectors.iter().collect(), |store: &BlockVectors| {
-            let mut sums = vec![0.0; width];
-            measure(store, &mut sums);
-            sums
-        });
+        let products = for_each(
+            self.vectors.iter().collect(),
+            false,
+            |store: &BlockVectors| {
+                let mut sums = vec![0.0; width];
+                measure(store, &mut sums);
+                sums
+            },
+        );
         let mut products = products.concat();
         let last = products.split_off(width * self.pairs.len());
         (products, last)

@@ -242,6 +242,9 @@ pub enum Termination {
     /// Progress became slow, as defined by [`Options::slow`]. This is the usual end if the last
     /// digits are not worth the evaluations that they need.
     Slow,
+    /// The model predicts no further decrease. The solver of this crate never ends like this, but
+    /// solvers with gradients that report in the same form do.
+    Converged,
     /// A limit of the budget was reached.
     Exhausted(Limit),
     /// The radius has shrunk to its final value because steps to better points could not be
@@ -266,8 +269,8 @@ pub enum Termination {
 impl Termination {
     /// Whether the run found as good a point as its options ask for: it ended by
     /// [`RadiusReached`](Self::RadiusReached), [`TargetReached`](Self::TargetReached),
-    /// [`NoiseReached`](Self::NoiseReached), [`RestartsExhausted`](Self::RestartsExhausted) or
-    /// [`Slow`](Self::Slow).
+    /// [`NoiseReached`](Self::NoiseReached), [`RestartsExhausted`](Self::RestartsExhausted),
+    /// [`Slow`](Self::Slow) or [`Converged`](Self::Converged).
     #[must_use]
     pub const fn is_success(&self) -> bool {
         matches!(
@@ -277,6 +280,7 @@ impl Termination {
                 | Self::NoiseReached
                 | Self::RestartsExhausted
                 | Self::Slow
+                | Self::Converged
         )
     }
 }

@@ -12,18 +12,20 @@ True
 
 `learn` finds the parameters and returns a `Result`, which reconstructs other images. With `out`, a
 run is saved in a directory; `resume` continues it, and `load` reads its result. `Run` learns step
-by step. `denoise` is the solver of one reconstruction, with a certified error. `phantoms` and
-`add_noise` generate test data; `psnr`, `ssim` and `mse` score reconstructions. The program
-`bilevel` is installed, too: `bilevel --help`.
+by step. `StronglyConvex` is a reconstruction problem of your own, and `testing` checks it.
+`denoise` is the solver of one reconstruction, with a certified error. `phantoms` and `add_noise`
+generate test data; `psnr`, `ssim` and `mse` score reconstructions. The program `bilevel` is
+installed, too: `bilevel --help`.
 """
 
-from . import phantoms
+from . import phantoms, testing
 from ._bilevel import __version__
+from ._convex import Reject, StronglyConvex
 from ._denoise import Denoised, denoise
 from ._learn import learn, resume
 from ._quality import mse, psnr, ssim
 from ._result import Result, load
-from ._run import Reject, Run
+from ._run import Run
 from .phantoms import add_noise
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "Reject",
     "Result",
     "Run",
+    "StronglyConvex",
     "__version__",
     "add_noise",
     "denoise",
@@ -41,4 +44,5 @@ __all__ = [
     "psnr",
     "resume",
     "ssim",
+    "testing",
 ]

@@ -9,12 +9,14 @@ __all__ = [
     "__version__",
     "Run",
     "ForeignRun",
+    "FunctionRun",
     "completed",
     "describe_run",
     "kernel_warnings",
     "main",
     "periodicity_warning",
     "reconstruct",
+    "reconstruct_with",
     "box_functions",
     "dead_leaves",
     "shepp_logan",
@@ -77,6 +79,27 @@ class ForeignRun:
     def progress(self) -> _Progress: ...
     def finish(self) -> str: ...
 
+@final
+class FunctionRun:
+    def __new__(
+        cls,
+        settings: str,
+        functions: Any,
+        truths: Sequence[tuple[_Row, Sequence[int]]],
+        is_complex: bool,
+    ) -> FunctionRun: ...
+    def step(self) -> bool: ...
+    def has_ended(self) -> bool: ...
+    def progress(self) -> _Progress: ...
+    def finish(self) -> str: ...
+
+def reconstruct_with(
+    functions: Any,
+    theta: Sequence[float],
+    shape: Sequence[int],
+    is_complex: bool,
+    accuracy: float,
+) -> tuple[_Row, float, str | None]: ...
 def kernel_warnings(kernel: NDArray[np.float64]) -> list[str]: ...
 def periodicity_warning(
     kernel: NDArray[np.float64], images: Sequence[tuple[str, _Row, Sequence[int]]]

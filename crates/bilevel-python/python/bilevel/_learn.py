@@ -73,13 +73,18 @@ def learn(
             - "inpaint": the same for images that were measured only where `mask` is true.
             - "sampling": signals from complex k-space, `numpy.fft.fft(x, norm="ortho")` with
               noise. One weight `θ/(1 − θ)` is learned for each frequency; α, ν and ξ are fixed.
-            - A function `f(theta, accuracy, state)` of your own, see below.
+            - A `StronglyConvex` function of your own, with gradients and optionally Hessian
+              products, which the solver of this package minimises.
+            - A function `f(theta, accuracy, state)` of your own that reconstructs, see below.
         learn: The names of the parameters to learn. Default: those of alpha, nu and xi that are
-            not in `fixed`. For a function, the names are your choice.
+            not in `fixed`. For a model of your own, the names are your choice.
         fixed: The values of parameters that are not learned. Default: alpha = 0.1 and
             nu = xi = 1e-3; for sampling alpha = nu = 0.01 and xi = 1e-4.
         start: The values where learning starts: a dictionary, or one number for each name in
-            `learn` (for sampling, one θ for all frequencies). Default: those of the paper.
+            `learn` (for sampling, one θ for all frequencies). Default: those of the paper. For a
+            model of your own, a parameter that starts at an array is a block of that shape, with
+            one pair of bounds. Without names, one pair of `bounds` makes all numbers one block,
+            `theta`.
         bounds: The smallest and largest value of each parameter, likewise. These are values, not
             exponents.
         objective: "mean" or "sum" over the images.
@@ -113,7 +118,7 @@ def learn(
             minimises over such images only.
         solver: "gradient" learns with gradients, whose work hardly depends on the number of
             parameters; "derivative-free" learns without. "auto" uses gradients unless `model` is a
-            function, `image_range` is given, or `accuracy` is a number.
+            function or lacks `hessian_product`, `image_range` is given, or `accuracy` is a number.
         kappa: With gradients, the largest error of a reconstruction, as a share of its change in
             a step. Results hardly depend on it.
         out: A new directory for the run, which is saved there after every evaluation, with its

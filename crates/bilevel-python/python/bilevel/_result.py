@@ -33,6 +33,7 @@ ROUNDING: Final = 1e-6
 MESSAGES: Final = {
     "radius_reached": "the steps have reached the final radius",
     "slow": "the objective has almost stopped decreasing",
+    "converged": "no further step promises a lower objective",
     "exhausted": "{spent}",
     "blocked": "better parameters could not be evaluated: exclude those by bounds",
     "accuracy_floor": "further progress needs more accuracy than the reconstructions can have",
@@ -40,7 +41,7 @@ MESSAGES: Final = {
     "interrupted": "the run was interrupted: there may be better parameters",
     "oracle_failed": "no more parameters could be evaluated: {reason}",
 }
-CONVERGED: Final = ("radius_reached", "slow")
+CONVERGED: Final = ("radius_reached", "slow", "converged")
 
 
 def f_error(f: float, lower: float, upper: float) -> float:
@@ -123,9 +124,9 @@ class Result:
     termination: str
     """The reason why the run ended, as a word.
 
-    The run has `converged` with "radius_reached" and "slow", and with "accuracy_floor" if `f` is
-    known up to rounding. The others are "exhausted", "blocked", "stopped", "interrupted" and
-    "oracle_failed".
+    The run has `converged` with "radius_reached", "slow" and, with gradients, "converged"; and with
+    "accuracy_floor" if `f` is known up to rounding. The others are "exhausted", "blocked",
+    "stopped", "interrupted" and "oracle_failed".
     """
     message: str
     """The reason why the run ended, as a sentence."""
@@ -360,10 +361,12 @@ class Result:
         ((32,), (3, 32))
         """
         if self._about["family"] is None:
-            raise TypeError(
-                "a model written in Python computes its own reconstructions: "
-                "call it with result.theta"
+            how = (
+                "call model.reconstruct(result.theta, ...)"
+                if self.model == "strongly convex"
+                else "call it with result.theta"
             )
+            raise TypeError(f"a model written in Python computes its own reconstructions: {how}")
         ndim = self._about["ndim"]
         refuse_masked("data", data)
         if isinstance(data, (list, tuple)) and (len(data) == 0 or np.ndim(data[0]) >= ndim):

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
 from ._arrays import about, by_name, check_same, counted, flat, images
+from ._convex import FunctionRun, Reject, StronglyConvex
 from ._directory import describe
 from ._family_run import FamilyRun, Prepared
 from ._mpi import Ranks
@@ -37,13 +38,6 @@ from ._settings import (
 )
 
 LEARN: Final = ("alpha", "nu", "xi")
-
-
-class Reject(Exception):
-    """Raised by a model written in Python that has no reconstructions for these parameters.
-
-    The solver then avoids them.
-    """
 
 
 class Run:
@@ -128,7 +122,7 @@ class Run:
             if threads is not None:
                 threads = positive_int("threads", threads)
             if callable(model):
-                given = {
+                given: dict[str, Any] = {
                     "fixed": fixed or None,
                     "kernel": kernel,
                     "mask": mask,
@@ -138,9 +132,7 @@ class Run:
                     "accuracy": iterations,
                     "method": None if method == "auto" else method,
                 }
-                for name, value in given.items():
-                    if value is not None:
-                        raise ValueError(f"{name} means nothing to a model written in Python")
+                _check_nothing(given)
                 if self._ranks.comm is not None:
                     raise ValueError(
                         "comm cannot be used with a model written in Python: let your function "
@@ -156,10 +148,28 @@ class Run:
                         "solver is 'gradient', but a model written in Python has no derivatives: "
                         "use 'auto' or 'derivative-free'"
                     )
-                self._core: FamilyRun | _Python = _Python(
+                self._core: FamilyRun | FunctionRun | _Python = _Python(
                     model, truth, learn, start, bounds, penalty, {**loss, **limits}
                 )
                 self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
+            elif isinstance(model, StronglyConvex):
+                given = {
+                    "fixed": fixed or None,
+                    "kernel": kernel,
+                    "mask": mask,
+                    "validation": validation,
+                    "image_range": image_range,
+                    "threads": threads,
+                    "comm": self._ranks.comm,
+                    "out": out,
+                }
+                _check_nothing(given)
+                limits.update(kind=kind, kappa=share, method=method, iterations=iterations)
+                parameters = _parameters(learn, start, bounds)
+                self._core = FunctionRun(model, truth, data, parameters, penalty, loss, limits)
+                self._about.update(
+                    model="strongly convex", fixed={}, family=None, kernel=None, mask=None
+                )
             else:
                 family = Family.read(
                     model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range
@@ -314,6 +324,13 @@ class Run:
         return self._result
 
 
+def _check_nothing(given: Mapping[str, Any]) -> None:
+    """Refuse arguments that are not for models written in Python."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} means nothing to a model written in Python")
+
+
 def _start(name: str, start: Any, lower: float, upper: float) -> NDArray[np.float64]:
     """Check the start of a parameter: a number, or an array for a block."""
     if np.ndim(start) == 0:
@@ -329,6 +346,41 @@ def _start(name: str, start: Any, lower: float, upper: float) -> NDArray[np.floa
         label = f"start[{name!r}]" + (str(place.tolist()) if first.shape else "")
         raise ValueError(f"{label} is {first[tuple(place)]}, outside of [{lower}, {upper}]")
     return first
+
+
+def _parameters(learn: Any, start: Any, bounds: Any) -> list[dict[str, Any]]:
+    """Check the parameters of a model written in Python."""
+    if start is None or bounds is None:
+        raise ValueError("a model written in Python needs start and bounds")
+    if not isinstance(start, Mapping) and not np.ndim(start) == 1:
+        raise TypeError(f"start must be a dictionary or a sequence of numbers, not {start!r}")
+    if learn is LEARN:
+        if isinstance(start, Mapping):
+            learn = list(start)
+        elif not isinstance(bounds, Mapping) and np.shape(bounds) == (2,):
+            learn, start, bounds = ["theta"], {"theta": start}, {"theta": bounds}
+        else:
+            learn = [f"theta{j}" for j in range(len(start))]
+    known = names(learn)
+    starts, ranges = named("start", start, known), named("bounds", bounds, known)
+    made: list[dict[str, Any]] = []
+    for name in known:
+        for argument, given in (("start", starts), ("bounds", ranges)):
+            if name not in given:
+                raise ValueError(f"{argument} lacks {name!r}")
+        lower, upper = pair(f"bounds[{name!r}]", ranges[name])
+        first = _start(name, starts[name], lower, upper)
+        made.append(
+            {
+                "name": name,
+                "shape": list(first.shape),
+                "map": "identity",
+                "start": first.reshape(-1).tolist() if first.shape else float(first),
+                "lower": lower,
+                "upper": upper,
+            }
+        )
+    return made
 
 
 class _Python:
@@ -347,36 +399,7 @@ class _Python:
         self._model = model
         self._truth = images("truth", truth, complex_too=True)
         self.ndim, self.examples = self._truth[0].ndim, about([x.shape for x in self._truth])
-        if start is None or bounds is None:
-            raise ValueError("a model written in Python needs start and bounds")
-        if not isinstance(start, Mapping) and not np.ndim(start) == 1:
-            raise TypeError(f"start must be a dictionary or a sequence of numbers, not {start!r}")
-        if learn is LEARN:
-            if isinstance(start, Mapping):
-                learn = list(start)
-            elif not isinstance(bounds, Mapping) and np.shape(bounds) == (2,):
-                learn, start, bounds = ["theta"], {"theta": start}, {"theta": bounds}
-            else:
-                learn = [f"theta{j}" for j in range(len(start))]
-        known = names(learn)
-        starts, ranges = named("start", start, known), named("bounds", bounds, known)
-        parameters: list[dict[str, Any]] = []
-        for name in known:
-            for argument, given in (("start", starts), ("bounds", ranges)):
-                if name not in given:
-                    raise ValueError(f"{argument} lacks {name!r}")
-            lower, upper = pair(f"bounds[{name!r}]", ranges[name])
-            first = _start(name, starts[name], lower, upper)
-            parameters.append(
-                {
-                    "name": name,
-                    "shape": list(first.shape),
-                    "map": "identity",
-                    "start": first.reshape(-1).tolist() if first.shape else float(first),
-                    "lower": lower,
-                    "upper": upper,
-                }
-            )
+        parameters = _parameters(learn, start, bounds)
         self.blocks = {p["name"]: tuple(p["shape"]) for p in parameters}
         made = {**settings, "parameters": parameters}
         made["l1"] = Penalty.read(penalty, ("l1",), "python").l1

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final, Literal, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,13 @@ from . import _bilevel
 from ._arrays import Array, check_same, counted, flat, image, images, is_empty
 from ._warn import warn
 
-Model: TypeAlias = Union[Literal["tv", "deblur", "inpaint", "sampling"], str, Callable[..., Any]]
-Values: TypeAlias = Union[Mapping[str, float], Sequence[float], NDArray[Any], float]
+if TYPE_CHECKING:
+    from ._convex import StronglyConvex
+
+Model: TypeAlias = Union[
+    Literal["tv", "deblur", "inpaint", "sampling"], str, "StronglyConvex", Callable[..., Any]
+]
+Values: TypeAlias = Union[Mapping[str, Any], Sequence[float], NDArray[Any], float]
 Ranges: TypeAlias = Union[
     Mapping[str, tuple[float, float]], Sequence[tuple[float, float]], tuple[float, float]
 ]

@@ -26,13 +26,13 @@ const NO_DESCENT: &str = "no step against the gradient decreases the objective: 
 /// lists none.
 const MAX_LISTED: usize = 1000;
 
-/// Returns the same limits for the solver with gradients, without the limit on time.
+/// Returns the same limits for the solver with gradients, which leaves the time to its caller.
 pub(super) fn gradient_budget(budget: &Budget) -> inexact_lbfgs::Budget {
     inexact_lbfgs::Budget {
         max_points: budget.max_points,
         max_evaluations: budget.max_evaluations,
         max_work: budget.max_work,
-        max_time: None,
+        max_time: budget.max_time,
     }
 }
 
@@ -74,7 +74,8 @@ impl GradientEngine {
         let objective = self.engine.best().map_or(0.0, |best| best.value);
         let accuracy = |width: f64| Accuracy::for_objective_error(objective.max(0.0), width);
         match end {
-            End::Converged | End::Slow => Termination::Slow,
+            End::Converged => Termination::Converged,
+            End::Slow => Termination::Slow,
             End::Exhausted(limit) => Termination::Exhausted(match limit {
                 inexact_lbfgs::Limit::Points => Limit::Points,
                 inexact_lbfgs::Limit::Work => Limit::Work,

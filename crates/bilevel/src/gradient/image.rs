@@ -116,18 +116,22 @@ struct Solve {
     error: ErrorBound,
     /// The error relative to the distance from the known reconstruction, or to the error before.
     relative_error: f64,
-    work: f64,
 }
 
+/// Continues a reconstruction until its error is at most a target, and counts its work.
+type Refine<'a, S> =
+    dyn FnMut(ErrorBound, &mut State, &mut S) -> Result<lowlevel::Solved, String> + 'a;
+
 impl<M: LowerLevel> LearningProblem<M> {
-    /// Computes the value and the derivatives of one image. A panic of the model counts as a
-    /// failure.
+    /// Computes the value and the derivatives of one image, and adds the work of reconstruction and
+    /// adjoint to `spent`, in gradients. A panic of the model counts as a failure.
     pub(super) fn differentiate(
         &self,
         theta: &[f64],
         values: &[f64],
         request: &Request<Reconstructions>,
         index: usize,
+        spent: &mut [f64; 2],
     ) -> Result<ImagePart, String> {
         let differentiate = || -> Result<ImagePart, String> {
             let objective = (self.model)
@@ -135,9 +139,7 @@ impl<M: LowerLevel> LearningProblem<M> {
                 .map_err(|error| error.to_string())?;
             let mut workspace = self.workspaces.take(self.pairs[index].grid);
             let at = (theta, values);
-            let part = self.differentiate_in(at, &objective, request, index, &mut workspace)?;
-            self.workspaces.put_back(workspace);
-            Ok(part)
+            self.differentiate_in(at, &objective, request, index, workspace.get(), spent)
         };
         catch_unwind(AssertUnwindSafe(differentiate))
             .unwrap_or_else(|_| Err("the model panicked".to_owned()))
@@ -149,6 +151,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         request: &Request<Reconstructions>,
         index: usize,
         workspace: &mut Workspace<M::Scratch>,
+        [reconstruction, work]: &mut [f64; 2],
     ) -> Result<ImagePart, String> {
         let derivatives =
             (self.model.derivatives(values, objective)).ok_or("there are no derivatives")?;
@@ -161,11 +164,16 @@ impl<M: LowerLevel> LearningProblem<M> {
         } = workspace;
         let scratch = scratch.get_or_insert_with(|| objective.scratch());
         let known = known_adjoint(request, index);
+        let mut refine = |target: ErrorBound, state: &mut State, scratch: &mut M::Scratch| {
+            let solved = self.refine(objective, target, state, scratch)?;
+            *reconstruction += solved.work;
+            Ok(solved)
+        };
         let solve = match request {
             Request::Sharpen { known, shrink } => {
-                self.sharpen(known, *shrink, index, objective, state, scratch)?
+                self.sharpen(known, *shrink, index, state, scratch, &mut refine)?
             }
-            _ => self.solve_near(request, index, objective, state, buffer, scratch)?,
+            _ => self.solve_near(request, index, state, buffer, scratch, &mut refine)?,
         };
         let x = state.point();
         buffer.resize(x.len(), 0.0);
@@ -183,6 +191,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         };
         let solved = solve_adjoint(objective, x, solve.error, &loss, stop, adjoint, scratch)
             .map_err(|error| error.to_string())?;
+        *work += solved.work + MIXED_COST;
         let gradient = state.gradient().ok_or("the gradient is missing")?;
         let ValueInterval {
             value,
@@ -203,7 +212,6 @@ impl<M: LowerLevel> LearningProblem<M> {
             self.chain(theta, 1.0, &mut condition);
             slopes.append(&mut condition);
         }
-        let units = |work: f64| (WORK_UNITS * work).ceil();
         Ok(ImagePart {
             numbers: ImageNumbers {
                 value,
@@ -212,8 +220,8 @@ impl<M: LowerLevel> LearningProblem<M> {
                 squared_distance: loss.value,
                 relative_error: solve.relative_error,
                 condition_number: objective.curvature().condition_number(),
-                reconstruction: units(solve.work),
-                adjoint: units(solved.work + MIXED_COST),
+                reconstruction: units(*reconstruction),
+                adjoint: units(*work),
             },
             adjoint: StoredAdjoint {
                 q: self.checkpoints.save_vector(adjoint.adjoint()),
@@ -233,10 +241,10 @@ impl<M: LowerLevel> LearningProblem<M> {
         &self,
         request: &Request<Reconstructions>,
         index: usize,
-        objective: &M::Objective<'_>,
         state: &mut State,
         cold: &mut Vec<f64>,
         scratch: &mut M::Scratch,
+        refine: &mut Refine<'_, M::Scratch>,
     ) -> Result<Solve, String> {
         let (start, kappa) = match request {
             Request::New { near, kappa } => (Start::Near(near.clone()), *kappa),
@@ -254,10 +262,9 @@ impl<M: LowerLevel> LearningProblem<M> {
         let change = |x: &[f64]| known.map_or_else(|| distance(cold, x), |known| known.distance(x));
         let mut error = ErrorBound::UNKNOWN;
         let mut target = ErrorBound::UNKNOWN;
-        let (mut work, mut moved) = (0.0, 0.0);
+        let mut moved = 0.0;
         for _ in 0..MAX_TARGETS {
-            let solved = self.refine(objective, target, state, scratch)?;
-            work += solved.work;
+            let solved = refine(target, state, scratch)?;
             error = solved.error;
             moved = change(state.point());
             let is_first = target == ErrorBound::UNKNOWN;
@@ -285,7 +292,6 @@ impl<M: LowerLevel> LearningProblem<M> {
         Ok(Solve {
             error,
             relative_error: relative_error.min(1.0),
-            work,
         })
     }
     /// Reconstructs an image of a known point more accurately.
@@ -294,19 +300,18 @@ impl<M: LowerLevel> LearningProblem<M> {
         known: &Reconstructions,
         shrink: f64,
         index: usize,
-        objective: &M::Objective<'_>,
         state: &mut State,
         scratch: &mut M::Scratch,
+        refine: &mut Refine<'_, M::Scratch>,
     ) -> Result<Solve, String> {
         self.begin(&Start::Refine(known.clone()), index, state);
         let before = (known.adjoints().get(index)).map_or(f64::INFINITY, |known| known.error);
         let target = ErrorBound::new(before * error_factor(shrink));
         let target = target.unwrap_or(ErrorBound::UNKNOWN);
-        let solved = self.refine(objective, target, state, scratch)?;
+        let solved = refine(target, state, scratch)?;
         Ok(Solve {
             error: solved.error,
             relative_error: (solved.error.value() / before).min(1.0),
-            work: solved.work,
         })
     }
     /// Continues a reconstruction until its error is at most `target`, or cannot become smaller.
@@ -351,7 +356,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             adjoint,
             buffer,
             ..
-        } = &mut workspace;
+        } = workspace.get();
         let scratch = scratch.get_or_insert_with(|| objective.scratch());
         self.begin(&Start::Refine(known.clone()), index, state);
         let target = ErrorBound::new(stored.error).ok()?;
@@ -374,7 +379,6 @@ impl<M: LowerLevel> LearningProblem<M> {
         let mut slopes: Vec<f64> = slopes.collect();
         self.chain(theta, 1.0, &mut slopes);
         slopes.iter_mut().for_each(|slope| *slope = slope.abs());
-        self.workspaces.put_back(workspace);
         has_bounds.then_some(slopes)
     }
     /// Turns derivatives with respect to values into derivatives with respect to `$\theta$`, times
@@ -385,6 +389,11 @@ impl<M: LowerLevel> LearningProblem<M> {
             *slope *= factor * parameter.map.derivative(*theta);
         }
     }
+}
+
+/// Returns work in units, [`WORK_UNITS`] of which are one gradient.
+pub(super) fn units(work: f64) -> f64 {
+    (WORK_UNITS * work).ceil()
 }
 
 /// The stopping rule of an adjoint at a new point: the residual falls to `kappa` times that of its

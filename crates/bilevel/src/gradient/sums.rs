@@ -114,7 +114,7 @@ impl Sums {
 }
 
 /// Returns a number of gradients, rounded up.
-fn whole(units: f64) -> u64 {
+pub(super) fn whole(units: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -21,7 +21,9 @@ pub(super) fn finding(learned: &Learned) -> Finding {
     let because = |text: &str| format!("Learning ended because {text}");
     let done = |text: &str| Finding::good(because(&format!("{text}: it is complete.")));
     match &learned.termination {
-        Termination::RadiusReached | Termination::Slow if uncertainty(learned) > UNRELIABLE => {
+        Termination::RadiusReached | Termination::Slow | Termination::Converged
+            if uncertainty(learned) > UNRELIABLE =>
+        {
             unreliable(&because("nothing better was found"))
         }
         Termination::RadiusReached => done("the steps became as small as requested"),
@@ -33,6 +35,7 @@ pub(super) fn finding(learned: &Learned) -> Finding {
             done("restarts around the best point found nothing better")
         }
         Termination::Slow => done("the objective had almost stopped falling"),
+        Termination::Converged => done("no further step promised a lower objective"),
         Termination::Exhausted(limit) => exhausted(learned, *limit),
         Termination::Blocked => Finding::warning(because(
             "the objective could not be evaluated at better parameters. Tighten the bounds so \

@@ -72,7 +72,7 @@ pub enum CliError {
     },
     /// The result of a run cannot be parsed.
     #[error(
-        "{} is damaged: write it again with `bilevel resume {}`",
+        "{} is damaged ({source}): write it again with `bilevel resume {}`",
         path.display(), run.display()
     )]
     Result {
@@ -213,7 +213,7 @@ pub fn chain(error: &dyn Error) -> String {
     let mut next = error.source();
     while let Some(cause) = next {
         let message = cause.to_string();
-        if !text.ends_with(&message) {
+        if !text.contains(&message) {
             text = match cause.is::<io::Error>() {
                 true => format!("{text} ({message})"),
                 false => format!("{text}: {message}"),

@@ -50,11 +50,16 @@ pub fn write(out: &mut impl Write, learned: &Learned, fixed: &Values) -> io::Res
     )
 }
 
-/// Returns the norm of the projected gradient as text, with its certified error if that is known.
+/// Returns the norm of the projected gradient as text, with its certified error if that is known,
+/// or "at most" its upper bound if the error is as large as the norm.
 pub(crate) fn projected(gradient: LearnedGradient) -> String {
+    let LearnedGradient { norm, .. } = gradient;
     match gradient.error.filter(|error| error.is_finite()) {
-        Some(error) => format!("{} (certified)", with_error(gradient.norm, error)),
-        None => format!("{} (error not certified)", number(gradient.norm)),
+        Some(error) if error >= norm => {
+            format!("at most {} (certified)", between(0.0, norm + error)[1])
+        }
+        Some(error) => format!("{} (certified)", with_error(norm, error)),
+        None => format!("{} (error not certified)", number(norm)),
     }
 }
 

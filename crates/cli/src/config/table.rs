@@ -151,7 +151,7 @@ table! {
         .only(Tasks(&[Inpaint], "inpaint"));
 
     LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learnable),
-        "Names of the parameters to learn; those that --fix names are left out");
+        "Names of the parameters to learn; by default, all that --fix does not name");
     FIX = row("fix", "model.fixed", ValueKind::Values, DefaultValue::Of(fixed),
         "Values of the parameters that are not learned");
     START = row("start", "model.start", ValueKind::Values, DefaultValue::Of(|task| range(task, 0)),
@@ -196,8 +196,8 @@ table! {
          the other settings allow it (auto)");
     KAPPA = row("kappa", "solver.kappa", FACTOR,
         DefaultValue::Of(|task| Spec::new(task).solver.kappa.into()),
-        "With gradients, largest error of a reconstruction as a share of its change in a step; \
-         results hardly depend on it");
+        "With gradients, largest error of a new reconstruction, as a share of its distance from \
+         the one before the step; results hardly depend on it");
     MAX_POINTS = row("max-points", "solver.max_points", POSITIVE,
         DefaultValue::Of(|task| whole(Spec::new(task).solver.max_points)),
         "Stop after N points, that is, after trying N different values of the parameters");

@@ -19,7 +19,7 @@ const UNRELIABLE: f64 = 0.5;
 /// Returns the finding about the end of learning.
 pub(super) fn finding(learned: &Learned) -> Finding {
     let because = |text: &str| format!("Learning ended because {text}");
-    let done = |text: &str| Finding::good(because(&format!("{text}: it is complete.")));
+    let done = |text: &str| Finding::good(format!("Learning is complete: {text}."));
     match &learned.termination {
         Termination::RadiusReached | Termination::Slow | Termination::Converged
             if uncertainty(learned) > UNRELIABLE =>
@@ -41,22 +41,23 @@ pub(super) fn finding(learned: &Learned) -> Finding {
             "the objective could not be evaluated at better parameters. Tighten the bounds so \
              that they exclude such parameters.",
         )),
-        Termination::AccuracyFloor { .. } if uncertainty(learned) < ROUNDING => done(
-            "further progress needs reconstructions that are more accurate than rounding allows",
-        ),
+        Termination::AccuracyFloor { .. } if uncertainty(learned) < ROUNDING => {
+            done("the next step needs reconstructions that are more accurate than rounding allows")
+        }
         Termination::AccuracyFloor { wanted, achieved } if learned.gradient.is_some() => {
             let error = |of: &Accuracy| number(of.objective_error(learned.objective.max(0.0)));
             Finding::warning(because(&format!(
-                "further progress needs the objective with an error of at most {}, but the \
-                 reconstructions reached only {}. They are limited by --max-iterations, if that is \
-                 set, or by rounding.",
+                "the next step needs the objective to within {}, but the reconstructions determine \
+                 it only to within {}. They are limited by --max-iterations, if that is set, or by \
+                 rounding.",
                 error(wanted),
                 error(achieved)
             )))
         }
         Termination::AccuracyFloor { wanted, achieved } => Finding::warning(because(&format!(
-            "further progress needs residuals accurate to {}, but the reconstructions reached only \
-             {}. They are limited by --max-iterations, if that is set, or by rounding.",
+            "the next step needs the residuals to within {}, but the reconstructions determine \
+             them only to within {}. They are limited by --max-iterations, if that is set, or by \
+             rounding.",
             number(wanted.value()),
             number(achieved.value())
         ))),

@@ -6,7 +6,7 @@ use bilevel::{
 };
 
 use super::Finding;
-use ::page::number::{counted, length, number, percent, whole};
+use ::page::number::{counted, length, number, percent, significant, whole};
 
 /// Smallest entry of a direction that is listed.
 const SMALL_ENTRY: f64 = 0.15;
@@ -146,7 +146,7 @@ fn block(p: &LearnedParameter) -> Vec<Finding> {
 fn insensitive(p: &LearnedEntry<'_>) -> String {
     let step = INFLUENCE_STEP * (p.parameter.upper - p.parameter.lower);
     let change = match p.parameter.map {
-        Map::Log10 => format!("by a factor of {}", number(10_f64.powf(step))),
+        Map::Log10 => format!("by a factor of {}", significant(10_f64.powf(step), 2)),
         _ => "by a tenth of its range".to_owned(),
     };
     format!(

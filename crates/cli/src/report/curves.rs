@@ -16,7 +16,7 @@ const BLUE: Colour = Colour::hex(0x0000_72b2);
 /// Colour of a series for comparison.
 const ORANGE: Colour = Colour::hex(0x00d5_5e00);
 /// Colour of series in the background.
-const GREY: Colour = Colour::hex(0x00a8_a8a8);
+const GREY: Colour = Colour::hex(0x0080_8080);
 
 /// A figure and its caption.
 struct Curve {
@@ -117,9 +117,9 @@ fn objective(learned: &Learned) -> Option<Curve> {
         )
         .with(
             Series::dots(dots)
-                .label("evaluations")
+                .label("evaluated")
                 .colour(GREY)
-                .width(3.0),
+                .width(4.0),
         )
         .with(Series::steps(line).label("best so far").colour(BLUE))
         .with(Series::dots(end.to_vec()).colour(BLUE));

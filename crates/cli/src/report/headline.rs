@@ -53,9 +53,9 @@ fn card(name: &str, number: &str, remark: &str) -> Markup {
 
 /// Returns the card of the objective and its certified interval.
 fn objective(learned: &Learned, scale: Scale) -> Markup {
-    let name = match scale {
-        Scale::Mean => "Objective (mean over images)",
-        Scale::Sum => "Objective (sum over images)",
+    let scale = match scale {
+        Scale::Mean => "mean over images",
+        Scale::Sum => "sum over images",
     };
     let interval = learned.interval;
     let [lower, upper] = between(interval.lower, interval.upper);
@@ -66,7 +66,8 @@ fn objective(learned: &Learned, scale: Scale) -> Markup {
     } else {
         format!("certainly between {lower} and {upper}")
     };
-    card(name, &number(learned.objective), &certain)
+    let remark = format!("{scale}, {certain}");
+    card("Objective", &number(learned.objective), &remark)
 }
 
 /// Returns the card of the mean quality of reconstructions, or nothing if it is not known.

@@ -134,9 +134,9 @@ fn crop_warning(config: &Config, training: &NamedPairs, validation: &NamedPairs)
     let (rows, cols) = pair.grid.rows_and_cols();
     let num_smaller = 1 + smaller.count();
     Some(format!(
-        "--crop is {crop}, but {num_smaller} of {} smaller, such as {name} with {cols} x {rows} \
-         pixels after cropping: a side that is shorter than {crop} stays whole",
-        counted(all().count() as u64, "picture is", "pictures are")
+        "--crop is {crop}, but {num_smaller} of {} a shorter side, such as {name} ({cols} x {rows} \
+         pixels are used): a side that is shorter than {crop} is not cropped",
+        counted(all().count() as u64, "picture has", "pictures have")
     ))
 }
 

@@ -27,7 +27,7 @@ pub enum DataError {
     /// A mask does not fit a picture.
     #[error(
         "the mask {} has {} x {} pixels, but {} has {} x {}: use pictures and a mask of the same \
-         size, or --crop",
+         size, or set --crop to the size of the mask",
         mask.display(), mask_size[0], mask_size[1], name, size[0], size[1]
     )]
     MaskSize {

@@ -46,13 +46,18 @@ fn validation_pictures_that_are_training_pictures() {
 fn pictures_smaller_than_the_crop() {
     let temp = TempDir::new("small");
     temp.photos("photos");
-    let part = "--crop is 11, but 2 of 2 pictures are smaller, such as 0.png with 11 x 10 pixels";
-    warned(&temp, "--images photos --crop 11", &[part, "stays whole"]);
+    let part =
+        "--crop is 11, but 2 of 2 pictures have a shorter side, such as 0.png (11 x 10 pixels";
+    warned(
+        &temp,
+        "--images photos --crop 11",
+        &[part, "is not cropped"],
+    );
     warned(&temp, "--images photos --crop 10", &[]);
     warned(
         &temp,
         "--size 16 --count 2 --crop 17",
-        &["built-in 1 with 16 x 16"],
+        &["built-in 1 (16 x 16"],
     );
 }
 

@@ -35,7 +35,7 @@ fn a_good_result_is_all_good() {
     for part in [
         "The objective, a mean over images, is certainly between 1.99 and 2.01, an uncertainty of \
          0.5\u{202f}%.",
-        "the steps became as small as requested: it is complete.",
+        "Learning is complete: the steps became as small as requested.",
         "from 20.1\u{202f}dB to 25.2\u{202f}dB",
         "as well as training images (25.1\u{202f}dB against 25.2\u{202f}dB)",
     ] {
@@ -48,24 +48,32 @@ fn a_good_result_is_all_good() {
 #[test]
 fn every_end_has_its_sentence() {
     for (end, part, kind) in [
-        (json!("RadiusReached"), "requested: it is complete", GOOD),
-        (json!("TargetReached"), "its target: it is complete", GOOD),
-        (json!("NoiseReached"), "noise level: it is complete", GOOD),
+        (
+            json!("RadiusReached"),
+            "complete: the steps became as small",
+            GOOD,
+        ),
+        (
+            json!("TargetReached"),
+            "complete: the objective has certainly",
+            GOOD,
+        ),
+        (json!("NoiseReached"), "complete: all points around", GOOD),
         (
             json!("RestartsExhausted"),
-            "nothing better: it is complete",
+            "complete: restarts around the best point found",
             GOOD,
         ),
         (
             json!("Slow"),
-            "almost stopped falling: it is complete",
+            "complete: the objective had almost stopped falling",
             GOOD,
         ),
         (json!("Blocked"), "could not be evaluated", WARNING),
         (json!("Stopped"), "it was interrupted. The last 8", NOTE),
         (
             json!({"AccuracyFloor": {"wanted": 0.001, "achieved": 0.01}}),
-            "accurate to 0.001, but the reconstructions reached only 0.01",
+            "residuals to within 0.001, but the reconstructions determine them only to within 0.01",
             WARNING,
         ),
         (
@@ -111,13 +119,14 @@ fn ends_with_gradients() {
     };
     check(
         gradients(None),
-        "almost stopped falling: it is complete",
+        "complete: the objective had almost stopped falling",
         GOOD,
     );
     // 2 sqrt(2) 0.01 + 0.01^2
     check(
         changed(json!({"termination": {"AccuracyFloor": {"wanted": 0.01, "achieved": 0.1}}})),
-        "the objective with an error of at most 0.0284, but the reconstructions reached only 0.293",
+        "needs the objective to within 0.0284, but the reconstructions determine it only to within \
+         0.293",
         WARNING,
     );
     let first = json!({
@@ -145,7 +154,7 @@ fn a_floor_of_rounding_is_no_reason_to_worry() {
     let interval = json!([2.0, 2.000_000_001]);
     check(
         json!({"termination": floor, "interval": interval}),
-        "more accurate than rounding allows: it is complete",
+        "complete: the next step needs reconstructions that are more accurate than rounding allows",
         GOOD,
     );
 }
@@ -240,7 +249,7 @@ fn bounds_and_influences() {
     check(
         alone(-7.0, Some(1e-5), end),
         "xi is at its lower bound 1e-7 and has almost no influence: changing it by a factor of \
-         5.01 changes the objective by less than 0.1\u{202f}%.",
+         5 changes the objective by less than 0.1\u{202f}%.",
         NOTE,
     );
     check(
@@ -265,7 +274,7 @@ fn bounds_and_influences() {
     );
     check(
         alone(-3.0, Some(9e-4), end),
-        "xi has almost no influence: changing it by a factor of 5.01 changes",
+        "xi has almost no influence: changing it by a factor of 5 changes",
         NOTE,
     );
     for influence in [None, Some(0.01)] {

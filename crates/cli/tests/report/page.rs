@@ -101,6 +101,7 @@ fn everything_is_there() {
 fn gradients_have_a_section() {
     for (error, text) in [
         (Some(4e-4), "0.0123 ± 0.0004 (certified)"),
+        (Some(0.5), "at most 0.513 (certified)"),
         (None, "0.0123 (error not certified)"),
     ] {
         let page = page(&with(gradients(error)), &[], &[]);

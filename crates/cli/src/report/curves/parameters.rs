@@ -70,7 +70,7 @@ fn alone(learned: &Learned, index: usize, entry: &LearnedEntry<'_>) -> Curve {
             Series::dots(valued(tried))
                 .label("evaluated")
                 .colour(GREY)
-                .width(3.0),
+                .width(4.0),
         )
         .with(
             Series::steps(valued(best))

@@ -1,14 +1,11 @@
 //! Newton steps for denoising a line, and the error bound by duality.
 
-#[expect(dead_code, reason = "shared with the tests of other models")]
-mod reference;
-
+use crate::reference::{Dd, Dense};
 use imaging::{Denoising, DenoisingScratch, Grid, Seed, TvParameters, noise, phantom};
 use lowlevel::{
     ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, Solver, State, Stop, StronglyConvex, norm,
 };
 use proptest::prelude::*;
-use reference::{Dd, Dense};
 
 /// The vectors of Newton's method without a line search.
 struct Iterate {

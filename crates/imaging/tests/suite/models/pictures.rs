@@ -9,7 +9,7 @@ use imaging::{
 use lowlevel::{SecondOrder, StronglyConvex, norm};
 use proptest::prelude::*;
 
-use crate::{grids, parameters, vector, weights};
+use super::{grids, parameters, vector, weights};
 
 /// A model with mixed derivatives.
 trait Mixed: StronglyConvex {

@@ -8,7 +8,7 @@ use lowlevel::{
     ValueInterval, adjoint_error, corrected_value, hypergradient, norm, solve_adjoint,
 };
 
-use crate::hostile::{DIM, HONEST, Hostile, Preconditioner, Product, Solve, weight};
+use super::hostile::{DIM, HONEST, Hostile, Preconditioner, Product, Solve, weight};
 
 const X: [f64; DIM] = [1.01, 0.99, 1.0, 1.02, 1.0, 0.98];
 const TRUTH: [f64; DIM] = [0.0, 3.0, 1.0, -2.0, 5.0, 0.5];

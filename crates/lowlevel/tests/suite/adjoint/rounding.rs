@@ -5,7 +5,7 @@ use lowlevel::{
     corrected_value, norm, solve_adjoint,
 };
 
-use crate::{bound, bounds_at, dot, linear};
+use super::{bound, bounds_at, dot, linear};
 
 /// A small generator of integers, for cases whose answer is exact.
 struct Integers(u64);

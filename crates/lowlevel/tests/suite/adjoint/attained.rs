@@ -3,7 +3,7 @@
 use lowlevel::testing::third_order_violation;
 use lowlevel::{Curvature, FnObjective, LossAt, StronglyConvex, adjoint_error, norm};
 
-use crate::{bounds_at, difference, dot, linear};
+use super::{bounds_at, difference, dot, linear};
 
 /// A one-dimensional function with the Hessian `1 + K x` around zero, so that all bounds on third
 /// derivatives are attained. `minimizer` is its minimiser.

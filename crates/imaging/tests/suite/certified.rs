@@ -2,15 +2,13 @@
 //! independent solver with 32 digits, over the whole parameter box of the paper and its corners,
 //! where `alpha/nu` is 1e14.
 
-mod reference;
-
+use crate::reference::{Dd, Dense, operators};
 use imaging::{
     Boundary, Convolution, Denoising, Differences, Direction, Fourier, FourierSampling, Grid,
     Identity, Mask, TvParameters, Variational, Weights,
 };
 use lowlevel::{Certificate, ErrorBound, Method, Solver, State, Stop, StronglyConvex};
 use proptest::prelude::*;
-use reference::{Dd, Dense, operators};
 
 /// For every sample and every axis, the indices and signs of the numbers whose difference belongs
 /// to it.

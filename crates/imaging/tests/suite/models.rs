@@ -1,8 +1,10 @@
 //! Gradients of models compared with differences of their value, and fused kernels compared with
 //! composed models.
 
-#[path = "models/pictures.rs"]
+mod cases;
+mod condition;
 mod pictures;
+mod second_order;
 
 use imaging::{
     Boundary, Convolution, Denoising, Differences, Direction, Fourier, FourierSampling, Grid,
@@ -11,13 +13,6 @@ use imaging::{
 use lowlevel::testing::gradient_deviation;
 use lowlevel::{StronglyConvex, Update};
 use proptest::prelude::*;
-
-#[path = "models/cases.rs"]
-mod cases;
-#[path = "models/condition.rs"]
-mod condition;
-#[path = "models/second_order.rs"]
-mod second_order;
 
 fn vector(len: usize) -> impl Strategy<Value = Vec<f64>> {
     proptest::collection::vec(-1.0..1.0_f64, len)

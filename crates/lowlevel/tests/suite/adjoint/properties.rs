@@ -7,8 +7,8 @@ use lowlevel::{
 };
 use proptest::prelude::*;
 
-use crate::log_cosh::{LogCosh, random_matrix};
-use crate::{bound, bounds_at, difference, dot};
+use super::log_cosh::{LogCosh, random_matrix};
+use super::{bound, bounds_at, difference, dot};
 
 #[derive(Debug)]
 struct Case {

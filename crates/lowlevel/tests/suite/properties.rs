@@ -1,17 +1,15 @@
 //! Properties for every strongly convex function: certified errors hold, a reported success is one,
 //! and continuing is the same as not having stopped.
 
-mod quadratic;
-
 use std::ops::ControlFlow;
 
+use crate::quadratic::Quadratic;
 use lowlevel::testing::{NesterovQuadratic, gradient_deviation};
 use lowlevel::{
     Certificate, Checkpoint, Domain, ErrorBound, Method, Outcome, Progress, Solver, State, Step,
     Stop, StronglyConvex,
 };
 use proptest::prelude::*;
-use quadratic::Quadratic;
 
 const METHODS: [Method; 4] = [
     Method::GRADIENT_DESCENT,

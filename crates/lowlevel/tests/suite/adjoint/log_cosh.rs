@@ -2,7 +2,7 @@
 
 use lowlevel::{Curvature, FnObjective, StronglyConvex, UNIT_ROUNDOFF, norm};
 
-use crate::{difference, dot};
+use super::{difference, dot};
 
 /// A symmetric matrix with eigenvalues from `mu` to `lipschitz`, in equal ratios. Its eigenvectors
 /// are the axes, reflected along `mirrors`.

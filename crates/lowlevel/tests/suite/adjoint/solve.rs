@@ -5,8 +5,8 @@ use lowlevel::{
     Solver, State, Stop, StronglyConvex, hypergradient, norm, solve_adjoint,
 };
 
-use crate::log_cosh::{LogCosh, random_matrix};
-use crate::{bound, dot};
+use super::log_cosh::{LogCosh, random_matrix};
+use super::{bound, dot};
 
 /// A second call starts from the first answer, and lowers its residual by the given factor, until
 /// the rounding floor.

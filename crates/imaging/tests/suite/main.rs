@@ -1,0 +1,16 @@
+//! Integration tests of the models. They are one program, because each program compiles the generic
+//! code of the solvers again.
+
+mod archive;
+mod ball;
+mod certified;
+mod curvature_bound;
+mod figure3;
+mod misuse;
+mod models;
+mod newton;
+mod operators;
+mod quality;
+mod reference;
+mod threads;
+mod training_data;

@@ -11,6 +11,7 @@ mod spectrum;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod vector;
 
 pub use limited::{FreePotential, LimitedBank};
 pub use potential::TwoRoots;

@@ -30,10 +30,9 @@ mod variational_hessian;
 
 pub use denoising::{Denoising, DenoisingScratch};
 pub(crate) use histogram::Histogram;
-pub(crate) use inverse_root::InverseRoot;
 pub use mixed::{MixedBound, TvMixed};
 pub use sampling::{FourierSampling, FourierSamplingScratch};
-pub(crate) use simd::vectorize;
+pub(crate) use simd::{dispatch, vectorize};
 pub(crate) use third_derivative::RootBall;
 pub(crate) use tv_ball::tv_third_order;
 pub use variational::{Variational, VariationalScratch};

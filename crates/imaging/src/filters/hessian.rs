@@ -4,14 +4,16 @@
 //! `$s_2 = \sqrt{|u|^2 + \omega^2}$`, the Hessian of a potential is `$W = aI - b\,uu^T$` with
 //! `$a = \alpha/s_1 - \beta/s_2 \ge 0$` and `$b = \alpha/s_1^3 - \beta/s_2^3 \ge 0$`.
 
-use lowlevel::ThirdOrder;
+use lowlevel::{ThirdOrder, UNIT_ROUNDOFF};
+use pulp::{Simd, WithSimd};
 
-use super::FilterRegularizer;
 use super::basis::MAX_FILTERS;
-use super::regularizer::{pairs, planes, split, square, with_parts};
+use super::regularizer::{no_responses, pairs, planes, split, square, with_parts};
 use super::sweep::{Lanes, Position, Responses, STRIP};
+use super::vector::Real;
+use super::{FilterBank, FilterRegularizer};
 use crate::grid::Field;
-use crate::model::{Histogram, RootBall, vectorize};
+use crate::model::{Histogram, RootBall, dispatch};
 use crate::regularizer::RegularizerHessian;
 
 /// The number of numbers that are stored for the Hessian of a potential: `$W$` itself for a real
@@ -19,6 +21,9 @@ use crate::regularizer::RegularizerHessian;
 const fn num_stored(parts: usize) -> usize {
     if parts == 1 { 1 } else { 3 }
 }
+
+/// The largest modulus of a pixel for which the rounding errors of products are bounded.
+const LARGEST: f64 = 1000.0;
 
 impl FilterRegularizer {
     fn num_filters(&self) -> usize {
@@ -33,40 +38,15 @@ impl FilterRegularizer {
 
     fn linearise_parts<const P: usize>(&self, x: &[f64], weights: &mut [Lanes]) {
         let bank = &*self.bank;
-        let stored = num_stored(P);
-        let per_block = self.num_filters() * stored;
+        let per_block = self.num_filters() * num_stored(P);
+        let mut mixed = no_responses(0.0);
         self.sweep().read::<P>(planes(x), |position, responses| {
-            let weights = &mut weights[position.block * per_block..][..per_block];
-            vectorize(
-                #[inline(always)]
-                || {
-                    bank.change(
-                        responses,
-                        #[inline(always)]
-                        |k, response| {
-                            let weights = &mut weights[k * stored..][..stored];
-                            let p = bank.potentials[k];
-                            for lane in 0..STRIP {
-                                let square = square(&response, lane);
-                                let first = 1.0 / (square + p.nu * p.nu);
-                                let second = 1.0 / (square + p.omega * p.omega);
-                                let [alpha, beta] =
-                                    [p.alpha * first.sqrt(), p.beta * second.sqrt()];
-                                let (a, b) = (alpha - beta, alpha * first - beta * second);
-                                if P == 1 {
-                                    weights[0][lane] = a - b * square;
-                                } else {
-                                    weights[0][lane] = a;
-                                    let root = b.max(0.0).sqrt();
-                                    for part in 0..P {
-                                        weights[1 + part][lane] = root * response[part][lane];
-                                    }
-                                }
-                            }
-                        },
-                    );
-                },
-            );
+            dispatch(Linearise {
+                bank,
+                weights: &mut weights[position.block * per_block..][..per_block],
+                responses,
+                mixed: &mut mixed,
+            });
         });
     }
 
@@ -78,24 +58,25 @@ impl FilterRegularizer {
         out: &mut [f64],
     ) {
         let bank = &*self.bank;
-        let stored = num_stored(P);
-        let per_block = self.num_filters() * stored;
+        let per_block = self.num_filters() * num_stored(P);
+        let mut mixed = no_responses(0.0);
         let kernel = |position: Position, responses: &mut [Responses; P]| {
-            let weights = &weights[position.block * per_block..][..per_block];
-            vectorize(
-                #[inline(always)]
-                || {
-                    bank.change(
-                        responses,
-                        #[inline(always)]
-                        |k, response| {
-                            multiply(weight, &weights[k * stored..][..stored], response);
-                        },
-                    );
-                },
-            );
+            dispatch(Multiply {
+                bank,
+                weight,
+                weights: &weights[position.block * per_block..][..per_block],
+                responses,
+                mixed: &mut mixed,
+            });
         };
-        self.sweep().add::<P>(planes(v), out, kernel);
+        self.sweep().add::<f64, P>(planes(v), out, kernel);
+    }
+
+    /// A bound on the third derivative of a potential, times the norm of its filter.
+    fn steepest(&self, k: usize) -> f64 {
+        let p = self.bank.potentials[k];
+        let third = 0.86 * (p.alpha / (p.nu * p.nu) + p.beta / (p.omega * p.omega));
+        third * self.bank.norms[k]
     }
 
     fn third_order_of_parts<const P: usize, const PAIR: usize>(
@@ -105,60 +86,39 @@ impl FilterRegularizer {
         error: f64,
     ) -> ThirdOrder {
         let bank = &*self.bank;
-        let reach = self.reach() * error;
         // No response exceeds this times the norm of its filter: a 1-norm is at most `size` norms.
-        let size = bank.size() as f64;
-        let most = size * (P as f64).sqrt() * q.iter().fold(0.0, |most: f64, q| most.max(q.abs()));
-        let steepest = |k: usize| {
-            let p = bank.potentials[k];
-            0.86 * (p.alpha / (p.nu * p.nu) + p.beta / (p.omega * p.omega)) * bank.norms[k] * most
+        let most = |picture: &[f64]| {
+            let largest = picture.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            bank.size() as f64 * (P as f64).sqrt() * largest
         };
-        let largest = (0..self.num_filters()).map(steepest).fold(0.0, f64::max);
+        // The responses to the point and to `q` have rounding errors.
+        let rounding = bank.roundings() * UNIT_ROUNDOFF;
+        let reach = self.reach() * error + rounding * most(x);
+        let (most, lost) = ((1.0 + rounding) * most(q), rounding * most(q));
+        let largest = (0..self.num_filters())
+            .map(|k| self.steepest(k) * (most + lost))
+            .fold(0.0, f64::max);
         let mut histogram = Histogram::new(largest * largest);
         let mut moduli = [[0.0; STRIP]; MAX_FILTERS];
+        let mut mixed = no_responses(0.0);
         let kernel = |position: Position, responses: &mut [Responses; PAIR]| {
             let [of_x, of_q] = split::<P, PAIR>(responses);
-            vectorize(
-                #[inline(always)]
-                || {
-                    bank.change(
-                        of_x,
-                        #[inline(always)]
-                        |k, response| moduli[k] = moduli_of(&response),
-                    );
-                    bank.change(
-                        of_q,
-                        #[inline(always)]
-                        |k, response| {
-                            let p = bank.potentials[k];
-                            let reach = reach * bank.norms[k];
-                            let first = RootBall::new(p.alpha, p.nu, reach);
-                            let second = RootBall::new(p.beta, p.omega, reach);
-                            let changes = moduli_of(&response);
-                            let (mut squares, mut terms) = ([0.0; STRIP], [[0.0; 2]; STRIP]);
-                            for lane in 0..STRIP {
-                                let modulus = moduli[k][lane];
-                                let [mut third, mut most] = derivatives::<P>(first, modulus);
-                                if p.beta > 0.0 {
-                                    let [more, largest] = derivatives::<P>(second, modulus);
-                                    third += more;
-                                    most += largest;
-                                }
-                                let moved = third * reach;
-                                let change = changes[lane];
-                                squares[lane] = (third * change) * (third * change);
-                                terms[lane] = [moved, 0.5 * moved].map(|moved| {
-                                    // NaN stays NaN.
-                                    let least = if most < moved { most } else { moved };
-                                    (least * change) * (least * change)
-                                });
-                            }
-                            let count = position.count;
-                            histogram.add(&squares[..count], &terms[..count]);
-                        },
-                    );
-                },
-            );
+            dispatch(Moduli {
+                bank,
+                responses: of_x,
+                mixed: &mut mixed,
+                moduli: &mut moduli,
+            });
+            dispatch(AddChanges {
+                bank,
+                reach,
+                lost,
+                count: position.count,
+                moduli: &moduli,
+                responses: of_q,
+                mixed: &mut mixed,
+                histogram: &mut histogram,
+            });
         };
         self.sweep().read(pairs::<P, PAIR>(x, q), kernel);
         match histogram.bounds(bank.norm_squared, error) {
@@ -182,25 +142,192 @@ impl FilterRegularizer {
     }
 }
 
-/// Replaces responses `$v$` by `weight` times `$Wv$`.
-#[inline(always)]
-fn multiply<const P: usize>(weight: f64, weights: &[Lanes], response: [&mut Lanes; P]) {
-    if P == 1 {
-        for (v, w) in response[0].iter_mut().zip(&weights[0]) {
-            *v *= weight * w;
-        }
-        return;
+/// Computes the Hessians of all potentials.
+struct Linearise<'a, const P: usize> {
+    bank: &'a FilterBank,
+    weights: &'a mut [Lanes],
+    responses: &'a mut [Responses; P],
+    mixed: &'a mut [Responses; P],
+}
+
+impl<const P: usize> WithSimd for Linearise<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let stored = num_stored(P);
+        let factor = simd.splat_f64s(f64::ROOT_FACTOR.recip());
+        self.bank.visit(
+            simd,
+            self.responses,
+            self.mixed,
+            #[inline(always)]
+            |k, response| {
+                let p = self.bank.potentials[k];
+                let smoothings = [p.nu, p.omega].map(|s| simd.splat_f64s(s * s));
+                let weights = [p.alpha, p.beta].map(|weight| simd.splat_f64s(weight));
+                let out = &mut self.weights[k * stored..][..stored];
+                let parts = response.map(|part| f64::vectors::<S>(part));
+                for at in 0..parts[0].len() {
+                    let mut square = simd.mul_f64s(parts[0][at], parts[0][at]);
+                    for part in &parts[1..] {
+                        square = simd.add_f64s(square, simd.mul_f64s(part[at], part[at]));
+                    }
+                    let sums = [
+                        simd.add_f64s(square, smoothings[0]),
+                        simd.add_f64s(square, smoothings[1]),
+                    ];
+                    let mut roots = f64::inverse_roots(simd, sums);
+                    let mut cubes = roots;
+                    for i in 0..2 {
+                        let root = simd.mul_f64s(roots[i], factor);
+                        roots[i] = simd.mul_f64s(root, weights[i]);
+                        cubes[i] = simd.mul_f64s(simd.mul_f64s(root, root), roots[i]);
+                    }
+                    if P == 1 {
+                        for i in 0..2 {
+                            cubes[i] = simd.mul_f64s(cubes[i], smoothings[i]);
+                        }
+                        f64::vectors_mut::<S>(&mut out[0])[at] = simd.sub_f64s(cubes[0], cubes[1]);
+                        continue;
+                    }
+                    f64::vectors_mut::<S>(&mut out[0])[at] = simd.sub_f64s(roots[0], roots[1]);
+                    let b = simd.sub_f64s(cubes[0], cubes[1]);
+                    let root = simd.sqrt_f64s(simd.max_f64s(b, simd.splat_f64s(0.0)));
+                    for part in 0..P {
+                        f64::vectors_mut::<S>(&mut out[1 + part])[at] =
+                            simd.mul_f64s(root, parts[part][at]);
+                    }
+                }
+            },
+        );
     }
-    for lane in 0..STRIP {
-        let mut along = 0.0;
-        for part in 0..P {
-            along += weights[1 + part][lane] * response[part][lane];
-        }
-        for part in 0..P {
-            let v = response[part][lane];
-            response[part][lane] =
-                weight * (weights[0][lane] * v - along * weights[1 + part][lane]);
-        }
+}
+
+/// Replaces responses `$v$` by `weight` times `$Wv$`.
+struct Multiply<'a, const P: usize> {
+    bank: &'a FilterBank,
+    weight: f64,
+    weights: &'a [Lanes],
+    responses: &'a mut [Responses; P],
+    mixed: &'a mut [Responses; P],
+}
+
+impl<const P: usize> WithSimd for Multiply<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let stored = num_stored(P);
+        let weight = simd.splat_f64s(self.weight);
+        self.bank.change(
+            simd,
+            self.responses,
+            self.mixed,
+            #[inline(always)]
+            |k, response| {
+                let mut parts = response.map(|part| f64::vectors_mut::<S>(part));
+                let weights = &self.weights[k * stored..][..stored];
+                let first = f64::vectors::<S>(&weights[0]);
+                for at in 0..first.len() {
+                    let first = simd.mul_f64s(weight, first[at]);
+                    if P == 1 {
+                        parts[0][at] = simd.mul_f64s(parts[0][at], first);
+                        continue;
+                    }
+                    let mut along = simd.splat_f64s(0.0);
+                    for (part, weights) in parts.iter().zip(&weights[1..]) {
+                        let term = simd.mul_f64s(f64::vectors::<S>(weights)[at], part[at]);
+                        along = simd.add_f64s(along, term);
+                    }
+                    let along = simd.mul_f64s(weight, along);
+                    for (part, weights) in parts.iter_mut().zip(&weights[1..]) {
+                        let removed = simd.mul_f64s(along, f64::vectors::<S>(weights)[at]);
+                        part[at] = simd.sub_f64s(simd.mul_f64s(first, part[at]), removed);
+                    }
+                }
+            },
+        );
+    }
+}
+
+/// Computes the moduli of the responses of all filters.
+struct Moduli<'a, const P: usize> {
+    bank: &'a FilterBank,
+    responses: &'a mut [Responses; P],
+    mixed: &'a mut [Responses; P],
+    moduli: &'a mut Responses,
+}
+
+impl<const P: usize> WithSimd for Moduli<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.bank.visit(
+            simd,
+            self.responses,
+            self.mixed,
+            #[inline(always)]
+            |k, response| self.moduli[k] = moduli_of(&response),
+        );
+    }
+}
+
+/// Adds the changes of the Hessians in a ball, applied to responses, to a histogram.
+struct AddChanges<'a, const P: usize> {
+    bank: &'a FilterBank,
+    /// A bound on the change of a response of a filter of norm 1 in the ball.
+    reach: f64,
+    /// A bound on the rounding error of a response of a filter of norm 1.
+    lost: f64,
+    count: usize,
+    /// The moduli of the responses at the point.
+    moduli: &'a Responses,
+    responses: &'a mut [Responses; P],
+    mixed: &'a mut [Responses; P],
+    histogram: &'a mut Histogram,
+}
+
+impl<const P: usize> WithSimd for AddChanges<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let bank = self.bank;
+        bank.visit(
+            simd,
+            self.responses,
+            self.mixed,
+            #[inline(always)]
+            |k, response| {
+                let p = bank.potentials[k];
+                let [reach, lost] = [self.reach * bank.norms[k], self.lost * bank.norms[k]];
+                let first = RootBall::new(p.alpha, p.nu, reach);
+                let second = RootBall::new(p.beta, p.omega, reach);
+                let changes = moduli_of(&response);
+                let (mut squares, mut terms) = ([0.0; STRIP], [[0.0; 2]; STRIP]);
+                for lane in 0..STRIP {
+                    let modulus = self.moduli[k][lane];
+                    let [mut third, mut most] = derivatives::<P>(first, modulus);
+                    if p.beta > 0.0 {
+                        let [more, largest] = derivatives::<P>(second, modulus);
+                        third += more;
+                        most += largest;
+                    }
+                    let moved = third * reach;
+                    let change = changes[lane] + lost;
+                    squares[lane] = (third * change) * (third * change);
+                    terms[lane] = [moved, 0.5 * moved].map(|moved| {
+                        // NaN stays NaN.
+                        let least = if most < moved { most } else { moved };
+                        (least * change) * (least * change)
+                    });
+                }
+                let count = self.count;
+                self.histogram.add(&squares[..count], &terms[..count]);
+            },
+        );
     }
 }
 
@@ -239,7 +366,13 @@ impl RegularizerHessian for FilterRegularizer {
         self.weights_len() + self.grid.len()
     }
 
+    /// If an entry of `x` exceeds 1000 in modulus, all products are NaN, since their rounding error
+    /// is not known.
     fn linearise(&self, x: &[f64], memory: &mut [f64]) {
+        if x.iter().filter(|x| !(x.abs() <= LARGEST)).count() > 0 {
+            memory.fill(f64::NAN);
+            return;
+        }
         let (weights, point) = memory.split_at_mut(self.weights_len());
         point.copy_from_slice(x);
         let (weights, _) = weights.as_chunks_mut();
@@ -284,25 +417,25 @@ impl RegularizerHessian for FilterRegularizer {
         with_parts!(self.grid, P, PAIR => self.third_order_of_parts::<P, PAIR>(x, q, error))
     }
 
-    /// As for the gradient: transforms, weights, and transposed transforms. The responses at the
-    /// linearised point have errors, too: they change a Hessian by at most its third derivative,
-    /// `$0.86(\alpha/\nu^2 + \beta/\omega^2)$`, times the error, and a Hessian is computed up to
-    /// `$16u(\alpha/\nu + \beta/\omega)$`.
+    /// As for the gradient: transforms, weights, and transposed transforms. A Hessian is computed
+    /// up to `$32u(\alpha/\nu + \beta/\omega)$`. The responses at the linearised point have
+    /// errors, too, for pixels of at most [`LARGEST`]. They change the Hessian of a potential by at
+    /// most its third derivative, `$0.86(\alpha/\nu^2 + \beta/\omega^2)$`, times the error.
     fn product_rounding(&self) -> f64 {
         let bank = &*self.bank;
-        let size = bank.size() as f64;
-        let mixing = if bank.mixing.is_some() {
-            size * size
-        } else {
-            0.0
-        };
-        let roundings = 2.0 * (size + 4.0) + mixing;
+        let (size, roundings) = (bank.size() as f64, bank.roundings());
         let largest = bank
             .potentials
             .iter()
             .zip(&bank.norms)
             .map(|(p, norm)| (p.alpha / p.nu + p.beta / p.omega) * norm * norm)
             .sum::<f64>();
-        (2.0 * roundings + size * size + 16.0) * size * size * largest
+        let parts = (self.grid.num_parts() as f64).sqrt();
+        let of_responses = roundings * size * parts * LARGEST;
+        let changes = (0..self.num_filters())
+            .map(|k| self.steepest(k) * of_responses)
+            .fold(0.0, f64::max);
+        let of_transforms = (2.0 * roundings + size * size + 32.0) * size * size * largest;
+        of_transforms + changes * bank.norm_squared
     }
 }

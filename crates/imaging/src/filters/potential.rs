@@ -68,7 +68,14 @@ impl TwoRoots {
     /// Returns the potential of a response.
     #[must_use]
     pub fn value(self, response: f64) -> f64 {
-        self.alpha * response.hypot(self.nu) - self.beta * response.hypot(self.omega)
+        self.value_of_square(response * response)
+    }
+
+    /// Returns the potential of a response, given its square.
+    #[inline(always)]
+    pub(super) fn value_of_square(self, square: f64) -> f64 {
+        let root = |smoothing: f64| (square + smoothing * smoothing).sqrt();
+        self.alpha * root(self.nu) - self.beta * root(self.omega)
     }
 
     /// The largest curvature `$\alpha/\nu - \beta/\omega$`.

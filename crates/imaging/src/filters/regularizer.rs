@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use pulp::{Simd, WithSimd};
+
 use super::FilterBank;
 use super::TwoRoots;
 use super::basis::MAX_FILTERS;
 use super::sweep::{Lanes, Plane, Position, Responses, STRIP, Sweep};
+use super::vector::Real;
 use crate::error::ModelError;
 use crate::fingerprint::{self, NumberHash};
 use crate::grid::{Field, Grid};
-use crate::model::{InverseRoot, vectorize};
+use crate::model::dispatch;
 use crate::regularizer::{Regularizer, RegularizerHessian};
 
 /// A [`FilterBank`] on the grid of a picture, as the regulariser of a
@@ -126,111 +129,221 @@ macro_rules! with_parts {
 pub(super) use with_parts;
 
 impl FilterBank {
-    /// Calls `change` with the index of every filter of the bank and its responses, which it may
-    /// change, given the responses of the basis. Then `responses` holds the transposed transform of
-    /// the changed numbers, without the constant filter.
+    /// Bounds the rounding error of a response of filter `$k$` at a pixel, in units of
+    /// `$u\,s\|c_k\|$` times the largest modulus of a pixel.
+    ///
+    /// The transforms along rows and columns make at most `$2(s + 4)$` roundings, with intermediate
+    /// results that are no larger than `$|c_k| * |x|$`. A learned filter combines `$n$` of them,
+    /// which makes up to `$n + 1$` further roundings; the moduli of its coefficients add up to at
+    /// most `$\sqrt n$` times their norm.
+    pub(super) fn roundings(&self) -> f64 {
+        let size = self.basis.size as f64;
+        let transforms = 2.0 * (size + 4.0);
+        if self.mixing.is_none() {
+            return transforms;
+        }
+        let root = 0.5 * (size + 1.0);
+        (transforms + root * root + 1.0) * root
+    }
+
+    /// Calls `visit` with the index of every filter of the bank and its responses, which it may
+    /// change, given the responses of the basis. Learned filters need the memory `mixed`.
     #[inline(always)]
-    pub(super) fn change<const P: usize>(
+    pub(super) fn visit<T: Real, S: Simd, const P: usize>(
         &self,
-        responses: &mut [Responses; P],
-        mut change: impl FnMut(usize, [&mut Lanes; P]),
+        simd: S,
+        responses: &mut [Responses<T>; P],
+        mixed: &mut [Responses<T>; P],
+        mut visit: impl FnMut(usize, [&mut Lanes<T>; P]),
     ) {
-        match &self.mixing {
-            None => {
-                for k in 0..self.potentials.len() {
-                    change(k, responses.each_mut().map(|part| &mut part[k + 1]));
-                }
+        if let Some(mixing) = &self.mixing {
+            for (mixed, responses) in mixed.iter_mut().zip(&*responses) {
+                mixing.combine(simd, responses, mixed);
             }
-            Some(mixing) => {
-                let mut mixed = [[[0.0; STRIP]; MAX_FILTERS]; P];
-                for (mixed, responses) in mixed.iter_mut().zip(&*responses) {
-                    mixing.combine(responses, mixed);
-                }
-                for k in 0..self.potentials.len() {
-                    change(k, mixed.each_mut().map(|part| &mut part[k + 1]));
-                }
-                for (responses, mixed) in responses.iter_mut().zip(&mixed) {
-                    mixing.combine_transposed(mixed, responses);
-                }
+            for k in 0..self.potentials.len() {
+                visit(k, mixed.each_mut().map(|part| &mut part[k + 1]));
+            }
+        } else {
+            for k in 0..self.potentials.len() {
+                visit(k, responses.each_mut().map(|part| &mut part[k + 1]));
+            }
+        }
+    }
+
+    /// Does the same, and leaves the transposed transform of the changed numbers in `responses`,
+    /// without the constant filter.
+    #[inline(always)]
+    pub(super) fn change<T: Real, S: Simd, const P: usize>(
+        &self,
+        simd: S,
+        responses: &mut [Responses<T>; P],
+        mixed: &mut [Responses<T>; P],
+        change: impl FnMut(usize, [&mut Lanes<T>; P]),
+    ) {
+        self.visit(simd, responses, mixed, change);
+        if let Some(mixing) = &self.mixing {
+            for (responses, mixed) in responses.iter_mut().zip(&*mixed) {
+                mixing.combine_transposed(simd, mixed, responses);
             }
         }
         for part in responses {
-            part[0] = [0.0; STRIP];
+            part[0] = [T::default(); STRIP];
         }
     }
 }
 
-/// The two roots of a potential, ready for many responses.
-#[derive(Clone, Copy)]
-pub(super) struct Roots {
-    pub(super) first: InverseRoot,
-    pub(super) second: InverseRoot,
-    pub(super) nu_squared: f64,
-    pub(super) omega_squared: f64,
-    pub(super) has_second: bool,
+/// Memory for the responses of learned filters.
+pub(super) const fn no_responses<T: Real, const P: usize>(zero: T) -> [Responses<T>; P] {
+    [[[zero; STRIP]; MAX_FILTERS]; P]
 }
 
-impl Roots {
+/// The two roots of a potential, ready for many responses.
+#[derive(Clone, Copy, Debug)]
+struct Roots<T> {
+    /// The weights of the roots.
+    weights: [T; 2],
+    /// The squares of their smoothings.
+    squares: [T; 2],
+}
+
+impl<T: Real> Roots<T> {
     /// The roots of a potential that is multiplied by `weight`.
-    #[inline(always)]
-    pub(super) fn new(weight: f64, potential: TwoRoots) -> Self {
+    fn new(weight: f64, potential: TwoRoots) -> Self {
+        let TwoRoots {
+            alpha,
+            nu,
+            beta,
+            omega,
+        } = potential;
         Self {
-            first: InverseRoot::new(weight * potential.alpha),
-            second: InverseRoot::new(weight * potential.beta),
-            nu_squared: potential.nu * potential.nu,
-            omega_squared: potential.omega * potential.omega,
-            has_second: potential.beta > 0.0,
+            weights: [alpha / T::ROOT_FACTORS[0], beta / T::ROOT_FACTORS[1]]
+                .map(|factor| T::from_f64(weight * factor)),
+            squares: [nu * nu, omega * omega].map(T::from_f64),
         }
+    }
+
+    /// Replaces responses `$u$` by `$\varphi'(|u|)u/|u|$`.
+    #[inline(always)]
+    fn flux<S: Simd, const P: usize>(&self, simd: S, response: [&mut Lanes<T>; P]) {
+        let mut parts = response.map(|part| T::vectors_mut::<S>(part));
+        let weights = self.weights.map(|weight| T::splat(simd, weight));
+        let smoothings = self.squares.map(|square| T::splat(simd, square));
+        for first in (0..parts[0].len()).step_by(2) {
+            let mut sums = [[smoothings[0]; 2], [smoothings[1]; 2]];
+            for part in &parts {
+                for (i, u) in part[first..first + 2].iter().enumerate() {
+                    let square = T::mul(simd, *u, *u);
+                    for sums in &mut sums {
+                        sums[i] = T::add(simd, sums[i], square);
+                    }
+                }
+            }
+            let scales = T::two_roots(simd, sums[0], sums[1], weights);
+            for part in &mut parts {
+                for (u, scale) in part[first..first + 2].iter_mut().zip(scales) {
+                    *u = T::mul(simd, *u, scale);
+                }
+            }
+        }
+    }
+}
+
+/// Replaces the responses of all filters by the slopes of their potentials.
+struct Fluxes<'a, T, const P: usize> {
+    bank: &'a FilterBank,
+    roots: &'a [Roots<T>],
+    responses: &'a mut [Responses<T>; P],
+    mixed: &'a mut [Responses<T>; P],
+}
+
+impl<T: Real, const P: usize> WithSimd for Fluxes<'_, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.bank.change(
+            simd,
+            self.responses,
+            self.mixed,
+            #[inline(always)]
+            |k, response| self.roots[k].flux(simd, response),
+        );
+    }
+}
+
+/// Adds up the potentials of all responses.
+struct Values<'a, const P: usize> {
+    bank: &'a FilterBank,
+    count: usize,
+    responses: &'a mut [Responses; P],
+    mixed: &'a mut [Responses; P],
+}
+
+impl<const P: usize> WithSimd for Values<'_, P> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let mut sums = [0.0; STRIP];
+        self.bank.visit(
+            simd,
+            self.responses,
+            self.mixed,
+            #[inline(always)]
+            |k, response| {
+                let p = self.bank.potentials[k];
+                for (lane, sum) in sums.iter_mut().enumerate() {
+                    *sum += p.value_of_square(square(&response, lane));
+                }
+            },
+        );
+        sums[..self.count].iter().sum()
     }
 }
 
 /// Returns the square of the modulus of a response.
 #[inline(always)]
 pub(super) fn square<const P: usize>(response: &[&mut Lanes; P], lane: usize) -> f64 {
-    response.iter().map(|part| part[lane] * part[lane]).sum()
-}
-
-/// Replaces responses `$u$` by `$\varphi'(|u|)u/|u|$`.
-#[inline(always)]
-fn flux<const P: usize>(roots: Roots, mut response: [&mut Lanes; P]) {
-    for lane in 0..STRIP {
-        let square = square(&response, lane);
-        let mut scale = roots.first.at(square + roots.nu_squared);
-        if roots.has_second {
-            scale -= roots.second.at(square + roots.omega_squared);
-        }
-        for part in &mut response {
-            part[lane] *= scale;
-        }
+    let mut sum = response[0][lane] * response[0][lane];
+    for part in &response[1..] {
+        sum += part[lane] * part[lane];
     }
+    sum
 }
 
 impl FilterRegularizer {
-    fn add_gradient_of_parts<const P: usize>(&self, weight: f64, x: &[f64], gradient: &mut [f64]) {
+    fn add_gradient_of_parts<T: Real, const P: usize>(
+        &self,
+        weight: f64,
+        x: &[f64],
+        gradient: &mut [f64],
+    ) {
         let bank = &*self.bank;
-        let kernel = |_: Position, responses: &mut [Responses; P]| {
-            vectorize(
-                #[inline(always)]
-                || {
-                    bank.change(
-                        responses,
-                        #[inline(always)]
-                        |k, response| flux(Roots::new(weight, bank.potentials[k]), response),
-                    );
-                },
-            );
+        let mut roots = [Roots::<T>::new(0.0, TwoRoots::convex(0.0, 1.0)); MAX_FILTERS];
+        for (roots, potential) in roots.iter_mut().zip(&bank.potentials) {
+            *roots = Roots::new(weight, *potential);
+        }
+        let mut mixed = no_responses(T::default());
+        let kernel = |_: Position, responses: &mut [Responses<T>; P]| {
+            dispatch(Fluxes {
+                bank,
+                roots: &roots,
+                responses,
+                mixed: &mut mixed,
+            });
         };
-        self.sweep().add::<P>(planes(x), gradient, kernel);
+        self.sweep().add::<T, P>(planes(x), gradient, kernel);
     }
 
     fn value_of_parts<const P: usize>(&self, x: &[f64]) -> f64 {
         let mut sum = 0.0;
+        let mut mixed = no_responses(0.0);
         self.sweep().read::<P>(planes(x), |position, responses| {
-            self.bank.change(responses, |k, response| {
-                let potential = self.bank.potentials[k];
-                for lane in 0..position.count {
-                    sum += potential.value(square(&response, lane).sqrt());
-                }
+            sum += dispatch(Values {
+                bank: &self.bank,
+                count: position.count,
+                responses,
+                mixed: &mut mixed,
             });
         });
         sum
@@ -247,7 +360,7 @@ impl Regularizer for FilterRegularizer {
     }
 
     fn add_gradient(&self, weight: f64, x: &[f64], gradient: &mut [f64]) {
-        with_parts!(self.grid, P => self.add_gradient_of_parts::<P>(weight, x, gradient));
+        with_parts!(self.grid, P => self.add_gradient_of_parts::<f64, P>(weight, x, gradient));
     }
 
     fn lipschitz(&self) -> f64 {
@@ -276,21 +389,14 @@ impl Regularizer for FilterRegularizer {
         Some(fingerprint::of_hashes([grid, hash.finish()]))
     }
 
-    /// The transforms along rows and columns make at most `$2(s + 4)$` roundings on the way to a
-    /// response, with intermediate results that are no larger than `$|c_k| * |x|$`, a vector whose
-    /// norm is at most `$\|c_k\|_1\|x\| \le s\|c_k\|\|x\|$`; a combination of filters makes up to
-    /// `$s^2$` more. A potential multiplies errors of its argument by at most its curvature, and
-    /// makes errors of `$16u$` relative to its slope, which is at most `$\alpha_k$`. The transposed
-    /// transforms make as many roundings, and `$s^2$` for the sum over the filters.
+    /// A response has the rounding error of [`roundings`](FilterBank::roundings), with a vector
+    /// `$|c_k| * |x|$` whose norm is at most `$\|c_k\|_1\|x\| \le s\|c_k\|\|x\|$`. A potential
+    /// multiplies errors of its argument by at most its curvature, and makes errors of `$16u$`
+    /// relative to its slope, which is at most `$\alpha_k$`. The transposed transforms make as many
+    /// roundings, and `$s^2$` for the sum over the filters.
     fn gradient_rounding(&self, x_norm: f64) -> f64 {
         let bank = &*self.bank;
-        let size = bank.basis.size as f64;
-        let mixing = if bank.mixing.is_some() {
-            size * size
-        } else {
-            0.0
-        };
-        let roundings = 2.0 * (size + 4.0) + mixing;
+        let (size, roundings) = (bank.basis.size as f64, bank.roundings());
         let filters = || bank.potentials.iter().zip(&bank.norms);
         let sum_of_squares = |term: fn(&TwoRoots, f64) -> f64| {
             let squares = filters().map(|(potential, norm)| term(potential, *norm).powi(2));

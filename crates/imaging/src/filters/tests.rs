@@ -74,22 +74,16 @@ fn response(
     at: (usize, usize),
 ) -> f64 {
     let (rows, cols) = grid.rows_and_cols();
-    let mirrored = |index: i64, len: usize| {
-        let period = 2 * len as i64;
-        let at = index.rem_euclid(period);
-        if at < len as i64 {
-            at as usize
-        } else {
-            (period - 1 - at) as usize
-        }
+    let radius = size / 2;
+    let mirrored = |index: usize, len: usize| {
+        let at = (index + 8 * len - radius) % (2 * len);
+        if at < len { at } else { 2 * len - 1 - at }
     };
-    let radius = size as i64 / 2;
     let mut sum = 0.0;
-    for i in 0..size as i64 {
-        for j in 0..size as i64 {
-            let row = mirrored(at.0 as i64 + i - radius, rows);
-            let col = mirrored(at.1 as i64 + j - radius, cols);
-            let tap = taps[(i * size as i64 + j) as usize];
+    for i in 0..size {
+        for j in 0..size {
+            let (row, col) = (mirrored(at.0 + i, rows), mirrored(at.1 + j, cols));
+            let tap = taps[i * size + j];
             sum += tap * x[(row * cols + col) * grid.num_parts() + part];
         }
     }
@@ -362,6 +356,24 @@ fn tiny_pictures() {
         let x = numbers(rows * cols, 3);
         let expected = value_by_definition(&filters, &x);
         assert!((filters.value(&x) - expected).abs() < 1e-12);
+    }
+}
+
+/// The rounding error of products is not bounded for pixels above 1000, so there are none.
+#[test]
+fn no_products_at_huge_pixels() {
+    let bank = FilterBank::dct(3, any_potentials(3, 1)).expect("valid");
+    let filters = FilterRegularizer::new(bank, Grid::image(4, 5)).expect("not empty");
+    let mut memory = vec![0.0; filters.memory_len()];
+    for (largest, is_finite) in [(1000.0, true), (-1001.0, false), (f64::NAN, false)] {
+        let mut x = numbers(20, 3);
+        x[7] = largest;
+        filters.linearise(&x, &mut memory);
+        let (v, mut product) = (numbers(20, 4), [0.0; 20]);
+        filters.add_product(1.0, &memory, &v, &mut product);
+        assert_eq!(product.iter().all(|p| p.is_finite()), is_finite);
+        let bounds = filters.third_order(&v, 0.1, &mut memory);
+        assert_eq!(bounds.vector.is_finite(), is_finite);
     }
 }
 

@@ -10,7 +10,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 /// Runs `kernel` with the widest vectors of this machine.
 #[inline]
-pub(super) fn dispatch<K: WithSimd>(kernel: K) -> K::Output {
+pub(crate) fn dispatch<K: WithSimd>(kernel: K) -> K::Output {
     Arch::new().dispatch(kernel)
 }
 

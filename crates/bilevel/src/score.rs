@@ -195,8 +195,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     }
 
     /// Returns the mean PSNR of the held-out pairs of all ranks at `theta`, in decibels, or `None`
-    /// if there are none. Reconstructions are less accurate than those of the result. All ranks call
-    /// this function.
+    /// if there are none. Reconstructions are less accurate than those of the result. All ranks
+    /// call this function.
     #[must_use]
     pub fn held_out_psnr(&self, theta: &[f64]) -> Option<f64> {
         let own = self.score_held_out(&self.values(theta), ROUGH_ERROR);

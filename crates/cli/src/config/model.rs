@@ -95,8 +95,8 @@ pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Refuses settings that do not go together with a filter bank. All its parameters are learned, with
-/// gradients.
+/// Refuses settings that do not go together with a filter bank. All its parameters are learned,
+/// with gradients.
 fn resolve_filters(settings: &mut Settings) -> Result<(), ConfigError> {
     let refuse = |other, advice| Err(ConfigError::Together(&FILTERS, other, advice));
     for other in OF_PARAMETERS {

@@ -1,6 +1,6 @@
 //! Test images, noise, and scores.
 
-use imaging::{Seed, noise, phantom, quality};
+use imaging::{Grid, Patch, Seed, noise, phantom, quality};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -40,6 +40,21 @@ pub(crate) fn dead_leaves(
 pub(crate) fn shepp_logan(py: Python<'_>, rows: usize, cols: usize) -> PyResult<Array<'_>> {
     let made = phantom::shepp_logan(rows, cols).map_err(invalid)?;
     Ok(PyArray1::from_vec(py, made))
+}
+
+/// Draws patches of picture number `index`. Returns the first row and the first column of each, or
+/// `None` if the picture has no more than one position for a patch.
+#[pyfunction]
+pub(crate) fn patches(
+    rows: usize,
+    cols: usize,
+    size: usize,
+    count: usize,
+    seed: u64,
+    index: usize,
+) -> Option<Vec<(usize, usize)>> {
+    let drawn = Patch::draw(Grid::image(rows, cols), size, count, Seed::new(seed), index)?;
+    Some(drawn.iter().map(|patch| (patch.row, patch.col)).collect())
 }
 
 /// Adds noise to image number `index`; a complex number has two entries.

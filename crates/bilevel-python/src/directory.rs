@@ -183,7 +183,9 @@ fn config(spec: Spec, num_validation: usize) -> Config {
     let mut config = Config::new(spec.task);
     let file = |name: &str| Some(PathBuf::from(format!("{ARRAYS}/{name}")));
     let data = &mut config.data;
-    data.hold_out = num_validation;
+    data.hold_out = Some(num_validation);
+    // the images of the directory are the patches
+    data.patches = Some(0);
     match spec.task {
         FamilyKind::Sampling => (data.images, data.noisy) = (file("images.npy"), file("noisy.npy")),
         _ => (data.images, data.noisy) = (file("images"), file("noisy")),

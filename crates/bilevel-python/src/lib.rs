@@ -35,6 +35,7 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(data::dead_leaves, module)?)?;
     module.add_function(wrap_pyfunction!(data::shepp_logan, module)?)?;
     module.add_function(wrap_pyfunction!(data::add_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(data::patches, module)?)?;
     module.add_function(wrap_pyfunction!(data::mse, module)?)?;
     module.add_function(wrap_pyfunction!(data::psnr, module)?)?;
     module.add_function(wrap_pyfunction!(data::ssim, module)?)

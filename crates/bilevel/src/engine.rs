@@ -32,6 +32,9 @@ pub(crate) enum Kind {
     Gradient(Box<GradientEngine>),
 }
 
+/// The number of points over which [`Setup::least_gain`](crate::Setup::least_gain) is measured.
+const LAST_POINTS: u64 = 10;
+
 /// The best point so far.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -83,6 +86,10 @@ impl<M: LowerLevel> LearningProblem<M> {
         let mut chosen = inexact_lbfgs::Options::default();
         chosen.kappa = self.setup.kappa;
         chosen.budget = gradient_budget(&options.budget);
+        chosen.stop.slow = (self.setup.least_gain).map(|decrease| inexact_lbfgs::SlowProgress {
+            decrease,
+            points: LAST_POINTS,
+        });
         self.ranks
             .check_same("options of the solver", &format!("{chosen:?}"))?;
         let engine = inexact_lbfgs::Engine::new(self.gradient_problem(), chosen)?;

@@ -1,5 +1,8 @@
 //! The description of a learning problem in settings, for programs and settings files.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -120,6 +123,10 @@ pub struct SolverSpec {
     pub kind: SolverKind,
     /// The accuracy of reconstructions if learning uses gradients, see [`Setup::kappa`].
     pub kappa: f64,
+    /// The share of the objective that ten points must gain if learning uses gradients, see
+    /// [`Setup::least_gain`]; `None` to go on until the solver predicts no more gain.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub least_gain: Option<f64>,
     /// The largest number of points that are evaluated. Sharpening a point does not count again.
     pub max_points: u64,
     /// The method that computes reconstructions.
@@ -170,6 +177,7 @@ impl Default for SolverSpec {
         Self {
             kind: solver,
             kappa,
+            least_gain: None,
             max_points: 100,
             method: MethodName::default(),
             iterations: None,
@@ -213,6 +221,19 @@ impl Spec {
             spec.objective.l1 = 0.01;
             spec.solver.max_points = 1000;
         }
+        spec
+    }
+
+    /// Returns the default description for denoising with a filter bank: all parameters of the bank
+    /// are learned, and learning ends when ten points gain less than 0.1 % of the objective.
+    #[must_use]
+    pub fn filters(set: FilterSet) -> Self {
+        let mut spec = Self::new(FamilyKind::Denoise);
+        spec.model = ModelSpec {
+            filters: Some(set),
+            ..ModelSpec::default()
+        };
+        spec.solver.least_gain = Some(1e-3);
         spec
     }
 
@@ -298,6 +319,7 @@ impl Spec {
         Setup {
             solver: self.solver.kind,
             kappa: self.solver.kappa,
+            least_gain: self.solver.least_gain,
             loss: Loss { scale, residuals },
             penalties,
             regularizer,
@@ -426,71 +448,5 @@ impl ModelSpec {
                 _ => FamilyKind::Sampling.range("theta"),
             };
         Ok(FourierWeights::new(num_samples, tv, start)?.with_bounds(lower, upper))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lower::LowerLevel;
-
-    /// The defaults are values here and exponents in [`TvChoices`], and agree to the last bit.
-    #[test]
-    fn defaults_are_those_of_the_families() {
-        let Ok(Family::Denoising(family)) =
-            Spec::new(FamilyKind::Denoise).family(FamilyInput::None)
-        else {
-            panic!("denoising needs nothing");
-        };
-        assert_eq!(family, TvDenoising::default());
-        let family = Spec::new(FamilyKind::Sampling).family(FamilyInput::Frequencies(4));
-        let weights = FourierWeights::new(4, FourierWeights::TV, 0.5).expect("not empty");
-        assert_eq!(family.expect("valid").parameters(), weights.parameters());
-    }
-
-    #[test]
-    fn missing_settings_have_defaults() {
-        let mut spec = Spec::new(FamilyKind::Denoise);
-        spec.model.learn = vec!["xi".into(), "alpha".into()];
-        spec.model.upper.insert("alpha".into(), 0.5);
-        let model = spec.model.completed(spec.task);
-        assert_eq!(model.learn, ["alpha", "xi"]);
-        assert_eq!(model.fixed, Values::from([("nu".into(), 1e-3)]));
-        assert!(
-            (model.start["alpha"] - 0.5).abs() < 1e-15,
-            "moved to its bound"
-        );
-        assert_eq!(model.completed(spec.task), model);
-    }
-
-    #[test]
-    fn wrong_names_and_inputs_are_refused() {
-        let refusal = |change: fn(&mut Spec), input| {
-            let mut spec = Spec::new(FamilyKind::Denoise);
-            change(&mut spec);
-            spec.family(input).expect_err("wrong").to_string()
-        };
-        let unknown = refusal(
-            |spec| spec.model.learn.push("beta".into()),
-            FamilyInput::None,
-        );
-        assert!(
-            unknown.contains("\"beta\"") && unknown.contains("alpha, nu, xi"),
-            "{unknown}"
-        );
-        let both = refusal(
-            |spec| spec.model.fixed.extend([("nu".into(), 1.0)]),
-            FamilyInput::None,
-        );
-        assert!(both.contains("both learned and fixed"), "{both}");
-        let start = refusal(
-            |spec| spec.model.start.extend([("nu".into(), 2.0)]),
-            FamilyInput::None,
-        );
-        assert!(start.contains("starts at 2.0"), "{start}");
-        let input = refusal(|_| (), FamilyInput::Frequencies(3));
-        assert!(input.contains("neither kernel nor mask"), "{input}");
-        let kernel = refusal(|spec| spec.task = FamilyKind::Deblur, FamilyInput::None);
-        assert!(kernel.contains("deblur needs a kernel"), "{kernel}");
     }
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub use learn::LearnArgs;
+pub use learn::{LearnArgs, ModelName};
 
 use crate::apply::ApplyOptions;
 use crate::config::table::THREADS;

@@ -171,6 +171,7 @@ fn work(
     let all = ranks.gather(&[]).map_err(ProblemError::Exchange)?;
     let num_ranks = all.len();
     if !shared.quiet {
+        task.note.iter().for_each(|note| say(note));
         let warnings = task.warnings.iter().cloned();
         let apart = ranks::apart_warning(num_ranks);
         warnings.chain(apart).for_each(|warning| warn(&warning));

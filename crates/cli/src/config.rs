@@ -51,12 +51,17 @@ pub struct DataConfig {
     pub colour: Option<Colour>,
     /// The number of rows and columns that are used in the middle of each picture.
     pub crop: Option<usize>,
+    /// The number of patches of each training picture; zero for whole pictures. Resolved
+    /// configurations have a value.
+    pub patches: Option<usize>,
+    /// The number of rows and of columns of patches.
+    pub patch_size: usize,
     /// The largest number of images.
     pub count: Option<usize>,
     /// The number of rows and columns of built-in pictures, or of samples of built-in signals.
     pub size: usize,
-    /// The number of images at the end that are held out for validation.
-    pub hold_out: usize,
+    /// The number of images at the end that are held out for validation; `None` for one in five.
+    pub hold_out: Option<usize>,
     /// More images for validation.
     pub validation: Option<PathBuf>,
     /// The `.npy` file of the blur kernel.

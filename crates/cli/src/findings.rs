@@ -21,6 +21,9 @@ mod scores;
 use bilevel::{Learned, Scale};
 
 use ::page::number::{between, counted, length, number, percent};
+use imaging::FilterBank;
+
+use crate::run_page::TvComparison;
 
 pub(crate) use scores::{Mean, gains, psnrs};
 
@@ -82,6 +85,43 @@ pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     all.extend(scores::findings(learned));
     all.extend(failures(learned));
     all
+}
+
+/// Returns the findings about a filter bank: its proved constants, and its gain over total
+/// variation.
+#[must_use]
+pub fn of_bank(bank: &FilterBank, comparison: Option<&TvComparison>) -> Vec<Finding> {
+    let mut all = vec![Finding::good(format!(
+        "Denoising with the learned filters is strongly convex, with the proved constants μ = {} \
+         and L = {}, so the distance of every denoised picture from the exact minimiser is \
+         certified.",
+        number(1.0 - bank.weak_convexity()),
+        number(1.0 + bank.lipschitz())
+    ))];
+    let gain = comparison.and_then(|comparison| Some((comparison, comparison.gain()?)));
+    if let Some((comparison, gain)) = gain {
+        let [filters, tv, by] =
+            [comparison.filters, comparison.tv, gain.abs()].map(|value| format!("{value:.2} dB"));
+        let text = format!(
+            "Held-out images are {} than with total variation, whose three parameters were learned \
+             from the same images: {filters} against {tv}.",
+            match gain >= 0.0 {
+                true => format!("{by} better"),
+                false => format!("{by} worse"),
+            }
+        );
+        all.push(match gain >= 0.0 {
+            true => Finding::good(text),
+            false => Finding::warning(text),
+        });
+    }
+    all
+}
+
+/// Whether the learned parameters are those of a filter bank.
+fn is_bank(learned: &Learned) -> bool {
+    let spread = learned.parameter("spread");
+    spread.is_some_and(|spread| !spread.parameter.shape.is_empty())
 }
 
 /// Largest relative uncertainty of the objective that is good.

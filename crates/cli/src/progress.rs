@@ -56,6 +56,8 @@ struct IterationEvent<'a> {
     values: Option<&'a [f64]>,
     /// The PSNR at the best point.
     psnr: Option<f64>,
+    /// The mean PSNR of held-out images at a recent point.
+    validation_psnr: Option<f64>,
     max_points: Option<u64>,
     #[serde(flatten)]
     iteration: &'a Iteration,
@@ -176,6 +178,7 @@ fn iteration_events<'a>(snapshot: &'a Snapshot<'_>) -> impl Iterator<Item = Iter
         seconds: snapshot.seconds,
         values: snapshot.best.map(|best| &best.values[..]),
         psnr: snapshot.best.and_then(|best| text::psnr(best.mse)),
+        validation_psnr: snapshot.held_out_psnr,
         max_points: snapshot.max_points,
         iteration,
     })
@@ -232,6 +235,7 @@ mod tests {
             max_points: Some(40),
             num_evaluations: 15,
             best: Some(best),
+            held_out_psnr: None,
             target: Accuracy::new(1.23e-3).ok(),
             work: 34_512,
             seconds: 80.0,
@@ -256,6 +260,13 @@ mod tests {
         };
         let line = text::describe(&snapshot(&few, &rough, &[]));
         assert_eq!(line, "objective at most 2750  alpha 0.1  34.5k gradients");
+        let mut with_others = snapshot(&few, &best_of_few, &[]);
+        with_others.held_out_psnr = Some(28.5);
+        let line = text::describe(&with_others);
+        assert!(
+            line.contains("PSNR 30.00 dB, held-out 28.50 dB  alpha"),
+            "{line}"
+        );
         let mut many = vec![alpha; 6];
         many[0].lower = -1.0;
         let best_of_many = best(6);

@@ -16,6 +16,7 @@
 //!     scale: Scale::Mean,
 //!     findings: &findings(&learned, Scale::Mean),
 //!     learned: &learned,
+//!     bank: None,
 //!     training: &[],
 //!     validation: &[],
 //!     seconds: None,
@@ -25,6 +26,7 @@
 //! ```
 
 mod curves;
+mod filters;
 mod gradient;
 mod headline;
 mod history;
@@ -35,10 +37,11 @@ mod signal;
 
 use ::page::{folded, mark, section, sentence};
 use bilevel::{Learned, Scale, Score};
-use imaging::Grid;
+use imaging::{FilterBank, Grid};
 use maud::{Markup, html};
 
 use crate::findings::{Finding, FindingKind};
+use crate::run_page::TvComparison;
 
 /// The content of the page.
 #[derive(Clone, Copy, Debug)]
@@ -53,12 +56,25 @@ pub struct ReportInput<'a> {
     pub findings: &'a [Finding],
     /// The result of the run.
     pub learned: &'a Learned,
+    /// The learned filter bank, if the model is one.
+    pub bank: Option<ReportBank<'a>>,
     /// The reconstructed training images.
     pub training: &'a [ReportImage],
     /// The reconstructed held-out images.
     pub validation: &'a [ReportImage],
     /// The duration of learning in seconds, if it is known.
     pub seconds: Option<f64>,
+}
+
+/// A learned filter bank.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportBank<'a> {
+    /// The filters and their potentials.
+    pub bank: &'a FilterBank,
+    /// Whether the filters themselves were learned.
+    pub is_learned: bool,
+    /// The comparison with total variation, if images were held out.
+    pub comparison: Option<&'a TvComparison>,
 }
 
 /// One reconstructed image.
@@ -85,6 +101,7 @@ pub struct ReportImage {
 pub fn html(input: &ReportInput<'_>) -> String {
     let body = html! {
         (headline::html(input))
+        @if let Some(bank) = &input.bank { (section("Filters and potentials", filters::html(bank))) }
         (section("Findings", meaning(input)))
         (section("Gradient of the objective", gradient::html(input.learned)))
         (section("Progress", curves::html(input.learned)))
@@ -93,7 +110,8 @@ pub fn html(input: &ReportInput<'_>) -> String {
         (section("Cost", history::work(input.learned)))
         (section("Details", details(input)))
     };
-    ::page::document(input.title, "", &body)
+    let style = input.bank.map_or("", |_| filters::STYLE);
+    ::page::document(input.title, style, &body)
 }
 
 /// Returns the indices of the images whose pictures the page shows, in increasing order. Only their

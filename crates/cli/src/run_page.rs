@@ -1,20 +1,25 @@
 //! The page of a run, `report.html`: its data are gathered from values in memory or from files.
 
+mod comparison;
 mod gathered;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use bilevel::{Learned, Pair, Ranks, Score, Scored, score};
+use bilevel::{FilterDenoising, Learned, Pair, Ranks, Score, Scored, score};
+use imaging::FilterBank;
 use rayon::prelude::*;
 
 use crate::apply::read_result;
 use crate::config::{Config, Settings, Values};
 use crate::error::CliError;
-use crate::findings::{Finding, findings};
-use crate::report::{ReportImage, ReportInput, html};
+use crate::findings::{self, Finding, findings};
+use crate::report::{ReportBank, ReportImage, ReportInput, html};
 use crate::session::{self, Finished, history};
 use crate::store::{self, Store};
 use crate::task::{self, NamedPairs};
+
+pub use comparison::TvComparison;
 
 /// The name of the file with the page of a run.
 const REPORT: &str = "report.html";
@@ -43,8 +48,10 @@ pub fn write_finished(
     finished: Finished,
     names: [Vec<String>; 2],
 ) -> Result<RunPage, CliError> {
+    let comparison = comparison::of_finished(&Ranks::default(), run, config, &finished)?;
     let (learned, images, seconds) = report_images(finished, names);
-    write(run, settings, config, learned, &images, Some(seconds))
+    let extra = (Some(seconds), comparison);
+    write(run, settings, config, learned, &images, extra)
 }
 
 /// Does the same as [`write_finished`] for a run whose images are spread over ranks. All ranks call
@@ -61,6 +68,7 @@ pub fn write_on_ranks(
     finished: Finished,
     names: [Vec<String>; 2],
 ) -> Result<Option<RunPage>, CliError> {
+    let comparison = comparison::of_finished(ranks, run, config, &finished)?;
     let (learned, [training, validation], seconds) = report_images(finished, names);
     let images = [
         gathered::images(ranks, &training, &learned.training)?,
@@ -69,7 +77,8 @@ pub fn write_on_ranks(
     if ranks.rank() > 0 {
         return Ok(None);
     }
-    write(run, settings, config, learned, &images, Some(seconds)).map(Some)
+    let extra = (Some(seconds), comparison);
+    write(run, settings, config, learned, &images, extra).map(Some)
 }
 
 /// Returns the result, the training images, the held-out images, and the duration of learning.
@@ -102,7 +111,12 @@ pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<
     let path = run.join(REPORT);
     path.is_file().then(|| RunPage {
         path,
-        findings: findings(&learned, config.objective.scale),
+        findings: all_findings(
+            config,
+            &learned,
+            bank(config, &learned).as_deref(),
+            comparison::read(run).as_ref(),
+        ),
         learned,
         fixed: config.model.fixed.clone(),
     })
@@ -132,6 +146,7 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
         let all = names.into_par_iter().zip(pairs).enumerate();
         all.map(show).collect()
     };
+    let comparison = comparison::read(run);
     let saved = Store::read(run)?;
     if let Some(saved) = &saved {
         session::check(run, saved, &settings, task.fingerprint)?;
@@ -142,8 +157,40 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
         shown(task.training, &learned.training),
         shown(task.validation, &learned.validation),
     ];
-    write(run, &settings, &config, learned, &images, seconds)
+    write(
+        run,
+        &settings,
+        &config,
+        learned,
+        &images,
+        (seconds, comparison),
+    )
 }
+
+/// Returns the learned filter bank, if the model is one.
+fn bank(config: &Config, learned: &Learned) -> Option<Arc<FilterBank>> {
+    let family = FilterDenoising::new(config.model.filters?).ok()?;
+    let limited = family.bank(&learned.values()).ok()?;
+    Some(Arc::clone(limited.bank()))
+}
+
+/// Returns the findings about a result and about its filter bank.
+fn all_findings(
+    config: &Config,
+    learned: &Learned,
+    bank: Option<&FilterBank>,
+    comparison: Option<&TvComparison>,
+) -> Vec<Finding> {
+    let mut all = findings(learned, config.objective.scale);
+    all.extend(
+        bank.into_iter()
+            .flat_map(|bank| findings::of_bank(bank, comparison)),
+    );
+    all
+}
+
+/// The seconds of learning and the comparison with total variation, where they are known.
+type Extra = (Option<f64>, Option<TvComparison>);
 
 fn write(
     run: &Path,
@@ -151,19 +198,25 @@ fn write(
     config: &Config,
     learned: Learned,
     [training, validation]: &[Vec<ReportImage>; 2],
-    seconds: Option<f64>,
+    (seconds, comparison): Extra,
 ) -> Result<RunPage, CliError> {
     let name = run.canonicalize().unwrap_or_else(|_| run.to_path_buf());
     let name = name
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let findings = findings(&learned, config.objective.scale);
+    let bank = bank(config, &learned);
+    let findings = all_findings(config, &learned, bank.as_deref(), comparison.as_ref());
     let page = html(&ReportInput {
         title: &format!("{}: {name}", config.task),
         settings,
         scale: config.objective.scale,
         findings: &findings,
         learned: &learned,
+        bank: bank.as_deref().map(|bank| ReportBank {
+            bank,
+            is_learned: config.model.filters.is_some_and(|set| set.is_learned),
+            comparison: comparison.as_ref(),
+        }),
         training,
         validation,
         seconds,

@@ -4,6 +4,7 @@ pub(crate) mod data_warnings;
 mod error;
 pub(crate) mod family;
 pub mod fingerprint;
+mod patches;
 pub(crate) mod pictures;
 pub(crate) mod signals;
 #[cfg(test)]
@@ -58,6 +59,8 @@ pub struct LoadedTask {
     pub fingerprint: u64,
     /// Warnings about the data.
     pub warnings: Vec<String>,
+    /// A sentence about the images, if the settings do not say how many are learned from.
+    pub note: Option<String>,
 }
 
 /// Reads or generates the data of resolved settings.

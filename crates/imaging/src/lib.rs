@@ -39,8 +39,8 @@
 //! - **Data.** A [`Grid`] describes the samples of a signal or picture, real or complex. The data
 //!   of a model are a slice, or a [`Measurement`] (for [`FourierSampling`] a
 //!   [`FourierMeasurement`]), which is checked once for many models.
-//! - **Test data.** [`phantom`] and [`noise`] create images and noise from a [`Seed`]. [`quality`]
-//!   computes the mean squared error, PSNR and SSIM.
+//! - **Test data.** [`phantom`] and [`noise`] create images and noise from a [`Seed`]. A
+//!   [`Patch`] is a part of a picture. [`quality`] computes the mean squared error, PSNR and SSIM.
 //!
 //! # Conventions
 //!
@@ -67,6 +67,7 @@ mod measurement;
 mod model;
 pub mod noise;
 mod operator;
+mod patch;
 pub mod phantom;
 pub mod quality;
 mod regularizer;
@@ -91,5 +92,6 @@ pub use model::{
 pub use operator::{
     Convolution, Fourier, FourierScratch, Identity, LinearOperator, Mask, Spectrum, Weights,
 };
+pub use patch::Patch;
 pub use regularizer::{Regularizer, RegularizerHessian, SmoothedTv};
 pub use seed::Seed;

@@ -30,6 +30,7 @@ pub(crate) enum Purpose {
     DeadLeaves,
     Noise,
     ComplexNoise,
+    Patches,
 }
 
 impl Purpose {
@@ -39,6 +40,7 @@ impl Purpose {
             Self::DeadLeaves => *b"deadleaf",
             Self::Noise => *b"noise   ",
             Self::ComplexNoise => *b"noise C ",
+            Self::Patches => *b"patches ",
         }
     }
 }
@@ -75,6 +77,7 @@ mod tests {
             Purpose::DeadLeaves,
             Purpose::Noise,
             Purpose::ComplexNoise,
+            Purpose::Patches,
         ];
         let mut seen = HashSet::new();
         for seed in [0, 1, 1 << 40, u64::MAX] {

@@ -19,6 +19,8 @@ def describe(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, An
     spec = json.loads(spec_text)
     task, learned = spec["task"], None if learned_text is None else json.loads(learned_text)
     model = next(name for name in MODELS if TASKS.get(name, name) == task)
+    if spec["model"].get("filters") is not None:
+        model = "filters"
     array = None if operator is None else operator[0].reshape(operator[1])
     about = {
         "objective": spec["objective"]["scale"],

@@ -12,7 +12,7 @@ import numpy as np
 from . import _bilevel
 from ._arrays import LARGE, Array, about, flat, warn_of_stack
 from ._mpi import Ranks
-from ._settings import Examples, Family, Penalty, check_kernel, warn_of_blur
+from ._settings import Examples, Family, Patches, Penalty, check_kernel, warn_of_blur
 from ._warn import warn
 
 KINDS = ("", "signals", "pictures")
@@ -49,6 +49,7 @@ class Prepared:
     def __init__(
         self,
         family: Family,
+        patches: Patches,
         truth: Any,
         data: Any,
         validation: Any,
@@ -79,16 +80,20 @@ class Prepared:
             measured = {f"data[{i}]": y for i, y in enumerate(examples.data)}
             measured |= {f"validation data[{i}]": y for i, y in enumerate(held_out.data)}
             warn_of_blur(family.kernel, measured)
-        known = ("condition", "l1", "l1_kind") if family.model == "sampling" else ("condition",)
-        terms = Penalty.read(penalty, known, family.model)
+        if family.model == "filters" and any(x.ndim != 2 for x in examples.truth):
+            raise ValueError("truth holds signals, but model='filters' is for pictures")
+        known = {"sampling": ("condition", "l1", "l1_kind"), "filters": ()}
+        terms = Penalty.read(penalty, known.get(family.model, ("condition",)), family.model)
         self.family, self.examples, self.held_out = family, examples, held_out
+        self.patches = patches
         self.settings = json.dumps(
             {**family.spec, "objective": {**loss, **vars(terms)}, "solver": solver}
         )
 
     def start(self, out: str | os.PathLike[str] | None, ranks: Ranks) -> FamilyRun:
         """Start a run on all ranks."""
-        examples, held_out = self.examples, self.held_out
+        before = ranks.shared(len(self.examples.truth))[: ranks.rank]
+        examples, held_out = self.patches.of(self.examples, sum(before)), self.held_out
         own = [[x.shape for x in images] for images in (examples.truth, held_out.truth)]
         shapes = _all_shapes(self.family.model, ranks.shared(own))
         run = _bilevel.Run(

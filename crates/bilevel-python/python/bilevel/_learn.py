@@ -36,6 +36,9 @@ def learn(
     seed: int = 0,
     callback: Callable[[Run], Any] | None = None,
     *,
+    filters: str | None = None,
+    patches: int | None = None,
+    patch_size: int = 64,
     kernel: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     validation: tuple[Any, Any] | None = None,
@@ -69,7 +72,11 @@ def learn(
         model: The reconstruction method.
 
             - "tv": denoising, `½‖x − y‖² + α Σ √(‖∇x‖² + ν²) + ½ξ‖x‖²`.
-            - "deblur": the same for blurred images, with the blur `kernel`.
+            - "filters": denoising of pictures with a bank of filters, whose potentials replace the
+              total variation; better than "tv" on photographs, and still certified. All
+              parameters are learned, and learning ends when ten points gain less than 0.1 % of
+              the objective. See `filters` and `patches`.
+            - "deblur": the same as "tv" for blurred images, with the blur `kernel`.
             - "inpaint": the same for images that were measured only where `mask` is true.
             - "sampling": signals from complex k-space, `numpy.fft.fft(x, norm="ortho")` with
               noise. One weight `θ/(1 − θ)` is learned for each frequency; α, ν and ξ are fixed.
@@ -103,11 +110,18 @@ def learn(
             number sets the iterations of each reconstruction.
         threads: The number of threads. Default: one for each processor. Results do not depend on
             it.
-        seed: The random seed of the derivative-free solver. With 0, its first steps change one
-            parameter at a time, and nothing is random. With another seed they go in random
-            orthogonal directions, which shows whether the result depends on the path.
+        seed: The random seed of the positions of patches and of the derivative-free solver. With 0,
+            the first steps of that solver change one parameter at a time. With another seed they go
+            in random orthogonal directions, which shows whether the result depends on the path.
         callback: A function that is called with the `Run` after every step. The run ends when it
             returns a true value or raises `StopIteration`.
+        filters: The filters of model "filters": "dct3", "dct5" or "dct7" (cosine filters of 3, 5 or
+            7 pixels along each axis), or "learned3", "learned5" or "learned7", whose filters are
+            learned, too. Default: "dct5".
+        patches: The number of square patches that are drawn from each training picture, at random
+            positions that depend on `seed`. With 0, pictures are used whole. Default: 4 for model
+            "filters", and 0 for "tv".
+        patch_size: The rows and columns of a patch. Smaller pictures are used whole.
         kernel: The blur of model "deblur", with its origin in the middle. It wraps around at the
             borders of the image.
         mask: True where pixels were measured, for model "inpaint".
@@ -175,6 +189,9 @@ def learn(
             accuracy,
             threads,
             seed,
+            filters=filters,
+            patches=patches,
+            patch_size=patch_size,
             kernel=kernel,
             mask=mask,
             validation=validation,

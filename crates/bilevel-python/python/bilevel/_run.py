@@ -19,12 +19,15 @@ from ._family_run import FamilyRun, Prepared
 from ._mpi import Ranks
 from ._result import Result, f_error
 from ._settings import (
+    LEAST_GAIN,
     Family,
     Model,
+    Patches,
     Penalty,
     Ranges,
     Values,
     accuracy_iterations,
+    check_filters,
     check_method,
     check_solver,
     named,
@@ -95,6 +98,9 @@ class Run:
         threads: int | None = None,
         seed: int = 0,
         *,
+        filters: str | None = None,
+        patches: int | None = None,
+        patch_size: int = 64,
         kernel: ArrayLike | None = None,
         mask: ArrayLike | None = None,
         validation: tuple[Any, Any] | None = None,
@@ -123,6 +129,8 @@ class Run:
                 threads = positive_int("threads", threads)
             if callable(model):
                 given: dict[str, Any] = {
+                    "filters": filters,
+                    "patches": patches,
                     "fixed": fixed or None,
                     "kernel": kernel,
                     "mask": mask,
@@ -154,6 +162,8 @@ class Run:
                 self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
             elif isinstance(model, StronglyConvex):
                 given = {
+                    "filters": filters,
+                    "patches": patches,
                     "fixed": fixed or None,
                     "kernel": kernel,
                     "mask": mask,
@@ -172,8 +182,11 @@ class Run:
                 )
             else:
                 family = Family.read(
-                    model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range
+                    model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range, filters
                 )
+                if family.model == "filters":
+                    check_filters(kind, iterations)
+                    limits["least_gain"] = LEAST_GAIN
                 if kind == "gradient":
                     for name, value in (("accuracy", iterations), ("image_range", image_range)):
                         if value is not None:
@@ -190,6 +203,7 @@ class Run:
                 )
                 prepared = Prepared(
                     family,
+                    Patches.read(family.model, patches, patch_size, limits["seed"]),
                     truth,
                     data,
                     validation,

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from ._convex import StronglyConvex
 
 Model: TypeAlias = Union[
-    Literal["tv", "deblur", "inpaint", "sampling"], str, "StronglyConvex", Callable[..., Any]
+    Literal["tv", "filters", "deblur", "inpaint", "sampling"],
+    str,
+    "StronglyConvex",
+    Callable[..., Any],
 ]
 Values: TypeAlias = Union[Mapping[str, Any], Sequence[float], NDArray[Any], float]
 Ranges: TypeAlias = Union[
@@ -29,9 +32,12 @@ Ranges: TypeAlias = Union[
 ]
 
 TV: Final = ("alpha", "nu", "xi")
-MODELS: Final = ("tv", "deblur", "inpaint", "sampling")
+MODELS: Final = ("tv", "filters", "deblur", "inpaint", "sampling")
+FILTERS: Final = ("dct3", "dct5", "dct7", "learned3", "learned5", "learned7")
+# Learning of filters ends when ten points gain less than this share of the objective.
+LEAST_GAIN: Final = 1e-3
 # Models that have another name in Rust.
-TASKS: Final = {"tv": "denoise"}
+TASKS: Final = {"tv": "denoise", "filters": "denoise"}
 
 
 def number(name: str, value: object) -> float:
@@ -94,6 +100,20 @@ def positive(name: str, value: object) -> float:
 def check_solver(value: Any) -> str:
     """Check the name of a solver that learns."""
     return one_of("solver", value, ("auto", "gradient", "derivative-free"))
+
+
+def check_filters(solver: str, iterations: int | None) -> None:
+    """Refuse settings with which a filter bank cannot be learned with gradients."""
+    if solver == "derivative-free":
+        raise ValueError(
+            "solver='derivative-free' cannot be used with model='filters', which has too many "
+            "parameters to learn without gradients: leave solver out"
+        )
+    if iterations is not None:
+        raise ValueError(
+            "accuracy cannot be a number with model='filters', which is learned with gradients: "
+            "leave accuracy out"
+        )
 
 
 def check_method(value: Any) -> str:
@@ -159,6 +179,50 @@ class Examples:
 
 
 @dataclass
+class Patches:
+    """The patches that are drawn from each training picture; none for whole pictures."""
+
+    count: int
+    size: int
+    seed: int
+
+    @classmethod
+    def read(cls, model: str, patches: Any, patch_size: Any, seed: int) -> Patches:
+        """Check the number and the size of patches."""
+        size = positive_int("patch_size", patch_size)
+        if patches is None:
+            return cls(4 if model == "filters" else 0, size, seed)
+        count = unsigned("patches", patches)
+        if count and TASKS.get(model, model) != "denoise":
+            raise ValueError(f"patches are for model='tv' and model='filters', not for {model!r}")
+        return cls(count, size, seed)
+
+    def of(self, examples: Examples, first: int) -> Examples:
+        """Cut patches. The first of the pictures has the number `first`, which sets positions.
+
+        Signals, and pictures with no more than one position for a patch, stay whole.
+        """
+        if not self.count:
+            return examples
+        made = Examples([], [])
+        for index, (x, y) in enumerate(zip(examples.truth, examples.data), first):
+            places = (
+                _bilevel.patches(*x.shape, self.size, self.count, self.seed, index)
+                if x.ndim == 2
+                else None
+            )
+            if places is None:
+                made.truth.append(x)
+                made.data.append(y)
+                continue
+            for row, col in places:
+                part = np.s_[row : row + self.size, col : col + self.size]
+                made.truth.append(np.ascontiguousarray(x[part]))
+                made.data.append(np.ascontiguousarray(y[part]))
+        return made
+
+
+@dataclass
 class Penalty:
     """The weights of terms that are added to the objective."""
 
@@ -175,6 +239,8 @@ class Penalty:
                 f"penalty must be a dictionary such as {{'condition': 1e-6}}, not {penalty!r}"
             )
         for name, value in (penalty or {}).items():
+            if not known:
+                raise ValueError(f"model={model!r} has no penalties: leave penalty out")
             if name not in known:
                 raise ValueError(
                     f"penalty[{name!r}] is not known for model={model!r}, "
@@ -322,9 +388,23 @@ class Family:
         kernel: ArrayLike | None,
         mask: ArrayLike | None,
         image_range: Any,
+        filters: Any = None,
     ) -> Family:
         """Check the arguments of a family."""
         one_of("model", model, MODELS)
+        if model == "filters":
+            given = {
+                "learn": None if learn is default_learn else learn,
+                "fixed": fixed or None,
+                "start": start,
+                "bounds": bounds,
+                "kernel": kernel,
+                "mask": mask,
+                "image_range": image_range,
+            }
+            return cls(model, _filter_spec(filters, given))
+        if filters is not None:
+            raise ValueError(f"filters are for model='filters', not for model={model!r}")
         values = {
             name: nonnegative(f"fixed[{name!r}]", value) for name, value in (fixed or {}).items()
         }
@@ -365,6 +445,18 @@ class Family:
             TASKS.get(model, model), {"learn": chosen, "fixed": values, **made, **limits}
         )
         return cls(model, spec, made_kernel, made_mask)
+
+
+def _filter_spec(filters: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a filter bank, for which the arguments in `given` have no meaning."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} cannot be used with model='filters', which learns all of its parameters: "
+                "leave it out"
+            )
+    chosen = one_of("filters", "dct5" if filters is None else filters, FILTERS)
+    return {"task": "denoise", "model": {"filters": chosen, "fixed": {}}}
 
 
 def image_limits(image_range: Any) -> dict[str, float]:

@@ -71,6 +71,7 @@ pub(super) fn description<M: LowerLevel>(
     let Setup {
         solver,
         kappa,
+        least_gain,
         loss,
         method,
         effort,
@@ -80,8 +81,8 @@ pub(super) fn description<M: LowerLevel>(
         ..
     } = setup;
     format!(
-        "{version} {:?} {parameters:?} {penalties:?} {regularizer:?} {solver:?} {kappa:?} {loss:?} \
-         {method:?} {effort:?} {cold_start:?} {checkpoints:?} {image_range:?}",
+        "{version} {:?} {parameters:?} {penalties:?} {regularizer:?} {solver:?} {kappa:?} \
+         {least_gain:?} {loss:?} {method:?} {effort:?} {cold_start:?} {checkpoints:?} {image_range:?}",
         model.kind()
     )
 }

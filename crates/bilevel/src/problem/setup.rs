@@ -18,6 +18,10 @@ pub struct Setup {
     /// at most this share of its distance from the reconstruction at the incumbent. The default is
     /// 0.1, and results hardly depend on it (decision record 19).
     pub kappa: f64,
+    /// The smallest gain for which learning with gradients goes on: it ends when the objective has
+    /// fallen by less than this share of its value over the last ten points. `None` to go on until
+    /// the solver predicts no more gain. The default is `None`.
+    pub least_gain: Option<f64>,
     /// The loss: the distance of reconstructions from the truth.
     pub loss: Loss,
     /// Penalties that are added to the loss as squares of residuals.
@@ -45,6 +49,7 @@ impl Default for Setup {
         Self {
             solver: SolverKind::default(),
             kappa: 0.1,
+            least_gain: None,
             loss: Loss::default(),
             penalties: Vec::new(),
             regularizer: None,
@@ -174,6 +179,7 @@ impl fmt::Debug for Setup {
         f.debug_struct("Setup")
             .field("solver", &self.solver)
             .field("kappa", &self.kappa)
+            .field("least_gain", &self.least_gain)
             .field("loss", &self.loss)
             .field("num_penalties", &self.penalties.len())
             .field("has_regularizer", &self.regularizer.is_some())

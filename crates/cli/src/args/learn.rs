@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use bilevel::FilterSet;
 use clap::builder::{
     OsStringValueParser, PossibleValuesParser, StringValueParser, TypedValueParser,
 };
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use toml::{Table, Value};
 
 use crate::config::table::{self, ValueKind};
@@ -19,12 +20,15 @@ is the sum of sqrt(|gradient of x|^2 + nu^2).
   xi     weight of the squared norm; larger values make reconstruction faster and pictures darker
   theta  for sampling, one number per frequency, whose weight in |A x - data|^2 is
          theta/(1-theta); results list these weights as the values of theta
+With --model filters, the sum of potentials of the responses of several filters replaces TV, and
+the program learns all potentials.
 
 Examples:
   bilevel learn denoise --out run               learn from built-in images
   bilevel learn denoise --images photos --noise 0.1 --hold-out 2 --out run
   bilevel learn denoise --images clean --noisy measured --out run
   bilevel learn denoise --images stack.tif --hold-out 5 --out run
+  bilevel learn denoise --model filters --images photos --noise 0.1 --out run
   bilevel learn denoise --learn alpha --fix nu=1e-3,xi=1e-3 --out run
   bilevel learn deblur --kernel kernel.npy --images photos --out run
   bilevel learn inpaint --mask mask.png --images photos --out run
@@ -46,6 +50,9 @@ pub struct LearnArgs {
     /// TOML file with settings; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Model of pictures: total variation (tv), or a bank of filters, which --filters chooses
+    #[arg(long, value_name = "WORD", help_heading = "Model")]
+    pub model: Option<ModelName>,
     /// Print all settings as a TOML file, and do nothing else
     #[arg(long)]
     pub print_config: bool,
@@ -55,6 +62,15 @@ pub struct LearnArgs {
     pub flags: Settings,
 }
 
+/// A model of pictures, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModelName {
+    /// Total variation.
+    Tv,
+    /// A bank of filters.
+    Filters,
+}
+
 impl LearnArgs {
     /// Returns the settings: flags override the file of `--config`, which overrides defaults.
     ///
@@ -62,13 +78,26 @@ impl LearnArgs {
     /// When the file cannot be read, no task is given, or `--size` is given for images that are not
     /// built in.
     pub fn settings(&self) -> Result<Settings, ConfigError> {
-        let given = match (&self.config, self.task) {
+        let mut given = match (&self.config, self.task) {
             (Some(path), task) => Settings::read(path, task)?,
             (None, Some(task)) => Settings::new(task),
             (None, None) if self.print_config => Settings::new(TaskKind::default()),
             (None, None) => return Err(ConfigError::NoTaskGiven),
         };
-        let mut settings = given.overridden_by(&self.flags);
+        let mut flags = self.flags.clone();
+        match self.model {
+            Some(ModelName::Tv) if flags.has(&table::FILTERS) => {
+                return Err(ConfigError::TvWithFilters);
+            }
+            Some(ModelName::Tv) => given.remove(&table::FILTERS),
+            Some(ModelName::Filters) if !flags.has(&table::FILTERS) => {
+                let in_file = given.word(&table::FILTERS).map(str::to_owned);
+                let chosen = in_file.unwrap_or_else(|| FilterSet::DCT5.to_string());
+                flags.set(&table::FILTERS, chosen);
+            }
+            _ => {}
+        }
+        let mut settings = given.overridden_by(&flags);
         if self.flags.has(&table::SIZE) && settings.has(&table::IMAGES) {
             let advice = "the size is that of built-in images, so leave it out (--crop N uses the \
                           middle N rows and columns of each picture)";

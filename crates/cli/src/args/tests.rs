@@ -80,7 +80,7 @@ fn every_flag_arrives() {
     assert_eq!(data.validation.as_deref(), Some(Path::new("v")));
     assert_eq!((data.noise, data.seed), (Some(0.2), 9));
     assert_eq!((data.crop, data.count), (Some(33), Some(5)));
-    assert_eq!(data.hold_out, 2);
+    assert_eq!(data.hold_out, Some(2));
     assert_eq!(data.colour, Some(Colour::Channels));
     assert_eq!(config.model.learn, ["alpha", "nu"]);
     let values = |entries: &[(&str, f64)]| -> Values {

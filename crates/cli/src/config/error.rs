@@ -76,6 +76,9 @@ pub enum ConfigError {
     /// Two settings exclude each other. The last field is advice.
     #[error("{0} and {1} cannot be used together: {2}")]
     Together(&'static Setting, &'static Setting, &'static str),
+    /// The command line asks for total variation and for filters.
+    #[error("--model tv and --filters cannot be used together: leave one of them out")]
+    TvWithFilters,
     /// A task or flag needs a setting that is missing. The last two fields describe its value, and
     /// are an example of it.
     #[error("{0} needs {1}: name {2}, as in --{flag} {3}", flag = .1.flag)]

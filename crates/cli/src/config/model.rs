@@ -1,10 +1,25 @@
-//! The section `[model]`: learned parameters with their ranges, and values of the others.
+//! The section `[model]`: learned parameters with their ranges, values of the others, and filter
+//! banks.
+
+#[cfg(test)]
+mod tests;
 
 use bilevel::ModelSpec;
 
 use super::settings::Settings;
-use super::table::{FIX, LEARN, LOWER, START, Setting, UPPER};
-use super::{ConfigError, TaskKind};
+use super::table::{
+    CONDITION, FILTERS, FIX, IMAGE_MAX, IMAGE_MIN, ITERATIONS, LEARN, LOWER, SOLVER, START,
+    Setting, UPPER,
+};
+use super::{ConfigError, TaskKind, Values};
+
+/// The settings of single parameters, which filter banks do not have.
+static OF_PARAMETERS: [&Setting; 5] = [&LEARN, &FIX, &START, &LOWER, &UPPER];
+
+/// Whether a setting has no meaning because there is a filter bank.
+pub(super) fn is_unused(settings: &Settings, setting: &Setting) -> bool {
+    settings.has(&FILTERS) && OF_PARAMETERS.iter().any(|other| other.key == setting.key)
+}
 
 /// Returns the learned parameters: those that are named or, if none are, all that are not fixed.
 fn learned(settings: &Settings) -> Vec<String> {
@@ -21,6 +36,10 @@ fn learned(settings: &Settings) -> Vec<String> {
 
 /// Removes settings of a file that contradict flags about the same parameters.
 pub(super) fn prepare_override(file: &mut Settings, flags: &Settings) {
+    if flags.has(&FILTERS) {
+        OF_PARAMETERS.iter().for_each(|other| file.remove(other));
+        return;
+    }
     let mut fixed = file.numbers(&FIX);
     if let Some(learn) = flags.names(&LEARN) {
         fixed.retain(|name, _| !learn.contains(name));
@@ -43,6 +62,9 @@ pub(super) fn prepare_override(file: &mut Settings, flags: &Settings) {
 
 /// Checks the section and fills in its defaults.
 pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
+    if settings.has(&FILTERS) {
+        return resolve_filters(settings);
+    }
     let task = settings.task;
     let given = ModelSpec {
         learn: learned(settings),
@@ -70,6 +92,45 @@ pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
     settings.set(&START, model.start);
     settings.set(&LOWER, model.lower);
     settings.set(&UPPER, model.upper);
+    Ok(())
+}
+
+/// Refuses settings that do not go together with a filter bank. All its parameters are learned,
+/// with gradients.
+fn resolve_filters(settings: &mut Settings) -> Result<(), ConfigError> {
+    let refuse = |other, advice| Err(ConfigError::Together(&FILTERS, other, advice));
+    for other in OF_PARAMETERS {
+        let names = settings.names(other).unwrap_or_default();
+        // printed settings list the defaults
+        if (!settings.numbers(other).is_empty() || !names.is_empty()) && !settings.is_default(other)
+        {
+            let advice = "a filter bank learns all of its parameters, so leave one of them out";
+            return refuse(other, advice);
+        }
+    }
+    if settings
+        .number(&CONDITION)
+        .is_some_and(|weight| weight > 0.0)
+    {
+        let advice = "the strong convexity of a filter bank is limited anyway, so leave the \
+                      penalty out";
+        return refuse(&CONDITION, advice);
+    }
+    if settings.word(&SOLVER) == Some("derivative-free") {
+        let advice = "a filter bank has too many parameters to learn without gradients, so leave \
+                      one of them out";
+        return refuse(&SOLVER, advice);
+    }
+    let others = [&ITERATIONS, &IMAGE_MIN, &IMAGE_MAX];
+    if let Some(other) = others.into_iter().find(|other| settings.has(other)) {
+        let advice = "a filter bank is learned with gradients, which do not allow this, so leave \
+                      one of them out";
+        return refuse(other, advice);
+    }
+    settings.set(&LEARN, Vec::<String>::new());
+    for other in [&FIX, &START, &LOWER, &UPPER] {
+        settings.set(other, Values::new());
+    }
     Ok(())
 }
 

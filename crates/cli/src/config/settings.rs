@@ -186,6 +186,27 @@ impl Settings {
         self.values.contains_key(setting.key)
     }
 
+    /// Whether the value of a setting is the default of the task.
+    pub(super) fn is_default(&self, setting: &Setting) -> bool {
+        let default = setting.default(self.task, &|_| false);
+        self.values.get(setting.key) == default.ok().as_ref()
+    }
+
+    /// Removes the value of a setting.
+    pub(crate) fn remove(&mut self, setting: &Setting) {
+        self.values.remove(setting.key);
+    }
+
+    /// Returns the word of a setting, if it is given.
+    pub(crate) fn word(&self, setting: &Setting) -> Option<&str> {
+        self.values.get(setting.key)?.as_str()
+    }
+
+    /// Returns the number of a setting, if it is given.
+    pub(super) fn number(&self, setting: &Setting) -> Option<f64> {
+        self.values.get(setting.key)?.as_float()
+    }
+
     /// Returns the list of names of a setting, if it is given.
     pub(super) fn names(&self, setting: &Setting) -> Option<Vec<String>> {
         let names = self.values.get(setting.key)?.as_array()?.iter();
@@ -275,8 +296,7 @@ impl Settings {
 
     /// Refuses settings with which the objective is not differentiable, if gradients are asked for.
     fn check_gradients(&self) -> Result<(), ConfigError> {
-        let given = self.values.get(table::SOLVER.key);
-        if given.and_then(Value::as_str) != Some("gradient") {
+        if self.word(&table::SOLVER) != Some("gradient") {
             return Ok(());
         }
         let others = [&table::ITERATIONS, &table::IMAGE_MIN, &table::IMAGE_MAX];
@@ -337,8 +357,7 @@ impl Settings {
                 _ => Ok(()),
             };
         };
-        let is_default = || setting.default(task, &|_| false).as_ref() == Ok(value);
-        if !setting.is_for(task) && !is_default() {
+        if !setting.is_for(task) && !self.is_default(setting) {
             return Err(ConfigError::Refused(setting, task));
         }
         if let Some(other) = setting.alternative
@@ -408,13 +427,14 @@ impl Settings {
              # The task: denoise, sampling, deblur or inpaint.\ntask = \"{task}\"\n"
         );
         let mut last = "";
-        for setting in ALL.iter().filter(|setting| setting.is_for(task)) {
+        let is_shown = |setting: &Setting| setting.is_for(task) && !model::is_unused(self, setting);
+        for setting in ALL.iter().filter(|setting| is_shown(setting)) {
             let (section, key) = setting.section_and_key();
             if section != last {
                 text += &format!("\n[{section}]\n");
                 last = section;
             }
-            text += &comment(&setting.help(&[task]));
+            text += &table::comment(&setting.help(&[task]));
             text += &match self.values.get(setting.key) {
                 Some(value) => format!("{key} = {}\n", table::literal(value)),
                 None => format!("# {key} = {}\n", setting.example(task)),
@@ -422,24 +442,6 @@ impl Settings {
         }
         text
     }
-}
-
-/// Writes a text as a comment of a TOML file. Lines end before column 100, and all but the first
-/// are indented.
-fn comment(text: &str) -> String {
-    let mut comment = String::from("#");
-    let mut column = 1;
-    for word in text.split(' ') {
-        let len = word.chars().count();
-        if column + 1 + len > 100 {
-            comment += "\n#  ";
-            column = 3;
-        }
-        comment += " ";
-        comment += word;
-        column += 1 + len;
-    }
-    comment + "\n"
 }
 
 impl ValueKind {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use bilevel::Spec;
+use bilevel::{FilterSet, Spec};
 use toml::Value;
 
 use super::TaskKind;
@@ -72,6 +72,8 @@ pub(super) enum DefaultValue {
 pub(super) struct Tasks(pub(super) &'static [TaskKind], pub(super) &'static str);
 
 const ALL_TASKS: Tasks = Tasks(&[Denoise, Sampling, Deblur, Inpaint], "all tasks");
+/// The task with filter banks, which learns from patches of pictures.
+const DENOISE: Tasks = Tasks(&[Denoise], "denoise");
 const PICTURES: Tasks = Tasks(&[Denoise, Deblur, Inpaint], "pictures");
 
 const POSITIVE: ValueKind = ValueKind::Whole(|_| 1..=i64::MAX);
@@ -113,7 +115,7 @@ table! {
         "Standard deviation of the added noise, where black is 0 and white is 1")
         .or(&NOISY);
     SEED = row("seed", "data.seed", ANY_WHOLE, DefaultValue::Whole(1),
-        "Random seed for built-in images and added noise");
+        "Random seed for built-in images, added noise and positions of patches");
     COLOUR = row("colour", "data.colour", ValueKind::Word(&["luminance", "channels"]),
         DefaultValue::With(
             &NOISY,
@@ -125,6 +127,14 @@ table! {
     CROP = row("crop", "data.crop", POSITIVE, DefaultValue::Unset("whole pictures", "256"),
         "Use only the middle N rows and N columns of each picture")
         .only(PICTURES);
+    PATCHES = row("patches", "data.patches", ANY_WHOLE,
+        DefaultValue::With(&FILTERS, &DefaultValue::Whole(4), &DefaultValue::Whole(0)),
+        "Learn from N square patches of each training picture, drawn at random positions; with 0, \
+         from whole pictures")
+        .only(DENOISE);
+    PATCH_SIZE = row("patch-size", "data.patch_size", POSITIVE, DefaultValue::Whole(64),
+        "Rows and columns of patches; smaller pictures are used whole")
+        .only(DENOISE);
     COUNT = row("count", "data.count", POSITIVE,
         DefaultValue::With(&IMAGES, &DefaultValue::Unset("all", "10"), &DefaultValue::Whole(10)),
         "Use only the first N images");
@@ -132,7 +142,12 @@ table! {
         ValueKind::Whole(|task| if task == Sampling { 2..=10_000 } else { 1..=10_000 }),
         DefaultValue::Of(|task| Value::Integer(if task == Sampling { 64 } else { 128 })),
         "Rows and columns of built-in pictures, or samples of built-in signals");
-    HOLD_OUT = row("hold-out", "data.hold_out", ANY_WHOLE, DefaultValue::Whole(0),
+    HOLD_OUT = row("hold-out", "data.hold_out", ANY_WHOLE,
+        DefaultValue::With(
+            &FILTERS,
+            &DefaultValue::Unset("one in five", "2"),
+            &DefaultValue::Whole(0),
+        ),
         "Hold out the last N images for validation");
     VALIDATION = row("validation", "data.validation", ValueKind::Path,
         DefaultValue::Unset("none", "\"others\""),
@@ -150,6 +165,11 @@ table! {
         "Mask: a picture that is white (0.5 or more) where pixels were measured")
         .only(Tasks(&[Inpaint], "inpaint"));
 
+    FILTERS = row("filters", "model.filters", ValueKind::Word(&FilterSet::NAMES),
+        DefaultValue::Unset("total variation", "\"dct5\""),
+        "Replace the total variation by a bank of filters: cosine filters (dct) or learned ones, \
+         with the number of their pixels along each axis")
+        .only(DENOISE);
     LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learnable),
         "Names of the parameters to learn; by default, all that --fix does not name");
     FIX = row("fix", "model.fixed", ValueKind::Values, DefaultValue::Of(fixed),
@@ -198,6 +218,14 @@ table! {
         DefaultValue::Of(|task| Spec::new(task).solver.kappa.into()),
         "With gradients, largest error of a new reconstruction, as a share of its distance from \
          the one before the step; results hardly depend on it");
+    LEAST_GAIN = row("least-gain", "solver.least_gain", WEIGHT,
+        DefaultValue::With(
+            &FILTERS,
+            &DefaultValue::Of(least_gain),
+            &DefaultValue::Unset("no such rule", "0.001"),
+        ),
+        "With gradients, stop when the last ten points have gained less than this share of the \
+         objective");
     MAX_POINTS = row("max-points", "solver.max_points", POSITIVE,
         DefaultValue::Of(|task| whole(Spec::new(task).solver.max_points)),
         "Stop after N points, that is, after trying N different values of the parameters");
@@ -244,6 +272,12 @@ const fn row(
 
 fn whole(number: u64) -> Value {
     i64::try_from(number).unwrap_or(i64::MAX).into()
+}
+
+/// Returns the smallest gain for which learning of a filter bank goes on.
+fn least_gain(_: TaskKind) -> Value {
+    let gain = Spec::filters(FilterSet::DCT5).solver.least_gain;
+    Value::Float(gain.unwrap_or_default())
 }
 
 /// Returns the standard deviation of added noise.
@@ -324,7 +358,8 @@ impl Setting {
         match &self.default {
             DefaultValue::Required(_, name) => literal(&Value::String((*name).into())),
             DefaultValue::Unset(_, example)
-            | DefaultValue::With(_, DefaultValue::Unset(_, example), _) => (*example).to_owned(),
+            | DefaultValue::With(_, DefaultValue::Unset(_, example), _)
+            | DefaultValue::With(_, _, DefaultValue::Unset(_, example)) => (*example).to_owned(),
             _ => self
                 .default(task, &|_| false)
                 .map_or_else(str::to_owned, |v| literal(&v)),
@@ -354,7 +389,9 @@ impl Setting {
                 false => format!("{}: {text}", names.join(", ")),
             });
         }
-        if let DefaultValue::With(other, ..) = &self.default {
+        if let DefaultValue::With(other, ..) = &self.default
+            && tasks.iter().any(|task| other.is_for(*task))
+        {
             let given = text(self.tasks.0[0], &|_| true);
             defaults.push(format!("with --{}: {given}", other.flag));
         }
@@ -403,4 +440,22 @@ pub(super) fn literal(value: &Value) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// Writes a text as a comment of a TOML file. Lines end before column 100, and all but the first
+/// are indented.
+pub(super) fn comment(text: &str) -> String {
+    let mut comment = String::from("#");
+    let mut column = 1;
+    for word in text.split(' ') {
+        let len = word.chars().count();
+        if column + 1 + len > 100 {
+            comment += "\n#  ";
+            column = 3;
+        }
+        comment += " ";
+        comment += word;
+        column += 1 + len;
+    }
+    comment + "\n"
 }

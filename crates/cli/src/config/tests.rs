@@ -160,7 +160,7 @@ fn what_is_printed_is_read_back() {
         crop: Some(255),
         count: Some(4),
         size: 17,
-        hold_out: 2,
+        hold_out: Some(2),
         validation: Some("C:\\other".into()),
         ..full.data
     };
@@ -236,9 +236,10 @@ fn examples_are_settings() {
             _ => format!("{line}\n"),
         })
         .collect();
-    // iterations and their limit exclude each other, as do measured and added noise
-    let is_alternative =
-        |line: &&str| line.starts_with("max_iterations") || line.starts_with("nois");
+    // iterations and their limit exclude each other, as do measured and added noise, and filters
+    // exclude much
+    let excluding = ["max_iterations", "nois", "filters"];
+    let is_alternative = |line: &&str| excluding.iter().any(|start| line.starts_with(start));
     let set: String = set
         .lines()
         .filter(|line| !is_alternative(line))

@@ -26,6 +26,10 @@ pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
     if learned.family == Some(FamilyKind::Sampling) {
         return sampling(&parameters);
     }
+    if super::is_bank(learned) {
+        // the bounds of a bank are a part of the model
+        return Vec::new();
+    }
     let mut all = Vec::new();
     let converged = learned.termination.is_success();
     let single = parameters.iter().filter(|p| p.parameter.shape.is_empty());

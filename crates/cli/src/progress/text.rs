@@ -21,7 +21,9 @@ pub(super) fn describe(snapshot: &Snapshot<'_>) -> String {
         ));
         // rough reconstructions have a PSNR, but not that of the parameters
         if let Some(psnr) = psnr(best.mse).filter(|_| !is_rough(best.objective, best.interval)) {
-            parts.push(format!("PSNR {psnr:.2} dB"));
+            let others = snapshot.held_out_psnr;
+            let others = others.map_or_else(String::new, |psnr| format!(", held-out {psnr:.2} dB"));
+            parts.push(format!("PSNR {psnr:.2} dB{others}"));
         }
         if best.values.len() <= LISTED {
             let names = snapshot.parameters.iter().flat_map(|p| {

@@ -5,7 +5,8 @@ use ::page::{folded, table};
 use bilevel::{Bound, FamilyKind, Learned, LearnedEntry, Map, Scale, Score};
 use maud::{Markup, html};
 
-use super::ReportInput;
+use super::filters::two_digits;
+use super::{ReportBank, ReportInput};
 use crate::findings::{Mean, gains, psnrs};
 
 /// Largest number of parameters whose table is not folded.
@@ -24,6 +25,7 @@ pub(super) fn html(input: &ReportInput<'_>) -> Markup {
             (objective(learned, input.scale))
             (quality("Training images", &learned.training))
             (quality("Held-out images", &learned.validation))
+            @if let Some(bank) = &input.bank { (gain_over_tv(bank)) }
             @if learned.family == Some(FamilyKind::Sampling) { (frequencies(&entries)) }
             (card(
                 "Evaluations",
@@ -36,8 +38,26 @@ pub(super) fn html(input: &ReportInput<'_>) -> Markup {
                 &time.map_or_else(String::new, |time| format!("in {time}")),
             ))
         }
-        @if !entries.is_empty() { (parameters(&entries)) }
+        @if !entries.is_empty() && input.bank.is_none() { (parameters(&entries)) }
     }
+}
+
+/// Returns the card of the gain of a filter bank over total variation, if it is known.
+fn gain_over_tv(bank: &ReportBank<'_>) -> Markup {
+    let known = bank.comparison.and_then(|made| Some((made, made.gain()?)));
+    let Some((comparison, gain)) = known else {
+        return html! {};
+    };
+    let images = counted(
+        length(&comparison.images),
+        "held-out image",
+        "held-out images",
+    );
+    let remark = format!(
+        "on {images}, where total variation has {}",
+        decibel(comparison.tv)
+    );
+    card("Gain over total variation", &two_digits(gain), &remark)
 }
 
 /// Returns a card: one number with its name and a remark, which may be empty.

@@ -1,7 +1,7 @@
 //! Snapshots of the progress of a run.
 
 use bilevel::{Family, LearningEngine, LearningProblem, Parameter};
-use dfo_ls::{Accuracy, Iteration, ObjectiveInterval};
+use dfo_ls::{Accuracy, Iteration, ObjectiveInterval, StepKind};
 
 /// The progress of a run after a save.
 #[derive(Clone, Debug)]
@@ -17,6 +17,9 @@ pub struct Snapshot<'a> {
     pub num_evaluations: u64,
     /// The best point so far.
     pub best: Option<&'a BestPoint>,
+    /// The mean PSNR of held-out images in decibels, if it is computed while learning goes on. It
+    /// belongs to a recent point, not always to the best one.
+    pub held_out_psnr: Option<f64>,
     /// The most accurate target of the pending evaluations, if there are any.
     pub target: Option<Accuracy>,
     /// The number of gradients of reconstruction problems so far.
@@ -47,7 +50,13 @@ pub struct BestPoint {
 #[derive(Debug, Default)]
 pub(super) struct Snapshots {
     best: Option<BestPoint>,
+    held_out_psnr: Option<f64>,
+    /// The number of accepted points when the PSNR of held-out images was computed.
+    num_accepted: Option<usize>,
 }
+
+/// The number of accepted points after which held-out images are reconstructed again.
+const ACCEPTED: usize = 10;
 
 impl Snapshots {
     /// Takes a snapshot. Iterations from number `seen` on are new.
@@ -59,17 +68,36 @@ impl Snapshots {
         seconds: f64,
     ) -> Snapshot<'a> {
         self.update_best(problem, engine);
+        self.update_held_out(problem, engine);
         Snapshot {
             parameters: problem.parameters(),
             num_points: engine.num_points(),
             max_points: engine.budget().max_points,
             num_evaluations: engine.evaluations().len() as u64,
             best: self.best.as_ref(),
+            held_out_psnr: self.held_out_psnr,
             target: engine.target(),
             work: engine.work(),
             seconds,
             iterations: &engine.iterations()[seen..],
         }
+    }
+
+    /// Reconstructs held-out images with the best parameters, if they are those of a filter bank
+    /// and enough points were accepted. All ranks do this at the same points.
+    fn update_held_out(&mut self, problem: &LearningProblem<Family>, engine: &LearningEngine) {
+        let Family::Filters(_) = problem.model() else {
+            return;
+        };
+        let is_accepted = |made: &&Iteration| made.kind == StepKind::Accepted;
+        let accepted = engine.iterations().iter().filter(is_accepted).count();
+        let last = *self.num_accepted.get_or_insert(accepted);
+        if accepted < last + ACCEPTED {
+            return;
+        }
+        self.num_accepted = Some(accepted);
+        let best = self.best.as_ref();
+        self.held_out_psnr = best.and_then(|best| problem.held_out_psnr(&best.theta));
     }
 
     fn update_best(&mut self, problem: &LearningProblem<Family>, engine: &LearningEngine) {

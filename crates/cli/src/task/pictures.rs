@@ -6,7 +6,7 @@ use bilevel::{Family, Pair};
 use imaging::{Grid, LinearOperator, Seed, noise, phantom};
 
 use super::family;
-use super::{DataError, LoadedTask, NamedPairs, data_warnings, fingerprint, split};
+use super::{DataError, LoadedTask, NamedPairs, data_warnings, fingerprint, patches, split};
 use crate::array;
 use crate::blur_check::periodicity_warning;
 use crate::config::Config;
@@ -36,7 +36,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         Some(folder) => read(config, folder, data.noisy.as_deref(), data.count)?,
     };
     let num_images = images.len();
-    let mut others = split(&mut images, data.hold_out)?;
+    let mut others = split(&mut images, patches::num_held_out(config, num_images))?;
     let num_training = images.len();
     if let Some(folder) = &data.validation {
         others.extend(read(config, folder, None, None)?);
@@ -70,12 +70,14 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         &training,
         &validation,
     ));
+    let (training, note) = patches::drawn(config, training, &validation);
     Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &loaded.numbers),
         family: loaded.family,
         training,
         validation,
         warnings,
+        note,
     })
 }
 

@@ -33,7 +33,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     };
     // There is at least one signal, and all have the same length.
     let num_samples = signals.first().map_or(0, |signal| signal.truth.len() / 2);
-    let mut others = split(&mut signals, data.hold_out)?;
+    let mut others = split(&mut signals, data.hold_out.unwrap_or_default())?;
     if let Some(path) = &data.validation {
         let read = read(path, None)?;
         let found = read.first().map_or(0, |signal| signal.truth.len() / 2);
@@ -64,6 +64,7 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         family,
         training,
         validation,
+        note: None,
     })
 }
 

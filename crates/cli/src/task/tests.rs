@@ -82,7 +82,7 @@ fn rms(a: &[f64], b: &[f64]) -> f64 {
 #[test]
 fn built_in_images_need_no_files() {
     let mut settings = config(TaskKind::Denoise);
-    settings.data.hold_out = 1;
+    settings.data.hold_out = Some(1);
     let made = task(&settings).unwrap();
     assert_eq!(made.training.names, ["built-in 1", "built-in 2"]);
     assert_eq!(made.validation.names, ["built-in 3"]);
@@ -93,7 +93,7 @@ fn built_in_images_need_no_files() {
     assert_ne!(made.training.pairs[0].truth, made.training.pairs[1].truth);
     assert_eq!(made.fingerprint, task(&settings).unwrap().fingerprint);
     // Held out or not, an image has the same noise.
-    settings.data.hold_out = 0;
+    settings.data.hold_out = Some(0);
     let all = task(&settings).unwrap();
     assert_eq!(all.training.pairs[2], made.validation.pairs[0]);
     assert_ne!(all.fingerprint, made.fingerprint);
@@ -124,7 +124,7 @@ fn pictures_are_read_with_their_names() {
     assert!((noise(1) - noise(2)).abs() > 1e-9, "noise of its own");
     settings.data.count = Some(1);
     assert_eq!(task(&settings).unwrap().training.names, ["a.png"]);
-    settings.data.hold_out = 1;
+    settings.data.hold_out = Some(1);
     let message = refusal(&settings);
     assert!(
         message.contains("--hold-out is 1, but there is 1 image in all"),
@@ -276,11 +276,11 @@ fn pages_of_stacks_are_images() {
     assert_eq!(task(&settings).unwrap().training.names, names);
     write_picture(&folder.0.join("d.png"), 4, 3, 1);
     settings.data.images = Some(folder.0.clone());
-    settings.data.hold_out = 2;
+    settings.data.hold_out = Some(2);
     let made = task(&settings).unwrap();
     assert_eq!(made.training.names, names[..2]);
     assert_eq!(made.validation.names, ["cells.tif[3]", "d.png"]);
-    settings.data.hold_out = 0;
+    settings.data.hold_out = Some(0);
     settings.data.count = Some(2);
     assert_eq!(task(&settings).unwrap().training.names, names[..2]);
 
@@ -358,7 +358,7 @@ fn masked_pictures() {
 #[test]
 fn signals_and_their_frequencies() {
     let mut settings = config(TaskKind::Sampling);
-    settings.data.hold_out = 1;
+    settings.data.hold_out = Some(1);
     let made = task(&settings).unwrap();
     assert_eq!(made.training.names, ["built-in 1", "built-in 2"]);
     assert_eq!(made.family.parameters()[0].shape, [16]);

@@ -29,6 +29,7 @@ fn picture(name: &str, psnr: f64) -> ReportImage {
 
 fn page(learned: &Learned, training: &[ReportImage], validation: &[ReportImage]) -> String {
     let input = ReportInput {
+        bank: None,
         title: "A <run> & \"more\"",
         settings: "[data]\ntruth = \"a<b\"\n",
         scale: Scale::Mean,

@@ -1,0 +1,91 @@
+//! The comparison of a filter bank with total variation on held-out images.
+
+use std::path::Path;
+
+use bilevel::{FamilyInput, FamilyKind, Learned, LearningProblem, Ranks, Score, Spec};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, Values};
+use crate::error::CliError;
+use crate::findings::{Mean, psnrs};
+use crate::session::Finished;
+use crate::store;
+
+/// The name of the file with the comparison.
+const COMPARISON: &str = "tv.json";
+
+/// The quality of a filter bank and of total variation on held-out images. The parameters of total
+/// variation are learned from the same training pairs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TvComparison {
+    /// The learned parameters of total variation.
+    pub parameters: Values,
+    /// The mean PSNR of the filter bank in decibels.
+    pub filters: f64,
+    /// The mean PSNR of total variation in decibels.
+    pub tv: f64,
+    /// The PSNR of total variation for each held-out image, in decibels.
+    pub images: Vec<Option<f64>>,
+}
+
+impl TvComparison {
+    /// Returns the gain of the filter bank in decibels, if it is a number.
+    #[must_use]
+    pub fn gain(&self) -> Option<f64> {
+        Some(self.filters - self.tv).filter(|gain| gain.is_finite())
+    }
+}
+
+/// Learns total variation from the pairs of a finished run with a filter bank, and stores the
+/// comparison in the directory of the run. Returns `None` for other models, or if no images were
+/// held out. All ranks call this function.
+pub(super) fn of_finished(
+    ranks: &Ranks,
+    run: &Path,
+    config: &Config,
+    finished: &Finished,
+) -> Result<Option<TvComparison>, CliError> {
+    if config.model.filters.is_none() || finished.learned.validation.is_empty() {
+        return Ok(None);
+    }
+    let mut spec = Spec::new(FamilyKind::Denoise);
+    spec.objective = config.objective;
+    let setup = spec.setup(finished.validation.clone());
+    // the task is denoising, which needs no input
+    let Ok(family) = spec.family(FamilyInput::None) else {
+        return Ok(None);
+    };
+    let training = finished.training.clone();
+    let mut problem = LearningProblem::on_rank(family, training, setup, ranks.clone())?;
+    let tv = problem.learn_with(spec.options())?;
+    let Some(comparison) = compared(&finished.learned, &tv) else {
+        return Ok(None);
+    };
+    if ranks.rank() == 0 {
+        let mut text = serde_json::to_string_pretty(&comparison).map_err(CliError::Json)?;
+        text.push('\n');
+        store::write_text(&run.join(COMPARISON), &text)?;
+    }
+    Ok(Some(comparison))
+}
+
+/// Reads the comparison of a run, if there is one.
+pub(super) fn read(run: &Path) -> Option<TvComparison> {
+    let text = std::fs::read_to_string(run.join(COMPARISON)).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn compared(filters: &Learned, tv: &Learned) -> Option<TvComparison> {
+    let mean = |scores: &[Score]| Some(Mean::of(&psnrs(scores))?.value);
+    Some(TvComparison {
+        parameters: (tv.entries())
+            .map(|entry| (entry.name(), entry.value))
+            .collect(),
+        filters: mean(&filters.validation)?,
+        tv: mean(&tv.validation)?,
+        images: (tv.validation.iter())
+            .map(|score| score.after?.psnr)
+            .collect(),
+    })
+}

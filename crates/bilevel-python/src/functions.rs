@@ -123,10 +123,11 @@ struct ImageIndex {
 
 /// The objective of one reconstruction.
 struct PythonObjective<'a> {
-    function: TwiceDifferentiable<fn(&[f64]) -> f64, GradientFn<'a>, ProductFn<'a>>,
+    function: TwiceDifferentiable<ValueFn, GradientFn<'a>, ProductFn<'a>>,
     index: usize,
 }
 
+type ValueFn = fn(&[f64]) -> f64;
 type GradientFn<'a> = Box<dyn Fn(&[f64], &mut [f64]) + Sync + 'a>;
 type ProductFn<'a> = Box<dyn Fn(&[f64], &[f64], &mut [f64]) + Sync + 'a>;
 
@@ -171,7 +172,7 @@ impl LowerLevel for PythonFamily {
             functions.fill(("hessian_product", &theta, index), &[x, v], out);
         });
         // reconstructions need no values of the function
-        let value: fn(&[f64]) -> f64 = |_| f64::NAN;
+        let value: ValueFn = |_| f64::NAN;
         let mut function = FnObjective::new(data.dim, curvature, value, gradient);
         if let Some((absolute, relative)) = gradient_rounding {
             function = function.with_rounding(absolute, relative);

@@ -144,7 +144,10 @@ mod tests {
         };
         let mut gradient = [0.0; 3];
         assert!(RootL1 { weight: 0.5 }.add_gradient(&at, &mut gradient));
-        assert_eq!(gradient, [0.5, 0.5, -0.5]);
+        assert_eq!(
+            gradient.map(f64::to_bits),
+            [0.5, 0.5, -0.5].map(f64::to_bits)
+        );
     }
 
     /// Compares gradients with differences of the sum of squares. The condition number of this test

@@ -360,6 +360,10 @@ impl Derivatives<FamilyScratch> for FamilyDerivatives<'_> {
         with_derivatives!(self, scratch, (inner, memory) => inner.mixed_product(x, q, out, memory));
     }
 
+    fn cost(&self) -> f64 {
+        for_each_family!(Inner, &self.0, inner => inner.cost())
+    }
+
     fn mixed_bounds(
         &self,
         x: &[f64],

@@ -125,6 +125,8 @@ pub(super) trait TvModel: StronglyConvex {
     ) -> [MixedBound; 3];
 
     fn condition_gradient(&self) -> TvMixed;
+
+    fn mixed_cost(&self) -> f64;
 }
 
 /// The derivatives of a model with respect to those of `$(\alpha, \nu, \xi)$` that are learned.
@@ -140,6 +142,10 @@ impl<O: TvModel> Derivatives<O::Scratch> for TvDerivatives<'_, O> {
         for (out, product) in out.iter_mut().zip(self.choices.learned([alpha, nu, xi])) {
             *out = product;
         }
+    }
+
+    fn cost(&self) -> f64 {
+        self.objective.mixed_cost()
     }
 
     fn mixed_bounds(
@@ -168,7 +174,7 @@ impl<O: TvModel> Derivatives<O::Scratch> for TvDerivatives<'_, O> {
 
 /// Implements [`TvModel`] by the methods that the models of `imaging` have in common.
 macro_rules! tv_model {
-    ([$($generics:tt)*] $model:ty) => {
+    ([$($generics:tt)*] $model:ty, $cost:expr) => {
         impl $($generics)* TvModel for $model {
             fn mixed_products(
                 &self,
@@ -192,12 +198,16 @@ macro_rules! tv_model {
             fn condition_gradient(&self) -> TvMixed {
                 self.tv_condition_gradient()
             }
+
+            fn mixed_cost(&self) -> f64 {
+                $cost(self)
+            }
         }
     };
 }
 
-tv_model!([] Denoising<'_>);
-tv_model!([<A: LinearOperator>] Variational<'_, A, SmoothedTv>);
+tv_model!([] Denoising<'_>, Denoising::tv_mixed_cost);
+tv_model!([<A: LinearOperator>] Variational<'_, A, SmoothedTv>, |_| 2.0);
 
 #[cfg(test)]
 mod tests {

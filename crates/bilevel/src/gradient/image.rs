@@ -31,9 +31,6 @@ const MAX_TARGETS: usize = 40;
 /// The expected distance from the known reconstruction, as a share of the first certified error; a
 /// choice. If the distance is smaller, a smaller target follows.
 const LIKELY: f64 = 0.1;
-/// The time of the mixed products, in gradients: between 1 for Fourier samples and 3 for small
-/// pictures (measured).
-const MIXED_COST: f64 = 2.0;
 /// The reason for rejecting a point where two intervals do not meet.
 const CONTRADICTION: &str = "two intervals for the loss of an image do not meet, so a constant, a \
                              gradient or a Hessian product of the model is wrong: check them with \
@@ -191,7 +188,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         };
         let solved = solve_adjoint(objective, x, solve.error, &loss, stop, adjoint, scratch)
             .map_err(|error| error.to_string())?;
-        *work += solved.work + MIXED_COST;
+        *work += solved.work + derivatives.cost();
         let gradient = state.gradient().ok_or("the gradient is missing")?;
         let ValueInterval {
             value,

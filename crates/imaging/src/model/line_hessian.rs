@@ -14,6 +14,9 @@ use super::partition::{
 use super::simd::{dispatch, vectorize};
 use super::third_derivative::{Geometry, TvBall};
 
+/// The smallest `$\alpha\nu^2$` by which weights are divided: no weight that matters underflows.
+const SMALL_SCALE: f64 = 1e-150;
+
 /// The Hessian at a point, and working memory.
 #[derive(Clone, Debug)]
 pub(super) struct LineHessian {
@@ -21,6 +24,8 @@ pub(super) struct LineHessian {
     moduli: Vec<f64>,
     /// The weights `$k_j$`.
     weights: Vec<f64>,
+    /// The parameters of the weights; `None` before the first point.
+    parameters: Option<TvParameters>,
     /// Working memory: one number per difference, and one more, which is zero.
     fluxes: Vec<f64>,
     /// Working memory: one number per difference.
@@ -40,6 +45,7 @@ impl LineHessian {
         Self {
             moduli: vec![0.0; num_samples],
             weights: vec![0.0; num_samples],
+            parameters: None,
             fluxes: vec![0.0; num_samples + 1],
             changes: vec![0.0; num_samples],
             partition,
@@ -50,7 +56,9 @@ impl LineHessian {
     }
 
     /// Computes the differences and the weights at `x`.
-    pub(super) fn linearise(&mut self, TvParameters { alpha, nu, .. }: TvParameters, x: &[f64]) {
+    pub(super) fn linearise(&mut self, parameters: TvParameters, x: &[f64]) {
+        let TvParameters { alpha, nu, .. } = parameters;
+        self.parameters = Some(parameters);
         vectorize(
             #[inline(always)]
             || {
@@ -108,7 +116,9 @@ impl LineHessian {
         )
     }
 
-    /// Returns the mixed products of `q` at `x`. Uses only working memory.
+    /// Returns the mixed products of `q` at `x`. Uses only working memory. If the Hessian is that
+    /// at `x`, its weights save roots and divisions: `$1/\sigma_j^3 = k_j/(\alpha\nu^2)$` and
+    /// `$1/\sigma_j = (d_j^2 + \nu^2)/\sigma_j^3$`.
     pub(super) fn mixed_products(
         &mut self,
         parameters: TvParameters,
@@ -116,17 +126,33 @@ impl LineHessian {
         q: &[f64],
     ) -> TvMixed {
         let TvParameters { alpha, nu, .. } = parameters;
+        let scale = alpha * (nu * nu);
+        let is_known = self.parameters == Some(parameters) && scale > SMALL_SCALE;
         vectorize(
             #[inline(always)]
             || {
                 let (terms, _) = self.fluxes.split_at_mut(x.len());
                 differences(x, terms, |d| d);
                 differences(q, &mut self.changes, |d| d);
-                for (term, change) in terms.iter_mut().zip(&mut self.changes) {
-                    let square = *term * *term + nu * nu;
-                    let inverse = 1.0 / square.sqrt();
-                    *term *= *change * inverse;
-                    *change = *term * (inverse * inverse);
+                let points = || terms.iter().zip(&self.moduli);
+                let is_same = |same: bool, (d, modulus): (&f64, &f64)| {
+                    same & (d.abs().to_bits() == modulus.to_bits())
+                };
+                if is_known && points().fold(true, is_same) {
+                    let inverse = 1.0 / scale;
+                    let all = terms.iter_mut().zip(&mut self.changes).zip(&self.weights);
+                    for ((term, change), weight) in all {
+                        let square = *term * *term + nu * nu;
+                        *change *= *term * (inverse * weight);
+                        *term = *change * square;
+                    }
+                } else {
+                    for (term, change) in terms.iter_mut().zip(&mut self.changes) {
+                        let square = *term * *term + nu * nu;
+                        let inverse = 1.0 / square.sqrt();
+                        *term *= *change * inverse;
+                        *change = *term * (inverse * inverse);
+                    }
                 }
                 let sums = [lane_sum(terms), lane_sum(&self.changes)];
                 for (term, (x, q)) in terms.iter_mut().zip(x.iter().zip(q)) {

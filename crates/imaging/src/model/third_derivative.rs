@@ -49,6 +49,14 @@
 //! difference with a large `$a_j$` does not spoil the bounds, and they are sensible for every
 //! `$\varepsilon$`, also above `$\nu$`.
 //!
+//! **Small balls.** For numbers, `$K(m) = 3mw(m)/\sigma^2 \le \frac{3}{2\nu}w(m)$`, so
+//! `$K_jr \le w_j$` for all differences if `$r \le \frac23\nu$`. Then `$b_j = ra_j$` and
+//! `$b_j' = \frac12ra_j$`, and a threshold below the largest `$a_j$` gives at least
+//! `$\frac12\sqrt A\,\varepsilon r\max_ja_j$` for the second bound. The threshold
+//! `$\max_ja_j$` gives `$\frac12A\varepsilon^2\max_ja_j$`, which is larger by at most the factor
+//! `$\sqrt A/\rho = \sqrt2$`, and so it is for the first bound. So real lines do without a
+//! histogram in such balls, and take the smaller one of the bounds for this threshold and for zero.
+//!
 //! **Relative change.** `$|\nabla^3h(d)[u, u, v]| \le \frac{3}{2\nu}|v|\,\nabla^2h(d)[u, u]$`, so
 //! `$W$` changes by at most a factor `$\exp(\pm\frac{3}{2\nu}|t_j|)$`. The tests check this
 //! constant; no bound here needs it.
@@ -112,6 +120,11 @@ const LOST: f64 = 1e-150;
 /// Replaces larger `$|d|/\nu$`, for which `$K$` and `$w$` are smaller, so that no power of it
 /// overflows.
 const FAR: f64 = 1e10;
+/// A bound on `$r/\nu$` for which the third derivative times `$r$` is at most the second
+/// derivative, for numbers.
+const SMALL_REACH: f64 = 2.0 / 3.0 - 1e-9;
+/// The number of sums that are added up side by side, so that the compiler can use vectors.
+const LANES: usize = 8;
 /// Exceeds the relative rounding error of a modulus.
 const SLACK: f64 = 8.0 * UNIT_ROUNDOFF;
 
@@ -144,9 +157,73 @@ impl TvBall {
     /// `$|(Dq)_j|^2$`.
     #[inline(always)]
     pub(super) fn third_order(self, moduli: &[f64], squares: &[f64]) -> ThirdOrder {
+        let unit = self.in_units();
+        if self.geometry.is_scalar && unit.reach <= SMALL_REACH {
+            return self.third_order_in_small_ball(unit, moduli, squares);
+        }
         let mut sums = ThirdOrderSums::new(self, largest(squares));
         sums.add(moduli, squares);
         sums.finish()
+    }
+}
+
+impl TvBall {
+    /// Bounds the change of the Hessian of a real line in a small ball.
+    #[inline(always)]
+    fn third_order_in_small_ball(
+        self,
+        unit: UnitBall,
+        moduli: &[f64],
+        squares: &[f64],
+    ) -> ThirdOrder {
+        let term = |modulus: f64, square: f64| unit.third_derivative_squared(modulus) * square;
+        let (mut largest, mut sums) = ([0.0; LANES], [0.0; LANES]);
+        let (modulus_blocks, moduli) = moduli.as_chunks::<LANES>();
+        let (square_blocks, squares) = squares.as_chunks::<LANES>();
+        for (moduli, squares) in modulus_blocks.iter().zip(square_blocks) {
+            for lane in 0..LANES {
+                let term = term(moduli[lane], squares[lane]);
+                largest[lane] = if term > largest[lane] {
+                    term
+                } else {
+                    largest[lane]
+                };
+                sums[lane] += term;
+            }
+        }
+        let rest = moduli.iter().zip(squares);
+        for (lane, (modulus, square)) in rest.enumerate() {
+            let term = term(*modulus, *square);
+            largest[lane] = if term > largest[lane] {
+                term
+            } else {
+                largest[lane]
+            };
+            sums[lane] += term;
+        }
+        let num_differences = count(modulus_blocks.len() * LANES + moduli.len());
+        let sum: f64 = sums.iter().sum();
+        let Self {
+            alpha,
+            nu,
+            geometry,
+            error,
+        } = self;
+        if !(sum < f64::INFINITY && unit.inverse_nu < f64::INFINITY && self.is_valid()) {
+            return ThirdOrder::UNKNOWN;
+        }
+        if alpha == 0.0 {
+            return ThirdOrder::ZERO;
+        }
+        let threshold = largest.iter().fold(0.0, |a: f64, b| a.max(*b)).sqrt() + FLOOR;
+        let lost = num_differences * LOST_SQUARES;
+        let all = geometry.norm_squared.sqrt() * (unit.reach * unit.reach * sum + lost).sqrt();
+        let vector = (geometry.norm_squared * (error / nu) * threshold).min(all);
+        let scale = alpha / nu * (1.0 + (num_differences + 512.0) * UNIT_ROUNDOFF);
+        ThirdOrder {
+            vector: number_or_infinity(scale * vector),
+            value: number_or_infinity(0.5 * scale * vector * error),
+        }
     }
 }
 
@@ -173,6 +250,16 @@ impl UnitBall {
         let low = if low > 0.0 { low } else { 0.0 };
         let low = if low < FAR { low } else { FAR };
         [low, modulus + SLACK * modulus + self.reach]
+    }
+}
+
+impl UnitBall {
+    /// Returns `$\nu^4K_j^2$` of a real line for a given `$|d_j|$`; NaN if that is not finite.
+    #[inline(always)]
+    fn third_derivative_squared(self, modulus: f64) -> f64 {
+        let point = steepest(self.interval(modulus));
+        let [numerator, denominator] = third_derivative_squared::<true>(point);
+        numerator / denominator + 0.0 * modulus
     }
 }
 

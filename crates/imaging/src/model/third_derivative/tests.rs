@@ -100,7 +100,8 @@ proptest! {
         prop_assert!(here >= low);
     }
 
-    /// The bounds are those of the best thresholds, up to the width of a bin.
+    /// The bounds are those of the best thresholds, up to the width of a bin, or up to the factor
+    /// `$\sqrt2$` on real lines.
     #[test]
     fn histogram_finds_good_thresholds(
         entries in prop::collection::vec((-4.0..1.0_f64, -6.0..1.0_f64), 1..200),
@@ -120,7 +121,8 @@ proptest! {
         let best = by_sorting(ball, &moduli, &changes);
         for (found, best) in [(found.vector, best.vector), (found.value, best.value)] {
             prop_assert!(found >= best * (1.0 - 1e-13), "{found} below {best}");
-            prop_assert!(found <= 1.26 * best + 1e-100, "{found} far above {best}");
+            let factor = if is_scalar { 1.4143 } else { 1.26 };
+            prop_assert!(found <= factor * best + 1e-100, "{found} far above {best}");
         }
     }
 }

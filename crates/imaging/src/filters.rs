@@ -7,6 +7,8 @@ mod mixed;
 mod mixing;
 mod potential;
 mod regularizer;
+#[cfg(test)]
+mod solve_tests;
 mod spectrum;
 mod sweep;
 #[cfg(test)]
@@ -32,10 +34,11 @@ use crate::error::ModelError;
 ///
 /// **Constants.** With the weak convexity `$m_k$` of each potential and the frequency responses
 /// `$\hat c_k$`, `$R$` is weakly convex with the constant `$\sup_w\sum_k m_k|\hat c_k(w)|^2$`: the
-/// sum of `$R$` and half of this constant times `$\|x\|^2$` is convex. In the same way, its gradient
-/// has the Lipschitz constant `$\sup_w\sum_k(\alpha_k/\nu_k - \beta_k/\omega_k)|\hat c_k(w)|^2$`.
-/// Both suprema are computed on a grid of frequencies and enlarged by what may lie between its
-/// points, so they are proved. Denoising is strongly convex if the first constant is below 1.
+/// sum of `$R$` and half of this constant times `$\|x\|^2$` is convex. In the same way, its
+/// gradient has the Lipschitz constant
+/// `$\sup_w\sum_k(\alpha_k/\nu_k - \beta_k/\omega_k)|\hat c_k(w)|^2$`. Both suprema are
+/// computed on a grid of frequencies and enlarged by what may lie between its points, so they are
+/// proved. Denoising is strongly convex if the first constant is below 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterBank {
     basis: Basis,

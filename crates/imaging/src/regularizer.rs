@@ -8,7 +8,7 @@ pub use tv::SmoothedTv;
 pub(crate) use tv::tv_gradient_rounding;
 pub(crate) use tv_hessian::Linearised;
 
-use lowlevel::ThirdOrder;
+use lowlevel::{SecondOrderCosts, ThirdOrder};
 
 /// A function with a Lipschitz gradient, such as the smoothed total variation. It is convex, or
 /// [weakly convex](Self::weak_convexity).
@@ -76,6 +76,11 @@ pub trait RegularizerHessian: Sync {
     /// Bounds how much `$R''$` changes in a ball of radius `error` around `$x$`, as far as it is
     /// seen from `q`. It may overwrite parts of `memory` that the other methods do not need.
     fn third_order(&self, q: &[f64], error: f64, memory: &mut [f64]) -> ThirdOrder;
+
+    /// The costs of the methods in units of one gradient, if they are known. The default is `None`.
+    fn costs(&self) -> Option<SecondOrderCosts> {
+        None
+    }
 
     /// Bounds the rounding error of `add_product` in units of the unit roundoff
     /// `$u = 2^{-53}$`, relative to `weight` and to `$\|v\|$`. The additions to the old entries of

@@ -4,8 +4,8 @@
 use std::alloc::System;
 
 use imaging::{
-    Convolution, Denoising, Differences, Fourier, FourierSampling, Grid, Identity, LinearOperator,
-    Mask, TvParameters, Variational, Weights,
+    Convolution, Denoising, Differences, FilterBank, FilterRegularizer, Fourier, FourierSampling,
+    Grid, Identity, LinearOperator, Mask, TvParameters, TwoRoots, Variational, Weights,
 };
 use lowlevel::{Domain, ErrorBound, Method, NewtonPoint, Solver, State, Stop, StronglyConvex};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -27,11 +27,13 @@ fn check<O: StronglyConvex>(name: &str, objective: &O) {
         Method::GRADIENT_DESCENT,
         Method::FISTA,
         Method::FISTA_TWO_GRADIENTS,
+        Method::Auto,
     ] {
         for domain in [Domain::Whole, Domain::NON_NEGATIVE] {
             let solver = Solver { method, domain };
-            // The first solve with a method allocates its memory.
+            // The first solve with a method, or with Newton corrections, allocates its memory.
             let stop = Stop::accuracy(target);
+            state.restart(|x| x.fill(0.0));
             let _ = solver.minimize(objective, stop, &mut state, &mut scratch);
             state.restart(|x| x.fill(0.0));
             let region = Region::new(ALLOCATOR);
@@ -134,6 +136,26 @@ fn main() {
         "blur",
         &Convolution::new(grid, &[0.1; 9], kernel).expect("fits"),
     );
+
+    let potential = TwoRoots {
+        alpha: 0.1,
+        nu: 0.02,
+        beta: 0.02,
+        omega: 0.2,
+    };
+    let bank = FilterBank::dct(3, vec![potential; 8]).expect("valid");
+    let filters = FilterRegularizer::new(bank, grid).expect("not empty");
+    let model = Variational::new(
+        Identity::new(grid),
+        &data[..60],
+        Weights::Uniform,
+        filters,
+        1.0,
+        0.0,
+    );
+    let model = model.expect("strongly convex");
+    check("filters", &model);
+    check_second_order("filters", &model);
 
     // Check that the counter works.
     let region = Region::new(ALLOCATOR);

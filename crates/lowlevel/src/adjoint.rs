@@ -130,6 +130,7 @@ mod state;
 pub use bounds::{MixedBound, ValueInterval, adjoint_error, corrected_value};
 pub use hypergradient::{Hypergradient, HypergradientState, hypergradient};
 pub use loss::{LossAt, LossRounding};
+pub(crate) use solve::newton_step;
 pub use solve::solve_adjoint;
 pub use state::{Adjoint, AdjointOutcome, AdjointState, AdjointStop};
 

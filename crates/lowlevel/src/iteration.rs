@@ -1,6 +1,8 @@
 //! A solve in progress: it starts or continues, makes iterations, and bounds the error.
 
+use crate::adjoint::newton_step;
 use crate::certificate::{ErrorBound, GradientBound, Norms};
+use crate::correction::Corrections;
 use crate::domain::Domain;
 use crate::error::SolveError;
 use crate::evaluator::{Evaluator, Measured};
@@ -165,6 +167,65 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         self.measured = Some(Measured::gradient(norm));
         evaluator.iterations += num_steps;
         Ok(())
+    }
+
+    /// Tries a Newton correction. Returns whether it was made; it counts as one iteration.
+    pub(crate) fn correct(&mut self, corrections: &mut Corrections, target: ErrorBound) -> bool {
+        let threshold = self.threshold(target);
+        let State {
+            point,
+            memory,
+            correction: vectors,
+            ..
+        } = &mut *self.state;
+        let (Some(gradient), Some(second)) = (
+            memory.gradient_mut(),
+            self.evaluator.objective.second_order(),
+        ) else {
+            return false;
+        };
+        let Some(norm_before) = gradient.norm else {
+            return false;
+        };
+        if !corrections.is_due(norm_before, threshold) {
+            return false;
+        }
+        let evaluator = &mut self.evaluator;
+        let (step, work) = newton_step(
+            evaluator.objective,
+            second,
+            (point, &gradient.values),
+            (
+                Corrections::aim(norm_before, threshold),
+                corrections.max_products(),
+            ),
+            &mut vectors.system,
+            evaluator.scratch,
+        );
+        evaluator.other_work += work;
+        let mut norm_after = f64::INFINITY;
+        if let Some(step) = step {
+            vectors.point.clear();
+            (vectors.point).extend(point.iter().zip(step).map(|(x, z)| x - z));
+            vectors.gradient.resize(point.len(), 0.0);
+            vectors.gradient.fill(f64::NAN); // an entry that is not written is noticed
+            evaluator.gradients += 1;
+            evaluator
+                .objective
+                .gradient(&vectors.point, &mut vectors.gradient, evaluator.scratch);
+            norm_after = norm(&vectors.gradient);
+        }
+        // NaN is refused.
+        if !corrections.accept(norm_before, norm_after) {
+            return false;
+        }
+        point.copy_from_slice(&vectors.point);
+        gradient.values.copy_from_slice(&vectors.gradient);
+        gradient.norm = Some(norm_after);
+        memory.forget_momentum(point);
+        self.measured = Some(Measured::gradient(norm_after));
+        self.evaluator.iterations += 1;
+        true
     }
 
     /// After an error, the point of the state is only a start, since its gradient may not be

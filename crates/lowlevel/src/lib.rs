@@ -86,6 +86,7 @@ pub mod adjoint;
 mod buffer;
 pub mod certificate;
 mod checkpoint;
+mod correction;
 mod domain;
 mod error;
 mod evaluator;
@@ -117,7 +118,9 @@ pub use method::{Certify, Method, Step};
 pub use newton::{NewtonPoint, NewtonRun, NewtonSteps};
 pub use norm::{UNIT_ROUNDOFF, norm, norm_squared};
 pub use objective::{Curvature, FnObjective, StronglyConvex};
-pub use second_order::{SecondOrder, SecondOrderCosts, ThirdOrder, TwiceDifferentiable};
+pub use second_order::{
+    NewtonRange, SecondOrder, SecondOrderCosts, ThirdOrder, TwiceDifferentiable,
+};
 pub use solve::Solver;
 pub use state::State;
 pub use stop::{Observer, Outcome, Progress, Solved, Stop};

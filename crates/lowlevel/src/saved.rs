@@ -10,6 +10,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::buffer::Buffer;
+use crate::correction::CorrectionVectors;
 use crate::memory::Memory;
 use crate::state::{Owner, State};
 
@@ -54,6 +55,7 @@ impl TryFrom<UncheckedState> for State {
             dual,
             owner,
             memory,
+            correction: CorrectionVectors::new(),
         })
     }
 }

@@ -76,6 +76,22 @@ pub struct SecondOrderCosts {
     pub product: f64,
     /// The cost of [`third_order`](SecondOrder::third_order).
     pub bounds: f64,
+    /// Where Newton's method converges fast, if that is known.
+    ///
+    /// If it is, [`Method::Auto`](crate::Method::Auto) tries Newton corrections there, in case they
+    /// cost less than the iterations that they save. Iterates then depend on the target, too.
+    pub newton: Option<NewtonRange>,
+}
+
+/// The range in which Newton's method typically converges fast. Only the speed of a solve depends
+/// on these numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewtonRange {
+    /// The norm of the gradient below which it does.
+    pub gradient: f64,
+    /// The number of products with which preconditioned conjugate gradients make a residual ten
+    /// times smaller.
+    pub products: f64,
 }
 
 impl Default for SecondOrderCosts {
@@ -84,6 +100,7 @@ impl Default for SecondOrderCosts {
             linearise: 1.0,
             product: 1.0,
             bounds: 1.0,
+            newton: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use crate::certificate::{
     Certificate, ErrorBound, accumulated_rounding, proven_iterations, rate_bound, rate_iterations,
 };
+use crate::correction::Corrections;
 use crate::domain::Domain;
 use crate::error::SolveError;
 use crate::evaluator::Measured;
@@ -147,7 +148,11 @@ impl<'a> Solver<'a> {
                 certificate: Certificate::Gradient,
                 max_iterations,
             } => match solve.newton {
-                None => until_certified(solve, target, max_iterations, observer),
+                None => {
+                    let is_auto = self.method == Method::Auto && self.domain.is_whole();
+                    let corrections = is_auto.then(|| Corrections::of(objective)).flatten();
+                    until_certified(solve, corrections, target, max_iterations, observer)
+                }
                 Some(newton) => {
                     let looseness = newton.looseness();
                     newton_steps(solve, looseness, target, max_iterations, observer)
@@ -169,6 +174,7 @@ const FIRST_CHECK: u64 = 64;
 /// Iterates until the gradient certifies `target`, or until that proves impossible.
 fn until_certified<O: StronglyConvex>(
     mut solve: Iteration<'_, O>,
+    mut corrections: Option<Corrections>,
     target: ErrorBound,
     max_iterations: Option<u64>,
     mut observer: Option<&mut Observer<'_>>,
@@ -210,7 +216,12 @@ fn until_certified<O: StronglyConvex>(
             break Outcome::Stalled;
         }
         let before = check.then(|| solve.position());
-        solve.step()?;
+        let corrected = corrections
+            .as_mut()
+            .is_some_and(|corrections| solve.correct(corrections, target));
+        if !corrected {
+            solve.step()?;
+        }
         if watch(&solve, &mut observer).is_break() {
             break if solve.error() <= target {
                 Outcome::Converged

@@ -2,6 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::checkpoint::{StartVectors, StoredVector};
+use crate::correction::CorrectionVectors;
 use crate::error::SolveError;
 use crate::memory::Memory;
 use crate::norm::norm;
@@ -27,6 +28,8 @@ pub struct State {
     /// The memory of the iteration. Without an owner its content has no meaning, and only its
     /// allocation is reused.
     pub(crate) memory: Memory,
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) correction: CorrectionVectors,
 }
 
 impl PartialEq for State {
@@ -77,6 +80,7 @@ impl State {
             dual: Buffer::new(Vec::new()),
             owner: None,
             memory: Memory::Empty,
+            correction: CorrectionVectors::new(),
         }
     }
 
@@ -167,6 +171,7 @@ impl State {
                 Some(_) => self.memory.without_gradient(),
                 None => Memory::Empty,
             },
+            correction: CorrectionVectors::new(),
         }
     }
 

@@ -54,7 +54,8 @@ impl Basis {
     }
 
     /// Returns the frequency response of `$b_v$` around its middle,
-    /// `$\sum_j b_v(j)\,e^{-\mathrm i(j - \rho)w}$`, without the factor `$-\mathrm i$` of odd `$v$`.
+    /// `$\sum_j b_v(j)\,e^{-\mathrm i(j - \rho)w}$`, without the factor `$-\mathrm i$` of odd
+    /// `$v$`.
     pub(super) fn response(&self, v: usize, frequency: f64) -> f64 {
         let middle = (self.size / 2) as f64;
         let wave = |j: usize| {

@@ -138,15 +138,10 @@ fn potential_sums<const P: usize>(p: TwoRoots, u: [&Lanes; P], v: [&Lanes; P]) -
         let second = 1.0 / (square + p.omega * p.omega);
         let by_alpha = product * first.sqrt();
         let by_beta = product * second.sqrt();
-        let terms = [
-            by_alpha,
-            -p.alpha * p.nu * first * by_alpha,
-            -by_beta,
-            p.beta * p.omega * second * by_beta,
-        ];
-        for (sums, term) in sums.iter_mut().zip(terms) {
-            sums[lane] = term;
-        }
+        sums[0][lane] = by_alpha;
+        sums[1][lane] = -p.alpha * p.nu * first * by_alpha;
+        sums[2][lane] = -by_beta;
+        sums[3][lane] = p.beta * p.omega * second * by_beta;
     }
     sums
 }

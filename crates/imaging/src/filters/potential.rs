@@ -3,8 +3,8 @@
 use crate::error::{ModelError, check_smoothing, check_weight};
 
 /// The potential
-/// `$\varphi(t) = \alpha\sqrt{t^2 + \nu^2} - \beta\sqrt{t^2 + \omega^2}$` of the response `$t$` of a
-/// filter, with `$0 \le \beta \le \alpha$` and `$\omega \ge \nu > 0$`.
+/// `$\varphi(t) = \alpha\sqrt{t^2 + \nu^2} - \beta\sqrt{t^2 + \omega^2}$` of the response `$t$`
+/// of a filter, with `$0 \le \beta \le \alpha$` and `$\omega \ge \nu > 0$`.
 ///
 /// Without a second root (`$\beta = 0$`) it is the smoothed absolute value, which is convex. With
 /// `$\beta = \alpha$` it becomes flat for responses far above `$\omega$`, so that edges cost no

@@ -19,6 +19,11 @@ pub(super) fn numbers(len: usize, seed: u64) -> Vec<f64> {
         .collect()
 }
 
+/// An index below `len`.
+fn pick(seed: u64, len: usize) -> usize {
+    usize::try_from(seed % len as u64).expect("below len")
+}
+
 fn any_potentials(size: usize, seed: u64) -> Vec<TwoRoots> {
     let random = numbers(4 * size * size, seed);
     random
@@ -163,7 +168,7 @@ proptest! {
             changed.add_gradient(1.0, &x, &mut gradient);
             gradient.iter().zip(&q).map(|(g, q)| g * q).sum::<f64>()
         };
-        let k = seed as usize % potentials.len();
+        let k = pick(seed, potentials.len());
         for (entry, slope) in entries().into_iter().zip(by_potential[k]) {
             let at = |h: f64| {
                 let mut potentials = potentials.clone();
@@ -175,7 +180,7 @@ proptest! {
             prop_assert!((difference - slope).abs() <= 1e-6 * (1.0 + slope.abs()) / 0.01);
         }
         if let Some(coefficients) = coefficients {
-            let j = seed as usize % coefficients.len();
+            let j = pick(seed, coefficients.len());
             let at = |h: f64| {
                 let mut coefficients = coefficients.clone();
                 coefficients[j] += h;
@@ -268,7 +273,7 @@ proptest! {
             slopes.chunks_exact(4).map(|s| [s[0], s[1], s[2], s[3]]).collect();
         let mut by_coefficient = of_coefficients.clone();
         limited.chain(&mut by_potential, &mut by_coefficient);
-        let k = seed as usize % free.len();
+        let k = pick(seed, free.len());
         let entries: [fn(&mut FreePotential) -> &mut f64; 4] =
             [|p| &mut p.alpha, |p| &mut p.nu, |p| &mut p.share, |p| &mut p.spread];
         for (entry, slope) in entries.into_iter().zip(by_potential[k]) {
@@ -282,7 +287,7 @@ proptest! {
             prop_assert!((difference - slope).abs() <= 1e-4 * (1.0 + slope.abs()), "{difference} {slope}");
         }
         if let Some(coefficients) = coefficients {
-            let j = seed as usize % coefficients.len();
+            let j = pick(seed, coefficients.len());
             let at = |h: f64| {
                 let mut coefficients = coefficients.clone();
                 coefficients[j] += h;

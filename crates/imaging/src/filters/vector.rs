@@ -24,12 +24,12 @@ pub(super) trait Real: Copy + Default + bytemuck::Pod {
     /// The number `$c$` of [`inverse_roots`](Self::inverse_roots).
     const ROOT_FACTOR: f64;
 
-    /// Returns `$c/\sqrt s$` up to a few roundings, for every normal `$s$`. An infinite `$s$` counts
-    /// as the largest finite number.
+    /// Returns `$c/\sqrt s$` up to a few roundings, for every normal `$s$`. An infinite `$s$`
+    /// counts as the largest finite number.
     ///
-    /// The steps are those of `InverseRoot` in `model/inverse_root.rs`, where single precision needs
-    /// only two. Halving the bits of each half of a double does not carry the lowest bit of
-    /// the upper half. That changes the first guess by less than `$10^{-6}$` of it, and nothing
+    /// The steps are those of `InverseRoot` in `model/inverse_root.rs`; single precision needs only
+    /// two of them. Halving the bits of each half of a double does not carry the lowest bit of the
+    /// upper half. That changes the first guess by less than `$10^{-6}$` of it, and nothing
     /// else. The steps of several vectors alternate, since a processor looks ahead only so far.
     fn inverse_roots<S: Simd, const N: usize>(
         simd: S,

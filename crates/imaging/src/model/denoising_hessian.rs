@@ -16,6 +16,7 @@ const LINE_COSTS: SecondOrderCosts = SecondOrderCosts {
     linearise: 0.9,
     product: 2.0,
     bounds: 1.8,
+    newton: None,
 };
 /// The time of a solution on a line, in iterations of FISTA. Measured in the same way.
 const LINE_SOLVE_COST: f64 = 1.5;

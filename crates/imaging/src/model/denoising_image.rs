@@ -18,6 +18,7 @@ pub(super) const IMAGE_COSTS: SecondOrderCosts = SecondOrderCosts {
     linearise: 2.0,
     product: 1.2,
     bounds: 2.4,
+    newton: None,
 };
 
 /// The methods of [`SecondOrder`](lowlevel::SecondOrder) and the mixed derivatives, for pictures.

@@ -108,6 +108,7 @@ impl SecondOrder<FourierSamplingScratch> for FourierSampling<'_> {
             linearise: 1.1,
             product: 0.9,
             bounds: 2.7,
+            newton: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The linear system of the adjoint.
 
-use super::{Adjoint, AdjointOutcome, AdjointState, AdjointStop, LossAt};
+use super::{Adjoint, AdjointOutcome, AdjointState, AdjointStop, LossAt, LossRounding};
 use crate::certificate::ErrorBound;
 use crate::error::SolveError;
 use crate::norm::{UNIT_ROUNDOFF, inner, norm, roundings_of_sum};
@@ -85,6 +85,46 @@ pub fn solve_adjoint<O: StronglyConvex>(
         },
         curvature: local_curvature(objective.curvature(), near),
     })
+}
+
+/// Leaves a `$z$` with `$\|g - H(x)z\| \approx$` `aim` in `state`, found by at most `max_products`
+/// iterations of conjugate gradients from zero. Returns its cost, and `None` for `$z$` if a product
+/// is not finite.
+pub(crate) fn newton_step<'s, O: StronglyConvex>(
+    objective: &O,
+    second: &dyn SecondOrder<O::Scratch>,
+    (x, gradient): (&[f64], &[f64]),
+    (aim, max_products): (f64, u64),
+    state: &'s mut AdjointState,
+    scratch: &mut O::Scratch,
+) -> (Option<&'s [f64]>, f64) {
+    state.make_room(objective.dim());
+    second.linearise(x, scratch);
+    let loss = LossAt {
+        value: 0.0,
+        gradient,
+        lipschitz: 0.0,
+        non_negative: false,
+        rounding: LossRounding {
+            value: 0.0,
+            gradient: 0.0,
+        },
+    };
+    let costs = second.costs();
+    let mut system = System {
+        second,
+        curvature: objective.curvature(),
+        loss: &loss,
+        vectors: state,
+        scratch,
+        products: 0,
+        product_cost: costs.product,
+        work: costs.linearise,
+    };
+    system.start_at_zero(0.0);
+    let made = system.conjugate_gradients(aim, max_products);
+    let work = system.work;
+    (made.ok().map(|_| &*state.q), work)
 }
 
 /// Returns a bound that is not negative, and infinity for anything else.

@@ -92,8 +92,15 @@ pub struct AdjointState {
 impl AdjointState {
     /// Creates a state that starts at zero.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub const fn new() -> Self {
+        Self {
+            q: Vec::new(),
+            best: Vec::new(),
+            residual: Vec::new(),
+            preconditioned: Vec::new(),
+            direction: Vec::new(),
+            product: Vec::new(),
+        }
     }
 
     /// The adjoint `$\tilde q$` of the last solve, or the start of the next.

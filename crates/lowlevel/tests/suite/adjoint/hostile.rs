@@ -127,6 +127,7 @@ impl SecondOrder<()> for Hostile {
             linearise: 3.0,
             product: 2.0,
             bounds: 7.0,
+            newton: None,
         }
     }
 

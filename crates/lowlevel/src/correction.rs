@@ -1,0 +1,303 @@
+//! Newton corrections of the heavy ball.
+//!
+//! Where the Hessian hardly changes between the point `$x$` and the minimiser, the heavy ball still
+//! needs about `$\sqrt{L/\mu}$` iterations for one further digit. Conjugate gradients find a
+//! `$z$` with `$H(x)z \approx g = \nabla\Phi(x)$` in fewer products if they are preconditioned or
+//! if few eigenvalues are extreme, and a product may cost less than a gradient. The **correction**
+//! moves the point to `$x - z$`.
+//!
+//! Nothing needs to be known about `$z$`, because the gradient is evaluated at `$x - z$`. If it is
+//! clearly smaller, the iteration continues there without momentum; otherwise it continues as if
+//! nothing had happened. The usual certificate holds at the new point. With the gradient `$g'$`
+//! there, it also bounds the error of the old point: `$\|x - x^*\| \le \|z\| + \|g'\|/\mu$`, which
+//! is nearly exact where `$\|g\|/\mu$` is many times too large. The new point is still the better
+//! answer, so this bound is not computed.
+//!
+//! The heavy ball converges in any case, and a correction makes the gradient smaller, so
+//! corrections do not affect convergence. After a rejected one, the next one is tried when the
+//! gradient has become smaller by [`RETRY`], so the number of rejected ones grows at most with the
+//! logarithm of the accuracy.
+
+use crate::adjoint::AdjointState;
+use crate::objective::StronglyConvex;
+use crate::second_order::{NewtonRange, SecondOrderCosts};
+
+/// A correction is accepted if it makes the gradient smaller by this factor; a choice.
+const ACCEPTED: f64 = 0.5;
+/// After a rejected correction, the gradient must become smaller by this factor; a choice.
+const RETRY: f64 = 0.25;
+/// The residual of conjugate gradients, relative to the gradient. In the quadratic range, one
+/// correction then gains one digit, and a smaller residual would only pay where more is gained.
+const RELATIVE_RESIDUAL: f64 = 0.1;
+/// The residual relative to the norm of the gradient that certifies the target: the change of the
+/// Hessian needs room, too.
+const SHARE_OF_TARGET: f64 = 0.3;
+/// The largest number of products, in multiples of the expected number.
+const MOST_PRODUCTS: f64 = 4.0;
+
+/// The corrections of one solve.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Corrections {
+    costs: SecondOrderCosts,
+    /// The expected number of products of a correction.
+    products: f64,
+    /// The number of iterations of the heavy ball per factor `$e$` of the gradient.
+    iterations: f64,
+    /// The norm of the gradient at which the next correction is tried.
+    next: f64,
+}
+
+impl Corrections {
+    /// The corrections of an objective, if it declares that they pay.
+    pub(crate) fn of<O: StronglyConvex>(objective: &O) -> Option<Self> {
+        let costs = objective.second_order()?.costs();
+        let NewtonRange { gradient, products } = costs.newton?;
+        Some(Self {
+            costs,
+            products,
+            iterations: 0.5 * (objective.curvature().condition_number().sqrt() + 1.0),
+            next: gradient,
+        })
+    }
+
+    /// Whether to try a correction at a gradient of this norm, where `threshold` is the norm that
+    /// certifies the target. Near the target, a few iterations are cheaper.
+    pub(crate) fn is_due(&self, norm: f64, threshold: f64) -> bool {
+        let cost = self.costs.linearise + self.products * self.costs.product + 1.0;
+        norm <= self.next && self.iterations * (norm / threshold).ln() > cost
+    }
+
+    /// Decides about a correction that changed the norm of the gradient.
+    pub(crate) fn accept(&mut self, before: f64, after: f64) -> bool {
+        let accepted = after <= ACCEPTED * before;
+        self.next = if accepted { after } else { RETRY * before };
+        accepted
+    }
+
+    /// The residual that conjugate gradients aim at.
+    pub(crate) fn aim(norm: f64, threshold: f64) -> f64 {
+        (RELATIVE_RESIDUAL * norm).max(SHARE_OF_TARGET * threshold)
+    }
+
+    /// The largest number of products.
+    pub(crate) fn max_products(&self) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "`as` saturates"
+        )]
+        let products = (MOST_PRODUCTS * self.products) as u64;
+        products.max(1)
+    }
+}
+
+/// The vectors of corrections. A copy of them is empty.
+#[derive(Debug, Default)]
+pub(crate) struct CorrectionVectors {
+    pub(crate) system: AdjointState,
+    /// The corrected point, and the gradient there.
+    pub(crate) point: Vec<f64>,
+    pub(crate) gradient: Vec<f64>,
+}
+
+impl CorrectionVectors {
+    pub(crate) const fn new() -> Self {
+        Self {
+            system: AdjointState::new(),
+            point: Vec::new(),
+            gradient: Vec::new(),
+        }
+    }
+}
+
+impl Clone for CorrectionVectors {
+    fn clone(&self) -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::second_order::{SecondOrder, ThirdOrder};
+    use crate::{Curvature, ErrorBound, Method, Solved, Solver, State, Stop, norm};
+
+    /// The sum of `$\frac12\|x - y\|^2$` and of smoothed absolute values of differences, with a
+    /// choice of Hessian products.
+    struct Edges {
+        data: Vec<f64>,
+        product: Product,
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Product {
+        Right,
+        NotANumber,
+        /// So small that corrections are far too long.
+        TooSmall,
+        Negative,
+    }
+
+    const ALPHA: f64 = 0.3;
+    const NU: f64 = 1e-3;
+
+    impl Edges {
+        fn new(seed: u64, product: Product) -> Self {
+            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mut random = || {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                (state >> 11) as f64 / (1_u64 << 53) as f64
+            };
+            let data = (0..60).map(|j| f64::from(j / 20) + 0.3 * random());
+            Self {
+                data: data.collect(),
+                product,
+            }
+        }
+
+        fn solve(&self, method: Method, target: f64) -> (State, Solved) {
+            let mut state = State::new(self.data.clone());
+            let stop = Stop::accuracy(ErrorBound::new(target).expect("not negative"));
+            let solver = Solver {
+                method,
+                ..Solver::default()
+            };
+            let solved = solver.minimize(self, stop, &mut state, &mut self.scratch());
+            (state, solved.expect("finite"))
+        }
+    }
+
+    /// Adds the transposed differences of `flux(j, difference)` to `out`.
+    fn add_back(x: &[f64], out: &mut [f64], flux: impl Fn(usize, f64) -> f64) {
+        for (j, pair) in x.windows(2).enumerate() {
+            let flux = flux(j, pair[1] - pair[0]);
+            out[j] -= flux;
+            out[j + 1] += flux;
+        }
+    }
+
+    impl StronglyConvex for Edges {
+        type Scratch = Vec<f64>;
+
+        fn dim(&self) -> usize {
+            self.data.len()
+        }
+
+        fn curvature(&self) -> Curvature {
+            Curvature::new(1.0, 1.0 + 4.0 * ALPHA / NU).expect("valid")
+        }
+
+        fn scratch(&self) -> Vec<f64> {
+            vec![0.0; self.dim()]
+        }
+
+        fn gradient(&self, x: &[f64], gradient: &mut [f64], _: &mut Vec<f64>) {
+            for ((gradient, x), y) in gradient.iter_mut().zip(x).zip(&self.data) {
+                *gradient = x - y;
+            }
+            add_back(x, gradient, |_, d| ALPHA * d / d.hypot(NU));
+        }
+
+        fn value(&self, x: &[f64], _: &mut Vec<f64>) -> f64 {
+            let fit: f64 = x.iter().zip(&self.data).map(|(x, y)| (x - y).powi(2)).sum();
+            let roots: f64 = x.windows(2).map(|x| (x[1] - x[0]).hypot(NU)).sum();
+            0.5 * fit + ALPHA * roots
+        }
+
+        fn gradient_rounding(&self, x_norm: f64, _: f64) -> f64 {
+            let lipschitz = self.curvature().lipschitz();
+            16.0 * crate::UNIT_ROUNDOFF * (lipschitz * x_norm + norm(&self.data) + 60.0)
+        }
+
+        fn second_order(&self) -> Option<&dyn SecondOrder<Vec<f64>>> {
+            Some(self)
+        }
+    }
+
+    impl SecondOrder<Vec<f64>> for Edges {
+        fn linearise(&self, x: &[f64], scratch: &mut Vec<f64>) {
+            for (weight, pair) in scratch.iter_mut().zip(x.windows(2)) {
+                *weight = ALPHA * NU * NU / (pair[1] - pair[0]).hypot(NU).powi(3);
+            }
+        }
+
+        fn hessian_product(&self, v: &[f64], out: &mut [f64], scratch: &mut Vec<f64>) {
+            out.copy_from_slice(v);
+            add_back(v, out, |j, d| scratch[j] * d);
+            let factor = match self.product {
+                Product::Right => 1.0,
+                Product::NotANumber => f64::NAN,
+                Product::TooSmall => 1e-9,
+                Product::Negative => -1.0,
+            };
+            for out in out {
+                *out *= factor;
+            }
+        }
+
+        fn product_rounding(&self, _: f64) -> f64 {
+            f64::INFINITY // corrections do not need it
+        }
+
+        fn costs(&self) -> SecondOrderCosts {
+            SecondOrderCosts {
+                newton: Some(NewtonRange {
+                    gradient: 1e-2,
+                    products: 10.0,
+                }),
+                ..SecondOrderCosts::default()
+            }
+        }
+
+        fn third_order(&self, _: &[f64], _: f64, _: &mut Vec<f64>) -> ThirdOrder {
+            ThirdOrder::UNKNOWN
+        }
+    }
+
+    #[test]
+    fn corrected_solves_are_certified_and_save_work() {
+        let mut work = [0.0; 2];
+        for seed in 0..20 {
+            let edges = Edges::new(seed, Product::Right);
+            let (exact, solved) = edges.solve(Method::FISTA, 1e-10);
+            assert!(solved.error.value() <= 1e-10);
+            for target in [1.0, 1e-2, 1e-4, 1e-6, 1e-8] {
+                let solves = [Method::Auto, Method::HeavyBall].map(|method| {
+                    let (state, solved) = edges.solve(method, target);
+                    let errors = state.point().iter().zip(exact.point());
+                    let error = norm(&errors.map(|(a, b)| a - b).collect::<Vec<_>>());
+                    assert!(
+                        solved.error.value() <= target && error <= solved.error.value() + 1e-10
+                    );
+                    let mut gradient = vec![0.0; edges.dim()];
+                    edges.gradient(state.point(), &mut gradient, &mut Vec::new());
+                    assert_eq!(state.gradient(), Some(&gradient[..]));
+                    solved.work
+                });
+                for (sum, work) in work.iter_mut().zip(solves) {
+                    *sum += work;
+                }
+            }
+        }
+        assert!(work[0] < 0.95 * work[1], "{work:?}");
+    }
+
+    /// Whatever the products, the answer is certified. If no correction is accepted, it is that of
+    /// the heavy ball.
+    #[test]
+    fn wrong_products_cost_only_time() {
+        for product in [Product::NotANumber, Product::TooSmall, Product::Negative] {
+            for seed in 0..5 {
+                let edges = Edges::new(seed, product);
+                let (corrected, solved) = edges.solve(Method::Auto, 1e-6);
+                let (expected, plain) = edges.solve(Method::HeavyBall, 1e-6);
+                assert!(solved.error.value() <= 1e-6);
+                assert_eq!(corrected.point(), expected.point(), "{product:?}");
+                assert_eq!(solved.error, plain.error);
+                assert!(solved.work > plain.work);
+            }
+        }
+    }
+}

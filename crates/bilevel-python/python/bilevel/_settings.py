@@ -206,11 +206,10 @@ class Patches:
             return examples
         made = Examples([], [])
         for index, (x, y) in enumerate(zip(examples.truth, examples.data), first):
-            places = (
-                _bilevel.patches(*x.shape, self.size, self.count, self.seed, index)
-                if x.ndim == 2
-                else None
-            )
+            places = None
+            if x.ndim == 2:
+                rows, cols = x.shape
+                places = _bilevel.patches(rows, cols, self.size, self.count, self.seed, index)
             if places is None:
                 made.truth.append(x)
                 made.data.append(y)

@@ -48,8 +48,8 @@ pub(super) fn html(report: &ReportBank<'_>) -> Markup {
         p.soft {
             "Each square is one filter: " b style="color:#d55e00" { "orange" } " pixels count \
              positive, " b style="color:#0072b2" { "blue" } " ones negative. The curve below it is \
-             the potential φ(t), the price of a response t from −0.5 to 0.5, on the same scale for \
-             all filters."
+             the potential φ(t), the price of a response t from −0.5 to 0.5, with a scale of its \
+             own."
         }
         .bank style=(columns) {
             .none { "the mean is free" }
@@ -58,7 +58,7 @@ pub(super) fn html(report: &ReportBank<'_>) -> Markup {
                 @let is_off = height(potential) < UNUSED * highest;
                 div.off[is_off] title=(description(potential)) {
                     (PreEscaped(picture(taps, size)))
-                    (PreEscaped(curve(*potential, highest)))
+                    (PreEscaped(curve(*potential, height(potential))))
                     .label {
                         span { (place[0]) ", " (place[1]) }
                         span { (number(height(potential))) }
@@ -186,7 +186,8 @@ fn diverging(share: f64) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// Draws a potential as an SVG curve, where `highest` is the height of the frame.
+/// Draws a potential as an SVG curve, where a value of `highest` above its minimum fills the
+/// frame.
 fn curve(potential: TwoRoots, highest: f64) -> String {
     let [width, height] = FRAME;
     let (left, top) = (1.5, 2.0);

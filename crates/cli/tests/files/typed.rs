@@ -99,7 +99,7 @@ fn what_a_format_cannot_hold_is_refused() {
     assert!(refusal("a.npy", &two).contains("one grey picture"));
     assert!(refusal("a.npy", &[rgb]).contains("one grey picture"));
     assert!(refusal("a.png", &two).contains("name a .tif file"));
-    assert!(refusal("a.jpg", &[grey.clone()]).contains(".png, .tif"));
+    assert!(refusal("a.jpg", std::slice::from_ref(&grey)).contains(".png, .tif"));
     let mut huge = typed(SampleType::Single, 1, false);
     huge.picture.channels[0][4] = 1e300;
     assert!(refusal("a.tif", &[huge]).contains("the value at [1, 1]"));

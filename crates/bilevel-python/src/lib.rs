@@ -5,6 +5,7 @@
 
 mod blur;
 mod data;
+mod denoise;
 mod directory;
 mod exchange;
 mod family;
@@ -31,6 +32,8 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(directory::describe_run, module)?)?;
     module.add_function(wrap_pyfunction!(program::main, module)?)?;
     module.add_function(wrap_pyfunction!(solve::reconstruct_image, module)?)?;
+    module.add_function(wrap_pyfunction!(denoise::denoise_picture, module)?)?;
+    module.add_function(wrap_pyfunction!(denoise::estimate_noise, module)?)?;
     module.add_function(wrap_pyfunction!(data::box_functions, module)?)?;
     module.add_function(wrap_pyfunction!(data::dead_leaves, module)?)?;
     module.add_function(wrap_pyfunction!(data::shepp_logan, module)?)?;

@@ -117,7 +117,7 @@ def test_a_volume_that_looks_like_narrow_pictures_is_warned_of(result: bilevel.R
 def test_where_one_picture_is_expected(shape: tuple[int, ...], advice: str) -> None:
     truth = np.random.default_rng(1).random(shape)
     for name, attempt in (
-        ("y", lambda: bilevel.denoise(truth, **VALUES)),
+        ("y", lambda: bilevel.denoise_tv(truth, **VALUES)),
         ("x", lambda: bilevel.mse(truth, truth)),
         ("x", lambda: bilevel.psnr(truth, truth)),
         ("x", lambda: bilevel.ssim(truth, truth)),
@@ -161,8 +161,8 @@ def masked(array: Any, entries: int = 1) -> Any:
 def test_masks_are_not_lost_in_silence(result: bilevel.Result) -> None:
     y = DATA[0]
     for attempt in (
-        lambda x: bilevel.denoise(x, **VALUES),
-        lambda x: bilevel.denoise(list(x), **VALUES),
+        lambda x: bilevel.denoise_tv(x, **VALUES),
+        lambda x: bilevel.denoise_tv(list(x), **VALUES),
         lambda x: bilevel.learn([x], [y]),
         lambda x: bilevel.learn(TRUTH, masked(DATA)),
         lambda x: bilevel.learn([y], [y], model="deblur", kernel=x),
@@ -195,7 +195,7 @@ def test_objects_are_arrays_of_arrays_or_refused(result: bilevel.Result) -> None
     for attempt in (
         lambda: bilevel.learn(numbers, DATA),
         lambda: bilevel.learn(list(numbers), DATA),
-        lambda: bilevel.denoise(numbers[0], **VALUES),
+        lambda: bilevel.denoise_tv(numbers[0], **VALUES),
         lambda: result.apply(numbers),
         lambda: result.apply(numbers[0]),
         lambda: bilevel.psnr(numbers[0], TRUTH[0]),
@@ -211,7 +211,7 @@ def test_tables_are_pictures_but_not_lists_of_signals(
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame(DATA[0])
     assert result.apply(table).tobytes() == result.apply(DATA[0]).tobytes()
-    assert bilevel.denoise(table, **VALUES).x.shape == (12, 10)
+    assert bilevel.denoise_tv(table, **VALUES).x.shape == (12, 10)
     assert bilevel.psnr(table, TRUTH[0]) == bilevel.psnr(DATA[0], TRUTH[0])
     assert bilevel.Run([table], [table])._about["examples"] == "1 picture of 12 × 10"
     for attempt in (
@@ -229,7 +229,7 @@ def test_tables_are_pictures_but_not_lists_of_signals(
 def test_complex_numbers_where_real_ones_are_needed(result: bilevel.Result) -> None:
     y = DATA[0].astype(complex)
     for attempt in (
-        lambda: bilevel.denoise(y, **VALUES),
+        lambda: bilevel.denoise_tv(y, **VALUES),
         lambda: bilevel.learn([y], [y]),
         lambda: result.apply(y),
         lambda: result.apply([y]),

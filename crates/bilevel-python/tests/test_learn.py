@@ -34,7 +34,7 @@ def test_the_objective_is_the_formula(
     )
     alpha, nu, xi = result.params.values()
     f = sum(
-        float(((bilevel.denoise(y, alpha, nu, xi, 1e-7).x - x) ** 2).sum())
+        float(((bilevel.denoise_tv(y, alpha, nu, xi, 1e-7).x - x) ** 2).sum())
         for x, y in zip(truth, data)
     )
     f = f / len(truth) if objective == "mean" else f
@@ -154,7 +154,7 @@ def test_a_number_of_iterations() -> None:
         <= result.interval[1]
         <= result.f + result.f_error
     )
-    denoised = bilevel.denoise(data[0], **result.params, accuracy=1e-3, method="gd")
+    denoised = bilevel.denoise_tv(data[0], **result.params, accuracy=1e-3, method="gd")
     assert denoised.x.tobytes() == result.apply(data[0], accuracy=1e-3).tobytes()
 
 
@@ -604,7 +604,7 @@ def test_pixels_stay_within_their_range(limits: tuple[float, float | None], tmp_
     for made in (result.apply(data), bilevel.load(path).apply(data)):
         assert (made >= lower).all() and (made <= upper).all()
     values = {"alpha": result.params["alpha"], **result.fixed}
-    x, error_bound, _ = bilevel.denoise(data[0], **values, accuracy=1e-6, image_range=limits)
+    x, error_bound, _ = bilevel.denoise_tv(data[0], **values, accuracy=1e-6, image_range=limits)
     assert error_bound <= 1e-6
     assert np.linalg.norm(x - result.apply(data[0], accuracy=1e-6)) <= 2e-6
 

@@ -52,7 +52,7 @@ def test_tables(result: bilevel.Result) -> None:
 def test_apply_takes_what_learn_took(result: bilevel.Result) -> None:
     values = {**result.params, **result.fixed}
     y = np.random.default_rng(1).random((11, 7))
-    exact = bilevel.denoise(y, **values, accuracy=1e-8).x
+    exact = bilevel.denoise_tv(y, **values, accuracy=1e-8).x
     assert np.linalg.norm(result.apply(y) - exact) <= 1e-3 * 77**0.5
     assert np.linalg.norm(result.apply(y, accuracy=1e-6) - exact) <= 1.1e-6
     assert result.apply(DATA).tobytes() == np.stack(result.apply(list(DATA))).tobytes()

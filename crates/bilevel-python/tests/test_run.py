@@ -185,7 +185,7 @@ def test_exceptions_keep_their_traceback_and_the_run(fails: Any) -> None:
 def smooth(theta: Any, accuracy: Any, state: Any) -> Any:
     """Denoising as a model written in Python."""
     made = [
-        bilevel.denoise(y, 10 ** theta[0], 10 ** theta[1], 1e-3, min(a, 1e3))
+        bilevel.denoise_tv(y, 10 ** theta[0], 10 ** theta[1], 1e-3, min(a, 1e3))
         for y, a in zip(DATA, accuracy)
     ]
     return (

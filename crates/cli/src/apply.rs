@@ -1,6 +1,6 @@
 //! Reconstruction of pictures and signals with learned parameters.
 
-mod output_paths;
+pub(crate) mod output_paths;
 #[cfg(test)]
 mod tests;
 

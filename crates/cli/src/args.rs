@@ -1,5 +1,6 @@
 //! The command line.
 
+mod denoise;
 #[cfg(test)]
 mod help_tests;
 mod learn;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub use denoise::DenoiseArgs;
 pub use learn::{LearnArgs, ModelName};
 
 use crate::apply::ApplyOptions;
@@ -20,6 +22,7 @@ use crate::picture::Depth;
 
 const EXAMPLES: &str = "\
 Examples:
+  bilevel denoise noisy.png clean.png           denoise a picture, without learning
   bilevel learn denoise --out run               learn from built-in images
   bilevel learn denoise --images photos --crop 256 --noise 0.1 --out run
   bilevel apply run noisy.png clean.png         reconstruct a picture with the result
@@ -39,7 +42,8 @@ Examples:
   bilevel apply run stack.tif clean.tif         all pages of a TIFF file
   bilevel apply run scan.png clean.png --depth 16 --accuracy 1e-4";
 
-/// Learns the parameters of image reconstruction from training images, and applies them.
+/// Denoises pictures, learns the parameters of image reconstruction from training images, and
+/// applies them.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "bilevel", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Arguments {
@@ -88,6 +92,8 @@ impl Shared {
 /// A command.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
+    /// Denoise pictures with parameters that come with the program
+    Denoise(DenoiseArgs),
     /// Learn parameters from training images
     Learn(Box<LearnArgs>),
     /// Reconstruct pictures with learned parameters

@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::file::{self, FileError};
+use crate::picture::SampleType;
 use header::Header;
 
 /// Largest size of a file in bytes.
@@ -59,10 +60,19 @@ impl ArrayValues {
 /// When the file cannot be read, is not a `.npy` file, is damaged, has other elements, or holds NaN
 /// or infinity.
 pub fn read(path: &Path) -> Result<Array, FileError> {
+    Ok(read_typed(path)?.0)
+}
+
+/// Does the same as [`read`], and returns the type of the entries, too. Truth values and complex
+/// numbers count as numbers of double precision.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_typed(path: &Path) -> Result<(Array, SampleType), FileError> {
     let bytes = file::read(path, MAX_BYTES)?;
-    let array = decode(path, &bytes)?;
+    let (array, samples) = decode(path, &bytes)?;
     check_finite(path, &array.shape, &array.values)?;
-    Ok(array)
+    Ok((array, samples))
 }
 
 /// Reads the number of axes of an array, without its entries.
@@ -121,8 +131,25 @@ pub fn write(path: &Path, shape: &[usize], values: &ArrayValues) -> Result<(), F
     file::write(path, &bytes)
 }
 
-/// Decodes the array in `bytes`; `path` is for messages.
-fn decode(path: &Path, bytes: &[u8]) -> Result<Array, FileError> {
+/// Writes an array whose entries are already encoded, in C order with the least significant byte
+/// first, whole or not at all.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn write_encoded(
+    path: &Path,
+    shape: &[usize],
+    descr: &str,
+    entries: &[u8],
+) -> Result<(), FileError> {
+    let mut bytes = header::write(descr, shape);
+    bytes.extend(entries);
+    file::write(path, &bytes)
+}
+
+/// Decodes the array in `bytes`, and returns it with the type of its entries; `path` is for
+/// messages.
+fn decode(path: &Path, bytes: &[u8]) -> Result<(Array, SampleType), FileError> {
     let (header, data) = header::read(path, bytes)?;
     let promised = header.len.checked_mul(header.size);
     let Some(data) = promised.and_then(|promised| data.get(..promised)) else {
@@ -139,13 +166,21 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Array, FileError> {
     if header.is_fortran {
         numbers = c_order(&numbers, &header.shape, per_entry);
     }
-    Ok(Array {
+    let samples = match (header.kind, header.size) {
+        (b'u', 1) => SampleType::Eight,
+        (b'u', 2) => SampleType::Sixteen,
+        (b'f', 4) => SampleType::Single,
+        (b'i' | b'u', _) => SampleType::OtherInteger,
+        _ => SampleType::Double,
+    };
+    let array = Array {
         shape: header.shape,
         values: match per_entry {
             1 => ArrayValues::Real(numbers),
             _ => ArrayValues::Complex(numbers),
         },
-    })
+    };
+    Ok((array, samples))
 }
 
 /// Returns the numbers in `data` in the order of the file.

@@ -1,5 +1,6 @@
 //! The commands of the program.
 
+mod denoise;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +47,7 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
         Command::Learn(args) => learn(args, context),
         Command::Resume(args) => resume(args, context),
         _ if !is_first => Ok(()),
+        Command::Denoise(args) => denoise::run(args, context),
         Command::Apply(args) => {
             set_threads(shared.threads);
             let say = |done: Result<&Applied, &ApplyFailure>| say_applied(shared, done);
@@ -59,7 +61,7 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
                 print(&serde_json::to_string_pretty(done).map_err(CliError::Json)?);
             }
             if !shared.quiet {
-                warn_about(done);
+                warn_once(done.iter().map(|applied| &applied.warnings[..]));
                 ignored_warning(&args.input, &[])
                     .iter()
                     .for_each(|warning| warn(warning));
@@ -297,14 +299,12 @@ fn say_applied(shared: &Shared, done: Result<&Applied, &ApplyFailure>) {
 }
 
 /// Warns about inputs: in full about the first one, because warnings about others hardly differ.
-fn warn_about(applied: &[Applied]) {
-    let mut warned = applied
-        .iter()
-        .filter(|applied| !applied.warnings.is_empty());
+fn warn_once<'a>(warnings: impl Iterator<Item = &'a [String]>) {
+    let mut warned = warnings.filter(|warnings| !warnings.is_empty());
     let Some(first) = warned.next() else {
         return;
     };
-    first.warnings.iter().for_each(|warning| warn(warning));
+    first.iter().for_each(|warning| warn(warning));
     let others = warned.count() as u64;
     if others > 0 {
         let others = counted(others, "other file", "other files");

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::apply::{Applied, ApplyFailure};
 use crate::config::ConfigError;
+use crate::denoise::{DenoisedFile, NoisyPictureError};
 use crate::file::FileError;
 use crate::session::SessionError;
 use crate::store::{SETTINGS, StoreError};
@@ -117,6 +118,21 @@ pub enum CliError {
         /// The reason.
         source: ReconstructionError,
     },
+    /// A picture cannot be denoised, or an option of denoising is invalid.
+    #[error(transparent)]
+    NoisyPicture(#[from] NoisyPictureError),
+    /// Some files of a folder could not be denoised. The others were.
+    #[error(
+        "{} of {} failed:{}",
+        failures.len(), counted((failures.len() + denoised.len()) as u64, "file", "files"),
+        list(failures)
+    )]
+    SomeNotDenoised {
+        /// The files that were denoised.
+        denoised: Vec<DenoisedFile>,
+        /// The files that were not, at least one.
+        failures: Vec<ApplyFailure>,
+    },
     /// Some files of a folder could not be used. The others were reconstructed.
     #[error(
         "{} of {} failed:{}",
@@ -162,7 +178,8 @@ impl CliError {
             Self::Session(error) => of_session(error),
             Self::Reconstruction { .. } | Self::Json(_) | Self::Interrupt(_) => 1,
             Self::Interrupted(_) => 130,
-            Self::SomeFailed { failures, .. } => {
+            Self::NoisyPicture(error) => error.exit_code(),
+            Self::SomeFailed { failures, .. } | Self::SomeNotDenoised { failures, .. } => {
                 (failures.first()).map_or(1, |failure| failure.error.exit_code())
             }
         }

@@ -1,5 +1,5 @@
-//! The program `bilevel`: it learns the parameters of image reconstruction from training images,
-//! and applies them.
+//! The program `bilevel`: it denoises pictures, learns the parameters of image reconstruction from
+//! training images, and applies them.
 //!
 //! - [`args`] parses the command line, [`commands`] runs the commands, [`error`] has the errors and
 //!   exit codes.
@@ -12,6 +12,7 @@
 //! - [`run_page`] writes the page of a run, [`report`] its HTML, and [`findings`] the sentences
 //!   that explain the result.
 //! - [`mod@apply`] reconstructs other pictures with the learned parameters.
+//! - [`mod@denoise`] denoises pictures with parameters that come with the program.
 //! - [`picture`] reads and writes PNG, JPEG, TIFF and PNM files, [`mod@array`] NumPy's `.npy`
 //!   files, and [`mod@file`] writes files whole or not at all.
 //!
@@ -41,6 +42,7 @@ pub mod array;
 pub mod blur_check;
 pub mod commands;
 pub mod config;
+pub mod denoise;
 pub mod error;
 pub mod file;
 pub mod findings;

@@ -4,19 +4,22 @@
 //! floating-point ones are taken unchanged, inside `[0, 1]` or not. Gamma, colour profiles and the
 //! orientation that cameras note are ignored. Each page of a TIFF file is a picture of its own. An
 //! alpha channel is dropped if all pixels are opaque; a picture with transparent pixels is refused.
+//! Only [`read_typed`] and [`write_typed`] keep alpha channels and the type of samples.
 
 mod decode;
 mod encode;
 mod folder;
 mod pages;
+mod typed;
 
 use std::path::{Path, PathBuf};
 
-pub use decode::{read, read_pages};
+pub use decode::{read, read_pages, read_typed};
 pub use encode::{encode_png, write, write_pages};
 pub(crate) use folder::ignored_arrays;
 pub use folder::{list, pairs};
 pub(crate) use pages::name as page_name;
+pub use typed::{SampleType, TypedPicture, write_typed};
 
 use serde::{Deserialize, Serialize};
 

@@ -12,7 +12,7 @@
 
 mod estimate;
 
-pub use estimate::estimate;
+pub use estimate::{estimate, estimate_colour};
 
 use crate::seed::{Purpose, Seed};
 use rand::{Rng, RngExt};

@@ -52,7 +52,7 @@ def images(
         value = np.asarray(value)
     if isinstance(value, np.ndarray) and (value.dtype.kind != "O" or value.ndim != 1):
         check_stack(name, value.shape, any_shape)
-        parts: Sequence[Any] = list(_numbers(name, value))
+        parts: Sequence[Any] = list(numbers(name, value))
     elif isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise TypeError(
             f"{name} must be an array or a sequence of arrays, not {type(value).__name__}"
@@ -218,7 +218,7 @@ def flat(array: Array) -> NDArray[np.float64]:
 def _image(name: str, value: Any, whole: str | None, complex_too: bool, finite: bool) -> Array:
     """Check one image; `whole` is the name of the sequence that it belongs to."""
     refuse_masked(name, value)
-    array = _numbers(name, value)
+    array = numbers(name, value)
     if array.dtype.kind == "c" and not complex_too:
         raise ValueError(
             f"{name} is complex, but real numbers are needed here: "
@@ -231,6 +231,11 @@ def _image(name: str, value: Any, whole: str | None, complex_too: bool, finite: 
     if finite:
         check_finite(name, array)
     return array
+
+
+def where_one_picture(name: str, shape: tuple[int, ...]) -> str:
+    """What to pass in place of an array that is not one picture."""
+    return _advice(name, shape, None)
 
 
 def _advice(name: str, shape: tuple[int, ...], whole: str | None) -> str:
@@ -268,7 +273,8 @@ def _channels(name: str, count: int) -> str:
     return f"[{name}[..., c] for c in range({min(count, 3)})]"
 
 
-def _numbers(name: str, value: ArrayLike) -> Array:
+def numbers(name: str, value: ArrayLike) -> Array:
+    """The numbers of an array, C-contiguous, as `float64` or `complex128`."""
     try:
         array = np.asarray(value)
     except ValueError as error:

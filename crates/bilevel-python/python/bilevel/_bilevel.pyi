@@ -17,6 +17,8 @@ __all__ = [
     "periodicity_warning",
     "reconstruct",
     "reconstruct_with",
+    "denoise_picture",
+    "estimate_noise",
     "box_functions",
     "dead_leaves",
     "shepp_logan",
@@ -121,6 +123,10 @@ def reconstruct(
     max_iterations: int | None,
     unwatched: int,
 ) -> tuple[_Row, float, int, str | None]: ...
+def denoise_picture(
+    planes: _Row, rows: int, cols: int, noise: float, accuracy: float | None
+) -> tuple[_Row, float, int]: ...
+def estimate_noise(planes: _Row, rows: int, cols: int) -> float: ...
 def box_functions(count: int, num_samples: int, seed: int) -> _Row: ...
 def dead_leaves(count: int, rows: int, cols: int, seed: int) -> _Row: ...
 def shepp_logan(rows: int, cols: int) -> _Row: ...

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Array, counted, image, images, is_table, refuse_masked, warn_of_stack
-from ._denoise import solve
+from ._denoise_tv import solve
 from ._directory import describe
 from ._settings import TASKS, nonnegative, warn_of_blur
 

@@ -1,4 +1,4 @@
-//! The input files of `bilevel apply`, and the paths of their results.
+//! The input files of `bilevel apply` and `bilevel denoise`, and the paths of their results.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use crate::picture;
 
 /// Returns the input files, each with its output file. Creates the output folder if the input is a
 /// folder.
-pub(super) fn pair_files(
+pub(crate) fn pair_files(
     input: &Path,
     output: &Path,
     task: TaskKind,

@@ -8,6 +8,7 @@ use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Li
 use tiff::TiffError;
 use tiff::decoder::{Decoder, DecodingResult};
 
+use super::typed::{SampleType, TypedPicture};
 use super::{Colour, Picture, has_extension, index, pages};
 use crate::array::{self, ArrayValues};
 use crate::file::{self, FileError};
@@ -50,10 +51,38 @@ pub fn read_pages(path: &Path, colour: Colour) -> Result<Vec<Picture>, FileError
     if has_extension(path, "npy") {
         return Ok(vec![read_array(path)?]);
     }
+    let pages = decode_pages(path, colour, Alpha::Opaque)?;
+    Ok(pages.into_iter().map(|page| page.picture).collect())
+}
+
+/// Reads all pages of a file like [`read_pages`], with the type of their samples and with alpha
+/// channels, transparent or not. The numbers of a `.npy` file are grey values with two axes, and
+/// those of unsigned integers with 8 or 16 bits are divided by 255 or 65535, too.
+///
+/// # Errors
+/// As [`read_pages`], except that pixels may be transparent, and a `.npy` file must have two axes.
+pub fn read_typed(path: &Path, colour: Colour) -> Result<Vec<TypedPicture>, FileError> {
+    if has_extension(path, "npy") {
+        return Ok(vec![read_typed_array(path)?]);
+    }
+    decode_pages(path, colour, Alpha::Kept)
+}
+
+/// The treatment of an alpha channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alpha {
+    /// All pixels must be opaque, and the channel is dropped.
+    Opaque,
+    /// The channel is kept.
+    Kept,
+}
+
+/// Decodes all pages of a picture file.
+fn decode_pages(path: &Path, colour: Colour, alpha: Alpha) -> Result<Vec<TypedPicture>, FileError> {
     let mut bytes = file::read(path, MAX_BYTES)?;
     let format = format(path, &bytes)?;
     if format != ImageFormat::Tiff {
-        return Ok(vec![decode(path, &bytes, format, colour)?]);
+        return Ok(vec![decode(path, &bytes, format, colour, alpha)?]);
     }
     let positions = pages::list(path, &bytes)?;
     let mut pictures = Vec::new();
@@ -64,8 +93,8 @@ pub fn read_pages(path: &Path, colour: Colour) -> Result<Vec<Picture>, FileError
             _ => pages::name(path, index),
         };
         pages::select(path, &mut bytes, *position)?;
-        let picture = decode(&page, &bytes, format, colour)?;
-        num_pixels += (picture.width * picture.height) as u64;
+        let picture = decode(&page, &bytes, format, colour, alpha)?;
+        num_pixels += (picture.picture.width * picture.picture.height) as u64;
         if num_pixels > MAX_PIXELS {
             let num = positions.len();
             let reason = format!("its {num} pages have more than {MAX_PIXELS} pixels together");
@@ -83,23 +112,54 @@ fn decode(
     bytes: &[u8],
     format: ImageFormat,
     colour: Colour,
-) -> Result<Picture, FileError> {
-    let picture = match format {
+    alpha: Alpha,
+) -> Result<TypedPicture, FileError> {
+    let decoded = match format {
         ImageFormat::Tiff => decode_grey_floats(path, bytes, colour)?,
         _ => None,
     };
-    let picture = match picture {
-        Some(picture) => picture,
-        None => decode_integers_or_colours(path, bytes, format, colour)?,
+    let decoded = match decoded {
+        Some(decoded) => decoded,
+        None => decode_integers_or_colours(path, bytes, format, colour, alpha)?,
     };
-    let channels = picture.channels.len();
-    for (channel, plane) in picture.channels.iter().enumerate() {
+    let picture = &decoded.picture;
+    let channels = picture.channels.len() + usize::from(decoded.alpha.is_some());
+    for (channel, plane) in picture.channels.iter().chain(&decoded.alpha).enumerate() {
         if let Some(position) = plane.iter().position(|value| !value.is_finite()) {
             let index = index(position, picture.width, channel, channels);
             return Err(FileError::NotFinite(path.into(), index, plane[position]));
         }
     }
-    Ok(picture)
+    Ok(decoded)
+}
+
+/// Reads an array of real numbers with two axes, with the type of its entries.
+fn read_typed_array(path: &Path) -> Result<TypedPicture, FileError> {
+    let (array, samples) = array::read_typed(path)?;
+    let [height, width] = match array.shape[..] {
+        [rows, cols] if rows > 0 && cols > 0 => [rows, cols],
+        _ => {
+            let needed = "a picture, with two axes, none of them empty: save each picture or \
+                          channel of a larger array as a file of its own";
+            return Err(FileError::Shape(path.into(), array.shape, needed));
+        }
+    };
+    let ArrayValues::Real(mut values) = array.values else {
+        let reason = "it holds complex numbers".to_owned();
+        return Err(FileError::Unsupported(path.into(), reason, "real numbers"));
+    };
+    if let Some(white) = samples.white() {
+        values.iter_mut().for_each(|value| *value /= white);
+    }
+    Ok(TypedPicture {
+        picture: Picture {
+            width,
+            height,
+            channels: vec![values],
+        },
+        alpha: None,
+        samples,
+    })
 }
 
 /// Reads an array of real numbers with two axes, or with one.
@@ -131,7 +191,8 @@ fn decode_integers_or_colours(
     bytes: &[u8],
     format: ImageFormat,
     colour: Colour,
-) -> Result<Picture, FileError> {
+    alpha: Alpha,
+) -> Result<TypedPicture, FileError> {
     let explain = |error| explain(path, error);
     match format {
         ImageFormat::Jpeg if !has_jpeg_end(bytes) => {
@@ -158,27 +219,36 @@ fn decode_integers_or_colours(
         return Err(unsupported(path, "more data follow the first picture"));
     }
     use DynamicImage as D;
-    let planes = match &image {
-        D::ImageLuma8(image) => planes(image, 1, 255.0, colour),
-        D::ImageLumaA8(image) => planes(image, 2, 255.0, colour),
-        D::ImageRgb8(image) => planes(image, 3, 255.0, colour),
-        D::ImageRgba8(image) => planes(image, 4, 255.0, colour),
-        D::ImageLuma16(image) => planes(image, 1, 65535.0, colour),
-        D::ImageLumaA16(image) => planes(image, 2, 65535.0, colour),
-        D::ImageRgb16(image) => planes(image, 3, 65535.0, colour),
-        D::ImageRgba16(image) => planes(image, 4, 65535.0, colour),
-        D::ImageRgb32F(image) => planes(image, 3, 1.0, colour),
-        D::ImageRgba32F(image) => planes(image, 4, 1.0, colour),
+    let (eight, sixteen) = (255.0, 65535.0);
+    let (planes, samples) = match &image {
+        D::ImageLuma8(image) => (planes(image, 1, eight, colour, alpha), SampleType::Eight),
+        D::ImageLumaA8(image) => (planes(image, 2, eight, colour, alpha), SampleType::Eight),
+        D::ImageRgb8(image) => (planes(image, 3, eight, colour, alpha), SampleType::Eight),
+        D::ImageRgba8(image) => (planes(image, 4, eight, colour, alpha), SampleType::Eight),
+        D::ImageLuma16(image) => (
+            planes(image, 1, sixteen, colour, alpha),
+            SampleType::Sixteen,
+        ),
+        D::ImageLumaA16(image) => (
+            planes(image, 2, sixteen, colour, alpha),
+            SampleType::Sixteen,
+        ),
+        D::ImageRgb16(image) => (
+            planes(image, 3, sixteen, colour, alpha),
+            SampleType::Sixteen,
+        ),
+        D::ImageRgba16(image) => (
+            planes(image, 4, sixteen, colour, alpha),
+            SampleType::Sixteen,
+        ),
+        D::ImageRgb32F(image) => (planes(image, 3, 1.0, colour, alpha), SampleType::Single),
+        D::ImageRgba32F(image) => (planes(image, 4, 1.0, colour, alpha), SampleType::Single),
         other => return Err(unsupported(path, format!("samples {:?}", other.color()))),
     };
     let Some(planes) = planes else {
         return Err(FileError::Transparent(path.into()));
     };
-    Ok(Picture {
-        width: size[0],
-        height: size[1],
-        channels: planes,
-    })
+    Ok(planes.picture(size, samples))
 }
 
 /// Whether anything but white space follows the position of a cursor.
@@ -209,46 +279,71 @@ fn decode_grey_floats(
     path: &Path,
     bytes: &[u8],
     colour: Colour,
-) -> Result<Option<Picture>, FileError> {
+) -> Result<Option<TypedPicture>, FileError> {
     let explain = |error| explain_tiff(path, error);
     let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(explain)?;
     let Ok(tiff::ColorType::Gray(32 | 64)) = decoder.colortype() else {
         return Ok(None);
     };
-    let [width, height] = check_size(path, decoder.dimensions().map_err(explain)?)?;
+    let size = check_size(path, decoder.dimensions().map_err(explain)?)?;
     let mut limits = tiff::decoder::Limits::default();
     limits.decoding_buffer_size = usize::try_from(MAX_BYTES).unwrap_or(usize::MAX);
     limits.intermediate_buffer_size = limits.decoding_buffer_size;
     let mut decoder = decoder.with_limits(limits);
-    let channels = match decoder.read_image().map_err(explain)? {
-        DecodingResult::F32(samples) => planes(&samples, 1, 1.0, colour),
-        DecodingResult::F64(samples) => planes(&samples, 1, 1.0, colour),
+    let alpha = Alpha::Opaque;
+    let (planes, samples) = match decoder.read_image().map_err(explain)? {
+        DecodingResult::F32(samples) => {
+            (planes(&samples, 1, 1.0, colour, alpha), SampleType::Single)
+        }
+        DecodingResult::F64(samples) => {
+            (planes(&samples, 1, 1.0, colour, alpha), SampleType::Double)
+        }
         _ => return Err(unsupported(path, "it holds integers of 32 or 64 bits")),
     };
-    Ok(channels.map(|channels| Picture {
-        width,
-        height,
-        channels,
-    }))
+    Ok(planes.map(|planes| planes.picture(size, samples)))
+}
+
+/// The planes of a picture.
+#[derive(Debug, PartialEq)]
+struct Planes {
+    channels: Vec<Vec<f64>>,
+    alpha: Option<Vec<f64>>,
+}
+
+impl Planes {
+    fn picture(self, [width, height]: [usize; 2], samples: SampleType) -> TypedPicture {
+        TypedPicture {
+            picture: Picture {
+                width,
+                height,
+                channels: self.channels,
+            },
+            alpha: self.alpha,
+            samples,
+        }
+    }
 }
 
 /// Splits interleaved `samples`, `per_pixel` of them for each pixel, and divides them by `white`.
-/// Returns `None` if a pixel is not opaque: the last of two or four samples is alpha.
+/// The last of two or four samples is alpha. Returns `None` if all pixels must be opaque, and one
+/// is not.
 fn planes<T: Copy + Into<f64>>(
     samples: &[T],
     per_pixel: usize,
     white: f64,
     colour: Colour,
-) -> Option<Vec<Vec<f64>>> {
+    alpha: Alpha,
+) -> Option<Planes> {
     let pixels = samples.chunks_exact(per_pixel);
+    let plane = |c: usize| -> Vec<f64> { pixels.clone().map(|p| p[c].into() / white).collect() };
     let is_opaque = |pixel: &[T]| pixel[per_pixel - 1].into() >= white;
-    if per_pixel.is_multiple_of(2) && !pixels.clone().all(is_opaque) {
-        return None;
-    }
-    if per_pixel < 3 {
-        return Some(vec![pixels.map(|pixel| pixel[0].into() / white).collect()]);
-    }
-    Some(match colour {
+    let alpha = match (per_pixel.is_multiple_of(2), alpha) {
+        (true, Alpha::Kept) => Some(plane(per_pixel - 1)),
+        (true, Alpha::Opaque) if !pixels.clone().all(is_opaque) => return None,
+        _ => None,
+    };
+    let channels = match colour {
+        _ if per_pixel < 3 => vec![plane(0)],
         Colour::Luminance => {
             let luminance = |pixel: &[T]| {
                 let [r, g, b] = [pixel[0].into(), pixel[1].into(), pixel[2].into()];
@@ -256,10 +351,9 @@ fn planes<T: Copy + Into<f64>>(
             };
             vec![pixels.map(luminance).collect()]
         }
-        Colour::Channels => (0..3)
-            .map(|c| pixels.clone().map(|p| p[c].into() / white).collect())
-            .collect(),
-    })
+        Colour::Channels => (0..3).map(plane).collect(),
+    };
+    Some(Planes { channels, alpha })
 }
 
 /// Returns width and height, if the picture is neither empty nor too large.
@@ -339,14 +433,25 @@ mod tests {
         let pixels = [10_u8, 20, 30, 255, 40, 50, 60, 255];
         let weigh = |r: f64, g: f64, b: f64| (0.299 * r + 0.587 * g + 0.114 * b) / 255.0;
         let luminance = vec![weigh(10.0, 20.0, 30.0), weigh(40.0, 50.0, 60.0)];
-        let planes_of = |pixels: &[u8], colour| planes(pixels, 4, 255.0, colour);
-        assert_eq!(planes_of(&pixels, Colour::Luminance), Some(vec![luminance]));
-        let channels = planes_of(&pixels, Colour::Channels).unwrap();
-        assert_eq!(channels.len(), 3);
-        assert_eq!(channels[2], [30.0 / 255.0, 60.0 / 255.0]);
-        let grey = |alpha| planes(&[1_u16, 65535, 2, alpha], 2, 65535.0, Colour::Channels);
-        assert_eq!(grey(65535), Some(vec![vec![1.0 / 65535.0, 2.0 / 65535.0]]));
-        assert_eq!(grey(65534), None);
+        let planes_of = |pixels: &[u8], colour, alpha| planes(pixels, 4, 255.0, colour, alpha);
+        let grey = planes_of(&pixels, Colour::Luminance, Alpha::Opaque).unwrap();
+        assert_eq!((grey.channels, grey.alpha), (vec![luminance], None));
+        let whole = planes_of(&pixels, Colour::Channels, Alpha::Kept).unwrap();
+        assert_eq!(whole.channels.len(), 3);
+        assert_eq!(whole.channels[2], [30.0 / 255.0, 60.0 / 255.0]);
+        assert_eq!(whole.alpha, Some(vec![1.0, 1.0]));
+        let grey = |opacity, alpha| {
+            let samples = [1_u16, 65535, 2, opacity];
+            planes(&samples, 2, 65535.0, Colour::Channels, alpha)
+        };
+        let expected = vec![vec![1.0 / 65535.0, 2.0 / 65535.0]];
+        assert_eq!(grey(65535, Alpha::Opaque).unwrap().channels, expected);
+        assert_eq!(grey(65534, Alpha::Opaque), None);
+        let kept = grey(0, Alpha::Kept).unwrap();
+        assert_eq!(
+            (kept.channels, kept.alpha),
+            (expected, Some(vec![1.0, 0.0]))
+        );
     }
 
     #[test]

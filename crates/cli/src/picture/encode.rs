@@ -13,7 +13,7 @@ use super::{Depth, Picture, has_extension, index};
 use crate::file::{self, FileError};
 
 /// The extensions of files that can be written, for messages.
-const EXTENSIONS: &str = ".png, .tif, .tiff or .npy";
+pub(super) const EXTENSIONS: &str = ".png, .tif, .tiff or .npy";
 
 /// Encodes a PNG file: grey if there is one plane, RGB if there are three. Values are clamped to
 /// `[0, 1]` and rounded to the nearest level; NaN becomes black.
@@ -133,7 +133,7 @@ fn encode_tiff(pages: &[Page<'_>]) -> TiffResult<Vec<u8>> {
 }
 
 /// Returns width and height, after the checks of [`encode_png`].
-fn check(width: usize, height: usize, planes: &[&[f64]]) -> [u32; 2] {
+pub(super) fn check(width: usize, height: usize, planes: &[&[f64]]) -> [u32; 2] {
     assert!(matches!(planes.len(), 1 | 3), "one plane or three");
     let len = width.checked_mul(height);
     let fits = planes.iter().all(|plane| Some(plane.len()) == len);
@@ -156,7 +156,7 @@ fn interleaved(planes: &[&[f64]]) -> impl Iterator<Item = f64> {
     clippy::cast_sign_loss,
     reason = "clamped to the range before; NaN becomes zero"
 )]
-fn eight_bits(value: f64) -> u8 {
+pub(super) fn eight_bits(value: f64) -> u8 {
     (value.clamp(0.0, 1.0) * 255.0).round() as u8
 }
 
@@ -166,7 +166,7 @@ fn eight_bits(value: f64) -> u8 {
     clippy::cast_sign_loss,
     reason = "clamped to the range before; NaN becomes zero"
 )]
-fn sixteen_bits(value: f64) -> u16 {
+pub(super) fn sixteen_bits(value: f64) -> u16 {
     (value.clamp(0.0, 1.0) * 65535.0).round() as u16
 }
 
@@ -175,7 +175,7 @@ fn sixteen_bits(value: f64) -> u16 {
     clippy::cast_possible_truncation,
     reason = "rounding is what is wanted"
 )]
-fn single(value: f64) -> f32 {
+pub(super) fn single(value: f64) -> f32 {
     value as f32
 }
 

@@ -5,3 +5,4 @@ mod folders;
 mod pictures;
 mod scratch;
 mod stacks;
+mod typed;

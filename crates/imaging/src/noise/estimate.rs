@@ -95,6 +95,27 @@ pub fn estimate(grid: Grid, data: &[f64]) -> Result<f64, NoiseError> {
     Ok(*estimate / bias)
 }
 
+/// Estimates the standard deviation of noise that is the same in the red, green and blue samples of
+/// a picture: the root of the mean square of their [estimates](estimate). A colour that is clipped
+/// everywhere does not count, unless all are.
+///
+/// # Errors
+/// As [`estimate`].
+pub fn estimate_colour(grid: Grid, channels: [&[f64]; 3]) -> Result<f64, NoiseError> {
+    let mut squares = Vec::with_capacity(channels.len());
+    for channel in channels {
+        match estimate(grid, channel) {
+            Ok(sigma) => squares.push(sigma * sigma),
+            Err(NoiseError::Clipped) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if squares.is_empty() {
+        return Err(NoiseError::Clipped);
+    }
+    Ok((squares.iter().sum::<f64>() / squares.len() as f64).sqrt())
+}
+
 /// Filters a picture where the filter fits into it.
 fn filtered(data: &[f64], rows: usize, cols: usize) -> Vec<f64> {
     let (num_rows, num_cols) = (rows - TAPS.len() + 1, cols - TAPS.len() + 1);
@@ -162,6 +183,25 @@ mod tests {
         let ratio = estimate(grid, &clipped).expect("a picture") / 0.1;
         assert!((0.9..1.1).contains(&ratio), "{ratio}");
         assert_eq!(estimate(grid, &[0.0; 128 * 128]), Err(NoiseError::Clipped));
+    }
+
+    #[test]
+    fn colours_are_estimated_together() {
+        let grid = Grid::image(96, 96);
+        let channels: [Vec<f64>; 3] = std::array::from_fn(|index| {
+            noise::gaussian(&[0.5; 96 * 96], 0.1, Seed::new(5), index).expect("finite")
+        });
+        let [red, green, blue] = [&channels[0][..], &channels[1], &channels[2]];
+        let sigma = estimate_colour(grid, [red, green, blue]).expect("a picture");
+        assert!((sigma / 0.1 - 1.0).abs() < 0.05, "{sigma}");
+        let black = [0.0; 96 * 96];
+        let same = estimate_colour(grid, [&black, green, &black]).expect("a picture");
+        let alone = estimate(grid, green).expect("a picture");
+        assert!((same / alone - 1.0).abs() < 1e-15);
+        let clipped = estimate_colour(grid, [&black; 3]);
+        assert_eq!(clipped, Err(NoiseError::Clipped));
+        let short = estimate_colour(grid, [red, green, &blue[1..]]);
+        assert_eq!(short, Err(NoiseError::NotAPicture));
     }
 
     #[test]

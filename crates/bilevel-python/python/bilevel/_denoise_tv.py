@@ -1,0 +1,125 @@
+"""One reconstruction by the certified solver."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _bilevel
+from ._arrays import Array, flat, image
+from ._settings import check_method, image_limits, nonnegative, positive_int
+from ._warn import warn
+
+# The number of updated pixels between two checks for Ctrl-C: a fraction of a second.
+UNWATCHED: Final = 2**26
+
+
+class Denoised(NamedTuple):
+    """A reconstruction with a bound on its error."""
+
+    x: NDArray[np.float64]
+    """The reconstruction."""
+    error_bound: float
+    """A certified bound on the Euclidean distance of `x` from the exact minimiser."""
+    iterations: int
+    """The number of iterations."""
+
+
+def solve(
+    spec: Mapping[str, Any],
+    kernel: NDArray[np.float64] | None,
+    mask: NDArray[np.bool_] | None,
+    values: Sequence[float],
+    y: Array,
+    method: str,
+    accuracy: float,
+    max_iterations: int | None,
+    start: Array | None = None,
+) -> Denoised:
+    """Compute one reconstruction, and warn if it is less accurate than requested."""
+    limit = None if max_iterations is None else positive_int("max_iterations", max_iterations)
+    x, error_bound, iterations, missed = _bilevel.reconstruct(
+        json.dumps({**spec, "solver": {"method": method}}),
+        {"kernel": kernel, "mask": mask},
+        values,
+        flat(y),
+        y.shape,
+        None if start is None else flat(start),
+        accuracy,
+        limit,
+        max(UNWATCHED // y.size, 32),
+    )
+    if missed is not None:
+        warn(
+            f"accuracy={accuracy:g} was not reached, only {error_bound:g}: {missed}", RuntimeWarning
+        )
+    return Denoised(x.view(y.dtype).reshape(y.shape), error_bound, iterations)
+
+
+def denoise_tv(
+    y: ArrayLike,
+    alpha: float,
+    nu: float,
+    xi: float,
+    accuracy: float,
+    *,
+    method: str = "auto",
+    max_iterations: int | None = None,
+    image_range: tuple[float | None, float | None] | None = None,
+    start: ArrayLike | Denoised | None = None,
+) -> Denoised:
+    r"""Minimise `½‖x − y‖² + α Σ √(‖∇x‖² + ν²) + ½ξ‖x‖²` to a certified accuracy.
+
+    `∇` takes differences to the previous sample. As in the paper, a signal starts from zero on its
+    left, and a picture continues beyond its borders with the values there.
+
+    Args:
+        y: A signal or a picture. It is never changed, and not copied if it is C-contiguous
+            `float64`.
+        alpha: The weight of the smoothed total variation.
+        nu: The smoothing of the total variation.
+        xi: The weight of the squared norm.
+        accuracy: The requested Euclidean distance from the exact minimiser, at most.
+        method: "auto", "fista" or "gd" (gradient descent).
+        max_iterations: The largest number of iterations. Default: no limit.
+        image_range: The smallest and largest value that a pixel of `x` may have; either may be
+            `None`. `x` then minimises over such images only.
+        start: Where the iteration starts: an array of the shape of `y`, or an earlier `Denoised`.
+            A good start saves iterations. It does not change what is certified: `error_bound`
+            holds for any start. Default: `y`.
+
+    Returns:
+        `(x, error_bound, iterations)`. If `accuracy` was not reached, a `RuntimeWarning` gives the
+        reason, and `error_bound` is the bound that was reached.
+
+    Ctrl-C raises `KeyboardInterrupt`.
+
+    >>> import bilevel
+    >>> noisy = bilevel.add_noise(bilevel.phantoms.shepp_logan((32, 32)), 0.1)
+    >>> values = {"alpha": 0.1, "nu": 1e-2, "xi": 1e-3}
+    >>> x, error_bound, iterations = bilevel.denoise_tv(noisy, **values, accuracy=1e-3)
+    >>> x.shape, error_bound <= 1e-3
+    ((32, 32), True)
+    >>> better = bilevel.denoise_tv(noisy, **values, accuracy=1e-6, start=x)
+    >>> better.error_bound <= 1e-6
+    True
+    """
+    data = image("y", y)
+    accuracy = nonnegative("accuracy", accuracy)
+    values = {"alpha": alpha, "nu": nu, "xi": xi}
+    fixed = {name: nonnegative(name, value) for name, value in values.items()}
+    spec = {"task": "denoise", "model": {"fixed": fixed, **image_limits(image_range)}}
+    first = None if start is None else _start(start, data)
+    return solve(spec, None, None, [], data, check_method(method), accuracy, max_iterations, first)
+
+
+def _start(start: ArrayLike | Denoised, data: Array) -> Array:
+    """Check where the iteration starts."""
+    found = image("start", start.x if isinstance(start, Denoised) else start)
+    if found.shape != data.shape:
+        raise ValueError(f"start has shape {found.shape}, but y has shape {data.shape}")
+    return found

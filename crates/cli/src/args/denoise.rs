@@ -1,0 +1,68 @@
+//! The arguments of `bilevel denoise`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::learn;
+use crate::denoise::{DenoiseColour, DenoiseOptions, ValueRange};
+use crate::error::CliError;
+use crate::picture::Depth;
+
+const EXAMPLES: &str = "\
+Nothing has to be learned: filter banks for noise from 2/255 to 75/255 come with the program. Other
+noise is scaled. The noise is assumed to be white: Gaussian, and independent from pixel to pixel.
+
+Examples:
+  bilevel denoise noisy.png clean.png           estimate the noise, and remove it
+  bilevel denoise noisy.png clean.png --noise 0.1
+  bilevel denoise noisy clean                   all pictures of a folder
+  bilevel denoise stack.tif clean.tif           all pages of a TIFF file
+  bilevel denoise counts.npy clean.npy --range 0,4000
+  bilevel denoise noisy.png clean.png --depth 16 --accuracy 0.01";
+
+/// The arguments of `bilevel denoise`.
+#[derive(Args, Clone, Debug, PartialEq)]
+#[command(after_help = EXAMPLES)]
+pub struct DenoiseArgs {
+    /// Picture or folder of pictures
+    pub input: PathBuf,
+    /// Output file (.png, .tif or .npy; several pages need .tif) or folder
+    pub output: PathBuf,
+    /// Standard deviation of the noise, where the range of a picture is 1; without this option it
+    /// is estimated in each picture
+    #[arg(long, value_name = "SIGMA", value_parser = learn::number, allow_negative_numbers = true)]
+    pub noise: Option<f64>,
+    /// Largest Euclidean distance of a result from the exact minimiser, not from the true picture;
+    /// without this option, a tenth of the noise in each sample
+    #[arg(long, value_name = "ERROR", value_parser = learn::number, allow_negative_numbers = true)]
+    pub accuracy: Option<f64>,
+    /// Values of black and white in the file; required for floating-point values that are not
+    /// between 0 and 1
+    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true)]
+    pub range: Option<String>,
+    /// How to treat colour pictures: all colours together, red, green and blue on their own, or
+    /// only the luminance
+    #[arg(long, value_enum, default_value_t = DenoiseColour::default())]
+    pub colour: DenoiseColour,
+    /// Bits per sample of the output; without this option, samples keep their type
+    #[arg(long, value_enum, value_name = "BITS")]
+    pub depth: Option<Depth>,
+}
+
+impl DenoiseArgs {
+    /// Returns the options of [`denoise`](crate::denoise::denoise).
+    ///
+    /// # Errors
+    /// When the range is not two increasing numbers.
+    pub fn options(&self) -> Result<DenoiseOptions, CliError> {
+        let range = self.range.as_deref().map(str::parse::<ValueRange>);
+        Ok(DenoiseOptions {
+            noise: self.noise,
+            accuracy: self.accuracy,
+            range: range.transpose()?,
+            colour: self.colour,
+            depth: self.depth,
+        })
+    }
+}

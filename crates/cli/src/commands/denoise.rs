@@ -1,0 +1,99 @@
+//! The command `bilevel denoise`: its progress and its output.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use ::page::number::{duration, significant};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{Context, name, print, set_threads, warn};
+use crate::args::DenoiseArgs;
+use crate::denoise::{self, DenoiseEvent, DenoisedFile, DenoisedPicture};
+use crate::error::CliError;
+use crate::task::data_warnings::ignored_warning;
+
+/// Denoises files, and prints a line for each picture.
+pub(super) fn run(args: &DenoiseArgs, context: Context<'_>) -> Result<(), CliError> {
+    let shared = context.shared;
+    let options = args.options()?;
+    set_threads(shared.threads);
+    if context.handles_signals {
+        denoise::install_interrupt().map_err(CliError::Interrupt)?;
+    }
+    let is_silent = shared.quiet || shared.json;
+    let bar = new_bar(is_silent);
+    let observe = |event: DenoiseEvent<'_>| {
+        let say = |line: &str| {
+            if !is_silent {
+                bar.suspend(|| print(line));
+            }
+        };
+        match event {
+            DenoiseEvent::Files(count) => bar.set_length(count as u64),
+            DenoiseEvent::Pages(count) => bar.inc_length(count as u64 - 1),
+            DenoiseEvent::Page(page) => {
+                say(&format!("{}: {}", name(&page.name), about(page)));
+                bar.inc(1);
+            }
+            DenoiseEvent::File(Ok(file)) => {
+                say(&about_file(file));
+                bar.inc(u64::from(file.pictures.len() == 1));
+            }
+            DenoiseEvent::File(Err(_)) => bar.inc(1),
+        }
+    };
+    let made = denoise::denoise_observed(&args.input, &args.output, &options, &observe);
+    bar.finish_and_clear();
+    let done = match &made {
+        Ok(denoised) | Err(CliError::SomeNotDenoised { denoised, .. }) => &denoised[..],
+        Err(_) => &[],
+    };
+    if shared.json {
+        print(&serde_json::to_string_pretty(done).map_err(CliError::Json)?);
+    }
+    if !shared.quiet {
+        super::warn_once(done.iter().map(|file| &file.warnings[..]));
+        let ignored = ignored_warning(&args.input, &[]);
+        ignored.iter().for_each(|warning| warn(warning));
+    }
+    made.map(|_| ())
+}
+
+/// Returns the line on a file that was written.
+fn about_file(file: &DenoisedFile) -> String {
+    let files = format!("{} -> {}", name(&file.input), file.output.display());
+    match &file.pictures[..] {
+        [picture] => format!("{files}: {}", about(picture)),
+        pictures => format!("{files}: {} pages", pictures.len()),
+    }
+}
+
+/// Describes a denoised picture.
+fn about(picture: &DenoisedPicture) -> String {
+    let origin = match picture.is_estimated {
+        true => "estimated",
+        false => "given",
+    };
+    format!(
+        "{} x {} pixels, noise {} ({origin}), certified error {} of the noise per pixel, {}",
+        picture.width,
+        picture.height,
+        significant(picture.noise, 3),
+        significant(picture.relative_error, 2),
+        duration(picture.seconds)
+    )
+}
+
+/// Returns a bar on a terminal, and one that shows nothing elsewhere.
+fn new_bar(is_silent: bool) -> ProgressBar {
+    if is_silent || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let template = "{spinner} {bar:20} {pos}/{len} pictures, {elapsed}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

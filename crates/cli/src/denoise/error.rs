@@ -1,0 +1,109 @@
+//! Errors of noisy pictures and of the options of their denoising.
+
+use std::path::PathBuf;
+
+use imaging::DenoiseError;
+use thiserror::Error;
+
+/// A noisy picture that cannot be denoised, or an invalid option.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum NoisyPictureError {
+    /// The given noise is not a positive number.
+    #[error("--noise is {found}, but must be positive, such as 0.1 (the range of a picture is 1)")]
+    Noise {
+        /// The given noise.
+        found: f64,
+    },
+    /// The given range is not an increasing pair of numbers.
+    #[error("--range is {found}, but must be two numbers, black and white, such as 0,4095")]
+    Range {
+        /// The given text.
+        found: String,
+    },
+    /// The type of the samples does not determine white.
+    #[error(
+        "{} holds integers whose white is not known: name black and white with --range, such as \
+         --range 0,4095",
+        path.display()
+    )]
+    NeedsRange {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Floating-point samples are too far from `[0, 1]`.
+    #[error(
+        "the values of {} lie between {lowest} and {highest}, but without --range, black is 0 and \
+         white is 1: name the black and white of the picture, such as --range {}",
+        path.display(), example(*lowest, *highest)
+    )]
+    OutOfRange {
+        /// The file or page.
+        path: PathBuf,
+        /// The smallest sample.
+        lowest: f64,
+        /// The largest sample.
+        highest: f64,
+    },
+    /// The picture is too small for an estimate of its noise.
+    #[error(
+        "{} has {width} x {height} pixels, but the noise can only be estimated in 5 x 5 or more: \
+         give it with --noise, such as --noise 0.1",
+        path.display()
+    )]
+    TooSmall {
+        /// The file or page.
+        path: PathBuf,
+        /// The number of columns.
+        width: usize,
+        /// The number of rows.
+        height: usize,
+    },
+    /// All of the picture has the values at the ends of its range.
+    #[error(
+        "the noise of {} cannot be estimated, because the picture is black or white everywhere: \
+         give it with --noise, such as --noise 0.1",
+        path.display()
+    )]
+    Clipped {
+        /// The file or page.
+        path: PathBuf,
+    },
+    /// The estimated noise is zero.
+    #[error(
+        "{} seems to have no noise: if it has, give it with --noise, such as --noise 0.1",
+        path.display()
+    )]
+    NoNoise {
+        /// The file or page.
+        path: PathBuf,
+    },
+    /// The reconstruction failed.
+    #[error("{} cannot be denoised", path.display())]
+    Failed {
+        /// The file or page.
+        path: PathBuf,
+        /// The reason.
+        source: DenoiseError,
+    },
+}
+
+impl NoisyPictureError {
+    /// Returns the exit code; see [`CliError::exit_code`](crate::error::CliError::exit_code).
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Noise { .. } | Self::Range { .. } => 2,
+            Self::Failed { .. } => 1,
+            _ => 3,
+        }
+    }
+}
+
+/// Returns a range for pictures with these smallest and largest samples.
+fn example(lowest: f64, highest: f64) -> String {
+    if lowest >= 0.0 && (1.0..=256.0).contains(&highest) {
+        return "0,255".into();
+    }
+    let low = if lowest >= 0.0 { 0.0 } else { lowest };
+    format!("{},{}", low.floor(), highest.ceil())
+}

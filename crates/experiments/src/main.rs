@@ -1,4 +1,5 @@
-//! The program behind `cargo xtask reproduce`, `fetch-kodak`, `more-wild`, `learning`, `train-denoiser` and `bench`.
+//! The program behind `cargo xtask reproduce`, `fetch-kodak`, `more-wild`, `learning`,
+//! `train-denoiser` and `bench`.
 #![expect(
     clippy::print_stderr,
     reason = "a command-line program talks to its user"

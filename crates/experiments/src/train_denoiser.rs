@@ -47,7 +47,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 4)]
     patches: usize,
     /// Largest number of points of the first level; the others have half as many
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 80)]
     points: u64,
 }
 

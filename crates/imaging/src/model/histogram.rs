@@ -13,9 +13,9 @@ const NUM_BINS: usize = 256;
 const LOW_BITS: u32 = 51;
 /// Exceeds every loss by underflow of `$\nu^2a_j$`: that of its square is at most
 /// `$10^{80}2^{-1074}$`, where `$10^{80}$` bounds a numerator for [`FAR`].
-const FLOOR: f64 = 1e-120;
+pub(super) const FLOOR: f64 = 1e-120;
 /// Exceeds every loss by underflow of `$b_j^2$`, which is at most `$10^{101}2^{-1074}$`.
-const LOST_SQUARES: f64 = 1e-220;
+pub(super) const LOST_SQUARES: f64 = 1e-220;
 /// The histogram of the numbers `$a_j^2$`. It sums up `$b_j^2$` and `$b_j'^2$` in each bin.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {

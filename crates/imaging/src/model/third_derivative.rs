@@ -68,7 +68,8 @@
 
 use lowlevel::{ThirdOrder, UNIT_ROUNDOFF};
 
-use super::histogram::Histogram;
+use super::circulant::count;
+use super::histogram::{FLOOR, Histogram, LOST_SQUARES};
 
 /// A ball of radius `error` in the space of images, as far as the smoothed total variation is
 /// concerned.

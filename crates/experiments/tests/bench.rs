@@ -65,6 +65,7 @@ fn the_list_names_every_part_and_runs_nothing() {
         "micro",
         "kernels",
         "solve",
+        "denoise",
         "learn",
         "least-squares",
         "python",

@@ -88,7 +88,7 @@ impl Command {
             "mpi" => Ok(Self::Mpi),
             _ => Err(format!(
                 "no command `{name}`; the commands are test, tidy, doc, python, mpi, reproduce, \
-                 more-wild, learning, bench, fetch-kodak, help"
+                 more-wild, learning, train-denoiser, bench, fetch-kodak, help"
             )),
         }
     }

@@ -18,7 +18,7 @@ use crate::parameter::{Map, Parameter};
 /// use bilevel::FilterSet;
 /// let set: FilterSet = "learned7".parse()?;
 /// assert_eq!((set.size, set.is_learned), (7, true));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), bilevel::BoxError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -10,7 +10,7 @@
 //! let pairs = vec![Pair { grid: Grid::line(64), truth, data }];
 //! let learned = LearningProblem::new(TvDenoising::default(), pairs, Setup::default())?.learn()?;
 //! let findings = findings(&learned, Scale::Mean);
-//! assert!(findings[0].text.starts_with("Learning ended because"));
+//! assert!(findings[0].text.starts_with("Learning is complete"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

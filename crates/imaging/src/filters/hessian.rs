@@ -440,7 +440,7 @@ impl RegularizerHessian for FilterRegularizer {
 
     /// As for the gradient: transforms, weights, and transposed transforms. A Hessian is computed
     /// up to `$32u(\alpha/\nu + \beta/\omega)$`. The responses at the linearised point have
-    /// errors, too, for pixels of at most [`LARGEST`]. They change the Hessian of a potential by at
+    /// errors, too, for pixels of at most `LARGEST`. They change the Hessian of a potential by at
     /// most its third derivative, `$0.86(\alpha/\nu^2 + \beta/\omega^2)$`, times the error.
     fn product_rounding(&self) -> f64 {
         let bank = &*self.bank;

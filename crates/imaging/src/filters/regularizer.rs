@@ -389,7 +389,7 @@ impl Regularizer for FilterRegularizer {
         Some(fingerprint::of_hashes([grid, hash.finish()]))
     }
 
-    /// A response has the rounding error of [`roundings`](FilterBank::roundings), with a vector
+    /// A response has the rounding error of `FilterBank::roundings`, with a vector
     /// `$|c_k| * |x|$` whose norm is at most `$\|c_k\|_1\|x\| \le s\|c_k\|\|x\|$`. A potential
     /// multiplies errors of its argument by at most its curvature, and makes errors of `$16u$`
     /// relative to its slope, which is at most `$\alpha_k$`. The transposed transforms make as many

@@ -6,6 +6,7 @@ use crate::error::BoxError;
 
 mod deblurring;
 mod denoising;
+mod erased;
 mod family;
 mod filters;
 mod inpainting;
@@ -15,7 +16,8 @@ mod tv;
 
 pub use deblurring::{BlurredData, TvDeblurring};
 pub use denoising::TvDenoising;
-pub use family::{Family, FamilyData, FamilyObjective, FamilyScratch};
+pub use erased::{FamilyData, FamilyObjective, FamilyScratch};
+pub use family::Family;
 pub use filters::{FilterDenoising, FilterObjective, FilterSet};
 pub use inpainting::TvInpainting;
 pub use kind::FamilyKind;

@@ -33,9 +33,8 @@ fn plain(package: &Package) -> Vec<String> {
 ///
 /// Packages with features are built together, so that their dependencies are compiled once: without
 /// default features, none of them switches on a feature of another. Packages without features are
-/// built together, too. The command is clippy rather than check, because it shares what the clippy
-/// step of the workspace compiled, and because code that a missing feature leaves unused is an
-/// error as well.
+/// built together, too. The command is clippy rather than check, because code that a missing
+/// feature leaves unused is an error as well.
 pub(crate) fn alone(packages: &[Package]) -> Vec<String> {
     let published = packages.iter().filter(|package| package.is_published());
     let (poor, rich): (Vec<&Package>, Vec<&Package>) =

@@ -51,7 +51,10 @@ pub(crate) fn environment(root: &Path) -> Result<(), String> {
 pub(crate) fn build(root: &Path) -> Result<(), String> {
     let build = format!("{BUILD} {}", features::all(&Tree::load(root)?.packages()));
     step::run("build", &format!("cargo {build}"), || {
-        cargo::wait(&mut cargo::command(root, &cargo::words(&build)))
+        cargo::wait(cargo::lint(&mut cargo::command(
+            root,
+            &cargo::words(&build),
+        ))?)
     })
 }
 

@@ -9,11 +9,14 @@ use crate::{cargo, doc, features, python, step, tidy};
 /// Property tests draw the same cases every time here; a plain `cargo test` draws new ones.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20260101");
 
+/// The micro-benchmarks are only checked.
+const BENCHES: &str = "clippy -p benches --all-targets -- -D warnings";
+
 /// Runs all steps and stops at the first failure.
 ///
-/// All steps use the same features and packages, so that they share what they compile. Clippy
-/// checks the benches, too; the other steps leave out their package, which has no tests and needs
-/// Criterion. `cargo test` runs the doc tests, too.
+/// The first steps use the same features and packages, so that they share what they compile, and
+/// lint while they compile. They leave out the benches, which have no tests and need Criterion.
+/// `cargo test` runs the doc tests, too.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     // The environment is downloaded while the compiler works.
     let environment = {
@@ -21,18 +24,23 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         thread::spawn(move || python::environment(&root))
     };
     let packages = Tree::load(root)?.packages();
-    let features = features::all(&packages);
-    let clippy = format!("clippy --workspace --all-targets {features} -- -D warnings");
-    let test = format!("test --workspace --exclude benches {features}");
-    cargo_step(root, "fmt", "fmt --all --check")?;
-    step::run("tidy", "cargo xtask tidy", || tidy::run(root))?;
-    cargo_step(root, "clippy", &clippy)?;
-    let (variable, seed) = SEED;
-    step::run("test", &format!("{variable}={seed} cargo {test}"), || {
-        let mut command = cargo::command(root, &cargo::words(&test));
-        cargo::wait(command.env(variable, seed))
+    let test = format!(
+        "test --workspace --exclude benches {}",
+        features::all(&packages)
+    );
+    step::run("fmt", "cargo fmt --all --check", || {
+        cargo::wait(&mut cargo::command(
+            root,
+            &cargo::words("fmt --all --check"),
+        ))
     })?;
-    step::run("doc", "cargo xtask doc", || doc::run(root))?;
+    step::run("tidy", "cargo xtask tidy", || tidy::run(root))?;
+    let (variable, seed) = SEED;
+    let repeat = format!("{variable}={seed} cargo {test}");
+    step::run("clippy and test", &repeat, || {
+        let mut command = cargo::command(root, &cargo::words(&test));
+        cargo::wait(cargo::lint(command.env(variable, seed))?)
+    })?;
     step::run("environment", "cargo xtask python", || {
         let made = environment.join();
         made.map_err(|_| "the thread that made it panicked".to_string())?
@@ -40,13 +48,15 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     python::build(root)?;
     // Tests of Python wait a lot, and do not use cargo.
     thread::scope(|scope| {
-        let features = scope.spawn(|| {
+        let others = scope.spawn(|| {
+            step::run("doc", "cargo xtask doc", || doc::run(root))?;
+            quiet_cargo_step(root, "benches", BENCHES)?;
             let lines = features::alone(&packages);
             (lines.iter()).try_for_each(|line| quiet_cargo_step(root, "feature", line))
         });
         let checked = python::check(root);
-        let features = features.join();
-        checked.and(features.map_err(|_| "the thread of the features panicked".to_string())?)
+        let others = others.join();
+        checked.and(others.map_err(|_| "the thread of the other checks panicked".to_string())?)
     })
 }
 
@@ -54,11 +64,5 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 fn quiet_cargo_step(root: &Path, name: &str, line: &str) -> Result<(), String> {
     step::run(name, &format!("cargo {line}"), || {
         cargo::wait_quietly(&mut cargo::command(root, &cargo::words(line)))
-    })
-}
-
-fn cargo_step(root: &Path, name: &str, line: &str) -> Result<(), String> {
-    step::run(name, &format!("cargo {line}"), || {
-        cargo::wait(&mut cargo::command(root, &cargo::words(line)))
     })
 }

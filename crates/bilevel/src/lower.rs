@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use imaging::Grid;
+use imaging::{Grid, Window};
 use lowlevel::{Observer, Outcome, Solved, Solver, State, Stop, StronglyConvex};
 
 use crate::derivatives::Derivatives;
@@ -107,11 +107,20 @@ pub trait LowerLevel: Sync {
         data: &'a Self::Data,
     ) -> Result<Self::Objective<'a>, BoxError>;
 
-    /// Overwrites `x` with the start of a reconstruction that has no earlier one to start from. The
-    /// default is zero.
+    /// Overwrites `x`, the unknown, with the start of a reconstruction that has no earlier one to
+    /// start from. The default is zero.
     fn cold_start(&self, data: &Self::Data, x: &mut [f64]) {
         let _ = data;
         x.fill(0.0);
+    }
+
+    /// Returns the place of an image on `grid` in the unknown of its objective, which may be larger
+    /// than the image. Loss, residuals, scores and reconstructions are those of the image, and the
+    /// certified error of the unknown bounds that of the image.
+    ///
+    /// With the default, the image is the unknown.
+    fn window(&self, grid: Grid) -> Window {
+        Window::whole(grid)
     }
 
     /// Returns the derivatives of an objective that was built with these values of the parameters,
@@ -170,6 +179,10 @@ impl<M: LowerLevel> LowerLevel for &M {
 
     fn cold_start(&self, data: &M::Data, x: &mut [f64]) {
         (**self).cold_start(data, x);
+    }
+
+    fn window(&self, grid: Grid) -> Window {
+        (**self).window(grid)
     }
 
     fn derivatives<'a, 'b>(
@@ -273,7 +286,8 @@ fn run<M: LowerLevel>(
         .map_err(ReconstructionError::Model)?;
     let objective = (model.objective(values, &data)).map_err(ReconstructionError::Model)?;
     let mut scratch = objective.scratch();
-    let mut x = vec![0.0; grid.len()];
+    let window = model.window(grid);
+    let mut x = vec![0.0; window.outer().len()];
     model.cold_start(&data, &mut x);
     let mut state = State::new(x);
     let solved = match watch {
@@ -296,8 +310,11 @@ fn run<M: LowerLevel>(
             solved
         }
     };
-    Ok(Reconstruction {
-        x: state.into_point(),
-        solved,
-    })
+    let unknown = state.into_point();
+    let x = if window.is_whole() {
+        unknown
+    } else {
+        window.cropped(&unknown, &mut Vec::new()).to_vec()
+    };
+    Ok(Reconstruction { x, solved })
 }

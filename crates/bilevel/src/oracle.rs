@@ -11,6 +11,7 @@ use dfo_ls::{
     Accuracy, Against, EvalError, Evaluated, Job, Measurement, ObjectiveInterval, Products,
     ResidualOracle, Start,
 };
+use imaging::Grid;
 use lowlevel::{Checkpoint, State, Stop, StronglyConvex};
 
 use crate::checkpoint::Reconstructions;
@@ -82,15 +83,24 @@ impl<M: LowerLevel> LearningProblem<M> {
                 .objective(values, &self.data[index])
                 .map_err(|error| error.to_string())?;
             let mut workspace = self.workspaces.take(pair.grid);
-            let Workspace { state, scratch, .. } = workspace.get();
+            let Workspace {
+                state,
+                scratch,
+                image,
+                ..
+            } = workspace.get();
             let scratch = scratch.get_or_insert_with(|| objective.scratch());
             self.begin(start, index, state);
             let solved = (self.setup.lower_solver())
                 .refine(&objective, stop, state, scratch)
                 .map_err(|error| error.to_string())?;
+            let window = self.model.window(pair.grid);
             // residuals come from the certified point, before a checkpoint rounds it
-            let (residuals, accuracy) =
-                (self.layout).stored(state.point(), &pair.truth, solved.error);
+            let (residuals, accuracy) = (self.layout).stored(
+                window.cropped(state.point(), image),
+                &pair.truth,
+                solved.error,
+            );
             Ok(Part {
                 residuals,
                 accuracy,
@@ -122,12 +132,13 @@ impl<M: LowerLevel> LearningProblem<M> {
             _ => false,
         };
         if !is_known {
-            self.begin_cold(&self.data[index], self.pairs[index].truth.len(), state);
+            self.begin_cold(&self.data[index], self.pairs[index].grid, state);
         }
     }
 
-    /// Fills `state` with the cold start of a reconstruction with `len` entries.
-    pub(crate) fn begin_cold(&self, data: &M::Data, len: usize, state: &mut State) {
+    /// Fills `state` with the cold start of the reconstruction of an image on `grid`.
+    pub(crate) fn begin_cold(&self, data: &M::Data, grid: Grid, state: &mut State) {
+        let len = self.model.window(grid).outer().len();
         if state.point().len() != len {
             *state = State::new(vec![0.0; len]);
         }

@@ -21,6 +21,10 @@ use crate::workspace::Workspaces;
 use checks::{description, prepare_all};
 pub use setup::{ColdStart, Effort, ImageRange, Setup, SolverKind};
 
+/// The numbers that ranks exchange about each pair: the entries of its truth, its samples, and the
+/// entries of its unknown.
+const SIZES: usize = 3;
+
 /// A training image: the truth, and the data that were measured of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
@@ -113,7 +117,10 @@ impl<M: LowerLevel> LearningProblem<M> {
         };
         ranks.check_same("settings", &description(&model, &parameters, &setup))?;
         let count = |count: usize| count as f64;
-        let own = (pairs.iter()).flat_map(|pair| [pair.truth.len(), pair.grid.num_samples()]);
+        let own = (pairs.iter()).flat_map(|pair| {
+            let unknown = model.window(pair.grid).outer().len();
+            [pair.truth.len(), pair.grid.num_samples(), unknown]
+        });
         let own: Vec<f64> = own.map(count).collect();
         let sizes = ranks.gather(&own).map_err(ProblemError::Exchange)?;
         #[expect(
@@ -127,16 +134,18 @@ impl<M: LowerLevel> LearningProblem<M> {
         let first = sizes
             .iter()
             .take(ranks.rank())
-            .map(|sizes| sizes.len() / 2)
+            .map(|sizes| sizes.len() / SIZES)
             .sum();
         let sizes = sizes.concat();
-        let lengths: Vec<usize> = sizes.iter().step_by(2).copied().collect();
-        let num_samples = sizes.iter().skip(1).step_by(2).sum();
+        let column = |at: usize| sizes.iter().skip(at).step_by(SIZES).copied();
+        let lengths: Vec<usize> = column(0).collect();
+        let num_samples = column(1).sum();
+        let num_unknowns = column(2).sum();
         if lengths.is_empty() {
             return Err(ProblemError::NoPairs);
         }
         let d = Parameter::of_entries(&parameters).count();
-        let checkpoints = (setup.checkpoints).resolve(lengths.iter().sum(), d);
+        let checkpoints = (setup.checkpoints).resolve(num_unknowns, d);
         let layout = ResidualLayout::new(setup.loss, lengths, d);
         let num_terms = setup.penalties.iter().map(|p| p.num_terms()).sum();
         Ok(Self {

@@ -210,7 +210,7 @@ impl<M: LowerLevel> LearningProblem<M> {
     fn score_held_out(&self, values: &[f64], error: f64) -> Vec<Scored> {
         let (pairs, data) = (&self.setup.validation, &self.validation);
         self.score_each(pairs, data, values, error, |index, state| {
-            self.begin_cold(&data[index], pairs[index].truth.len(), state);
+            self.begin_cold(&data[index], pairs[index].grid, state);
         })
     }
 
@@ -226,12 +226,18 @@ impl<M: LowerLevel> LearningProblem<M> {
             let grid = pairs[index].grid;
             let objective = self.model.objective(values, &data[index]).ok()?;
             let mut workspace = self.workspaces.take(grid);
-            let Workspace { state, scratch, .. } = workspace.get();
+            let Workspace {
+                state,
+                scratch,
+                image,
+                ..
+            } = workspace.get();
             let scratch = scratch.get_or_insert_with(|| objective.scratch());
             begin(index, state);
             let solver = self.setup.lower_solver();
             let solved = (solver.refine(&objective, stop(grid, error), state, scratch)).ok()?;
-            let x = state.point().to_vec();
+            let window = self.model.window(grid);
+            let x = window.cropped(state.point(), image).to_vec();
             Some(Reconstruction { x, solved })
         };
         for_each(

@@ -17,6 +17,8 @@ pub(crate) struct Workspace<S> {
     /// The adjoint, and a vector for the start or for the gradient of the loss.
     pub(crate) adjoint: AdjointState,
     pub(crate) buffer: Vec<f64>,
+    /// The image in the unknown, if the unknown is larger.
+    pub(crate) image: Vec<f64>,
 }
 
 /// The workspaces that are not in use.
@@ -44,6 +46,7 @@ impl<S> Workspaces<S> {
                 scratch: None,
                 adjoint: AdjointState::default(),
                 buffer: Vec::new(),
+                image: Vec::new(),
             });
         Loan {
             workspace: Some(workspace),

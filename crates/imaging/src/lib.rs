@@ -38,7 +38,8 @@
 //!   a direction and a boundary.
 //! - **Data.** A [`Grid`] describes the samples of a signal or picture, real or complex. The data
 //!   of a model are a slice, or a [`Measurement`] (for [`FourierSampling`] a
-//!   [`FourierMeasurement`]), which is checked once for many models.
+//!   [`FourierMeasurement`]), which is checked once for many models. A [`Window`] is an image as a
+//!   part of a larger one.
 //! - **Test data.** [`phantom`] and [`noise`] create images and noise from a [`Seed`]. A
 //!   [`Patch`] is a part of a picture. [`quality`] computes the mean squared error, PSNR and SSIM.
 //!
@@ -73,6 +74,7 @@ pub mod quality;
 mod regularizer;
 mod seed;
 pub mod testing;
+mod window;
 
 pub use denoise::{
     DENOISING_ERROR, DenoiseError, Denoised, DenoisedColour, denoise, denoise_colour,
@@ -95,3 +97,4 @@ pub use operator::{
 pub use patch::Patch;
 pub use regularizer::{Regularizer, RegularizerHessian, SmoothedTv};
 pub use seed::Seed;
+pub use window::Window;

@@ -157,6 +157,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             scratch,
             adjoint,
             buffer,
+            image,
             ..
         } = workspace;
         let scratch = scratch.get_or_insert_with(|| objective.scratch());
@@ -173,8 +174,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             _ => self.solve_near(request, index, state, buffer, scratch, &mut refine)?,
         };
         let x = state.point();
-        buffer.resize(x.len(), 0.0);
-        let loss = LossAt::squared_distance(x, &self.pairs[index].truth, buffer);
+        let loss = self.loss(index, x, buffer, image);
         match known {
             Some(known) => known.start_into(adjoint),
             None => adjoint.start_at(&[]),
@@ -352,6 +352,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             scratch,
             adjoint,
             buffer,
+            image,
             ..
         } = workspace.get();
         let scratch = scratch.get_or_insert_with(|| objective.scratch());
@@ -359,8 +360,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         let target = ErrorBound::new(stored.error).ok()?;
         let solved = self.refine(&objective, target, state, scratch).ok()?;
         let x = state.point();
-        buffer.resize(x.len(), 0.0);
-        let loss = LossAt::squared_distance(x, &self.pairs[index].truth, buffer);
+        let loss = self.loss(index, x, buffer, image);
         stored.start_into(adjoint);
         let stop = AdjointStop::absolute(stored.residual);
         let found =
@@ -377,6 +377,30 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.chain(theta, 1.0, &mut slopes);
         slopes.iter_mut().for_each(|slope| *slope = slope.abs());
         has_bounds.then_some(slopes)
+    }
+    /// Returns the loss of the image in the unknown `x`. Overwrites `gradient` with its gradient
+    /// with respect to the unknown, `$2C^*(Cx - t)$`, whose Lipschitz constant is that without the
+    /// crop `$C$`.
+    fn loss<'a>(
+        &self,
+        index: usize,
+        x: &[f64],
+        gradient: &'a mut Vec<f64>,
+        image: &mut Vec<f64>,
+    ) -> LossAt<'a> {
+        let pair = &self.pairs[index];
+        let window = self.model.window(pair.grid);
+        gradient.resize(x.len(), 0.0);
+        if window.is_whole() {
+            return LossAt::squared_distance(x, &pair.truth, gradient);
+        }
+        let len = pair.truth.len();
+        image.resize(2 * len, 0.0);
+        let (crop, slope) = image.split_at_mut(len);
+        window.crop(x, crop);
+        let loss = LossAt::squared_distance(crop, &pair.truth, slope);
+        window.embed(loss.gradient, gradient);
+        LossAt { gradient, ..loss }
     }
     /// Turns derivatives with respect to values into derivatives with respect to `$\theta$`, times
     /// `factor`.

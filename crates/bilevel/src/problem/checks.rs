@@ -130,6 +130,7 @@ fn prepare<M: LowerLevel>(
     let data = model.prepare(pair.grid, &pair.data).map_err(refuse)?;
     // refuses a start outside the range of the model now; this makes no pass over the data
     let found = model.objective(start, &data).map_err(refuse)?.dim();
+    let expected = model.window(pair.grid).outer().len();
     if found != expected {
         return Err(ProblemError::Dimension {
             index,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use bilevel::{Family, LearningEngine, LearningProblem, StoredAdjoint};
+use bilevel::{Family, LearningEngine, LearningProblem, LowerLevel as _, StoredAdjoint};
 use dfo_ls::BlockVector;
 use lowlevel::Checkpoint;
 use serde::Serialize;
@@ -154,8 +154,8 @@ pub(super) struct Reader<'a> {
     /// The numbers of the saved blobs, in increasing order.
     pub(super) blobs: &'a [u64],
     pub(super) images: Range<usize>,
-    /// The length of each image of this rank.
-    pub(super) lengths: Vec<usize>,
+    /// The lengths of each image of this rank and of its unknown.
+    pub(super) lengths: Vec<[usize; 2]>,
 }
 
 impl<'a> Reader<'a> {
@@ -165,10 +165,13 @@ impl<'a> Reader<'a> {
         problem: &LearningProblem<Family>,
     ) -> Self {
         let first = problem.first_image();
-        let lengths: Vec<usize> = problem
+        let lengths: Vec<[usize; 2]> = problem
             .pairs()
             .iter()
-            .map(|pair| pair.truth.len())
+            .map(|pair| {
+                let window = problem.model().window(pair.grid);
+                [window.inner().len(), window.outer().len()]
+            })
             .collect();
         Self {
             store,
@@ -220,6 +223,7 @@ impl<'a> Reader<'a> {
         what: &str,
         number: u64,
         parts: Vec<(usize, Vec<T>)>,
+        expected: impl Fn(&[usize; 2]) -> usize,
         len: impl Fn(&T) -> usize,
     ) -> Result<Vec<T>, SessionError> {
         let images = parts
@@ -227,7 +231,7 @@ impl<'a> Reader<'a> {
             .flat_map(|(first, part)| (first..).zip(part));
         let own = images.filter(|(image, _)| self.images.contains(image));
         let own: Vec<T> = own.map(|(_, value)| value).collect();
-        if own.iter().map(len).eq(self.lengths.iter().copied()) {
+        if own.iter().map(len).eq(self.lengths.iter().map(expected)) {
             Ok(own)
         } else {
             Err(self.damaged(format!(
@@ -239,14 +243,20 @@ impl<'a> Reader<'a> {
     /// Reads the reconstructions of an evaluation.
     pub(super) fn checkpoints(&self, number: u64) -> Result<Arc<Vec<Checkpoint>>, SessionError> {
         let parts = self.read(Kind::States, number, false)?;
-        let own = self.own("reconstructions", number, parts, Checkpoint::dim)?;
+        let own = self.own(
+            "reconstructions",
+            number,
+            parts,
+            |[_, x]| *x,
+            Checkpoint::dim,
+        )?;
         Ok(Arc::new(own))
     }
 
     /// Reads the adjoints of an evaluation.
     pub(super) fn adjoints(&self, number: u64) -> Result<Arc<Vec<StoredAdjoint>>, SessionError> {
         let parts = self.read(Kind::Adjoints, number, false)?;
-        let own = self.own("adjoints", number, parts, StoredAdjoint::dim)?;
+        let own = self.own("adjoints", number, parts, |[_, x]| *x, StoredAdjoint::dim)?;
         Ok(Arc::new(own))
     }
 
@@ -267,7 +277,14 @@ impl<'a> Reader<'a> {
         let parts = parts
             .into_iter()
             .map(|(first, (images, _))| (first, images));
-        let own = self.own("residuals", number, parts.collect(), BlockVector::len)?;
+        let parts = parts.collect();
+        let own = self.own(
+            "residuals",
+            number,
+            parts,
+            |[image, _]| *image,
+            BlockVector::len,
+        )?;
         Ok(Some((own, terms)))
     }
 }

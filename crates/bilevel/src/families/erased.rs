@@ -5,7 +5,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use imaging::Grid;
+use imaging::{Grid, Window};
 use lowlevel::adjoint::MixedBound;
 use lowlevel::{
     Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, SecondOrderCosts,
@@ -60,6 +60,7 @@ pub(super) trait ErasedFamily: Sync {
         data: &'a FamilyData,
     ) -> Result<FamilyObjective<'a>, BoxError>;
     fn cold_start(&self, data: &FamilyData, x: &mut [f64]);
+    fn window(&self, grid: Grid) -> Window;
     fn kind(&self) -> Option<FamilyKind>;
 }
 
@@ -94,6 +95,10 @@ where
             Some(data) => LowerLevel::cold_start(self, data, x),
             None => x.fill(0.0),
         }
+    }
+
+    fn window(&self, grid: Grid) -> Window {
+        LowerLevel::window(self, grid)
     }
 
     fn kind(&self) -> Option<FamilyKind> {

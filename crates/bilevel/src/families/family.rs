@@ -1,6 +1,6 @@
 //! A closed choice of the crate's families, for programs that choose a family at run time.
 
-use imaging::Grid;
+use imaging::{Grid, Window};
 
 use super::erased::{ErasedFamily, FamilyData, FamilyObjective, FamilyScratch};
 use super::{FamilyKind, FilterDenoising, FourierWeights};
@@ -64,6 +64,10 @@ impl LowerLevel for Family {
 
     fn cold_start(&self, data: &FamilyData, x: &mut [f64]) {
         self.erased().cold_start(data, x);
+    }
+
+    fn window(&self, grid: Grid) -> Window {
+        self.erased().window(grid)
     }
 
     fn derivatives<'a, 'b>(

@@ -7,8 +7,8 @@ use crate::grid::Grid;
 ///
 /// The unknown of a reconstruction may be larger than the image that is wanted, because the data
 /// also depend on what is around the image. `$C$` is a partial isometry, so
-/// `$\|C\tilde x - C\hat x\| \le \|\tilde x - \hat x\|$`: a certified error of the unknown holds for
-/// the image, too.
+/// `$\|C\tilde x - C\hat x\| \le \|\tilde x - \hat x\|$`: a certified error of the unknown holds
+/// for the image, too.
 ///
 /// ```
 /// use imaging::{Grid, Window};

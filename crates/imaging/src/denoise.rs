@@ -1,5 +1,6 @@
 //! Denoising in one call, with filter banks that were learned beforehand.
 
+mod large;
 mod levels;
 
 use lowlevel::{ErrorBound, SolveError, Solved, Solver, State, Stop, StronglyConvex, Unreached};
@@ -11,6 +12,8 @@ use crate::grid::{Field, Grid};
 use crate::model::Variational;
 use crate::operator::{Identity, Weights};
 use levels::Levels;
+
+pub use large::{LargeColour, denoise_by_tiles, denoise_colour_by_tiles};
 
 /// A denoised signal or picture.
 #[derive(Clone, Debug)]

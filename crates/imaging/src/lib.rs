@@ -74,11 +74,12 @@ pub mod quality;
 mod regularizer;
 mod seed;
 pub mod testing;
+mod tiles;
 mod window;
 
 pub use denoise::{
-    DENOISING_ERROR, DenoiseError, Denoised, DenoisedColour, denoise, denoise_colour,
-    denoising_bank,
+    DENOISING_ERROR, DenoiseError, Denoised, DenoisedColour, LargeColour, denoise,
+    denoise_by_tiles, denoise_colour, denoise_colour_by_tiles, denoising_bank,
 };
 pub use denoise_tv::denoise_tv;
 pub use difference::{Boundary, Differences, Direction};
@@ -97,4 +98,8 @@ pub use operator::{
 pub use patch::Patch;
 pub use regularizer::{Regularizer, RegularizerHessian, SmoothedTv};
 pub use seed::Seed;
+pub use tiles::{
+    ForEach, LocalModel, Region, RegionData, RegionGradient, RegionMinimiser, Tiled, TilesError,
+    Tiling, minimise_by_tiles,
+};
 pub use window::Window;

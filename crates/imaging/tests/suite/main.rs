@@ -13,4 +13,5 @@ mod operators;
 mod quality;
 mod reference;
 mod threads;
+mod tiles;
 mod training_data;

@@ -4,10 +4,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use imaging::{DenoiseError, ErrorBound, Grid, denoise, denoise_colour, noise};
+use imaging::{
+    DenoiseError, ErrorBound, Grid, Region, TilesError, Tiling, denoise, denoise_by_tiles,
+    denoise_colour, denoise_colour_by_tiles, noise,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use rayon::prelude::*;
 
 use crate::invalid;
 
@@ -17,7 +21,8 @@ const SIGNALS: Duration = Duration::from_millis(50);
 /// The denoised planes, their certified error, and the number of iterations.
 type Made = (Vec<f64>, f64, u64);
 
-/// Denoises a picture that is one plane, or one for each of red, green and blue. A signal that
+/// Denoises a picture that is one plane, or one for each of red, green and blue, at once or by
+/// tiles. A signal that
 /// Python turns into an exception ends the call at once. The work in another thread is then
 /// abandoned.
 #[pyfunction]
@@ -28,6 +33,7 @@ pub(crate) fn denoise_picture<'py>(
     cols: usize,
     noise: f64,
     accuracy: Option<f64>,
+    by_tiles: bool,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, f64, u64)> {
     let planes = planes.as_slice()?.to_vec();
     let target = accuracy.map(ErrorBound::new).transpose();
@@ -35,7 +41,10 @@ pub(crate) fn denoise_picture<'py>(
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         // nobody receives the result of an interrupted call
-        let _ = sender.send(made(&planes, rows, cols, noise, target));
+        let _ = sender.send(match by_tiles {
+            true => large(&planes, rows, cols, noise, target),
+            false => made(&planes, rows, cols, noise, target).map_err(TilesError::Region),
+        });
     });
     let received = py.detach(move || {
         loop {
@@ -49,7 +58,7 @@ pub(crate) fn denoise_picture<'py>(
         }
     });
     let (x, error, iterations) = received?.map_err(|error| match error {
-        DenoiseError::Model(error) => invalid(error),
+        TilesError::Model(error) | TilesError::Region(DenoiseError::Model(error)) => invalid(error),
         error => PyRuntimeError::new_err(error.to_string()),
     })?;
     Ok((PyArray1::from_vec(py, x), error, iterations))
@@ -74,6 +83,41 @@ fn made(
             Ok((made.x, made.solved.error.value(), made.solved.iterations))
         }
     }
+}
+
+/// Denoises by tiles.
+fn large(
+    planes: &[f64],
+    rows: usize,
+    cols: usize,
+    noise: f64,
+    target: Option<ErrorBound>,
+) -> Result<Made, TilesError<DenoiseError>> {
+    let grid = Grid::image(rows, cols);
+    let tiling = Tiling::default();
+    let len = rows * cols;
+    let region = |region: &Region, channel: usize, data: &mut Vec<f64>| {
+        for row in region.rows.clone() {
+            data.extend(&planes[channel * len + row * cols..][region.cols.clone()]);
+        }
+    };
+    let for_each = |count: usize, run: &(dyn Fn(usize) + Sync)| {
+        (0..count).into_par_iter().with_max_len(1).for_each(run);
+    };
+    if channels(planes, len).is_some() {
+        let made = denoise_colour_by_tiles(grid, &region, noise, target, tiling, &for_each)?;
+        let x = made.channels.concat();
+        let iterations = made.iterations + made.sweeps;
+        return Ok((to_double(x), made.error.value(), iterations));
+    }
+    let data = |part: &Region, data: &mut Vec<f64>| region(part, 0, data);
+    let made = denoise_by_tiles(grid, &data, noise, target, tiling, &for_each)?;
+    let iterations = made.iterations + made.sweeps;
+    Ok((to_double(made.x), made.error.value(), iterations))
+}
+
+fn to_double(values: Vec<f32>) -> Vec<f64> {
+    values.into_iter().map(f64::from).collect()
 }
 
 /// Estimates the standard deviation of the noise in a picture of one plane or three.

@@ -56,6 +56,16 @@ def test_the_bound_holds(image: NDArray[Any], accuracy: float) -> None:
     assert made.error_bound <= accuracy
 
 
+@pytest.mark.parametrize("image", [NOISY[0], COLOUR], ids=["grey", "colour"])
+def test_large_pictures_are_denoised_by_tiles(image: NDArray[Any]) -> None:
+    axis = -1 if image.ndim == 3 else None
+    exact = bilevel.denoise(image, 0.1, accuracy=1e-9, channel_axis=axis)
+    made = bilevel.denoise(image, 0.1, accuracy=1e-2, channel_axis=axis, memory=1.0)
+    distance = float(np.linalg.norm((made.image - exact.image).ravel()))
+    assert distance <= made.error_bound + exact.error_bound
+    assert made.error_bound <= 1.01e-2
+
+
 @pytest.mark.parametrize(("dtype", "white"), [("u1", 255.0), ("u2", 65535.0), (">u2", 65535.0)])
 @pytest.mark.parametrize("image", [NOISY[0], COLOUR], ids=["grey", "colour"])
 def test_integers_keep_their_type(image: NDArray[Any], dtype: str, white: float) -> None:
@@ -159,7 +169,9 @@ def test_pictures_without_noise() -> None:
         (np.zeros((9, 9, 3)), {"channel_axis": 3}, ValueError, "must have three axes"),
         (np.zeros((9, 9, 3)), {"channel_axis": "c"}, TypeError, "channel_axis must be"),
         (np.zeros((0, 9)), {}, ValueError, "empty"),
-        (np.full((9, 9), np.nan), {}, ValueError, r"image is nan at \(0, 0\)"),
+        (np.full((9, 9), np.nan), {}, ValueError, "NaN.*model='inpaint'.*isfinite"),
+        (np.full((9, 9), np.inf), {}, ValueError, r"image is inf at \(0, 0\)"),
+        (np.zeros((9, 9)), {"memory": 0}, ValueError, "memory"),
         (np.zeros((9, 9), complex), {}, ValueError, "image is complex"),
         ([["a"]], {}, TypeError, "image must hold numbers"),
         ([[1.0], [1.0, 2.0]], {}, ValueError, "image is not an array"),

@@ -21,6 +21,15 @@ MAX_NOISE: Final = 0.5
 TRUSTED: Final = 0.01
 # A smaller estimate means that there is no noise, as in the program.
 NO_NOISE: Final = 1e-6
+# Memory per sample if a picture is denoised at once, in bytes, as in the program.
+WHOLE: Final = 64
+# Memory that a picture may take, in bytes, as in the program.
+MEMORY: Final = 4e9
+# The end of the message about missing pixels.
+MISSING: Final = (
+    "but all pixels are needed here: without the data of a pixel, the objective of these filters "
+    "has no proved minimiser. Fill the pixels, or learn with model='inpaint' and mask={}"
+)
 # The largest values of unsigned integers, which are white, by the number of bytes.
 WHITE: Final = {1: 255.0, 2: 65535.0}
 
@@ -59,6 +68,7 @@ def denoise(
     accuracy: float | None = None,
     data_range: float | tuple[float, float] | None = None,
     channel_axis: int | None = None,
+    memory: float = MEMORY,
     **others: Any,
 ) -> DenoisedImage:
     r"""Denoise a picture, grey or in colour, without learning anything first.
@@ -79,6 +89,9 @@ def denoise(
             0 and 65535 for `uint16`, 0 and 1 for floating-point numbers. Other integers, and
             floating-point numbers that lie further outside of [0, 1] than noise explains, need it.
         channel_axis: The axis of red, green and blue. All colours are denoised together.
+        memory: The number of bytes that the computation may take besides the arrays. Larger
+            pictures are denoised by tiles that overlap, and iterations on the whole picture remove
+            the seams; its error is certified as a whole. Then the result has single precision.
 
     Returns:
         The picture as `image`, with `noise`, `error_bound` and `iterations`. `uint8`, `uint16` and
@@ -102,13 +115,14 @@ def denoise(
         )
     sigma = None if noise is None else positive("noise", noise)
     target = None if accuracy is None else positive("accuracy", accuracy)
+    allowed = positive("memory", memory)
     picture = _Picture(image, data_range, channel_axis)
     if sigma is None:
         sigma = _estimated(picture)
     picture.check_range(sigma)
     rows, cols = picture.shape
     x, error_bound, iterations = _bilevel.denoise_picture(
-        flat(picture.planes), rows, cols, sigma, target
+        flat(picture.planes), rows, cols, sigma, target, picture.planes.size * WHOLE > allowed
     )
     return DenoisedImage(picture.restored(x), sigma, error_bound, iterations)
 
@@ -159,6 +173,8 @@ class _Picture:
     """The planes of a picture, in which black is 0 and white is 1."""
 
     def __init__(self, image: ArrayLike, data_range: Any, channel_axis: Any) -> None:
+        if isinstance(image, np.ma.MaskedArray) and np.ma.getmaskarray(image).any():
+            raise ValueError(f"image is a masked array, {MISSING.format('~image.mask')}")
         refuse_masked("image", image)
         whole = numbers("image", image)
         self._dtype = np.asarray(image).dtype
@@ -172,6 +188,8 @@ class _Picture:
         self._axis = self._channel_axis(whole, channel_axis)
         if whole.size == 0:
             raise ValueError(f"image has shape {whole.shape}: it is empty")
+        if np.isnan(whole).any():
+            raise ValueError(f"image has NaN, {MISSING.format('numpy.isfinite(image)')}")
         check_finite("image", whole)
         if self._axis is not None:
             whole = np.moveaxis(whole, self._axis, 0)

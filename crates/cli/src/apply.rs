@@ -1,5 +1,6 @@
 //! Reconstruction of pictures and signals with learned parameters.
 
+mod large;
 pub(crate) mod output_paths;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,8 @@ use crate::config::table::{KERNEL, MASK};
 use crate::config::{Config, Settings, TaskKind};
 use crate::error::CliError;
 use crate::file::FileError;
-use crate::picture::{self, Colour, Depth, Picture};
+use crate::memory::Memory;
+use crate::picture::{self, Colour, Depth, Picture, TypedPicture};
 pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
 use crate::task::data_warnings::other_unit;
@@ -37,8 +39,10 @@ const MAX_ITERATIONS: u64 = 100_000;
 pub struct ApplyOptions {
     /// The root-mean-square distance from the exact reconstruction that is certified.
     pub accuracy: f64,
-    /// The number of bits per sample of PNG files.
-    pub depth: Depth,
+    /// The number of bits per sample of the output; `None` for the samples of the input.
+    pub depth: Option<Depth>,
+    /// The memory that a picture may take. Larger pictures are denoised by tiles.
+    pub memory: Memory,
     /// A blur kernel to use instead of that of the run.
     pub kernel: Option<PathBuf>,
     /// A mask to use instead of that of the run.
@@ -49,7 +53,8 @@ impl Default for ApplyOptions {
     fn default() -> Self {
         Self {
             accuracy: 1e-3,
-            depth: Depth::Eight,
+            depth: None,
+            memory: Memory::default(),
             kernel: None,
             mask: None,
         }
@@ -75,6 +80,22 @@ pub struct Applied {
     pub warnings: Vec<String>,
 }
 
+/// An event of [`apply_observed`].
+#[derive(Clone, Copy, Debug)]
+pub enum ApplyEvent<'a> {
+    /// This many pages of a file with several pages are reconstructed. The file is not yet written.
+    Page {
+        /// The input file.
+        input: &'a Path,
+        /// The number of pages so far.
+        done: usize,
+        /// The number of all pages.
+        num_pages: usize,
+    },
+    /// A file was written, or could not be reconstructed.
+    File(Result<&'a Applied, &'a ApplyFailure>),
+}
+
 /// A file that could not be reconstructed.
 #[derive(Debug)]
 pub struct ApplyFailure {
@@ -87,7 +108,8 @@ pub struct ApplyFailure {
 /// Reconstructs a file, or the pictures of a folder, with the parameters that a run has learned.
 ///
 /// All channels are reconstructed, even if only luminance was learned from. All pages of a TIFF
-/// file are reconstructed to the pages of another one. In a folder, a bad file does not stop the
+/// file, slices of a NIfTI file or pictures of an array are reconstructed to those of another one.
+/// Samples keep their type. In a folder, a bad file does not stop the
 /// others. If `input` is a file and `output` a folder, the file name stays the same.
 ///
 /// # Errors
@@ -102,7 +124,8 @@ pub fn apply(
     apply_observed(run, input, output, options, &|_| {})
 }
 
-/// Does the same as [`apply`], and calls `observe` after each file, from any thread.
+/// Does the same as [`apply`], and calls `observe` after each file, and after each page of a file
+/// with several pages, from any thread.
 ///
 /// # Errors
 /// As [`apply`].
@@ -111,16 +134,16 @@ pub fn apply_observed(
     input: &Path,
     output: &Path,
     options: &ApplyOptions,
-    observe: &(dyn Fn(Result<&Applied, &ApplyFailure>) + Sync),
+    observe: &(dyn Fn(ApplyEvent<'_>) + Sync),
 ) -> Result<Vec<Applied>, CliError> {
     let reconstructor = Reconstructor::new(run, options)?;
     let files = output_paths::pair_files(input, output, reconstructor.config.task)?;
     let run = |(input, output): &(PathBuf, PathBuf)| {
-        let outcome = reconstructor.file(input, output).map_err(|error| {
+        let outcome = reconstructor.file(input, output, observe).map_err(|error| {
             let input = input.clone();
             ApplyFailure { input, error }
         });
-        observe(outcome.as_ref());
+        observe(ApplyEvent::File(outcome.as_ref()));
         outcome
     };
     let outcomes: Vec<_> = files.par_iter().with_max_len(1).map(run).collect();
@@ -156,7 +179,8 @@ struct Reconstructor {
     loaded: LoadedFamily,
     values: Vec<f64>,
     accuracy: f64,
-    depth: Depth,
+    depth: Option<Depth>,
+    memory: Memory,
     solver: Solver<'static>,
     max_iterations: u64,
     /// Warnings about a kernel that is not that of the run.
@@ -209,22 +233,34 @@ impl Reconstructor {
             warnings,
             accuracy,
             depth: options.depth,
+            memory: options.memory,
             solver: config.spec().setup(Vec::new()).lower_solver(),
             max_iterations: config.solver.max_iterations.unwrap_or(MAX_ITERATIONS),
             config,
         })
     }
 
-    fn file(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
+    fn file(
+        &self,
+        input: &Path,
+        output: &Path,
+        observe: &(dyn Fn(ApplyEvent<'_>) + Sync),
+    ) -> Result<Applied, CliError> {
         match self.config.task {
             TaskKind::Sampling => self.signals(input, output),
-            _ => self.picture(input, output),
+            _ if self.needs_tiles(input)? => self.large(input, output),
+            _ => self.picture(input, output, observe),
         }
     }
 
     /// Reconstructs all channels of all pages of a picture file.
-    fn picture(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
-        let pages = picture::read_pages(input, Colour::Channels)?;
+    fn picture(
+        &self,
+        input: &Path,
+        output: &Path,
+        observe: &(dyn Fn(ApplyEvent<'_>) + Sync),
+    ) -> Result<Applied, CliError> {
+        let pages = picture::read_stack(input, Colour::Channels)?;
         let num_pages = pages.len();
         let is_signal = picture::is_signal(input);
         let mut applied = self.applied(input, output);
@@ -235,6 +271,8 @@ impl Reconstructor {
                 1 => input.to_path_buf(),
                 _ => picture::page_name(input, index),
             };
+            let samples = page.samples.for_output(self.depth, output);
+            let (metadata, page) = (page.metadata, page.picture);
             let (width, height) = (page.width, page.height);
             let grid = grid(is_signal, &page);
             let family = &self.loaded.family;
@@ -251,20 +289,31 @@ impl Reconstructor {
             let data = data.map(|plane| apply_mask(family, plane)).collect();
             let made = self.reconstruct(&name, grid, data)?;
             self.add(&mut applied, grid, &made);
-            pictures.push(Picture {
-                width,
-                height,
-                channels: made.into_iter().map(|made| made.x).collect(),
+            let channels: Vec<Vec<f64>> = made.into_iter().map(|made| made.x).collect();
+            pictures.push(TypedPicture {
+                picture: Picture {
+                    width,
+                    height,
+                    channels,
+                },
+                alpha: None,
+                samples,
+                metadata,
             });
+            if num_pages > 1 {
+                observe(ApplyEvent::Page {
+                    input,
+                    done: index + 1,
+                    num_pages,
+                });
+            }
         }
         match &pictures[..] {
-            [picture] if picture.channels.len() == 1 && picture::has_extension(output, "npy") => {
-                let size = [picture.height, picture.width];
-                let shape = if is_signal { &size[1..] } else { &size };
-                let values = ArrayValues::Real(picture.channels[0].clone());
-                array::write(output, shape, &values)?;
+            [page] if is_signal && picture::has_extension(output, "npy") => {
+                let values = ArrayValues::Real(page.picture.channels.concat());
+                array::write(output, &[page.picture.width], &values)?;
             }
-            _ => picture::write_pages(output, &pictures, self.depth)?,
+            _ => picture::write_typed(output, &pictures)?,
         }
         applied.warnings.extend(periodicity_warning(&jumps));
         Ok(applied)

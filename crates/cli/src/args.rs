@@ -18,6 +18,7 @@ pub use learn::{LearnArgs, ModelName};
 use crate::apply::ApplyOptions;
 use crate::config::table::THREADS;
 use crate::config::{Settings, TaskKind};
+use crate::memory::Memory;
 use crate::picture::Depth;
 
 const EXAMPLES: &str = "\
@@ -39,7 +40,7 @@ const APPLY_EXAMPLES: &str = "\
 Examples:
   bilevel apply run noisy.png clean.png
   bilevel apply run noisy clean                 all pictures of a folder
-  bilevel apply run stack.tif clean.tif         all pages of a TIFF file
+  bilevel apply run stack.tif clean.tif         all pages of a TIFF file, or slices of a .nii file
   bilevel apply run scan.png clean.png --depth 16 --accuracy 1e-4";
 
 /// Denoises pictures, learns the parameters of image reconstruction from training images, and
@@ -142,7 +143,8 @@ pub struct ApplyArgs {
     /// Picture or folder of pictures; for sampling, a .npy file with complex frequencies in its
     /// rows
     pub input: PathBuf,
-    /// Output file (.png, .tif or .npy; several pages need .tif, sampling needs .npy) or folder
+    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; several pages need another than .png,
+    /// sampling needs .npy) or folder
     pub output: PathBuf,
     /// Largest distance of the result from the exact minimiser (root mean square), not from the
     /// true image
@@ -154,14 +156,12 @@ pub struct ApplyArgs {
         value_name = "RMS"
     )]
     pub accuracy: f64,
-    /// Bits per sample of PNG files
-    #[arg(
-        long,
-        value_enum,
-        default_value_t = ApplyOptions::default().depth,
-        value_name = "BITS"
-    )]
-    pub depth: Depth,
+    /// Bits per sample of the output; without this option, samples keep their type
+    #[arg(long, value_enum, value_name = "BITS")]
+    pub depth: Option<Depth>,
+    /// Memory that a picture may take; larger pictures are denoised by tiles
+    #[arg(long, value_name = "SIZE", default_value_t = Memory::default())]
+    pub memory: Memory,
     /// Blur kernel to use instead of that of the run
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
@@ -177,6 +177,7 @@ impl ApplyArgs {
         ApplyOptions {
             accuracy: self.accuracy,
             depth: self.depth,
+            memory: self.memory,
             kernel: self.kernel.clone(),
             mask: self.mask.clone(),
         }

@@ -1,13 +1,14 @@
-//! Reading and writing of NumPy's `.npy` files.
+//! Reading and writing of NumPy's `.npy` and `.npz` files.
 
 mod header;
+mod zip;
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::file::{self, FileError};
-use crate::picture::SampleType;
+use crate::picture::{SampleType, has_extension};
 use header::Header;
 
 /// Largest size of a file in bytes.
@@ -54,10 +55,10 @@ impl ArrayValues {
 
 /// Reads an array of any shape, in either byte order, in C or Fortran order. Integers and truth
 /// values become real numbers, and single precision becomes double. Integers beyond 2^53 are
-/// rounded.
+/// rounded. A `.npz` file must hold one array.
 ///
 /// # Errors
-/// When the file cannot be read, is not a `.npy` file, is damaged, has other elements, or holds NaN
+/// When the file cannot be read, is not such a file, is damaged, has other elements, or holds NaN
 /// or infinity.
 pub fn read(path: &Path) -> Result<Array, FileError> {
     Ok(read_typed(path)?.0)
@@ -69,10 +70,21 @@ pub fn read(path: &Path) -> Result<Array, FileError> {
 /// # Errors
 /// As [`read`].
 pub fn read_typed(path: &Path) -> Result<(Array, SampleType), FileError> {
-    let bytes = file::read(path, MAX_BYTES)?;
+    let (array, samples, _) = read_named(path)?;
+    Ok((array, samples))
+}
+
+/// Does the same as [`read_typed`], and returns the name of the array in a `.npz` file, too.
+pub(crate) fn read_named(path: &Path) -> Result<(Array, SampleType, Option<String>), FileError> {
+    let mut bytes = file::read(path, MAX_BYTES)?;
+    let mut name = None;
+    if has_extension(path, "npz") {
+        let (found, content) = zip::only_array(path, &bytes)?;
+        (name, bytes) = (Some(found), content);
+    }
     let (array, samples) = decode(path, &bytes)?;
     check_finite(path, &array.shape, &array.values)?;
-    Ok((array, samples))
+    Ok((array, samples, name))
 }
 
 /// Reads the number of axes of an array, without its entries.
@@ -80,12 +92,17 @@ pub fn read_typed(path: &Path) -> Result<(Array, SampleType), FileError> {
 /// # Errors
 /// When the file cannot be read, or is not a `.npy` file.
 pub fn num_axes(path: &Path) -> Result<usize, FileError> {
+    Ok(shape(path)?.len())
+}
+
+/// Reads the shape of an array, without its entries.
+pub(crate) fn shape(path: &Path) -> Result<Vec<usize>, FileError> {
     let refuse = |source| FileError::read(path, source);
     let mut start = Vec::new();
     let file = File::open(path).map_err(refuse)?;
     let read = file.take(MAX_HEADER).read_to_end(&mut start);
     read.map_err(refuse)?;
-    Ok(header::read(path, &start)?.0.shape.len())
+    Ok(header::read(path, &start)?.0.shape)
 }
 
 /// Reads the rows of an array with two axes. An array with one axis is one row.
@@ -132,7 +149,7 @@ pub fn write(path: &Path, shape: &[usize], values: &ArrayValues) -> Result<(), F
 }
 
 /// Writes an array whose entries are already encoded, in C order with the least significant byte
-/// first, whole or not at all.
+/// first, whole or not at all. In a `.npz` file, it gets this name.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -141,9 +158,16 @@ pub(crate) fn write_encoded(
     shape: &[usize],
     descr: &str,
     entries: &[u8],
+    name: &str,
 ) -> Result<(), FileError> {
     let mut bytes = header::write(descr, shape);
     bytes.extend(entries);
+    if has_extension(path, "npz") {
+        bytes = zip::with_array(name, &bytes).ok_or_else(|| {
+            let reason = "a .npz file has less than 4 GB: name a .npy file";
+            FileError::Write(path.into(), io::Error::other(reason))
+        })?;
+    }
     file::write(path, &bytes)
 }
 

@@ -12,7 +12,7 @@ use ::page::number::counted;
 use bilevel::{LearningProblem, ProblemError, Ranks};
 use clap::CommandFactory;
 
-use crate::apply::{self, Applied, ApplyFailure};
+use crate::apply::{self, ApplyEvent};
 use crate::args::{Arguments, Command, LearnArgs, ResumeArgs, Shared};
 use crate::config::{Config, Settings};
 use crate::error::CliError;
@@ -50,9 +50,10 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
         Command::Denoise(args) => denoise::run(args, context),
         Command::Apply(args) => {
             set_threads(shared.threads);
-            let say = |done: Result<&Applied, &ApplyFailure>| say_applied(shared, done);
+            let say = |event: ApplyEvent<'_>| say_applied(shared, event);
+            let options = args.options();
             let applied =
-                apply::apply_observed(&args.run, &args.input, &args.output, &args.options(), &say);
+                apply::apply_observed(&args.run, &args.input, &args.output, &options, &say);
             let done = match &applied {
                 Ok(applied) | Err(CliError::SomeFailed { applied, .. }) => &applied[..],
                 Err(_) => &[],
@@ -279,11 +280,19 @@ fn for_run(finding: &Finding, run: &Path) -> String {
     finding.text.replace("bilevel resume RUN", &named)
 }
 
-fn say_applied(shared: &Shared, done: Result<&Applied, &ApplyFailure>) {
+fn say_applied(shared: &Shared, event: ApplyEvent<'_>) {
     if shared.quiet || shared.json {
         return;
     }
-    if let Ok(applied) = done {
+    if let ApplyEvent::Page {
+        input,
+        done,
+        num_pages,
+    } = event
+    {
+        print(&format!("{}: {done} of {num_pages} pages", name(input)));
+    }
+    if let ApplyEvent::File(Ok(applied)) = event {
         let missed = if applied.reached {
             ""
         } else {

@@ -2,6 +2,7 @@
 
 mod error;
 mod interrupt;
+pub(crate) mod large;
 mod range;
 #[cfg(test)]
 mod tests;
@@ -22,9 +23,8 @@ use crate::apply::ApplyFailure;
 use crate::apply::output_paths::pair_files;
 use crate::config::TaskKind;
 use crate::error::CliError;
-use crate::picture::{
-    self, Colour, Depth, Picture, SampleType, TypedPicture, has_extension, page_name,
-};
+use crate::memory::Memory;
+use crate::picture::{self, Colour, Depth, Picture, TypedPicture, page_name};
 use crate::task::data_warnings::other_unit;
 
 /// Smallest estimate of the noise that can be trusted; see [`noise::estimate`].
@@ -48,6 +48,8 @@ pub struct DenoiseOptions {
     pub colour: DenoiseColour,
     /// The number of bits per sample of the output; `None` for the samples of the input.
     pub depth: Option<Depth>,
+    /// The memory that a picture may take. Larger pictures are denoised by tiles.
+    pub memory: Memory,
 }
 
 /// The treatment of colours by [`denoise`].
@@ -120,10 +122,12 @@ pub enum DenoiseEvent<'a> {
 
 /// Denoises a picture file, or the pictures of a folder.
 ///
-/// All pages of a TIFF file are denoised to the pages of another one. Samples keep their type, and
-/// alpha channels do not change. In a folder, a bad file does not stop the others. If `input` is a
-/// file and `output` a folder, the file name stays the same. Results do not depend on the number of
-/// threads.
+/// All pages of a TIFF file, slices of a NIfTI file or pictures of an array are denoised to those
+/// of another one. Samples keep their type, and alpha channels do not change. A page whose noise
+/// cannot be estimated, such as a black one, has that of the other pages. In a folder, a bad file
+/// does not stop the others. If `input` is a file and `output` a folder, the file name stays the
+/// same. Pictures that take more memory than the options allow are denoised by tiles. Results do
+/// not depend on the number of threads.
 ///
 /// # Errors
 /// When an option is invalid, or a file cannot be read, denoised or written.
@@ -193,17 +197,6 @@ impl DenoiseOptions {
             _ => Err(CliError::Accuracy { found }),
         }
     }
-
-    /// Returns the type of the samples of a result in a file named `output`.
-    fn output_type(&self, input: SampleType, output: &Path) -> SampleType {
-        match (self.depth, input) {
-            (Some(Depth::Eight), _) => SampleType::Eight,
-            (Some(Depth::Sixteen), _) => SampleType::Sixteen,
-            (None, SampleType::Eight | SampleType::Sixteen) => input,
-            (None, _) if has_extension(output, "png") => SampleType::Sixteen,
-            (None, _) => input,
-        }
-    }
 }
 
 /// Denoises all pages of a file.
@@ -218,24 +211,34 @@ fn denoise_file(
         DenoiseColour::Luminance => Colour::Luminance,
         DenoiseColour::Coupled | DenoiseColour::Channels => Colour::Channels,
     };
+    if options.memory.needs_tiles(input)? {
+        observe(DenoiseEvent::Pages(1));
+        return large::denoise_file(input, output, options, target);
+    }
     let pages = picture::read_typed(input, colour)?;
     let num_pages = pages.len();
     observe(DenoiseEvent::Pages(num_pages));
-    let run = |(index, page): (usize, TypedPicture)| {
+    let prepare = |(index, page): (usize, TypedPicture)| {
         let name = match num_pages {
             1 => input.to_path_buf(),
             _ => page_name(input, index),
         };
-        let made = denoise_page(name, page, output, options, target)?;
+        Page::new(name, page, options)
+    };
+    let pages: Result<Vec<_>, CliError> = (pages.into_par_iter().enumerate())
+        .with_max_len(1)
+        .map(prepare)
+        .collect();
+    let pages = pages?;
+    let typical = typical_noise(&pages);
+    let run = |page: Page| {
+        let made = denoise_page(page, typical, output, options, target)?;
         if num_pages > 1 {
             observe(DenoiseEvent::Page(&made.about));
         }
         Ok(made)
     };
-    let made: Result<Vec<_>, CliError> = (pages.into_par_iter().enumerate())
-        .with_max_len(1)
-        .map(run)
-        .collect();
+    let made: Result<Vec<_>, CliError> = (pages.into_par_iter().with_max_len(1)).map(run).collect();
     let (mut pages, mut pictures, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     for page in made? {
         pages.push(page.result);
@@ -256,6 +259,45 @@ fn denoise_file(
     })
 }
 
+/// A picture in units in which black is 0 and white is 1.
+struct Page {
+    name: PathBuf,
+    picture: TypedPicture,
+    range: ValueRange,
+    /// The noise, if it is given or can be estimated.
+    noise: Result<f64, NoisyPictureError>,
+}
+
+impl Page {
+    fn new(name: PathBuf, page: TypedPicture, options: &DenoiseOptions) -> Result<Self, CliError> {
+        let mut picture = page;
+        let range = range::of_samples(&name, picture.samples, options.range)?;
+        let channels = &mut picture.picture.channels;
+        for value in channels.iter_mut().flatten() {
+            *value = range.to_unit(*value);
+        }
+        let grid = Grid::image(picture.picture.height, picture.picture.width);
+        let noise = match options.noise {
+            Some(noise) => Ok(noise),
+            None => estimated(&name, grid, &picture.picture.channels),
+        };
+        Ok(Self {
+            name,
+            picture,
+            range,
+            noise,
+        })
+    }
+}
+
+/// Returns the median of the noise of all pages, if it is known for one of them.
+fn typical_noise(pages: &[Page]) -> Option<f64> {
+    let noise = pages.iter().filter_map(|page| page.noise.as_ref().ok());
+    let mut noise: Vec<f64> = noise.copied().collect();
+    noise.sort_by(f64::total_cmp);
+    noise.get(noise.len() / 2).copied()
+}
+
 /// A picture that was denoised, and is not yet written.
 struct DenoisedPage {
     result: TypedPicture,
@@ -263,34 +305,47 @@ struct DenoisedPage {
     warnings: Vec<String>,
 }
 
+/// Denoises a page. If its noise is not known, that of the other pages, which is `typical`, is.
 fn denoise_page(
-    name: PathBuf,
-    page: TypedPicture,
+    page: Page,
+    typical: Option<f64>,
     output: &Path,
     options: &DenoiseOptions,
     target: Option<ErrorBound>,
 ) -> Result<DenoisedPage, CliError> {
     let begin = Instant::now();
+    let Page {
+        name,
+        picture: page,
+        range,
+        noise,
+    } = page;
     let TypedPicture {
         picture,
         alpha,
         samples,
+        metadata,
     } = page;
     let (width, height) = (picture.width, picture.height);
-    let range = range::of_samples(&name, samples, options.range)?;
-    let mut channels = picture.channels;
-    for value in channels.iter_mut().flatten() {
-        *value = range.to_unit(*value);
-    }
     let grid = Grid::image(height, width);
-    let (noise, is_estimated) = match options.noise {
-        Some(noise) => (noise, false),
-        None => (estimated(&name, grid, &channels)?, true),
+    let channels = picture.channels;
+    let is_estimated = options.noise.is_none();
+    let mut warnings = Vec::new();
+    let noise = match (noise, typical) {
+        (Ok(noise), _) => noise,
+        (Err(_), Some(typical)) => {
+            warnings.push(format!(
+                "the noise of {} cannot be estimated: the median of the other pages, {typical:.3}, \
+                 is used",
+                name.display()
+            ));
+            typical
+        }
+        (Err(error), None) => return Err(error.into()),
     };
     if options.range.is_none() {
         range::check_unit(&name, samples, noise, &channels)?;
     }
-    let mut warnings = Vec::new();
     if options.range.is_none()
         && let Some([lowest, highest]) = other_unit(channels.iter().flatten().copied())
     {
@@ -316,7 +371,7 @@ fn denoise_page(
         path: name.clone(),
         source,
     })?;
-    let out = options.output_type(samples, output);
+    let out = samples.for_output(options.depth, output);
     // integers with a known white stay in their own unit, whatever part of it the picture uses
     if samples.white().is_some() || out.white().is_none() {
         for value in channels.iter_mut().flatten() {
@@ -345,6 +400,7 @@ fn denoise_page(
         },
         alpha,
         samples: out,
+        metadata,
     };
     Ok(DenoisedPage {
         result,

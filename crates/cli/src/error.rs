@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use bilevel::{ProblemError, ReconstructionError};
+use imaging::TilesError;
 use page::number::counted;
 use thiserror::Error;
 
@@ -12,6 +13,7 @@ use crate::apply::{Applied, ApplyFailure};
 use crate::config::ConfigError;
 use crate::denoise::{DenoisedFile, NoisyPictureError};
 use crate::file::FileError;
+use crate::memory::MemoryError;
 use crate::session::SessionError;
 use crate::store::{SETTINGS, StoreError};
 use crate::task::DataError;
@@ -118,6 +120,17 @@ pub enum CliError {
         /// The reason.
         source: ReconstructionError,
     },
+    /// A large picture cannot be reconstructed by tiles.
+    #[error("{} cannot be reconstructed", path.display())]
+    Large {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: TilesError<ReconstructionError>,
+    },
+    /// The limit of memory is invalid, or a picture takes more.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// A picture cannot be denoised, or an option of denoising is invalid.
     #[error(transparent)]
     NoisyPicture(#[from] NoisyPictureError),
@@ -176,7 +189,11 @@ impl CliError {
             | Self::OtherResult { .. } => 4,
             Self::Problem(error) => of_problem(error),
             Self::Session(error) => of_session(error),
-            Self::Reconstruction { .. } | Self::Json(_) | Self::Interrupt(_) => 1,
+            Self::Reconstruction { .. }
+            | Self::Large { .. }
+            | Self::Json(_)
+            | Self::Interrupt(_) => 1,
+            Self::Memory(_) => 2,
             Self::Interrupted(_) => 130,
             Self::NoisyPicture(error) => error.exit_code(),
             Self::SomeFailed { failures, .. } | Self::SomeNotDenoised { failures, .. } => {

@@ -57,6 +57,13 @@ pub enum FileError {
         .1, .0.display()
     )]
     OnePage(PathBuf, usize),
+    /// Pages that differ cannot be written to one array or volume. The last field says how they
+    /// differ.
+    #[error(
+        "cannot write pages that differ to {} ({}): name a .tif file, whose pages may differ",
+        .0.display(), .1
+    )]
+    Different(PathBuf, String),
     /// A number is NaN or infinite. Its index has one entry per axis. The axes of pictures are row,
     /// column and, if there are several, channel.
     #[error("{}: the value at {:?} is {}: replace it by a finite number", .0.display(), .1, .2)]

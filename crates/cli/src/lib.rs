@@ -46,6 +46,7 @@ pub mod denoise;
 pub mod error;
 pub mod file;
 pub mod findings;
+pub mod memory;
 pub mod picture;
 pub mod progress;
 pub mod ranks;

@@ -2,22 +2,31 @@
 //!
 //! Black is 0 and white is 1: 8-bit samples are divided by 255, 16-bit ones by 65535, and
 //! floating-point ones are taken unchanged, inside `[0, 1]` or not. Gamma, colour profiles and the
-//! orientation that cameras note are ignored. Each page of a TIFF file is a picture of its own. An
-//! alpha channel is dropped if all pixels are opaque; a picture with transparent pixels is refused.
-//! Only [`read_typed`] and [`write_typed`] keep alpha channels and the type of samples.
+//! orientation that cameras note are ignored. Each page of a TIFF file, each slice of a NIfTI file
+//! and each picture of an array with three axes is a picture of its own. An alpha channel is
+//! dropped if all pixels are opaque; a picture with transparent pixels is refused. Only
+//! [`read_typed`] and [`write_typed`] keep alpha channels, the type of samples and [`Metadata`].
 
+mod arrays;
 mod decode;
 mod encode;
 mod folder;
+pub(crate) mod large;
+mod metadata;
+mod nifti;
 mod pages;
+mod samples;
 mod typed;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use decode::read_stack;
 pub use decode::{read, read_pages, read_typed};
 pub use encode::{encode_png, write, write_pages};
 pub(crate) use folder::ignored_arrays;
 pub use folder::{list, pairs};
+pub use metadata::{Metadata, TiffTags};
+pub use nifti::Header as NiftiHeader;
 pub(crate) use pages::name as page_name;
 pub use typed::{SampleType, TypedPicture, write_typed};
 
@@ -169,6 +178,14 @@ fn check_pair(pair: &PicturePair<Picture>, [truth, noisy]: [PathBuf; 2]) -> Resu
 #[must_use]
 pub fn is_signal(path: &Path) -> bool {
     has_extension(path, "npy") && array::num_axes(path).is_ok_and(|num_axes| num_axes == 1)
+}
+
+/// Whether a file with this name can be written.
+pub(crate) fn can_be_written(path: &Path) -> bool {
+    let is_picture = ["png", "tif", "tiff"]
+        .iter()
+        .any(|known| has_extension(path, known));
+    is_picture || arrays::is_name(path) || nifti::is_name(path)
 }
 
 /// Returns the index of the value at `position` in channel `channel` of `channels`.

@@ -1,7 +1,6 @@
 //! The input files of `bilevel apply` and `bilevel denoise`, and the paths of their results.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,9 +45,7 @@ fn within(inputs: Vec<PathBuf>, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>
     let mut files = Vec::new();
     for input in inputs {
         let mut path = output.join(input.file_name().unwrap_or_default());
-        let extension = input.extension().unwrap_or_default().to_ascii_lowercase();
-        let can_be_written = ["png", "tif", "tiff", "npy"].map(OsStr::new);
-        if !can_be_written.contains(&&extension[..]) {
+        if !picture::can_be_written(&input) {
             path.set_extension("png");
         }
         if let Some(other) = known.insert(path.clone(), input.clone()) {

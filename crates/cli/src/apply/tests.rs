@@ -63,7 +63,7 @@ fn pictures_become_smooth_and_keep_their_colours() {
     let output = temp.at("out.png");
     let options = ApplyOptions {
         accuracy: 1e-5,
-        depth: Depth::Sixteen,
+        depth: Some(Depth::Sixteen),
         ..ApplyOptions::default()
     };
     let applied = apply(&temp.run(), &input, &output, &options).unwrap();
@@ -126,6 +126,41 @@ fn stacks_become_stacks() {
     let error = apply(&temp.run(), &input, &temp.at("out.png"), &options).unwrap_err();
     assert!(error.to_string().contains("name a .tif file"), "{error}");
     assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn large_pictures_are_those_that_are_reconstructed_at_once() {
+    let parameters = [("alpha", 0.1), ("nu", 0.01), ("xi", 1e-3)];
+    let temp = TempDir::new("large", DENOISE, &parameters);
+    let plane: Vec<f64> = (0..400).map(|i| f64::from(i * i % 256) / 255.0).collect();
+    let page = Picture {
+        width: 20,
+        height: 20,
+        channels: vec![plane.clone(), plane.clone(), plane],
+    };
+    let options = ApplyOptions::default();
+    for (name, depth) in [("in.png", Depth::Eight), ("in.tif", Depth::Sixteen)] {
+        let (input, output) = (temp.at(name), temp.at(&format!("tiles-{name}")));
+        picture::write(&input, 20, 20, &page.planes(), depth).unwrap();
+        let reconstructor = Reconstructor::new(&temp.run(), &options).unwrap();
+        let applied = reconstructor.large(&input, &output).unwrap();
+        assert!(applied.reached && applied.error <= options.accuracy);
+        let whole = temp.at(&format!("whole-{name}"));
+        apply(&temp.run(), &input, &whole, &options).unwrap();
+        let [made, whole] = [output, whole].map(|path| {
+            let picture = picture::read(&path, Colour::Channels).unwrap();
+            picture.channels.concat()
+        });
+        // root mean squares of both errors, and half a level of both files
+        let apart = made
+            .iter()
+            .zip(&whole)
+            .map(|(a, b)| (a - b).powi(2))
+            .sum::<f64>();
+        let apart = (apart / 1200.0).sqrt();
+        assert!(apart <= 2.0 * options.accuracy + 1.0 / 255.0, "{apart}");
+        assert!(made.iter().zip(&whole).all(|(a, b)| (a - b).abs() < 0.04));
+    }
 }
 
 #[test]

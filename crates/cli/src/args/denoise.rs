@@ -7,6 +7,7 @@ use clap::Args;
 use super::learn;
 use crate::denoise::{DenoiseColour, DenoiseOptions, ValueRange};
 use crate::error::CliError;
+use crate::memory::Memory;
 use crate::picture::Depth;
 
 const EXAMPLES: &str = "\
@@ -18,8 +19,10 @@ Examples:
   bilevel denoise noisy.png clean.png --noise 0.1
   bilevel denoise noisy clean                   all pictures of a folder
   bilevel denoise stack.tif clean.tif           all pages of a TIFF file
+  bilevel denoise head.nii.gz clean.nii.gz --range 0,4000
   bilevel denoise counts.npy clean.npy --range 0,4000
-  bilevel denoise noisy.png clean.png --depth 16 --accuracy 0.01";
+  bilevel denoise noisy.png clean.png --depth 16 --accuracy 0.01
+  bilevel denoise mosaic.tif clean.tif --memory 8GB    a large picture, by tiles";
 
 /// The arguments of `bilevel denoise`.
 #[derive(Args, Clone, Debug, PartialEq)]
@@ -27,7 +30,8 @@ Examples:
 pub struct DenoiseArgs {
     /// Picture or folder of pictures
     pub input: PathBuf,
-    /// Output file (.png, .tif or .npy; several pages need .tif) or folder
+    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; several pages need another than .png)
+    /// or folder
     pub output: PathBuf,
     /// Standard deviation of the noise, where the range of a picture is 1; without this option it
     /// is estimated in each picture
@@ -48,6 +52,9 @@ pub struct DenoiseArgs {
     /// Bits per sample of the output; without this option, samples keep their type
     #[arg(long, value_enum, value_name = "BITS")]
     pub depth: Option<Depth>,
+    /// Memory that a picture may take; larger pictures are denoised by tiles
+    #[arg(long, value_name = "SIZE", default_value_t = Memory::default())]
+    pub memory: Memory,
 }
 
 impl DenoiseArgs {
@@ -63,6 +70,7 @@ impl DenoiseArgs {
             range: range.transpose()?,
             colour: self.colour,
             depth: self.depth,
+            memory: self.memory,
         })
     }
 }

@@ -216,7 +216,7 @@ fn other_commands() {
     };
     let expected = ApplyOptions {
         accuracy: 1e-4,
-        depth: Depth::Sixteen,
+        depth: Some(Depth::Sixteen),
         ..ApplyOptions::default()
     };
     assert_eq!(apply.options(), expected);

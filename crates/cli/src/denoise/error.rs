@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use imaging::DenoiseError;
+use imaging::{DenoiseError, TilesError};
 use thiserror::Error;
 
 /// A noisy picture that cannot be denoised, or an invalid option.
@@ -86,6 +86,14 @@ pub enum NoisyPictureError {
         /// The reason.
         source: DenoiseError,
     },
+    /// The reconstruction by tiles failed.
+    #[error("{} cannot be denoised", path.display())]
+    LargeFailed {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: TilesError<DenoiseError>,
+    },
 }
 
 impl NoisyPictureError {
@@ -93,7 +101,7 @@ impl NoisyPictureError {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Noise { .. } | Self::Range { .. } => 2,
-            Self::Failed { .. } => 1,
+            Self::Failed { .. } | Self::LargeFailed { .. } => 1,
             _ => 3,
         }
     }

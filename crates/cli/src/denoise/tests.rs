@@ -1,5 +1,7 @@
 //! Tiny pictures of all types. Results are compared with those of the library.
 
+mod large_pictures;
+
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,6 +9,7 @@ use imaging::{Seed, phantom};
 
 use super::*;
 use crate::array::{self, ArrayValues};
+use crate::picture::{Metadata, SampleType};
 
 /// A folder for one test, which is removed when it is dropped.
 struct TempDir(PathBuf);
@@ -52,6 +55,7 @@ fn typed(samples: SampleType, num_channels: usize) -> TypedPicture {
         },
         alpha: None,
         samples,
+        metadata: Metadata::None,
     }
 }
 
@@ -468,7 +472,7 @@ fn inputs_that_mean_nothing_are_refused() {
     assert_eq!(code, 3);
     let path = temp.at("line.npy");
     array::write(&path, &[9], &ArrayValues::Real(vec![0.5; 9])).unwrap();
-    assert!(refusal(&path, &output).0.contains("two axes"));
+    assert!(refusal(&path, &output).0.contains("two or three axes"));
     fs::write(temp.at("empty.png"), b"").unwrap();
     assert!(refusal(&temp.at("empty.png"), &output).0.contains("empty"));
     assert_eq!(refusal(&temp.at("none.png"), &output).1, 3);
@@ -478,7 +482,7 @@ fn inputs_that_mean_nothing_are_refused() {
     assert_eq!(refusal(&input, &temp.0).1, 2);
     assert_eq!(refusal(&input, &temp.at("out.jpg")).1, 2);
     let (message, code) = refusal(&input, &temp.at("out.npy"));
-    assert!(message.contains("one grey picture"), "{message}");
+    assert!(message.contains("hold grey pictures"), "{message}");
     assert_eq!(code, 2);
     assert!(!output.exists());
 }

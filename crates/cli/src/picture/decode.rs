@@ -8,9 +8,9 @@ use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Li
 use tiff::TiffError;
 use tiff::decoder::{Decoder, DecodingResult};
 
+use super::arrays::{self, Unit};
 use super::typed::{SampleType, TypedPicture};
-use super::{Colour, Picture, has_extension, index, pages};
-use crate::array::{self, ArrayValues};
+use super::{Colour, Metadata, Picture, TiffTags, index, nifti, pages};
 use crate::file::{self, FileError};
 
 /// Largest number of pixels of a file: a plane of them takes a gigabyte of memory.
@@ -19,11 +19,14 @@ const MAX_PIXELS: u64 = 1 << 27;
 const MAX_BYTES: u64 = 1 << 30;
 /// The message about a file that exceeds the limit.
 const MEMORY: &str = "decoding takes more than 2^30 bytes of memory";
+/// How to convert an HDF5 file, for messages. The name of the pictures is that of fastMRI.
+const HDF5_WANTED: &str = "a .npy file: python -c \"import h5py, numpy; numpy.save('slices.npy', \
+                           h5py.File('scan.h5')['reconstruction_rss'][()])\"";
 /// A format that pictures can be converted to, for messages.
 const WANTED: &str = "an 8-bit or 16-bit, grey or RGB, PNG file";
 
-/// Reads a PNG, JPEG, TIFF or PNM file that holds one picture, or a `.npy` file. The content
-/// decides about the format of a picture, not the name.
+/// Reads a PNG, JPEG, TIFF or PNM file that holds one picture, or a `.npy`, `.npz` or NIfTI file.
+/// The content decides about the format of a picture, not the name.
 ///
 /// Pictures are grey or RGB with 8 or 16 bits; TIFF files may have floating-point numbers. Other
 /// depths are stretched to these: 1-bit PNG files to 8 bits, PNM files of 1000 levels to 16. An
@@ -41,31 +44,41 @@ pub fn read(path: &Path, colour: Colour) -> Result<Picture, FileError> {
     }
 }
 
-/// Reads all pages of a TIFF file, each as a picture, or the one picture of another file. Pages
-/// that the file declares as smaller copies of others are left out. A page is named like
-/// `cells.tif[3]` in messages, counted from 1.
+/// Reads all pages of a file, each as a picture: the pages of a TIFF file, the slices of a NIfTI
+/// file, the pictures of a `.npy` or `.npz` file with three axes, or the one picture of another
+/// file. Pages that a TIFF file declares as smaller copies of others are left out. A page is named
+/// like `cells.tif[3]` in messages, counted from 1.
 ///
 /// # Errors
 /// As [`read`], for each page. All pages together may have 2^27 pixels.
 pub fn read_pages(path: &Path, colour: Colour) -> Result<Vec<Picture>, FileError> {
-    if has_extension(path, "npy") {
-        return Ok(vec![read_array(path)?]);
-    }
-    let pages = decode_pages(path, colour, Alpha::Opaque)?;
+    let pages = read_stack(path, colour)?;
     Ok(pages.into_iter().map(|page| page.picture).collect())
 }
 
-/// Reads all pages of a file like [`read_pages`], with the type of their samples and with alpha
-/// channels, transparent or not. The numbers of a `.npy` file are grey values with two axes, and
-/// those of unsigned integers with 8 or 16 bits are divided by 255 or 65535, too.
+/// Reads all pages of a file like [`read_pages`], with the type of their samples and what the file
+/// says about them. The samples of arrays count as floating-point numbers.
+pub(crate) fn read_stack(path: &Path, colour: Colour) -> Result<Vec<TypedPicture>, FileError> {
+    match () {
+        () if arrays::is_name(path) => arrays::read(path, Unit::OfArray),
+        () if nifti::is_name(path) => nifti::read(path),
+        () => decode_pages(path, colour, Alpha::Opaque),
+    }
+}
+
+/// Reads all pages of a file like [`read_pages`], with the type of their samples, with alpha
+/// channels, transparent or not, and with what the file says about them besides. Entries of `.npy`
+/// and `.npz` files that are unsigned integers with 8 or 16 bits are divided by 255 or 65535, too.
 ///
 /// # Errors
-/// As [`read_pages`], except that pixels may be transparent, and a `.npy` file must have two axes.
+/// As [`read_pages`], except that pixels may be transparent, and an array must have two or three
+/// axes.
 pub fn read_typed(path: &Path, colour: Colour) -> Result<Vec<TypedPicture>, FileError> {
-    if has_extension(path, "npy") {
-        return Ok(vec![read_typed_array(path)?]);
+    match () {
+        () if arrays::is_name(path) => arrays::read(path, Unit::White),
+        () if nifti::is_name(path) => nifti::read(path),
+        () => decode_pages(path, colour, Alpha::Kept),
     }
-    decode_pages(path, colour, Alpha::Kept)
 }
 
 /// The treatment of an alpha channel.
@@ -118,10 +131,17 @@ fn decode(
         ImageFormat::Tiff => decode_grey_floats(path, bytes, colour)?,
         _ => None,
     };
-    let decoded = match decoded {
+    let mut decoded = match decoded {
         Some(decoded) => decoded,
         None => decode_integers_or_colours(path, bytes, format, colour, alpha)?,
     };
+    if format == ImageFormat::Tiff
+        && let Ok(mut decoder) = Decoder::new(Cursor::new(bytes))
+    {
+        let grey = matches!(decoder.colortype(), Ok(tiff::ColorType::Gray(_)));
+        let same_channels = grey || colour == Colour::Channels;
+        decoded.metadata = Metadata::Tiff(TiffTags::read(&mut decoder, same_channels));
+    }
     let picture = &decoded.picture;
     let channels = picture.channels.len() + usize::from(decoded.alpha.is_some());
     for (channel, plane) in picture.channels.iter().chain(&decoded.alpha).enumerate() {
@@ -131,58 +151,6 @@ fn decode(
         }
     }
     Ok(decoded)
-}
-
-/// Reads an array of real numbers with two axes, with the type of its entries.
-fn read_typed_array(path: &Path) -> Result<TypedPicture, FileError> {
-    let (array, samples) = array::read_typed(path)?;
-    let [height, width] = match array.shape[..] {
-        [rows, cols] if rows > 0 && cols > 0 => [rows, cols],
-        _ => {
-            let needed = "a picture, with two axes, none of them empty: save each picture or \
-                          channel of a larger array as a file of its own";
-            return Err(FileError::Shape(path.into(), array.shape, needed));
-        }
-    };
-    let ArrayValues::Real(mut values) = array.values else {
-        let reason = "it holds complex numbers".to_owned();
-        return Err(FileError::Unsupported(path.into(), reason, "real numbers"));
-    };
-    if let Some(white) = samples.white() {
-        values.iter_mut().for_each(|value| *value /= white);
-    }
-    Ok(TypedPicture {
-        picture: Picture {
-            width,
-            height,
-            channels: vec![values],
-        },
-        alpha: None,
-        samples,
-    })
-}
-
-/// Reads an array of real numbers with two axes, or with one.
-fn read_array(path: &Path) -> Result<Picture, FileError> {
-    let array = array::read(path)?;
-    let [height, width] = match array.shape[..] {
-        [len] if len > 0 => [1, len],
-        [rows, cols] if rows > 0 && cols > 0 => [rows, cols],
-        _ => {
-            let needed = "a picture or a signal, with two axes or one, none of them empty: save \
-                          each picture or channel of a larger array as a file of its own";
-            return Err(FileError::Shape(path.into(), array.shape, needed));
-        }
-    };
-    let ArrayValues::Real(values) = array.values else {
-        let reason = "it holds complex numbers".to_owned();
-        return Err(FileError::Unsupported(path.into(), reason, "real numbers"));
-    };
-    Ok(Picture {
-        width,
-        height,
-        channels: vec![values],
-    })
 }
 
 /// Decodes everything but grey floating-point TIFF files.
@@ -267,6 +235,16 @@ fn format(path: &Path, bytes: &[u8]) -> Result<ImageFormat, FileError> {
         Err(_) if bytes.starts_with(b"II\x2b\0") || bytes.starts_with(b"MM\0\x2b") => Ok(Tiff),
         Ok(other) => Err(unsupported(path, format!("it holds {other:?} data"))),
         Err(_) if bytes.is_empty() => Err(damaged(path, "it is empty")),
+        Err(_) if bytes.starts_with(b"\x89HDF\r\n\x1a\n") => Err(FileError::Unsupported(
+            path.into(),
+            "it is an HDF5 file".into(),
+            HDF5_WANTED,
+        )),
+        Err(_) if bytes.get(128..132) == Some(b"DICM") => Err(FileError::Unsupported(
+            path.into(),
+            "it is a DICOM file".into(),
+            "a .nii file, with the program dcm2niix",
+        )),
         Err(_) => Err(unsupported(
             path,
             "its content is not a PNG, JPEG, TIFF or PNM picture",
@@ -320,6 +298,7 @@ impl Planes {
             },
             alpha: self.alpha,
             samples,
+            metadata: Metadata::None,
         }
     }
 }
@@ -392,7 +371,7 @@ fn has_jpeg_end(bytes: &[u8]) -> bool {
 
 /// Translates an error of the decoder. It reads from memory, so an input or output error means that
 /// the data end too early.
-fn explain(path: &Path, error: ImageError) -> FileError {
+pub(super) fn explain(path: &Path, error: ImageError) -> FileError {
     match error {
         ImageError::Limits(_) => too_large(path, MEMORY),
         ImageError::Unsupported(error) => unsupported(path, error.to_string()),

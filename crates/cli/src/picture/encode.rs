@@ -13,7 +13,7 @@ use super::{Depth, Picture, has_extension, index};
 use crate::file::{self, FileError};
 
 /// The extensions of files that can be written, for messages.
-pub(super) const EXTENSIONS: &str = ".png, .tif, .tiff or .npy";
+pub(super) const EXTENSIONS: &str = ".png, .tif, .tiff, .npy, .npz, .nii or .nii.gz";
 
 /// Encodes a PNG file: grey if there is one plane, RGB if there are three. Values are clamped to
 /// `[0, 1]` and rounded to the nearest level; NaN becomes black.

@@ -6,17 +6,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{PicturePair, has_extension};
+use super::{PicturePair, arrays, has_extension, nifti};
 use crate::file::FileError;
 
 /// The extensions of pictures, in upper or lower case.
-const EXTENSIONS: [&str; 8] = ["png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm", "pnm"];
+const EXTENSIONS: [&str; 9] = [
+    "png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm", "pnm", "nii",
+];
 /// The same extensions for messages.
-const EXTENSIONS_TEXT: &str = ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm or .npy";
+const EXTENSIONS_TEXT: &str =
+    ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .nii, .nii.gz, .npy or .npz";
 
 /// Lists the pictures in `folder` in the byte order of their names, without hidden files and inner
-/// folders. If the folder holds no pictures, its `.npy` files are listed. If `folder` is a file,
-/// the list consists of this file.
+/// folders. If the folder holds no pictures, its `.npy` and `.npz` files are listed. If `folder` is
+/// a file, the list consists of this file.
 ///
 /// # Errors
 /// When there is no such folder or file, it cannot be read, or it holds no picture.
@@ -73,7 +76,7 @@ impl Content {
             content.num_files += 1;
             if is_picture(&path) {
                 content.pictures.push(path);
-            } else if has_extension(&path, "npy") {
+            } else if arrays::is_name(&path) {
                 content.arrays.push(path);
             }
         }
@@ -113,12 +116,18 @@ pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<PicturePair<PathBuf>>, Fi
 
 /// Whether a path has the extension of a picture.
 fn is_picture(path: &Path) -> bool {
-    EXTENSIONS.iter().any(|known| has_extension(path, known))
+    nifti::is_name(path) || EXTENSIONS.iter().any(|known| has_extension(path, known))
 }
 
 /// Returns the name without its extension.
 fn stem(path: &Path) -> OsString {
-    path.file_stem().unwrap_or_default().to_owned()
+    let stem = path.file_stem().unwrap_or_default();
+    let is_compressed = has_extension(path, "gz") && nifti::is_name(path);
+    let stem = match is_compressed {
+        true => Path::new(stem).file_stem().unwrap_or_default(),
+        false => stem,
+    };
+    stem.to_owned()
 }
 
 /// Returns pictures by their names without extensions, which must be different.
@@ -142,7 +151,10 @@ mod tests {
             .split([',', ' '])
             .filter_map(|word| word.strip_prefix('.'))
             .collect();
-        assert_eq!(listed, [&EXTENSIONS[..], &["npy"]].concat());
+        assert_eq!(
+            listed,
+            [&EXTENSIONS[..], &["nii.gz", "npy", "npz"]].concat()
+        );
     }
 
     #[test]

@@ -1,29 +1,19 @@
 //! Pictures that are written as they were read: with the type of their samples and with their
 //! alpha channel.
 
-use std::io::{self, Cursor, Seek, Write};
+use std::io;
 use std::path::Path;
 
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder as _};
-use tiff::TiffResult;
-use tiff::encoder::colortype::{
-    ColorType, Gray8, Gray16, Gray32Float, Gray64Float, RGB8, RGB16, RGB32Float, RGB64Float, RGBA8,
-    RGBA16, RGBA32Float, RGBA64Float,
-};
-use tiff::encoder::{TiffEncoder, TiffValue};
-use tiff::tags::Tag;
 
 use super::encode::{EXTENSIONS, check, eight_bits, single, sixteen_bits};
-use super::{Picture, has_extension};
-use crate::array;
+use super::samples::{Raster, Samples, encode_tiff};
+use super::{Depth, Metadata, Picture, arrays, has_extension, nifti};
 use crate::file::{self, FileError};
 
-/// The value of the TIFF tag `ExtraSamples` for an alpha channel that does not scale the colours,
-/// TIFF 6.0, page 31.
-const UNASSOCIATED_ALPHA: u16 = 2;
 /// The extensions of files that can hold colours, an alpha channel or several pages, for messages.
-const NOT_ARRAYS: &str = ".png, .tif or .tiff, because a .npy file holds one grey picture";
+const NOT_ARRAYS: &str = ".png, .tif or .tiff, because arrays and NIfTI files hold grey pictures";
 
 /// The type of the samples in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +26,7 @@ pub enum SampleType {
     Single,
     /// Floating-point numbers of double precision.
     Double,
-    /// Other integers, which only `.npy` files hold. Their white is not known.
+    /// Other integers, which only arrays and NIfTI files hold. Their white is not known.
     OtherInteger,
 }
 
@@ -50,6 +40,8 @@ pub struct TypedPicture {
     pub alpha: Option<Vec<f64>>,
     /// The type of the samples.
     pub samples: SampleType,
+    /// What the file says about the picture besides.
+    pub metadata: Metadata,
 }
 
 impl SampleType {
@@ -62,6 +54,27 @@ impl SampleType {
             Self::Single | Self::Double | Self::OtherInteger => None,
         }
     }
+
+    /// Returns the type of a result in a file named `output`, if its input has this type.
+    pub(crate) fn for_output(self, depth: Option<Depth>, output: &Path) -> Self {
+        match (depth, self) {
+            (Some(Depth::Eight), _) => Self::Eight,
+            (Some(Depth::Sixteen), _) => Self::Sixteen,
+            (None, Self::Eight | Self::Sixteen) => self,
+            (None, _) if has_extension(output, "png") => Self::Sixteen,
+            (None, _) => self,
+        }
+    }
+
+    /// The number of bytes per sample in a TIFF file.
+    pub(super) const fn size(self) -> usize {
+        match self {
+            Self::Eight => 1,
+            Self::Sixteen => 2,
+            Self::Single => 4,
+            Self::Double | Self::OtherInteger => 8,
+        }
+    }
 }
 
 /// Writes pictures with their types of samples and alpha channels, whole or not at all. The
@@ -69,13 +82,19 @@ impl SampleType {
 /// white, and rounded to the nearest level.
 ///
 /// - `.png`: one picture, with 16 bits unless it has 8.
-/// - `.tif`, `.tiff`: any pictures. A grey picture with an alpha channel becomes RGB.
-/// - `.npy`: one grey picture.
+/// - `.tif`, `.tiff`: any pictures. A grey picture with an alpha channel becomes RGB. If the file
+///   has more than 4 GB, its positions have 64 bits (BigTIFF).
+/// - `.npy`, `.npz`: grey pictures of the same size and type. Several of them, or those of a stack,
+///   are an array with three axes.
+/// - `.nii`, `.nii.gz`: grey pictures of the same size and type, the slices of a volume. Integers
+///   that were read from a NIfTI file keep their type and scale.
 ///
-/// Other integers become numbers of double precision.
+/// Other integers become numbers of double precision elsewhere. The [`Metadata`] of the pictures
+/// are written to files of the format that they are from.
 ///
 /// # Errors
-/// When a value is not finite, the extension is another, or the file cannot be written.
+/// When a value is not finite, the extension is another, the file cannot hold these pictures, or it
+/// cannot be written.
 ///
 /// # Panics
 /// When there are no pages, or the planes of a page are not one or three of its size.
@@ -86,19 +105,51 @@ pub fn write_typed(path: &Path, pages: &[TypedPicture]) -> Result<(), FileError>
     }
     let is_tiff = has_extension(path, "tif") || has_extension(path, "tiff");
     let bytes = match pages {
-        [page] if has_extension(path, "npy") => return write_array(path, page),
-        [page] if has_extension(path, "png") => encode_png(page),
-        _ if has_extension(path, "npy") => {
-            return Err(FileError::Extension(path.into(), NOT_ARRAYS));
+        _ if arrays::is_name(path) => {
+            check_alike(path, pages)?;
+            let values = pages.iter().flat_map(|page| &page.picture.channels[0]);
+            let samples = samples_of(&pages[0], values.copied());
+            let size = [pages[0].picture.height, pages[0].picture.width];
+            return arrays::write(path, pages.len(), size, &samples, &pages[0].metadata);
         }
+        _ if nifti::is_name(path) => {
+            check_alike(path, pages)?;
+            nifti::encode(path, pages)?
+        }
+        [page] if has_extension(path, "png") => encode_png(page),
         _ if has_extension(path, "png") => {
             return Err(FileError::OnePage(path.into(), pages.len()));
         }
-        _ if is_tiff => encode_tiff(pages)
+        _ if is_tiff => encode_tiff(pages.iter().map(num_bytes).sum(), pages.iter().map(raster))
             .map_err(|error| FileError::Write(path.into(), io::Error::other(error)))?,
         _ => return Err(FileError::Extension(path.into(), EXTENSIONS)),
     };
     file::write(path, &bytes)
+}
+
+/// Refuses pages that are not grey, or that differ in size or in the type of their samples.
+fn check_alike(path: &Path, pages: &[TypedPicture]) -> Result<(), FileError> {
+    let first = &pages[0];
+    for (index, page) in pages.iter().enumerate() {
+        if page.picture.channels.len() != 1 || page.alpha.is_some() {
+            return Err(FileError::Extension(path.into(), NOT_ARRAYS));
+        }
+        let size = |page: &TypedPicture| [page.picture.width, page.picture.height];
+        let ([width, height], [other_width, other_height]) = (size(first), size(page));
+        let reason = if [width, height] != [other_width, other_height] {
+            format!("{other_width} x {other_height} pixels, page 1 {width} x {height}")
+        } else if first.samples != page.samples {
+            format!(
+                "samples of type {:?}, page 1 {:?}",
+                page.samples, first.samples
+            )
+        } else {
+            continue;
+        };
+        let reason = format!("page {} has {reason}", index + 1);
+        return Err(FileError::Different(path.into(), reason));
+    }
+    Ok(())
 }
 
 /// Refuses numbers that are not finite, or not in the precision in which they are written.
@@ -158,100 +209,45 @@ fn encode_png(page: &TypedPicture) -> Vec<u8> {
     bytes
 }
 
-fn write_array(path: &Path, page: &TypedPicture) -> Result<(), FileError> {
-    let ([plane], None) = (&page.picture.channels[..], &page.alpha) else {
-        return Err(FileError::Extension(path.into(), NOT_ARRAYS));
-    };
-    let shape = [page.picture.height, page.picture.width];
-    let values = plane.iter().copied();
-    let (descr, entries): (_, Vec<u8>) = match page.samples {
-        SampleType::Eight => ("|u1", values.map(eight_bits).collect()),
-        SampleType::Sixteen => {
-            let entries = values.flat_map(|value| sixteen_bits(value).to_le_bytes());
-            ("<u2", entries.collect())
-        }
-        SampleType::Single => {
-            let entries = values.flat_map(|value| single(value).to_le_bytes());
-            ("<f4", entries.collect())
-        }
-        SampleType::Double | SampleType::OtherInteger => {
-            ("<f8", values.flat_map(f64::to_le_bytes).collect())
-        }
-    };
-    array::write_encoded(path, &shape, descr, &entries)
-}
-
-/// Encodes a TIFF file; fails when it would be larger than TIFF files can be.
-fn encode_tiff(pages: &[TypedPicture]) -> TiffResult<Vec<u8>> {
-    let mut bytes = Cursor::new(Vec::new());
-    let mut encoder = TiffEncoder::new(&mut bytes)?;
-    for page in pages {
-        match page.samples {
-            SampleType::Eight => {
-                let samples = interleaved_for_tiff(page).map(eight_bits).collect();
-                add_page::<_, Gray8, RGB8, RGBA8, u8>(&mut encoder, page, samples)?;
-            }
-            SampleType::Sixteen => {
-                let samples = interleaved_for_tiff(page).map(sixteen_bits).collect();
-                add_page::<_, Gray16, RGB16, RGBA16, u16>(&mut encoder, page, samples)?;
-            }
-            SampleType::Single => {
-                let samples = interleaved_for_tiff(page).map(single).collect();
-                add_page::<_, Gray32Float, RGB32Float, RGBA32Float, f32>(
-                    &mut encoder,
-                    page,
-                    samples,
-                )?;
-            }
-            SampleType::Double | SampleType::OtherInteger => {
-                let samples = interleaved_for_tiff(page).collect();
-                add_page::<_, Gray64Float, RGB64Float, RGBA64Float, f64>(
-                    &mut encoder,
-                    page,
-                    samples,
-                )?;
-            }
-        }
+/// Returns the samples in their type, pixel by pixel.
+fn samples_of(page: &TypedPicture, values: impl Iterator<Item = f64>) -> Samples {
+    match page.samples {
+        SampleType::Eight => Samples::Eight(values.map(eight_bits).collect()),
+        SampleType::Sixteen => Samples::Sixteen(values.map(sixteen_bits).collect()),
+        SampleType::Single => Samples::Single(values.map(single).collect()),
+        SampleType::Double | SampleType::OtherInteger => Samples::Double(values.collect()),
     }
-    Ok(bytes.into_inner())
 }
 
-/// Returns the samples pixel by pixel. Grey is repeated for red, green and blue if there is alpha,
+/// Returns the page of a TIFF file. Grey is repeated for red, green and blue if there is alpha,
 /// because TIFF decoders, ours included, rarely read grey pictures with alpha.
-fn interleaved_for_tiff(page: &TypedPicture) -> Box<dyn Iterator<Item = f64> + '_> {
-    match (&page.picture.channels[..], &page.alpha) {
+fn raster(page: &TypedPicture) -> Raster<'_> {
+    let picture = &page.picture;
+    let size = check(picture.width, picture.height, &picture.planes());
+    let (per_pixel, samples) = match (&picture.channels[..], &page.alpha) {
         ([grey], Some(alpha)) => {
             let pixels = grey.iter().zip(alpha);
-            Box::new(pixels.flat_map(|(grey, alpha)| [*grey, *grey, *grey, *alpha]))
+            let values = pixels.flat_map(|(grey, alpha)| [*grey, *grey, *grey, *alpha]);
+            (4, samples_of(page, values))
         }
-        _ => Box::new(interleaved(page)),
+        (channels, alpha) => {
+            let per_pixel = channels.len() + usize::from(alpha.is_some());
+            (per_pixel, samples_of(page, interleaved(page)))
+        }
+    };
+    Raster {
+        size,
+        per_pixel,
+        samples,
+        metadata: &page.metadata,
     }
 }
 
-/// Adds a page with samples of one type. The three colour types are those of grey pictures, of RGB
-/// pictures, and of pictures with alpha.
-fn add_page<W, Grey, Rgb, Rgba, T>(
-    encoder: &mut TiffEncoder<W>,
-    page: &TypedPicture,
-    samples: Vec<T>,
-) -> TiffResult<()>
-where
-    W: Write + Seek,
-    Grey: ColorType<Inner = T>,
-    Rgb: ColorType<Inner = T>,
-    Rgba: ColorType<Inner = T>,
-    [T]: TiffValue,
-{
-    let picture = &page.picture;
-    let [width, height] = check(picture.width, picture.height, &picture.planes());
-    if page.alpha.is_some() {
-        let mut image = encoder.new_image::<Rgba>(width, height)?;
-        let kinds = [UNASSOCIATED_ALPHA];
-        (image.encoder()).write_tag(Tag::ExtraSamples, &kinds[..])?;
-        return image.write_data(&samples);
-    }
-    match picture.channels.len() {
-        1 => encoder.write_image::<Grey>(width, height, &samples),
-        _ => encoder.write_image::<Rgb>(width, height, &samples),
-    }
+/// The number of bytes of the samples of a page of a TIFF file.
+fn num_bytes(page: &TypedPicture) -> usize {
+    let per_pixel = match (page.picture.channels.len(), &page.alpha) {
+        (_, Some(_)) => 4,
+        (channels, None) => channels,
+    };
+    page.picture.width * page.picture.height * per_pixel * page.samples.size()
 }

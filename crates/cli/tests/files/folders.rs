@@ -57,7 +57,7 @@ fn folders_without_pictures_are_refused() {
     folder.file("c.gif", b"");
     check(
         folder.path(),
-        &["3 files, none of them a picture", ".pnm or .npy"],
+        &["3 files, none of them a picture", ".npy or .npz"],
     );
 
     let error = check(

@@ -6,3 +6,4 @@ mod pictures;
 mod scratch;
 mod stacks;
 mod typed;
+mod volumes;

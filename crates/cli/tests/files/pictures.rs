@@ -310,7 +310,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
         let error = write(&folder.path().join(name), 0.5).unwrap_err();
         assert!(matches!(error, FileError::Extension { .. }));
         assert!(
-            error.to_string().contains(".png, .tif, .tiff or .npy"),
+            error.to_string().contains(".png, .tif, .tiff, .npy"),
             "{error}"
         );
     }

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use crate::scratch::TempDir;
 use bilevel_cli::array::{self, ArrayValues};
 use bilevel_cli::file::FileError;
-use bilevel_cli::picture::{self, Colour, Picture, SampleType, TypedPicture};
+use bilevel_cli::picture::{self, Colour, Metadata, Picture, SampleType, TypedPicture};
 use tiff::ColorType;
 use tiff::decoder::Decoder;
 
@@ -27,6 +27,7 @@ fn typed(samples: SampleType, num_channels: usize, has_alpha: bool) -> TypedPict
         },
         alpha: has_alpha.then(|| vec![1.0, 0.0, 1.0, 0.0, 0.0, 1.0]),
         samples,
+        metadata: Metadata::None,
     }
 }
 
@@ -38,7 +39,10 @@ fn pictures_are_read_as_they_were_written() {
         picture::write_typed(&path, std::slice::from_ref(page)).unwrap();
         let mut pages = picture::read_typed(&path, Colour::Channels).unwrap();
         assert_eq!(pages.len(), 1);
-        pages.remove(0)
+        TypedPicture {
+            metadata: Metadata::None,
+            ..pages.remove(0)
+        }
     };
     for samples in TYPES {
         for num_channels in [1, 3] {
@@ -96,8 +100,8 @@ fn what_a_format_cannot_hold_is_refused() {
     let grey = typed(SampleType::Eight, 1, false);
     let rgb = typed(SampleType::Eight, 3, false);
     let two = [grey.clone(), grey.clone()];
-    assert!(refusal("a.npy", &two).contains("one grey picture"));
-    assert!(refusal("a.npy", &[rgb]).contains("one grey picture"));
+    assert!(refusal("a.npy", std::slice::from_ref(&rgb)).contains("hold grey pictures"));
+    assert!(refusal("a.nii", &[rgb]).contains("hold grey pictures"));
     assert!(refusal("a.png", &two).contains("name a .tif file"));
     assert!(refusal("a.jpg", std::slice::from_ref(&grey)).contains(".png, .tif"));
     let mut huge = typed(SampleType::Single, 1, false);
@@ -109,9 +113,9 @@ fn what_a_format_cannot_hold_is_refused() {
 }
 
 #[test]
-fn arrays_have_two_axes() {
+fn arrays_have_two_axes_or_three() {
     let folder = TempDir::new("typed-arrays");
-    for shape in [&[6][..], &[2, 3, 1], &[0, 3]] {
+    for shape in [&[6][..], &[2, 3, 1, 1], &[0, 3]] {
         let path = folder.path().join("a.npy");
         let values = vec![0.0; shape.iter().product()];
         array::write(&path, shape, &ArrayValues::Real(values)).unwrap();

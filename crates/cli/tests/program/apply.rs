@@ -35,10 +35,11 @@ fn pictures() {
         let size = (picture.width, picture.height, picture.channels.len());
         assert_eq!(size, (13, 9, channels), "{args}");
     }
-    // 8 and 16 bits; 0 is grey, 2 is RGB
+    // as many bits as the input, or as requested; 0 is grey, 2 is RGB
+    assert_eq!(header(&temp.bytes("colours.png")), [16, 2]);
     for (name, expected) in [
         ("a.png", [8, 0]),
-        ("b.png", [8, 2]),
+        ("b.png", [16, 2]),
         ("e.png", [16, 0]),
         ("f.png", [16, 2]),
     ] {
@@ -95,7 +96,7 @@ fn what_cannot_be_read_or_written() {
         (
             "in/0.png out.gif",
             2,
-            ["out.gif", ".png, .tif, .tiff or .npy"],
+            ["out.gif", ".png, .tif, .tiff, .npy"],
         ),
         (
             "in/0.png in/0.png",

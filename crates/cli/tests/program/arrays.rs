@@ -86,11 +86,11 @@ fn kernels_and_masks_of_signals() {
 fn wrong_arrays_are_named() {
     let temp = TempDir::new("arrays-wrong");
     fs::create_dir_all(temp.path("volumes")).expect("a folder");
-    temp.array("volumes/a.npy", &[2, 3, 4], vec![0.5; 24]);
+    temp.array("volumes/a.npy", &[2, 3, 4, 1], vec![0.5; 24]);
     let parts = [
         "a.npy",
-        "[2, 3, 4]",
-        "a picture or a signal, with two axes or one",
+        "[2, 3, 4, 1]",
+        "a signal, a picture or a stack, with one, two or three axes",
     ];
     temp.bad("learn denoise --images volumes --out run", 3, &parts);
     fs::create_dir_all(temp.path("complex")).expect("a folder");

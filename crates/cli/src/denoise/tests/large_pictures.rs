@@ -1,0 +1,79 @@
+//! Pictures that are denoised by tiles, and stacks with pages whose noise is not known.
+
+use super::*;
+
+#[test]
+fn large_pictures_are_those_that_are_denoised_at_once() {
+    let temp = TempDir::new("large");
+    use SampleType::{Double, Eight, Single, Sixteen};
+    for (extension, samples, num_channels) in [
+        ("png", Eight, 1),
+        ("png", Sixteen, 3),
+        ("tif", Eight, 3),
+        ("tif", Sixteen, 1),
+        ("tif", Single, 1),
+        ("tif", Double, 1),
+        ("npy", Sixteen, 1),
+        ("npy", Single, 1),
+    ] {
+        let [input, output] = ["in", "out"].map(|name| temp.at(&format!("{name}.{extension}")));
+        picture::write_typed(&input, &[typed(samples, num_channels)]).unwrap();
+        assert_eq!(
+            picture::large::size(&input),
+            Some([COLS, ROWS, num_channels])
+        );
+        let options = DenoiseOptions {
+            accuracy: Some(1e-3),
+            ..given()
+        };
+        let target = options.check().unwrap();
+        let done = large::denoise_file(&input, &output, &options, target).unwrap();
+        assert!(done.pictures[0].error <= 1.01e-3);
+        let made = picture::read_typed(&output, Colour::Channels)
+            .unwrap()
+            .remove(0);
+        assert_eq!(made.samples, samples);
+        let whole = temp.at(&format!("whole.{extension}"));
+        denoise(&input, &whole, &options).unwrap();
+        let whole = picture::read_typed(&whole, Colour::Channels)
+            .unwrap()
+            .remove(0);
+        let tolerance = 2.0 * tolerance(samples) + 2.1e-3;
+        assert_close(&made.picture.channels, &whole.picture.channels, tolerance);
+    }
+    // the noise is estimated, and files that are no single pictures are none of these
+    let input = temp.at("in.tif");
+    let options = DenoiseOptions {
+        colour: DenoiseColour::Luminance,
+        ..DenoiseOptions::default()
+    };
+    picture::write_typed(&input, &[typed(Sixteen, 3)]).unwrap();
+    let done = large::denoise_file(&input, &temp.at("grey.tif"), &options, None).unwrap();
+    assert!(done.pictures[0].is_estimated && done.pictures[0].num_channels == 1);
+    let two = [typed(Eight, 1), typed(Eight, 1)];
+    picture::write_typed(&input, &two).unwrap();
+    assert_eq!(picture::large::size(&input), None);
+    assert_eq!(picture::large::size(&temp.at("none.tif")), None);
+    fs::write(temp.at("bad.tif"), b"II*\0\x08").unwrap();
+    assert_eq!(picture::large::size(&temp.at("bad.tif")), None);
+}
+
+#[test]
+fn a_page_without_noise_has_that_of_the_others() {
+    let temp = TempDir::new("black-page");
+    let [input, output] = ["in.tif", "out.tif"].map(|name| temp.at(name));
+    let mut pages = vec![typed(SampleType::Sixteen, 1); 3];
+    pages[1].picture.channels[0].fill(0.0);
+    picture::write_typed(&input, &pages).unwrap();
+    let done = denoise(&input, &output, &DenoiseOptions::default()).unwrap();
+    let noise: Vec<f64> = done[0].pictures.iter().map(|page| page.noise).collect();
+    assert_eq!((noise[1], done[0].pictures.len()), (noise[0], 3));
+    assert!(
+        done[0].warnings[0].contains("in.tif[2]"),
+        "{:?}",
+        done[0].warnings
+    );
+    // a black picture alone is refused
+    picture::write_typed(&input, &pages[1..2]).unwrap();
+    assert!(denoise(&input, &output, &DenoiseOptions::default()).is_err());
+}

@@ -30,6 +30,7 @@ mod variational_hessian;
 
 pub use denoising::{Denoising, DenoisingScratch};
 pub(crate) use histogram::Histogram;
+pub(crate) use inverse_root::InverseRoot;
 pub use mixed::{MixedBound, TvMixed};
 pub use sampling::{FourierSampling, FourierSamplingScratch};
 pub(crate) use simd::{dispatch, vectorize};

@@ -47,6 +47,19 @@ pub trait Regularizer: Sync {
         (terms + 8.0) * self.lipschitz() * x_norm
     }
 
+    /// Bounds the error of [`add_rough_gradient`](Self::add_rough_gradient) relative to `weight`,
+    /// given `$\|x\|$`. With the default, `None`, there are no rough gradients.
+    fn rough_rounding(&self, x_norm: f64) -> Option<f64> {
+        let _ = x_norm;
+        None
+    }
+
+    /// Does the same as [`add_gradient`](Self::add_gradient) with fewer digits, in less time. See
+    /// [`lowlevel::StronglyConvex::rough_gradient`].
+    fn add_rough_gradient(&self, weight: f64, x: &[f64], gradient: &mut [f64]) {
+        self.add_gradient(weight, x, gradient);
+    }
+
     /// The second derivatives of this regulariser, if it offers them. With them, a
     /// [`Variational`](crate::Variational) model offers its own.
     fn hessian(&self) -> Option<&dyn RegularizerHessian> {

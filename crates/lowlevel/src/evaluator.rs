@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::error::SolveError;
-use crate::norm::norm_from_squared;
+use crate::norm::{norm, norm_from_squared};
 use crate::objective::{Curvature, StronglyConvex};
 use crate::update::Update;
 
@@ -13,9 +13,16 @@ pub(crate) struct Evaluator<'a, O: StronglyConvex> {
     pub(crate) scratch: &'a mut O::Scratch,
     pub(crate) iterations: u64,
     pub(crate) gradients: u64,
-    /// The work other than gradients, in units of one gradient.
+    /// The difference between the work and the number of gradients, in units of one gradient.
     pub(crate) other_work: f64,
+    /// Gradients may be rough as long as their norm is larger than this number, if there is one.
+    pub(crate) rough_above: Option<f64>,
+    /// The error of the last gradient, if it was rough.
+    pub(crate) rough_error: Option<f64>,
 }
+
+/// The work of a rough gradient, in units of one gradient.
+const ROUGH_WORK: f64 = 0.5;
 
 /// The gradient at the point of a state.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +94,9 @@ impl<O: StronglyConvex> Evaluator<'_, O> {
         point: &[f64],
         gradient: &mut Gradient,
     ) -> Result<f64, SolveError> {
+        if let Some(norm) = self.rough_gradient(point, gradient) {
+            return Ok(norm);
+        }
         let squared =
             (self.objective).gradient_with_norm(point, &mut gradient.values, self.scratch);
         self.measure(squared, gradient)
@@ -95,21 +105,153 @@ impl<O: StronglyConvex> Evaluator<'_, O> {
     /// Applies `update` to `point`, evaluates the gradient there, and returns its norm.
     pub(crate) fn advance(
         &mut self,
-        update: Update<'_>,
+        mut update: Update<'_>,
         point: &mut [f64],
         gradient: &mut Gradient,
     ) -> Result<f64, SolveError> {
+        if self.rough_above.is_some() {
+            update.apply(0..point.len(), point, &gradient.values);
+            return self.gradient(point, gradient);
+        }
         let squared = (self.objective).advance(update, point, &mut gradient.values, self.scratch);
         self.measure(squared, gradient)
+    }
+
+    /// Evaluates a rough gradient at `point`, and returns its norm. If it is too small, this
+    /// solve uses no further ones.
+    fn rough_gradient(&mut self, point: &[f64], gradient: &mut Gradient) -> Option<f64> {
+        let least = self.rough_above?;
+        (self.objective).rough_gradient(point, &mut gradient.values, self.scratch);
+        self.gradients += 1;
+        self.other_work += ROUGH_WORK - 1.0;
+        let found = norm(&gradient.values);
+        // NaN is too small.
+        if let Some(error) = self.objective.rough_rounding(norm(point), found)
+            && found > least.max(error)
+            && found.is_finite()
+        {
+            gradient.norm = Some(found);
+            self.rough_error = Some(error);
+            return Some(found);
+        }
+        self.rough_above = None;
+        None
     }
 
     /// Counts and checks the gradient that was just evaluated.
     fn measure(&mut self, squared: f64, gradient: &mut Gradient) -> Result<f64, SolveError> {
         self.gradients += 1;
+        self.rough_error = None;
         let norm = norm_from_squared(squared, &gradient.values);
         gradient.norm = norm.is_finite().then_some(norm);
         gradient.norm.ok_or(SolveError::NonFiniteGradient {
             iterations: self.iterations,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Curvature, ErrorBound, Solver, State, Stop, StronglyConvex, norm};
+
+    /// The function `$\frac12\sum_j l_jx_j^2$`, whose rough gradients have an error of norm
+    /// `rough`, in all entries alike.
+    struct Diagonal {
+        rough: Option<f64>,
+    }
+
+    const DIM: usize = 64;
+
+    impl StronglyConvex for Diagonal {
+        type Scratch = ();
+
+        fn dim(&self) -> usize {
+            DIM
+        }
+
+        fn curvature(&self) -> Curvature {
+            Curvature::new(1.0, DIM as f64).expect("valid")
+        }
+
+        fn scratch(&self) {}
+
+        fn gradient(&self, x: &[f64], gradient: &mut [f64], (): &mut ()) {
+            for (j, (gradient, x)) in gradient.iter_mut().zip(x).enumerate() {
+                *gradient = (j + 1) as f64 * x;
+            }
+        }
+
+        fn value(&self, x: &[f64], (): &mut ()) -> f64 {
+            let terms = x.iter().enumerate();
+            0.5 * terms.map(|(j, x)| (j + 1) as f64 * x * x).sum::<f64>()
+        }
+
+        fn rough_rounding(&self, _: f64, _: f64) -> Option<f64> {
+            self.rough.map(|rough| 1.1 * rough)
+        }
+
+        fn rough_gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut ()) {
+            self.gradient(x, gradient, scratch);
+            let error = self.rough.expect("offered") / (DIM as f64).sqrt();
+            for gradient in gradient {
+                *gradient += error;
+            }
+        }
+    }
+
+    fn solve(rough: Option<f64>, target: f64, max_iterations: Option<u64>) -> (State, f64, f64) {
+        let objective = Diagonal { rough };
+        let mut state = State::new((1..=DIM).map(|j| (j as f64).sin()).collect());
+        let mut stop = Stop::accuracy(ErrorBound::new(target).expect("not negative"));
+        if let Stop::Accuracy {
+            max_iterations: max,
+            ..
+        } = &mut stop
+        {
+            *max = max_iterations;
+        }
+        let solved = Solver::default().minimize(&objective, stop, &mut state, &mut ());
+        let solved = solved.expect("finite");
+        let mut gradient = vec![0.0; DIM];
+        objective.gradient(state.point(), &mut gradient, &mut ());
+        assert_eq!(
+            state.gradient(),
+            Some(&gradient[..]),
+            "the last gradient is exact"
+        );
+        assert!(norm(state.point()) <= solved.error.value());
+        (state, solved.error.value(), solved.work)
+    }
+
+    #[test]
+    fn results_are_certified_by_exact_gradients() {
+        for rough in [1e-12, 1e-6, 1e-3, 1.0, 1e6, f64::INFINITY] {
+            for target in [10.0, 1.0, 1e-2, 1e-5, 1e-9] {
+                let (_, error, work) = solve(Some(rough), target, None);
+                assert!(error <= target, "{error} {target} {rough}");
+                let (_, _, exact) = solve(None, target, None);
+                assert!(work <= exact + 2.0, "{work} {exact} {rough} {target}");
+            }
+        }
+        // As long as the error is small, nearly all of the work is halved.
+        let [rough, exact] = [Some(1e-9), None].map(|rough| solve(rough, 1e-2, None).2);
+        assert!(rough < 0.5 * exact + 2.0, "{rough} {exact}");
+    }
+
+    /// A rough gradient that is not a number counts as too small.
+    #[test]
+    fn bad_rough_gradients_change_nothing() {
+        for rough in [f64::NAN, f64::INFINITY] {
+            let (state, ..) = solve(Some(rough), 1e-6, None);
+            let (expected, ..) = solve(None, 1e-6, None);
+            assert_eq!(state.point(), expected.point());
+        }
+    }
+
+    #[test]
+    fn solves_that_stop_early_end_with_an_exact_gradient() {
+        for iterations in [0, 1, 5] {
+            solve(Some(1e-6), 1e-9, Some(iterations));
+        }
     }
 }

@@ -72,6 +72,8 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             iterations: 0,
             gradients: 0,
             other_work: 0.0,
+            rough_above: None,
+            rough_error: None,
         };
         let bound = match &state.memory {
             Memory::Projected(memory) => {
@@ -222,6 +224,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         point.copy_from_slice(&vectors.point);
         gradient.values.copy_from_slice(&vectors.gradient);
         gradient.norm = Some(norm_after);
+        self.evaluator.rough_error = None;
         memory.forget_momentum(point);
         self.measured = Some(Measured::gradient(norm_after));
         self.evaluator.iterations += 1;
@@ -312,8 +315,34 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
                 self.gradient_rounding(z_norm, gradient_norm)
                     + UNIT_ROUNDOFF * (4.0 * z_norm / step + 2.0 * gradient_norm)
             }
-            _ => self.gradient_rounding(point_norm, norm_measured),
+            _ => (self.evaluator.rough_error)
+                .unwrap_or_else(|| self.gradient_rounding(point_norm, norm_measured)),
         }
+    }
+
+    /// Allows rough gradients while they are larger than the one that certifies `target`. Over a
+    /// set there are none, since steps are certified, not gradients.
+    pub(crate) fn allow_rough_gradients(&mut self, target: ErrorBound) {
+        let is_offered = self.evaluator.objective.rough_rounding(0.0, 0.0).is_some();
+        if is_offered && self.domain.is_whole() {
+            self.evaluator.rough_above = Some(self.threshold(target));
+        }
+    }
+
+    /// Replaces the gradient of the point if it is rough.
+    pub(crate) fn end_with_exact_gradient(&mut self) -> Result<(), SolveError> {
+        self.evaluator.rough_above = None;
+        if self.evaluator.rough_error.is_none() {
+            return Ok(());
+        }
+        let State { point, memory, .. } = &mut *self.state;
+        let Some(gradient) = memory.gradient_mut() else {
+            return Ok(());
+        };
+        let exact = self.evaluator.gradient(point, gradient);
+        let norm = self.forget_on_error(exact)?;
+        self.measured = Some(Measured::gradient(norm));
+        Ok(())
     }
 
     /// The norms of the point and of the last gradient.

@@ -181,6 +181,25 @@ pub trait StronglyConvex: Sync {
         self.gradient_with_norm(point, gradient, scratch)
     }
 
+    /// Bounds the Euclidean norm of the error of [`rough_gradient`](Self::rough_gradient),
+    /// rounding included, given `$\|x\|$` and the norm of the rough gradient. With the default,
+    /// `None`, there are no rough gradients.
+    ///
+    /// The solver iterates with rough gradients while they are larger than their error and than
+    /// the gradient that would certify the target. The last gradient of a solve is never rough, and
+    /// the certified error comes from it.
+    fn rough_rounding(&self, x_norm: f64, gradient_norm: f64) -> Option<f64> {
+        let _ = (x_norm, gradient_norm);
+        None
+    }
+
+    /// Overwrites `gradient` with an approximation of `$\nabla\Phi(x)$` that takes about half of
+    /// the time of [`gradient`](Self::gradient), such as one in single precision. Must not
+    /// allocate.
+    fn rough_gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut Self::Scratch) {
+        self.gradient(x, gradient, scratch);
+    }
+
     /// The Newton steps of this function, if it offers them.
     fn newton(&self) -> Option<&dyn NewtonSteps<Self::Scratch>> {
         None

@@ -50,7 +50,8 @@ impl<'a> Solver<'a> {
     }
 
     /// Continues the last solve of `objective` in `state`. The iterates are the same as if the
-    /// solve had not stopped.
+    /// solve had not stopped, except that an objective with
+    /// [rough gradients](StronglyConvex::rough_gradient) continues from an exact one.
     ///
     /// Over the whole space no gradient is evaluated twice if the objective has a
     /// [`fingerprint`](StronglyConvex::fingerprint), as all models of the crate `imaging` have. For
@@ -185,6 +186,7 @@ fn until_certified<O: StronglyConvex>(
     // The bound with its rounding term is computed only if the measured norm is small enough for
     // the solve to end, or at a stall check.
     let mut threshold = f64::INFINITY;
+    solve.allow_rough_gradients(target);
     let outcome = loop {
         let check = solve.evaluator.iterations >= next_check;
         if let Some(Measured { norm: measured, .. }) = solve.measured
@@ -236,6 +238,7 @@ fn until_certified<O: StronglyConvex>(
             }
         }
     };
+    solve.end_with_exact_gradient()?;
     Ok(solved(&solve, solve.error(), outcome))
 }
 

@@ -175,6 +175,14 @@ impl StronglyConvex for FamilyObjective<'_> {
         self.0.advance(update, point, gradient, scratch)
     }
 
+    fn rough_rounding(&self, x_norm: f64, gradient_norm: f64) -> Option<f64> {
+        self.0.rough_rounding(x_norm, gradient_norm)
+    }
+
+    fn rough_gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut FamilyScratch) {
+        self.0.rough_gradient(x, gradient, scratch);
+    }
+
     fn newton(&self) -> Option<&dyn NewtonSteps<FamilyScratch>> {
         self.0.newton()
     }
@@ -268,6 +276,14 @@ where
         scratch: &mut FamilyScratch,
     ) -> f64 {
         (self.objective).advance(update, point, gradient, scratch.get())
+    }
+
+    fn rough_rounding(&self, x_norm: f64, gradient_norm: f64) -> Option<f64> {
+        self.objective.rough_rounding(x_norm, gradient_norm)
+    }
+
+    fn rough_gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut FamilyScratch) {
+        (self.objective).rough_gradient(x, gradient, scratch.get());
     }
 
     fn newton(&self) -> Option<&dyn NewtonSteps<FamilyScratch>> {

@@ -5,15 +5,14 @@
 //! `$a = \alpha/s_1 - \beta/s_2 \ge 0$` and `$b = \alpha/s_1^3 - \beta/s_2^3 \ge 0$`.
 
 use lowlevel::{NewtonRange, SecondOrderCosts, ThirdOrder, UNIT_ROUNDOFF};
-use pulp::{Simd, WithSimd};
+use pulp::{Simd, WithSimd, bytemuck};
 
 use super::basis::MAX_FILTERS;
 use super::regularizer::{no_responses, pairs, planes, split, square, with_parts};
 use super::sweep::{Lanes, Position, Responses, STRIP};
-use super::vector::Real;
 use super::{FilterBank, FilterRegularizer};
 use crate::grid::Field;
-use crate::model::{Histogram, RootBall, dispatch};
+use crate::model::{Histogram, InverseRoot, RootBall, dispatch};
 use crate::regularizer::RegularizerHessian;
 
 /// The number of numbers that are stored for the Hessian of a potential: `$W$` itself for a real
@@ -21,6 +20,11 @@ use crate::regularizer::RegularizerHessian;
 const fn num_stored(parts: usize) -> usize {
     if parts == 1 { 1 } else { 3 }
 }
+
+/// Numbers that are stored for the pixels of a strip in one row. Single precision halves the memory
+/// traffic, which limits products; [`product_rounding`](RegularizerHessian::product_rounding)
+/// includes its error.
+type Stored = [f32; STRIP];
 
 /// The largest modulus of a pixel for which the rounding errors of products are bounded.
 const LARGEST: f64 = 1000.0;
@@ -30,13 +34,13 @@ impl FilterRegularizer {
         self.bank.potentials.len()
     }
 
-    /// The number of `f64` that are stored for the Hessians of the potentials.
-    fn weights_len(&self) -> usize {
+    /// The number of `f64` whose memory holds the Hessians of the potentials.
+    pub(super) fn weights_len(&self) -> usize {
         let stored = num_stored(self.grid.num_parts());
-        self.sweep().num_blocks() * self.num_filters() * stored * STRIP
+        self.sweep().num_blocks() * self.num_filters() * stored * (STRIP / 2)
     }
 
-    fn linearise_parts<const P: usize>(&self, x: &[f64], weights: &mut [Lanes]) {
+    fn linearise_parts<const P: usize>(&self, x: &[f64], weights: &mut [Stored]) {
         let bank = &*self.bank;
         let per_block = self.num_filters() * num_stored(P);
         let mut mixed = no_responses(0.0);
@@ -53,7 +57,7 @@ impl FilterRegularizer {
     fn add_product_of_parts<const P: usize>(
         &self,
         weight: f64,
-        weights: &[Lanes],
+        weights: &[Stored],
         v: &[f64],
         out: &mut [f64],
     ) {
@@ -145,7 +149,7 @@ impl FilterRegularizer {
 /// Computes the Hessians of all potentials.
 struct Linearise<'a, const P: usize> {
     bank: &'a FilterBank,
-    weights: &'a mut [Lanes],
+    weights: &'a mut [Stored],
     responses: &'a mut [Responses; P],
     mixed: &'a mut [Responses; P],
 }
@@ -156,7 +160,7 @@ impl<const P: usize> WithSimd for Linearise<'_, P> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let stored = num_stored(P);
-        let factor = simd.splat_f64s(f64::ROOT_FACTOR.recip());
+        let inverse_root = InverseRoot::new(1.0);
         self.bank.visit(
             simd,
             self.responses,
@@ -164,39 +168,30 @@ impl<const P: usize> WithSimd for Linearise<'_, P> {
             #[inline(always)]
             |k, response| {
                 let p = self.bank.potentials[k];
-                let smoothings = [p.nu, p.omega].map(|s| simd.splat_f64s(s * s));
-                let weights = [p.alpha, p.beta].map(|weight| simd.splat_f64s(weight));
                 let out = &mut self.weights[k * stored..][..stored];
-                let parts = response.map(|part| f64::vectors::<S>(part));
-                for at in 0..parts[0].len() {
-                    let mut square = simd.mul_f64s(parts[0][at], parts[0][at]);
-                    for part in &parts[1..] {
-                        square = simd.add_f64s(square, simd.mul_f64s(part[at], part[at]));
-                    }
-                    let sums = [
-                        simd.add_f64s(square, smoothings[0]),
-                        simd.add_f64s(square, smoothings[1]),
-                    ];
-                    let mut roots = f64::inverse_roots(simd, sums);
-                    let mut cubes = roots;
-                    for i in 0..2 {
-                        let root = simd.mul_f64s(roots[i], factor);
-                        roots[i] = simd.mul_f64s(root, weights[i]);
-                        cubes[i] = simd.mul_f64s(simd.mul_f64s(root, root), roots[i]);
-                    }
+                let (mut a, mut b) = ([0.0; STRIP], [0.0; STRIP]);
+                for lane in 0..STRIP {
+                    let square = square(&response, lane);
+                    let first = inverse_root.at(square + p.nu * p.nu);
+                    let second = inverse_root.at(square + p.omega * p.omega);
+                    let terms = [p.alpha * first, p.beta * second];
+                    let cubes = [terms[0] * first * first, terms[1] * second * second];
                     if P == 1 {
-                        for i in 0..2 {
-                            cubes[i] = simd.mul_f64s(cubes[i], smoothings[i]);
-                        }
-                        f64::vectors_mut::<S>(&mut out[0])[at] = simd.sub_f64s(cubes[0], cubes[1]);
-                        continue;
+                        a[lane] = cubes[0] * (p.nu * p.nu) - cubes[1] * (p.omega * p.omega);
+                    } else {
+                        a[lane] = terms[0] - terms[1];
+                        let difference = cubes[0] - cubes[1];
+                        b[lane] = if difference > 0.0 { difference } else { 0.0 };
                     }
-                    f64::vectors_mut::<S>(&mut out[0])[at] = simd.sub_f64s(roots[0], roots[1]);
-                    let b = simd.sub_f64s(cubes[0], cubes[1]);
-                    let root = simd.sqrt_f64s(simd.max_f64s(b, simd.splat_f64s(0.0)));
-                    for part in 0..P {
-                        f64::vectors_mut::<S>(&mut out[1 + part])[at] =
-                            simd.mul_f64s(root, parts[part][at]);
+                }
+                round_to(&mut out[0], &a);
+                if P > 1 {
+                    for (out, part) in out[1..].iter_mut().zip(&response) {
+                        let mut along = [0.0; STRIP];
+                        for lane in 0..STRIP {
+                            along[lane] = b[lane].sqrt() * part[lane];
+                        }
+                        round_to(out, &along);
                     }
                 }
             },
@@ -204,11 +199,20 @@ impl<const P: usize> WithSimd for Linearise<'_, P> {
     }
 }
 
+/// Rounds numbers to single precision.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "rounded")]
+fn round_to(out: &mut Stored, numbers: &Lanes) {
+    for (out, number) in out.iter_mut().zip(numbers) {
+        *out = *number as f32;
+    }
+}
+
 /// Replaces responses `$v$` by `weight` times `$Wv$`.
 struct Multiply<'a, const P: usize> {
     bank: &'a FilterBank,
     weight: f64,
-    weights: &'a [Lanes],
+    weights: &'a [Stored],
     responses: &'a mut [Responses; P],
     mixed: &'a mut [Responses; P],
 }
@@ -219,31 +223,31 @@ impl<const P: usize> WithSimd for Multiply<'_, P> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let stored = num_stored(P);
-        let weight = simd.splat_f64s(self.weight);
+        let weight = self.weight;
         self.bank.change(
             simd,
             self.responses,
             self.mixed,
             #[inline(always)]
-            |k, response| {
-                let mut parts = response.map(|part| f64::vectors_mut::<S>(part));
+            |k, mut parts| {
                 let weights = &self.weights[k * stored..][..stored];
-                let first = f64::vectors::<S>(&weights[0]);
-                for at in 0..first.len() {
-                    let first = simd.mul_f64s(weight, first[at]);
-                    if P == 1 {
-                        parts[0][at] = simd.mul_f64s(parts[0][at], first);
-                        continue;
+                if P == 1 {
+                    for (v, a) in parts[0].iter_mut().zip(&weights[0]) {
+                        *v *= weight * f64::from(*a);
                     }
-                    let mut along = simd.splat_f64s(0.0);
-                    for (part, weights) in parts.iter().zip(&weights[1..]) {
-                        let term = simd.mul_f64s(f64::vectors::<S>(weights)[at], part[at]);
-                        along = simd.add_f64s(along, term);
+                    return;
+                }
+                let mut along = [0.0; STRIP];
+                for (part, weights) in parts.iter().zip(&weights[1..]) {
+                    for lane in 0..STRIP {
+                        along[lane] += f64::from(weights[lane]) * part[lane];
                     }
-                    let along = simd.mul_f64s(weight, along);
-                    for (part, weights) in parts.iter_mut().zip(&weights[1..]) {
-                        let removed = simd.mul_f64s(along, f64::vectors::<S>(weights)[at]);
-                        part[at] = simd.sub_f64s(simd.mul_f64s(first, part[at]), removed);
+                }
+                for (part, weights) in parts.iter_mut().zip(&weights[1..]) {
+                    for lane in 0..STRIP {
+                        let removed = along[lane] * f64::from(weights[lane]);
+                        let kept = f64::from(self.weights[k * stored][lane]) * part[lane];
+                        part[lane] = weight * (kept - removed);
                     }
                 }
             },
@@ -369,25 +373,28 @@ impl RegularizerHessian for FilterRegularizer {
     /// If an entry of `x` exceeds 1000 in modulus, all products are NaN, since their rounding error
     /// is not known.
     fn linearise(&self, x: &[f64], memory: &mut [f64]) {
+        let (weights, point) = memory.split_at_mut(self.weights_len());
+        let weights = bytemuck::cast_slice_mut(weights);
         if x.iter().filter(|x| !(x.abs() <= LARGEST)).count() > 0 {
-            memory.fill(f64::NAN);
+            weights.fill(f32::NAN);
+            point.fill(f64::NAN);
             return;
         }
-        let (weights, point) = memory.split_at_mut(self.weights_len());
         point.copy_from_slice(x);
         let (weights, _) = weights.as_chunks_mut();
         with_parts!(self.grid, P => self.linearise_parts::<P>(x, weights));
     }
 
     fn add_product(&self, weight: f64, memory: &[f64], v: &[f64], out: &mut [f64]) {
-        let (weights, _) = memory[..self.weights_len()].as_chunks();
+        let (weights, _) = bytemuck::cast_slice(&memory[..self.weights_len()]).as_chunks();
         with_parts!(self.grid, P => self.add_product_of_parts::<P>(weight, weights, v, out));
     }
 
     /// Adds the sum of the Hessians of the potentials at each pixel, which is close to the diagonal
     /// if they change slowly.
     fn add_diagonal(&self, weight: f64, memory: &[f64], diagonal: &mut [f64]) {
-        let (weights, _) = memory[..self.weights_len()].as_chunks::<STRIP>();
+        let weights: &[f32] = bytemuck::cast_slice(&memory[..self.weights_len()]);
+        let (weights, _) = weights.as_chunks::<STRIP>();
         let parts = self.grid.num_parts();
         let stored = num_stored(parts);
         let (rows, cols) = self.grid.rows_and_cols();
@@ -403,7 +410,7 @@ impl RegularizerHessian for FilterRegularizer {
                         .zip(&self.bank.norms)
                         .map(|(w, norm)| {
                             let along = if stored == 1 { 0.0 } else { w[1 + part][lane] };
-                            norm * norm * (w[0][lane] - along * along)
+                            norm * norm * f64::from(w[0][lane] - along * along)
                         })
                         .sum();
                     diagonal[(row * cols + col + lane) * parts + part] += weight * sum.max(0.0);
@@ -428,8 +435,8 @@ impl RegularizerHessian for FilterRegularizer {
         let smoothing = potentials().map(|p| p.alpha * p.nu).sum::<f64>() / weight;
         let size = (self.grid.num_samples() as f64).sqrt();
         Some(SecondOrderCosts {
-            linearise: 1.5,
-            product: 0.5,
+            linearise: 1.4,
+            product: 0.4,
             bounds: 4.0,
             newton: Some(NewtonRange {
                 gradient: 0.5 * smoothing * size,
@@ -441,7 +448,8 @@ impl RegularizerHessian for FilterRegularizer {
     /// As for the gradient: transforms, weights, and transposed transforms. A Hessian is computed
     /// up to `$32u(\alpha/\nu + \beta/\omega)$`. The responses at the linearised point have
     /// errors, too, for pixels of at most `LARGEST`. They change the Hessian of a potential by at
-    /// most its third derivative, `$0.86(\alpha/\nu^2 + \beta/\omega^2)$`, times the error.
+    /// most its third derivative, `$0.86(\alpha/\nu^2 + \beta/\omega^2)$`, times the error. The
+    /// Hessians are stored in single precision, relative to their own size.
     fn product_rounding(&self) -> f64 {
         let bank = &*self.bank;
         let (size, roundings) = (bank.size() as f64, bank.roundings());
@@ -457,6 +465,8 @@ impl RegularizerHessian for FilterRegularizer {
             .map(|k| self.steepest(k) * of_responses)
             .fold(0.0, f64::max);
         let of_transforms = (2.0 * roundings + size * size + 32.0) * size * size * largest;
-        of_transforms + changes * bank.norm_squared
+        // Up to three times the unit roundoff of single precision, which is 2^29 of our units.
+        let of_storage = 3.0 * 2_f64.powi(29) * (bank.lipschitz + bank.weak_convexity);
+        of_transforms + changes * bank.norm_squared + of_storage
     }
 }

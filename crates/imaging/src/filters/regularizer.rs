@@ -197,61 +197,29 @@ pub(super) const fn no_responses<T: Real, const P: usize>(zero: T) -> [Responses
     [[[zero; STRIP]; MAX_FILTERS]; P]
 }
 
-/// The two roots of a potential, ready for many responses.
-#[derive(Clone, Copy, Debug)]
-struct Roots<T> {
-    /// The weights of the roots.
-    weights: [T; 2],
-    /// The squares of their smoothings.
-    squares: [T; 2],
-}
-
-impl<T: Real> Roots<T> {
-    /// The roots of a potential that is multiplied by `weight`.
-    fn new(weight: f64, potential: TwoRoots) -> Self {
-        let TwoRoots {
-            alpha,
-            nu,
-            beta,
-            omega,
-        } = potential;
-        Self {
-            weights: [alpha / T::ROOT_FACTORS[0], beta / T::ROOT_FACTORS[1]]
-                .map(|factor| T::from_f64(weight * factor)),
-            squares: [nu * nu, omega * omega].map(T::from_f64),
+/// Replaces responses `$u$` by `$\varphi'(|u|)u/|u|$`.
+#[inline(always)]
+fn flux<T: Real, const P: usize>(slope: &T::Slope, response: [&mut Lanes<T>; P]) {
+    let mut squares = [T::default(); STRIP];
+    for part in &response {
+        for (square, u) in squares.iter_mut().zip(&**part) {
+            *square = square.plus_square(*u);
         }
     }
-
-    /// Replaces responses `$u$` by `$\varphi'(|u|)u/|u|$`.
-    #[inline(always)]
-    fn flux<S: Simd, const P: usize>(&self, simd: S, response: [&mut Lanes<T>; P]) {
-        let mut parts = response.map(|part| T::vectors_mut::<S>(part));
-        let weights = self.weights.map(|weight| T::splat(simd, weight));
-        let smoothings = self.squares.map(|square| T::splat(simd, square));
-        for first in (0..parts[0].len()).step_by(2) {
-            let mut sums = [[smoothings[0]; 2], [smoothings[1]; 2]];
-            for part in &parts {
-                for (i, u) in part[first..first + 2].iter().enumerate() {
-                    let square = T::mul(simd, *u, *u);
-                    for sums in &mut sums {
-                        sums[i] = T::add(simd, sums[i], square);
-                    }
-                }
-            }
-            let scales = T::two_roots(simd, sums[0], sums[1], weights);
-            for part in &mut parts {
-                for (u, scale) in part[first..first + 2].iter_mut().zip(scales) {
-                    *u = T::mul(simd, *u, scale);
-                }
-            }
+    for square in &mut squares {
+        *square = T::slope_at(slope, *square);
+    }
+    for part in response {
+        for (u, scale) in part.iter_mut().zip(&squares) {
+            *u = u.times(*scale);
         }
     }
 }
 
 /// Replaces the responses of all filters by the slopes of their potentials.
-struct Fluxes<'a, T, const P: usize> {
+struct Fluxes<'a, T: Real, const P: usize> {
     bank: &'a FilterBank,
-    roots: &'a [Roots<T>],
+    slopes: &'a [T::Slope],
     responses: &'a mut [Responses<T>; P],
     mixed: &'a mut [Responses<T>; P],
 }
@@ -266,7 +234,7 @@ impl<T: Real, const P: usize> WithSimd for Fluxes<'_, T, P> {
             self.responses,
             self.mixed,
             #[inline(always)]
-            |k, response| self.roots[k].flux(simd, response),
+            |k, response| flux::<T, P>(&self.slopes[k], response),
         );
     }
 }
@@ -319,15 +287,15 @@ impl FilterRegularizer {
         gradient: &mut [f64],
     ) {
         let bank = &*self.bank;
-        let mut roots = [Roots::<T>::new(0.0, TwoRoots::convex(0.0, 1.0)); MAX_FILTERS];
-        for (roots, potential) in roots.iter_mut().zip(&bank.potentials) {
-            *roots = Roots::new(weight, *potential);
+        let mut slopes = [T::slope(0.0, TwoRoots::convex(0.0, 1.0)); MAX_FILTERS];
+        for (slope, potential) in slopes.iter_mut().zip(&bank.potentials) {
+            *slope = T::slope(weight, *potential);
         }
         let mut mixed = no_responses(T::default());
         let kernel = |_: Position, responses: &mut [Responses<T>; P]| {
             dispatch(Fluxes {
                 bank,
-                roots: &roots,
+                slopes: &slopes,
                 responses,
                 mixed: &mut mixed,
             });
@@ -350,6 +318,32 @@ impl FilterRegularizer {
     }
 }
 
+impl FilterRegularizer {
+    /// Bounds the error of a gradient in unit roundoffs.
+    ///
+    /// A response has the rounding error of `FilterBank::roundings`, with a vector
+    /// `$|c_k| * |x|$` whose norm is at most `$\|c_k\|_1\|x\| \le s\|c_k\|\|x\|$`. A potential
+    /// multiplies errors of its argument by at most its curvature, and makes errors of `$16u$`
+    /// relative to its slope, which is at most `$\alpha_k$`. The transposed transforms make as many
+    /// roundings, and `$s^2$` for the sum over the filters.
+    fn gradient_roundings(&self, x_norm: f64) -> f64 {
+        let bank = &*self.bank;
+        let (size, roundings) = (bank.basis.size as f64, bank.roundings());
+        let filters = || bank.potentials.iter().zip(&bank.norms);
+        let sum_of_squares = |term: fn(&TwoRoots, f64) -> f64| {
+            let squares = filters().map(|(potential, norm)| term(potential, *norm).powi(2));
+            squares.sum::<f64>().sqrt()
+        };
+        let arguments = sum_of_squares(|p, norm| p.largest_curvature() * norm);
+        let slopes = sum_of_squares(|p, _| p.alpha + p.beta);
+        let back: f64 = filters().map(|(p, norm)| (p.alpha + p.beta) * norm).sum();
+        let samples = (self.grid.num_samples() as f64).sqrt();
+        let from_responses = roundings * size * arguments * x_norm + 16.0 * slopes * samples;
+        bank.norm_squared.sqrt() * from_responses
+            + (roundings + size * size) * size * back * samples
+    }
+}
+
 impl Regularizer for FilterRegularizer {
     fn dim(&self) -> usize {
         self.grid.len()
@@ -361,6 +355,11 @@ impl Regularizer for FilterRegularizer {
 
     fn add_gradient(&self, weight: f64, x: &[f64], gradient: &mut [f64]) {
         with_parts!(self.grid, P => self.add_gradient_of_parts::<f64, P>(weight, x, gradient));
+    }
+
+    /// In single precision.
+    fn add_rough_gradient(&self, weight: f64, x: &[f64], gradient: &mut [f64]) {
+        with_parts!(self.grid, P => self.add_gradient_of_parts::<f32, P>(weight, x, gradient));
     }
 
     fn lipschitz(&self) -> f64 {
@@ -389,26 +388,25 @@ impl Regularizer for FilterRegularizer {
         Some(fingerprint::of_hashes([grid, hash.finish()]))
     }
 
-    /// A response has the rounding error of `FilterBank::roundings`, with a vector
-    /// `$|c_k| * |x|$` whose norm is at most `$\|c_k\|_1\|x\| \le s\|c_k\|\|x\|$`. A potential
-    /// multiplies errors of its argument by at most its curvature, and makes errors of `$16u$`
-    /// relative to its slope, which is at most `$\alpha_k$`. The transposed transforms make as many
-    /// roundings, and `$s^2$` for the sum over the filters.
     fn gradient_rounding(&self, x_norm: f64) -> f64 {
+        self.gradient_roundings(x_norm)
+    }
+
+    /// The roundings are those of double precision, and in addition one each of the pixels and of
+    /// the taps along rows and columns. Numbers that are too small for single precision are lost;
+    /// those of every filter and pixel count as the smallest normal number. There is no bound for
+    /// numbers that are very large or small.
+    fn rough_rounding(&self, x_norm: f64) -> Option<f64> {
+        const UNIT: f64 = 0.5 * f32::EPSILON as f64;
         let bank = &*self.bank;
-        let (size, roundings) = (bank.basis.size as f64, bank.roundings());
-        let filters = || bank.potentials.iter().zip(&bank.norms);
-        let sum_of_squares = |term: fn(&TwoRoots, f64) -> f64| {
-            let squares = filters().map(|(potential, norm)| term(potential, *norm).powi(2));
-            squares.sum::<f64>().sqrt()
-        };
-        let arguments = sum_of_squares(|p, norm| p.largest_curvature() * norm);
-        let slopes = sum_of_squares(|p, _| p.alpha + p.beta);
-        let back: f64 = filters().map(|(p, norm)| (p.alpha + p.beta) * norm).sum();
-        let samples = (self.grid.num_samples() as f64).sqrt();
-        let from_responses = roundings * size * arguments * x_norm + 16.0 * slopes * samples;
-        bank.norm_squared.sqrt() * from_responses
-            + (roundings + size * size) * size * back * samples
+        let is_moderate = |p: &TwoRoots| p.nu >= 1e-12 && p.omega <= 1e12 && p.alpha <= 1e12;
+        if !(x_norm <= 1e12 && bank.potentials.iter().all(is_moderate)) {
+            return None;
+        }
+        let lost = (bank.potentials.len() * self.grid.len()) as f64 * f64::from(f32::MIN_POSITIVE);
+        let largest = bank.potentials.iter().map(|p| p.alpha / p.nu);
+        let lost = lost * (1.0 + largest.fold(0.0, f64::max)) * bank.norm_squared.sqrt();
+        Some(1.2 * UNIT * self.gradient_roundings(x_norm) + 16.0 * lost)
     }
 
     fn hessian(&self) -> Option<&dyn RegularizerHessian> {

@@ -4,13 +4,13 @@
 /// Computes `$\alpha/\sqrt s$` by additions and multiplications only, for loops that are limited by
 /// divisions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InverseRoot {
+pub(crate) struct InverseRoot {
     /// The factor `$\alpha/(2 \cdot 85^3)$`.
     scale: f64,
 }
 
 impl InverseRoot {
-    pub(super) fn new(alpha: f64) -> Self {
+    pub(crate) fn new(alpha: f64) -> Self {
         Self {
             scale: alpha / 1_228_250.0,
         }
@@ -30,7 +30,7 @@ impl InverseRoot {
     /// Rounding adds half of the `$2u$` of the last `$t$`, and `$u$` each for the difference, the
     /// two products and `scale`.
     #[inline(always)]
-    pub(super) fn at(self, s: f64) -> f64 {
+    pub(crate) fn at(self, s: f64) -> f64 {
         let s = if s < f64::MAX { s } else { f64::MAX };
         let y = f64::from_bits(0x5fe6_eb50_c7b5_37a9_u64.wrapping_sub(s.to_bits() >> 1));
         let y = y * (3.0 - s * y * y);

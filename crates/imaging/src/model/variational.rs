@@ -231,6 +231,18 @@ impl<A: LinearOperator, R: Regularizer> StronglyConvex for Variational<'_, A, R>
         self.rounding.bound(x_norm, gradient_norm, regularizer)
     }
 
+    fn rough_rounding(&self, x_norm: f64, gradient_norm: f64) -> Option<f64> {
+        let regularizer = self.alpha * self.regularizer.rough_rounding(x_norm)?;
+        Some(regularizer + self.rounding.bound(x_norm, gradient_norm, 0.0))
+    }
+
+    /// The data term has all its digits, and the gradient of the regulariser is rough.
+    fn rough_gradient(&self, x: &[f64], gradient: &mut [f64], scratch: &mut Self::Scratch) {
+        self.misfit(x, scratch);
+        self.finish_data_term(x, gradient, scratch);
+        (self.regularizer).add_rough_gradient(self.alpha, x, gradient);
+    }
+
     fn fingerprint(&self) -> Option<u64> {
         let weights = match self.weights {
             Weights::Uniform => &[],

@@ -43,9 +43,9 @@
 //! # Map of the crate
 //!
 //! - **Input**: training [`Pair`]s, and a family of reconstruction problems with its
-//!   [`Parameter`]s. The families are [`TvDenoising`], [`TvDeblurring`], [`TvInpainting`] and
-//!   [`FourierWeights`]; the trait [`LowerLevel`] adds your own. [`TvChoices`] selects which of
-//!   `$(\alpha, \nu, \xi)$` are learned.
+//!   [`Parameter`]s. The families are [`TvDenoising`], [`FilterDenoising`], [`TvDeblurring`],
+//!   [`TvInpainting`] and [`FourierWeights`]; the trait [`LowerLevel`] adds your own.
+//!   [`TvChoices`] selects which of `$(\alpha, \nu, \xi)$` are learned.
 //! - **Objective**: a [`Loss`], and optional penalties ([`ConditionNumber`], [`RootL1`], or your
 //!   own through the trait [`Penalty`]) or a non-smooth [`regularizer`](Setup::regularizer).
 //! - **Settings**: [`Setup`] for the learning problem, [`learning_options`] for the solver. The

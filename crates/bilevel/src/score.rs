@@ -92,8 +92,7 @@ impl Quality {
         if x.len() != grid.len() || truth.len() != grid.len() {
             return None;
         }
-        let square: f64 = (x.iter().zip(truth)).map(|(x, t)| (x - t) * (x - t)).sum();
-        let mse = square / grid.num_samples() as f64;
+        let mse = mean_square(x, truth, grid);
         if !mse.is_finite() {
             return None;
         }
@@ -101,12 +100,23 @@ impl Quality {
         let is_picture = grid.num_axes() == 2 && grid.field() == Field::Real;
         Some(Self {
             mse,
-            psnr: (mse > 0.0).then(|| -10.0 * mse.log10()),
+            psnr: psnr(mse),
             ssim: is_picture
                 .then(|| quality::ssim(x, truth, rows, cols, 1.0).ok())
                 .flatten(),
         })
     }
+}
+
+/// Returns the mean of the squared differences over the samples of `grid`.
+fn mean_square(x: &[f64], truth: &[f64], grid: Grid) -> f64 {
+    let square: f64 = (x.iter().zip(truth)).map(|(x, t)| (x - t) * (x - t)).sum();
+    square / grid.num_samples() as f64
+}
+
+/// Returns the peak signal-to-noise ratio in decibels, or `None` for an error of zero or NaN.
+fn psnr(mse: f64) -> Option<f64> {
+    (mse > 0.0).then(|| -10.0 * mse.log10())
 }
 
 /// The target error of scored reconstructions, as a root mean square: a quarter of a grey level of
@@ -179,6 +189,13 @@ pub fn score<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, solver: Solv
     Scored::new(pair, reconstruction)
 }
 
+/// Returns the mean of some numbers, or `None` if there are none.
+fn mean(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = numbers.fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
+    let mean: f64 = sum / count;
+    mean.is_finite().then_some(mean)
+}
+
 impl<M: LowerLevel> LearningProblem<M> {
     /// Reconstructs all pairs with these values of the parameters. Training pairs continue from the
     /// `known` reconstructions, which must belong to the same values. If the model panics for a
@@ -193,6 +210,28 @@ impl<M: LowerLevel> LearningProblem<M> {
         }
     }
 
+    /// Returns the mean PSNR of the training pairs of all ranks in decibels, from the
+    /// `reconstructions` of an evaluation as they are, or `None` if it is not known. All ranks call
+    /// this function.
+    #[must_use]
+    pub fn training_psnr(&self, reconstructions: &Reconstructions) -> Option<f64> {
+        let known = reconstructions.checkpoints();
+        let own = for_each(
+            (0..known.len()).collect(),
+            self.model.is_serial(),
+            |index: usize| {
+                let Pair { grid, truth, .. } = &self.pairs[index];
+                let mut workspace = self.workspaces.take(*grid);
+                let Workspace { state, image, .. } = workspace.get();
+                known[index].start_into(state);
+                let x = self.model.window(*grid).cropped(state.point(), image);
+                psnr(mean_square(x, truth, *grid)).unwrap_or(f64::NAN)
+            },
+        );
+        let all = self.ranks.gather(&own).ok()?;
+        mean(all.concat().into_iter().filter(|psnr| !psnr.is_nan()))
+    }
+
     /// Returns the mean PSNR of the held-out pairs of all ranks at `theta`, in decibels, or `None`
     /// if there are none. Reconstructions are less accurate than those of the result. All ranks
     /// call this function.
@@ -200,11 +239,8 @@ impl<M: LowerLevel> LearningProblem<M> {
     pub fn held_out_psnr(&self, theta: &[f64]) -> Option<f64> {
         let own = self.score_held_out(&self.values(theta), ROUGH_ERROR);
         let own = own.iter().map(|image| image.score).collect();
-        let all: Vec<f64> = (Score::gather(&self.ranks, own).iter())
-            .filter_map(|score| score.after?.psnr)
-            .collect();
-        let mean = all.iter().sum::<f64>() / all.len() as f64;
-        mean.is_finite().then_some(mean)
+        let all = Score::gather(&self.ranks, own);
+        mean(all.iter().filter_map(|score| score.after?.psnr))
     }
 
     fn score_held_out(&self, values: &[f64], error: f64) -> Vec<Scored> {

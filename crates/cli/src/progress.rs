@@ -54,7 +54,7 @@ struct IterationEvent<'a> {
     seconds: f64,
     /// The values of the parameters at the best point.
     values: Option<&'a [f64]>,
-    /// The PSNR at the best point.
+    /// The mean PSNR of training images at the best point.
     psnr: Option<f64>,
     /// The mean PSNR of held-out images at a recent point.
     validation_psnr: Option<f64>,
@@ -177,7 +177,7 @@ fn iteration_events<'a>(snapshot: &'a Snapshot<'_>) -> impl Iterator<Item = Iter
         event: "iteration",
         seconds: snapshot.seconds,
         values: snapshot.best.map(|best| &best.values[..]),
-        psnr: snapshot.best.and_then(|best| text::psnr(best.mse)),
+        psnr: snapshot.best.and_then(|best| best.psnr),
         validation_psnr: snapshot.held_out_psnr,
         max_points: snapshot.max_points,
         iteration,
@@ -220,7 +220,7 @@ mod tests {
                 lower: 3186.1,
                 upper: 3186.5,
             },
-            mse: Some(1e-3),
+            psnr: Some(30.0),
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
         let few = [alpha.clone()];
         let best_of_few = best(1);
         let line = text::describe(&snapshot(&few, &best_of_few, &[]));
-        let expected = "objective 3186.3 ± 0.2  PSNR 30.00 dB  alpha 0.1  34.5k gradients";
+        let expected = "objective 3186.3 ± 0.2  mean PSNR 30.00 dB  alpha 0.1  34.5k gradients";
         assert_eq!(line, expected);
         // the first evaluation is rough
         let mut rough = best(1);
@@ -264,7 +264,7 @@ mod tests {
         with_others.held_out_psnr = Some(28.5);
         let line = text::describe(&with_others);
         assert!(
-            line.contains("PSNR 30.00 dB, held-out 28.50 dB  alpha"),
+            line.contains("mean PSNR 30.00 dB, held-out 28.50 dB  alpha"),
             "{line}"
         );
         let mut many = vec![alpha; 6];

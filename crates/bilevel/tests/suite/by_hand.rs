@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use crate::evaluate::evaluate;
 use crate::ridge::Ridge;
+use bilevel::testing::on_ranks;
 use bilevel::{
     ColdStart, Effort, FourierWeights, LearningProblem, Loss, LowerLevel, Map, Pair, Parameter,
-    Penalty, PenaltyContext, ProblemError, Quality, Reconstructions, Residuals, Scale, Score,
-    Setup, TvChoices, TvInpainting, learning_options, reconstruct, score,
+    Penalty, PenaltyContext, ProblemError, Quality, Ranks, Reconstructions, Residuals, Scale,
+    Score, Setup, TvChoices, TvInpainting, learning_options, reconstruct, score, share_of,
 };
 use dfo_ls::{
     Accuracy, AccuracyControl, L1, Options, Purpose, Report, ResidualOracle, Termination,
@@ -111,6 +112,35 @@ fn residuals_are_distances_and_then_penalties() {
         let square = problem.layout().squared_distance(square);
         let expected = distance[0].powi(2) + distance[1].powi(2);
         assert!((square / expected - 1.0).abs() < 1e-6);
+    }
+}
+
+/// The PSNR is the mean over images, not that of the mean error, on any number of ranks.
+#[test]
+fn the_mean_psnr_of_images() {
+    let found = |pairs: &[Pair], ranks: Ranks, num_ranks: usize| {
+        let own = pairs[share_of(pairs.len(), ranks.rank(), num_ranks)].to_vec();
+        let setup = Setup::derivative_free();
+        let problem = LearningProblem::on_rank(Ridge::simple(), own, setup, ranks);
+        let mut problem = problem.expect("a valid problem");
+        let mut options = learning_options();
+        options.accuracy = AccuracyControl::Fixed(Accuracy::new(1e-9).expect("not negative"));
+        let mut engine = problem.start(options).expect("valid options");
+        assert!(engine.step(&mut problem, 1));
+        let best = engine.best().expect("the start was evaluated");
+        let psnr = problem.training_psnr(best.reconstructions.expect("they are new"));
+        (best.theta[0], psnr.expect("no image is exact"))
+    };
+    let (theta, psnr) = found(&pairs(), Ranks::default(), 1);
+    let of_image = |(distance, pair): (f64, Pair)| {
+        -10.0 * (distance.powi(2) / pair.truth.len() as f64).log10()
+    };
+    let all = distances(10_f64.powf(theta)).into_iter().zip(pairs());
+    let expected = all.map(of_image).sum::<f64>() / 2.0;
+    assert!(close(psnr, expected), "{psnr} {expected}");
+    for num_ranks in [2, 3] {
+        let all = on_ranks(num_ranks, |ranks| found(&pairs(), ranks, num_ranks));
+        assert!(all.iter().all(|one| *one == (theta, psnr)), "{all:?}");
     }
 }
 

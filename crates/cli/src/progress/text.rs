@@ -20,10 +20,13 @@ pub(super) fn describe(snapshot: &Snapshot<'_>) -> String {
             objective(best.objective, best.interval)
         ));
         // rough reconstructions have a PSNR, but not that of the parameters
-        if let Some(psnr) = psnr(best.mse).filter(|_| !is_rough(best.objective, best.interval)) {
+        if let Some(psnr) = best
+            .psnr
+            .filter(|_| !is_rough(best.objective, best.interval))
+        {
             let others = snapshot.held_out_psnr;
             let others = others.map_or_else(String::new, |psnr| format!(", held-out {psnr:.2} dB"));
-            parts.push(format!("PSNR {psnr:.2} dB{others}"));
+            parts.push(format!("mean PSNR {psnr:.2} dB{others}"));
         }
         if best.values.len() <= LISTED {
             let names = snapshot.parameters.iter().flat_map(|p| {
@@ -51,10 +54,4 @@ pub(super) fn describe(snapshot: &Snapshot<'_>) -> String {
     };
     parts.push(format!("{} {unit}", amount(snapshot.work)));
     parts.join("  ")
-}
-
-/// Returns the peak signal-to-noise ratio in decibels.
-pub(super) fn psnr(mse: Option<f64>) -> Option<f64> {
-    let mse = mse.filter(|mse| *mse > 0.0)?;
-    Some(-10.0 * mse.log10())
 }

@@ -42,8 +42,8 @@ pub struct BestPoint {
     pub objective: f64,
     /// The interval that certainly contains the exact objective.
     pub interval: ObjectiveInterval,
-    /// The mean squared difference between reconstructions and truth, if it is known.
-    pub mse: Option<f64>,
+    /// The mean PSNR of the reconstructions in decibels, if it is known.
+    pub psnr: Option<f64>,
 }
 
 /// Takes snapshots. It remembers the best point, which takes time to compute.
@@ -119,13 +119,12 @@ impl Snapshots {
         if self.best.as_ref().is_some_and(same) {
             return;
         }
-        let num_samples = problem.num_samples() as f64;
         self.best = Some(BestPoint {
             theta: theta.to_vec(),
             values: problem.values(theta),
             objective,
             interval,
-            mse: reconstructions.map(|images| images.squared_distance() / num_samples),
+            psnr: reconstructions.and_then(|images| problem.training_psnr(images)),
         });
     }
 }

@@ -18,6 +18,10 @@ NOISY = bilevel.add_noise(TRUTH, 0.1, seed=3)
 COLOUR = np.ascontiguousarray(np.moveaxis(NOISY, 0, -1))
 
 
+def rms(difference: NDArray[Any]) -> float:
+    return float(np.sqrt(np.mean(difference**2)))
+
+
 def levels(image: NDArray[Any], dtype: str, white: float) -> NDArray[Any]:
     return np.clip(np.rint(image * white), 0, white).astype(dtype)
 
@@ -28,7 +32,7 @@ def test_the_noise_goes_away() -> None:
     for made in (bilevel.denoise(noisy), bilevel.denoise(noisy, 0.1)):
         assert bilevel.psnr(made.image, truth) > bilevel.psnr(noisy, truth) + 2
         assert made.iterations > 0
-        assert 0.0 < made.error_bound <= 0.1001 * made.noise * 64
+        assert 0.0 < made.error_bound <= 0.1001 * made.noise
     assert bilevel.denoise(noisy).noise == bilevel.estimate_noise(noisy)
     assert bilevel.denoise(noisy, noise=0.1).noise == 0.1
 
@@ -51,19 +55,18 @@ def test_the_bound_holds(image: NDArray[Any], accuracy: float) -> None:
     axis = -1 if image.ndim == 3 else None
     exact = bilevel.denoise(image, 0.1, accuracy=1e-9, channel_axis=axis)
     made = bilevel.denoise(image, 0.1, accuracy=accuracy, channel_axis=axis)
-    distance = float(np.linalg.norm((made.image - exact.image).ravel()))
-    assert distance <= made.error_bound + exact.error_bound
-    assert made.error_bound <= accuracy
+    assert rms(made.image - exact.image) <= made.error_bound + exact.error_bound
+    # as a Euclidean norm, the same number would be much smaller
+    assert accuracy / np.sqrt(image.size) < made.error_bound <= accuracy
 
 
 @pytest.mark.parametrize("image", [NOISY[0], COLOUR], ids=["grey", "colour"])
 def test_large_pictures_are_denoised_by_tiles(image: NDArray[Any]) -> None:
     axis = -1 if image.ndim == 3 else None
     exact = bilevel.denoise(image, 0.1, accuracy=1e-9, channel_axis=axis)
-    made = bilevel.denoise(image, 0.1, accuracy=1e-2, channel_axis=axis, memory=1.0)
-    distance = float(np.linalg.norm((made.image - exact.image).ravel()))
-    assert distance <= made.error_bound + exact.error_bound
-    assert made.error_bound <= 1.01e-2
+    made = bilevel.denoise(image, 0.1, accuracy=1e-3, channel_axis=axis, memory=1.0)
+    assert rms(made.image - exact.image) <= made.error_bound + exact.error_bound
+    assert made.error_bound <= 1.01e-3
 
 
 @pytest.mark.parametrize(("dtype", "white"), [("u1", 255.0), ("u2", 65535.0), (">u2", 65535.0)])

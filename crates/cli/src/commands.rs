@@ -16,7 +16,7 @@ use crate::apply::{self, ApplyEvent};
 use crate::args::{Arguments, Command, LearnArgs, ResumeArgs, Shared};
 use crate::config::{Config, Settings};
 use crate::error::CliError;
-use crate::findings::Finding;
+use crate::findings::{Finding, Mean, gains};
 use crate::progress::{Progress, ProgressFormat};
 use crate::ranks;
 use crate::run_page::{self, RunPage};
@@ -229,6 +229,11 @@ fn work(
     progress.finish(&made.learned, &dir);
     if !shared.json && !shared.quiet {
         print_summary(&made, &dir);
+        // parameters that make pictures worse are not worth applying
+        let gain = Mean::of(&gains(&made.learned.training));
+        if gain.is_some_and(|gain| gain.value < 0.0) {
+            return Ok(());
+        }
         let is_built_in = config.data.images.is_none();
         let mut out = io::stdout().lock();
         let _ = writeln!(out);
@@ -299,12 +304,17 @@ fn say_applied(shared: &Shared, event: ApplyEvent<'_>) {
             ", less accurate than requested"
         };
         print(&format!(
-            "{} -> {}: at most {:.1e} from the exact minimiser (root mean square){missed}",
+            "{} -> {}: {}{missed}",
             name(&applied.input),
             applied.output.display(),
-            applied.error
+            certified(applied.error)
         ));
     }
+}
+
+/// Describes the certified error of a picture.
+fn certified(error: f64) -> String {
+    format!("at most {error:.1e} from the exact minimiser (root mean square)")
 }
 
 /// Warns about inputs: in full about the first one, because warnings about others hardly differ.

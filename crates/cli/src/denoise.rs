@@ -29,6 +29,8 @@ use crate::task::data_warnings::other_unit;
 
 /// Smallest estimate of the noise that can be trusted; see [`noise::estimate`].
 const TRUSTED: f64 = 0.01;
+/// Largest noise that is probably given in the right unit: more than from black to white.
+const MAX_GIVEN: f64 = 1.0;
 /// A smaller estimate means that there is no noise: rounding to levels of 16 bits exceeds it.
 const NO_NOISE: f64 = 1e-6;
 
@@ -38,9 +40,9 @@ pub struct DenoiseOptions {
     /// The standard deviation of the noise, where the range of the picture is 1; `None` to estimate
     /// it in each picture.
     pub noise: Option<f64>,
-    /// The Euclidean distance from the exact minimiser that is certified for all samples of a
-    /// picture together, where its range is 1; `None` for [`imaging::DENOISING_ERROR`] of the noise
-    /// per sample.
+    /// The distance from the exact minimiser that is certified: the root mean square over all
+    /// samples of a picture, where its range is 1; `None` for [`imaging::DENOISING_ERROR`] of the
+    /// noise.
     pub accuracy: Option<f64>,
     /// The values of black and white in the file; `None` for those that its samples imply.
     pub range: Option<ValueRange>,
@@ -96,11 +98,9 @@ pub struct DenoisedPicture {
     pub noise: f64,
     /// Whether the noise was estimated.
     pub is_estimated: bool,
-    /// The certified Euclidean distance of all samples together from the exact minimiser, before
-    /// they are rounded to the levels of the file.
+    /// The certified distance from the exact minimiser: the root mean square over all samples,
+    /// before they are rounded to the levels of the file.
     pub error: f64,
-    /// The same as a root mean square over the samples, divided by the noise.
-    pub relative_error: f64,
     /// The number of iterations.
     pub iterations: u64,
     /// The number of seconds.
@@ -150,11 +150,11 @@ pub fn denoise_observed(
     options: &DenoiseOptions,
     observe: &(dyn Fn(DenoiseEvent<'_>) + Sync),
 ) -> Result<Vec<DenoisedFile>, CliError> {
-    let target = options.check()?;
+    options.check()?;
     let files = pair_files(input, output, TaskKind::Denoise)?;
     observe(DenoiseEvent::Files(files.len()));
     let run = |(input, output): &(PathBuf, PathBuf)| {
-        let made = denoise_file(input, output, options, target, observe);
+        let made = denoise_file(input, output, options, observe);
         let made = made.map_err(|error| {
             let input = input.clone();
             ApplyFailure { input, error }
@@ -182,21 +182,40 @@ pub fn denoise_observed(
 }
 
 impl DenoiseOptions {
-    /// Checks the options, and returns the target error.
-    fn check(&self) -> Result<Option<ErrorBound>, CliError> {
+    fn check(&self) -> Result<(), CliError> {
         if let Some(found) = self.noise
             && !(found > 0.0 && found.is_finite())
         {
             return Err(NoisyPictureError::Noise { found }.into());
         }
-        let Some(found) = self.accuracy else {
-            return Ok(None);
-        };
-        match ErrorBound::new(found) {
-            Ok(target) if found > 0.0 && found.is_finite() => Ok(Some(target)),
-            _ => Err(CliError::Accuracy { found }),
+        match self.accuracy {
+            Some(found) if !(found > 0.0 && found.is_finite()) => Err(CliError::Accuracy { found }),
+            _ => Ok(()),
         }
     }
+
+    /// Returns the Euclidean target for this many samples. It is rounded down, so that the error as
+    /// a root mean square is not larger than requested.
+    fn target(&self, num_samples: usize) -> Option<ErrorBound> {
+        let root = (num_samples as f64).sqrt();
+        let target = self.accuracy? * root * (1.0 - 4e-15);
+        ErrorBound::new(target).ok()
+    }
+
+    /// Returns a warning if the given noise is more than the range from black to white.
+    fn noise_warning(&self) -> Option<String> {
+        let noise = self.noise.filter(|noise| *noise > MAX_GIVEN)?;
+        Some(format!(
+            "--noise is {noise}, but the range of a picture is 1: divide a noise level in the \
+             numbers of the file by their range (here, for 8-bit grey values, {:.3})",
+            noise / 255.0
+        ))
+    }
+}
+
+/// Returns a Euclidean norm over this many samples as a root mean square, rounded up.
+fn root_mean_square(norm: f64, num_samples: usize) -> f64 {
+    norm / (num_samples as f64).sqrt() * (1.0 + 1e-15)
 }
 
 /// Denoises all pages of a file.
@@ -204,7 +223,6 @@ fn denoise_file(
     input: &Path,
     output: &Path,
     options: &DenoiseOptions,
-    target: Option<ErrorBound>,
     observe: &(dyn Fn(DenoiseEvent<'_>) + Sync),
 ) -> Result<DenoisedFile, CliError> {
     let colour = match options.colour {
@@ -213,7 +231,7 @@ fn denoise_file(
     };
     if options.memory.needs_tiles(input)? {
         observe(DenoiseEvent::Pages(1));
-        return large::denoise_file(input, output, options, target);
+        return large::denoise_file(input, output, options);
     }
     let pages = picture::read_typed(input, colour)?;
     let num_pages = pages.len();
@@ -232,7 +250,7 @@ fn denoise_file(
     let pages = pages?;
     let typical = typical_noise(&pages);
     let run = |page: Page| {
-        let made = denoise_page(page, typical, output, options, target)?;
+        let made = denoise_page(page, typical, output, options)?;
         if num_pages > 1 {
             observe(DenoiseEvent::Page(&made.about));
         }
@@ -311,7 +329,6 @@ fn denoise_page(
     typical: Option<f64>,
     output: &Path,
     options: &DenoiseOptions,
-    target: Option<ErrorBound>,
 ) -> Result<DenoisedPage, CliError> {
     let begin = Instant::now();
     let Page {
@@ -330,7 +347,7 @@ fn denoise_page(
     let grid = Grid::image(height, width);
     let channels = picture.channels;
     let is_estimated = options.noise.is_none();
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = options.noise_warning().into_iter().collect();
     let noise = match (noise, typical) {
         (Ok(noise), _) => noise,
         (Err(_), Some(typical)) => {
@@ -362,14 +379,21 @@ fn denoise_page(
             name.display()
         ));
     }
+    let num_samples = channels.len() * grid.num_samples();
+    let target = options.target(num_samples);
     let solved = solve(grid, &channels, noise, target, options.colour);
     let Solved {
         mut channels,
         error,
         iterations,
-    } = solved.map_err(|source| NoisyPictureError::Failed {
-        path: name.clone(),
-        source,
+    } = solved.map_err(|source| {
+        let path = name.clone();
+        match (source, options.accuracy) {
+            (imaging::DenoiseError::Unreached(_), Some(accuracy)) => {
+                NoisyPictureError::Rounding { path, accuracy }
+            }
+            (source, _) => NoisyPictureError::Failed { path, source },
+        }
     })?;
     let out = samples.for_output(options.depth, output);
     // integers with a known white stay in their own unit, whatever part of it the picture uses
@@ -379,7 +403,6 @@ fn denoise_page(
         }
     }
     let num_channels = channels.len();
-    let num_samples = (num_channels * width * height) as f64;
     let about = DenoisedPicture {
         name,
         width,
@@ -387,8 +410,7 @@ fn denoise_page(
         num_channels,
         noise,
         is_estimated,
-        error,
-        relative_error: error / (num_samples.sqrt() * noise),
+        error: root_mean_square(error, num_samples),
         iterations,
         seconds: begin.elapsed().as_secs_f64(),
     };
@@ -431,7 +453,7 @@ fn estimated(path: &Path, grid: Grid, channels: &[Vec<f64>]) -> Result<f64, Nois
     }
 }
 
-/// The denoised channels with their certified error together.
+/// The denoised channels with the certified Euclidean error of all of them together.
 struct Solved {
     channels: Vec<Vec<f64>>,
     error: f64,

@@ -106,6 +106,17 @@ pub enum CliError {
         /// The file or folder.
         path: PathBuf,
     },
+    /// The results of a folder cannot be written to one file.
+    #[error(
+        "{} is a folder, but {} has the name of a file: name a folder for the results, such as {}",
+        input.display(), output.display(), output.with_extension("").display()
+    )]
+    NotFolder {
+        /// The folder with the input files.
+        input: PathBuf,
+        /// The output.
+        output: PathBuf,
+    },
     /// The requested accuracy is not a positive number.
     #[error("--accuracy is {found}, but must be positive, such as 1e-3")]
     Accuracy {
@@ -178,7 +189,8 @@ impl CliError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Config(_) | Self::SameFile { .. } | Self::Accuracy { .. } | Self::NoOut => 2,
+            Self::Config(_) | Self::Accuracy { .. } | Self::NoOut => 2,
+            Self::SameFile { .. } | Self::NotFolder { .. } => 2,
             Self::File(FileError::Extension { .. } | FileError::OnePage { .. }) => 2,
             // the input is not at fault
             Self::File(FileError::Write { .. }) | Self::Output(_) => 1,

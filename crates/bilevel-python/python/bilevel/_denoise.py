@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _bilevel
 from ._arrays import Array, check_finite, flat, numbers, refuse_masked, where_one_picture
-from ._settings import pair, positive
+from ._settings import euclidean, pair, positive, root_mean_square
 from ._warn import warn
 
 # Values may lie outside of [0, 1] by this multiple of the noise, as in the program.
@@ -51,8 +51,8 @@ class DenoisedImage:
     """The standard deviation of the noise, given or estimated, where the range of the picture is
     1."""
     error_bound: float
-    """A certified bound on the Euclidean distance of all samples together from the exact minimiser,
-    where the range of the picture is 1, before `image` is rounded to its type."""
+    """A certified bound on the distance from the exact minimiser: the root mean square over all
+    samples, where the range of the picture is 1, before `image` is rounded to its type."""
     iterations: int
     """The number of iterations."""
 
@@ -83,8 +83,8 @@ def denoise(
             (H, W, 3) are taken as colour pictures, others need `channel_axis`. It is never changed.
         noise: The standard deviation of the noise, where the range of the picture is 1: 0.1 is
             25.5 for `uint8`. Default: it is estimated, see `estimate_noise`.
-        accuracy: The requested Euclidean distance from the exact minimiser, at most, where the
-            range is 1. Default: a tenth of the noise in each sample, which nobody can see.
+        accuracy: The largest distance from the exact minimiser, as a root mean square over all
+            samples, where the range is 1. Default: a tenth of the noise, which nobody can see.
         data_range: The values of black and white, or only of white. Default: 0 and 255 for `uint8`,
             0 and 65535 for `uint16`, 0 and 1 for floating-point numbers. Other integers, and
             floating-point numbers that lie further outside of [0, 1] than noise explains, need it.
@@ -105,7 +105,7 @@ def denoise(
     >>> denoised = bilevel.denoise(noisy, noise=0.1)
     >>> bilevel.psnr(denoised, truth) > bilevel.psnr(noisy, truth) + 2
     True
-    >>> denoised.image.shape, denoised.error_bound < 0.1 * 0.1 * 48
+    >>> denoised.image.shape, denoised.error_bound <= 0.1 * 0.1
     ((48, 48), True)
     """
     if others:
@@ -121,9 +121,12 @@ def denoise(
         sigma = _estimated(picture)
     picture.check_range(sigma)
     rows, cols = picture.shape
-    x, error_bound, iterations = _bilevel.denoise_picture(
-        flat(picture.planes), rows, cols, sigma, target, picture.planes.size * WHOLE > allowed
+    planes = flat(picture.planes)
+    norm = None if target is None else euclidean(target, planes.size)
+    x, error, iterations = _bilevel.denoise_picture(
+        planes, rows, cols, sigma, norm, planes.size * WHOLE > allowed
     )
+    error_bound = root_mean_square(error, planes.size)
     return DenoisedImage(picture.restored(x), sigma, error_bound, iterations)
 
 

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
 from ._arrays import Array, flat, image
-from ._settings import check_method, image_limits, nonnegative, positive_int
+from ._settings import (
+    check_method,
+    euclidean,
+    image_limits,
+    nonnegative,
+    positive_int,
+    root_mean_square,
+)
 from ._warn import warn
 
 # The number of updated pixels between two checks for Ctrl-C: a fraction of a second.
@@ -24,7 +31,7 @@ class Denoised(NamedTuple):
     x: NDArray[np.float64]
     """The reconstruction."""
     error_bound: float
-    """A certified bound on the Euclidean distance of `x` from the exact minimiser."""
+    """A certified bound on the distance of `x` from the exact minimiser, as a root mean square."""
     iterations: int
     """The number of iterations."""
 
@@ -40,19 +47,23 @@ def solve(
     max_iterations: int | None,
     start: Array | None = None,
 ) -> Denoised:
-    """Compute one reconstruction, and warn if it is less accurate than requested."""
+    """Compute one reconstruction, and warn if it is less accurate than requested.
+
+    Accuracy and error are root mean squares over the samples.
+    """
     limit = None if max_iterations is None else positive_int("max_iterations", max_iterations)
-    x, error_bound, iterations, missed = _bilevel.reconstruct(
+    x, error, iterations, missed = _bilevel.reconstruct(
         json.dumps({**spec, "solver": {"method": method}}),
         {"kernel": kernel, "mask": mask},
         values,
         flat(y),
         y.shape,
         None if start is None else flat(start),
-        accuracy,
+        euclidean(accuracy, y.size),
         limit,
         max(UNWATCHED // y.size, 32),
     )
+    error_bound = root_mean_square(error, y.size)
     if missed is not None:
         warn(
             f"accuracy={accuracy:g} was not reached, only {error_bound:g}: {missed}", RuntimeWarning
@@ -83,7 +94,8 @@ def denoise_tv(
         alpha: The weight of the smoothed total variation.
         nu: The smoothing of the total variation.
         xi: The weight of the squared norm.
-        accuracy: The requested Euclidean distance from the exact minimiser, at most.
+        accuracy: The largest distance from the exact minimiser, as a root mean square over the
+            samples.
         method: "auto", "fista" or "gd" (gradient descent).
         max_iterations: The largest number of iterations. Default: no limit.
         image_range: The smallest and largest value that a pixel of `x` may have; either may be

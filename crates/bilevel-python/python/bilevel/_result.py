@@ -343,8 +343,8 @@ class Result:
         Args:
             data: One image of any size, of the kind of `data` in `learn`; an array of such images
                 along its first axis; or a list of images.
-            accuracy: The requested Euclidean distance from the exact reconstruction, at most.
-                Default: a root mean square of 0.001 per pixel.
+            accuracy: The largest distance from the exact reconstruction, as a root mean square over
+                its samples. Default: 0.001.
             max_iterations: The largest number of iterations for an image. Default: no limit.
 
         Returns:
@@ -437,7 +437,7 @@ class Result:
             )
         if kernel is not None:
             warn_of_blur(kernel, {name: y})
-        wanted = 1e-3 * math.sqrt(y.size) if accuracy is None else nonnegative("accuracy", accuracy)
+        wanted = 1e-3 if accuracy is None else nonnegative("accuracy", accuracy)
         values = np.hstack([np.ravel(value) for value in self.params.values()]).tolist()
         return solve(
             family, kernel, mask, values, y, self._about["method"], wanted, max_iterations

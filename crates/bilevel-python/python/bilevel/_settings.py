@@ -97,6 +97,16 @@ def positive(name: str, value: object) -> float:
     return found
 
 
+def euclidean(root_mean_square: float, num_samples: int) -> float:
+    """Return the Euclidean norm of samples with this root mean square, rounded down."""
+    return root_mean_square * math.sqrt(num_samples) * (1.0 - 4e-15)
+
+
+def root_mean_square(norm: float, num_samples: int) -> float:
+    """Return the root mean square of samples with this Euclidean norm, rounded up."""
+    return norm / math.sqrt(num_samples) * (1.0 + 1e-15)
+
+
 def check_solver(value: Any) -> str:
     """Check the name of a solver that learns."""
     return one_of("solver", value, ("auto", "gradient", "derivative-free"))

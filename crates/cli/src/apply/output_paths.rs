@@ -22,6 +22,10 @@ pub(crate) fn pair_files(
             TaskKind::Sampling => arrays(input)?,
             _ => picture::list(input)?,
         };
+        if !output.is_dir() && picture::can_be_written(output) {
+            let (input, output) = (input.to_path_buf(), output.to_path_buf());
+            return Err(CliError::NotFolder { input, output });
+        }
         create_folder(output)?;
         within(inputs, output)?
     } else if output.is_dir() {

@@ -11,8 +11,9 @@ use crate::memory::Memory;
 use crate::picture::Depth;
 
 const EXAMPLES: &str = "\
-Nothing has to be learned: filter banks for noise from 2/255 to 75/255 come with the program. Other
-noise is scaled. The noise is assumed to be white: Gaussian, and independent from pixel to pixel.
+Nothing has to be learned: filter banks for noise from 2/255 to 75/255 come with the program.
+Pictures with other noise are scaled first. The noise is assumed to be white: Gaussian, and
+independent from pixel to pixel.
 
 Examples:
   bilevel denoise noisy.png clean.png           estimate the noise, and remove it
@@ -21,7 +22,7 @@ Examples:
   bilevel denoise stack.tif clean.tif           all pages of a TIFF file
   bilevel denoise head.nii.gz clean.nii.gz --range 0,4000
   bilevel denoise counts.npy clean.npy --range 0,4000
-  bilevel denoise noisy.png clean.png --depth 16 --accuracy 0.01
+  bilevel denoise noisy.png clean.png --depth 16 --accuracy 1e-4
   bilevel denoise mosaic.tif clean.tif --memory 8GB    a large picture, by tiles";
 
 /// The arguments of `bilevel denoise`.
@@ -37,16 +38,16 @@ pub struct DenoiseArgs {
     /// is estimated in each picture
     #[arg(long, value_name = "SIGMA", value_parser = learn::number, allow_negative_numbers = true)]
     pub noise: Option<f64>,
-    /// Largest Euclidean distance of a result from the exact minimiser, not from the true picture;
-    /// without this option, a tenth of the noise in each sample
-    #[arg(long, value_name = "ERROR", value_parser = learn::number, allow_negative_numbers = true)]
+    /// Largest distance of a result from the exact minimiser (root mean square), not from the true
+    /// picture; without this option, a tenth of the noise
+    #[arg(long, value_name = "RMS", value_parser = learn::number, allow_negative_numbers = true)]
     pub accuracy: Option<f64>,
     /// Values of black and white in the file; required for floating-point values that are not
-    /// between 0 and 1
+    /// between 0 and 1, and for signed or long integers
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true)]
     pub range: Option<String>,
-    /// How to treat colour pictures: all colours together, red, green and blue on their own, or
-    /// only the luminance
+    /// How to treat colour pictures: all colours together (coupled), red, green and blue each on
+    /// its own (channels), or only their luminance, which gives a grey picture (luminance)
     #[arg(long, value_enum, default_value_t = DenoiseColour::default())]
     pub colour: DenoiseColour,
     /// Bits per sample of the output; without this option, samples keep their type

@@ -75,11 +75,11 @@ fn about(picture: &DenoisedPicture) -> String {
         false => "given",
     };
     format!(
-        "{} x {} pixels, noise {} ({origin}), certified error {} of the noise per pixel, {}",
+        "{} x {} pixels, noise {} ({origin}), {}, {}",
         picture.width,
         picture.height,
         significant(picture.noise, 3),
-        significant(picture.relative_error, 2),
+        super::certified(picture.error),
         duration(picture.seconds)
     )
 }

@@ -16,7 +16,9 @@ pub enum NoisyPictureError {
         found: f64,
     },
     /// The given range is not an increasing pair of numbers.
-    #[error("--range is {found}, but must be two numbers, black and white, such as 0,4095")]
+    #[error(
+        "--range is {found}, but must be two numbers, black and a larger white, such as 0,4095"
+    )]
     Range {
         /// The given text.
         found: String,
@@ -78,6 +80,18 @@ pub enum NoisyPictureError {
         /// The file or page.
         path: PathBuf,
     },
+    /// The requested accuracy is below the rounding errors of the computation.
+    #[error(
+        "{} cannot be denoised to --accuracy {accuracy:e}, because of rounding: choose a larger \
+         accuracy, such as 1e-6",
+        path.display()
+    )]
+    Rounding {
+        /// The file or page.
+        path: PathBuf,
+        /// The requested accuracy.
+        accuracy: f64,
+    },
     /// The reconstruction failed.
     #[error("{} cannot be denoised", path.display())]
     Failed {
@@ -100,7 +114,7 @@ impl NoisyPictureError {
     /// Returns the exit code; see [`CliError::exit_code`](crate::error::CliError::exit_code).
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
-            Self::Noise { .. } | Self::Range { .. } => 2,
+            Self::Noise { .. } | Self::Range { .. } | Self::Rounding { .. } => 2,
             Self::Failed { .. } | Self::LargeFailed { .. } => 1,
             _ => 3,
         }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::{
     DenoiseColour, DenoiseOptions, DenoisedFile, DenoisedPicture, NoisyPictureError, TRUSTED,
-    ValueRange, estimated, interrupt, range,
+    ValueRange, estimated, interrupt, range, root_mean_square,
 };
 use crate::error::CliError;
 use crate::picture::large::{self, LargePicture};
@@ -81,7 +81,6 @@ pub(super) fn denoise_file(
     input: &Path,
     output: &Path,
     options: &DenoiseOptions,
-    target: Option<ErrorBound>,
 ) -> Result<DenoisedFile, CliError> {
     let begin = Instant::now();
     let mut picture = large::read(input)?;
@@ -102,7 +101,7 @@ pub(super) fn denoise_file(
         }
     };
     let values = || picture.channels.iter().flatten().map(|n| units.value(*n));
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = options.noise_warning().into_iter().collect();
     if options.range.is_none() {
         let ends = [
             values().fold(f64::INFINITY, f64::min),
@@ -124,6 +123,9 @@ pub(super) fn denoise_file(
             input.display()
         ));
     }
+    let num_channels = picture.channels.len();
+    let num_samples = num_channels * width * height;
+    let target = options.target(num_samples);
     let solved = solve(&units, noise, target, options.colour);
     let solved = solved.map_err(|source| NoisyPictureError::LargeFailed {
         path: input.into(),
@@ -132,8 +134,6 @@ pub(super) fn denoise_file(
     let samples = picture.samples;
     let out = samples.for_output(options.depth, output);
     let (range, own_white) = (units.range, samples.white());
-    let num_channels = solved.channels.len();
-    let num_samples = (num_channels * width * height) as f64;
     let about = DenoisedPicture {
         name: input.into(),
         width,
@@ -141,8 +141,7 @@ pub(super) fn denoise_file(
         num_channels,
         noise,
         is_estimated,
-        error: solved.error,
-        relative_error: solved.error / (num_samples.sqrt() * noise),
+        error: root_mean_square(solved.error, num_samples),
         iterations: solved.iterations,
         seconds: begin.elapsed().as_secs_f64(),
     };
@@ -170,7 +169,7 @@ pub(super) fn denoise_file(
     })
 }
 
-/// The denoised channels with their certified error together.
+/// The denoised channels with the certified Euclidean error of all of them together.
 struct Solved {
     channels: Vec<Vec<f32>>,
     error: f64,

@@ -128,7 +128,7 @@ fn samples_keep_their_type() {
         let about = &done[0].pictures[0];
         assert_eq!((about.width, about.height), (COLS, ROWS));
         assert_eq!((about.noise, about.is_estimated), (NOISE, false));
-        assert!(about.relative_error <= imaging::DENOISING_ERROR * 1.001);
+        assert!(about.error <= imaging::DENOISING_ERROR * NOISE * 1.001);
         let made = picture::read_typed(&output, Colour::Channels).unwrap();
         assert_eq!((made.len(), made[0].samples), (1, samples), "{extension}");
         let made = &made[0].picture.channels;
@@ -208,7 +208,7 @@ fn colours_are_treated_as_requested() {
     let expected: Vec<Vec<f64>> = all.iter().map(|made| clamped(&made.x)).collect();
     assert_close(&channels, &expected, 0.501 / 65535.0);
     let squares = all.iter().map(|made| made.solved.error.value().powi(2));
-    let error = squares.sum::<f64>().sqrt();
+    let error = (squares.sum::<f64>() / (3 * ROWS * COLS) as f64).sqrt();
     assert!((done[0].pictures[0].error / error - 1.0).abs() < 1e-12);
     assert_ne!(made(DenoiseColour::Coupled).1, channels);
     let (done, grey) = made(DenoiseColour::Luminance);
@@ -249,18 +249,31 @@ fn noise_is_estimated() {
 fn accuracy_is_certified() {
     let temp = TempDir::new("accuracy");
     let (input, output) = (temp.at("in.npy"), temp.at("out.npy"));
-    picture::write_typed(&input, &[typed(SampleType::Double, 1)]).unwrap();
-    let options = DenoiseOptions {
-        accuracy: Some(1e-6),
-        ..given()
-    };
-    let done = denoise(&input, &output, &options).unwrap();
-    assert!(done[0].pictures[0].error <= 1e-6);
+    let root = ((ROWS * COLS) as f64).sqrt();
+    // a root mean square over all samples, of one channel or of three
+    for (format, samples, num_channels, colour) in [
+        ("tif", SampleType::Single, 3, DenoiseColour::Channels),
+        ("tif", SampleType::Single, 3, DenoiseColour::Coupled),
+        ("npy", SampleType::Double, 1, DenoiseColour::Coupled),
+    ] {
+        let [input, output] = ["in", "out"].map(|name| temp.at(&format!("{name}.{format}")));
+        picture::write_typed(&input, &[typed(samples, num_channels)]).unwrap();
+        let options = DenoiseOptions {
+            accuracy: Some(1e-6),
+            colour,
+            ..given()
+        };
+        let done = denoise(&input, &output, &options).unwrap();
+        let error = done[0].pictures[0].error;
+        assert!(error <= 1e-6, "{error}");
+        // a Euclidean norm of that size would be this much smaller
+        assert!(error > 1e-6 / root, "{error}");
+    }
     let made = picture::read_typed(&output, Colour::Channels).unwrap();
     let target = ErrorBound::new(1e-9).unwrap();
     let exact = imaging::denoise(grid(), &noisy(0), NOISE, Some(target)).unwrap();
     let pairs = made[0].picture.channels[0].iter().zip(&exact.x);
-    let distance = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+    let distance = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt() / root;
     assert!(distance <= 1.001e-6, "{distance}");
     for accuracy in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let options = DenoiseOptions {

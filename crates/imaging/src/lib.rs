@@ -27,15 +27,16 @@
 //!
 //! # Overview
 //!
-//! - **One call.** [`denoise`] denoises a signal or a picture.
+//! - **One call.** [`denoise`] and [`denoise_colour`] denoise a picture with filters that come with
+//!   the crate, [`denoise_tv`] denoises a signal or a picture with total variation.
 //! - **Models.** [`Denoising`] and [`FourierSampling`] have fast kernels. [`Variational`] combines
 //!   any operator with any regulariser. All are objectives ([`lowlevel::StronglyConvex`]) for a
-//!   [`lowlevel::Solver`], and all take the parameters `$\alpha$`, `$\nu$` and `$\xi$`
-//!   ([`TvParameters`]).
+//!   [`lowlevel::Solver`]. With total variation, the parameters are `$\alpha$`, `$\nu$` and
+//!   `$\xi$` ([`TvParameters`]).
 //! - **Operators.** [`LinearOperator`] is implemented by [`Identity`], [`Fourier`], [`Mask`] and
 //!   [`Convolution`]. [`Weights`] are the diagonal of `$S$`.
 //! - **Regularisers.** [`Regularizer`] is implemented by [`SmoothedTv`], whose [`Differences`] have
-//!   a direction and a boundary.
+//!   a direction and a boundary, and by [`FilterRegularizer`], a [`FilterBank`] on a grid.
 //! - **Data.** A [`Grid`] describes the samples of a signal or picture, real or complex. The data
 //!   of a model are a slice, or a [`Measurement`] (for [`FourierSampling`] a
 //!   [`FourierMeasurement`]), which is checked once for many models. A [`Window`] is an image as a

@@ -14,14 +14,13 @@ use crate::config::{ConfigError, Setting, Settings, TaskKind};
 
 const EXAMPLES: &str = "\
 Parameters: a reconstruction x minimises |A x - data|^2/2 + alpha TV(x) + xi |x|^2/2, where TV(x)
-is the sum of sqrt(|gradient of x|^2 + nu^2).
+is the sum of sqrt(|gradient of x|^2 + nu^2) over all pixels.
   alpha  weight of the total variation; larger values give smoother pictures
   nu     smoothing of the total variation; larger values blur edges
   xi     weight of the squared norm; larger values make reconstruction faster and pictures darker
   theta  for sampling, one number per frequency, whose weight in |A x - data|^2 is
          theta/(1-theta); results list these weights as the values of theta
-With --model filters, the sum of potentials of the responses of several filters replaces TV, and
-the program learns all potentials.
+With --model filters, functions of filtered pictures, which are learned, replace TV.
 
 Examples:
   bilevel learn denoise --out run               learn from built-in images
@@ -50,7 +49,8 @@ pub struct LearnArgs {
     /// TOML file with settings; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Model of pictures: total variation (tv), or a bank of filters, which --filters chooses
+    /// Model of pictures: total variation (tv), or a bank of filters (filters), which --filters
+    /// chooses; without both options, tv
     #[arg(long, value_name = "WORD", help_heading = "Model")]
     pub model: Option<ModelName>,
     /// Print all settings as a TOML file, and do nothing else

@@ -187,6 +187,13 @@ pub(super) fn plain(message: &str) -> String {
             "expected a list, such as [\"alpha\"]",
         ),
         ("expected a string", "expected a text in quotes"),
+        ("invalid type: string", "the value is the text"),
+        ("invalid type: floating point", "the value is the number"),
+        ("invalid type: integer", "the value is the number"),
+        ("invalid type: boolean", "the value is the word"),
+        ("invalid value: integer", "the value is the number"),
+        ("invalid type: ", "the value is a "),
+        (", expected", ", but must be"),
     ];
     let replace = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
     words.iter().fold(message.to_owned(), replace)
@@ -221,8 +228,7 @@ mod tests {
             "task = \"denoise\"\n[data]\nnoise = \"much\"\n",
             &[
                 "line 3, data.noise: ",
-                "string \"much\"",
-                "expected a number",
+                "the value is the text \"much\", but must be a number, such as 0.1",
             ],
         );
         check(
@@ -235,7 +241,7 @@ mod tests {
         );
         check(
             "task = \"denoise\"\n[model.fixed]\nnu = \"x\"",
-            &["line 3, model.fixed.nu: ", "expected a number"],
+            &["line 3, model.fixed.nu: ", "but must be a number"],
         );
         check(
             "task = \"denoise\"\nmodel.fixed = 1",
@@ -243,7 +249,7 @@ mod tests {
         );
         check(
             "task = \"denoise\"\nmodel.learn = \"alpha\"",
-            &["line 2, model.learn: ", "expected a list"],
+            &["line 2, model.learn: ", "but must be a list"],
         );
         check(
             "task = \"denoise\"\nsolver.evaluations = 10",

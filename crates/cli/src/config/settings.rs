@@ -124,7 +124,7 @@ impl Settings {
                 return Err(unknown(at, &section, [&["task"], SECTIONS].concat()));
             }
             let DeValue::Table(entries) = value.into_inner() else {
-                return Err(refuse(at, "expected a section"));
+                return Err(refuse(at, "this must be a section, such as [data]"));
             };
             for (name, value) in entries {
                 let at = name.span().start;

@@ -167,8 +167,8 @@ table! {
 
     FILTERS = row("filters", "model.filters", ValueKind::Word(&FilterSet::NAMES),
         DefaultValue::Unset("total variation", "\"dct5\""),
-        "Replace the total variation by a bank of filters: cosine filters (dct) or learned ones, \
-         with the number of their pixels along each axis")
+        "Replace the total variation by a bank of filters: cosine filters (dct) or learned ones \
+         (learned), followed by the number of their pixels along each axis")
         .only(DENOISE);
     LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learnable),
         "Names of the parameters to learn; by default, all that --fix does not name");

@@ -232,7 +232,7 @@ fn files_of_settings_that_make_no_sense() {
     let args = "learn deblur --config t.toml --out run";
     refused(&temp, args, 2, &["t.toml", "denoise", "deblur"]);
     temp.file("u.toml", b"task = \"denoise\"\ndata.noise = \"much\"\n");
-    let parts = ["u.toml, line 2, data.noise", "expected a number"];
+    let parts = ["u.toml, line 2, data.noise", "must be a number"];
     refused(&temp, "learn --config u.toml --out run", 2, &parts);
     refused(&temp, "learn --config . --out run", 2, &["is a folder"]);
     let args = "learn --config none.toml --out run";

@@ -172,7 +172,7 @@ fn a_limit_counts_all_points_of_a_run() {
     let settings = temp.text("run/bilevel.toml");
     let parts = [
         "a limit of 5 points is too low",
-        "8 points already",
+        "already evaluated 8 points",
         "at least 9",
     ];
     temp.bad("resume run --max-points 5", 2, &parts);

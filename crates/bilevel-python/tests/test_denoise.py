@@ -197,6 +197,11 @@ def test_bad_arguments_are_named(
         bilevel.denoise(image, **options)
 
 
+def test_noise_in_another_unit_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="noise is 25, but the range of the picture is 1"):
+        bilevel.denoise(NOISY[0], 25)
+
+
 def test_what_cannot_be_reached_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="1e-300|target|error"):
         bilevel.denoise(NOISY[0], 0.1, accuracy=1e-300)

@@ -143,8 +143,8 @@ pub struct ApplyArgs {
     /// Picture or folder of pictures; for sampling, a .npy file with complex frequencies in its
     /// rows
     pub input: PathBuf,
-    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; several pages need another than .png,
-    /// sampling needs .npy) or folder
+    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; .png has one page, and sampling needs
+    /// .npy) or folder
     pub output: PathBuf,
     /// Largest distance of the result from the exact minimiser (root mean square), not from the
     /// true image
@@ -159,7 +159,7 @@ pub struct ApplyArgs {
     /// Bits per sample of the output; without this option, samples keep their type
     #[arg(long, value_enum, value_name = "BITS")]
     pub depth: Option<Depth>,
-    /// Memory that a picture may take; larger pictures are denoised by tiles
+    /// Memory for the computation of one picture; pictures that need more are denoised by tiles
     #[arg(long, value_name = "SIZE", default_value_t = Memory::default())]
     pub memory: Memory,
     /// Blur kernel to use instead of that of the run

@@ -1,4 +1,4 @@
-//! How much memory a picture takes, and the limit of it.
+//! The memory that the computation of a picture takes, and its limit.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ fn gigabytes(bytes: u64) -> String {
     significant(bytes as f64 / 1e9, 2)
 }
 
-/// Returns a limit in whole units that is at least so large.
+/// Returns a limit in whole units that is at least this number of bytes.
 fn enough(bytes: u64) -> String {
     match bytes {
         0..1_000_000_000 => format!("{}MB", bytes.div_ceil(1_000_000)),

@@ -167,7 +167,7 @@ def test_the_number_of_residuals_stays() -> None:
 
     for run in (dfo_ls.minimize, dfo_ls.solve):
         calls = 0
-        with pytest.raises(ValueError, match="3 residuals, but there were 2 before"):
+        with pytest.raises(ValueError, match="3 residuals, but 2 before"):
             run(fun, [1.0])
     with pytest.raises(ValueError, match="2 residuals"):
         dfo_ls.Engine([1.0], num_residuals=5).ask()[0].answer([1.0, 2.0])

@@ -17,6 +17,8 @@ from ._warn import warn
 DEVIATIONS: Final = 6.0
 # Largest noise for which values outside of [0, 1] are taken for noise, as in the program.
 MAX_NOISE: Final = 0.5
+# Largest noise that is probably given in the right unit, as in the program.
+MAX_GIVEN: Final = 1.0
 # Smallest estimate of the noise that can be trusted.
 TRUSTED: Final = 0.01
 # A smaller estimate means that there is no noise, as in the program.
@@ -119,6 +121,12 @@ def denoise(
     picture = _Picture(image, data_range, channel_axis)
     if sigma is None:
         sigma = _estimated(picture)
+    elif sigma > MAX_GIVEN:
+        warn(
+            f"noise is {sigma:g}, but the range of the picture is 1: divide a noise level in its "
+            f"own numbers by their range, such as noise={sigma:g}/255 for uint8",
+            UserWarning,
+        )
     picture.check_range(sigma)
     rows, cols = picture.shape
     planes = flat(picture.planes)

@@ -635,7 +635,8 @@ def _recently(learned: dict[str, Any]) -> str:
         return ": there may be better parameters"
     gain = max(0.0, (before[-1] - learned["objective"]) / before[-1])
     advice = "more would hardly help" if gain < NEGLIGIBLE else "more may help"
-    return f"; the last {counted(last, 'point')} lowered f by {100.0 * gain:.3g} %: {advice}"
+    points = "point" if last == 1 else f"{last} points"
+    return f"; the last {points} lowered f by {100.0 * gain:.3g} %: {advice}"
 
 
 def _pandas() -> Any:

@@ -31,8 +31,7 @@ Examples:
 pub struct DenoiseArgs {
     /// Picture or folder of pictures
     pub input: PathBuf,
-    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; several pages need another than .png)
-    /// or folder
+    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; .png has one page) or folder
     pub output: PathBuf,
     /// Standard deviation of the noise, where the range of a picture is 1; without this option it
     /// is estimated in each picture
@@ -53,7 +52,7 @@ pub struct DenoiseArgs {
     /// Bits per sample of the output; without this option, samples keep their type
     #[arg(long, value_enum, value_name = "BITS")]
     pub depth: Option<Depth>,
-    /// Memory that a picture may take; larger pictures are denoised by tiles
+    /// Memory for the computation of one picture; pictures that need more are denoised by tiles
     #[arg(long, value_name = "SIZE", default_value_t = Memory::default())]
     pub memory: Memory,
 }

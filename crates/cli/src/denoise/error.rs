@@ -63,8 +63,8 @@ pub enum NoisyPictureError {
     },
     /// All of the picture has the values at the ends of its range.
     #[error(
-        "the noise of {} cannot be estimated, because the picture is black or white everywhere: \
-         give it with --noise, such as --noise 0.1",
+        "the noise of {} cannot be estimated, because the picture has its smallest or largest value \
+         everywhere: give the noise with --noise, such as --noise 0.1",
         path.display()
     )]
     Clipped {

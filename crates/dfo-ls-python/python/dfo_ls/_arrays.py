@@ -85,7 +85,7 @@ def residual_vector(value: Any, num_residuals: int | None = None) -> FloatArray:
         array = _converted(value)
     if num_residuals is not None and len(array) != num_residuals:
         raise ValueError(
-            f"the function returned {len(array)} residuals, but there were {num_residuals} before"
+            f"the function returned {len(array)} residuals, but {num_residuals} before"
         )
     return array
 

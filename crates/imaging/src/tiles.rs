@@ -58,7 +58,7 @@ impl Default for Tiling {
 pub struct LocalModel<'a, E> {
     /// The constants of the whole objective.
     pub curvature: Curvature,
-    /// The gradient at a pixel depends on pixels that are at most so many rows and columns away.
+    /// The gradient at a pixel depends on pixels that are at most this many rows and columns away.
     pub reach: usize,
     /// Minimises the objective on a region to this error. Returns the minimiser, and the number of
     /// iterations.
@@ -110,7 +110,7 @@ pub enum TilesError<E> {
     /// The target is below what single precision can represent.
     #[error(
         "the certified error of the whole picture is {error:.1e}, but {target:.1e} is requested, \
-         which single precision cannot reach: request less, or allow more memory"
+         which single precision cannot reach: request a larger error, or allow more memory"
     )]
     NotReached {
         /// The target.

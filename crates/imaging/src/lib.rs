@@ -90,11 +90,12 @@ pub use grid::{Field, Grid, Shape};
 pub use lowlevel::ErrorBound;
 pub use measurement::{Data, FourierMeasurement, Measurement};
 pub use model::{
-    Denoising, DenoisingScratch, FourierSampling, FourierSamplingScratch, MixedBound, TvMixed,
-    TvParameters, Variational, VariationalScratch,
+    Denoising, DenoisingScratch, FourierPicture, FourierPictureScratch, FourierSampling,
+    FourierSamplingScratch, MixedBound, TvMixed, TvParameters, Variational, VariationalScratch,
 };
 pub use operator::{
-    Convolution, Fourier, FourierScratch, Identity, LinearOperator, Mask, Spectrum, Weights,
+    CoilFourier, Convolution, Fourier, FourierScratch, Identity, LinearOperator, Mask, Spectrum,
+    Weights,
 };
 pub use patch::Patch;
 pub use regularizer::{Regularizer, RegularizerHessian, SmoothedTv};

@@ -6,7 +6,7 @@ use num_complex::Complex;
 use crate::error::{ModelError, check_finite, check_len};
 use crate::fingerprint::NumberHash;
 use crate::grid::{Field, Shape};
-use crate::operator::{Fourier, LinearOperator, to_complex};
+use crate::operator::{CoilFourier, Fourier, LinearOperator, to_complex};
 
 /// The data of one measurement, checked once.
 ///
@@ -101,9 +101,10 @@ impl<'a> From<&'a Measurement> for Data<'a> {
     }
 }
 
-/// The measured frequencies of a signal, checked and scaled once.
+/// The measured frequencies of a signal or picture, checked and scaled once.
 ///
-/// [`FourierSampling`](crate::FourierSampling) takes it in place of a [`Measurement`].
+/// [`FourierSampling`](crate::FourierSampling) and [`FourierPicture`](crate::FourierPicture) take
+/// it in place of a [`Measurement`].
 #[derive(Clone, Debug)]
 pub struct FourierMeasurement {
     /// The scaled data `$N^{1/2} y$`, because the transforms inside the kernels are unscaled.
@@ -120,9 +121,26 @@ impl FourierMeasurement {
     /// sample of the line, or if an entry is not finite.
     pub fn new(fourier: &Fourier, values: &[f64]) -> Result<Self, ModelError> {
         check_complex_line(fourier)?;
-        let Data { norm, hash, .. } = Data::from(values).checked(fourier.codomain().len())?;
-        let scale = fourier.transform().unitary_scale();
-        let mut scaled = vec![Complex::ZERO; fourier.domain().num_samples()];
+        Self::scaled(values, fourier, fourier.transform().unitary_scale())
+    }
+
+    /// Copies and checks the complex frequencies of a picture, those of one coil after the other,
+    /// in the order of the transform.
+    ///
+    /// # Errors
+    /// If there is not one frequency for each pixel and coil, or if an entry is not finite.
+    pub fn of_picture(fourier: &CoilFourier, values: &[f64]) -> Result<Self, ModelError> {
+        Self::scaled(values, fourier, fourier.transform().unitary_scale())
+    }
+
+    fn scaled(
+        values: &[f64],
+        operator: &impl LinearOperator,
+        scale: f64,
+    ) -> Result<Self, ModelError> {
+        let codomain = operator.codomain();
+        let Data { norm, hash, .. } = Data::from(values).checked(codomain.len())?;
+        let mut scaled = vec![Complex::ZERO; codomain.num_samples()];
         to_complex(Field::Complex, values, &mut scaled);
         for sample in &mut scaled {
             *sample /= scale;

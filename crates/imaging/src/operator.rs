@@ -1,10 +1,13 @@
 //! Linear operators `$A$`, which map an unknown to its data.
 
+mod coils;
 mod convolution;
 mod fourier;
 mod identity;
 mod mask;
 
+pub use coils::CoilFourier;
+pub(crate) use coils::{add_conjugate, multiply};
 pub use convolution::Convolution;
 pub use fourier::{Fourier, FourierScratch};
 pub(crate) use fourier::{Transform, from_complex, to_complex};

@@ -1,4 +1,4 @@
-//! Synthetic images: random box functions, the Shepp-Logan phantom, and dead leaves.
+//! Synthetic images: random box functions, the Shepp-Logan phantom, complex heads, and dead leaves.
 //!
 //! ```
 //! use imaging::{Seed, phantom};
@@ -12,6 +12,10 @@
 //!
 //! Images are stored row by row. All random images are computed with the four basic operations and
 //! the square root only, so they are the same on every platform, bit for bit.
+
+mod head;
+
+pub use head::{head, smooth_phase};
 
 use crate::seed::{Purpose, Seed};
 use rand::{Rng, RngExt};

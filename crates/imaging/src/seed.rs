@@ -31,6 +31,8 @@ pub(crate) enum Purpose {
     Noise,
     ComplexNoise,
     Patches,
+    Head,
+    Phase,
 }
 
 impl Purpose {
@@ -41,6 +43,8 @@ impl Purpose {
             Self::Noise => *b"noise   ",
             Self::ComplexNoise => *b"noise C ",
             Self::Patches => *b"patches ",
+            Self::Head => *b"head    ",
+            Self::Phase => *b"phase   ",
         }
     }
 }
@@ -78,6 +82,8 @@ mod tests {
             Purpose::Noise,
             Purpose::ComplexNoise,
             Purpose::Patches,
+            Purpose::Head,
+            Purpose::Phase,
         ];
         let mut seen = HashSet::new();
         for seed in [0, 1, 1 << 40, u64::MAX] {

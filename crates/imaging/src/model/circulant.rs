@@ -188,7 +188,7 @@ impl DowndatedCirculant {
 }
 
 /// The eigenvalue `$|1 - \omega^k|^2 = 4\sin^2(\pi k/N)$`, accurate for all `$k$`.
-fn laplacian(k: usize, num_samples: usize) -> f64 {
+pub(super) fn laplacian(k: usize, num_samples: usize) -> f64 {
     let angle = PI * count(k.min(num_samples - k)) / count(num_samples);
     4.0 * angle.sin() * angle.sin()
 }

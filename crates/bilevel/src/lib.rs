@@ -93,12 +93,14 @@ mod learn;
 mod learned;
 mod loss;
 mod lower;
+mod masks;
 mod oracle;
 mod parameter;
 mod penalty;
 mod problem;
 mod ranks;
 mod score;
+mod search;
 mod spec;
 pub mod testing;
 mod vectors;
@@ -122,11 +124,16 @@ pub use learned::{
 };
 pub use loss::{Loss, ResidualLayout, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, Watch, reconstruct, reconstruct_observed};
+pub use masks::{
+    LearnedMask, MaskKind, MaskOptions, MaskPoint, MaskProblem, MaskProgress, MaskedPicture,
+    Pattern, RelaxedMask, frequency, is_inside, reconstruct_masked,
+};
 pub use parameter::{Map, Parameter, Starts};
 pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};
 pub use problem::{ColdStart, Effort, ImageRange, LearningProblem, Pair, Setup, SolverKind};
 pub use ranks::{Exchange, Ranks, share_of};
 pub use score::{Quality, Score, Scored, ScoredImages, score};
+pub use search::{SetFound, SetOracle, SetProgress, SetSearch};
 pub use spec::{
     FamilyInput, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec, Values,
 };

@@ -261,6 +261,7 @@ impl Reconstructor {
         observe: &(dyn Fn(ApplyEvent<'_>) + Sync),
     ) -> Result<Applied, CliError> {
         let pages = picture::read_stack(input, Colour::Channels)?;
+        picture::check_output(output, &pages)?;
         let num_pages = pages.len();
         let is_signal = picture::is_signal(input);
         let mut applied = self.applied(input, output);

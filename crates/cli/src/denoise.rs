@@ -234,6 +234,7 @@ fn denoise_file(
         return large::denoise_file(input, output, options);
     }
     let pages = picture::read_typed(input, colour)?;
+    picture::check_output(output, &pages)?;
     let num_pages = pages.len();
     observe(DenoiseEvent::Pages(num_pages));
     let prepare = |(index, page): (usize, TypedPicture)| {

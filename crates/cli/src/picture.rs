@@ -28,6 +28,7 @@ pub use folder::{list, pairs};
 pub use metadata::{Metadata, TiffTags};
 pub use nifti::Header as NiftiHeader;
 pub(crate) use pages::name as page_name;
+pub(crate) use typed::check_output;
 pub use typed::{SampleType, TypedPicture, write_typed};
 
 use serde::{Deserialize, Serialize};

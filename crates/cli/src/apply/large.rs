@@ -27,6 +27,7 @@ impl Reconstructor {
     /// Reconstructs all channels of a large picture by tiles.
     pub(super) fn large(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
         let mut picture = large::read(input)?;
+        large::check_output(output, picture.channels.len())?;
         let mut applied = self.applied(input, output);
         let grid = Grid::image(picture.height, picture.width);
         let target = ErrorBound::new(self.accuracy * size(grid)).unwrap_or(ErrorBound::UNKNOWN);

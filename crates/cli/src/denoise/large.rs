@@ -87,6 +87,7 @@ pub(super) fn denoise_file(
     if options.colour == DenoiseColour::Luminance {
         to_luminance(&mut picture);
     }
+    large::check_output(output, picture.channels.len())?;
     let (width, height) = (picture.width, picture.height);
     let units = InUnits {
         white: picture.samples.white().unwrap_or(1.0),

@@ -80,6 +80,19 @@ pub(crate) fn read(path: &Path) -> Result<LargePicture, FileError> {
     Ok(picture)
 }
 
+/// Refuses a file that cannot hold a large picture of so many channels, before it is computed.
+pub(crate) fn check_output(path: &Path, num_channels: usize) -> Result<(), FileError> {
+    let is_array = arrays::is_name(path) && num_channels == 1;
+    match is_array || is_tiff(path) || has_extension(path, "png") {
+        true => Ok(()),
+        false => {
+            let needed = ".tif, .tiff, .png or, for grey pictures, .npy or .npz, because the \
+                          picture is large";
+            Err(FileError::Extension(path.into(), needed))
+        }
+    }
+}
+
 fn is_tiff(path: &Path) -> bool {
     has_extension(path, "tif") || has_extension(path, "tiff")
 }
@@ -172,6 +185,7 @@ fn planes<T: Copy>(samples: &[T], num_channels: usize, value: impl Fn(T) -> f32)
 /// Writes a picture, whole or not at all: to a `.tif`, `.tiff`, `.png`, `.npy` or `.npz` file.
 /// Integers are rounded to the nearest level, and clamped. PNG files need integers.
 pub(crate) fn write(path: &Path, picture: LargePicture) -> Result<(), FileError> {
+    check_output(path, picture.channels.len())?;
     let LargePicture {
         width,
         height,
@@ -207,7 +221,7 @@ pub(crate) fn write(path: &Path, picture: LargePicture) -> Result<(), FileError>
     };
     let bytes = if is_png {
         encode_png(size, num_channels, samples).map_err(|error| too_large(error.to_string()))?
-    } else if is_tiff(path) {
+    } else {
         let page = Raster {
             size,
             per_pixel: num_channels,
@@ -217,9 +231,6 @@ pub(crate) fn write(path: &Path, picture: LargePicture) -> Result<(), FileError>
         let num_bytes = width * height * num_channels * sample_type.size();
         encode_tiff(num_bytes, std::iter::once(page))
             .map_err(|error| too_large(error.to_string()))?
-    } else {
-        let needed = ".tif, .tiff, .png, .npy or .npz for large pictures";
-        return Err(FileError::Extension(path.into(), needed));
     };
     file::write(path, &bytes)
 }

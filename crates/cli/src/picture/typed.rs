@@ -100,31 +100,38 @@ impl SampleType {
 /// When there are no pages, or the planes of a page are not one or three of its size.
 pub fn write_typed(path: &Path, pages: &[TypedPicture]) -> Result<(), FileError> {
     assert!(!pages.is_empty(), "at least one page");
+    check_output(path, pages)?;
     for page in pages {
         check_finite(path, page)?;
     }
     let is_tiff = has_extension(path, "tif") || has_extension(path, "tiff");
     let bytes = match pages {
         _ if arrays::is_name(path) => {
-            check_alike(path, pages)?;
             let values = pages.iter().flat_map(|page| &page.picture.channels[0]);
             let samples = samples_of(&pages[0], values.copied());
             let size = [pages[0].picture.height, pages[0].picture.width];
             return arrays::write(path, pages.len(), size, &samples, &pages[0].metadata);
         }
-        _ if nifti::is_name(path) => {
-            check_alike(path, pages)?;
-            nifti::encode(path, pages)?
-        }
-        [page] if has_extension(path, "png") => encode_png(page),
-        _ if has_extension(path, "png") => {
-            return Err(FileError::OnePage(path.into(), pages.len()));
-        }
+        _ if nifti::is_name(path) => nifti::encode(path, pages)?,
         _ if is_tiff => encode_tiff(pages.iter().map(num_bytes).sum(), pages.iter().map(raster))
             .map_err(|error| FileError::Write(path.into(), io::Error::other(error)))?,
-        _ => return Err(FileError::Extension(path.into(), EXTENSIONS)),
+        _ => encode_png(&pages[0]),
     };
     file::write(path, &bytes)
+}
+
+/// Refuses a file that cannot hold these pages, before they are computed: only their sizes, types
+/// and channels matter.
+pub(crate) fn check_output(path: &Path, pages: &[TypedPicture]) -> Result<(), FileError> {
+    if arrays::is_name(path) || nifti::is_name(path) {
+        return check_alike(path, pages);
+    }
+    match has_extension(path, "png") {
+        true if pages.len() == 1 => Ok(()),
+        true => Err(FileError::OnePage(path.into(), pages.len())),
+        false if has_extension(path, "tif") || has_extension(path, "tiff") => Ok(()),
+        false => Err(FileError::Extension(path.into(), EXTENSIONS)),
+    }
 }
 
 /// Refuses pages that are not grey, or that differ in size or in the type of their samples.

@@ -230,7 +230,9 @@ fn damaged_nifti_files_are_refused() {
     assert!(with(42, &0_i16.to_le_bytes()).contains("impossible shape"));
     assert!(with(70, &128_i16.to_le_bytes()).contains("NIfTI type 128"));
     assert!(with(108, &f32::NAN.to_le_bytes()).contains("numbers are missing"));
-    assert!(with(112, &f32::NAN.to_le_bytes()).contains("scaled by NaN"));
+    assert!(with(112, &f32::INFINITY.to_le_bytes()).contains("scaled by inf"));
+    // not scaled at all
+    assert!(with(112, &f32::NAN.to_le_bytes()).contains("the value at [1, 0, 0] is NaN"));
     let gzip = folder.file("bad.nii.gz", b"\x1f\x8b\x08 no more");
     assert!(matches!(refused(&gzip), FileError::Damaged(..)));
 }

@@ -76,3 +76,34 @@ fn a_page_without_noise_has_that_of_the_others() {
     picture::write_typed(&input, &pages[1..2]).unwrap();
     assert!(denoise(&input, &output, &DenoiseOptions::default()).is_err());
 }
+
+#[test]
+fn outputs_are_checked_before_the_work() {
+    let temp = TempDir::new("outputs");
+    let input = temp.at("in.tif");
+    let mut pages = vec![typed(SampleType::Sixteen, 1); 2];
+    picture::write_typed(&input, &pages).unwrap();
+    let pages_done = AtomicUsize::new(0);
+    let observe = |event: DenoiseEvent<'_>| {
+        if let DenoiseEvent::Page(_) = event {
+            pages_done.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let options = given();
+    let refused = |name: &str| {
+        let made = denoise_observed(&input, &temp.at(name), &options, &observe);
+        made.unwrap_err().to_string()
+    };
+    assert!(refused("out.png").contains("name a .tif file"));
+    assert!(refused("out.jpg").contains("must end in"));
+    pages[1].picture = pages[1].picture.clone().crop_centre(8);
+    picture::write_typed(&input, &pages).unwrap();
+    assert!(refused("out.npy").contains("pages that differ"));
+    assert_eq!(pages_done.load(Ordering::Relaxed), 0);
+    picture::write_typed(&input, &pages[..1]).unwrap();
+    let error = large::denoise_file(&input, &temp.at("out.nii"), &options).unwrap_err();
+    assert!(
+        error.to_string().contains("because the picture is large"),
+        "{error}"
+    );
+}

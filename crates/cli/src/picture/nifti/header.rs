@@ -115,13 +115,14 @@ impl Header {
             return Err(damaged(path, "its numbers are missing"));
         };
         let [slope, offset] = [0, 1].map(|index| fields.scale(index));
-        // A slope of zero means that numbers are not scaled, `nifti1.h`.
-        let (slope, offset) = match slope {
-            0.0 => (1.0, 0.0),
-            slope => (slope, offset),
+        // A slope of zero means that numbers are not scaled, `nifti1.h`; some programs write NaN.
+        let (slope, offset) = match slope.is_nan() || slope == 0.0 {
+            true => (1.0, 0.0),
+            false => (slope, offset),
         };
         if !(slope.is_finite() && offset.is_finite()) {
-            return Err(damaged(path, format!("its values are scaled by {slope}")));
+            let reason = format!("its values are scaled by {slope} and moved by {offset}");
+            return Err(damaged(path, reason));
         }
         let header = Self {
             bytes: before.to_vec(),

@@ -36,6 +36,17 @@ pub enum ModelError {
         /// The index of the first such entry.
         index: usize,
     },
+    /// A kernel is larger than the picture that it blurs.
+    #[error(
+        "the kernel has {} x {} values, but the picture or signal only {} x {}: use a smaller \
+         kernel, or a larger picture", kernel[0], kernel[1], grid[0], grid[1]
+    )]
+    LargeKernel {
+        /// The rows and columns of the kernel.
+        kernel: [usize; 2],
+        /// The rows and columns of the picture. A signal is one row.
+        grid: [usize; 2],
+    },
     /// A weight is negative.
     #[error("entry {index} of weights is negative, but weights must be zero or positive")]
     NegativeWeight {

@@ -33,8 +33,9 @@
 //!   any operator with any regulariser. All are objectives ([`lowlevel::StronglyConvex`]) for a
 //!   [`lowlevel::Solver`]. With total variation, the parameters are `$\alpha$`, `$\nu$` and
 //!   `$\xi$` ([`TvParameters`]).
-//! - **Operators.** [`LinearOperator`] is implemented by [`Identity`], [`Fourier`], [`Mask`] and
-//!   [`Convolution`]. [`Weights`] are the diagonal of `$S$`.
+//! - **Operators.** [`LinearOperator`] is implemented by [`Identity`], [`Fourier`], [`Mask`],
+//!   [`Convolution`] and [`Blur`], the blur of a camera by a [`Kernel`]. [`Weights`] are the
+//!   diagonal of `$S$`.
 //! - **Regularisers.** [`Regularizer`] is implemented by [`SmoothedTv`], whose [`Differences`] have
 //!   a direction and a boundary, and by [`FilterRegularizer`], a [`FilterBank`] on a grid.
 //! - **Data.** A [`Grid`] describes the samples of a signal or picture, real or complex. The data
@@ -65,6 +66,7 @@ mod error;
 mod filters;
 mod fingerprint;
 mod grid;
+mod kernel;
 mod measurement;
 mod model;
 pub mod noise;
@@ -87,6 +89,7 @@ pub use difference::{Boundary, Differences, Direction};
 pub use error::ModelError;
 pub use filters::{FilterBank, FilterRegularizer, FreePotential, LimitedBank, TwoRoots};
 pub use grid::{Field, Grid, Shape};
+pub use kernel::{Kernel, KernelNameError, KernelShape};
 pub use lowlevel::ErrorBound;
 pub use measurement::{Data, FourierMeasurement, Measurement};
 pub use model::{
@@ -94,8 +97,8 @@ pub use model::{
     FourierSamplingScratch, MixedBound, TvMixed, TvParameters, Variational, VariationalScratch,
 };
 pub use operator::{
-    CoilFourier, Convolution, Fourier, FourierScratch, Identity, LinearOperator, Mask, Spectrum,
-    Weights,
+    Blur, BlurBoundary, BlurScratch, CoilFourier, Convolution, Fourier, FourierScratch, Identity,
+    LinearOperator, Mask, Spectrum, Weights, blurred,
 };
 pub use patch::Patch;
 pub use regularizer::{Regularizer, RegularizerHessian, SmoothedTv};

@@ -1,11 +1,13 @@
 //! Linear operators `$A$`, which map an unknown to its data.
 
+mod blur;
 mod coils;
 mod convolution;
 mod fourier;
 mod identity;
 mod mask;
 
+pub use blur::{Blur, BlurBoundary, BlurScratch, blurred};
 pub use coils::CoilFourier;
 pub(crate) use coils::{add_conjugate, multiply};
 pub use convolution::Convolution;
@@ -115,6 +117,32 @@ pub trait LinearOperator: Sync {
         out.fill(0.5 * (spectrum.min + spectrum.max));
     }
 
+    /// Whether this operator offers [`precondition`](Self::precondition).
+    fn has_preconditioner(&self) -> bool {
+        false
+    }
+
+    /// Overwrites `out` with a symmetric positive definite approximation of
+    /// `$(A^*SA + a I + b \partial^T\partial)^{-1} r$` for `shift` = `$a > 0$` and
+    /// `smoothing` = `$b \ge 0$`. Only the speed of conjugate gradients depends on it. Must not
+    /// allocate.
+    ///
+    /// It is called only if [`has_preconditioner`](Self::has_preconditioner) returns `true`. The
+    /// default divides by the shift.
+    fn precondition(
+        &self,
+        weights: Weights<'_>,
+        [shift, smoothing]: [f64; 2],
+        r: &[f64],
+        out: &mut [f64],
+        scratch: &mut Self::Scratch,
+    ) {
+        let _ = (weights, smoothing, scratch);
+        for (out, r) in out.iter_mut().zip(r) {
+            *out = r / shift;
+        }
+    }
+
     /// A hash of everything that defines this operator, if there is one. It is part of
     /// [`lowlevel::StronglyConvex::fingerprint`].
     fn fingerprint(&self) -> Option<u64> {
@@ -176,6 +204,21 @@ macro_rules! forward {
 
             fn gram_diagonal(&self, weights: Weights<'_>, out: &mut [f64]) {
                 (**self).gram_diagonal(weights, out);
+            }
+
+            fn has_preconditioner(&self) -> bool {
+                (**self).has_preconditioner()
+            }
+
+            fn precondition(
+                &self,
+                weights: Weights<'_>,
+                terms: [f64; 2],
+                r: &[f64],
+                out: &mut [f64],
+                scratch: &mut Self::Scratch,
+            ) {
+                (**self).precondition(weights, terms, r, out, scratch);
             }
 
             fn fingerprint(&self) -> Option<u64> {

@@ -5,6 +5,11 @@ use lowlevel::{ThirdOrder, UNIT_ROUNDOFF};
 use super::simd::vectorize;
 use crate::regularizer::RegularizerHessian;
 
+/// The factor of the smoothing of an operator's preconditioner; a choice. Measured on dead leaves
+/// of 128 x 128 pixels with the blur `gaussian:2`, an adjoint to a residual of 0.01 takes the time
+/// of 178 gradients with 1, 127 with 3, and 187 with the diagonal as the preconditioner.
+const SMOOTHING: f64 = 3.0;
+
 /// The Hessian of a model at a point. It is empty until it is first used, so that callers who need
 /// no second derivatives pay no memory for them.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +18,8 @@ pub(super) struct Linearisation {
     memory: Vec<f64>,
     /// The inverse of the diagonal of the Hessian.
     preconditioner: Vec<f64>,
+    /// The typical weight of squared differences, if the operator has a preconditioner of its own.
+    pub(super) smoothing: Option<f64>,
 }
 
 impl Linearisation {
@@ -45,6 +52,26 @@ impl Linearisation {
                 }
             },
         );
+    }
+
+    /// Stores a weight of squared differences whose sum resembles the regulariser, whose weight is
+    /// `alpha`: a multiple of the geometric mean of the diagonal of its Hessian, divided by the
+    /// diagonal of `$\partial^T\partial$`.
+    pub(super) fn set_smoothing(
+        &mut self,
+        regularizer: &dyn RegularizerHessian,
+        alpha: f64,
+        num_axes: usize,
+        dim: usize,
+    ) {
+        self.preconditioner.resize(dim, 0.0);
+        self.preconditioner.fill(0.0);
+        regularizer.add_diagonal(alpha, &self.memory, &mut self.preconditioner);
+        let logarithms: f64 = (self.preconditioner.iter())
+            .map(|entry| entry.max(f64::MIN_POSITIVE).ln())
+            .sum();
+        let typical = (logarithms / dim as f64).exp() / (2 * num_axes) as f64;
+        self.smoothing = Some(SMOOTHING * typical);
     }
 
     /// Overwrites `out` with `r` divided by the diagonal of the Hessian.

@@ -26,6 +26,10 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
         let hessian = self.regularizer_hessian();
         let at = &mut scratch.linearisation;
         at.linearise(hessian, x);
+        if self.operator.has_preconditioner() {
+            let num_axes = self.operator.domain().num_axes();
+            return at.set_smoothing(hessian, self.alpha, num_axes, self.dim());
+        }
         let least = self.curvature.strong_convexity();
         at.set_preconditioner(hessian, self.alpha, least, self.dim(), |diagonal| {
             self.operator.gram_diagonal(self.weights, diagonal);
@@ -69,6 +73,13 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
     /// work that a product needs. Where it takes none, a product needs 0.8 of the time of a
     /// gradient on 256 x 256 pixels.
     fn costs(&self) -> SecondOrderCosts {
+        if self.operator.has_preconditioner() {
+            return SecondOrderCosts {
+                // the preconditioner is one more pair of transforms, a gradient has two
+                product: self.operator.gram_cost() + 0.5,
+                ..SecondOrderCosts::default()
+            };
+        }
         if let Some(costs) = self.regularizer_hessian().costs() {
             return costs;
         }
@@ -87,7 +98,12 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
         out: &mut [f64],
         scratch: &mut VariationalScratch<A::Scratch>,
     ) {
-        scratch.linearisation.precondition(r, out);
+        if let Some(smoothing) = scratch.linearisation.smoothing {
+            let terms = [self.curvature.strong_convexity().max(self.xi), smoothing];
+            (self.operator).precondition(self.weights, terms, r, out, &mut scratch.operator);
+        } else {
+            scratch.linearisation.precondition(r, out);
+        }
     }
 
     fn third_order(

@@ -1,5 +1,7 @@
 //! Circular convolution.
 
+use std::f64::consts::PI;
+
 use num_complex::Complex;
 
 use crate::error::{ModelError, check_values};
@@ -28,6 +30,9 @@ pub struct Convolution {
     /// The eigenvalues of `$A$`, divided by `$N$` because the transforms are unscaled.
     response: Vec<Complex<f64>>,
     spectrum: Spectrum,
+    /// The eigenvalues of the periodic second differences along columns and along rows of pixels.
+    row_laplacian: Vec<f64>,
+    col_laplacian: Vec<f64>,
     fingerprint: u64,
 }
 
@@ -81,6 +86,8 @@ impl Convolution {
             ]),
             grid,
             response: scratch.samples.iter().map(|value| value * scale).collect(),
+            row_laplacian: laplacian(rows),
+            col_laplacian: laplacian(cols),
             transform,
             spectrum: Spectrum {
                 min: (moduli.min - slack).max(0.0).powi(2),
@@ -105,6 +112,42 @@ impl Convolution {
         self.transform.inverse(scratch);
         from_complex(self.grid.field(), &scratch.samples, 1.0, out);
     }
+
+    /// Overwrites `out` with `$(w K^*K + a I + b \partial^T\partial)^{-1} r$` for the numbers
+    /// `[w, a, b]` and periodic differences, whose `$\partial^T\partial$` has the eigenvalues
+    /// `$4\sin^2(\pi k/n)$`, added over the axes.
+    pub(super) fn invert(
+        &self,
+        [data, shift, smoothing]: [f64; 3],
+        r: &[f64],
+        out: &mut [f64],
+        scratch: &mut FourierScratch,
+    ) {
+        let (_, cols) = self.grid.rows_and_cols();
+        let num_samples = self.response.len() as f64;
+        to_complex(self.grid.field(), r, &mut scratch.samples);
+        self.transform.forward(scratch);
+        let rows = (scratch.samples.chunks_exact_mut(cols))
+            .zip(self.response.chunks_exact(cols))
+            .zip(&self.row_laplacian);
+        for ((samples, responses), down) in rows {
+            let cols = samples.iter_mut().zip(responses).zip(&self.col_laplacian);
+            for ((sample, response), across) in cols {
+                // the response has the factor 1/N, and so does a pair of transforms
+                let gram = num_samples * num_samples * response.norm_sqr();
+                let eigenvalue = data * gram + shift + smoothing * (down + across);
+                *sample *= 1.0 / (num_samples * eigenvalue);
+            }
+        }
+        self.transform.inverse(scratch);
+        from_complex(self.grid.field(), &scratch.samples, 1.0, out);
+    }
+}
+
+/// The eigenvalues `$4\sin^2(\pi k/n)$` of periodic second differences.
+fn laplacian(len: usize) -> Vec<f64> {
+    let sine = |k: usize| (PI * k as f64 / len as f64).sin();
+    (0..len).map(|k| 4.0 * sine(k).powi(2)).collect()
 }
 
 impl LinearOperator for Convolution {

@@ -231,14 +231,30 @@ impl Transform {
     /// A bound on the rounding error of a transform, in unit roundoffs.
     ///
     /// For powers of two the relative error is at most `$8 u \log_2 N$` (Higham, *Accuracy and
-    /// Stability of Numerical Algorithms*, Theorem 24.2, with accurate twiddle factors). For other
-    /// lengths, which may be computed by a longer convolution, we allow four times that.
+    /// Stability of Numerical Algorithms*, Theorem 24.2, with accurate twiddle factors). The same
+    /// argument holds for other small factors. A stage of factor `$p$` multiplies by twiddle
+    /// factors, each with an error of at most `$4u$` (`$2\sqrt2u$` of the product and `$u$` of the
+    /// factor), and by the matrix `$F_p$` of a short transform. If no path from an input to an
+    /// output of the short transform has more than `$n_p$` roundings, then its error is at most
+    /// `$\sqrt2\,n_p u$` times the sum of all `$|z_j|$`, in each of `$p$` outputs, so at most
+    /// `$\sqrt2\,n_p u\,p\|z\|$`. The result has the norm `$\sqrt p\|z\|$`, so the stage has a
+    /// relative error of at most `$(4 + \sqrt{2p}\,n_p)u$`. A transform of length 3 has
+    /// `$n_3 = 6$` (a sum of two inputs, a rounded constant, a product, and up to three sums), one
+    /// of length 5 has `$n_5 = 7$`, which gives 18.7 and 26.2. We allow 20 and 28. For factors
+    /// above 5, which may be computed by a longer convolution, we allow `$32u(\log_2 N + 2)$`.
     pub(crate) fn roundings(&self) -> f64 {
         let along = |len: usize| {
-            let factors = f64::from(usize::BITS - (len - 1).leading_zeros());
-            if len.is_power_of_two() {
-                8.0 * factors
+            let (mut rest, mut stages) = (len, 0.0);
+            for (factor, roundings) in [(2, 8.0), (3, 20.0), (5, 28.0)] {
+                while rest.is_multiple_of(factor) {
+                    rest /= factor;
+                    stages += roundings;
+                }
+            }
+            if rest == 1 {
+                stages
             } else {
+                let factors = f64::from(usize::BITS - (len - 1).leading_zeros());
                 32.0 * (factors + 2.0)
             }
         };

@@ -4,8 +4,9 @@ use std::f64::consts::TAU;
 
 use imaging::testing::{adjoint_deviation, spectrum_violation};
 use imaging::{
-    Boundary, Convolution, Differences, Direction, Field, Fourier, Grid, Identity, LinearOperator,
-    Mask, Regularizer, SmoothedTv, Spectrum, Weights,
+    Blur, BlurBoundary, Boundary, Convolution, Differences, Direction, Field, Fourier, Grid,
+    Identity, Kernel, LinearOperator, Mask, Regularizer, SmoothedTv, Spectrum, Weights, Window,
+    blurred,
 };
 use proptest::prelude::*;
 
@@ -226,6 +227,60 @@ proptest! {
     }
 
     #[test]
+    fn blur(
+        (rows, cols) in (1_usize..9, 1_usize..12),
+        (kernel_rows, kernel_cols) in (1_usize..6, 1_usize..6),
+        values in vector(36),
+        x in vector(400),
+        y in vector(100),
+        terms in (0.1..1.0_f64, 0.0..1.0_f64),
+    ) {
+        let (kernel_rows, kernel_cols) = (kernel_rows.min(rows), kernel_cols.min(cols));
+        let (grid, kernel_grid) = (Grid::image(rows, cols), Grid::image(kernel_rows, kernel_cols));
+        let kernel = Kernel::new(values[..kernel_grid.len()].to_vec(), kernel_grid).unwrap();
+        let blur = Blur::new(grid, &kernel, BlurBoundary::Unknown).unwrap();
+        let (x, y) = (&x[..blur.domain().len()], &y[..grid.len()]);
+        // Each measured pixel is a weighted sum that does not wrap around.
+        let (_, width) = blur.domain().rows_and_cols();
+        let naive: Vec<f64> = (0..grid.len()).map(|j| {
+            let mut sum = 0.0;
+            for (k, value) in kernel.values().iter().enumerate() {
+                let row = j / cols + kernel_rows - 1 - k / kernel_cols;
+                let col = j % cols + kernel_cols - 1 - k % kernel_cols;
+                sum += value * x[row * width + col];
+            }
+            sum
+        }).collect();
+        prop_assert!(close(&apply(&blur, x), &naive, 1e-12));
+        prop_assert!(adjoint_deviation(&blur, x, y) < 1e-14);
+        let weights: Vec<f64> = y.iter().map(|y| y.abs()).collect();
+        prop_assert!(spectrum_violation(&blur, Weights::Diagonal(&weights), x) < 1e-12);
+        prop_assert!(spectrum_violation(&blur, Weights::Uniform, x) < 1e-12);
+        // The photograph that was blurred as a whole has the same pixels.
+        let photograph = Grid::image(rows + kernel_rows - 1, cols + kernel_cols - 1);
+        let window = Window::new(blur.domain(), photograph, 0, 0).unwrap();
+        let mut memory = Vec::new();
+        let (data, valid) = blurred(window.cropped(x, &mut memory), photograph, &kernel).unwrap();
+        prop_assert!(close(&data, &naive, 1e-12));
+        prop_assert_eq!(valid.origin(), blur.window().origin());
+        // The preconditioner is symmetric and positive.
+        let precondition = |r: &[f64]| {
+            let mut out = vec![0.0; r.len()];
+            let terms = [terms.0, terms.1];
+            blur.precondition(Weights::Uniform, terms, r, &mut out, &mut blur.scratch());
+            out
+        };
+        let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let other: Vec<f64> = x.iter().rev().map(|x| x * x).collect();
+        let (here, there) = (precondition(x), precondition(&other));
+        prop_assert!((inner(&here, &other) - inner(&there, x)).abs() < 1e-10);
+        prop_assert!(inner(&here, x) > 0.0 || inner(x, x) == 0.0);
+        let periodic = Blur::new(grid, &kernel, BlurBoundary::Periodic).unwrap();
+        let convolution = Convolution::new(grid, kernel.values(), kernel_grid).unwrap();
+        prop_assert_eq!(apply(&periodic, y), apply(&convolution, y));
+    }
+
+    #[test]
     fn smoothed_tv(
         (grid, x, _, _) in inputs(),
         direction in prop_oneof![Just(Direction::Backward), Just(Direction::Forward)],
@@ -372,5 +427,49 @@ fn wrong_spectra_are_noticed() {
         let liar = Liar(blur.clone(), Spectrum { min, max });
         let violation = spectrum_violation(&liar, Weights::Uniform, &x);
         assert_eq!(violation > 0.05, wrong, "{violation}");
+    }
+}
+
+/// The rounding error of a blur is below its bound, and the bound is not much larger, for lengths
+/// with all small factors and for a prime. The reference adds exact products, with twice the
+/// precision.
+#[test]
+fn the_rounding_of_blurs_is_bounded() {
+    for (rows, cols) in [(32, 64), (45, 60), (54, 50), (31, 37), (81, 125)] {
+        let kernel = Kernel::named("gaussian:1.3").unwrap();
+        let (kernel_rows, kernel_cols) = kernel.grid().rows_and_cols();
+        let grid = Grid::image(rows, cols);
+        let blur = Blur::new(grid, &kernel, BlurBoundary::Periodic).unwrap();
+        let mut state = 7_u64;
+        let x: Vec<f64> = (0..grid.len())
+            .map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                as_f64(usize::try_from(state >> 40).unwrap()) / 16_777_216.0
+            })
+            .collect();
+        let mut square = 0.0;
+        for (j, blurred) in apply(&blur, &x).iter().enumerate() {
+            // the sum minus the computed value, with its rounding errors collected
+            let (mut sum, mut lost) = (-blurred, 0.0);
+            for (k, value) in kernel.values().iter().enumerate() {
+                let row = (j / cols + rows + kernel_rows / 2 - k / kernel_cols) % rows;
+                let col = (j % cols + cols + kernel_cols / 2 - k % kernel_cols) % cols;
+                let pixel = x[row * cols + col];
+                let product = value * pixel;
+                lost += value.mul_add(pixel, -product);
+                let next = sum + product;
+                let part = next - sum;
+                lost += (sum - (next - part)) + (product - part);
+                sum = next;
+            }
+            square += (sum + lost).powi(2);
+        }
+        let error: f64 = square.sqrt();
+        let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let bound = blur.roundings() * 0.5 * f64::EPSILON * norm;
+        assert!(error <= bound, "{error} {bound}");
+        assert!(bound <= 2000.0 * error, "{error} {bound} {rows} {cols}");
     }
 }

@@ -1,8 +1,10 @@
-//! Warnings about the model of deblurring, in which the blur wraps around at the borders: the rules
-//! of the program `bilevel`.
+//! Kernels of blurs by name, and warnings about kernels and about blur that does not wrap around:
+//! the rules of the program `bilevel`.
 
 use bilevel_cli::blur_check;
-use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use imaging::Kernel;
+use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn};
+use numpy::{PyUntypedArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::invalid;
@@ -19,6 +21,17 @@ pub(crate) fn kernel_warnings(kernel: PyReadonlyArrayDyn<'_, f64>) -> PyResult<V
         kernel.as_slice()?,
         shape,
     ))
+}
+
+/// Returns the kernel with this name, such as `gaussian:2`.
+#[pyfunction]
+pub(crate) fn named_kernel<'py>(
+    py: Python<'py>,
+    name: &str,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let kernel = Kernel::named(name).map_err(invalid)?;
+    let (rows, cols) = kernel.grid().rows_and_cols();
+    kernel.values().to_pyarray(py).reshape([rows, cols])
 }
 
 /// Returns a warning about measured images that a periodic blur by this kernel cannot explain, if

@@ -28,6 +28,7 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::reconstruct_with, module)?)?;
     module.add_function(wrap_pyfunction!(run::completed, module)?)?;
     module.add_function(wrap_pyfunction!(blur::kernel_warnings, module)?)?;
+    module.add_function(wrap_pyfunction!(blur::named_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(blur::periodicity_warning, module)?)?;
     module.add_function(wrap_pyfunction!(directory::describe_run, module)?)?;
     module.add_function(wrap_pyfunction!(program::main, module)?)?;

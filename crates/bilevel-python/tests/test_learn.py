@@ -215,7 +215,13 @@ def test_deblurring() -> None:
 
     data = bilevel.add_noise(np.stack([blur(x) for x in truth]), 0.02, seed=2)
     result = bilevel.learn(
-        truth, data, model="deblur", kernel=kernel, fixed={"xi": 1e-3}, max_points=20
+        truth,
+        data,
+        model="deblur",
+        kernel=kernel,
+        boundary="periodic",
+        fixed={"xi": 1e-3},
+        max_points=20,
     )
     x = result.apply(data[0], accuracy=1e-8)
     values = {**result.params, **result.fixed}
@@ -237,6 +243,21 @@ def blurred(truth: Any, kernel: Any, size: int) -> Any:
     return np.asarray(made)
 
 
+def test_pictures_of_a_camera_are_deblurred() -> None:
+    """The margin is reconstructed, too: nothing is assumed about what lies beyond the borders."""
+    kernel = np.outer(*[np.exp(-0.5 * (np.arange(-6, 7) / 2.0) ** 2)] * 2)
+    scene = bilevel.phantoms.dead_leaves(2, (60, 60))
+    truth = scene[:, 6:-6, 6:-6]
+    data = np.stack([blurred(x, kernel / kernel.sum(), 48) for x in scene])
+    data = bilevel.add_noise(data, 0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = bilevel.learn(truth, data, model="deblur", kernel="gaussian:2", max_points=12)
+        gain = [bilevel.psnr(result(y), x) - bilevel.psnr(y, x) for x, y in zip(truth, data)]
+    assert list(result.params) == ["alpha", "nu"] and result(data[0]).shape == (48, 48)
+    assert min(gain) > 1.0
+
+
 def test_blur_that_does_not_wrap_around_is_warned_of() -> None:
     kernel = np.outer(*[np.exp(-(np.linspace(-2, 2, 9) ** 2))] * 2)
     kernel /= kernel.sum()
@@ -244,7 +265,12 @@ def test_blur_that_does_not_wrap_around_is_warned_of() -> None:
     scene = np.add.outer(np.zeros(40), np.linspace(0.0, 1.0, 40))
     truth = scene[4:-4, 4:-4]
     real = blurred(scene, kernel, 32)
-    options: dict[str, Any] = {"model": "deblur", "kernel": kernel, "max_points": 2}
+    options: dict[str, Any] = {
+        "model": "deblur",
+        "kernel": kernel,
+        "boundary": "periodic",
+        "max_points": 2,
+    }
     with pytest.warns(UserWarning, match=r"repeat.*data\[0\] is not periodic"):
         result = bilevel.learn([truth], [real], **options)
     with pytest.warns(UserWarning, match=r"1 of 2 pictures are not periodic.*validation data\[0\]"):
@@ -264,7 +290,7 @@ def test_blur_that_does_not_wrap_around_is_warned_of() -> None:
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (np.full((3, 3), 1.0), "kernel sums to 9, not to 1"),
+        (np.full((3, 3), 1.0), "kernel sums to 9: it is divided by its sum"),
         (np.full((2, 3), 1 / 6), "kernel has 2 x 3 values and no middle"),
         (np.pad([[1.0]], (0, 4)), "largest value of the kernel kernel is in a corner"),
     ],
@@ -437,6 +463,10 @@ class TestBitForBit:
             "kernel has two axes, but the images of truth have one axis",
         ),
         ({"model": "deblur", "kernel": np.zeros(3)}, "kernel is zero everywhere"),
+        ({"model": "deblur", "kernel": -np.ones(3)}, "sum must be positive"),
+        ({"model": "deblur", "kernel": "box:3"}, "describes no kernel"),
+        ({"model": "deblur", "kernel": np.ones(3), "boundary": "zero"}, "boundary"),
+        ({"boundary": "periodic"}, "boundary is for model='deblur'"),
         (
             {"model": "deblur", "kernel": np.ones(9)},
             r"kernel has shape \(9,\), which is larger than truth\[0\]",

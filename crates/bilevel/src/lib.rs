@@ -135,5 +135,6 @@ pub use ranks::{Exchange, Ranks, share_of};
 pub use score::{Quality, Score, Scored, ScoredImages, score};
 pub use search::{SetFound, SetOracle, SetProgress, SetSearch};
 pub use spec::{
-    FamilyInput, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec, Values,
+    BoundaryName, FamilyInput, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec,
+    Values,
 };

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dfo_ls::{Directions, Options};
-use imaging::{Grid, Mask, ModelError, TvParameters};
+use imaging::{BlurBoundary, Grid, Kernel, Mask, ModelError, TvParameters};
 use lowlevel::Method;
 
 use crate::error::SpecError;
@@ -66,6 +66,8 @@ pub struct ModelSpec {
     /// parameters of a bank are learned, so the other settings of the model must be empty.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub filters: Option<FilterSet>,
+    /// For deblurring, what lies beyond the borders of pictures.
+    pub boundary: BoundaryName,
     /// The names of the learned parameters.
     pub learn: Vec<String>,
     /// The values of the fixed parameters.
@@ -161,6 +163,27 @@ pub enum MethodName {
     Gd,
 }
 
+/// What lies beyond the borders of blurred pictures, by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum BoundaryName {
+    /// More of the scene, [`BlurBoundary::Unknown`].
+    #[default]
+    Unknown,
+    /// The picture itself, [`BlurBoundary::Periodic`].
+    Periodic,
+}
+
+impl From<BoundaryName> for BlurBoundary {
+    fn from(name: BoundaryName) -> Self {
+        match name {
+            BoundaryName::Unknown => Self::Unknown,
+            BoundaryName::Periodic => Self::Periodic,
+        }
+    }
+}
+
 impl From<MethodName> for Method {
     fn from(name: MethodName) -> Self {
         match name {
@@ -208,14 +231,15 @@ pub enum FamilyInput {
 }
 
 impl Spec {
-    /// Returns the default description for a family: all of its parameters are learned.
+    /// Returns the default description for a family: all of its parameters are learned, except for
+    /// `xi` of deblurring.
     #[must_use]
     pub fn new(task: FamilyKind) -> Self {
         let mut spec = Self {
             task,
             ..Self::default()
         };
-        spec.model.learn = task.learnable().iter().map(|name| (*name).into()).collect();
+        spec.model.learn = task.learned().iter().map(|name| (*name).into()).collect();
         if task == FamilyKind::Sampling {
             // the paper's 0.1 for the sum over ten signals, divided by ten for the mean
             spec.objective.l1 = 0.01;
@@ -258,7 +282,9 @@ impl Spec {
             }),
             (FamilyKind::Denoise, _) => return Err(needs("neither kernel nor mask")),
             (FamilyKind::Deblur, FamilyInput::Kernel { values, grid }) => {
-                Family::Deblurring(TvDeblurring::new(model.choices(), values, grid)?)
+                let kernel = Kernel::new(values, grid)?;
+                let boundary = model.boundary.into();
+                Family::Deblurring(TvDeblurring::new(model.choices(), kernel, boundary))
             }
             (FamilyKind::Deblur, _) => return Err(needs("a kernel")),
             (FamilyKind::Inpaint, FamilyInput::Mask(mask)) => Family::Inpainting(TvInpainting {

@@ -1,9 +1,10 @@
-//! Checks of blur kernels and blurred pictures for the model of deblurring, in which the blur wraps
-//! around at the borders of a picture.
+//! Checks of blur kernels, and of blurred pictures for the model of deblurring in which the blur
+//! wraps around at the borders of a picture (`--boundary periodic`).
 //!
 //! A camera does not blur like that: it mixes in what lies outside of the picture. Where opposite
-//! borders differ, the model then explains the difference by strong oscillations. The checks find
-//! such pictures before they are used, and kernels that were probably meant in another way.
+//! borders differ, the periodic model then explains the difference by strong oscillations. The
+//! checks find such pictures before they are used, and kernels that were probably meant in another
+//! way.
 //!
 //! ```
 //! use bilevel_cli::blur_check::{border_jump, is_periodic, kernel_warnings};
@@ -26,15 +27,14 @@ pub const MAX_BORDER_JUMP: f64 = 2.0;
 
 /// Largest share of a kernel that may lie on its border. A Gaussian that is cut off at twice its
 /// standard deviation of 2 has 11 % there, one that is cut off at three times has 1 %.
-const MAX_BORDER_SHARE: f64 = 0.05;
+const MAX_BORDER_SHARE: f64 = 0.015;
 
 /// Largest distance of the sum of a kernel from 1.
 const MAX_SUM_ERROR: f64 = 0.01;
 
 /// Advice on pictures that are not periodic.
 const ADVICE: &str = "reconstructions are unreliable near the borders, often everywhere, and may \
-     be worse than the input. Crop the picture and fade its borders into a strongly blurred copy \
-     of it (as `edgetaper` does), or pad it so that opposite borders agree";
+     be worse than the input. Use the boundary `unknown`, which is the default";
 
 /// Returns how much larger the jump across opposite borders is than any change inside a picture.
 ///
@@ -136,8 +136,8 @@ pub fn periodicity_warning(jumps: &[(String, f64)]) -> Option<String> {
 }
 
 /// Returns warnings about a kernel that was probably meant in another way: it does not sum to 1,
-/// has no middle, has its origin in a corner, or is cut off by its border. `name` is for messages,
-/// and `shape` consists of rows and columns.
+/// has negative values, has no middle, has its origin in a corner, or is cut off by its border.
+/// `name` is for messages, and `shape` consists of rows and columns.
 ///
 /// A kernel whose values are zero or all the same, such as that of motion, is not taken as cut
 /// off, and neither is one of three or fewer pixels.
@@ -149,14 +149,18 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
     assert_eq!(kernel.len(), rows * cols, "values of the kernel");
     let mut warnings = Vec::new();
     let sum: f64 = kernel.iter().sum();
-    if sum.abs() <= MAX_SUM_ERROR {
+    if (sum - 1.0).abs() > MAX_SUM_ERROR {
         warnings.push(format!(
-            "the kernel {name} sums to {sum}, not to 1, and makes pictures black: check its values"
+            "the kernel {name} sums to {sum}: it is divided by its sum, so that the blur keeps the \
+             brightness of pictures"
         ));
-    } else if (sum - 1.0).abs() > MAX_SUM_ERROR {
+    }
+    let negative: f64 = kernel.iter().map(|value| (-value).max(0.0)).sum();
+    if negative > 0.0 {
+        let share = 100.0 * negative / kernel.iter().map(|value| value.abs()).sum::<f64>();
         warnings.push(format!(
-            "the kernel {name} sums to {sum}, not to 1, and changes the brightness of pictures: \
-             divide it by its sum if that is not intended"
+            "{share:.2} % of the kernel {name} are negative, which no camera does: if it was \
+             measured, subtract its background"
         ));
     }
     if rows % 2 == 0 || cols % 2 == 0 {
@@ -304,7 +308,7 @@ mod tests {
             "{warning}"
         );
         assert!(warning.contains("5.2 times"), "{warning}");
-        for part in ["worse than the input", "edgetaper", "pad it"] {
+        for part in ["worse than the input", "the boundary `unknown`"] {
             assert!(warning.contains(part), "{warning}");
         }
         let warning = periodicity_warning(&jumps(&[5.0])).unwrap();
@@ -335,7 +339,10 @@ mod tests {
         check(
             &[0.5; 4],
             [2, 2],
-            &["sums to 2, not to 1", "2 x 2 values and no middle"],
+            &[
+                "sums to 2: it is divided by its sum",
+                "2 x 2 values and no middle",
+            ],
         );
         check(&[0.25; 4], [1, 4], &["row 0, column 2"]);
         // The same blur with its origin in a corner.
@@ -345,9 +352,9 @@ mod tests {
         }
         check(&corner, [5, 5], &["fftshift"]);
         check(
-            &[0.0; 9],
-            [3, 3],
-            &["sums to 0, not to 1, and makes pictures black"],
+            &[-0.1, 1.2, -0.1],
+            [1, 3],
+            &["14.29 % of the kernel k.npy are negative"],
         );
     }
 }

@@ -64,10 +64,23 @@ pub struct DataConfig {
     pub hold_out: Option<usize>,
     /// More images for validation.
     pub validation: Option<PathBuf>,
-    /// The `.npy` file of the blur kernel.
+    /// The file of the blur kernel, or the name of its shape.
     pub kernel: Option<PathBuf>,
+    /// What to do about the background of the kernel.
+    pub kernel_background: KernelBackground,
     /// A picture that is white where pixels were measured.
     pub mask: Option<PathBuf>,
+}
+
+/// What to do about the background of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelBackground {
+    /// Nothing.
+    #[default]
+    Keep,
+    /// Subtract it.
+    Subtract,
 }
 
 impl Config {

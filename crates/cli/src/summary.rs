@@ -111,7 +111,7 @@ pub(crate) fn write_next(
     if is_built_in {
         let (what, path) = match task {
             FamilyKind::Sampling => ("signals", "signals.npy"),
-            FamilyKind::Deblur => ("pictures", "FOLDER --kernel KERNEL.npy"),
+            FamilyKind::Deblur => ("pictures", "FOLDER --kernel KERNEL"),
             FamilyKind::Inpaint => ("pictures", "FOLDER --mask MASK.png"),
             _ => ("pictures", "FOLDER"),
         };

@@ -14,6 +14,7 @@ __all__ = [
     "describe_run",
     "kernel_warnings",
     "main",
+    "named_kernel",
     "periodicity_warning",
     "reconstruct",
     "reconstruct_with",
@@ -104,6 +105,7 @@ def reconstruct_with(
     accuracy: float,
 ) -> tuple[_Row, float, str | None]: ...
 def kernel_warnings(kernel: NDArray[np.float64]) -> list[str]: ...
+def named_kernel(name: str) -> NDArray[np.float64]: ...
 def periodicity_warning(
     kernel: NDArray[np.float64], images: Sequence[tuple[str, _Row, Sequence[int]]]
 ) -> str | None: ...

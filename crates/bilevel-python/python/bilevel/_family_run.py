@@ -74,9 +74,10 @@ class Prepared:
         if family.model != "sampling":
             warn_of_stack("truth", truth)
         warn_of_values(examples.truth)
-        if family.kernel is not None:
-            for warning in _bilevel.kernel_warnings(family.kernel):
+        if family.given_kernel is not None:
+            for warning in _bilevel.kernel_warnings(family.given_kernel):
                 warn(warning, UserWarning)
+        if family.kernel is not None and family.is_periodic:
             measured = {f"data[{i}]": y for i, y in enumerate(examples.data)}
             measured |= {f"validation data[{i}]": y for i, y in enumerate(held_out.data)}
             warn_of_blur(family.kernel, measured)

@@ -39,7 +39,8 @@ def learn(
     filters: str | None = None,
     patches: int | None = None,
     patch_size: int = 64,
-    kernel: ArrayLike | None = None,
+    kernel: ArrayLike | str | None = None,
+    boundary: str | None = None,
     mask: ArrayLike | None = None,
     validation: tuple[Any, Any] | None = None,
     image_range: tuple[float | None, float | None] | None = None,
@@ -84,9 +85,11 @@ def learn(
               products, which the solver of this package minimises.
             - A function `f(theta, accuracy, state)` of your own that reconstructs, see below.
         learn: The names of the parameters to learn. Default: those of alpha, nu and xi that are
-            not in `fixed`. For a model of your own, the names are your choice.
+            not in `fixed`; for "deblur" only alpha and nu. For a model of your own, the names are your
+            choice.
         fixed: The values of parameters that are not learned. Default: alpha = 0.1 and
-            nu = xi = 1e-3; for sampling alpha = nu = 0.01 and xi = 1e-4.
+            nu = xi = 1e-3; for sampling alpha = nu = 0.01 and xi = 1e-4; for deblurring
+            alpha = 3e-4, nu = 0.01 and xi = 1e-4.
         start: The values where learning starts: a dictionary, or one number for each name in
             `learn` (for sampling, one θ for all frequencies). Default: those of the paper. For a
             model of your own, a parameter that starts at an array is a block of that shape, with
@@ -122,8 +125,11 @@ def learn(
             positions that depend on `seed`. With 0, pictures are used whole. Default: 4 for model
             "filters", and 0 for "tv".
         patch_size: The rows and columns of a patch. Smaller pictures are used whole.
-        kernel: The blur of model "deblur", with its origin in the middle. It wraps around at the
-            borders of the image.
+        kernel: The blur of model "deblur": an array with its origin in the middle, which is divided
+            by its sum, or "gaussian:2" (standard deviation in pixels), "disc:5" (radius) or
+            "motion:15@30" (length and degrees).
+        boundary: What blurred images show beyond their borders: something "unknown", as in a camera
+            (default), or themselves again, "periodic".
         mask: True where pixels were measured, for model "inpaint".
         validation: Held-out images `(truth, data)`, which are not learned from, only scored in
             `result.scores`.
@@ -193,6 +199,7 @@ def learn(
             patches=patches,
             patch_size=patch_size,
             kernel=kernel,
+            boundary=boundary,
             mask=mask,
             validation=validation,
             image_range=image_range,

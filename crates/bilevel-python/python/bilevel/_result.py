@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ._arrays import Array, counted, image, images, is_table, refuse_masked, warn_of_stack
 from ._denoise_tv import solve
 from ._directory import describe
-from ._settings import TASKS, nonnegative, warn_of_blur
+from ._settings import TASKS, is_periodic, nonnegative, warn_of_blur
 
 if TYPE_CHECKING:
     import pandas
@@ -435,7 +435,7 @@ class Result:
                 f"{name} has shape {y.shape}, "
                 f"which is smaller than the kernel of shape {kernel.shape}"
             )
-        if kernel is not None:
+        if kernel is not None and is_periodic(family):
             warn_of_blur(kernel, {name: y})
         wanted = 1e-3 if accuracy is None else nonnegative("accuracy", accuracy)
         values = np.hstack([np.ravel(value) for value in self.params.values()]).tolist()

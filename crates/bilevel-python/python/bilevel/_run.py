@@ -101,7 +101,8 @@ class Run:
         filters: str | None = None,
         patches: int | None = None,
         patch_size: int = 64,
-        kernel: ArrayLike | None = None,
+        kernel: ArrayLike | str | None = None,
+        boundary: str | None = None,
         mask: ArrayLike | None = None,
         validation: tuple[Any, Any] | None = None,
         image_range: tuple[float | None, float | None] | None = None,
@@ -133,6 +134,7 @@ class Run:
                     "patches": patches,
                     "fixed": fixed or None,
                     "kernel": kernel,
+                    "boundary": boundary,
                     "mask": mask,
                     "validation": validation,
                     "image_range": image_range,
@@ -166,6 +168,7 @@ class Run:
                     "patches": patches,
                     "fixed": fixed or None,
                     "kernel": kernel,
+                    "boundary": boundary,
                     "mask": mask,
                     "validation": validation,
                     "image_range": image_range,
@@ -182,7 +185,17 @@ class Run:
                 )
             else:
                 family = Family.read(
-                    model, learn, LEARN, fixed, start, bounds, kernel, mask, image_range, filters
+                    model,
+                    learn,
+                    LEARN,
+                    fixed,
+                    start,
+                    bounds,
+                    kernel,
+                    mask,
+                    image_range,
+                    filters,
+                    boundary,
                 )
                 if family.model == "filters":
                     check_filters(kind, iterations)

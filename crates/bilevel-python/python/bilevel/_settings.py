@@ -33,6 +33,8 @@ Ranges: TypeAlias = Union[
 
 TV: Final = ("alpha", "nu", "xi")
 MODELS: Final = ("tv", "filters", "deblur", "inpaint", "sampling")
+# What lies beyond the borders of blurred pictures.
+BOUNDARIES: Final = ("unknown", "periodic")
 FILTERS: Final = ("dct3", "dct5", "dct7", "learned3", "learned5", "learned7")
 # Learning of filters ends when ten points gain less than this share of the objective.
 LEAST_GAIN: Final = 1e-3
@@ -379,11 +381,17 @@ class Family:
     spec: dict[str, Any]
     kernel: NDArray[np.float64] | None = None
     mask: NDArray[np.bool_] | None = None
+    given_kernel: NDArray[np.float64] | None = None
 
     @property
     def fixed(self) -> dict[str, float]:
         """The values of parameters that are not learned."""
         return dict(self.spec["model"]["fixed"])
+
+    @property
+    def is_periodic(self) -> bool:
+        """Whether there is a blur that wraps around at the borders."""
+        return is_periodic(self.spec)
 
     @classmethod
     def read(
@@ -394,10 +402,11 @@ class Family:
         fixed: Mapping[str, float] | None,
         start: Any,
         bounds: Any,
-        kernel: ArrayLike | None,
+        kernel: ArrayLike | str | None,
         mask: ArrayLike | None,
         image_range: Any,
         filters: Any = None,
+        boundary: Any = None,
     ) -> Family:
         """Check the arguments of a family."""
         one_of("model", model, MODELS)
@@ -410,6 +419,7 @@ class Family:
                 "kernel": kernel,
                 "mask": mask,
                 "image_range": image_range,
+                "boundary": boundary,
             }
             return cls(model, _filter_spec(filters, given))
         if filters is not None:
@@ -422,7 +432,13 @@ class Family:
                 raise ValueError(
                     f"fixed[{name!r}] is not a parameter; the parameters are {', '.join(TV)}"
                 )
-        made_kernel, made_mask = _operator(model, kernel, mask)
+        given_kernel, made_kernel, made_mask = _operator(model, kernel, mask)
+        if model == "deblur":
+            beyond = {"boundary": one_of("boundary", boundary or "unknown", BOUNDARIES)}
+        elif boundary is None:
+            beyond = {}
+        else:
+            raise ValueError(f"boundary is for model='deblur', not for model={model!r}")
         limits = image_limits(image_range)
         if model == "sampling":
             if learn is not default_learn and names(learn) != ["theta"]:
@@ -443,6 +459,8 @@ class Family:
                         f"learn names {name!r}, but model={model!r} has {', '.join(TV)}"
                     )
             if learn is default_learn:
+                # reconstructions take ever longer as xi shrinks, and hardly get better
+                chosen = [n for n in chosen if model != "deblur" or n != "xi"]
                 chosen = [name for name in chosen if name not in values]
                 if not chosen:
                     raise ValueError("fixed holds all parameters: there is nothing to learn")
@@ -451,9 +469,14 @@ class Family:
                     raise ValueError(f"{name!r} is in learn and in fixed")
             made = ranges(chosen, start, bounds, (1e-100, 1e100))
         spec = completed(
-            TASKS.get(model, model), {"learn": chosen, "fixed": values, **made, **limits}
+            TASKS.get(model, model), {"learn": chosen, "fixed": values, **made, **limits, **beyond}
         )
-        return cls(model, spec, made_kernel, made_mask)
+        return cls(model, spec, made_kernel, made_mask, given_kernel)
+
+
+def is_periodic(spec: Mapping[str, Any]) -> bool:
+    """Whether a family has a blur that wraps around at the borders."""
+    return bool(spec["model"].get("boundary") == "periodic")
 
 
 def _filter_spec(filters: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -500,9 +523,9 @@ def _theta(start: Any, bounds: Any) -> dict[str, dict[str, float]]:
 
 
 def _operator(
-    model: str, kernel: ArrayLike | None, mask: ArrayLike | None
-) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_] | None]:
-    """Check the kernel or the mask of a model."""
+    model: str, kernel: ArrayLike | str | None, mask: ArrayLike | None
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, NDArray[np.bool_] | None]:
+    """Check the kernel or the mask of a model. A kernel is returned as it is, and with sum 1."""
     for name, value, owner in (("kernel", kernel, "deblur"), ("mask", mask, "inpaint")):
         if (value is None) == (model == owner):
             needs = "needs" if value is None else "does not have"
@@ -515,10 +538,15 @@ def _operator(
         made_mask = np.ascontiguousarray(found, dtype=np.bool_)
         if not made_mask.any():
             raise ValueError("mask is False everywhere: nothing was measured")
-    made_kernel = None if kernel is None else image("kernel", kernel)
-    if made_kernel is not None and not made_kernel.any():
+    if kernel is None:
+        return None, None, made_mask
+    given = _bilevel.named_kernel(kernel) if isinstance(kernel, str) else image("kernel", kernel)
+    if not given.any():
         raise ValueError("kernel is zero everywhere: pass one that sums to 1")
-    return made_kernel, made_mask
+    total = float(given.sum())
+    if not total > 0.0:
+        raise ValueError(f"kernel sums to {total}, but the sum must be positive")
+    return given, given / total, made_mask
 
 
 def warn_of_blur(kernel: NDArray[np.float64], images: Mapping[str, Array]) -> None:

@@ -2,8 +2,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use imaging::{
-    Convolution, Differences, Grid, LinearOperator, ModelError, SmoothedTv, Variational,
-    VariationalScratch, Weights,
+    Blur, BlurBoundary, Differences, Grid, Kernel, LinearOperator, ModelError, SmoothedTv,
+    Variational, VariationalScratch, Weights, Window,
 };
 
 use super::FamilyKind;
@@ -15,61 +15,103 @@ use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
 /// The family of deblurring problems with a known kernel `$h$`, with the objective
-/// `$\frac12\|h * x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
+/// `$\frac12\|C(h * x) - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`.
+///
+/// With [`BlurBoundary::Unknown`], the unknown `$x$` is larger than the data `$y$` by the size of
+/// the kernel, and `$C$` is the crop to the measured pixels. The image, whose distance from the
+/// truth is the loss, is this part of the unknown. With [`BlurBoundary::Periodic`], nothing is
+/// cropped.
 #[derive(Debug)]
 pub struct TvDeblurring {
     choices: TvChoices,
-    kernel: Vec<f64>,
-    kernel_grid: Grid,
-    /// One convolution for each size of image, created at its first use.
-    convolutions: Mutex<HashMap<Grid, Arc<Convolution>>>,
+    kernel: Kernel,
+    boundary: BlurBoundary,
+    blurs: Blurs,
+}
+
+/// One blur for each size of image, created at its first use.
+#[derive(Debug, Default)]
+pub(super) struct Blurs(Mutex<HashMap<Grid, Arc<Blur>>>);
+
+impl Blurs {
+    /// Returns the blur of images on `grid`.
+    pub(super) fn get(
+        &self,
+        grid: Grid,
+        kernel: &Kernel,
+        boundary: BlurBoundary,
+    ) -> Result<Arc<Blur>, ModelError> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(blur) = known.get(&grid) {
+            return Ok(Arc::clone(blur));
+        }
+        let blur = Arc::new(Blur::new(grid, kernel, boundary)?);
+        known.insert(grid, Arc::clone(&blur));
+        Ok(blur)
+    }
 }
 
 impl TvDeblurring {
-    /// Creates the family for a blur by `kernel`, which has its origin in the middle.
-    ///
-    /// # Errors
-    /// When the kernel does not have the size of `kernel_grid` or is not finite.
-    pub fn new(
-        choices: TvChoices,
-        kernel: Vec<f64>,
-        kernel_grid: Grid,
-    ) -> Result<Self, ModelError> {
-        Convolution::new(kernel_grid, &kernel, kernel_grid)?;
-        Ok(Self {
+    /// Creates the family for a blur by `kernel`.
+    #[must_use]
+    pub fn new(choices: TvChoices, kernel: Kernel, boundary: BlurBoundary) -> Self {
+        Self {
             choices,
             kernel,
-            kernel_grid,
-            convolutions: Mutex::default(),
-        })
+            boundary,
+            blurs: Blurs::default(),
+        }
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub const fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// What lies beyond the borders of pictures.
+    #[must_use]
+    pub const fn boundary(&self) -> BlurBoundary {
+        self.boundary
     }
 
     /// Returns the blur of images on `grid`.
     ///
     /// # Errors
-    /// When `grid` and the grid of the kernel do not have the same number of axes.
-    pub fn blur(&self, grid: Grid) -> Result<Arc<Convolution>, ModelError> {
-        let mut known = (self.convolutions.lock()).unwrap_or_else(PoisonError::into_inner);
-        if let Some(convolution) = known.get(&grid) {
-            return Ok(Arc::clone(convolution));
-        }
-        let convolution = Arc::new(Convolution::new(grid, &self.kernel, self.kernel_grid)?);
-        known.insert(grid, Arc::clone(&convolution));
-        Ok(convolution)
+    /// When the kernel is larger than the image, or has another number of axes.
+    pub fn blur(&self, grid: Grid) -> Result<Arc<Blur>, ModelError> {
+        self.blurs.get(grid, &self.kernel, self.boundary)
     }
 }
 
 /// A blurred image, checked, with its blur.
 #[derive(Clone, Debug)]
 pub struct BlurredData {
-    blur: Arc<Convolution>,
-    image: ImageData,
+    pub(super) blur: Arc<Blur>,
+    pub(super) image: ImageData,
+}
+
+impl BlurredData {
+    /// Overwrites `x` with the data, continued around them by their edge.
+    pub(super) fn start(&self, x: &mut [f64]) {
+        self.blur.window().extend(self.image.values.values(), x);
+    }
+}
+
+/// The differences on the grid of the unknown. Beyond a picture with unknown surroundings nothing
+/// is known either, so no difference may cross its border.
+fn differences(blur: &Blur) -> Differences {
+    if blur.window().is_whole() {
+        Differences::of_paper(blur.domain())
+    } else {
+        Differences::IMAGE_OF_PAPER
+    }
 }
 
 impl LowerLevel for TvDeblurring {
     type Data = BlurredData;
-    type Scratch = VariationalScratch<<Convolution as LinearOperator>::Scratch>;
-    type Objective<'a> = Variational<'a, &'a Convolution, SmoothedTv>;
+    type Scratch = VariationalScratch<<Blur as LinearOperator>::Scratch>;
+    type Objective<'a> = Variational<'a, &'a Blur, SmoothedTv>;
 
     fn parameters(&self) -> Vec<Parameter> {
         self.choices.parameters()
@@ -91,20 +133,25 @@ impl LowerLevel for TvDeblurring {
             &*data.blur,
             &data.image.values,
             Weights::Uniform,
-            Differences::of_paper(data.image.grid),
+            differences(&data.blur),
             self.choices.at(values),
         )?)
     }
 
-    /// Starts at the data.
+    /// Starts at the data, continued by their edge.
     fn cold_start(&self, data: &BlurredData, x: &mut [f64]) {
-        x.copy_from_slice(data.image.values.values());
+        data.start(x);
+    }
+
+    fn window(&self, grid: Grid) -> Window {
+        let window = Blur::window_of(grid, &self.kernel, self.boundary);
+        window.unwrap_or_else(|_| Window::whole(grid)) // `prepare` refuses this grid
     }
 
     fn derivatives<'a, 'b>(
         &'a self,
         _values: &'a [f64],
-        objective: &'a Variational<'b, &'b Convolution, SmoothedTv>,
+        objective: &'a Self::Objective<'b>,
     ) -> Option<Box<dyn Derivatives<Self::Scratch> + 'a>>
     where
         Self: 'b,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bilevel::{
     FourierWeights, LowerLevel, Pair, TvChoices, TvDeblurring, TvDenoising, TvInpainting,
 };
-use imaging::{Fourier, Grid, LinearOperator, Mask, Seed, noise, phantom};
+use imaging::{BlurBoundary, Fourier, Grid, Kernel, LinearOperator, Mask, Seed, noise, phantom};
 
 /// Something to do with every family.
 pub(crate) trait Visitor {
@@ -17,15 +17,19 @@ pub(crate) fn for_each_family(visitor: &impl Visitor) {
     visitor.visit("signals", TvDenoising::default(), signals());
     visitor.visit("pictures", TvDenoising::default(), pictures(|x, _| x));
 
-    let blur = TvDeblurring::new(choices, vec![0.25, 0.5, 0.25], Grid::image(1, 3));
-    let blur = blur.expect("a kernel");
-    let blurred = pictures(|x, grid| {
-        let operator: Arc<_> = blur.blur(grid).expect("a grid");
-        let mut out = vec![0.0; x.len()];
-        operator.apply(&x, &mut out, &mut operator.scratch());
-        out
-    });
-    visitor.visit("deblurring", &blur, blurred);
+    for boundary in [BlurBoundary::Unknown, BlurBoundary::Periodic] {
+        let kernel = Kernel::new(vec![0.25, 0.5, 0.25], Grid::image(1, 3)).expect("a kernel");
+        let blur = TvDeblurring::new(choices, kernel, boundary);
+        let blurred = pictures(|x, grid| {
+            let operator: Arc<_> = blur.blur(grid).expect("a grid");
+            let mut unknown = vec![0.0; operator.domain().len()];
+            operator.window().extend(&x, &mut unknown);
+            let mut out = vec![0.0; x.len()];
+            operator.apply(&unknown, &mut out, &mut operator.scratch());
+            out
+        });
+        visitor.visit(&format!("deblurring, {boundary:?}"), &blur, blurred);
+    }
 
     let grid = Grid::image(6, 8);
     let measured: Vec<bool> = (0..48).map(|j| j % 3 != 1).collect();

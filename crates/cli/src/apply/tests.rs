@@ -165,8 +165,8 @@ fn large_pictures_are_those_that_are_reconstructed_at_once() {
 
 #[test]
 fn blur_that_does_not_wrap_around_is_reported() {
-    let settings = "task = \"deblur\"\ndata.kernel = \"none.npy\"\n";
-    let parameters = [("alpha", 1e-3), ("nu", 0.01), ("xi", 1e-3)];
+    let settings = "task = \"deblur\"\ndata.kernel = \"none.npy\"\nmodel.boundary = \"periodic\"\n";
+    let parameters = [("alpha", 1e-3), ("nu", 0.01)];
     let temp = TempDir::new("blur", settings, &parameters);
     let kernel = temp.at("k.npy");
     let values = ArrayValues::Real(vec![0.25, 0.5, 0.25]);

@@ -29,7 +29,7 @@ Examples:
   bilevel learn denoise --images stack.tif --hold-out 5 --out run
   bilevel learn denoise --model filters --images photos --noise 0.1 --out run
   bilevel learn denoise --learn alpha --fix nu=1e-3,xi=1e-3 --out run
-  bilevel learn deblur --kernel kernel.npy --images photos --out run
+  bilevel learn deblur --kernel gaussian:2 --images photos --out run
   bilevel learn inpaint --mask mask.png --images photos --out run
   bilevel learn sampling --images signals.npy --penalty-l1 0.02 --out run
   bilevel learn denoise --print-config > settings.toml

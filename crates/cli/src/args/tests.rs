@@ -54,7 +54,7 @@ fn without_flags_there_are_defaults() {
     assert_eq!(merged("task = \"denoise\"", "").unwrap(), defaults);
     // a file to fill in needs no task, kernel or mask
     assert_eq!(config("--print-config").unwrap(), defaults);
-    for (task, file) in [("deblur", "kernel.npy"), ("inpaint", "mask.png")] {
+    for (task, file) in [("deblur", "gaussian:2"), ("inpaint", "mask.png")] {
         let data = config(&format!("{task} --print-config")).unwrap().data;
         assert_eq!(data.kernel.or(data.mask), Some(file.into()));
         assert!(config(task).is_err());

@@ -25,12 +25,9 @@ pub(super) fn is_unused(settings: &Settings, setting: &Setting) -> bool {
 fn learned(settings: &Settings) -> Vec<String> {
     settings.names(&LEARN).unwrap_or_else(|| {
         let fixed = settings.numbers(&FIX);
-        let learnable = settings
-            .task
-            .learnable()
-            .iter()
-            .map(|name| (*name).to_owned());
-        learnable.filter(|name| !fixed.contains_key(name)).collect()
+        let learned = settings.task.learned().iter();
+        let learned = learned.map(|name| (*name).to_owned());
+        learned.filter(|name| !fixed.contains_key(name)).collect()
     })
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use imaging::KernelShape;
 use serde::Deserialize;
 use serde::de::Error as _;
 use toml::de::{DeTable, DeValue, Error as TomlError, ValueDeserializer};
@@ -75,6 +76,7 @@ impl Settings {
         for setting in ALL {
             if let (ValueKind::Path, Some(Value::String(path))) =
                 (&setting.kind, self.values.get(setting.key))
+                && !KernelShape::is_name(path)
             {
                 let path = dir.join(path);
                 self.set_path(setting, &path)?;
@@ -408,6 +410,7 @@ impl Settings {
         for setting in ALL {
             if let (ValueKind::Path, Some(Value::String(path))) =
                 (&setting.kind, self.values.get(setting.key))
+                && !KernelShape::is_name(path)
             {
                 let refuse = |source| ConfigError::Path(setting, source);
                 let path = std::path::absolute(path).map_err(refuse)?;

@@ -74,6 +74,7 @@ pub(super) struct Tasks(pub(super) &'static [TaskKind], pub(super) &'static str)
 const ALL_TASKS: Tasks = Tasks(&[Denoise, Sampling, Deblur, Inpaint], "all tasks");
 /// The task with filter banks, which learns from patches of pictures.
 const DENOISE: Tasks = Tasks(&[Denoise], "denoise");
+const DEBLUR: Tasks = Tasks(&[Deblur], "deblur");
 const PICTURES: Tasks = Tasks(&[Denoise, Deblur, Inpaint], "pictures");
 
 const POSITIVE: ValueKind = ValueKind::Whole(|_| 1..=i64::MAX);
@@ -153,10 +154,17 @@ table! {
         DefaultValue::Unset("none", "\"others\""),
         "More images for validation: a folder or file as for --images; noise is added to them, too");
     KERNEL = row("kernel", "data.kernel", ValueKind::Path,
-        DefaultValue::Required("a .npy file with the blur kernel", "kernel.npy"),
-        "Blur kernel: a .npy file with two axes and the origin in the middle; \
-         the blur wraps around at the borders of pictures")
-        .only(Tasks(&[Deblur], "deblur"));
+        DefaultValue::Required("a file with the blur kernel, or its shape", "gaussian:2"),
+        "Blur kernel, divided by its sum: gaussian:2 (standard deviation in pixels), disc:5 \
+         (radius), motion:15@30 (length and degrees), or a .npy, TIFF or PNG file with the origin \
+         in the middle")
+        .only(DEBLUR);
+    KERNEL_BACKGROUND = row("kernel-background", "data.kernel_background",
+        ValueKind::Word(&["keep", "subtract"]),
+        DefaultValue::Word("keep"),
+        "Whether to subtract the median of the kernel's border from the kernel, for measured \
+         kernels")
+        .only(DEBLUR);
     MASK = row("mask", "data.mask", ValueKind::Path,
         DefaultValue::Required(
             "a picture that is white where pixels were measured",
@@ -170,8 +178,13 @@ table! {
         "Replace the total variation by a bank of filters: cosine filters (dct) or learned ones \
          (learned), followed by the number of their pixels along each axis")
         .only(DENOISE);
-    LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learnable),
-        "Names of the parameters to learn; by default, all that --fix does not name");
+    BOUNDARY = row("boundary", "model.boundary", ValueKind::Word(&["unknown", "periodic"]),
+        DefaultValue::Word("unknown"),
+        "What blurred pictures show beyond their borders: something unknown, as in a camera, or \
+         themselves again")
+        .only(DEBLUR);
+    LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learned),
+        "Names of the parameters to learn; by default, those that --fix does not name");
     FIX = row("fix", "model.fixed", ValueKind::Values, DefaultValue::Of(fixed),
         "Values of the parameters that are not learned");
     START = row("start", "model.start", ValueKind::Values, DefaultValue::Of(|task| range(task, 0)),
@@ -289,9 +302,9 @@ fn noise(task: TaskKind) -> Value {
     })
 }
 
-/// Returns the names of the parameters that can be learned.
-fn learnable(task: TaskKind) -> Value {
-    task.learnable().to_vec().into()
+/// Returns the names of the parameters that are learned by default.
+fn learned(task: TaskKind) -> Value {
+    task.learned().to_vec().into()
 }
 
 /// Returns the values of all parameters that can be fixed.

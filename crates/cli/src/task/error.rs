@@ -49,6 +49,12 @@ pub enum DataError {
         /// The mask.
         mask: PathBuf,
     },
+    /// The name of a kernel cannot be read.
+    #[error("{source}")]
+    KernelName {
+        /// The reason.
+        source: imaging::KernelNameError,
+    },
     /// A kernel is complex.
     #[error("the kernel {} is complex: save its real part", path.display())]
     ComplexKernel {

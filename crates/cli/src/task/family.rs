@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use bilevel::{Family, FamilyInput};
-use imaging::{Grid, Mask};
+use bilevel::{BoundaryName, Family, FamilyInput};
+use imaging::{Grid, Kernel, KernelShape, Mask, ModelError};
 
 use super::{DataError, pictures};
 use crate::array::{self, ArrayValues};
 use crate::blur_check;
-use crate::config::Config;
+use crate::config::{Config, KernelBackground};
 use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture::{self, Colour};
@@ -19,7 +19,7 @@ pub(crate) struct LoadedFamily {
     pub(crate) family: Family,
     /// The values of its kernel or mask, if it has one.
     pub(crate) numbers: Vec<f64>,
-    /// The rows and columns of its kernel, if it has one.
+    /// The rows and columns of its kernel, if its blur is periodic.
     pub(crate) kernel_shape: Option<[usize; 2]>,
     /// Warnings about its kernel.
     pub(crate) warnings: Vec<String>,
@@ -27,7 +27,7 @@ pub(crate) struct LoadedFamily {
 
 impl LoadedFamily {
     /// Returns the jump of a picture across its borders, which a periodic blur cannot explain if it
-    /// is large; `None` if there is no blur.
+    /// is large; `None` if there is no periodic blur.
     pub(crate) fn border_jump(&self, picture: &[f64], grid: Grid) -> Option<f64> {
         let (rows, cols) = grid.rows_and_cols();
         let jump = |shape| blur_check::border_jump(picture, [rows, cols], &self.numbers, shape);
@@ -62,15 +62,14 @@ pub(crate) fn for_pictures(config: &Config) -> Result<LoadedFamily, CliError> {
         let model = build(config, FamilyInput::Mask(mask), &name)?;
         return Ok(LoadedFamily { numbers, ..model });
     }
-    let (values, grid) = read_kernel(path)?;
-    let (rows, cols) = grid.rows_and_cols();
-    let shape = [rows, cols];
-    let warnings = blur_check::kernel_warnings(&name, &values, shape);
-    let numbers = values.clone();
+    let (kernel, warnings) = read_kernel(config, path)?;
+    let (rows, cols) = kernel.grid().rows_and_cols();
+    let (values, grid) = (kernel.values().to_vec(), kernel.grid());
     let model = build(config, FamilyInput::Kernel { values, grid }, &name)?;
+    let is_periodic = config.model.boundary == BoundaryName::Periodic;
     Ok(LoadedFamily {
-        numbers,
-        kernel_shape: Some(shape),
+        numbers: kernel.values().to_vec(),
+        kernel_shape: is_periodic.then_some([rows, cols]),
         warnings,
         ..model
     })
@@ -82,7 +81,8 @@ pub(crate) fn for_pictures(config: &Config) -> Result<LoadedFamily, CliError> {
 /// When the file cannot be used.
 pub fn operator(config: &Config) -> Result<Option<(Vec<f64>, Grid)>, CliError> {
     if let Some(path) = &config.data.kernel {
-        return Ok(Some(read_kernel(path)?));
+        let (kernel, _) = read_kernel(config, path)?;
+        return Ok(Some((kernel.values().to_vec(), kernel.grid())));
     }
     let Some(path) = &config.data.mask else {
         return Ok(None);
@@ -104,8 +104,36 @@ fn build(config: &Config, input: FamilyInput, name: &str) -> Result<LoadedFamily
     })
 }
 
-/// Reads the values of a blur and their grid.
-fn read_kernel(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
+/// Reads a kernel, removes its background if that is asked for, and divides it by its sum. Returns
+/// it with warnings.
+fn read_kernel(config: &Config, path: &Path) -> Result<(Kernel, Vec<String>), CliError> {
+    let name = path.display().to_string();
+    if KernelShape::is_name(&name) {
+        let kernel = Kernel::named(&name).map_err(|source| DataError::KernelName { source })?;
+        return Ok((kernel, Vec::new()));
+    }
+    let (values, grid) = if path.extension().is_none_or(|end| end == "npy") {
+        read_kernel_array(path)?
+    } else {
+        let picture = picture::read(path, Colour::Luminance)?;
+        let grid = Grid::image(picture.height, picture.width);
+        (picture.channels.into_iter().flatten().collect(), grid)
+    };
+    let refuse = |source: ModelError| DataError::Model {
+        name: name.clone(),
+        source: source.into(),
+    };
+    let mut kernel = Kernel::new(values, grid).map_err(refuse)?;
+    if config.data.kernel_background == KernelBackground::Subtract {
+        kernel = kernel.without_background().map_err(refuse)?;
+    }
+    let (rows, cols) = grid.rows_and_cols();
+    let warnings = blur_check::kernel_warnings(&name, kernel.values(), [rows, cols]);
+    Ok((kernel.normalised().map_err(refuse)?, warnings))
+}
+
+/// Reads the values of a kernel and their grid from a `.npy` file.
+fn read_kernel_array(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
     let array = array::read(path)?;
     let grid = match array.shape[..] {
         [rows, cols] if rows > 0 && cols > 0 => Grid::image(rows, cols),

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use bilevel::{Family, Pair};
-use imaging::{Grid, LinearOperator, Seed, noise, phantom};
+use imaging::{BlurBoundary, Grid, Kernel, KernelShape, LinearOperator, ModelError, Seed};
+use imaging::{noise, phantom};
 
 use super::family;
 use super::{DataError, LoadedTask, NamedPairs, data_warnings, fingerprint, patches, split};
@@ -32,14 +33,14 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let mut loaded = family::for_pictures(config)?;
     let family = &loaded.family;
     let mut images = match &data.images {
-        None => built_in(config)?,
-        Some(folder) => read(config, folder, data.noisy.as_deref(), data.count)?,
+        None => built_in(config, family)?,
+        Some(folder) => read(config, family, folder, data.noisy.as_deref(), data.count)?,
     };
     let num_images = images.len();
     let mut others = split(&mut images, patches::num_held_out(config, num_images))?;
     let num_training = images.len();
     if let Some(folder) = &data.validation {
-        others.extend(read(config, folder, None, None)?);
+        others.extend(read(config, family, folder, None, None)?);
     }
     if let Some(path) = &data.kernel {
         check_kernel(path, images.iter().chain(&others))?;
@@ -82,19 +83,28 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
 }
 
 /// Generates the built-in pictures, which are dead leaves.
-fn built_in(config: &Config) -> Result<Vec<Image>, DataError> {
+fn built_in(config: &Config, family: &Family) -> Result<Vec<Image>, DataError> {
     let data = &config.data;
+    // a blur needs pixels beyond the borders
+    let (more_rows, more_cols) = match camera_kernel(family) {
+        Some(kernel) => kernel.grid().rows_and_cols(),
+        None => (1, 1),
+    };
+    let (height, width) = (data.size + more_rows - 1, data.size + more_cols - 1);
     let one = |index| {
-        let plane = phantom::dead_leaves(data.size, data.size, Seed::new(data.seed), index)?;
+        let plane = phantom::dead_leaves(height, width, Seed::new(data.seed), index)?;
         let truth = Picture {
-            width: data.size,
-            height: data.size,
+            width,
+            height,
             channels: vec![plane],
         };
         Ok(Image {
             name: format!("built-in {}", index + 1),
             is_signal: false,
-            truth: cropped(truth, data.crop),
+            truth: match camera_kernel(family) {
+                Some(_) => truth,
+                None => cropped(truth, data.crop),
+            },
             noisy: None,
         })
     };
@@ -105,6 +115,7 @@ fn built_in(config: &Config) -> Result<Vec<Image>, DataError> {
 /// of a TIFF file is a picture.
 fn read(
     config: &Config,
+    family: &Family,
     folder: &Path,
     noisy: Option<&Path>,
     count: Option<usize>,
@@ -134,7 +145,10 @@ fn read(
         None => {
             for path in picture::list(folder)? {
                 let pages = picture::read_pages(&path, colour)?.into_iter();
-                let pages = pages.map(|page| (cropped(page, crop), None));
+                let pages = pages.map(|page| match camera_kernel(family) {
+                    Some(_) => (page, None),
+                    None => (cropped(page, crop), None),
+                });
                 if add(&path, pages.collect()) {
                     break;
                 }
@@ -169,6 +183,54 @@ pub(crate) fn grid(is_signal: bool, picture: &Picture) -> Grid {
     }
 }
 
+/// The kernel of a blur that needs pixels beyond the borders of a picture: such pictures are
+/// blurred as a whole, and cropped afterwards, so that the blur is that of a camera.
+fn camera_kernel(family: &Family) -> Option<&Kernel> {
+    match family {
+        Family::Deblurring(model) if model.boundary() == BlurBoundary::Unknown => {
+            Some(model.kernel())
+        }
+        _ => None,
+    }
+}
+
+/// Blurs a picture as a camera does. Returns the truth and the blurred picture, without noise, both
+/// cropped to the pixels whose neighbours are all in the picture, and then to their middle.
+fn blurred_by_camera(
+    picture: &Picture,
+    is_signal: bool,
+    kernel: &Kernel,
+    crop: Option<usize>,
+    name: &str,
+) -> Result<(Picture, Picture), DataError> {
+    let grid = grid(is_signal, picture);
+    let refuse = |source: ModelError| DataError::Model {
+        name: name.into(),
+        source: source.into(),
+    };
+    let (mut truth, mut data) = (Vec::new(), Vec::new());
+    let mut size = [0, 0];
+    for plane in &picture.channels {
+        let (blurred, window) = imaging::blurred(plane, grid, kernel).map_err(refuse)?;
+        let mut inside = vec![0.0; blurred.len()];
+        window.crop(plane, &mut inside);
+        let (rows, cols) = window.inner().rows_and_cols();
+        size = [rows, cols];
+        truth.push(inside);
+        data.push(blurred);
+    }
+    let [height, width] = size;
+    let [truth, data] = [truth, data].map(|channels| {
+        let picture = Picture {
+            width,
+            height,
+            channels,
+        };
+        cropped(picture, crop)
+    });
+    Ok((truth, data))
+}
+
 /// Adds the pairs of an image, one for each channel.
 fn add(
     config: &Config,
@@ -183,6 +245,14 @@ fn add(
         truth,
         noisy,
     } = image;
+    let (truth, clean) = match camera_kernel(family) {
+        Some(kernel) if noisy.is_none() => {
+            let crop = config.data.crop;
+            let (truth, clean) = blurred_by_camera(&truth, is_signal, kernel, crop, &name)?;
+            (truth, Some(clean))
+        }
+        _ => (truth, None),
+    };
     let grid = grid(is_signal, &truth);
     check_mask(config, family, grid, &name)?;
     let num_channels = truth.channels.len();
@@ -202,7 +272,8 @@ fn add(
                     picture::Colour::Luminance => index,
                     picture::Colour::Channels => MAX_CHANNELS * index + channel,
                 };
-                measure(config, family, grid, &truth, stream, &name)?
+                let clean = clean.as_ref().map(|clean| &clean.channels[channel][..]);
+                measure(config, family, (grid, &truth, clean), stream, &name)?
             }
         };
         pairs.push(name, Pair { grid, truth, data });
@@ -215,7 +286,8 @@ fn check_kernel<'a>(
     path: &Path,
     mut images: impl Iterator<Item = &'a Image>,
 ) -> Result<(), FileError> {
-    let is_for_signals = picture::is_signal(path);
+    let is_name = KernelShape::is_name(&path.to_string_lossy());
+    let is_for_signals = !is_name && picture::is_signal(path);
     if images.all(|image| image.is_signal == is_for_signals) {
         return Ok(());
     }
@@ -267,12 +339,11 @@ pub(crate) fn apply_mask(family: &Family, data: Vec<f64>) -> Vec<f64> {
     }
 }
 
-/// Simulates the data of `truth`, with noise.
+/// Simulates the data of `truth`, with noise. If `clean` data are known, it only adds noise.
 fn measure(
     config: &Config,
     family: &Family,
-    grid: Grid,
-    truth: &[f64],
+    (grid, truth, clean): (Grid, &[f64], Option<&[f64]>),
     stream: usize,
     name: &str,
 ) -> Result<Vec<f64>, DataError> {
@@ -284,6 +355,9 @@ fn measure(
             source,
         })
     };
+    if let Some(clean) = clean {
+        return add_noise(clean);
+    }
     match family {
         Family::Deblurring(model) => {
             let blur = model.blur(grid).map_err(|source| DataError::Model {

@@ -138,8 +138,8 @@ fn kernels_and_masks_that_do_not_fit() {
             2,
             [
                 "deblur needs --kernel (data.kernel in a settings file)",
-                "name a .npy file with the blur kernel",
-                "as in --kernel kernel.npy",
+                "name a file with the blur kernel, or its shape",
+                "as in --kernel gaussian:2",
             ],
         ),
         (
@@ -160,6 +160,16 @@ fn kernels_and_masks_that_do_not_fit() {
             "deblur --kernel line.npy",
             3,
             ["line.npy", "[3]", "two axes"],
+        ),
+        (
+            "deblur --kernel disc:0",
+            3,
+            ["disc:0", "describes no kernel", "gaussian:2"],
+        ),
+        (
+            "deblur --kernel gaussian:5",
+            3,
+            ["31 x 31", "10 x 12", "use a smaller kernel"],
         ),
         (
             "deblur --kernel none.npy",

@@ -74,8 +74,15 @@ fn deblur() {
     temp.photos("photos");
     temp.array("kernel.npy", &[3, 3], vec![1.0 / 9.0; 9]);
     temp.good("learn deblur --images photos --kernel kernel.npy --max-points 8 -q --out run");
-    check_page(&temp, "run", &["alpha", "nu", "xi"]);
+    check_page(&temp, "run", &["alpha", "nu"]);
     temp.good("apply run photos/0.png sharp.png --quiet");
+
+    // a kernel by its name, and the same one from a picture
+    let args = "learn deblur --images photos --kernel disc:1 --max-points 5 -q --out named";
+    temp.good(args);
+    temp.good("apply named photos/0.png named.png --quiet");
+    assert_ne!(temp.bytes("sharp.png"), temp.bytes("named.png"));
+    temp.good("apply run photos/0.png other.png --kernel disc:1 --quiet");
 
     // another blur, which is not a mean
     temp.array("bright.npy", &[1, 2], vec![1.0, 1.0]);

@@ -27,7 +27,7 @@ pub const MAX_BORDER_JUMP: f64 = 2.0;
 
 /// Largest share of a kernel that may lie on its border. A Gaussian that is cut off at twice its
 /// standard deviation of 2 has 11 % there, one that is cut off at three times has 1 %.
-const MAX_BORDER_SHARE: f64 = 0.015;
+const MAX_BORDER_SHARE: f64 = 0.01;
 
 /// Largest distance of the sum of a kernel from 1.
 const MAX_SUM_ERROR: f64 = 0.01;

@@ -138,7 +138,12 @@ class TestEveryFamily:
 
 @with_program
 @pytest.mark.parametrize(
-    "task", ["denoise --size 16", "sampling --size 8", "deblur --size 16 --kernel kernel.npy --learn alpha,nu,xi"]
+    "task",
+    [
+        "denoise --size 16",
+        "sampling --size 8",
+        "deblur --size 16 --kernel kernel.npy --learn alpha,nu,xi",
+    ],
 )
 def test_runs_of_the_program_are_loaded_and_continued(
     task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -85,8 +85,8 @@ def learn(
               products, which the solver of this package minimises.
             - A function `f(theta, accuracy, state)` of your own that reconstructs, see below.
         learn: The names of the parameters to learn. Default: those of alpha, nu and xi that are
-            not in `fixed`; for "deblur" only alpha and nu. For a model of your own, the names are your
-            choice.
+            not in `fixed`; for "deblur" only alpha and nu. For a model of your own, the names are
+            your choice.
         fixed: The values of parameters that are not learned. Default: alpha = 0.1 and
             nu = xi = 1e-3; for sampling alpha = nu = 0.01 and xi = 1e-4; for deblurring
             alpha = 3e-4, nu = 0.01 and xi = 1e-4.

@@ -107,7 +107,8 @@ impl Kernel {
         Self::new(self.values, self.grid)
     }
 
-    /// Divides the values by their sum, so that the blur does not change the brightness.
+    /// Divides the values by their sum, so that the blur does not change the brightness. A sum of 1
+    /// up to rounding, 1e-9, stays, so that normalising twice changes nothing.
     ///
     /// # Errors
     /// If the sum is not positive, or so small that a value overflows.
@@ -119,6 +120,9 @@ impl Kernel {
                 found: sum,
                 needed: "positive, so that it can be normalised to 1",
             });
+        }
+        if (sum - 1.0).abs() <= 1e-9 {
+            return Ok(self);
         }
         for value in &mut self.values {
             *value /= sum;

@@ -182,8 +182,10 @@ fn other_numbers_in_help_are_known() {
             );
         }
     }
-    // Black is 0 and white is 1; a mask is white from 0.5 on (`masked_pictures`).
-    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["0", "0.5", "1"]);
+    // Black is 0 and white is 1; a mask is white from 0.5 on (`masked_pictures`). The others are in
+    // the names of kernels (`kernel.rs` of `imaging` tests what they mean).
+    let known = ["0", "0.5", "1", "15", "2", "30", "5"];
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), known);
 }
 
 #[test]

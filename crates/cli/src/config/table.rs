@@ -312,9 +312,9 @@ fn fixed(task: TaskKind) -> Value {
     BTreeMap::from(task.fixed()).into()
 }
 
-/// Returns the start, lower or upper values of all parameters that can be learned.
+/// Returns the start, lower or upper values of all parameters that are learned by default.
 fn range(task: TaskKind, which: usize) -> Value {
-    let names = task.learnable().iter();
+    let names = task.learned().iter();
     let values = names.map(|name| (*name, task.range(name)[which]));
     values.collect::<BTreeMap<_, _>>().into()
 }

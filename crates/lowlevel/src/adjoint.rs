@@ -123,12 +123,14 @@
 
 mod bounds;
 mod hypergradient;
+mod inverse_form;
 mod loss;
 mod solve;
 mod state;
 
 pub use bounds::{MixedBound, ValueInterval, adjoint_error, corrected_value};
 pub use hypergradient::{Hypergradient, HypergradientState, hypergradient};
+pub use inverse_form::{InverseForm, hessian_slope, inverse_form};
 pub use loss::{LossAt, LossRounding};
 pub(crate) use solve::newton_step;
 pub use solve::solve_adjoint;

@@ -106,9 +106,9 @@ pub mod testing;
 mod update;
 
 pub use adjoint::{
-    Adjoint, AdjointOutcome, AdjointState, AdjointStop, Hypergradient, HypergradientState, LossAt,
-    LossRounding, MixedBound, ValueInterval, adjoint_error, corrected_value, hypergradient,
-    solve_adjoint,
+    Adjoint, AdjointOutcome, AdjointState, AdjointStop, Hypergradient, HypergradientState,
+    InverseForm, LossAt, LossRounding, MixedBound, ValueInterval, adjoint_error, corrected_value,
+    hessian_slope, hypergradient, inverse_form, solve_adjoint,
 };
 pub use certificate::{Certificate, ErrorBound, rate_bound};
 pub use checkpoint::{Checkpoint, CompactStart};

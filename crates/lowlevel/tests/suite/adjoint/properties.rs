@@ -3,7 +3,7 @@
 use lowlevel::testing::{hessian_deviation, mixed_deviation, third_order_violation};
 use lowlevel::{
     AdjointOutcome, AdjointState, AdjointStop, Curvature, LossAt, MixedBound, StronglyConvex,
-    adjoint_error, norm, solve_adjoint,
+    adjoint_error, hessian_slope, inverse_form, norm, solve_adjoint,
 };
 use proptest::prelude::*;
 
@@ -140,6 +140,42 @@ proptest! {
         };
         let theta = [function.xi, function.s];
         prop_assert!(mixed_deviation(at, &theta, x, p, mixed, 1e-4) < 1e-7);
+    }
+
+    /// The interval of the quadratic form of the inverse Hessian holds, for rough solutions of the
+    /// system, too. It is narrow where the point is accurate, and its derivative is the third
+    /// derivative of the function.
+    #[test]
+    fn the_form_of_the_inverse_is_in_its_interval(case in cases(), digits in 0..9_i32) {
+        let Case { function, minimizer, x, error, truth, .. } = &case;
+        let objective = function.objective();
+        let mut scratch = objective.scratch();
+        let mut state = AdjointState::new();
+        let stop = AdjointStop { relative: 10_f64.powi(-digits), ..AdjointStop::absolute(f64::INFINITY) };
+        let form = inverse_form(
+            &objective, (x, bound(*error)), (truth, 0.0), stop, &mut state, &mut scratch,
+        ).unwrap();
+        let exact = dot(truth, &function.solve(minimizer, truth));
+        let slack = 1e-13 * (exact + 1.0) * function.curvature.condition_number();
+        prop_assert!(form.lower - slack <= exact && exact <= form.upper + slack,
+            "{exact:e} is not in {form:?}");
+        prop_assert!(0.0 <= form.lower && form.lower <= form.value && form.value <= form.upper);
+        let mu = function.curvature.strong_convexity() + function.xi;
+        let width = form.by_point + 2.0 * (form.residual.powi(2)
+            + form.residual * form.by_point.max(0.0).sqrt() * mu.sqrt()) / mu;
+        prop_assert!(form.upper - form.lower <= width * (1.0 + 1e-9) + 1e-15 * form.upper + 1e-300);
+
+        let w = state.adjoint().to_vec();
+        let (mut slope, mut point) = (vec![0.0; x.len()], Vec::new());
+        hessian_slope(&objective, x, &w, &mut slope, &mut point, &mut scratch).unwrap();
+        let size = w.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        for ((slope, x), w) in slope.iter().zip(x).zip(&w) {
+            let (c, t) = (function.c, (function.c * x).tanh());
+            let third = -2.0 * function.s * c.powi(3) * t * (1.0 - t * t) * w * w;
+            // rounding errors of the products, and of the point, divided by the step
+            let most = objective.curvature().lipschitz() + function.s * c.powi(3);
+            prop_assert!((slope - third).abs() <= 1e-6 * most * size * size, "{slope} {third}");
+        }
     }
 
     /// Conjugate gradients meet every target that rounding allows, within the proven number of

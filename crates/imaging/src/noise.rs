@@ -10,13 +10,15 @@
 //! # Ok::<(), imaging::noise::NoiseError>(())
 //! ```
 
+mod anscombe;
 mod estimate;
 
+pub use anscombe::Anscombe;
 pub use estimate::{estimate, estimate_colour};
 
 use crate::seed::{Purpose, Seed};
 use rand::{Rng, RngExt};
-use rand_distr::StandardNormal;
+use rand_distr::{Distribution, Poisson, StandardNormal};
 
 /// The error of noise that cannot be added or estimated.
 #[non_exhaustive]
@@ -34,6 +36,27 @@ pub enum NoiseError {
     /// The noise of something that is not a real picture cannot be estimated.
     #[error("the noise can only be estimated in real pictures with at least five rows and columns")]
     NotAPicture,
+    /// The gain of a camera is not a positive number.
+    #[error("the gain of a camera must be positive and finite, got {0}")]
+    Gain(f64),
+    /// The read noise of a camera is negative, not finite, or huge compared with its gain.
+    #[error(
+        "the read noise of a camera must not be negative, nor more than a million times its gain, \
+         got {0}"
+    )]
+    Read(f64),
+    /// The text is not the noise of a camera.
+    #[error("the noise of a camera is written poisson:GAIN,READ, such as poisson:0.03,0.01")]
+    Text,
+    /// The noise of a camera cannot be estimated from these frames.
+    #[error("the noise of a camera is estimated from two or more frames of the same size")]
+    Stack,
+    /// The variance between frames does not grow with the mean of pixels.
+    #[error(
+        "the variance between frames does not grow with the brightness, so this is not the noise \
+         of a camera that counts photons: use Gaussian noise"
+    )]
+    NotPoisson,
     /// The whole picture is clipped to the ends of its range.
     #[error("the noise cannot be estimated, because the picture is clipped everywhere")]
     Clipped,
@@ -79,6 +102,43 @@ pub fn complex_gaussian(
     ))
 }
 
+/// Simulates a camera that counts photons. `index` is the same as for [`gaussian`]. Nothing is
+/// clipped, and negative values of `x` count as zero.
+///
+/// # Errors
+/// If an entry of `x` is not finite.
+pub fn poisson(
+    x: &[f64],
+    camera: &Anscombe,
+    seed: Seed,
+    index: usize,
+) -> Result<Vec<f64>, NoiseError> {
+    check(x, camera.read())?;
+    let mut rng = seed.stream(Purpose::Photons, index);
+    let mut measure = |x: &f64| {
+        // there is no distribution for the mean zero, whose counts are all zero
+        let count = Poisson::new(x / camera.gain()).map_or(0.0, |counts| counts.sample(&mut rng));
+        camera.gain() * count + camera.read() * rng.sample::<f64, _>(StandardNormal)
+    };
+    Ok(x.iter().map(&mut measure).collect())
+}
+
+/// Draws independent random signs, -1 or 1 with equal probability.
+///
+/// They probe the trace of a matrix: the mean of `$\langle b, Mb\rangle$` over all signs `$b$` is
+/// the trace of `$M$`. `index` is the same as for [`gaussian`].
+#[must_use]
+pub fn signs(len: usize, seed: Seed, index: usize) -> Vec<f64> {
+    let mut rng = seed.stream(Purpose::Signs, index);
+    let mut signs = Vec::with_capacity(len);
+    while signs.len() < len {
+        let bits: u64 = rng.random();
+        let some = (0..64.min(len - signs.len())).map(|bit| bits >> bit & 1);
+        signs.extend(some.map(|bit| if bit == 1 { 1.0 } else { -1.0 }));
+    }
+    signs
+}
+
 fn check(x: &[f64], sigma: f64) -> Result<(), NoiseError> {
     if !(sigma >= 0.0 && sigma.is_finite()) {
         return Err(NoiseError::Sigma(sigma));
@@ -105,6 +165,22 @@ mod tests {
         assert_eq!(gaussian(&x, 0.0, Seed::new(1), 0), Ok(x.to_vec()));
         assert_eq!(complex_gaussian(&x, 0.0, Seed::new(1), 0), Ok(x.to_vec()));
         assert_eq!(gaussian(&[], 0.1, Seed::new(1), 0), Ok(vec![]));
+    }
+
+    #[test]
+    fn signs_are_fair_and_reproducible() {
+        let all = signs(10_001, Seed::new(2), 5);
+        assert!(
+            all.iter()
+                .all(|sign| sign.abs().to_bits() == 1.0_f64.to_bits())
+        );
+        // the standard deviation of the sum is 100
+        assert!(all.iter().sum::<f64>().abs() < 400.0);
+        let neighbours: f64 = all.windows(2).map(|pair| pair[0] * pair[1]).sum();
+        assert!(neighbours.abs() < 400.0);
+        assert_eq!(signs(77, Seed::new(2), 5), all[..77]);
+        assert_ne!(signs(77, Seed::new(2), 6), all[..77]);
+        assert!(signs(0, Seed::new(2), 5).is_empty());
     }
 
     #[test]

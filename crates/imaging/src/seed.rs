@@ -33,6 +33,8 @@ pub(crate) enum Purpose {
     Patches,
     Head,
     Phase,
+    Signs,
+    Photons,
 }
 
 impl Purpose {
@@ -45,6 +47,8 @@ impl Purpose {
             Self::Patches => *b"patches ",
             Self::Head => *b"head    ",
             Self::Phase => *b"phase   ",
+            Self::Signs => *b"signs   ",
+            Self::Photons => *b"photons ",
         }
     }
 }
@@ -84,6 +88,8 @@ mod tests {
             Purpose::Patches,
             Purpose::Head,
             Purpose::Phase,
+            Purpose::Signs,
+            Purpose::Photons,
         ];
         let mut seen = HashSet::new();
         for seed in [0, 1, 1 << 40, u64::MAX] {

@@ -28,6 +28,12 @@ pub struct Mask {
 }
 
 impl Mask {
+    /// Returns for every sample whether it was measured.
+    #[must_use]
+    pub fn measured(&self) -> &[bool] {
+        &self.measured
+    }
+
     /// Creates the mask. `measured` holds for every sample whether it was measured.
     ///
     /// # Errors

@@ -155,7 +155,7 @@ impl Reconstructions {
     }
 
     /// Returns `$\sum_i \|\tilde x_i - x_i\|^2$`, the sum of the squared distances of all training
-    /// images from the truth, on all ranks.
+    /// images from the truth, on all ranks; without truth, the sum of their criteria.
     #[must_use]
     pub const fn squared_distance(&self) -> f64 {
         self.squared_distance

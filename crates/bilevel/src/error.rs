@@ -75,6 +75,45 @@ pub enum ProblemError {
         /// The number of entries of the truth.
         found: usize,
     },
+    /// A training pair has no truth, but it is learned from the truth.
+    #[error(
+        "pair {index} has no truth: give it, or choose the criterion SURE or GCV, which need none"
+    )]
+    NoTruth {
+        /// The index of the pair.
+        index: usize,
+    },
+    /// The number of noise levels is not the number of training pairs.
+    #[error("{found} noise levels for {expected} training pairs: SURE needs one for each")]
+    NumNoiseLevels {
+        /// The number of training pairs.
+        expected: usize,
+        /// The number of noise levels.
+        found: usize,
+    },
+    /// The noise level of a pair is not positive and finite.
+    #[error(
+        "the noise level of pair {index} is {sigma}: SURE needs a positive number; choose the \
+         criterion GCV if it is not known"
+    )]
+    NoiseLevel {
+        /// The index of the pair.
+        index: usize,
+        /// The noise level.
+        sigma: f64,
+    },
+    /// The family cannot learn without truth.
+    #[error(
+        "this family cannot learn without truth, because it has no second derivatives or does not \
+         map images to their data"
+    )]
+    NoForward,
+    /// The values of images are limited, and there is no truth.
+    #[error(
+        "image_range limits the values of images, which SURE and GCV cannot take into account: \
+         remove it, or learn from the truth"
+    )]
+    RangeWithoutTruth,
     /// A truth or data are not finite.
     #[error("entry {entry} of the {what} of pair {index} is not a finite number")]
     NonFinite {

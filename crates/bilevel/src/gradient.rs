@@ -13,6 +13,7 @@
 //! the number of threads and ranks.
 
 mod image;
+mod judged;
 mod sums;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,12 +51,17 @@ impl<M: LowerLevel> LearningProblem<M> {
         let theta = Parameter::starts_of(&self.parameters);
         let values = self.values(&theta);
         let own = || self.has_derivatives(&values);
-        let own = catch_unwind(AssertUnwindSafe(own)).unwrap_or([false; 2]);
+        let own = catch_unwind(AssertUnwindSafe(own)).unwrap_or([false; 3]);
         let own = own.map(|flag| f64::from(u8::from(flag)));
         let all = self.ranks.gather(&own)?;
         let everywhere = |flag: usize| all.iter().all(|own| own.get(flag) != Some(&0.0));
         if !everywhere(0) {
             return Ok(Some("the family has no derivatives"));
+        }
+        if !everywhere(2) {
+            return Ok(Some(
+                "the operator depends on learned parameters, and there is no truth",
+            ));
         }
         let slopes = vec![0.0; if everywhere(1) { theta.len() } else { 0 }];
         let context = PenaltyContext {
@@ -71,10 +77,12 @@ impl<M: LowerLevel> LearningProblem<M> {
         Ok((!differentiable).then_some("a penalty has no derivatives"))
     }
 
-    /// Returns whether all images of this rank have derivatives, and know those of the condition
-    /// number. Images whose objective cannot be built do not count.
-    fn has_derivatives(&self, values: &[f64]) -> [bool; 2] {
-        let mut all = [true; 2];
+    /// Returns whether all images of this rank have derivatives, know those of the condition
+    /// number, and, if there is no truth, have an operator that does not depend on the parameters.
+    /// Images whose objective cannot be built do not count.
+    fn has_derivatives(&self, values: &[f64]) -> [bool; 3] {
+        let needs_truth = self.setup.criterion.needs_truth();
+        let mut all = [true; 3];
         let mut slopes = vec![0.0; values.len()];
         for data in &self.data {
             let Ok(objective) = self.model.objective(values, data) else {
@@ -86,6 +94,8 @@ impl<M: LowerLevel> LearningProblem<M> {
                 |known: &dyn Derivatives<M::Scratch>| known.condition_gradient(&mut slopes);
             all[0] &= derivatives.is_some();
             all[1] &= derivatives.as_deref().is_some_and(&mut knows);
+            let forward = || self.model.forward(values, data);
+            all[2] &= needs_truth || forward().is_some_and(|forward| forward.is_fixed());
         }
         all
     }

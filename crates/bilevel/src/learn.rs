@@ -198,6 +198,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         let learned = Learned {
             family: self.model.kind(),
             solver: ended.solver,
+            criterion: self.setup.criterion.kind(),
             objective: ended.objective,
             interval: ended.interval,
             gradient: ended.gradient,

@@ -2,6 +2,7 @@
 
 use dfo_ls::{EvalRecord, Iteration, ObjectiveInterval, Purpose, Termination};
 
+use crate::criterion::CriterionKind;
 use crate::families::FamilyKind;
 use crate::parameter::{Parameter, Starts};
 use crate::problem::SolverKind;
@@ -19,6 +20,9 @@ pub struct Learned {
     /// The solver that learned: with gradients or without.
     #[cfg_attr(feature = "serde", serde(default = "without_gradients"))]
     pub solver: SolverKind,
+    /// What the reconstructions were judged by: the truth, or an estimate without truth.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub criterion: CriterionKind,
     /// The objective at the learned parameters, from the reconstructions as computed.
     pub objective: f64,
     /// An interval that certainly contains the objective with exact reconstructions. It is not

@@ -83,6 +83,7 @@
 struct Readme;
 
 mod checkpoint;
+mod criterion;
 mod derivatives;
 mod engine;
 mod error;
@@ -107,6 +108,7 @@ mod vectors;
 mod workspace;
 
 pub use checkpoint::{CheckpointPolicy, Reconstructions, StoredAdjoint};
+pub use criterion::{Criterion, CriterionKind, Forward};
 pub use derivatives::Derivatives;
 pub use engine::{BestPoint, LearningEngine, LearningState};
 pub use error::{BoxError, ProblemError, ReconstructionError, SpecError};
@@ -132,7 +134,7 @@ pub use parameter::{Map, Parameter, Starts};
 pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};
 pub use problem::{ColdStart, Effort, ImageRange, LearningProblem, Pair, Setup, SolverKind};
 pub use ranks::{Exchange, Ranks, share_of};
-pub use score::{Quality, Score, Scored, ScoredImages, score};
+pub use score::{ErrorEstimate, Quality, Score, Scored, ScoredImages, score};
 pub use search::{SetFound, SetOracle, SetProgress, SetSearch};
 pub use spec::{
     BoundaryName, FamilyInput, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec,

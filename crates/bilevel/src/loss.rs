@@ -242,6 +242,18 @@ impl ResidualLayout {
         )
     }
 
+    /// Returns the residuals of one image in the form in which they are stored, and their accuracy.
+    /// `residuals` have a sum of squares that is the criterion of the image, and are off by at most
+    /// `error` in the Euclidean norm.
+    pub(crate) fn stored_residuals(
+        &self,
+        residuals: &[f64],
+        error: f64,
+    ) -> (ImageResiduals, Accuracy) {
+        let error = ErrorBound::new(error).unwrap_or(ErrorBound::UNKNOWN);
+        self.stored(residuals, &vec![0.0; residuals.len()], error)
+    }
+
     /// Returns whether there is one residual per pixel.
     #[must_use]
     pub const fn is_per_pixel(&self) -> bool {

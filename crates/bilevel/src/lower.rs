@@ -5,6 +5,7 @@ use std::fmt;
 use imaging::{Grid, Window};
 use lowlevel::{Observer, Outcome, Solved, Solver, State, Stop, StronglyConvex};
 
+use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::{BoxError, ReconstructionError};
 use crate::families::FamilyKind;
@@ -140,6 +141,14 @@ pub trait LowerLevel: Sync {
         None
     }
 
+    /// Returns the map from an image to its data without noise, at these values of the parameters,
+    /// for learning [without truth](crate::Criterion). With the default, `None`, parameters can
+    /// only be learned from the truth.
+    fn forward<'a>(&'a self, values: &[f64], data: &'a Self::Data) -> Option<Forward<'a>> {
+        let _ = (values, data);
+        None
+    }
+
     /// Whether objectives must be evaluated one after the other, on the thread of the caller. This
     /// is for objectives that call into another language. The default is `false`.
     fn is_serial(&self) -> bool {
@@ -194,6 +203,10 @@ impl<M: LowerLevel> LowerLevel for &M {
         Self: 'b,
     {
         (**self).derivatives(values, objective)
+    }
+
+    fn forward<'a>(&'a self, values: &[f64], data: &'a M::Data) -> Option<Forward<'a>> {
+        (**self).forward(values, data)
     }
 
     fn is_serial(&self) -> bool {

@@ -83,29 +83,36 @@ impl<M: LowerLevel> LearningProblem<M> {
                 .objective(values, &self.data[index])
                 .map_err(|error| error.to_string())?;
             let mut workspace = self.workspaces.take(pair.grid);
-            let Workspace {
-                state,
-                scratch,
-                image,
-                ..
-            } = workspace.get();
-            let scratch = scratch.get_or_insert_with(|| objective.scratch());
-            self.begin(start, index, state);
-            let solved = (self.setup.lower_solver())
-                .refine(&objective, stop, state, scratch)
-                .map_err(|error| error.to_string())?;
-            let window = self.model.window(pair.grid);
+            let workspace = workspace.get();
+            self.begin(start, index, &mut workspace.state);
             // residuals come from the certified point, before a checkpoint rounds it
-            let (residuals, accuracy) = (self.layout).stored(
-                window.cropped(state.point(), image),
-                &pair.truth,
-                solved.error,
-            );
+            let (residuals, accuracy, work) = match self.setup.criterion.judge(index) {
+                Some(judge) => self.judge((values, &objective), index, judge, stop, workspace)?,
+                None => {
+                    let Workspace {
+                        state,
+                        scratch,
+                        image,
+                        ..
+                    } = workspace;
+                    let scratch = scratch.get_or_insert_with(|| objective.scratch());
+                    let solved = (self.setup.lower_solver())
+                        .refine(&objective, stop, state, scratch)
+                        .map_err(|error| error.to_string())?;
+                    let window = self.model.window(pair.grid);
+                    let (residuals, accuracy) = (self.layout).stored(
+                        window.cropped(state.point(), image),
+                        &pair.truth,
+                        solved.error,
+                    );
+                    (residuals, accuracy, solved.work)
+                }
+            };
             Ok(Part {
                 residuals,
                 accuracy,
-                checkpoint: self.checkpoints.save(state),
-                work: solved.work,
+                checkpoint: self.checkpoints.save(&workspace.state),
+                work,
                 condition_number: objective.curvature().condition_number(),
             })
         };

@@ -11,6 +11,7 @@ use imaging::Grid;
 use lowlevel::Stop;
 
 use crate::checkpoint::{CheckpointPolicy, Reconstructions};
+use crate::criterion::Criterion;
 use crate::error::ProblemError;
 use crate::loss::ResidualLayout;
 use crate::lower::LowerLevel;
@@ -30,7 +31,8 @@ const SIZES: usize = 3;
 pub struct Pair {
     /// The grid of the truth and of its reconstruction.
     pub grid: Grid,
-    /// The truth `$x_i$`, the image to recover.
+    /// The truth `$x_i$`, the image to recover. It may be empty if it is not known: then the pair
+    /// has no score, and it can only be learned from [without truth](crate::Criterion).
     pub truth: Vec<f64>,
     /// The data `$y_i$`, measured from the truth.
     pub data: Vec<f64>,
@@ -119,7 +121,11 @@ impl<M: LowerLevel> LearningProblem<M> {
         let count = |count: usize| count as f64;
         let own = (pairs.iter()).flat_map(|pair| {
             let unknown = model.window(pair.grid).outer().len();
-            [pair.truth.len(), pair.grid.num_samples(), unknown]
+            [
+                num_entries(pair, &setup.criterion),
+                pair.grid.num_samples(),
+                unknown,
+            ]
         });
         let own: Vec<f64> = own.map(count).collect();
         let sizes = ranks.gather(&own).map_err(ProblemError::Exchange)?;
@@ -178,6 +184,12 @@ impl<M: LowerLevel> LearningProblem<M> {
     #[must_use]
     pub const fn model(&self) -> &M {
         &self.model
+    }
+
+    /// Returns what reconstructions are judged by.
+    #[must_use]
+    pub const fn criterion(&self) -> &Criterion {
+        &self.setup.criterion
     }
 
     /// Returns the place of this rank among all ranks.
@@ -354,6 +366,16 @@ impl<M: LowerLevel> LearningProblem<M> {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the number of residuals of a pair, if there is one per pixel.
+fn num_entries(pair: &Pair, criterion: &Criterion) -> usize {
+    match criterion {
+        Criterion::Truth => pair.grid.len(),
+        // one more for the trace
+        Criterion::Sure { .. } => pair.data.len() + 1,
+        Criterion::Gcv => pair.data.len(),
     }
 }
 

@@ -4,9 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dfo_ls::Start;
 use imaging::{Field, Grid, quality};
+use lowlevel::adjoint::AdjointStop;
 use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
 
 use crate::checkpoint::Reconstructions;
+use crate::criterion::Judge;
 use crate::lower::{LowerLevel, Reconstruction, reconstruct};
 use crate::oracle::for_each;
 use crate::problem::{LearningProblem, Pair};
@@ -25,6 +27,31 @@ pub struct Score {
     /// The certified error of the reconstruction as a root mean square over its samples: its
     /// distance from the exact reconstruction is at most this.
     pub error: Option<f64>,
+    /// The estimate of the error that parameters were learned with; `None` if they were learned
+    /// from the truth, and for held-out pairs.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub estimate: Option<ErrorEstimate>,
+}
+
+/// An estimate of the error of a reconstruction from the data alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct ErrorEstimate {
+    /// The estimated mean squared difference between the data of the reconstruction and the data
+    /// without noise; for denoising, between the reconstruction and the truth. It may be negative.
+    pub mse: f64,
+    /// The standard deviation of the noise: as given for SURE, as estimated by GCV.
+    pub sigma: f64,
+}
+
+impl ErrorEstimate {
+    /// Returns the estimated peak signal-to-noise ratio in dB; `None` if the estimated error is not
+    /// positive.
+    #[must_use]
+    pub fn psnr(self) -> Option<f64> {
+        (self.mse > 0.0).then(|| -10.0 * self.mse.log10())
+    }
 }
 
 impl Score {
@@ -41,7 +68,7 @@ impl Score {
         }
     }
 
-    fn to_numbers(self) -> [f64; 7] {
+    fn to_numbers(self) -> [f64; 9] {
         let [before, after] = [self.before, self.after].map(|quality| {
             quality.map_or([f64::NAN; 3], |quality| {
                 [Some(quality.mse), quality.psnr, quality.ssim].map(|x| x.unwrap_or(f64::NAN))
@@ -50,12 +77,13 @@ impl Score {
         let error = self.error.unwrap_or(f64::NAN);
         let [a, b, c] = before;
         let [d, e, f] = after;
-        [a, b, c, d, e, f, error]
+        let [mse, sigma] = (self.estimate).map_or([f64::NAN; 2], |made| [made.mse, made.sigma]);
+        [a, b, c, d, e, f, error, mse, sigma]
     }
 
-    fn from_numbers(numbers: &[f64; 7]) -> Self {
+    fn from_numbers(numbers: &[f64; 9]) -> Self {
         let known = |number: f64| Some(number).filter(|number| !number.is_nan());
-        let [a, b, c, d, e, f, error] = *numbers;
+        let [a, b, c, d, e, f, error, mse, sigma] = *numbers;
         let quality = |[mse, psnr, ssim]: [f64; 3]| {
             known(mse).map(|mse| Quality {
                 mse,
@@ -67,6 +95,7 @@ impl Score {
             before: quality([a, b, c]),
             after: quality([d, e, f]),
             error: known(error),
+            estimate: known(mse).map(|mse| ErrorEstimate { mse, sigma }),
         }
     }
 }
@@ -150,7 +179,11 @@ pub struct ScoredImages {
 }
 
 impl Scored {
-    fn new(pair: &Pair, reconstruction: Option<Reconstruction>) -> Self {
+    fn new(
+        pair: &Pair,
+        reconstruction: Option<Reconstruction>,
+        estimate: Option<ErrorEstimate>,
+    ) -> Self {
         let Pair { grid, truth, data } = pair;
         let comparable = grid.field() == Field::Real && data.len() == truth.len();
         let computed = reconstruction.as_ref();
@@ -162,6 +195,7 @@ impl Scored {
             error: computed
                 .map(|image| image.solved.error.value() / size(*grid))
                 .filter(|error| error.is_finite()),
+            estimate,
         };
         Self {
             reconstruction,
@@ -186,7 +220,7 @@ fn stop(grid: Grid, error: f64) -> Stop {
 pub fn score<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, solver: Solver<'_>) -> Scored {
     let (grid, data) = (pair.grid, &pair.data);
     let reconstruction = reconstruct(model, values, grid, data, solver, stop(grid, ERROR)).ok();
-    Scored::new(pair, reconstruction)
+    Scored::new(pair, reconstruction, None)
 }
 
 /// Returns the mean of some numbers, or `None` if there are none.
@@ -203,9 +237,13 @@ impl<M: LowerLevel> LearningProblem<M> {
     pub(crate) fn score_all(&self, values: &[f64], known: Option<Reconstructions>) -> ScoredImages {
         let start = known.map_or(Start::Cold, Start::Refine);
         ScoredImages {
-            training: self.score_each(&self.pairs, &self.data, values, ERROR, |index, state| {
-                self.begin(&start, index, state);
-            }),
+            training: self.score_each(
+                (&self.pairs, &self.data),
+                values,
+                ERROR,
+                |index, state| self.begin(&start, index, state),
+                |index| self.setup.criterion.judge(index),
+            ),
             validation: self.score_held_out(values, ERROR),
         }
     }
@@ -245,26 +283,32 @@ impl<M: LowerLevel> LearningProblem<M> {
 
     fn score_held_out(&self, values: &[f64], error: f64) -> Vec<Scored> {
         let (pairs, data) = (&self.setup.validation, &self.validation);
-        self.score_each(pairs, data, values, error, |index, state| {
-            self.begin_cold(&data[index], pairs[index].grid, state);
-        })
+        self.score_each(
+            (pairs, data),
+            values,
+            error,
+            |index, state| self.begin_cold(&data[index], pairs[index].grid, state),
+            |_| None,
+        )
     }
 
+    /// Reconstructs pairs, and estimates their errors where `judge` says how.
     fn score_each(
         &self,
-        pairs: &[Pair],
-        data: &[M::Data],
+        (pairs, data): (&[Pair], &[M::Data]),
         values: &[f64],
         error: f64,
         begin: impl Fn(usize, &mut State) + Sync,
+        judge: impl Fn(usize) -> Option<Judge> + Sync,
     ) -> Vec<Scored> {
-        let reconstruct = |index: usize| -> Option<Reconstruction> {
+        let reconstruct = |index: usize| -> Option<(Reconstruction, Option<ErrorEstimate>)> {
             let grid = pairs[index].grid;
             let objective = self.model.objective(values, &data[index]).ok()?;
             let mut workspace = self.workspaces.take(grid);
             let Workspace {
                 state,
                 scratch,
+                adjoint,
                 image,
                 ..
             } = workspace.get();
@@ -274,7 +318,15 @@ impl<M: LowerLevel> LearningProblem<M> {
             let solved = (solver.refine(&objective, stop(grid, error), state, scratch)).ok()?;
             let window = self.model.window(grid);
             let x = window.cropped(state.point(), image).to_vec();
-            Some(Reconstruction { x, solved })
+            let estimate = judge(index).and_then(|judge| {
+                let probed = self.probed(values, index, objective.dim()).ok()?;
+                let at = (state.point(), solved.error);
+                adjoint.start_at(&[]);
+                let stop = AdjointStop::default();
+                let made = probed.evaluate(judge, &objective, at, stop, adjoint, scratch);
+                Some(made.ok()?.estimate())
+            });
+            Some((Reconstruction { x, solved }, estimate))
         };
         for_each(
             (0..pairs.len()).collect(),
@@ -282,7 +334,8 @@ impl<M: LowerLevel> LearningProblem<M> {
             |index: usize| {
                 let reconstruction = catch_unwind(AssertUnwindSafe(|| reconstruct(index)));
                 // a panic here must not lose the learned parameters
-                Scored::new(&pairs[index], reconstruction.unwrap_or(None))
+                let (reconstruction, estimate) = reconstruction.unwrap_or(None).unzip();
+                Scored::new(&pairs[index], reconstruction, estimate.flatten())
             },
         )
     }

@@ -10,6 +10,7 @@ use dfo_ls::{Directions, Options};
 use imaging::{BlurBoundary, Grid, Kernel, Mask, ModelError, TvParameters};
 use lowlevel::Method;
 
+use crate::criterion::CriterionKind;
 use crate::error::SpecError;
 use crate::families::{
     Choice, Family, FamilyKind, FilterDenoising, FilterSet, FourierWeights, TvChoices,
@@ -91,6 +92,12 @@ pub struct ModelSpec {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ObjectiveSpec {
+    /// What reconstructions are judged by: the truth, or an estimate without truth.
+    #[cfg_attr(
+        feature = "serde",
+        serde(skip_serializing_if = "CriterionKind::is_truth")
+    )]
+    pub criterion: CriterionKind,
     /// Whether the objective is a mean or a sum over images.
     pub scale: Scale,
     /// The residuals that the solver sees: one per image or one per pixel.
@@ -325,6 +332,7 @@ impl Spec {
     #[must_use]
     pub fn setup(&self, validation: Vec<Pair>) -> Setup {
         let ObjectiveSpec {
+            criterion: _,
             scale,
             residuals,
             condition,
@@ -359,6 +367,23 @@ impl Spec {
             image_range: self.model.image_range(),
             validation,
             ..Setup::default()
+        }
+    }
+
+    /// Builds the setup of the learning problem like [`setup`](Self::setup), for the criterion of
+    /// the settings. `sigma` has the noise level of each training pair, and `probe_seed` determines
+    /// random signs; only criteria without truth use them.
+    #[must_use]
+    pub fn setup_with_noise(
+        &self,
+        validation: Vec<Pair>,
+        sigma: Vec<f64>,
+        probe_seed: u64,
+    ) -> Setup {
+        Setup {
+            criterion: self.objective.criterion.with_noise(sigma),
+            probe_seed,
+            ..self.setup(validation)
         }
     }
 

@@ -9,6 +9,7 @@ use imaging::{
 use super::FamilyKind;
 use super::tv::TvDerivatives;
 use super::{ImageData, TvChoices};
+use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
@@ -160,6 +161,10 @@ impl LowerLevel for TvDeblurring {
             choices: self.choices,
             objective,
         }))
+    }
+
+    fn forward<'a>(&'a self, _values: &[f64], data: &'a BlurredData) -> Option<Forward<'a>> {
+        Some(Forward::operator(&*data.blur))
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -3,6 +3,7 @@ use imaging::{Denoising, DenoisingScratch, Grid};
 use super::FamilyKind;
 use super::tv::TvDerivatives;
 use super::{ImageData, TvChoices};
+use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
@@ -55,6 +56,10 @@ impl LowerLevel for TvDenoising {
             choices: self.choices,
             objective,
         }))
+    }
+
+    fn forward<'a>(&'a self, _values: &[f64], _data: &'a ImageData) -> Option<Forward<'a>> {
+        Some(Forward::identity())
     }
 
     fn kind(&self) -> Option<FamilyKind> {

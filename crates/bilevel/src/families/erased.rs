@@ -13,6 +13,7 @@ use lowlevel::{
 };
 
 use super::FamilyKind;
+use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
@@ -61,6 +62,7 @@ pub(super) trait ErasedFamily: Sync {
     ) -> Result<FamilyObjective<'a>, BoxError>;
     fn cold_start(&self, data: &FamilyData, x: &mut [f64]);
     fn window(&self, grid: Grid) -> Window;
+    fn forward<'a>(&'a self, values: &[f64], data: &'a FamilyData) -> Option<Forward<'a>>;
     fn kind(&self) -> Option<FamilyKind>;
 }
 
@@ -99,6 +101,10 @@ where
 
     fn window(&self, grid: Grid) -> Window {
         LowerLevel::window(self, grid)
+    }
+
+    fn forward<'a>(&'a self, values: &[f64], data: &'a FamilyData) -> Option<Forward<'a>> {
+        LowerLevel::forward(self, values, data.0.downcast_ref()?)
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -5,6 +5,7 @@ use imaging::{Grid, Window};
 use super::erased::{ErasedFamily, FamilyData, FamilyObjective, FamilyScratch};
 use super::{FamilyKind, FilterDenoising, FourierWeights};
 use super::{TvDeblurring, TvDenoising, TvInpainting};
+use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
@@ -79,6 +80,10 @@ impl LowerLevel for Family {
         Self: 'b,
     {
         objective.derivatives(values)
+    }
+
+    fn forward<'a>(&'a self, values: &[f64], data: &'a FamilyData) -> Option<Forward<'a>> {
+        self.erased().forward(values, data)
     }
 
     fn kind(&self) -> Option<FamilyKind> {

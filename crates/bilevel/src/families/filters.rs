@@ -7,6 +7,7 @@ use imaging::{LinearOperator, ModelError, Variational, VariationalScratch, Weigh
 use lowlevel::StronglyConvex;
 
 use super::{FamilyKind, ImageData};
+use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
@@ -270,6 +271,10 @@ impl LowerLevel for FilterDenoising {
     {
         let bank = self.bank(values).ok()?;
         Some(Box::new(FilterDerivatives { bank, objective }))
+    }
+
+    fn forward<'a>(&'a self, _values: &[f64], _data: &'a ImageData) -> Option<Forward<'a>> {
+        Some(Forward::identity())
     }
 
     fn kind(&self) -> Option<FamilyKind> {

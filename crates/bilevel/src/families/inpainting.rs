@@ -6,6 +6,7 @@ use imaging::{
 use super::FamilyKind;
 use super::tv::TvDerivatives;
 use super::{ImageData, TvChoices};
+use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
 use crate::lower::LowerLevel;
@@ -75,6 +76,10 @@ impl LowerLevel for TvInpainting {
             choices: self.choices,
             objective,
         }))
+    }
+
+    fn forward<'a>(&'a self, _values: &[f64], _data: &'a ImageData) -> Option<Forward<'a>> {
+        Some(Forward::operator(&self.mask).measured(self.mask.measured()))
     }
 
     fn kind(&self) -> Option<FamilyKind> {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use dfo_ls::Start;
 use inexact_lbfgs::Request;
 use lowlevel::adjoint::{
-    AdjointStop, LossAt, MixedBound, ValueInterval, adjoint_error, corrected_value, solve_adjoint,
+    AdjointStop, LossAt, MixedBound, adjoint_error, corrected_value, solve_adjoint,
 };
 use lowlevel::{Checkpoint, ErrorBound, Outcome, State, Stop, StronglyConvex};
 
@@ -109,6 +109,7 @@ impl ImageNumbers {
 }
 
 /// A reconstruction whose error is known.
+#[derive(Clone, Copy)]
 struct Solve {
     error: ErrorBound,
     /// The error relative to the distance from the known reconstruction, or to the error before.
@@ -116,7 +117,7 @@ struct Solve {
 }
 
 /// Continues a reconstruction until its error is at most a target, and counts its work.
-type Refine<'a, S> =
+pub(super) type Refine<'a, S> =
     dyn FnMut(ErrorBound, &mut State, &mut S) -> Result<lowlevel::Solved, String> + 'a;
 
 impl<M: LowerLevel> LearningProblem<M> {
@@ -173,8 +174,24 @@ impl<M: LowerLevel> LearningProblem<M> {
             }
             _ => self.solve_near(request, index, state, buffer, scratch, &mut refine)?,
         };
+        let judged = match self.setup.criterion.judge(index) {
+            None => None,
+            Some(judge) => {
+                let at = (values, objective, &*derivatives);
+                let memory = (&mut *state, &mut *adjoint, &mut *scratch);
+                let judged = self.judge_slopes(at, index, judge, solve.error, memory, &mut refine);
+                Some(judged?)
+            }
+        };
+        let solve = judged.as_ref().map_or(solve, |judged| Solve {
+            error: judged.error,
+            ..solve
+        });
         let x = state.point();
-        let loss = self.loss(index, x, buffer, image);
+        let loss = match &judged {
+            None => self.loss(index, x, buffer, image),
+            Some(judged) => judged.loss(),
+        };
         match known {
             Some(known) => known.start_into(adjoint),
             None => adjoint.start_at(&[]),
@@ -182,7 +199,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         let stop = match (request, known) {
             (Request::Sharpen { shrink, .. }, Some(known)) => AdjointStop {
                 local_curvature: false,
-                ..AdjointStop::absolute(known.residual * error_factor(*shrink))
+                ..AdjointStop::absolute(known.residual * self.error_factor(*shrink))
             },
             _ => adjoint_stop(self.setup.kappa),
         };
@@ -190,18 +207,27 @@ impl<M: LowerLevel> LearningProblem<M> {
             .map_err(|error| error.to_string())?;
         *work += solved.work + derivatives.cost();
         let gradient = state.gradient().ok_or("the gradient is missing")?;
-        let ValueInterval {
-            value,
-            lower,
-            upper,
-            consistent,
-            ..
-        } = corrected_value(objective, x, gradient, &loss, adjoint.adjoint(), &solved);
-        if !consistent {
-            return Err(CONTRADICTION.to_owned());
-        }
+        let q = adjoint.adjoint();
+        let [value, lower, upper] = match &judged {
+            None => {
+                let interval = corrected_value(objective, x, gradient, &loss, q, &solved);
+                if !interval.consistent {
+                    return Err(CONTRADICTION.to_owned());
+                }
+                [interval.value, interval.lower, interval.upper]
+            }
+            Some(judged) => {
+                *work += judged.work;
+                judged.corrected(inner(q, gradient))
+            }
+        };
         let mut slopes = vec![0.0; theta.len()];
-        derivatives.mixed_product(x, adjoint.adjoint(), &mut slopes, scratch);
+        derivatives.mixed_product(x, q, &mut slopes, scratch);
+        if let Some(judged) = &judged {
+            for (slope, direct) in slopes.iter_mut().zip(&judged.slopes) {
+                *slope -= direct;
+            }
+        }
         self.chain(theta, -1.0, &mut slopes);
         if self.num_terms > 0 {
             let mut condition = vec![0.0; theta.len()];
@@ -303,7 +329,7 @@ impl<M: LowerLevel> LearningProblem<M> {
     ) -> Result<Solve, String> {
         self.begin(&Start::Refine(known.clone()), index, state);
         let before = (known.adjoints().get(index)).map_or(f64::INFINITY, |known| known.error);
-        let target = ErrorBound::new(before * error_factor(shrink));
+        let target = ErrorBound::new(before * self.error_factor(shrink));
         let target = target.unwrap_or(ErrorBound::UNKNOWN);
         let solved = refine(target, state, scratch)?;
         Ok(Solve {
@@ -338,6 +364,9 @@ impl<M: LowerLevel> LearningProblem<M> {
         known: &Reconstructions,
         index: usize,
     ) -> Option<Vec<f64>> {
+        if !self.setup.criterion.needs_truth() {
+            return None; // the derivatives of the trace have no bounds
+        }
         let (Checkpoint::Full(_), stored) = (
             known.checkpoints().get(index)?,
             known.adjoints().get(index)?,
@@ -402,6 +431,13 @@ impl<M: LowerLevel> LearningProblem<M> {
         window.embed(loss.gradient, gradient);
         LossAt { gradient, ..loss }
     }
+    /// The factor for the errors of reconstructions and adjoints that makes the width of an
+    /// interval smaller by the factor `shrink`. Without truth, the width is of first order.
+    fn error_factor(&self, shrink: f64) -> f64 {
+        let needs_truth = self.setup.criterion.needs_truth();
+        shrink.powf(if needs_truth { POWER } else { 1.0 }).min(0.5)
+    }
+
     /// Turns derivatives with respect to values into derivatives with respect to `$\theta$`, times
     /// `factor`.
     fn chain(&self, theta: &[f64], factor: f64, slopes: &mut [f64]) {
@@ -428,15 +464,14 @@ fn adjoint_stop(kappa: f64) -> AdjointStop {
     }
 }
 
-/// The factor for the errors of reconstructions and adjoints that makes the width of an interval
-/// smaller by the factor `shrink`.
-fn error_factor(shrink: f64) -> f64 {
-    shrink.powf(POWER).min(0.5)
-}
-
 /// The adjoint of an image at the known point of a request.
 fn known_adjoint(request: &Request<Reconstructions>, index: usize) -> Option<&StoredAdjoint> {
     request.token()?.adjoints().get(index)
+}
+
+/// The inner product of two vectors.
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// The Euclidean distance of two points. Missing entries of the first are zero.

@@ -7,6 +7,7 @@ use imaging::Field;
 use lowlevel::StronglyConvex;
 
 use super::{ImageRange, Pair, Setup};
+use crate::criterion::Criterion;
 use crate::error::ProblemError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
@@ -31,14 +32,18 @@ pub(super) fn prepare_all<M: LowerLevel>(
     let start: Vec<f64> = (Parameter::of_entries(parameters).zip(starts))
         .map(|(p, start)| p.value(start.clamp(p.lower, p.upper)))
         .collect();
-    let prepared = |pairs: &[Pair]| -> Result<Vec<M::Data>, ProblemError> {
+    let prepared = |pairs: &[Pair], needs_truth: bool| -> Result<Vec<M::Data>, ProblemError> {
         (pairs.iter().enumerate())
-            .map(|(index, pair)| prepare(model, &start, setup.image_range, index, pair))
+            .map(|(index, pair)| {
+                check_truth(index, pair, needs_truth)?;
+                prepare(model, &start, setup.image_range, index, pair)
+            })
             .collect()
     };
-    let data = prepared(pairs)?;
-    let validation =
-        prepared(&setup.validation).map_err(|source| ProblemError::Validation(Box::new(source)))?;
+    let data = prepared(pairs, setup.criterion.needs_truth())?;
+    check_criterion(model, &start, pairs, &data, setup)?;
+    let validation = prepared(&setup.validation, false)
+        .map_err(|source| ProblemError::Validation(Box::new(source)))?;
     Ok((data, validation))
 }
 
@@ -72,6 +77,8 @@ pub(super) fn description<M: LowerLevel>(
         solver,
         kappa,
         least_gain,
+        criterion,
+        probe_seed,
         loss,
         method,
         effort,
@@ -82,8 +89,9 @@ pub(super) fn description<M: LowerLevel>(
     } = setup;
     format!(
         "{version} {:?} {parameters:?} {penalties:?} {regularizer:?} {solver:?} {kappa:?} \
-         {least_gain:?} {loss:?} {method:?} {effort:?} {cold_start:?} {checkpoints:?} {image_range:?}",
-        model.kind()
+         {least_gain:?} {:?} {probe_seed} {loss:?} {method:?} {effort:?} {cold_start:?} {checkpoints:?} {image_range:?}",
+        model.kind(),
+        criterion.kind(),
     )
 }
 
@@ -102,6 +110,57 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), ProblemError> {
     Ok(())
 }
 
+/// Checks the length of a truth, which may be missing unless it is needed.
+fn check_truth(index: usize, pair: &Pair, is_needed: bool) -> Result<(), ProblemError> {
+    let (expected, found) = (pair.grid.len(), pair.truth.len());
+    match found {
+        0 if expected > 0 && is_needed => Err(ProblemError::NoTruth { index }),
+        0 => Ok(()),
+        _ if found == expected => Ok(()),
+        _ => Err(ProblemError::TruthLength {
+            index,
+            expected,
+            found,
+        }),
+    }
+}
+
+/// Checks that the criterion can be computed for all training pairs.
+fn check_criterion<M: LowerLevel>(
+    model: &M,
+    start: &[f64],
+    pairs: &[Pair],
+    data: &[M::Data],
+    setup: &Setup,
+) -> Result<(), ProblemError> {
+    if setup.criterion.needs_truth() {
+        return Ok(());
+    }
+    if setup.image_range != ImageRange::ALL {
+        return Err(ProblemError::RangeWithoutTruth);
+    }
+    if let Criterion::Sure { sigma } = &setup.criterion {
+        let (expected, found) = (pairs.len(), sigma.len());
+        if expected != found {
+            return Err(ProblemError::NumNoiseLevels { expected, found });
+        }
+        let is_wrong = |sigma: &f64| !(*sigma > 0.0 && sigma.is_finite());
+        if let Some(index) = sigma.iter().position(is_wrong) {
+            let sigma = sigma[index];
+            return Err(ProblemError::NoiseLevel { index, sigma });
+        }
+    }
+    for (index, data) in data.iter().enumerate() {
+        let objective = (model.objective(start, data))
+            .map_err(|source| ProblemError::Model { index, source })?;
+        let is_known = model.forward(start, data).is_some();
+        if !is_known || objective.second_order().is_none() {
+            return Err(ProblemError::NoForward);
+        }
+    }
+    Ok(())
+}
+
 /// Checks a pair and prepares its data.
 fn prepare<M: LowerLevel>(
     model: &M,
@@ -112,14 +171,6 @@ fn prepare<M: LowerLevel>(
 ) -> Result<M::Data, ProblemError> {
     if image_range != ImageRange::ALL && pair.grid.field() == Field::Complex {
         return Err(ProblemError::ComplexImageRange { index });
-    }
-    let (expected, found) = (pair.grid.len(), pair.truth.len());
-    if expected != found {
-        return Err(ProblemError::TruthLength {
-            index,
-            expected,
-            found,
-        });
     }
     for (what, numbers) in [("truth", &pair.truth), ("data", &pair.data)] {
         if let Some(entry) = numbers.iter().position(|x| !x.is_finite()) {

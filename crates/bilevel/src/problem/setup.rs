@@ -7,6 +7,7 @@ use lowlevel::{Domain, Method, Solver};
 
 use super::Pair;
 use crate::checkpoint::CheckpointPolicy;
+use crate::criterion::Criterion;
 use crate::loss::Loss;
 use crate::penalty::Penalty;
 
@@ -22,6 +23,10 @@ pub struct Setup {
     /// fallen by less than this share of its value over the last ten points. `None` to go on until
     /// the solver predicts no more gain. The default is `None`.
     pub least_gain: Option<f64>,
+    /// What reconstructions are judged by: the truth, or an estimate without truth.
+    pub criterion: Criterion,
+    /// The seed of the random signs that criteria without truth use. The default is zero.
+    pub probe_seed: u64,
     /// The loss: the distance of reconstructions from the truth.
     pub loss: Loss,
     /// Penalties that are added to the loss as squares of residuals.
@@ -50,6 +55,8 @@ impl Default for Setup {
             solver: SolverKind::default(),
             kappa: 0.1,
             least_gain: None,
+            criterion: Criterion::default(),
+            probe_seed: 0,
             loss: Loss::default(),
             penalties: Vec::new(),
             regularizer: None,
@@ -180,6 +187,8 @@ impl fmt::Debug for Setup {
             .field("solver", &self.solver)
             .field("kappa", &self.kappa)
             .field("least_gain", &self.least_gain)
+            .field("criterion", &self.criterion.kind())
+            .field("probe_seed", &self.probe_seed)
             .field("loss", &self.loss)
             .field("num_penalties", &self.penalties.len())
             .field("has_regularizer", &self.regularizer.is_some())

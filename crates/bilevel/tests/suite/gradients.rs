@@ -13,14 +13,17 @@ use dfo_ls::{Options, Termination};
 use inexact_lbfgs::{Engine, Interval, Oracle, Problem};
 
 /// The value, its interval and the gradient at a point.
-struct Evaluated {
-    value: f64,
-    interval: Interval,
-    gradient: Vec<f64>,
+pub(crate) struct Evaluated {
+    pub(crate) value: f64,
+    pub(crate) interval: Interval,
+    pub(crate) gradient: Vec<f64>,
 }
 
 /// Evaluates the objective at `theta`, with an accuracy that `setup.kappa` determines.
-fn evaluate<M: LowerLevel>(problem: &mut LearningProblem<M>, theta: &[f64]) -> Evaluated {
+pub(crate) fn evaluate<M: LowerLevel>(
+    problem: &mut LearningProblem<M>,
+    theta: &[f64],
+) -> Evaluated {
     let options = inexact_lbfgs::Options::default();
     let engine = Engine::<Reconstructions>::new(Problem::new(theta), options);
     let mut engine = engine.expect("valid options");
@@ -51,7 +54,7 @@ fn setup(kappa: f64) -> Setup {
 }
 
 /// Numbers between 0 and 1 that look random.
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
     fn next(&mut self) -> f64 {
@@ -63,7 +66,7 @@ impl Numbers {
     }
 
     /// A point well inside the bounds, where reconstructions do not take forever.
-    fn theta<M: LowerLevel>(&mut self, problem: &LearningProblem<M>) -> Vec<f64> {
+    pub(crate) fn theta<M: LowerLevel>(&mut self, problem: &LearningProblem<M>) -> Vec<f64> {
         let near = |p: &Parameter, start: f64, share: f64| {
             let reach = (0.4 * (p.upper - p.lower)).min(1.0);
             (start + reach * (2.0 * share - 1.0)).clamp(p.lower + 1e-3, p.upper - 1e-3)

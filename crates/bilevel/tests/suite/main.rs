@@ -12,3 +12,4 @@ mod oracle;
 mod paper;
 mod ranks;
 mod ridge;
+mod truthless;

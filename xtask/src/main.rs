@@ -37,6 +37,7 @@ Commands:
   more-wild       Run dfo-ls on the benchmark of Moré and Wild, next to other solvers
   learning        Learn the parameters of the paper's problems, and compare with the true optima
   train-denoiser  Learn the filter banks of `imaging::denoise` from photographs
+  truthless       Learn without truth, and compare with learning from the truth
   bench           Measure speed next to other programs in the same run; --quick takes two minutes
   fetch-kodak     Download the 25 photographs of the paper, and check them
   help            Print this text
@@ -44,11 +45,12 @@ Commands:
 `cargo xtask <command> --help` lists the options of reproduce and the commands below it.";
 
 /// The commands that `crates/experiments` runs.
-const EXPERIMENTS: [&str; 6] = [
+const EXPERIMENTS: [&str; 7] = [
     "reproduce",
     "more-wild",
     "learning",
     "train-denoiser",
+    "truthless",
     "bench",
     "fetch-kodak",
 ];
@@ -88,7 +90,7 @@ impl Command {
             "mpi" => Ok(Self::Mpi),
             _ => Err(format!(
                 "no command `{name}`; the commands are test, tidy, doc, python, mpi, reproduce, \
-                 more-wild, learning, train-denoiser, bench, fetch-kodak, help"
+                 more-wild, learning, train-denoiser, truthless, bench, fetch-kodak, help"
             )),
         }
     }
@@ -169,6 +171,7 @@ mod tests {
             "more-wild",
             "learning",
             "train-denoiser",
+            "truthless",
             "bench",
             "fetch-kodak",
             "help",

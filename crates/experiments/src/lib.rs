@@ -8,3 +8,4 @@ pub mod learning;
 pub mod more_wild;
 pub mod reproduce;
 pub mod train_denoiser;
+pub mod truthless;

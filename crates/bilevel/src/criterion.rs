@@ -11,6 +11,9 @@ use lowlevel::UNIT_ROUNDOFF;
 
 pub(crate) use evaluation::{Judge, Probed};
 
+use crate::problem::{Pair, Setup};
+use crate::spec::Spec;
+
 /// The number that learning makes small, for each training image.
 ///
 /// Let `$A$` map an image to its data without noise, let `$y$` be the data, `$n$` their number, and
@@ -97,6 +100,25 @@ impl CriterionKind {
             Self::Truth => Criterion::Truth,
             Self::Sure => Criterion::Sure { sigma },
             Self::Gcv => Criterion::Gcv,
+        }
+    }
+}
+
+impl Spec {
+    /// Builds the setup of the learning problem like [`setup`](Self::setup), for the criterion of
+    /// the settings. `sigma` has the noise level of each training pair, and `probe_seed` determines
+    /// random signs; only criteria without truth use them.
+    #[must_use]
+    pub fn setup_with_noise(
+        &self,
+        validation: Vec<Pair>,
+        sigma: Vec<f64>,
+        probe_seed: u64,
+    ) -> Setup {
+        Setup {
+            criterion: self.objective.criterion.with_noise(sigma),
+            probe_seed,
+            ..self.setup(validation)
         }
     }
 }

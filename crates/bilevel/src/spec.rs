@@ -370,23 +370,6 @@ impl Spec {
         }
     }
 
-    /// Builds the setup of the learning problem like [`setup`](Self::setup), for the criterion of
-    /// the settings. `sigma` has the noise level of each training pair, and `probe_seed` determines
-    /// random signs; only criteria without truth use them.
-    #[must_use]
-    pub fn setup_with_noise(
-        &self,
-        validation: Vec<Pair>,
-        sigma: Vec<f64>,
-        probe_seed: u64,
-    ) -> Setup {
-        Setup {
-            criterion: self.objective.criterion.with_noise(sigma),
-            probe_seed,
-            ..self.setup(validation)
-        }
-    }
-
     /// Builds the options of the solver: the [`learning_options`] with these settings.
     #[must_use]
     pub fn options(&self) -> Options {

@@ -37,12 +37,12 @@ pub enum NoiseError {
     #[error("the noise can only be estimated in real pictures with at least five rows and columns")]
     NotAPicture,
     /// The gain of a camera is not a positive number.
-    #[error("the gain of a camera must be positive and finite, got {0}")]
+    #[error("the gain of a camera is {0}, but must be positive and finite")]
     Gain(f64),
     /// The read noise of a camera is negative, not finite, or huge compared with its gain.
     #[error(
-        "the read noise of a camera must not be negative, nor more than a million times its gain, \
-         got {0}"
+        "the read noise of a camera is {0}, but must not be negative, nor more than a million \
+         times its gain"
     )]
     Read(f64),
     /// The text is not the noise of a camera.

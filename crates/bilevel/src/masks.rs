@@ -11,6 +11,8 @@ mod pattern;
 mod point;
 mod reconstruct;
 mod relaxation;
+#[cfg(test)]
+mod tests;
 
 pub use learn::{LearnedMask, MaskOptions, MaskProgress};
 pub use pattern::{MaskKind, Pattern, frequency, is_inside};

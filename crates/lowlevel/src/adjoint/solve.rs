@@ -3,7 +3,9 @@
 use super::{Adjoint, AdjointOutcome, AdjointState, AdjointStop, LossAt, LossRounding};
 use crate::certificate::ErrorBound;
 use crate::error::SolveError;
-use crate::norm::{UNIT_ROUNDOFF, inner, norm, roundings_of_sum};
+use crate::norm::{
+    UNIT_ROUNDOFF, inner, inner_products, norm, norm_from_squared, roundings_of_sum,
+};
 use crate::objective::{Curvature, StronglyConvex};
 use crate::second_order::{SecondOrder, ThirdOrder};
 
@@ -44,11 +46,15 @@ pub fn solve_adjoint<O: StronglyConvex>(
     let Some(second) = objective.second_order() else {
         return Err(SolveError::NoSecondDerivatives);
     };
-    if !(loss.value.is_finite() && norm(loss.gradient).is_finite()) {
+    let rhs_norm = norm(loss.gradient);
+    if !(loss.value.is_finite() && rhs_norm.is_finite()) {
         return Err(SolveError::NonFiniteLoss);
     }
     state.make_room(dim);
-    if let Some(index) = state.q.iter().position(|q| !q.is_finite()) {
+    // the compiler uses vectors for the first pass
+    if state.q.iter().fold(false, |any, q| any | !q.is_finite())
+        && let Some(index) = state.q.iter().position(|q| !q.is_finite())
+    {
         state.q.fill(0.0);
         return Err(SolveError::NonFiniteStart { index });
     }
@@ -64,7 +70,7 @@ pub fn solve_adjoint<O: StronglyConvex>(
         product_cost: costs.product,
         work: costs.linearise + costs.bounds,
     };
-    let solved = system.run(stop);
+    let solved = system.run(stop, rhs_norm);
     let (products, work) = (system.products, system.work);
     if solved.is_err() {
         state.q.fill(0.0);
@@ -175,25 +181,23 @@ const MAX_ROUNDS: usize = 8;
 
 impl<S> System<'_, S> {
     /// Solves the system. Returns the bound on the residual, and the reason why it ended.
-    fn run(&mut self, stop: AdjointStop) -> Result<(f64, AdjointOutcome), SolveError> {
-        let rhs_norm = norm(self.loss.gradient);
-        let is_direct = self.second.is_direct();
-        let (mut best, target) = if is_direct {
-            (
-                self.start_at_zero(rhs_norm),
-                stop.target_without_start(rhs_norm),
-            )
+    fn run(
+        &mut self,
+        stop: AdjointStop,
+        rhs_norm: f64,
+    ) -> Result<(f64, AdjointOutcome), SolveError> {
+        let (mut best, target) = if self.second.is_direct() {
+            let target = stop.target_without_start(rhs_norm);
+            (self.solve_directly(rhs_norm, target)?, target)
         } else {
             let best = self.start(rhs_norm)?;
             (best, stop.target(rhs_norm, best.norm))
         };
         let limit = stop.max_products.unwrap_or(u64::MAX);
         let mut products = 0;
-        for round in 0..MAX_ROUNDS {
-            // A direct method solves once, even if zero is good enough. If the gradient of the loss
-            // is zero, so is the adjoint.
-            let is_good = best.bound() <= target && !(is_direct && round == 0);
-            if is_good || rhs_norm == 0.0 {
+        for _ in 0..MAX_ROUNDS {
+            // If the gradient of the loss is zero, so is the adjoint.
+            if best.bound() <= target || rhs_norm == 0.0 {
                 return Ok((best.bound(), AdjointOutcome::Converged));
             }
             if best.norm <= best.rounding {
@@ -230,6 +234,23 @@ impl<S> System<'_, S> {
         Ok((best.bound(), outcome))
     }
 
+    /// Solves the system with a direct method, which needs no start. A solution that is no better
+    /// than zero is replaced by zero.
+    fn solve_directly(&mut self, rhs_norm: f64, target: f64) -> Result<Measured, SolveError> {
+        let zero = self.measured(rhs_norm, 0.0);
+        if rhs_norm > 0.0 {
+            let (rhs, q) = (self.loss.gradient, &mut self.vectors.q);
+            if let Some(cost) = self.second.solve(rhs, q, target, self.scratch) {
+                self.work += cost.max(0.0);
+                let measured = self.measure()?;
+                if measured.bound() < zero.bound() {
+                    return Ok(measured);
+                }
+            }
+        }
+        Ok(self.start_at_zero(rhs_norm))
+    }
+
     /// Computes the residual of the start, or replaces a start that is no better than zero.
     fn start(&mut self, rhs_norm: f64) -> Result<Measured, SolveError> {
         if self.vectors.q.iter().any(|&q| q != 0.0) {
@@ -250,28 +271,33 @@ impl<S> System<'_, S> {
 
     /// Computes the residual afresh.
     fn measure(&mut self) -> Result<Measured, SolveError> {
-        self.product(|vectors| (&vectors.q, &mut vectors.product))?;
+        let product_norm = self.product(|vectors| (&vectors.q, &mut vectors.product))?;
         let AdjointState {
-            residual, product, ..
+            q,
+            residual,
+            product,
+            ..
         } = &mut *self.vectors;
-        for ((r, b), product) in residual.iter_mut().zip(self.loss.gradient).zip(product) {
-            *r = b - *product;
+        let terms = self.loss.gradient.iter().zip(&*product);
+        for (r, (b, product)) in residual.iter_mut().zip(terms) {
+            *r = b - product;
         }
-        let (residual_norm, q_norm) = (norm(&self.vectors.residual), norm(&self.vectors.q));
+        let (q, r) = (&*q, &*residual);
+        let [residual_squared, q_squared, curved] = inner_products([[r, r], [q, q], [q, product]]);
+        let residual_norm = norm_from_squared(residual_squared, r);
+        let q_norm = norm_from_squared(q_squared, q);
         if !(residual_norm.is_finite() && q_norm.is_finite()) {
             return Err(self.non_finite());
         }
-        self.check_product(q_norm)?;
+        self.check_product(q_norm, product_norm, curved)?;
         Ok(self.measured(residual_norm, q_norm))
     }
 
     /// Checks the product with the adjoint against the declared constants:
-    /// `$\mu\|q\|^2 \le \langle q, Hq\rangle$` and `$\|Hq\| \le L\|q\|$`, up to a factor of 2 and
-    /// rounding.
-    fn check_product(&self, q_norm: f64) -> Result<(), SolveError> {
+    /// `$\mu\|q\|^2 \le \langle q, Hq\rangle$` (`curved`) and `$\|Hq\| \le L\|q\|$`, up to a
+    /// factor of 2 and rounding.
+    fn check_product(&self, q_norm: f64, product: f64, curved: f64) -> Result<(), SolveError> {
         let rounding = or_infinite(self.second.product_rounding(q_norm)) + f64::MIN_POSITIVE;
-        let product = norm(&self.vectors.product);
-        let curved = inner(&self.vectors.q, &self.vectors.product);
         let (mu, lipschitz) = (
             self.curvature.strong_convexity(),
             self.curvature.lipschitz(),
@@ -301,19 +327,19 @@ impl<S> System<'_, S> {
         }
     }
 
-    /// Multiplies one of the vectors with the Hessian.
+    /// Multiplies one of the vectors with the Hessian. Returns the norm of the product.
     fn product(
         &mut self,
         choose: impl FnOnce(&mut AdjointState) -> (&Vec<f64>, &mut Vec<f64>),
-    ) -> Result<(), SolveError> {
+    ) -> Result<f64, SolveError> {
         let (v, out) = choose(self.vectors);
         out.fill(f64::NAN); // an entry that is not written is noticed
         self.second.hessian_product(v, out, self.scratch);
-        let finite = norm(out).is_finite();
+        let product_norm = norm(out);
         self.work += self.product_cost;
         self.products += 1;
-        if finite {
-            Ok(())
+        if product_norm.is_finite() {
+            Ok(product_norm)
         } else {
             Err(self.non_finite())
         }

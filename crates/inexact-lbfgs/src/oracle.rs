@@ -170,7 +170,10 @@ pub struct Job<R> {
 }
 
 impl<R> Job<R> {
-    pub(crate) const fn new(theta: Vec<f64>, request: Request<R>) -> Self {
+    /// A job without an answer. Engines create jobs themselves; this is for tests and measurements
+    /// of oracles.
+    #[must_use]
+    pub const fn new(theta: Vec<f64>, request: Request<R>) -> Self {
         Self {
             theta,
             request,

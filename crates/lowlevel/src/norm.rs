@@ -47,29 +47,6 @@ pub(crate) fn inner(x: &[f64], y: &[f64]) -> f64 {
     lanes.into_iter().chain(rest).sum()
 }
 
-/// Returns the inner products of several pairs of vectors of the same length, each with the bits of
-/// [`inner`], in one pass.
-#[inline(always)]
-pub(crate) fn inner_products<const N: usize>(pairs: [[&[f64]; 2]; N]) -> [f64; N] {
-    let len = pairs.first().map_or(0, |[x, _]| x.len());
-    let pairs = pairs.map(|pair| pair.map(|x| x[..len].as_chunks::<LANES>()));
-    let mut lanes = [[0.0; LANES]; N];
-    for block in 0..len / LANES {
-        for (lanes, [(x, _), (y, _)]) in lanes.iter_mut().zip(&pairs) {
-            for ((lane, x), y) in lanes.iter_mut().zip(&x[block]).zip(&y[block]) {
-                *lane += x * y;
-            }
-        }
-    }
-    let mut sums = lanes.map(|lanes| lanes.into_iter().sum());
-    for (sum, [(_, x), (_, y)]) in sums.iter_mut().zip(pairs) {
-        for (x, y) in x.iter().zip(y) {
-            *sum += x * y;
-        }
-    }
-    sums
-}
-
 /// Returns the Euclidean norm, without overflow or underflow. It is NaN if an entry is not finite.
 ///
 /// ```
@@ -116,19 +93,6 @@ mod tests {
         let y: Vec<f64> = (0..37).map(|i| f64::from(i % 5) + 0.5).collect();
         let plain: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
         assert_relative_eq!(inner(&x, &y), plain, max_relative = 1e-14);
-    }
-
-    #[test]
-    fn several_inner_products_have_the_bits_of_single_ones() {
-        let vector =
-            |step: f64| -> Vec<f64> { (0..37).map(|i| (step * f64::from(i)).sin()).collect() };
-        let (x, y, z) = (vector(0.7), vector(1.3), vector(2.9));
-        for len in [0, 7, 8, 37] {
-            let (x, y, z) = (&x[..len], &y[..len], &z[..len]);
-            let found = inner_products([[x, y], [z, z], [y, z]]);
-            let single = [inner(x, y), norm_squared(z), inner(y, z)];
-            assert_eq!(found.map(f64::to_bits), single.map(f64::to_bits));
-        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::solve::or_infinite;
 use super::{Adjoint, LossAt};
-use crate::norm::{UNIT_ROUNDOFF, inner_products, norm, norm_from_squared, roundings_of_sum};
+use crate::norm::{UNIT_ROUNDOFF, inner, norm, roundings_of_sum};
 use crate::objective::StronglyConvex;
 
 /// An interval that contains the loss of the minimiser, `$\ell(\hat x)$`.
@@ -89,13 +89,9 @@ pub fn corrected_value<O: StronglyConvex>(
     let error = adjoint.error.value();
     let roundings = roundings_of_sum(dim);
     let underflow = dim as f64 * f64::MIN_POSITIVE;
-    let [q_squared, gradient_squared, x_squared, correction] =
-        inner_products([[q, q], [gradient, gradient], [x, x], [q, gradient]]);
-    let q_norm = norm_from_squared(q_squared, q);
-    let gradient_norm = norm_from_squared(gradient_squared, gradient);
-    let x_norm = norm_from_squared(x_squared, x);
-    let gradient_rounding = objective.gradient_rounding(x_norm, gradient_norm) + underflow;
-    let value = loss.value - correction;
+    let (q_norm, gradient_norm) = (norm(q), norm(gradient));
+    let gradient_rounding = objective.gradient_rounding(norm(x), gradient_norm) + underflow;
+    let value = loss.value - inner(q, gradient);
     let rounding = or_infinite(loss.rounding.value)
         + q_norm * or_infinite(gradient_rounding)
         + roundings * UNIT_ROUNDOFF * q_norm * gradient_norm

@@ -3,9 +3,7 @@
 use super::{Adjoint, AdjointOutcome, AdjointState, AdjointStop, LossAt, LossRounding};
 use crate::certificate::ErrorBound;
 use crate::error::SolveError;
-use crate::norm::{
-    UNIT_ROUNDOFF, inner, inner_products, norm, norm_from_squared, roundings_of_sum,
-};
+use crate::norm::{UNIT_ROUNDOFF, inner, norm, roundings_of_sum};
 use crate::objective::{Curvature, StronglyConvex};
 use crate::second_order::{SecondOrder, ThirdOrder};
 
@@ -282,10 +280,8 @@ impl<S> System<'_, S> {
         for (r, (b, product)) in residual.iter_mut().zip(terms) {
             *r = b - product;
         }
-        let (q, r) = (&*q, &*residual);
-        let [residual_squared, q_squared, curved] = inner_products([[r, r], [q, q], [q, product]]);
-        let residual_norm = norm_from_squared(residual_squared, r);
-        let q_norm = norm_from_squared(q_squared, q);
+        let (residual_norm, q_norm) = (norm(residual), norm(q));
+        let curved = inner(q, product);
         if !(residual_norm.is_finite() && q_norm.is_finite()) {
             return Err(self.non_finite());
         }

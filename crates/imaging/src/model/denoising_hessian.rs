@@ -10,20 +10,20 @@ use crate::grid::Shape;
 
 /// The times of second derivatives of a line, in iterations of FISTA. Measured on 256 samples, as
 /// quotients of the smallest times. The product alone takes 0.3; the rest, which an adjoint needs
-/// for the residual, its norm and checks, follows from the time of a whole adjoint (4.3). Bounds
+/// for the residual, its norm and checks, follows from the time of a whole adjoint (4.25). Bounds
 /// take 0.8 in small balls and 6.5 in others, which are 4 % of those when three parameters are
 /// learned, and the interval of the loss that follows from them takes 0.6.
 const LINE_COSTS: SecondOrderCosts = SecondOrderCosts {
     linearise: 0.8,
-    product: 1.1,
-    bounds: 1.7,
+    product: 1.4,
+    bounds: 1.65,
     newton: None,
 };
 /// The time of a solution on a line, in iterations of FISTA. Measured in the same way.
-const LINE_SOLVE_COST: f64 = 1.6;
-/// The time of mixed products on a line (0.7) and of the loss before (0.3), in iterations of FISTA.
-/// Measured in the same way.
-const LINE_MIXED_COST: f64 = 1.0;
+const LINE_SOLVE_COST: f64 = 1.3;
+/// The time of mixed products on a line (0.65) and of the loss before (0.25), in iterations of
+/// FISTA. Measured in the same way.
+const LINE_MIXED_COST: f64 = 0.9;
 /// The time of mixed products of a picture, in gradients: between 1 and 3, depending on its size.
 const IMAGE_MIXED_COST: f64 = 2.0;
 

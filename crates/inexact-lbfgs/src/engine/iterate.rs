@@ -264,7 +264,7 @@ impl<R: Clone> Engine<R> {
 
     /// Makes an accepted point the incumbent.
     fn accept(&mut self, share: f64, point: Point<R>) -> Next<R> {
-        self.store_pair(&point, true);
+        self.store_pair(&point);
         let predicted = self.state.search.take().map(|search| search.predicted);
         let before = self.state.incumbent.as_ref().map_or(f64::NAN, Point::value);
         let step = self.state.incumbent.as_ref().map(|old| {
@@ -289,26 +289,21 @@ impl<R: Clone> Engine<R> {
         Next::Step
     }
 
-    /// Stores the pair from the incumbent to a point, unless the gradients' errors spoil it. If the
-    /// next step starts there, the pair has the curvature at its end. Returns whether it was
-    /// stored.
-    fn store_pair(&mut self, point: &Point<R>, is_next: bool) -> bool {
+    /// Stores the pair from the incumbent to a point, unless the gradients' errors spoil it.
+    /// Returns whether it was stored.
+    fn store_pair(&mut self, point: &Point<R>) -> bool {
         let Some(incumbent) = &self.state.incumbent else {
             return false;
         };
         let difference = |new: &[f64], old: &[f64]| -> Vec<f64> {
             new.iter().zip(old).map(|(new, old)| new - old).collect()
         };
-        let mut change = difference(&point.gradient, &incumbent.gradient);
+        let change = difference(&point.gradient, &incumbent.gradient);
         let error = point.gradient_error.max(incumbent.gradient_error);
         if !(norm(&change) > DOUBT * error) {
             return false;
         }
         let step = difference(&point.theta, &incumbent.theta);
-        if is_next {
-            let factor = incumbent.curvature_at_end(point, &step);
-            change.iter_mut().for_each(|y| *y *= factor);
-        }
         self.state.memory.push(step, change)
     }
 
@@ -337,7 +332,7 @@ impl<R: Clone> Engine<R> {
             return Next::Step;
         };
         let trial = search.trial.take();
-        let is_stored = trial.is_some_and(|trial| self.store_pair(&trial, false));
+        let is_stored = trial.is_some_and(|trial| self.store_pair(&trial));
         let incumbent = self.state.incumbent.as_ref();
         let theta = incumbent.map_or(&[][..], |point| &point.theta);
         let can_go_on =
@@ -382,7 +377,7 @@ impl<R: Clone> Engine<R> {
         if self.state.memory.is_scaled() && self.is_within_rounding(predicted) {
             return Next::Stop(Termination::Converged);
         }
-        let is_stored = trial.is_some_and(|trial| self.store_pair(&trial, false));
+        let is_stored = trial.is_some_and(|trial| self.store_pair(&trial));
         self.state.progress.num_failures += 1;
         if is_stored && self.state.progress.num_failures < FORGET_AFTER {
             self.record(StepKind::Failed, Some(share), None, Some(predicted));

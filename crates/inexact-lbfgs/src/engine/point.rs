@@ -1,6 +1,5 @@
 //! Evaluated points, and the checks of the answers that they are built from.
 
-use crate::linalg::dot;
 use crate::objective::shifted;
 use crate::{Answer, Interval};
 
@@ -37,13 +36,6 @@ pub(super) enum Invalid {
 
 /// A sharpened interval that is wider than this share of the earlier one counts as not narrowed.
 const NARROWED: f64 = 0.9;
-/// The error that the curvature at the end of a step may have, as a share of its mean; a choice.
-const CLEAR: f64 = 0.1;
-/// The smallest curvature at the end of a step, as a share of its mean; a choice.
-const LEAST_CURVATURE: f64 = 0.5;
-/// A curvature above this share of the mean counts as equal to it, so that rounding does not spoil
-/// the steps of quadratic functions.
-const SAME_CURVATURE: f64 = 0.99;
 /// A finite interval is at its floor when it was not narrowed this many times in a row.
 const STRIKES: u32 = 2;
 /// The same for an infinite interval.
@@ -131,34 +123,6 @@ impl<R> Point<R> {
         Ok(())
     }
 
-    /// Returns the curvature of the smooth function at the end of a step to `end`, divided by the
-    /// mean curvature `$\langle s, y\rangle$` along it; between a half and one.
-    ///
-    /// The cubic with the values `$\varphi_0$`, `$\varphi_1$` and slopes `$\varphi_0'$`,
-    /// `$\varphi_1'$` at both ends has the second derivative
-    /// `$2\varphi_0' + 4\varphi_1' - 6(\varphi_1 - \varphi_0)$` at the second end. If intervals
-    /// are too wide for it, the answer is one.
-    ///
-    /// Where a function levels off, as a function of `$\log\xi$` does when `$\xi$` no longer
-    /// matters, the mean curvature of the last step is much larger than the curvature ahead, and
-    /// steps would be too short. A larger curvature than the mean is not needed: the next step
-    /// measures it.
-    pub(super) fn curvature_at_end(&self, end: &Self, step: &[f64]) -> f64 {
-        let (first, last) = (dot(step, &self.gradient), dot(step, &end.gradient));
-        let mean = last - first;
-        let widths = self.smooth_interval.width() + end.smooth_interval.width();
-        let rounding = f64::EPSILON * (self.smooth_value.abs() + end.smooth_value.abs());
-        if !(6.0 * (widths + rounding) <= CLEAR * mean) {
-            return 1.0;
-        }
-        let at_end = 2.0 * first + 4.0 * last - 6.0 * (end.smooth_value - self.smooth_value);
-        match at_end / mean {
-            share if share > SAME_CURVATURE => 1.0,
-            share if share > LEAST_CURVATURE => share,
-            _ => LEAST_CURVATURE,
-        }
-    }
-
     /// Notes that the point could not be sharpened.
     pub(super) const fn refuse(&mut self) {
         self.strikes += 1;
@@ -190,42 +154,5 @@ impl<R> Point<R> {
     /// The interval of the exact objective.
     pub(super) fn interval(&self) -> Interval {
         shifted(self.smooth_interval, self.penalty)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn point(theta: f64, value: f64, slope: f64, width: f64) -> Point<()> {
-        let answer = Answer {
-            value,
-            interval: Interval::new(value - 0.5 * width, value + 0.5 * width),
-            gradient: vec![slope],
-            gradient_error: 0.0,
-            work: 1,
-            resume: (),
-        };
-        Point::new(0, vec![theta], answer, 0.0)
-    }
-
-    /// A cubic has the curvature that its coefficients give; outside of the limits it is cut off.
-    #[test]
-    fn curvature_at_the_end_is_that_of_a_cubic() {
-        // The curvatures are 2 + 9 third at the end, and 2 + 6 third in the mean.
-        for (third, expected) in [(-0.1, 1.1 / 1.4), (-0.3, LEAST_CURVATURE), (0.2, 1.0)] {
-            // f(t) = t^2 + third t^3, from t = 0.5 to t = 1.5
-            let f = |t: f64| t * t + third * t * t * t;
-            let slope = |t: f64| 2.0 * t + 3.0 * third * t * t;
-            let at = |t: f64, width: f64| point(t, f(t), slope(t), width);
-            let mean = slope(1.5) - slope(0.5);
-            let found = at(0.5, 0.0).curvature_at_end(&at(1.5, 0.0), &[1.0]);
-            assert!((found - expected).abs() < 1e-14, "{found} {expected}");
-            // intervals that are too wide, and NaN, leave the mean
-            for width in [CLEAR * mean / 5.9, f64::NAN] {
-                let found = at(0.5, width).curvature_at_end(&at(1.5, 0.0), &[1.0]);
-                assert_eq!(found.to_bits(), 1.0_f64.to_bits());
-            }
-        }
     }
 }

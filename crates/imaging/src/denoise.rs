@@ -6,6 +6,7 @@ mod levels;
 use lowlevel::{ErrorBound, SolveError, Solved, Solver, State, Stop, StronglyConvex, Unreached};
 use thiserror::Error;
 
+use crate::colour::{LUMINANCE, from_opponent, to_opponent};
 use crate::error::{ModelError, check_values};
 use crate::filters::{FilterBank, FilterRegularizer};
 use crate::grid::{Field, Grid};
@@ -165,24 +166,6 @@ pub const DENOISING_ERROR: f64 = 0.1;
 /// If the noise is not between 2/255 and 75/255. [`denoise`] scales pictures with other noise.
 pub fn denoising_bank(noise: f64) -> Result<FilterBank, ModelError> {
     Levels::grey().bank(noise)
-}
-
-/// The factor between the luminance and the mean of the three colours.
-const LUMINANCE: f64 = 1.732_050_807_568_877_2;
-
-/// Returns luminance and chroma of a colour.
-fn to_opponent([r, g, b]: [f64; 3]) -> [f64; 3] {
-    [
-        (r + g + b) / LUMINANCE,
-        (r - g) / 2_f64.sqrt(),
-        (r + g - 2.0 * b) / 6_f64.sqrt(),
-    ]
-}
-
-/// Returns the colour with this luminance and chroma: the inverse of [`to_opponent`].
-fn from_opponent([l, first, second]: [f64; 3]) -> [f64; 3] {
-    let (l, first, second) = (l / LUMINANCE, first / 2_f64.sqrt(), second / 6_f64.sqrt());
-    [l + first + second, l - first + second, l - 2.0 * second]
 }
 
 fn check_real(grid: Grid) -> Result<(), ModelError> {

@@ -3,6 +3,8 @@
 use lowlevel::CurvatureError;
 use thiserror::Error;
 
+use crate::grid::{Field, Grid};
+
 /// The error of an invalid model. Its message names the argument.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -66,6 +68,17 @@ pub enum ModelError {
     /// The model is not strongly convex, or its constants overflow.
     #[error("the model cannot be solved to a certified error: {0}")]
     Curvature(#[from] CurvatureError),
+}
+
+/// Refuses a grid of colours.
+pub(crate) fn check_not_colour(grid: Grid) -> Result<(), ModelError> {
+    if grid.field() == Field::Colour {
+        return Err(ModelError::WrongGrid {
+            name: "grid",
+            needed: "real or complex: use Opponent for pictures in colour",
+        });
+    }
+    Ok(())
 }
 
 /// Checks the length of `values` and that all are finite.

@@ -1,15 +1,17 @@
 //! The sampling grid of a signal or picture.
 
-/// The sampling grid of a signal or picture: its axes, and whether samples are real or complex.
+/// The sampling grid of a signal or picture: its axes, and whether samples are real numbers,
+/// complex numbers or colours.
 ///
 /// A picture is stored row by row. A complex sample is stored as its real part followed by its
-/// imaginary part.
+/// imaginary part, and a colour as its red, green and blue part.
 ///
 /// ```
 /// use imaging::Grid;
 /// assert_eq!(Grid::line(256).len(), 256);
 /// assert_eq!(Grid::image(3, 5).complex().len(), 30);
 /// assert_eq!(Grid::image(3, 5).complex().num_samples(), 15);
+/// assert_eq!(Grid::image(3, 5).colour().len(), 45);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
@@ -35,13 +37,16 @@ pub enum Shape {
     },
 }
 
-/// The type of the samples: real or complex numbers.
+/// The type of the samples: real numbers, complex numbers or colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
     /// Real samples, stored as one `f64` each.
     Real,
     /// Complex samples, stored as two `f64` each: the real and the imaginary part.
     Complex,
+    /// Colours, stored as three `f64` each: the red, the green and the blue part. Regularisers of
+    /// grey pictures refuse them; [`Opponent`](crate::Opponent) models take them.
+    Colour,
 }
 
 impl Grid {
@@ -69,6 +74,24 @@ impl Grid {
         Self {
             shape: self.shape,
             field: Field::Complex,
+        }
+    }
+
+    /// Returns the same grid with colours as samples.
+    #[must_use]
+    pub const fn colour(self) -> Self {
+        Self {
+            shape: self.shape,
+            field: Field::Colour,
+        }
+    }
+
+    /// Returns the same grid with real samples.
+    #[must_use]
+    pub const fn real(self) -> Self {
+        Self {
+            shape: self.shape,
+            field: Field::Real,
         }
     }
 
@@ -102,19 +125,30 @@ impl Grid {
         }
     }
 
-    /// The number of real or complex samples.
+    /// The number of samples: real numbers, complex numbers or colours.
     #[must_use]
     pub const fn num_samples(self) -> usize {
         let (rows, cols) = self.rows_and_cols();
         rows * cols
     }
 
-    /// The number of `f64` per sample, 1 or 2.
+    /// The number of `f64` per sample: 1, 2 or 3.
     #[must_use]
     pub const fn num_parts(self) -> usize {
         match self.field {
             Field::Real => 1,
             Field::Complex => 2,
+            Field::Colour => 3,
+        }
+    }
+
+    /// The number of terms of a mean square, such as the mean squared error: the number of samples,
+    /// or of the parts of colours.
+    #[must_use]
+    pub const fn num_intensities(self) -> usize {
+        match self.field {
+            Field::Real | Field::Complex => self.num_samples(),
+            Field::Colour => self.len(),
         }
     }
 

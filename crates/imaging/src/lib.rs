@@ -59,6 +59,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+pub mod colour;
 mod denoise;
 mod denoise_tv;
 mod difference;
@@ -94,7 +95,8 @@ pub use lowlevel::ErrorBound;
 pub use measurement::{Data, FourierMeasurement, Measurement};
 pub use model::{
     Denoising, DenoisingScratch, FourierPicture, FourierPictureScratch, FourierSampling,
-    FourierSamplingScratch, MixedBound, TvMixed, TvParameters, Variational, VariationalScratch,
+    FourierSamplingScratch, MixedBound, Opponent, OpponentParts, OpponentScratch, OpponentTv,
+    OpponentTvParameters, TvMixed, TvParameters, Variational, VariationalScratch,
 };
 pub use operator::{
     Blur, BlurBoundary, BlurScratch, CoilFourier, Convolution, Fourier, FourierScratch, Identity,

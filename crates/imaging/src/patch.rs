@@ -19,7 +19,7 @@ pub struct Patch {
 impl Patch {
     /// Draws `count` patches of `size` rows and columns from a picture, at positions that depend on
     /// the seed and on the `index` of the picture. Patches may overlap. Returns `None` unless the
-    /// grid is that of a real picture with more than one position for a patch.
+    /// grid is that of a picture, grey or in colour, with more than one position for a patch.
     ///
     /// ```
     /// use imaging::{Grid, Patch, Seed};
@@ -37,7 +37,7 @@ impl Patch {
         index: usize,
     ) -> Option<Vec<Self>> {
         let (rows, cols) = grid.rows_and_cols();
-        if grid.num_axes() != 2 || grid.field() != Field::Real {
+        if grid.num_axes() != 2 || grid.field() == Field::Complex {
             return None;
         }
         let (last_row, last_col) = (rows.checked_sub(size)?, cols.checked_sub(size)?);
@@ -53,32 +53,35 @@ impl Patch {
         Some((0..count).map(|_| one()).collect())
     }
 
-    /// The grid of the patch.
+    /// Returns the grid of the patch of a picture on `grid`.
     #[must_use]
-    pub const fn grid(self) -> Grid {
-        Grid::image(self.size, self.size)
+    pub const fn grid(self, grid: Grid) -> Grid {
+        let patch = Grid::image(self.size, self.size);
+        match grid.field() {
+            Field::Real => patch,
+            Field::Complex => patch.complex(),
+            Field::Colour => patch.colour(),
+        }
     }
 
-    /// Returns the patch of a picture with `cols` columns, whose values are stored row by row.
+    /// Returns the patch of a picture on `grid`.
     ///
     /// # Panics
-    /// When the picture does not contain the patch.
+    /// When the picture does not fit the grid, or does not contain the patch.
     #[must_use]
-    pub fn of(self, picture: &[f64], cols: usize) -> Vec<f64> {
+    pub fn of(self, picture: &[f64], grid: Grid) -> Vec<f64> {
+        let (rows, cols) = grid.rows_and_cols();
+        assert_eq!(picture.len(), grid.len(), "the picture fits the grid");
         assert!(
-            self.col + self.size <= cols,
-            "the picture has the columns of the patch"
+            self.col + self.size <= cols && self.row + self.size <= rows,
+            "the picture has the rows and columns of the patch"
         );
-        let rows = picture.chunks_exact(cols).skip(self.row).take(self.size);
-        let values: Vec<f64> = rows
-            .flat_map(|row| &row[self.col..self.col + self.size])
+        let parts = grid.num_parts();
+        let rows = picture.chunks_exact(parts * cols);
+        let rows = rows.skip(self.row).take(self.size);
+        rows.flat_map(|row| &row[parts * self.col..parts * (self.col + self.size)])
             .copied()
-            .collect();
-        assert!(
-            values.len() == self.size * self.size,
-            "the picture has the rows of the patch"
-        );
-        values
+            .collect()
     }
 }
 
@@ -109,8 +112,13 @@ mod tests {
             col: 2,
             size: 2,
         };
-        assert_eq!(patch.of(&picture, 5), [7.0, 8.0, 12.0, 13.0]);
-        assert_eq!(patch.grid(), Grid::image(2, 2));
+        let grid = Grid::image(4, 5);
+        assert_eq!(patch.of(&picture, grid), [7.0, 8.0, 12.0, 13.0]);
+        assert_eq!(patch.grid(grid), Grid::image(2, 2));
+        let colours: Vec<f64> = (0..60).map(f64::from).collect();
+        let expected = [7, 8, 12, 13].map(|k| [3 * k, 3 * k + 1, 3 * k + 2].map(f64::from));
+        assert_eq!(patch.of(&colours, grid.colour()), expected.as_flattened());
+        assert_eq!(patch.grid(grid.colour()).len(), 12);
     }
 
     #[test]

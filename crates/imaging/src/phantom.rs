@@ -17,6 +17,7 @@ mod head;
 
 pub use head::{head, smooth_phase};
 
+use crate::colour;
 use crate::seed::{Purpose, Seed};
 use rand::{Rng, RngExt};
 use std::ops::Range;
@@ -186,8 +187,56 @@ pub fn dead_leaves(
     index: usize,
 ) -> Result<Vec<f64>, PhantomError> {
     let mut image = vec![0.0; num_pixels(rows, cols)?];
-    let mut covered = vec![false; image.len()];
-    let mut num_uncovered = image.len();
+    cover(rows, cols, seed, index, |k, _, level| image[k] = level);
+    Ok(image)
+}
+
+/// Returns the picture of [`dead_leaves`] in colour: the red, green and blue part of each pixel,
+/// one pixel after the other.
+///
+/// The mean of the three parts of a pixel is the grey level `$g$` of [`dead_leaves`] for the same
+/// arguments, up to rounding. The parts are `$g + g(1 - g)t_c$`, where the tint `$t$` of a leaf is
+/// uniform in the disc of radius 1 in the plane `$t_r + t_g + t_b = 0$`. So all values stay in
+/// `$[0,1]$`, and black and white have no colour.
+///
+/// # Errors
+/// If there are no pixels, or their number overflows.
+pub fn dead_leaves_in_colour(
+    rows: usize,
+    cols: usize,
+    seed: Seed,
+    index: usize,
+) -> Result<Vec<f64>, PhantomError> {
+    let num_pixels = num_pixels(rows, cols)?;
+    let len = num_pixels.checked_mul(3);
+    let mut image = vec![0.0; len.ok_or(PhantomError::Shape { rows, cols })?];
+    // Tints are drawn from a stream of their own, so that the leaves are those of grey pictures.
+    let mut rng = seed.stream(Purpose::Tints, index);
+    let (mut last_leaf, mut tint) = (usize::MAX, [0.0; 3]);
+    cover(rows, cols, seed, index, |k, leaf, level| {
+        if leaf != last_leaf {
+            last_leaf = leaf;
+            let (a, b) = in_unit_disc(&mut rng);
+            tint = colour::from_opponent([0.0, a, b]);
+        }
+        let (pixels, _) = image.as_chunks_mut::<3>();
+        pixels[k] = tint.map(|tint| (level + level * (1.0 - level) * tint).clamp(0.0, 1.0));
+    });
+    Ok(image)
+}
+
+/// Calls `paint` for every pixel, with its index, the number of its leaf and the grey level there.
+/// Leaves come in increasing order.
+fn cover(
+    rows: usize,
+    cols: usize,
+    seed: Seed,
+    index: usize,
+    mut paint: impl FnMut(usize, usize, f64),
+) {
+    let mut covered = vec![false; rows * cols];
+    let mut num_uncovered = covered.len();
+    let mut num_leaves = 0;
     let mut rng = seed.stream(Purpose::DeadLeaves, index);
     let max_radius = (rows.min(cols) as f64 / 2.0).max(2.0 * MIN_RADIUS);
     while num_uncovered > 0 {
@@ -201,12 +250,13 @@ pub fn dead_leaves(
                     covered[k] = true;
                     num_uncovered -= 1;
                     let dx = j as f64 - leaf.centre.1;
-                    image[k] = (leaf.grey + leaf.slope.0 * dy + leaf.slope.1 * dx).clamp(0.0, 1.0);
+                    let level = leaf.grey + leaf.slope.0 * dy + leaf.slope.1 * dx;
+                    paint(k, num_leaves, level.clamp(0.0, 1.0));
                 }
             }
         }
+        num_leaves += 1;
     }
-    Ok(image)
 }
 
 /// A shaded disc. Positions are in pixels, with the vertical coordinate first.

@@ -35,6 +35,7 @@ pub(crate) enum Purpose {
     Phase,
     Signs,
     Photons,
+    Tints,
 }
 
 impl Purpose {
@@ -49,6 +50,7 @@ impl Purpose {
             Self::Phase => *b"phase   ",
             Self::Signs => *b"signs   ",
             Self::Photons => *b"photons ",
+            Self::Tints => *b"tints   ",
         }
     }
 }
@@ -90,6 +92,7 @@ mod tests {
             Purpose::Phase,
             Purpose::Signs,
             Purpose::Photons,
+            Purpose::Tints,
         ];
         let mut seen = HashSet::new();
         for seed in [0, 1, 1 << 40, u64::MAX] {

@@ -181,7 +181,7 @@ impl Window {
 /// Returns the values, or their absolute values if they are complex.
 fn real(values: &[f64], grid: Grid) -> Vec<f64> {
     match grid.field() {
-        Field::Real => values.to_vec(),
+        Field::Real | Field::Colour => values.to_vec(),
         Field::Complex => (values.chunks_exact(2)).map(|z| z[0].hypot(z[1])).collect(),
     }
 }

@@ -39,6 +39,7 @@ fn figure(image: &ReportImage) -> Figure {
     let label = match grid.field() {
         Field::Real => "",
         Field::Complex => "real part",
+        Field::Colour => "red part",
     };
     let mut panel = Panel::new(Axis::linear("sample"), Axis::linear(label));
     let data = image.data.as_ref().filter(|data| data.len() == grid.len());

@@ -93,7 +93,11 @@ fn unpack(image: &mut ReportImage, message: &mut &[f64]) -> Option<()> {
         1 => Grid::line(cols),
         _ => Grid::image(rows, cols),
     };
-    image.grid = if num_parts == 2 { grid.complex() } else { grid };
+    image.grid = match num_parts {
+        2 => grid.complex(),
+        3 => grid.colour(),
+        _ => grid,
+    };
     let mut part = |len: usize| {
         let (part, after) = rest.split_at_checked(len)?;
         rest = after;

@@ -41,7 +41,6 @@ pub(super) fn drawn(
     let mut pairs = NamedPairs::default();
     let all = training.names.into_iter().zip(training.pairs);
     for (index, (name, pair)) in all.enumerate() {
-        let (_, cols) = pair.grid.rows_and_cols();
         let Some(patches) = Patch::draw(pair.grid, size, count, Seed::new(data.seed), index) else {
             num_whole += 1;
             pairs.push(name, pair);
@@ -49,8 +48,9 @@ pub(super) fn drawn(
         };
         for patch in patches {
             let place = format!("(row {}, column {})", patch.row + 1, patch.col + 1);
-            let [truth, data] = [&pair.truth, &pair.data].map(|picture| patch.of(picture, cols));
-            let grid = patch.grid();
+            let [truth, data] =
+                [&pair.truth, &pair.data].map(|picture| patch.of(picture, pair.grid));
+            let grid = patch.grid(pair.grid);
             pairs.push(format!("{name} {place}"), Pair { grid, truth, data });
         }
     }
@@ -137,8 +137,8 @@ mod tests {
             size: 8,
         };
         let (picture, first) = (&whole.training.pairs[0], &loaded.training.pairs[0]);
-        assert_eq!(first.truth, patch.of(&picture.truth, 20));
-        assert_eq!(first.data, patch.of(&picture.data, 20));
+        assert_eq!(first.truth, patch.of(&picture.truth, picture.grid));
+        assert_eq!(first.data, patch.of(&picture.data, picture.grid));
         assert_eq!(
             loaded.note.unwrap(),
             "Training on 12 patches of 8 x 8 pixels from 4 pictures; 1 picture is held out (one in \

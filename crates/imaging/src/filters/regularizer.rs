@@ -9,7 +9,7 @@ use super::TwoRoots;
 use super::basis::MAX_FILTERS;
 use super::sweep::{Lanes, Plane, Position, Responses, STRIP, Sweep};
 use super::vector::Real;
-use crate::error::ModelError;
+use crate::error::{ModelError, check_not_colour};
 use crate::fingerprint::{self, NumberHash};
 use crate::grid::{Field, Grid};
 use crate::model::dispatch;
@@ -18,8 +18,9 @@ use crate::regularizer::{Regularizer, RegularizerHessian};
 /// A [`FilterBank`] on the grid of a picture, as the regulariser of a
 /// [`Variational`](crate::Variational) model.
 ///
-/// On complex pictures, the potential sees the modulus of the response. Two channels of colour can
-/// be coupled in this way. A line counts as a picture with one row.
+/// On complex pictures, the potential sees the modulus of the response. The two parts of the chroma
+/// are coupled in this way ([`Opponent`](crate::Opponent)). A line counts as a picture with one
+/// row.
 ///
 /// ```
 /// use imaging::{FilterBank, FilterRegularizer, Grid, Identity, TwoRoots, Variational, Weights};
@@ -54,11 +55,12 @@ impl FilterRegularizer {
     /// Puts a bank on a grid.
     ///
     /// # Errors
-    /// If the grid is empty.
+    /// If the grid is empty or has colours.
     pub fn new(bank: impl Into<Arc<FilterBank>>, grid: Grid) -> Result<Self, ModelError> {
         if grid.is_empty() {
             return Err(ModelError::EmptyGrid);
         }
+        check_not_colour(grid)?;
         let bank = bank.into();
         Ok(Self { bank, grid })
     }
@@ -123,6 +125,7 @@ macro_rules! with_parts {
                 $(const $pair: usize = 4;)?
                 $result
             }
+            Field::Colour => unreachable!("filter banks refuse grids of colours"),
         }
     };
 }

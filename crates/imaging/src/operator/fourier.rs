@@ -6,7 +6,7 @@ use std::sync::Arc;
 use num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
-use crate::error::ModelError;
+use crate::error::{ModelError, check_not_colour};
 use crate::fingerprint;
 use crate::grid::{Field, Grid};
 use crate::operator::{LinearOperator, Spectrum, Weights};
@@ -36,7 +36,7 @@ impl Fourier {
     /// once and share the result.
     ///
     /// # Errors
-    /// If the grid is empty.
+    /// If the grid is empty or has colours.
     pub fn new(domain: Grid) -> Result<Self, ModelError> {
         Ok(Self {
             domain,
@@ -98,7 +98,7 @@ impl LinearOperator for Fourier {
         match (weights, self.domain.field()) {
             (Weights::Uniform, _) | (_, Field::Complex) => weights.range(),
             // For a real unknown, the weights of a frequency and its negative are averaged.
-            (Weights::Diagonal(weights), Field::Real) => {
+            (Weights::Diagonal(weights), Field::Real | Field::Colour) => {
                 let (rows, cols) = self.domain.rows_and_cols();
                 Spectrum::enclosing((0..rows * cols).map(|index| {
                     let (row, col) = (index / cols, index % cols);
@@ -137,6 +137,7 @@ pub(crate) fn to_complex(field: Field, x: &[f64], samples: &mut [Complex<f64>]) 
                 *sample = Complex::new(re, im);
             }
         }
+        Field::Colour => unreachable!("transforms refuse grids of colours"),
     }
 }
 
@@ -155,6 +156,7 @@ pub(crate) fn from_complex(field: Field, samples: &[Complex<f64>], scale: f64, o
                 *im = scale * sample.im;
             }
         }
+        Field::Colour => unreachable!("transforms refuse grids of colours"),
     }
 }
 
@@ -179,6 +181,7 @@ impl Transform {
         if grid.is_empty() {
             return Err(ModelError::EmptyGrid);
         }
+        check_not_colour(grid)?;
         let (rows, cols) = grid.rows_and_cols();
         let mut planner = FftPlanner::new();
         Ok(Self {

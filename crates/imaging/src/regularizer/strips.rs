@@ -115,6 +115,7 @@ pub(crate) fn sweep<K: StripKernel>(tv: &SmoothedTv, kernel: K) -> K {
     match tv.grid.field() {
         Field::Real => Arch::new().dispatch(Sweep::<K, 1> { tv, kernel }),
         Field::Complex => Arch::new().dispatch(Sweep::<K, 2> { tv, kernel }),
+        Field::Colour => unreachable!("the total variation refuses grids of colours"),
     }
 }
 
@@ -164,5 +165,6 @@ pub(crate) fn sweep_one_by_one<K: StripKernel>(tv: &SmoothedTv, kernel: K) -> K 
     match tv.grid.field() {
         Field::Real => Sweep::<K, 1> { tv, kernel }.with_simd(simd),
         Field::Complex => Sweep::<K, 2> { tv, kernel }.with_simd(simd),
+        Field::Colour => unreachable!("the total variation refuses grids of colours"),
     }
 }

@@ -1,7 +1,7 @@
 //! The smoothed total variation for every grid and boundary.
 
 use crate::difference::Differences;
-use crate::error::{ModelError, check_smoothing};
+use crate::error::{ModelError, check_not_colour, check_smoothing};
 use crate::fingerprint;
 use crate::grid::Grid;
 use crate::regularizer::strips::{STRIP, Strip, StripKernel, sweep};
@@ -33,11 +33,13 @@ impl SmoothedTv {
     /// Creates the smoothed total variation with the smoothing `nu`.
     ///
     /// # Errors
-    /// If the grid is empty, or if `nu` is not positive or its square is not a normal number.
+    /// If the grid is empty or has colours, or if `nu` is not positive or its square is not a
+    /// normal number.
     pub fn new(grid: Grid, differences: Differences, nu: f64) -> Result<Self, ModelError> {
         if grid.is_empty() {
             return Err(ModelError::EmptyGrid);
         }
+        check_not_colour(grid)?;
         check_smoothing("nu", nu)?;
         Ok(Self {
             grid,

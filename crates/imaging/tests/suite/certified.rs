@@ -2,12 +2,15 @@
 //! independent solver with 32 digits, over the whole parameter box of the paper and its corners,
 //! where `alpha/nu` is 1e14.
 
+use crate::opponent::exact_opponent;
 use crate::reference::{Dd, Dense, operators};
+use imaging::colour::ColourMeasurement;
 use imaging::{
     Boundary, Convolution, Denoising, Differences, Direction, Fourier, FourierSampling, Grid,
     Identity, Mask, TvParameters, Variational, Weights,
 };
-use lowlevel::{Certificate, ErrorBound, Method, Solver, State, Stop, StronglyConvex};
+use imaging::{Opponent, OpponentTvParameters};
+use lowlevel::{Certificate, ErrorBound, Method, Solved, Solver, State, Stop, StronglyConvex};
 use proptest::prelude::*;
 
 /// For every sample and every axis, the indices and signs of the numbers whose difference belongs
@@ -98,6 +101,24 @@ fn check<O: StronglyConvex>(
     start: &[f64],
     attempt: Attempt,
 ) -> Result<f64, TestCaseError> {
+    let (state, solved) = attempted(objective, start, attempt);
+    let certified = solved.error.value();
+    let reference = dense.solve(1e-3 * certified.min(1e-9));
+    prop_assert!(
+        reference.error <= 1e-2 * certified,
+        "the reference is only known to {:e}, certified {certified:e}",
+        reference.error
+    );
+    let error = reference.distance(state.point());
+    prop_assert!(
+        error <= certified + reference.error,
+        "true error {error:e} above certified {certified:e}: {solved:?}"
+    );
+    Ok(error / certified)
+}
+
+/// Solves a problem in the way of `attempt`.
+fn attempted<O: StronglyConvex>(objective: &O, start: &[f64], attempt: Attempt) -> (State, Solved) {
     let mut state = State::new(start.to_vec());
     let solver = Solver {
         method: attempt.method,
@@ -115,19 +136,7 @@ fn check<O: StronglyConvex>(
     let solved = solver
         .minimize(objective, stop, &mut state, &mut objective.scratch())
         .expect("the problem is sound");
-    let certified = solved.error.value();
-    let reference = dense.solve(1e-3 * certified.min(1e-9));
-    prop_assert!(
-        reference.error <= 1e-2 * certified,
-        "the reference is only known to {:e}, certified {certified:e}",
-        reference.error
-    );
-    let error = reference.distance(state.point());
-    prop_assert!(
-        error <= certified + reference.error,
-        "true error {error:e} above certified {certified:e}: {solved:?}"
-    );
-    Ok(error / certified)
+    (state, solved)
 }
 
 /// `(alpha, nu, xi)` in the paper's box `[-7,7] x [-7,0] x [-7,0]`, one time in four at a corner.
@@ -204,6 +213,44 @@ proptest! {
         let objective = Denoising::new(grid, &data, parameters).unwrap();
         let dense = identity_problem(grid, Differences::LINE_OF_PAPER, &data, parameters);
         check(&objective, &dense, &start, attempt)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    /// The reference solves for luminance and chroma, transformed with 32 digits.
+    #[test]
+    fn denoising_in_colour((grid, (data, start)) in small_images().prop_flat_map(|grid| (Just(grid), data(3 * grid.len()))),
+                           parameters in parameters(), chroma in -7.0..7.0_f64, attempt in attempts()) {
+        let TvParameters { alpha, nu, xi } = parameters;
+        let weights = [alpha, 10_f64.powf(chroma)];
+        let measured = ColourMeasurement::new(grid.colour(), &data).unwrap();
+        let [luminance, chroma] = weights;
+        let objective = Opponent::tv(&measured, OpponentTvParameters { luminance, chroma, nu, xi }).unwrap();
+        let parts = |picture: &[f64]| {
+            let colours: Vec<[Dd; 3]> = picture.chunks_exact(3).map(exact_opponent).collect();
+            [colours.iter().map(|z| z[0]).collect::<Vec<Dd>>(),
+             colours.iter().flat_map(|z| [z[1], z[2]]).collect()]
+        };
+        let linear = parts(&data);
+        let dense = [(grid, 0), (grid.complex(), 1)].map(|(grid, part)| Dense {
+            linear: linear[part].clone(),
+            ..identity_problem(grid, Differences::IMAGE_OF_PAPER, &vec![0.0; grid.len()],
+                               TvParameters { alpha: weights[part], nu, xi })
+        });
+        let (state, solved) = attempted(&objective, &start, attempt);
+        let certified = solved.error.value();
+        let x = parts(state.point());
+        let (mut square, mut slack) = (0.0, 0.0);
+        for (dense, x) in dense.iter().zip(&x) {
+            let reference = dense.solve(1e-3 * certified.min(1e-9));
+            prop_assert!(reference.error <= 1e-2 * certified);
+            square += reference.distance_to(x).powi(2);
+            slack += reference.error;
+        }
+        let error = square.sqrt();
+        prop_assert!(error <= certified + slack, "true error {error:e} above certified {certified:e}: {solved:?}");
     }
 }
 

@@ -10,6 +10,7 @@ mod misuse;
 mod models;
 mod newton;
 mod operators;
+mod opponent;
 mod picture;
 mod quality;
 mod reference;

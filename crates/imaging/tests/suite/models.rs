@@ -1,7 +1,7 @@
 //! Gradients of models compared with differences of their value, and fused kernels compared with
 //! composed models.
 
-mod cases;
+pub(crate) mod cases;
 mod condition;
 mod pictures;
 mod second_order;

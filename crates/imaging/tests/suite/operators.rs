@@ -39,6 +39,7 @@ fn sample(grid: Grid, x: &[f64], index: usize) -> (f64, f64) {
     match grid.field() {
         Field::Real => (x[index], 0.0),
         Field::Complex => (x[2 * index], x[2 * index + 1]),
+        Field::Colour => unreachable!("operators are tested on numbers"),
     }
 }
 

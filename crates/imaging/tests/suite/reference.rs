@@ -31,7 +31,11 @@ pub(crate) struct Reference {
 
 impl Reference {
     pub(crate) fn distance(&self, x: &[f64]) -> f64 {
-        let difference = self.x.iter().zip(x).map(|(&a, &b)| a - Dd::from(b));
+        self.distance_to(&x.iter().map(|&x| Dd::from(x)).collect::<Vec<_>>())
+    }
+
+    pub(crate) fn distance_to(&self, x: &[Dd]) -> f64 {
+        let difference = self.x.iter().zip(x).map(|(&a, &b)| a - b);
         norm(&difference.collect::<Vec<_>>())
     }
 }

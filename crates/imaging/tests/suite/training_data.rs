@@ -2,7 +2,9 @@
 
 use approx::assert_abs_diff_eq;
 use imaging::noise::{complex_gaussian, gaussian};
-use imaging::phantom::{PhantomError, box_function, dead_leaves, shepp_logan};
+use imaging::phantom::{
+    PhantomError, box_function, dead_leaves, dead_leaves_in_colour, shepp_logan,
+};
 use imaging::{Seed, noise::NoiseError};
 use serde_json::Value;
 use std::f64::consts::TAU;
@@ -251,6 +253,19 @@ fn dead_leaves_look_like_photographs() {
     // -2.29, the documented number. Photographs have -2.22, scale invariance is -2, lone sharp
     // edges -3, noise 0.
     assert_abs_diff_eq!(slope(&points), -2.29, epsilon = 0.01);
+}
+
+/// In colour, the mean of the parts is the grey picture.
+#[test]
+fn dead_leaves_in_colour_have_the_levels_of_grey_ones() {
+    let side = 64;
+    let colours = dead_leaves_in_colour(side, side, Seed::new(0), 3).unwrap();
+    let grey = dead_leaves(side, side, Seed::new(0), 3).unwrap();
+    for (colour, grey) in colours.as_chunks::<3>().0.iter().zip(&grey) {
+        assert!(colour.iter().all(|part| (0.0..=1.0).contains(part)));
+        let mean = colour.iter().sum::<f64>() / 3.0;
+        assert!((mean - grey).abs() < 1e-14);
+    }
 }
 
 #[test]

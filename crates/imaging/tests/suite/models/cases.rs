@@ -5,32 +5,32 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Random numbers for one case.
-pub(super) struct Source(ChaCha8Rng);
+pub(crate) struct Source(ChaCha8Rng);
 
 impl Source {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    pub(super) fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         self.0.random_range(low..high)
     }
 
-    pub(super) fn choice(&mut self, below: usize) -> usize {
+    pub(crate) fn choice(&mut self, below: usize) -> usize {
         self.0.random_range(0..below)
     }
 
     /// A power of ten whose exponent lies between two numbers.
-    pub(super) fn power(&mut self, low: f64, high: f64) -> f64 {
+    pub(crate) fn power(&mut self, low: f64, high: f64) -> f64 {
         10_f64.powf(self.between(low, high))
     }
 
-    pub(super) fn vector(&mut self, len: usize) -> Vec<f64> {
+    pub(crate) fn vector(&mut self, len: usize) -> Vec<f64> {
         (0..len).map(|_| self.between(-1.0, 1.0)).collect()
     }
 
     /// A step function with some noise: `parts` numbers per sample.
-    pub(super) fn image(&mut self, num_samples: usize, parts: usize) -> Vec<f64> {
+    pub(crate) fn image(&mut self, num_samples: usize, parts: usize) -> Vec<f64> {
         let noise = self.power(-4.0, 0.0);
         let mut levels = self.vector(parts);
         let mut image = Vec::new();
@@ -48,7 +48,7 @@ impl Source {
     }
 
     /// A random direction: independent entries, slowly varying, or a few neighbouring samples.
-    pub(super) fn direction(&mut self, num_samples: usize, parts: usize) -> Vec<f64> {
+    pub(crate) fn direction(&mut self, num_samples: usize, parts: usize) -> Vec<f64> {
         let len = num_samples * parts;
         match self.choice(3) {
             0 => self.vector(len),
@@ -76,7 +76,7 @@ impl Source {
         }
     }
 
-    pub(super) fn parameters(&mut self) -> TvParameters {
+    pub(crate) fn parameters(&mut self) -> TvParameters {
         TvParameters {
             alpha: self.power(-3.0, 0.5),
             nu: self.power(-3.0, -0.3),

@@ -262,6 +262,12 @@ pub enum SpecError {
         /// The input that the family needs.
         needed: &'static str,
     },
+    /// Pictures in colour are for another task.
+    #[error("{task} has no model of pictures in colour: learn from grey values or channels")]
+    Colour {
+        /// The family.
+        task: FamilyKind,
+    },
     /// Filter banks are for another task.
     #[error("{task} has no filter banks: leave out the filters, or learn to denoise")]
     Filters {

@@ -4,6 +4,7 @@ use imaging::{Grid, Measurement};
 
 use crate::error::BoxError;
 
+mod colour;
 mod deblurring;
 mod denoising;
 mod erased;
@@ -14,6 +15,7 @@ mod kind;
 mod sampling;
 mod tv;
 
+pub use colour::{ColourFamily, ColourFilters, ColourTv, TvChroma};
 pub use deblurring::{BlurredData, TvDeblurring};
 pub use denoising::TvDenoising;
 pub use erased::{FamilyData, FamilyObjective, FamilyScratch};

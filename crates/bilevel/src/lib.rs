@@ -116,8 +116,8 @@ pub use families::{
     BlurredData, Family, FamilyData, FamilyKind, FamilyObjective, FamilyScratch, ImageData,
 };
 pub use families::{
-    Choice, FilterDenoising, FilterObjective, FilterSet, FourierWeights, TvChoices, TvDeblurring,
-    TvDenoising, TvInpainting,
+    Choice, ColourFamily, ColourFilters, ColourTv, FilterDenoising, FilterObjective, FilterSet,
+    FourierWeights, TvChoices, TvChroma, TvDeblurring, TvDenoising, TvInpainting,
 };
 pub use influence::{INFLUENCE_STEP, NEGLIGIBLE_INFLUENCE};
 pub use learn::learning_options;

@@ -123,7 +123,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             let unknown = model.window(pair.grid).outer().len();
             [
                 num_entries(pair, &setup.criterion),
-                pair.grid.num_samples(),
+                pair.grid.num_intensities(),
                 unknown,
             ]
         });
@@ -210,7 +210,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         self.first
     }
 
-    /// Returns the number of samples of the training images on all ranks.
+    /// Returns the number of samples of the training images on all ranks. A colour counts as three.
     #[must_use]
     pub const fn num_samples(&self) -> usize {
         self.num_samples

@@ -109,7 +109,8 @@ pub struct Quality {
     pub mse: f64,
     /// The peak signal-to-noise ratio in dB; `None` if the images are equal.
     pub psnr: Option<f64>,
-    /// The structural similarity; `None` for signals, and for images that are too small for it.
+    /// The structural similarity, in colour the mean over channels; `None` for signals, and for
+    /// images that are too small for it.
     pub ssim: Option<f64>,
 }
 
@@ -125,14 +126,10 @@ impl Quality {
         if !mse.is_finite() {
             return None;
         }
-        let (rows, cols) = grid.rows_and_cols();
-        let is_picture = grid.num_axes() == 2 && grid.field() == Field::Real;
         Some(Self {
             mse,
             psnr: psnr(mse),
-            ssim: is_picture
-                .then(|| quality::ssim(x, truth, rows, cols, 1.0).ok())
-                .flatten(),
+            ssim: ssim(x, truth, grid),
         })
     }
 }
@@ -140,7 +137,7 @@ impl Quality {
 /// Returns the mean of the squared differences over the samples of `grid`.
 fn mean_square(x: &[f64], truth: &[f64], grid: Grid) -> f64 {
     let square: f64 = (x.iter().zip(truth)).map(|(x, t)| (x - t) * (x - t)).sum();
-    square / grid.num_samples() as f64
+    square / grid.num_intensities() as f64
 }
 
 /// Returns the peak signal-to-noise ratio in decibels, or `None` for an error of zero or NaN.
@@ -185,7 +182,7 @@ impl Scored {
         estimate: Option<ErrorEstimate>,
     ) -> Self {
         let Pair { grid, truth, data } = pair;
-        let comparable = grid.field() == Field::Real && data.len() == truth.len();
+        let comparable = grid.field() != Field::Complex && data.len() == truth.len();
         let computed = reconstruction.as_ref();
         let score = Score {
             before: comparable
@@ -204,9 +201,26 @@ impl Scored {
     }
 }
 
+/// Returns the structural similarity of a real picture, or the mean over the channels of a picture
+/// in colour.
+fn ssim(x: &[f64], truth: &[f64], grid: Grid) -> Option<f64> {
+    if grid.num_axes() == 1 || grid.field() == Field::Complex {
+        return None;
+    }
+    let (rows, cols) = grid.rows_and_cols();
+    let parts = grid.num_parts();
+    let channel = |picture: &[f64], part: usize| -> Vec<f64> {
+        picture.iter().skip(part).step_by(parts).copied().collect()
+    };
+    let of_channel =
+        |part: usize| quality::ssim(&channel(x, part), &channel(truth, part), rows, cols, 1.0).ok();
+    let all: Option<Vec<f64>> = (0..parts).map(of_channel).collect();
+    Some(all?.iter().sum::<f64>() / parts as f64)
+}
+
 /// Returns the divisor that turns a Euclidean norm into a root mean square.
 fn size(grid: Grid) -> f64 {
-    (grid.num_samples() as f64).sqrt()
+    (grid.num_intensities() as f64).sqrt()
 }
 
 /// Returns the stopping rule of scored reconstructions with this root mean square error.

@@ -1,5 +1,6 @@
 //! The description of a learning problem in settings, for programs and settings files.
 
+mod colour;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,7 @@ use lowlevel::Method;
 use crate::criterion::CriterionKind;
 use crate::error::SpecError;
 use crate::families::{
-    Choice, Family, FamilyKind, FilterDenoising, FilterSet, FourierWeights, TvChoices,
+    ColourFamily, Family, FamilyKind, FilterDenoising, FilterSet, FourierWeights, TvChoices,
     TvDeblurring, TvDenoising, TvInpainting,
 };
 use crate::learn::learning_options;
@@ -63,6 +64,11 @@ pub struct Spec {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ModelSpec {
+    /// Whether pictures are in colour: one unknown with coupled channels ([`ColourFamily`]). Only
+    /// denoising has such a family. `alpha` then stands for both weights, `alpha_luminance` and
+    /// `alpha_chroma`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
+    pub colour: bool,
     /// The filters of a filter bank, instead of total variation; `None` for total variation. All
     /// parameters of a bank are learned, so the other settings of the model must be empty.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
@@ -279,6 +285,14 @@ impl Spec {
         }
         let model = self.model.completed(self.task);
         model.check(self.task)?;
+        if model.colour {
+            return match (self.task, input) {
+                (FamilyKind::Denoise, FamilyInput::None) => {
+                    Ok(Family::Colour(model.colour_family()))
+                }
+                (task, _) => Err(SpecError::Colour { task }),
+            };
+        }
         let needs = |needed| SpecError::Input {
             task: self.task,
             needed,
@@ -325,7 +339,11 @@ impl Spec {
         if let Some(name) = learn.iter().chain(named).next() {
             return Err(SpecError::FilterParameter { name: name.clone() });
         }
-        Ok(Family::Filters(FilterDenoising::new(set)?))
+        Ok(if self.model.colour {
+            Family::ColourFilters(ColourFamily::filters(set)?)
+        } else {
+            Family::Filters(FilterDenoising::new(set)?)
+        })
     }
 
     /// Builds the setup of the learning problem, with these held-out pairs.
@@ -389,16 +407,16 @@ impl ModelSpec {
     /// for all missing values. The default start is moved between the bounds if it lies outside.
     #[must_use]
     pub fn completed(&self, task: FamilyKind) -> Self {
-        let mut model = self.clone();
-        let place = |name: &String| task.learnable().iter().position(|known| known == name);
+        let mut model = self.with_names();
+        let place = |name: &String| self.learnable(task).iter().position(|known| known == name);
         model.learn.sort_by_key(place);
-        for (name, value) in task.fixed() {
+        for (name, value) in self.fixable(task) {
             if !model.learn.iter().any(|learned| learned == name) {
                 model.fixed.entry(name.into()).or_insert(value);
             }
         }
         for name in &model.learn {
-            let [start, lower, upper] = task.range(name);
+            let [start, lower, upper] = self.range(task, name);
             let set = |values: &mut Values, default| *values.entry(name.clone()).or_insert(default);
             let lower = set(&mut model.lower, lower);
             let upper = set(&mut model.upper, upper);
@@ -418,7 +436,8 @@ impl ModelSpec {
 
     /// Checks the names and starts of completed settings.
     fn check(&self, task: FamilyKind) -> Result<(), SpecError> {
-        let fixable = task.fixed().map(|(name, _)| name);
+        let fixable: Vec<&str> = self.fixable(task).iter().map(|(name, _)| *name).collect();
+        let learnable = self.learnable(task);
         let unknown = |name: &String, used, known: &[&str]| SpecError::UnknownParameter {
             task,
             name: name.clone(),
@@ -426,8 +445,8 @@ impl ModelSpec {
             known: known.join(", "),
         };
         for name in &self.learn {
-            if !task.learnable().contains(&&name[..]) {
-                return Err(unknown(name, "learned", task.learnable()));
+            if !learnable.contains(&&name[..]) {
+                return Err(unknown(name, "learned", learnable));
             }
             let [start, lower, upper] =
                 [&self.start, &self.lower, &self.upper].map(|values| values[name]);
@@ -453,18 +472,10 @@ impl ModelSpec {
 
     /// Returns the parameters of the total variation from completed and checked settings.
     fn choices(&self) -> TvChoices {
-        let choice = |name: &str| match self.fixed.get(name) {
-            Some(value) => Choice::Fixed(*value),
-            None => Choice::Learned {
-                start: self.start[name].log10(),
-                lower: self.lower[name].log10(),
-                upper: self.upper[name].log10(),
-            },
-        };
         TvChoices {
-            alpha: choice("alpha"),
-            nu: choice("nu"),
-            xi: choice("xi"),
+            alpha: self.choice("alpha"),
+            nu: self.choice("nu"),
+            xi: self.choice("xi"),
         }
     }
 

@@ -3,7 +3,7 @@
 use imaging::{Grid, Window};
 
 use super::erased::{ErasedFamily, FamilyData, FamilyObjective, FamilyScratch};
-use super::{FamilyKind, FilterDenoising, FourierWeights};
+use super::{ColourFilters, ColourTv, FamilyKind, FilterDenoising, FourierWeights};
 use super::{TvDeblurring, TvDenoising, TvInpainting};
 use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
@@ -21,6 +21,10 @@ pub enum Family {
     Denoising(TvDenoising),
     /// Denoising of pictures with a filter bank.
     Filters(FilterDenoising),
+    /// Denoising of pictures in colour.
+    Colour(ColourTv),
+    /// Denoising of pictures in colour with filter banks.
+    ColourFilters(ColourFilters),
     /// Deblurring of pictures with a known blur.
     Deblurring(TvDeblurring),
     /// Inpainting of pictures with missing pixels.
@@ -35,6 +39,8 @@ impl Family {
         match self {
             Self::Denoising(family) => family,
             Self::Filters(family) => family,
+            Self::Colour(family) => family,
+            Self::ColourFilters(family) => family,
             Self::Deblurring(family) => family,
             Self::Inpainting(family) => family,
             Self::Sampling(family) => family,

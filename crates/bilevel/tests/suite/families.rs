@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bilevel::{
-    FourierWeights, LowerLevel, Pair, TvChoices, TvDeblurring, TvDenoising, TvInpainting,
+    ColourFamily, FourierWeights, LowerLevel, Pair, TvChoices, TvDeblurring, TvDenoising,
+    TvInpainting,
 };
 use imaging::{BlurBoundary, Fourier, Grid, Kernel, LinearOperator, Mask, Seed, noise, phantom};
 
@@ -16,6 +17,8 @@ pub(crate) fn for_each_family(visitor: &impl Visitor) {
     let choices = TvChoices::default();
     visitor.visit("signals", TvDenoising::default(), signals());
     visitor.visit("pictures", TvDenoising::default(), pictures(|x, _| x));
+    let TvChoices { alpha, nu, xi } = choices;
+    visitor.visit("colour", ColourFamily::tv([alpha; 2], nu, xi), colours());
 
     for boundary in [BlurBoundary::Unknown, BlurBoundary::Periodic] {
         let kernel = Kernel::new(vec![0.25, 0.5, 0.25], Grid::image(1, 3)).expect("a kernel");
@@ -72,6 +75,19 @@ fn pictures(measure: impl Fn(Vec<f64>, Grid) -> Vec<f64>) -> Vec<Pair> {
         Pair { grid, truth, data }
     };
     (0..3).map(picture).collect()
+}
+
+/// Pictures in colour, of two sizes.
+pub(crate) fn colours() -> Vec<Pair> {
+    let seed = Seed::new(2);
+    let picture = |index: usize| {
+        let (rows, cols) = if index == 1 { (4, 5) } else { (5, 4) };
+        let truth = phantom::dead_leaves_in_colour(rows, cols, seed, index).expect("a size");
+        let data = noise::gaussian(&truth, 0.1, seed, index).expect("a deviation");
+        let grid = Grid::image(rows, cols).colour();
+        Pair { grid, truth, data }
+    };
+    (0..2).map(picture).collect()
 }
 
 /// Noisy frequencies of signals.

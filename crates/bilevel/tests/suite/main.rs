@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod checkpoints;
+mod colour;
 mod evaluate;
 mod families;
 mod gradients;

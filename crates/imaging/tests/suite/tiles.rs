@@ -14,8 +14,8 @@ const PARAMETERS: TvParameters = TvParameters {
 };
 
 fn noisy(rows: usize, cols: usize, index: usize) -> Vec<f64> {
-    let truth = phantom::dead_leaves(rows, cols, Seed::new(5), index).unwrap();
-    noise::gaussian(&truth, 0.1, Seed::new(6), index).unwrap()
+    let truth = phantom::dead_leaves(rows, cols, Seed::new(5), index).expect("a picture");
+    noise::gaussian(&truth, 0.1, Seed::new(6), index).expect("valid noise")
 }
 
 fn write(region: &Region, cols: usize, from: &[f64], data: &mut Vec<f64>) {
@@ -34,7 +34,7 @@ fn forwards(count: usize, run: &(dyn Fn(usize) + Sync)) {
 }
 
 fn bound(value: f64) -> ErrorBound {
-    ErrorBound::new(value).unwrap()
+    ErrorBound::new(value).expect("not negative")
 }
 
 /// Minimises total variation by tiles.

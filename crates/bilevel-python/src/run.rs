@@ -142,6 +142,7 @@ impl Run {
     /// `shape` is that of the first image of all ranks. With `out`, the run is saved in that new
     /// directory.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "called by Python, with names")]
     fn new(
         settings: &str,
         examples: Vec<Example<'_>>,
@@ -150,6 +151,7 @@ impl Run {
         shape: Vec<usize>,
         out: Option<PathBuf>,
         ranks: Option<Bound<'_, PyAny>>,
+        noise: Vec<f64>,
     ) -> PyResult<Self> {
         let ranks = PyRanks::new(ranks)?;
         let prepared = Prepared::new(settings, &examples, &validation, &operator, &shape);
@@ -166,7 +168,7 @@ impl Run {
             operator,
             pool,
         } = prepared;
-        let setup = spec.setup(validation.clone());
+        let setup = spec.setup_with_noise(validation.clone(), noise, spec.solver.seed);
         let problem = LearningProblem::on_rank(family, training, setup, ranks.ranks.clone());
         ranks.raise()?;
         let problem = problem.map_err(invalid)?;

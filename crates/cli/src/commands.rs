@@ -195,7 +195,7 @@ fn work(
         (false, false) => ProgressFormat::People,
     });
     let spec = config.spec();
-    let setup = spec.setup(validation.pairs);
+    let setup = spec.setup_with_noise(validation.pairs, training.noise, config.data.seed);
     let task = session::RunSetup {
         problem: LearningProblem::on_rank(task.family, training.pairs, setup, ranks.clone())?,
         options: spec.options(),

@@ -4,6 +4,7 @@ mod error;
 mod model;
 mod settings;
 pub mod table;
+mod truth;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub use bilevel::{FamilyKind as TaskKind, Values};
 pub use error::ConfigError;
 pub use settings::Settings;
 pub use table::Setting;
+pub(crate) use truth::is_noise;
 
 /// All settings that determine the result of a run: the resolved form of [`Settings`], which follow
 /// the [table of settings](table).
@@ -43,8 +45,11 @@ pub struct DataConfig {
     /// Measured pictures or frequencies, instead of added noise.
     pub noisy: Option<PathBuf>,
     /// The standard deviation of the added noise. A resolved configuration has either this or
-    /// `noisy`.
+    /// `noisy`, unless there is no truth: then it is that of the noisy pictures, if it is known.
     pub noise: Option<f64>,
+    /// Whether there are no clean pictures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truth: Option<NoTruth>,
     /// The random seed for built-in images and added noise.
     pub seed: u64,
     /// The treatment of colour pictures. Resolved configurations of pictures have a value.
@@ -81,6 +86,14 @@ pub enum KernelBackground {
     Keep,
     /// Subtract it.
     Subtract,
+}
+
+/// The statement that there are no clean pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoTruth {
+    /// There are none.
+    None,
 }
 
 impl Config {

@@ -18,7 +18,7 @@ mod ending;
 mod parameters;
 mod scores;
 
-use bilevel::{Learned, Scale};
+use bilevel::{CriterionKind, Learned, Scale};
 
 use ::page::number::{between, counted, length, number, percent};
 use imaging::FilterBank;
@@ -81,6 +81,7 @@ impl Finding {
 #[must_use]
 pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     let mut all = vec![ending::finding(learned), objective(learned, scale)];
+    all.extend(criterion(learned));
     all.extend(parameters::findings(learned));
     all.extend(scores::findings(learned));
     all.extend(failures(learned));
@@ -116,6 +117,29 @@ pub fn of_bank(bank: &FilterBank, comparison: Option<&TvComparison>) -> Vec<Find
         });
     }
     all
+}
+
+/// Returns the finding about a criterion without truth: what is certified and what is not.
+fn criterion(learned: &Learned) -> Option<Finding> {
+    let (name, about) = match learned.criterion {
+        CriterionKind::Truth => return None,
+        CriterionKind::Sure => (
+            "Stein's unbiased risk estimate (SURE)",
+            "If the noise is Gaussian with this standard deviation, the mean of the estimate over \
+             the noise is the mean squared error plus the variance of the noise",
+        ),
+        CriterionKind::Gcv => (
+            "generalised cross-validation (GCV)",
+            "Its minimiser is close to that of the mean squared error if there are many pixels and \
+             the noise is white",
+        ),
+    };
+    Some(Finding::note(format!(
+        "The parameters were learned without truth, with {name}. The interval of the objective is \
+         certified for this criterion, with one vector of random signs for each image. {about}: \
+         this is statistics, and the estimated PSNR is not certified. For blurred or masked \
+         pictures, all of it is about the measured pixels, not about what the measurement has lost."
+    )))
 }
 
 /// Whether the learned parameters are those of a filter bank.

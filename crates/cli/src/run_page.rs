@@ -137,15 +137,16 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
     let values = learned.values();
     let solver = config.spec().setup(Vec::new()).lower_solver();
     // scores come from the result; only the pictures are computed again
-    let shown = |NamedPairs { names, pairs }: NamedPairs, scores: &[Score]| -> Vec<ReportImage> {
-        let show = |(index, (name, pair)): (usize, (String, Pair))| {
-            let mut scored = score(&task.family, &values, &pair, solver);
-            scored.score = scores.get(index).copied().unwrap_or(scored.score);
-            report_image(name, pair, scored)
+    let shown =
+        |NamedPairs { names, pairs, .. }: NamedPairs, scores: &[Score]| -> Vec<ReportImage> {
+            let show = |(index, (name, pair)): (usize, (String, Pair))| {
+                let mut scored = score(&task.family, &values, &pair, solver);
+                scored.score = scores.get(index).copied().unwrap_or(scored.score);
+                report_image(name, pair, scored)
+            };
+            let all = names.into_par_iter().zip(pairs).enumerate();
+            all.map(show).collect()
         };
-        let all = names.into_par_iter().zip(pairs).enumerate();
-        all.map(show).collect()
-    };
     let comparison = comparison::read(run);
     let saved = Store::read(run)?;
     if let Some(saved) = &saved {
@@ -241,8 +242,8 @@ fn report_image(name: String, pair: Pair, scored: Scored) -> ReportImage {
     ReportImage {
         name,
         grid: pair.grid,
+        data: (score.before.is_some() || pair.truth.is_empty()).then_some(pair.data),
         truth: pair.truth,
-        data: score.before.map(|_| pair.data),
         reconstruction: reconstruction.map_or_else(Vec::new, |made| made.x),
         error: score.error.unwrap_or(f64::INFINITY),
         score,

@@ -169,6 +169,21 @@ fn write_quality(out: &mut impl Write, what: &str, scores: &[Score]) -> io::Resu
         return Ok(());
     }
     let (before, after) = mean_psnr(scores);
+    let estimates: Vec<f64> = scores
+        .iter()
+        .filter_map(|score| score.estimate?.psnr())
+        .collect();
+    if !estimates.is_empty() {
+        let mean = estimates.iter().sum::<f64>() / estimates.len() as f64;
+        let images = counted(length(&estimates), "image", "images");
+        writeln!(
+            out,
+            "Estimated mean PSNR of {images}, without truth: {mean:.2} dB"
+        )?;
+    }
+    if after.is_none() && scores.iter().all(|score| score.error.is_some()) {
+        return Ok(()); // there is no truth
+    }
     let one = format!("{what} image");
     let images = counted(length(scores), &one, &format!("{one}s"));
     match (before, after) {

@@ -4,6 +4,7 @@ pub(crate) mod data_warnings;
 mod error;
 pub(crate) mod family;
 pub mod fingerprint;
+mod noise_level;
 mod patches;
 pub(crate) mod pictures;
 pub(crate) mod signals;
@@ -27,6 +28,8 @@ pub struct NamedPairs {
     pub names: Vec<String>,
     /// The pairs.
     pub pairs: Vec<Pair>,
+    /// The noise level of each pair; empty unless it is learned from without truth.
+    pub noise: Vec<f64>,
 }
 
 impl NamedPairs {
@@ -41,6 +44,10 @@ impl NamedPairs {
         let own = share_of(self.pairs.len(), rank, num_ranks);
         Self {
             names: self.names.drain(own.clone()).collect(),
+            noise: match self.noise.is_empty() {
+                true => Vec::new(),
+                false => self.noise.drain(own.clone()).collect(),
+            },
             pairs: self.pairs.drain(own).collect(),
         }
     }

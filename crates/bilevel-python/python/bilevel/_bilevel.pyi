@@ -55,6 +55,7 @@ class Run:
         shape: Sequence[int],
         out: str | PathLike[str] | None,
         ranks: _Ranks | None,
+        noise: Sequence[float],
     ) -> Run: ...
     @staticmethod
     def open(

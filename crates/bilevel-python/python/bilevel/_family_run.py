@@ -57,8 +57,16 @@ class Prepared:
         loss: dict[str, Any],
         solver: dict[str, Any],
         is_shared: bool,
+        noise: Any = None,
     ) -> None:
+        self.is_blind = truth is None
+        if self.is_blind:
+            truth = data  # for its shapes; what is learned from has no truth
+        if family.model == "sampling" and loss["criterion"] != "truth":
+            raise ValueError("model='sampling' cannot learn without truth: pass it")
         examples = Examples.read(family.model, family.mask, truth, data, empty_too=is_shared)
+        if loss["criterion"] == "sure":
+            examples.find_noise(noise, family.mask)
         held_out = Examples([], [])
         if validation is not None:
             try:
@@ -97,14 +105,17 @@ class Prepared:
         examples, held_out = self.patches.of(self.examples, sum(before)), self.held_out
         own = [[x.shape for x in images] for images in (examples.truth, held_out.truth)]
         shapes = _all_shapes(self.family.model, ranks.shared(own))
+        none = np.empty(0)
+        truth = [none if self.is_blind else flat(x) for x in examples.truth]
         run = _bilevel.Run(
             self.settings,
-            [(flat(x), flat(y), x.shape) for x, y in zip(examples.truth, examples.data)],
+            [(x, flat(y), y.shape) for x, y in zip(truth, examples.data)],
             [(flat(x), flat(y), x.shape) for x, y in zip(held_out.truth, held_out.data)],
             {"kernel": self.family.kernel, "mask": self.family.mask},
             shapes[0],
             out,
             ranks.or_none(),
+            examples.noise,
         )
         return FamilyRun(run, shapes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -46,6 +46,8 @@ def learn(
     image_range: tuple[float | None, float | None] | None = None,
     solver: str = "auto",
     kappa: float = 0.1,
+    criterion: str | None = None,
+    noise: float | Sequence[float] | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     comm: Any = None,
@@ -64,10 +66,18 @@ def learn(
     >>> result.f_error < 0.05 * result.f
     True
 
+    Without truth:
+
+    >>> settings = {"learn": ("alpha",), "fixed": {"nu": 1e-3, "xi": 1e-3}}
+    >>> blind = bilevel.learn(None, data, noise=0.1, **settings)
+    >>> 0.5 < blind.params["alpha"] / result.params["alpha"] < 2.0
+    True
+
     Args:
         truth: The true images: an array of shape (n, N) for n signals or (n, H, W) for n
             pictures, or a list of arrays of any sizes. An array that looks like one colour picture
-            or one volume is refused, with the expression to pass instead.
+            or one volume is refused, with the expression to pass instead. `None` learns without
+            truth, from the data alone, see `criterion`.
         data: The measured images, in the same shapes. C-contiguous `float64` arrays are copied
             once, into the run; other arrays are converted before.
         model: The reconstruction method.
@@ -141,6 +151,14 @@ def learn(
             function or lacks `hessian_product`, `image_range` is given, or `accuracy` is a number.
         kappa: With gradients, the largest error of a reconstruction, as a share of its change in
             a step. Results hardly depend on it.
+        criterion: What reconstructions are judged by: "truth", their distance from the truth;
+            "sure", Stein's unbiased risk estimate for Gaussian noise of a known level; or "gcv",
+            generalised cross-validation for noise of an unknown level. The last two need no truth;
+            if there is one, it only scores the result. Default: "truth", and "sure" if `truth` is
+            `None`. The interval of `f` is certified for the criterion; that the criterion
+            estimates the error is true on average over the noise, and is not certified.
+        noise: For "sure", the standard deviation of the noise: one number, or one for each image.
+            Default: it is estimated in each picture, see `estimate_noise`.
         out: A new directory for the run, which is saved there after every evaluation, with its
             images. `bilevel.resume(out)` continues a run that was interrupted or killed, to the
             same bits; `bilevel.load(out)` reads its result. The program `bilevel` works on the
@@ -205,6 +223,8 @@ def learn(
             image_range=image_range,
             solver=solver,
             kappa=kappa,
+            criterion=criterion,
+            noise=noise,
             out=out,
             comm=ranks,
         )

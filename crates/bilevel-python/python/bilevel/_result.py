@@ -320,7 +320,8 @@ class Result:
     def scores(self) -> pandas.DataFrame:
         """A table of scores of every image before and after, for values in [0, 1].
 
-        It is empty for a model written in Python. Needs pandas.
+        It is empty for a model written in Python. Images that were learned from without truth have
+        an estimate of their mean squared error, and the noise level that it is for. Needs pandas.
         """
         pd = _pandas()
         rows = []
@@ -331,6 +332,9 @@ class Result:
                     for when in ("before", "after"):
                         found = (score[when] or {}).get(name)
                         row[f"{name}_{when}"] = math.nan if found is None else found
+                estimate = score.get("estimate")
+                if estimate is not None:
+                    row.update(mse_estimated=estimate["mse"], noise=estimate["sigma"])
                 rows.append(row)
         table: pandas.DataFrame = pd.DataFrame(rows)
         return table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from ._settings import (
     Ranges,
     Values,
     accuracy_iterations,
+    check_criterion,
     check_filters,
     check_method,
     check_solver,
@@ -108,6 +109,8 @@ class Run:
         image_range: tuple[float | None, float | None] | None = None,
         solver: str = "auto",
         kappa: float = 0.1,
+        criterion: str | None = None,
+        noise: float | Sequence[float] | None = None,
         out: str | os.PathLike[str] | None = None,
         comm: Any = None,
     ) -> None:
@@ -119,6 +122,7 @@ class Run:
                 "scale": one_of("objective", objective, ("mean", "sum")),
                 "residuals": one_of("residuals", residuals, ("image", "pixel")),
             }
+            judge = check_criterion(criterion, truth is None, noise, image_range, out)
             kind = check_solver(solver)
             limits: dict[str, Any] = {"max_points": self._budget, "seed": unsigned("seed", seed)}
             share = positive("kappa", kappa)
@@ -138,6 +142,8 @@ class Run:
                     "mask": mask,
                     "validation": validation,
                     "image_range": image_range,
+                    "criterion": criterion,
+                    "noise": noise,
                     "threads": threads,
                     "accuracy": iterations,
                     "method": None if method == "auto" else method,
@@ -172,6 +178,8 @@ class Run:
                     "mask": mask,
                     "validation": validation,
                     "image_range": image_range,
+                    "criterion": criterion,
+                    "noise": noise,
                     "threads": threads,
                     "comm": self._ranks.comm,
                     "out": out,
@@ -214,6 +222,7 @@ class Run:
                     iterations=iterations,
                     threads=threads,
                 )
+                loss["criterion"] = judge
                 prepared = Prepared(
                     family,
                     Patches.read(family.model, patches, patch_size, limits["seed"]),
@@ -224,6 +233,7 @@ class Run:
                     loss,
                     limits,
                     self._ranks.comm is not None,
+                    noise,
                 )
                 self._about.update(
                     model=family.model,

@@ -6,7 +6,7 @@ import json
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union
 
@@ -114,6 +114,30 @@ def check_solver(value: Any) -> str:
     return one_of("solver", value, ("auto", "gradient", "derivative-free"))
 
 
+def check_criterion(
+    criterion: Any, is_blind: bool, noise: Any, image_range: Any, out: Any
+) -> str:
+    """Check the criterion, which is "truth" unless there is none."""
+    if criterion is None:
+        criterion = "sure" if is_blind else "truth"
+    found = one_of("criterion", criterion, ("truth", "sure", "gcv"))
+    if found == "truth" and is_blind:
+        raise ValueError("criterion='truth' needs truth: pass it, or use 'sure' or 'gcv'")
+    if found != "sure" and noise is not None:
+        raise ValueError(f"noise is for criterion='sure', not for {found!r}: leave it out")
+    if found != "truth" and image_range is not None:
+        raise ValueError(
+            f"image_range cannot be used with criterion={found!r}, whose estimates do not know it: "
+            "leave it out"
+        )
+    if found != "truth" and out is not None:
+        raise ValueError(
+            f"out cannot be used with criterion={found!r}: leave it out, or run the program, "
+            "`bilevel learn denoise --truth none --noisy FOLDER --out RUN`"
+        )
+    return found
+
+
 def check_filters(solver: str, iterations: int | None) -> None:
     """Refuse settings with which a filter bank cannot be learned with gradients."""
     if solver == "derivative-free":
@@ -139,6 +163,38 @@ class Examples:
 
     truth: list[Array]
     data: list[Array]
+    noise: list[float] = field(default_factory=list)
+    """The noise level of each pair, if it is learned from without truth."""
+
+    def find_noise(self, noise: Any, mask: NDArray[np.bool_] | None) -> None:
+        """Set the noise levels: one for all, one for each pair, or estimated."""
+        count = len(self.data)
+        if noise is None:
+            if mask is not None or any(y.ndim != 2 for y in self.data):
+                raise ValueError(
+                    "the noise can be estimated in whole pictures only: pass it, such as noise=0.1"
+                )
+            for i, y in enumerate(self.data):
+                try:
+                    found = _bilevel.estimate_noise(flat(y), *y.shape)
+                except ValueError as error:
+                    raise ValueError(
+                        f"the noise of data[{i}] cannot be estimated ({error}): pass it, such as "
+                        "noise=0.1, or use criterion='gcv'"
+                    ) from None
+                if not found > 1e-6:
+                    raise ValueError(
+                        f"data[{i}] seems to have no noise: pass it, such as noise=0.1"
+                    )
+                self.noise.append(found)
+            return
+        levels = [noise] * count if np.ndim(noise) == 0 else list(noise)
+        if len(levels) != count:
+            raise ValueError(
+                f"noise has {counted(len(levels), 'number')}, but there are "
+                f"{counted(count, 'image')}: pass one for all, or one for each"
+            )
+        self.noise = [positive("noise", level) for level in levels]
 
     @classmethod
     def read(
@@ -225,9 +281,11 @@ class Patches:
             if places is None:
                 made.truth.append(x)
                 made.data.append(y)
+                made.noise += examples.noise[index - first : index - first + 1]
                 continue
             for row, col in places:
                 part = np.s_[row : row + self.size, col : col + self.size]
+                made.noise += examples.noise[index - first : index - first + 1]
                 made.truth.append(np.ascontiguousarray(x[part]))
                 made.data.append(np.ascontiguousarray(y[part]))
         return made

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum}
 use toml::{Table, Value};
 
 use crate::config::table::{self, ValueKind};
-use crate::config::{ConfigError, Setting, Settings, TaskKind};
+use crate::config::{ConfigError, Setting, Settings, TaskKind, is_noise};
 
 const EXAMPLES: &str = "\
 Parameters: a reconstruction x minimises |A x - data|^2/2 + alpha TV(x) + xi |x|^2/2, where TV(x)
@@ -145,6 +145,14 @@ impl FromArgMatches for Settings {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let given = |setting: &Setting| matches.contains_id(setting.flag);
+        if given(&table::NOISY) && given(&table::NOISE) && !given(&table::TRUTH) {
+            return Err(clap::Error::raw(
+                clap::error::ErrorKind::ArgumentConflict,
+                "the argument '--noise <NUMBER>' cannot be used with '--noisy <PATH>', unless \
+                 there is no truth ('--truth none')\n",
+            ));
+        }
         for setting in flags() {
             let Some(values) = matches.get_many::<Value>(setting.flag) else {
                 continue;
@@ -179,7 +187,11 @@ fn arg(setting: &'static Setting) -> Arg {
         .long(setting.flag)
         .help(setting.help(&TaskKind::ALL))
         .help_heading(heading)
-        .conflicts_with_all(setting.alternative.map(|other| other.flag));
+        .conflicts_with_all(
+            (setting.alternative)
+                .filter(|_| !is_noise(setting))
+                .map(|other| other.flag),
+        );
     match setting.kind {
         ValueKind::Path => {
             let parser = OsStringValueParser::new().try_map(|text| {

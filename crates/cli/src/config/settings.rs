@@ -13,6 +13,7 @@ use toml::{Spanned, Table, Value};
 
 use super::error::{home, missing_value, plain};
 use super::table::{self, ALL, DefaultValue, Setting, ValueKind};
+use super::truth::is_noise;
 use super::{Config, ConfigError, TaskKind, Values, model};
 use crate::file::FileError;
 use crate::store::{SETTINGS, Store};
@@ -228,7 +229,10 @@ impl Settings {
     #[must_use]
     pub fn overridden_by(mut self, flags: &Self) -> Self {
         for setting in ALL {
-            if setting.alternative.is_some_and(|other| flags.has(other)) {
+            let is_apart = self.has(&table::TRUTH) || flags.has(&table::TRUTH);
+            if setting.alternative.is_some_and(|other| flags.has(other))
+                && !(is_apart && is_noise(setting))
+            {
                 self.values.remove(setting.key);
             }
         }
@@ -273,7 +277,7 @@ impl Settings {
                     advice,
                 ));
             }
-            if !self.has(&table::IMAGES) {
+            if !self.has(&table::IMAGES) && !self.has(&table::TRUTH) {
                 let what = "the clean pictures that belong to the noisy ones";
                 return Err(ConfigError::Missing(
                     "--noisy",
@@ -283,6 +287,7 @@ impl Settings {
                 ));
             }
         }
+        self.check_truth()?;
         self.check_gradients()?;
         self.fill_in_defaults(|_| true);
         let config = self.config();
@@ -364,6 +369,7 @@ impl Settings {
         }
         if let Some(other) = setting.alternative
             && self.has(other)
+            && !(is_noise(setting) && self.has(&table::TRUTH))
         {
             return Err(ConfigError::Together(
                 setting,

@@ -113,8 +113,13 @@ table! {
         .or(&NOISE);
     NOISE = row("noise", "data.noise", WEIGHT,
         DefaultValue::With(&NOISY, &DefaultValue::Unset("none", "0.1"), &DefaultValue::Of(noise)),
-        "Standard deviation of the added noise, where black is 0 and white is 1")
+        "Standard deviation of the added noise, where black is 0 and white is 1; with --truth none, \
+         of the noise in the measured pictures, which is estimated if it is not given")
         .or(&NOISY);
+    TRUTH = row("truth", "data.truth", ValueKind::Word(&["none"]),
+        DefaultValue::Unset("the clean pictures", "\"none\""),
+        "Learn without clean pictures, from those of --noisy alone")
+        .only(PICTURES);
     SEED = row("seed", "data.seed", ANY_WHOLE, DefaultValue::Whole(1),
         "Random seed for built-in images, added noise and positions of patches");
     COLOUR = row("colour", "data.colour", ValueKind::Word(&["luminance", "channels"]),
@@ -201,6 +206,12 @@ table! {
         "Largest value that pixels of reconstructions may have, such as 1")
         .only(PICTURES);
 
+    CRITERION = row("criterion", "objective.criterion",
+        ValueKind::Word(&["truth", "sure", "gcv"]),
+        DefaultValue::With(&TRUTH, &DefaultValue::Word("sure"), &DefaultValue::Word("truth")),
+        "What reconstructions are judged by: the distance from the truth, or an estimate of it \
+         without truth, for known noise (sure) or for unknown noise (gcv)")
+        .only(PICTURES);
     SCALE = row("objective", "objective.scale", ValueKind::Word(&["mean", "sum"]),
         DefaultValue::Word("mean"),
         "Minimise the mean or the sum over images of the squared distances from the truth");

@@ -50,12 +50,15 @@ pub(crate) fn gains(scores: &[Score]) -> Vec<f64> {
 pub(super) fn findings(learned: &Learned) -> Vec<Finding> {
     let mut all = Vec::new();
     all.extend(gained("training", &learned.training));
-    all.extend(held_out(&learned.training, &learned.validation));
+    if learned.criterion.is_truth() || !learned.validation.is_empty() {
+        all.extend(held_out(&learned.training, &learned.validation));
+    }
     for (what, scores) in [
         ("training image", &learned.training),
         ("held-out image", &learned.validation),
     ] {
-        let failed = scores.iter().filter(|score| score.after.is_none()).count();
+        let is_made = |score: &Score| score.after.is_some() || score.error.is_some();
+        let failed = scores.iter().filter(|score| !is_made(score)).count();
         if failed > 0 {
             let of = counted(length(scores), what, &format!("{what}s"));
             all.push(Finding::warning(format!(

@@ -24,6 +24,7 @@ pub(super) fn html(input: &ReportInput<'_>) -> Markup {
         dl.cards {
             (objective(learned, input.scale))
             (quality("Training images", &learned.training))
+            (estimated(&learned.training))
             (quality("Held-out images", &learned.validation))
             @if let Some(bank) = &input.bank { (gain_over_tv(bank)) }
             @if learned.family == Some(FamilyKind::Sampling) { (frequencies(&entries)) }
@@ -101,6 +102,17 @@ fn quality(name: &str, scores: &[Score]) -> Markup {
     let images = counted(length(scores), "image", "images");
     let remark = format!("{gain}mean of {images}");
     card(name, &decibel(after.value), &remark)
+}
+
+/// Returns the card of the estimated quality of images that were learned from without truth.
+fn estimated(scores: &[Score]) -> Markup {
+    let psnrs = scores.iter().filter_map(|score| score.estimate?.psnr());
+    let Some(mean) = Mean::of(&psnrs.collect::<Vec<f64>>()) else {
+        return html! {};
+    };
+    let images = counted(length(scores), "image", "images");
+    let remark = format!("mean of {images}, estimated without truth");
+    card("Training images", &decibel(mean.value), &remark)
 }
 
 /// Writes a difference in decibels with its sign.

@@ -73,7 +73,7 @@ fn choose(images: &[ReportImage]) -> Vec<Chosen<'_>> {
 /// show them. Only the scores matter.
 pub(super) fn choose_by_score(images: &[ReportImage]) -> Vec<(usize, Option<&'static str>)> {
     let mut ranked: Vec<(usize, f64)> = (images.iter().enumerate())
-        .filter_map(|(index, image)| Some((index, psnr(image.score.after)?)))
+        .filter_map(|(index, image)| Some((index, psnr(image.score.after).or(estimated(image))?)))
         .collect();
     let first: Vec<usize> = ranked.iter().map(|(index, _)| *index).collect();
     // the sort is stable: of equal images the earlier comes first
@@ -96,8 +96,15 @@ pub(super) fn choose_by_score(images: &[ReportImage]) -> Vec<(usize, Option<&'st
     chosen
 }
 
-/// Whether truth and reconstruction are complete.
+/// Returns the estimated PSNR of an image that was learned from without truth.
+fn estimated(image: &ReportImage) -> Option<f64> {
+    let estimate = image.score.estimate?;
+    Some(estimate.psnr().unwrap_or(f64::INFINITY))
+}
+
+/// Whether the reconstruction and the truth, if there is one, are complete.
 fn is_whole(image: &ReportImage) -> bool {
     let len = image.grid.len();
-    len > 0 && image.truth.len() == len && image.reconstruction.len() == len
+    let has_truth = image.truth.len() == len;
+    len > 0 && (has_truth || image.truth.is_empty()) && image.reconstruction.len() == len
 }

@@ -22,7 +22,15 @@ const BRIGHTER: f64 = 5.0;
 /// Returns the row of pictures with its caption.
 pub(super) fn html(image: &ReportImage, caption: &Markup) -> Markup {
     let grid = image.grid;
-    let window = Window::of(&image.truth, grid);
+    let has_truth = !image.truth.is_empty();
+    let window = Window::of(
+        if has_truth {
+            &image.truth
+        } else {
+            &image.reconstruction
+        },
+        grid,
+    );
     let [truth, x] = [&image.truth, &image.reconstruction].map(|v| window.levels(v, grid));
     let error = (x.iter().zip(&truth))
         .map(|(x, truth)| BRIGHTER * (x - truth).abs())
@@ -32,13 +40,15 @@ pub(super) fn html(image: &ReportImage, caption: &Markup) -> Markup {
     html! {
         figure.example {
             figcaption { (caption) }
-            .row.three[data.is_none()] {
+            .row.three[data.is_none() || !has_truth] {
                 @if let Some(data) = data {
                     (figure(image, window.levels(data, grid), Grey::Data))
                 }
                 (figure(image, x, Grey::Reconstruction))
-                (figure(image, truth, Grey::Truth))
-                (figure(image, error, Grey::Error))
+                @if has_truth {
+                    (figure(image, truth, Grey::Truth))
+                    (figure(image, error, Grey::Error))
+                }
             }
             @if rows > MAX_SIDE || cols > MAX_SIDE {
                 p.soft {
@@ -115,7 +125,9 @@ fn figure(image: &ReportImage, levels: Vec<f64>, grey: Grey) -> Markup {
                 alt={ (what) ": " (printable(&image.name)) } src=(png_url(&png(&picture, grey)));
             figcaption {
                 (what)
-                @if let Some(quality) = quality { " " span { (psnr_cell(quality)) } }
+                @if let Some(quality) = quality.filter(|_| !image.truth.is_empty()) {
+                    " " span { (psnr_cell(quality)) }
+                }
             }
         }
     }

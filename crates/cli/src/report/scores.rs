@@ -67,7 +67,7 @@ struct Column {
 }
 
 /// The columns from left to right.
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 8] = [
     Column {
         head: "PSNR of the data",
         value: |e| psnr(e.score.before),
@@ -96,6 +96,18 @@ const COLUMNS: [Column; 6] = [
         head: "SSIM",
         value: |e| e.score.after?.ssim,
         written: ssim_text,
+        has_mean: true,
+    },
+    Column {
+        head: "noise",
+        value: |e| Some(e.score.estimate?.sigma),
+        written: number,
+        has_mean: true,
+    },
+    Column {
+        head: "estimated PSNR",
+        value: |e| e.score.estimate?.psnr(),
+        written: psnr_text,
         has_mean: true,
     },
     Column {

@@ -51,19 +51,20 @@ fn figure(image: &ReportImage) -> Figure {
                 .width(1.0),
         );
     }
-    panel = panel
-        .with(
+    if !image.truth.is_empty() {
+        panel = panel.with(
             Series::line(shown(&image.truth))
                 .label("truth")
                 .colour(Colour::hex(0x0022_2222))
                 .width(1.4),
-        )
-        .with(
-            Series::line(shown(&image.reconstruction))
-                .label("reconstruction")
-                .colour(Colour::hex(0x0000_72b2))
-                .width(1.8),
         );
+    }
+    panel = panel.with(
+        Series::line(shown(&image.reconstruction))
+            .label("reconstruction")
+            .colour(Colour::hex(0x0000_72b2))
+            .width(1.8),
+    );
     Figure::new(1).with(panel)
 }
 

@@ -124,7 +124,9 @@ impl Snapshots {
             values: problem.values(theta),
             objective,
             interval,
-            psnr: reconstructions.and_then(|images| problem.training_psnr(images)),
+            psnr: reconstructions
+                .filter(|_| problem.criterion().needs_truth())
+                .and_then(|images| problem.training_psnr(images)),
         });
     }
 }

@@ -96,9 +96,17 @@ fn equal_warning(
     })
 }
 
+/// The truth of a pair, or its data if there is none.
+fn shown(pair: &Pair) -> &[f64] {
+    match pair.truth.is_empty() {
+        true => &pair.data,
+        false => &pair.truth,
+    }
+}
+
 /// Returns a warning if images are both learned from and held out.
 fn repeated_warning(training: &NamedPairs, validation: &NamedPairs) -> Option<String> {
-    let bits = |pair: &Pair| pair.truth.iter().map(|value| value.to_bits()).collect();
+    let bits = |pair: &Pair| shown(pair).iter().map(|value| value.to_bits()).collect();
     let known: HashSet<Vec<u64>> = training.pairs.iter().map(bits).collect();
     let all = validation.names.iter().zip(&validation.pairs);
     let repeated: Vec<&String> = (all.filter(|(_, pair)| known.contains(&bits(pair))))
@@ -163,6 +171,9 @@ pub(crate) fn ignored_warning(folder: &Path, used: &[Option<&Path>]) -> Option<S
 fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
     let noise = config.data.noise?;
     let is_unit = |pair: &Pair| pair.truth.iter().all(|value| (0.0..=1.0).contains(value));
+    if config.data.truth.is_some() {
+        return None;
+    }
     if noise > 1.0 && pairs.iter().all(is_unit) {
         return Some(format!(
             "--noise is {noise}, but black is 0 and white is 1 in these pictures: divide a noise \

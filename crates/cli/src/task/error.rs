@@ -55,6 +55,17 @@ pub enum DataError {
         /// The reason.
         source: imaging::KernelNameError,
     },
+    /// The noise of a picture is not known.
+    #[error(
+        "the noise of {name} cannot be estimated ({reason}): give it with --noise, or use \
+         --criterion gcv"
+    )]
+    NoiseLevel {
+        /// The name of the picture.
+        name: String,
+        /// The reason.
+        reason: String,
+    },
     /// A kernel is complex.
     #[error("the kernel {} is complex: save its real part", path.display())]
     ComplexKernel {

@@ -39,17 +39,22 @@ pub(super) fn drawn(
     let num_pictures = training.pairs.len();
     let mut num_whole = 0;
     let mut pairs = NamedPairs::default();
+    let noise = training.noise;
     let all = training.names.into_iter().zip(training.pairs);
     for (index, (name, pair)) in all.enumerate() {
         let Some(patches) = Patch::draw(pair.grid, size, count, Seed::new(data.seed), index) else {
             num_whole += 1;
             pairs.push(name, pair);
+            pairs.noise.extend(noise.get(index));
             continue;
         };
         for patch in patches {
             let place = format!("(row {}, column {})", patch.row + 1, patch.col + 1);
-            let [truth, data] =
-                [&pair.truth, &pair.data].map(|picture| patch.of(picture, pair.grid));
+            let [truth, data] = [&pair.truth, &pair.data].map(|picture| match picture.is_empty() {
+                true => Vec::new(),
+                false => patch.of(picture, pair.grid),
+            });
+            pairs.noise.extend(noise.get(index));
             let grid = patch.grid(pair.grid);
             pairs.push(format!("{name} {place}"), Pair { grid, truth, data });
         }

@@ -7,7 +7,9 @@ use imaging::{BlurBoundary, Grid, Kernel, KernelShape, LinearOperator, ModelErro
 use imaging::{noise, phantom};
 
 use super::family;
-use super::{DataError, LoadedTask, NamedPairs, data_warnings, fingerprint, patches, split};
+use super::{
+    DataError, LoadedTask, NamedPairs, data_warnings, fingerprint, noise_level, patches, split,
+};
 use crate::array;
 use crate::blur_check::periodicity_warning;
 use crate::config::Config;
@@ -33,6 +35,10 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let mut loaded = family::for_pictures(config)?;
     let family = &loaded.family;
     let mut images = match &data.images {
+        None if data.truth.is_some() => {
+            let noisy = data.noisy.as_deref().unwrap_or_else(|| Path::new(""));
+            read(config, family, noisy, None, data.count)?
+        }
         None => built_in(config, family)?,
         Some(folder) => read(config, family, folder, data.noisy.as_deref(), data.count)?,
     };
@@ -52,7 +58,8 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         }
         Ok::<NamedPairs, DataError>(pairs)
     };
-    let training = pairs(images, 0)?;
+    let mut training = pairs(images, 0)?;
+    let noise_note = noise_level::add(config, family, &mut training)?;
     let validation = pairs(others, num_training)?;
     let mut warnings = std::mem::take(&mut loaded.warnings);
     if data.noisy.is_some() {
@@ -72,13 +79,14 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
         &validation,
     ));
     let (training, note) = patches::drawn(config, training, &validation);
+    let notes: Vec<String> = [note, noise_note].into_iter().flatten().collect();
     Ok(LoadedTask {
         fingerprint: fingerprint::of(&training.pairs, &validation.pairs, &loaded.numbers),
         family: loaded.family,
         training,
         validation,
         warnings,
-        note,
+        note: (!notes.is_empty()).then(|| notes.join("\n")),
     })
 }
 
@@ -264,6 +272,11 @@ fn add(
             _ => format!("{name} (blue)"),
         };
         let measured = noisy.as_ref().map(|noisy| noisy.channels[channel].clone());
+        // without truth, the measured picture was read in its place
+        let (truth, measured) = match config.data.truth {
+            Some(_) => (Vec::new(), Some(truth)),
+            None => (truth, measured),
+        };
         let data = match measured {
             Some(data) => apply_mask(family, data),
             None => {

@@ -71,6 +71,43 @@ fn one_pixel_is_a_picture() {
 }
 
 #[test]
+fn settings_without_truth_that_do_not_fit() {
+    let temp = TempDir::new("blind");
+    temp.photos("photos");
+    temp.picture("flat/a.png", 1, 1, 0);
+    let refuse = |args: &str, code, parts: &[&str]| {
+        refused(&temp, &format!("learn denoise {args} {SMALL}"), code, parts);
+    };
+    refuse("--truth none", 2, &["--truth none needs --noisy"]);
+    refuse(
+        "--truth none --images photos --noisy photos",
+        2,
+        &["--truth", "--images"],
+    );
+    refuse(
+        "--truth none --noisy photos --criterion truth",
+        2,
+        &["sure or gcv"],
+    );
+    refuse(
+        "--truth none --noisy photos --image-min 0",
+        2,
+        &["--image-min", "limit"],
+    );
+    refuse(
+        "--images photos --noisy photos --noise 0.1",
+        2,
+        &["--truth none"],
+    );
+    refuse("--truth none --noisy flat", 3, &["a.png", "--noise", "gcv"]);
+    refuse(
+        "--truth none --noisy photos --noise 0",
+        2,
+        &["noise", "positive"],
+    );
+}
+
+#[test]
 fn pairs_that_do_not_fit() {
     let temp = TempDir::new("pairs");
     temp.photos("clean");

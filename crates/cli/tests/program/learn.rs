@@ -69,6 +69,39 @@ fn denoise_measured_pairs() {
 }
 
 #[test]
+fn denoise_without_truth() {
+    let temp = TempDir::new("blind");
+    temp.photos("measured");
+    let blind = "learn denoise --truth none --noisy measured --learn alpha --fix nu=1e-2,xi=1e-3 \
+                 --max-points 8";
+    let ended = temp.good(&format!("{blind} --out run"));
+    check_page(&temp, "run", &["alpha"]);
+    for part in [
+        "Estimated noise of the pictures: ",
+        "Estimated mean PSNR of 2 images",
+    ] {
+        assert!(ended.out.contains(part), "{part}: {ended:?}");
+    }
+    assert!(!ended.out.contains("Mean PSNR"), "{ended:?}");
+    let page = temp.text("run/report.html");
+    for part in [
+        "learned without truth",
+        "not certified",
+        "estimated PSNR",
+        "certainly",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    temp.good("apply run measured/0.png clean.png");
+    temp.good("resume run --max-points 9");
+
+    let known = temp.good(&format!("{blind} --noise 0.2 --out known"));
+    assert!(!known.out.contains("Estimated noise"), "{known:?}");
+    let unknown = temp.good(&format!("{blind} --criterion gcv --out unknown"));
+    assert!(!unknown.out.contains("Estimated noise"), "{unknown:?}");
+}
+
+#[test]
 fn deblur() {
     let temp = TempDir::new("deblur");
     temp.photos("photos");

@@ -1,0 +1,56 @@
+//! Settings of learning without truth, and which of them fit together.
+
+use super::table::{self, Setting};
+use super::{ConfigError, Settings};
+
+impl Settings {
+    /// Refuses settings that do not fit together if there is no truth.
+    pub(super) fn check_truth(&self) -> Result<(), ConfigError> {
+        let has_truth = !self.has(&table::TRUTH);
+        let criterion = self.word(&table::CRITERION);
+        if !has_truth {
+            if self.has(&table::IMAGES) {
+                let advice = "name the measured pictures with --noisy alone";
+                return Err(ConfigError::Together(&table::TRUTH, &table::IMAGES, advice));
+            }
+            if !self.has(&table::NOISY) {
+                let what = "the measured pictures";
+                return Err(ConfigError::Missing(
+                    "--truth none",
+                    &table::NOISY,
+                    what,
+                    "noisy",
+                ));
+            }
+            if criterion == Some("truth") {
+                let advice = "choose the criterion sure or gcv";
+                return Err(ConfigError::Together(
+                    &table::TRUTH,
+                    &table::CRITERION,
+                    advice,
+                ));
+            }
+        }
+        if criterion.map_or(has_truth, |word| word == "truth") {
+            return Ok(());
+        }
+        let limits = [&table::IMAGE_MIN, &table::IMAGE_MAX];
+        match limits.into_iter().find(|setting| self.has(setting)) {
+            Some(limit) => Err(ConfigError::Together(
+                if has_truth {
+                    &table::CRITERION
+                } else {
+                    &table::TRUTH
+                },
+                limit,
+                "leave the limit out, because estimates without truth do not know it",
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a setting is one of two that exclude each other only if there is a truth.
+pub(crate) fn is_noise(setting: &Setting) -> bool {
+    [table::NOISE.key, table::NOISY.key].contains(&setting.key)
+}

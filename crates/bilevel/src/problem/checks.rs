@@ -40,9 +40,10 @@ pub(super) fn prepare_all<M: LowerLevel>(
             })
             .collect()
     };
-    let data = prepared(pairs, setup.criterion.needs_truth())?;
+    let needs_truth = setup.criterion.needs_truth();
+    let data = prepared(pairs, needs_truth)?;
     check_criterion(model, &start, pairs, &data, setup)?;
-    let validation = prepared(&setup.validation, false)
+    let validation = prepared(&setup.validation, needs_truth)
         .map_err(|source| ProblemError::Validation(Box::new(source)))?;
     Ok((data, validation))
 }
@@ -89,7 +90,8 @@ pub(super) fn description<M: LowerLevel>(
     } = setup;
     format!(
         "{version} {:?} {parameters:?} {penalties:?} {regularizer:?} {solver:?} {kappa:?} \
-         {least_gain:?} {:?} {probe_seed} {loss:?} {method:?} {effort:?} {cold_start:?} {checkpoints:?} {image_range:?}",
+         {least_gain:?} {:?} {probe_seed} {loss:?} {method:?} {effort:?} {cold_start:?} \
+         {checkpoints:?} {image_range:?}",
         model.kind(),
         criterion.kind(),
     )

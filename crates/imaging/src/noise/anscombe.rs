@@ -184,7 +184,9 @@ impl Anscombe {
             let root = shift.sqrt() + place * SPACING;
             (root * root - shift).max(0.0)
         };
-        // NaN stays NaN
+        if mean.is_nan() {
+            return mean;
+        }
         if mean <= self.means[0] {
             return 0.0;
         }

@@ -99,10 +99,6 @@ pub struct ModelSpec {
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ObjectiveSpec {
     /// What reconstructions are judged by: the truth, or an estimate without truth.
-    #[cfg_attr(
-        feature = "serde",
-        serde(skip_serializing_if = "CriterionKind::is_truth")
-    )]
     pub criterion: CriterionKind,
     /// Whether the objective is a mean or a sum over images.
     pub scale: Scale,

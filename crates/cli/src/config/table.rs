@@ -118,7 +118,7 @@ table! {
         .or(&NOISY);
     TRUTH = row("truth", "data.truth", ValueKind::Word(&["none"]),
         DefaultValue::Unset("the clean pictures", "\"none\""),
-        "Learn without clean pictures, from those of --noisy alone")
+        "Learn without clean pictures, only from those of --noisy")
         .only(PICTURES);
     SEED = row("seed", "data.seed", ANY_WHOLE, DefaultValue::Whole(1),
         "Random seed for built-in images, added noise and positions of patches");

@@ -238,9 +238,9 @@ fn examples_are_settings() {
             _ => format!("{line}\n"),
         })
         .collect();
-    // iterations and their limit exclude each other, as do measured and added noise, and filters
-    // exclude much
-    let excluding = ["max_iterations", "nois", "filters"];
+    // iterations and their limit exclude each other, as do measured and added noise, clean pictures
+    // and none, and filters exclude much
+    let excluding = ["max_iterations", "nois", "truth", "filters"];
     let is_alternative = |line: &&str| excluding.iter().any(|start| line.starts_with(start));
     let set: String = set
         .lines()

@@ -34,6 +34,14 @@ impl Settings {
         if criterion.map_or(has_truth, |word| word == "truth") {
             return Ok(());
         }
+        let is_sure = criterion.map_or(!has_truth, |word| word == "sure");
+        if let Some(noise) = self.number(&table::NOISE).filter(|noise| !(*noise > 0.0))
+            && is_sure
+        {
+            let needed = "positive, because the criterion sure needs noise".to_owned();
+            let what = table::NOISE.to_string();
+            return Err(ConfigError::OutOfRange(what, noise.to_string(), needed));
+        }
         let limits = [&table::IMAGE_MIN, &table::IMAGE_MAX];
         match limits.into_iter().find(|setting| self.has(setting)) {
             Some(limit) => Err(ConfigError::Together(

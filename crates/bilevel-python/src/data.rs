@@ -21,7 +21,7 @@ pub(crate) fn box_functions(
     Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))
 }
 
-/// Generates pictures of dead leaves, one after the other in one array.
+/// Generates pictures of dead leaves, grey or in colour, one after the other in one array.
 #[pyfunction]
 pub(crate) fn dead_leaves(
     py: Python<'_>,
@@ -29,8 +29,12 @@ pub(crate) fn dead_leaves(
     rows: usize,
     cols: usize,
     seed: u64,
+    is_colour: bool,
 ) -> PyResult<Array<'_>> {
-    let one = |index| phantom::dead_leaves(rows, cols, Seed::new(seed), index);
+    let one = |index| match is_colour {
+        true => phantom::dead_leaves_in_colour(rows, cols, Seed::new(seed), index),
+        false => phantom::dead_leaves(rows, cols, Seed::new(seed), index),
+    };
     let made = py.detach(|| (0..count).map(one).collect::<Result<Vec<_>, _>>());
     Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))
 }

@@ -10,7 +10,7 @@ use bilevel::{
     Family, FamilyKind, Learned, LearningProblem, Pair, ProblemError, Ranks, Spec, share_of,
 };
 use bilevel_cli::array::{self, ArrayValues};
-use bilevel_cli::config::{Config, Settings};
+use bilevel_cli::config::{Colour, Config, Settings};
 use bilevel_cli::error::{CliError, chain};
 use bilevel_cli::file::FileError;
 use bilevel_cli::session::{
@@ -19,7 +19,7 @@ use bilevel_cli::session::{
 use bilevel_cli::store::{ARRAYS, Store, StoreError};
 use bilevel_cli::task::{self, fingerprint};
 use bilevel_cli::{picture, run_page};
-use imaging::Grid;
+use imaging::{Field, Grid};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -195,6 +195,9 @@ fn config(spec: Spec, num_validation: usize) -> Config {
         FamilyKind::Inpaint => data.mask = file("mask.npy"),
         _ => {}
     }
+    if spec.model.colour {
+        config.data.colour = Some(Colour::Opponent);
+    }
     config.model = spec.model;
     config.objective = spec.objective;
     config.solver = spec.solver;
@@ -321,6 +324,7 @@ pub(crate) fn shape(grid: Grid) -> Vec<usize> {
     let (rows, cols) = grid.rows_and_cols();
     match grid.num_axes() {
         1 => vec![grid.num_samples()],
+        _ if grid.field() == Field::Colour => vec![rows, cols, 3],
         _ => vec![rows, cols],
     }
 }
@@ -346,6 +350,7 @@ pub(crate) fn describe_run(py: Python<'_>, dir: PathBuf) -> PyResult<Description
             .and_then(|all| all.into_iter().next());
         let num_axes = match config.task {
             FamilyKind::Sampling => 1,
+            _ if config.data.colour == Some(Colour::Opponent) => 3,
             _ if first.is_some_and(|path| picture::is_signal(&path)) => 1,
             _ => 2,
         };

@@ -68,7 +68,10 @@ fn real_grid(shape: &[usize]) -> PyResult<Grid> {
     match *shape {
         [num_samples] => Ok(Grid::line(num_samples)),
         [rows, cols] => Ok(Grid::image(rows, cols)),
-        _ => Err(invalid("an image has one or two axes")),
+        [rows, cols, 3] => Ok(Grid::image(rows, cols).colour()),
+        _ => Err(invalid(
+            "an image has one or two axes, and in colour a third one of length 3",
+        )),
     }
 }
 

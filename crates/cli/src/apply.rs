@@ -26,6 +26,7 @@ use crate::memory::Memory;
 use crate::picture::{self, Colour, Depth, Picture, TypedPicture};
 pub use crate::session::RESULT;
 use crate::store::{Store, StoreError};
+use crate::task::DataError;
 use crate::task::data_warnings::other_unit;
 use crate::task::family::{self, LoadedFamily};
 use crate::task::pictures::{apply_mask, check_mask, grid};
@@ -107,10 +108,11 @@ pub struct ApplyFailure {
 
 /// Reconstructs a file, or the pictures of a folder, with the parameters that a run has learned.
 ///
-/// All channels are reconstructed, even if only luminance was learned from. All pages of a TIFF
-/// file, slices of a NIfTI file or pictures of an array are reconstructed to those of another one.
-/// Samples keep their type. In a folder, a bad file does not stop the
-/// others. If `input` is a file and `output` a folder, the file name stays the same.
+/// A run that has learned from pictures in colour reconstructs pictures in colour, each as a whole.
+/// Other runs reconstruct channel by channel, even if only luminance was learned from. All pages of
+/// a TIFF file, slices of a NIfTI file or pictures of an array are reconstructed to those of
+/// another one. Samples keep their type. In a folder, a bad file does not stop the others. If
+/// `input` is a file and `output` a folder, the file name stays the same.
 ///
 /// # Errors
 /// When the run has not finished, or a file cannot be read, reconstructed or written.
@@ -260,8 +262,15 @@ impl Reconstructor {
         output: &Path,
         observe: &(dyn Fn(ApplyEvent<'_>) + Sync),
     ) -> Result<Applied, CliError> {
-        let pages = picture::read_stack(input, Colour::Channels)?;
-        picture::check_output(output, &pages)?;
+        let is_whole = self.config.data.colour == Some(Colour::Opponent);
+        let colour = match is_whole {
+            true => Colour::Opponent,
+            false => Colour::Channels,
+        };
+        let pages = picture::read_stack(input, colour)?;
+        if !(is_whole && picture::has_extension(output, "npy")) {
+            picture::check_output(output, &pages)?;
+        }
         let num_pages = pages.len();
         let is_signal = picture::is_signal(input);
         let mut applied = self.applied(input, output);
@@ -286,11 +295,26 @@ impl Reconstructor {
             let jump = |plane: &Vec<f64>| self.loaded.border_jump(plane, grid);
             let jump = page.channels.iter().filter_map(jump).reduce(f64::max);
             jumps.extend(jump.map(|jump| (name_text, jump)));
-            let data = page.channels.into_iter();
-            let data = data.map(|plane| apply_mask(family, plane)).collect();
+            let (grid, data) = match is_whole {
+                true => {
+                    let grey = || DataError::GreyInput {
+                        name: name.display().to_string(),
+                    };
+                    let data = page.interleaved().filter(|_| !is_signal);
+                    (grid.colour(), vec![data.ok_or_else(grey)?])
+                }
+                false => {
+                    let planes = page.channels.into_iter();
+                    let masked = planes.map(|plane| apply_mask(family, plane));
+                    (grid, masked.collect())
+                }
+            };
             let made = self.reconstruct(&name, grid, data)?;
             self.add(&mut applied, grid, &made);
-            let channels: Vec<Vec<f64>> = made.into_iter().map(|made| made.x).collect();
+            let channels: Vec<Vec<f64>> = match &made[..] {
+                [made] if is_whole => Picture::of_interleaved(width, height, &made.x).channels,
+                _ => made.into_iter().map(|made| made.x).collect(),
+            };
             pictures.push(TypedPicture {
                 picture: Picture {
                     width,
@@ -313,6 +337,12 @@ impl Reconstructor {
             [page] if is_signal && picture::has_extension(output, "npy") => {
                 let values = ArrayValues::Real(page.picture.channels.concat());
                 array::write(output, &[page.picture.width], &values)?;
+            }
+            [page] if is_whole && picture::has_extension(output, "npy") => {
+                let page = &page.picture;
+                let values = page.interleaved().unwrap_or_default();
+                let shape = [page.height, page.width, 3];
+                array::write(output, &shape, &ArrayValues::Real(values))?;
             }
             _ => picture::write_typed(output, &pictures)?,
         }
@@ -397,7 +427,7 @@ fn unit_warning(name: &str, values: impl Iterator<Item = f64>) -> Option<String>
 
 /// Returns the divisor that turns a norm into a root mean square.
 fn size(grid: Grid) -> f64 {
-    (grid.num_samples() as f64).sqrt()
+    (grid.num_intensities() as f64).sqrt()
 }
 
 /// Reads the result of a run, or a part of it.

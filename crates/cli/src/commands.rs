@@ -119,7 +119,9 @@ fn learn(args: &LearnArgs, context: Context<'_>) -> Result<(), CliError> {
     }
     // load first: data that cannot be used leave no directory behind
     let load = || -> Result<_, CliError> {
-        let config = settings()?.resolve()?;
+        let mut settings = settings()?;
+        let warning = task::colour::choose(&mut settings);
+        let config = settings.resolve()?;
         let out = args.out.as_deref().ok_or(CliError::NoOut)?;
         if Store::read_settings(out).is_ok() {
             let dir = out.to_path_buf();
@@ -127,7 +129,9 @@ fn learn(args: &LearnArgs, context: Context<'_>) -> Result<(), CliError> {
         }
         let config = config.absolute()?;
         set_threads(config.solver.threads);
-        Ok((out, task::load(&config)?, config))
+        let mut task = task::load(&config)?;
+        task.warnings.extend(warning);
+        Ok((out, task, config))
     };
     let (out, task, config) = agree(ranks, load())?;
     let settings = config.to_toml_with_comments();

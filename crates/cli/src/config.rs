@@ -106,9 +106,13 @@ impl Config {
     /// Returns the learning problem without its data.
     #[must_use]
     pub fn spec(&self) -> Spec {
+        let colour = self.data.colour == Some(Colour::Opponent);
         Spec {
             task: self.task,
-            model: self.model.clone(),
+            model: ModelSpec {
+                colour,
+                ..self.model.clone()
+            },
             objective: self.objective,
             solver: self.solver.clone(),
         }

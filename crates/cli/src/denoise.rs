@@ -59,13 +59,13 @@ pub struct DenoiseOptions {
 pub enum DenoiseColour {
     /// All colours together, which is best.
     #[default]
-    #[value(help = None::<&str>)]
+    #[value(name = "opponent", alias = "coupled", help = None::<&str>)]
     Coupled,
     /// Red, green and blue, each on its own.
     #[value(help = None::<&str>)]
     Channels,
     /// Only the luminance: the result is grey.
-    #[value(help = None::<&str>)]
+    #[value(name = "grey", alias = "luminance", help = None::<&str>)]
     Luminance,
 }
 

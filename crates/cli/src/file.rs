@@ -110,7 +110,7 @@ pub enum FileError {
     Sizes(PathBuf, [usize; 2], PathBuf, [usize; 2]),
     /// The two pictures of a pair differ in their numbers of channels.
     #[error(
-        "{} has {}, but {} has {}: use --colour luminance, or convert one of them",
+        "{} has {}, but {} has {}: use --colour grey, or convert one of them",
         .0.display(), channels(*.1), .2.display(), channels(*.3)
     )]
     Channels(PathBuf, usize, PathBuf, usize),

@@ -88,24 +88,31 @@ pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     all
 }
 
-/// Returns the findings about a filter bank: its proved constants, and its gain over total
-/// variation.
+/// Returns the findings about filter banks, one for grey pictures and two in colour: their proved
+/// constants, and their gain over total variation on held-out images.
 #[must_use]
-pub fn of_bank(bank: &FilterBank, comparison: Option<&TvComparison>) -> Vec<Finding> {
+pub fn of_banks(banks: &[&FilterBank], comparison: Option<&TvComparison>) -> Vec<Finding> {
+    if banks.is_empty() {
+        return Vec::new();
+    }
+    let largest = |constant: fn(&FilterBank) -> f64| {
+        let constants = banks.iter().map(|bank| constant(bank));
+        constants.fold(0.0, f64::max)
+    };
     let mut all = vec![Finding::good(format!(
         "Denoising with the learned filters is strongly convex, with the proved constants μ = {} \
          and L = {}, so the distance of every denoised picture from the exact minimiser is \
          certified.",
-        number(1.0 - bank.weak_convexity()),
-        number(1.0 + bank.lipschitz())
+        number(1.0 - largest(FilterBank::weak_convexity)),
+        number(1.0 + largest(FilterBank::lipschitz))
     ))];
     let gain = comparison.and_then(|comparison| Some((comparison, comparison.gain()?)));
     if let Some((comparison, gain)) = gain {
         let [filters, tv, by] =
             [comparison.filters, comparison.tv, gain.abs()].map(|value| format!("{value:.2} dB"));
         let text = format!(
-            "Held-out images are {} than with total variation, whose three parameters were learned \
-             from the same images: {filters} against {tv}.",
+            "Held-out images are {} than with total variation, whose parameters were learned from \
+             the same images: {filters} against {tv}.",
             match gain >= 0.0 {
                 true => format!("{by} better"),
                 false => format!("{by} worse"),
@@ -144,8 +151,9 @@ fn criterion(learned: &Learned) -> Option<Finding> {
 
 /// Whether the learned parameters are those of a filter bank.
 fn is_bank(learned: &Learned) -> bool {
-    let spread = learned.parameter("spread");
-    spread.is_some_and(|spread| !spread.parameter.shape.is_empty())
+    let spread = ["spread", "spread_luminance"].map(|name| learned.parameter(name));
+    let mut found = spread.into_iter().flatten();
+    found.any(|spread| !spread.parameter.shape.is_empty())
 }
 
 /// Largest relative uncertainty of the objective that is good.

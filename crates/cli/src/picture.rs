@@ -8,6 +8,7 @@
 //! [`read_typed`] and [`write_typed`] keep alpha channels, the type of samples and [`Metadata`].
 
 mod arrays;
+mod colours;
 mod decode;
 mod encode;
 mod folder;
@@ -20,6 +21,7 @@ mod typed;
 
 use std::path::{Path, PathBuf};
 
+pub use colours::has_colours;
 pub(crate) use decode::read_stack;
 pub use decode::{read, read_pages, read_typed};
 pub use encode::{encode_png, write, write_pages};
@@ -51,11 +53,16 @@ pub struct Picture {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Colour {
-    /// One plane: `0.299 R + 0.587 G + 0.114 B`, or the grey values.
+    /// One plane: `0.299 R + 0.587 G + 0.114 B`, or the grey values. Earlier versions called it
+    /// `luminance`.
     #[default]
+    #[serde(rename = "grey", alias = "luminance")]
     Luminance,
-    /// One plane for grey pictures, three planes in the order red, green, blue for others.
+    /// One plane for grey pictures, three planes in the order red, green, blue for others. The
+    /// planes are pictures of their own.
     Channels,
+    /// The same planes, which together are one picture.
+    Opponent,
 }
 
 /// Bits per sample of a PNG file.
@@ -106,6 +113,29 @@ impl Picture {
             width: columns.len(),
             height: rows.len(),
             channels: self.channels.into_iter().map(crop).collect(),
+        }
+    }
+
+    /// Returns the red, green and blue part of each pixel, one pixel after the other; `None` for
+    /// grey pictures.
+    #[must_use]
+    pub fn interleaved(&self) -> Option<Vec<f64>> {
+        let [red, green, blue] = &self.channels[..] else {
+            return None;
+        };
+        let pixels = red.iter().zip(green).zip(blue);
+        Some(pixels.flat_map(|((r, g), b)| [*r, *g, *b]).collect())
+    }
+
+    /// Returns the planes of a picture that is stored like the result of
+    /// [`interleaved`](Self::interleaved).
+    #[must_use]
+    pub fn of_interleaved(width: usize, height: usize, values: &[f64]) -> Self {
+        let plane = |part: usize| values.iter().skip(part).step_by(3).copied().collect();
+        Self {
+            width,
+            height,
+            channels: (0..3).map(plane).collect(),
         }
     }
 

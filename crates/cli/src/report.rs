@@ -56,7 +56,7 @@ pub struct ReportInput<'a> {
     pub findings: &'a [Finding],
     /// The result of the run.
     pub learned: &'a Learned,
-    /// The learned filter bank, if the model is one.
+    /// The learned filter banks, if the model has them.
     pub bank: Option<ReportBank<'a>>,
     /// The reconstructed training images.
     pub training: &'a [ReportImage],
@@ -66,11 +66,12 @@ pub struct ReportInput<'a> {
     pub seconds: Option<f64>,
 }
 
-/// A learned filter bank.
+/// Learned filter banks.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportBank<'a> {
-    /// The filters and their potentials.
-    pub bank: &'a FilterBank,
+    /// The filters and their potentials: one bank with an empty name for grey pictures, or one for
+    /// the luminance and one for the chroma of pictures in colour.
+    pub banks: &'a [(&'a str, &'a FilterBank)],
     /// Whether the filters themselves were learned.
     pub is_learned: bool,
     /// The comparison with total variation, if images were held out.

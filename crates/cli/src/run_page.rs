@@ -6,7 +6,7 @@ mod gathered;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bilevel::{FilterDenoising, Learned, Pair, Ranks, Score, Scored, score};
+use bilevel::{ColourFamily, FilterDenoising, Learned, Pair, Ranks, Score, Scored, score};
 use imaging::FilterBank;
 use rayon::prelude::*;
 
@@ -114,7 +114,7 @@ pub(crate) fn existing(run: &Path, config: &Config, learned: Learned) -> Option<
         findings: all_findings(
             config,
             &learned,
-            bank(config, &learned).as_deref(),
+            &banks(config, &learned),
             comparison::read(run).as_ref(),
         ),
         learned,
@@ -168,25 +168,40 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
     )
 }
 
-/// Returns the learned filter bank, if the model is one.
-fn bank(config: &Config, learned: &Learned) -> Option<Arc<FilterBank>> {
-    let family = FilterDenoising::new(config.model.filters?).ok()?;
-    let limited = family.bank(&learned.values()).ok()?;
-    Some(Arc::clone(limited.bank()))
+/// The learned filter banks of a run: none, one for grey pictures, or one for luminance and one for
+/// chroma.
+type Banks = Vec<(&'static str, Arc<FilterBank>)>;
+
+/// Returns the learned filter banks with the names of what they see.
+fn banks(config: &Config, learned: &Learned) -> Banks {
+    let Some(set) = config.model.filters else {
+        return Vec::new();
+    };
+    let values = learned.values();
+    let parts = match ColourFamily::filters(set) {
+        Ok(family) if config.spec().model.colour => {
+            let [luminance, chroma] = family.parts(&values);
+            vec![("luminance", luminance), ("chroma", chroma)]
+        }
+        _ => vec![("", values)],
+    };
+    let bank = |(name, values): (&'static str, Vec<f64>)| {
+        let limited = FilterDenoising::new(set).ok()?.bank(&values).ok()?;
+        Some((name, Arc::clone(limited.bank())))
+    };
+    parts.into_iter().filter_map(bank).collect()
 }
 
 /// Returns the findings about a result and about its filter bank.
 fn all_findings(
     config: &Config,
     learned: &Learned,
-    bank: Option<&FilterBank>,
+    banks: &Banks,
     comparison: Option<&TvComparison>,
 ) -> Vec<Finding> {
     let mut all = findings(learned, config.objective.scale);
-    all.extend(
-        bank.into_iter()
-            .flat_map(|bank| findings::of_bank(bank, comparison)),
-    );
+    let banks: Vec<&FilterBank> = banks.iter().map(|(_, bank)| &**bank).collect();
+    all.extend(findings::of_banks(&banks, comparison));
     all
 }
 
@@ -205,16 +220,19 @@ fn write(
     let name = name
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let bank = bank(config, &learned);
-    let findings = all_findings(config, &learned, bank.as_deref(), comparison.as_ref());
+    let banks = banks(config, &learned);
+    let findings = all_findings(config, &learned, &banks, comparison.as_ref());
+    let named: Vec<(&str, &FilterBank)> = (banks.iter())
+        .map(|(name, bank)| (*name, &**bank))
+        .collect();
     let page = html(&ReportInput {
         title: &format!("{}: {name}", config.task),
         settings,
         scale: config.objective.scale,
         findings: &findings,
         learned: &learned,
-        bank: bank.as_deref().map(|bank| ReportBank {
-            bank,
+        bank: (!named.is_empty()).then(|| ReportBank {
+            banks: &named,
             is_learned: config.model.filters.is_some_and(|set| set.is_learned),
             comparison: comparison.as_ref(),
         }),

@@ -95,7 +95,8 @@ def check_stack(name: str, shape: tuple[int, ...], any_shape: bool = False) -> N
         rows, cols, last = shape
         if last <= CHANNELS and min(rows, cols) > last:
             advice = (
-                f"and looks like one colour picture: pass its channels, {_channels(name, last)}"
+                f"and looks like one colour picture: pass [{name}] with channel_axis=-1, or its "
+                f"channels, {_channels(name, last)}"
             )
         elif rows == cols != last:
             advice = (
@@ -113,8 +114,10 @@ def check_stack(name: str, shape: tuple[int, ...], any_shape: bool = False) -> N
             advice += f"{name}[..., 0]"
         elif last in (3, 4):
             used = min(last, 3)
+            whole = name if last == 3 else f"{name}[..., :3]"
             advice += (
-                f"all channels as pictures, [x[..., c] for x in {name} for c in range({used})]"
+                f"{whole} with channel_axis=-1 for pictures in colour, or all channels as "
+                f"pictures, [x[..., c] for x in {name} for c in range({used})]"
             )
         else:
             advice += f"the pictures in one list, [x for part in {name} for x in part]"
@@ -203,11 +206,13 @@ def about(shapes: Sequence[tuple[int, ...]]) -> str:
     """The number, kind and size of images in words, such as "2 pictures of 8 × 6"."""
     first = shapes[0]
     what = counted(len(shapes), "signal" if len(first) == 1 else "picture")
+    if len(first) == 3:
+        what += " in colour"
     if len(set(shapes)) > 1:
         return f"{what} of different sizes"
     if len(first) == 1:
         return f"{what} of {counted(first[0], 'sample')}"
-    return f"{what} of {' × '.join(map(str, first))}"
+    return f"{what} of {' × '.join(map(str, first[:2]))}"
 
 
 def flat(array: Array) -> NDArray[np.float64]:

@@ -35,4 +35,6 @@ def describe(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, An
     if learned is not None:
         kind = "signal" if ndim == 1 else "picture"
         about["examples"] = counted(len(learned["training"]), kind)
+        if ndim == 3:
+            about["examples"] += " in colour"
     return about, learned

@@ -11,11 +11,12 @@ import numpy as np
 
 from . import _bilevel
 from ._arrays import LARGE, Array, about, flat, warn_of_stack
+from ._colour import Colour
 from ._mpi import Ranks
 from ._settings import Examples, Family, Patches, Penalty, check_kernel, warn_of_blur
 from ._warn import warn
 
-KINDS = ("", "signals", "pictures")
+KINDS = ("", "signals", "pictures", "pictures in colour")
 
 
 def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> None:
@@ -58,13 +59,16 @@ class Prepared:
         solver: dict[str, Any],
         is_shared: bool,
         noise: Any = None,
+        colour: Colour | None = None,
     ) -> None:
         self.is_blind = truth is None
         if self.is_blind:
             truth = data  # for its shapes; what is learned from has no truth
         if family.model == "sampling" and loss["criterion"] != "truth":
             raise ValueError("model='sampling' cannot learn without truth: pass it")
-        examples = Examples.read(family.model, family.mask, truth, data, empty_too=is_shared)
+        examples = Examples.read(
+            family.model, family.mask, truth, data, empty_too=is_shared, colour=colour
+        )
         if loss["criterion"] == "sure":
             examples.find_noise(noise, family.mask)
         held_out = Examples([], [])
@@ -74,12 +78,12 @@ class Prepared:
             except (TypeError, ValueError):
                 raise TypeError("validation must be (truth, data)") from None
             held_out = Examples.read(
-                family.model, family.mask, other_truth, other_data, "validation ", is_shared
+                family.model, family.mask, other_truth, other_data, "validation ", is_shared, colour
             )
             check_alike(family.model, examples.truth, held_out.truth)
         check_kernel(family.kernel, "truth", examples.truth)
         check_kernel(family.kernel, "validation truth", held_out.truth)
-        if family.model != "sampling":
+        if family.model != "sampling" and colour is None:
             warn_of_stack("truth", truth)
         warn_of_values(examples.truth)
         if family.given_kernel is not None:
@@ -89,7 +93,7 @@ class Prepared:
             measured = {f"data[{i}]": y for i, y in enumerate(examples.data)}
             measured |= {f"validation data[{i}]": y for i, y in enumerate(held_out.data)}
             warn_of_blur(family.kernel, measured)
-        if family.model == "filters" and any(x.ndim != 2 for x in examples.truth):
+        if family.model == "filters" and any(x.ndim < 2 for x in examples.truth):
             raise ValueError("truth holds signals, but model='filters' is for pictures")
         known = {"sampling": ("condition", "l1", "l1_kind"), "filters": ()}
         terms = Penalty.read(penalty, known.get(family.model, ("condition",)), family.model)

@@ -51,6 +51,8 @@ def learn(
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     comm: Any = None,
+    colour: str | None = None,
+    channel_axis: int | None = None,
 ) -> Result:
     """Learn the parameters θ of a reconstruction method from pairs of true images and data.
 
@@ -76,8 +78,9 @@ def learn(
     Args:
         truth: The true images: an array of shape (n, N) for n signals or (n, H, W) for n
             pictures, or a list of arrays of any sizes. An array that looks like one colour picture
-            or one volume is refused, with the expression to pass instead. `None` learns without
-            truth, from the data alone, see `criterion`.
+            or one volume is refused, with the expression to pass instead. For pictures in colour,
+            see `colour` and `channel_axis`. `None` learns without truth, from the data alone, see
+            `criterion`.
         data: The measured images, in the same shapes. C-contiguous `float64` arrays are copied
             once, into the run; other arrays are converted before.
         model: The reconstruction method.
@@ -173,6 +176,14 @@ def learn(
             failure, a signal or the end by `callback` on one rank ends all ranks together. With
             `out`, all ranks write into that directory, which needs a common file system, and
             `bilevel report` writes the page of the run afterwards. Not available for a function.
+        colour: The treatment of pictures in colour, which are arrays (n, H, W, 3) or lists of
+            arrays (H, W, 3). "opponent" learns from whole pictures, with one weight or filter bank
+            for their luminance and one for their chroma (for "tv" and "filters"); it is the default
+            if there is a `channel_axis`. "channels" takes every channel as a picture of its own,
+            all with the same parameters, for channels that have nothing to do with each other.
+            "grey" learns from the luminance.
+        channel_axis: The axis of the channels, in an array of pictures or in one picture of a list.
+            Default: the last one if `colour` is given; otherwise pictures are grey.
 
     A function `f(theta, accuracy, state)` computes the reconstructions itself; it has its own
     data, and `data` is ignored and may be `None`. `theta` holds the parameters. The function
@@ -227,6 +238,8 @@ def learn(
             noise=noise,
             out=out,
             comm=ranks,
+            colour=colour,
+            channel_axis=channel_axis,
         )
         return drive(run, callback, progress)
 

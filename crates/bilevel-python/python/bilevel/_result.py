@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Array, counted, image, images, is_table, refuse_masked, warn_of_stack
+from ._arrays import (
+    Array,
+    counted,
+    image,
+    images,
+    is_array,
+    is_table,
+    refuse_masked,
+    warn_of_stack,
+)
+from ._colour import parts, rgb, whole_axis
 from ._denoise_tv import solve
 from ._directory import describe
 from ._settings import TASKS, is_periodic, nonnegative, warn_of_blur
@@ -340,7 +350,12 @@ class Result:
         return table
 
     def apply(
-        self, data: Any, accuracy: float | None = None, *, max_iterations: int | None = None
+        self,
+        data: Any,
+        accuracy: float | None = None,
+        *,
+        max_iterations: int | None = None,
+        channel_axis: int | None = None,
     ) -> Any:
         """Reconstruct with the learned parameters.
 
@@ -350,6 +365,9 @@ class Result:
             accuracy: The largest distance from the exact reconstruction, as a root mean square over
                 its samples. Default: 0.001.
             max_iterations: The largest number of iterations for an image. Default: no limit.
+            channel_axis: The axis of red, green and blue, in an array of pictures or in one
+                picture. Default: the last one if the parameters were learned from pictures in
+                colour. Parameters of grey pictures reconstruct each channel on its own.
 
         Returns:
             An image, an array or a list, like `data`. If `accuracy` was not reached, a
@@ -372,6 +390,9 @@ class Result:
             )
             raise TypeError(f"a model written in Python computes its own reconstructions: {how}")
         ndim = self._about["ndim"]
+        if ndim == 3 or channel_axis is not None:
+            axis = -1 if channel_axis is None else whole_axis(channel_axis)
+            return self._apply_channels(data, axis, accuracy, max_iterations)
         refuse_masked("data", data)
         if isinstance(data, (list, tuple)) and (len(data) == 0 or np.ndim(data[0]) >= ndim):
             return self._apply_all(data, accuracy, max_iterations)
@@ -392,7 +413,12 @@ class Result:
         return self._apply("data", array, accuracy, max_iterations)
 
     def __call__(
-        self, data: Any, accuracy: float | None = None, *, max_iterations: int | None = None
+        self,
+        data: Any,
+        accuracy: float | None = None,
+        *,
+        max_iterations: int | None = None,
+        channel_axis: int | None = None,
     ) -> Any:
         """Reconstruct with the learned parameters, as `apply` does.
 
@@ -407,7 +433,33 @@ class Result:
         >>> denoiser(data[0]).shape
         (32,)
         """
-        return self.apply(data, accuracy, max_iterations=max_iterations)
+        return self.apply(data, accuracy, max_iterations=max_iterations, channel_axis=channel_axis)
+
+    def _apply_channels(
+        self, data: Any, axis: int, accuracy: float | None, max_iterations: int | None
+    ) -> Any:
+        """Reconstruct pictures with channels, each as a whole or channel by channel."""
+        if is_array(data) and np.ndim(data) != 4:
+            return self._apply_one("data", data, axis, accuracy, max_iterations)
+        made = []
+        for name, part in parts("data", data, axis):
+            own = axis - 1 if is_array(data) and axis > 0 else axis
+            made.append(self._apply_one(name, part, own, accuracy, max_iterations))
+        return np.stack(made) if is_array(data) else made
+
+    def _apply_one(
+        self, name: str, data: Any, axis: int, accuracy: float | None, max_iterations: int | None
+    ) -> Array:
+        """Reconstruct one picture with channels."""
+        is_whole = self._about["ndim"] == 3
+        picture = rgb(name, data, axis, needs_three=is_whole)
+        if is_whole:
+            made = self._apply(name, picture, accuracy, max_iterations)
+        else:
+            channels = np.moveaxis(picture, -1, 0)
+            each = [self._apply(name, x, accuracy, max_iterations) for x in channels]
+            made = np.stack(each, axis=-1)
+        return np.ascontiguousarray(np.moveaxis(made, -1, axis))
 
     def _apply_all(
         self, data: Any, accuracy: float | None, max_iterations: int | None
@@ -429,7 +481,8 @@ class Result:
                     f"{name} has shape {np.shape(data)}, but the mask has shape {mask.shape}"
                 )
             data = np.where(mask, data, 0.0)
-        y = image(name, data, complex_too=is_sampling)
+        is_colour = self._about["ndim"] == 3
+        y = data if is_colour else image(name, data, complex_too=is_sampling)
         if is_sampling and y.dtype.kind != "c":
             raise ValueError(f"{name} is real, but model='sampling' needs complex k-space")
         if is_sampling and y.size != self.theta.size:

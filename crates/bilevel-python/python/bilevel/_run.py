@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
 from ._arrays import about, by_name, check_same, counted, flat, images
+from ._colour import Colour
 from ._convex import FunctionRun, Reject, StronglyConvex
 from ._directory import describe
 from ._family_run import FamilyRun, Prepared
@@ -113,6 +114,8 @@ class Run:
         noise: float | Sequence[float] | None = None,
         out: str | os.PathLike[str] | None = None,
         comm: Any = None,
+        colour: str | None = None,
+        channel_axis: int | None = None,
     ) -> None:
         self._ranks = Ranks.of(comm)
         prepared = None
@@ -144,6 +147,8 @@ class Run:
                     "image_range": image_range,
                     "criterion": criterion,
                     "noise": noise,
+                    "colour": colour,
+                    "channel_axis": channel_axis,
                     "threads": threads,
                     "accuracy": iterations,
                     "method": None if method == "auto" else method,
@@ -180,6 +185,8 @@ class Run:
                     "image_range": image_range,
                     "criterion": criterion,
                     "noise": noise,
+                    "colour": colour,
+                    "channel_axis": channel_axis,
                     "threads": threads,
                     "comm": self._ranks.comm,
                     "out": out,
@@ -192,6 +199,7 @@ class Run:
                     model="strongly convex", fixed={}, family=None, kernel=None, mask=None
                 )
             else:
+                colours = Colour.read(colour, channel_axis, str(model))
                 family = Family.read(
                     model,
                     learn,
@@ -204,6 +212,7 @@ class Run:
                     image_range,
                     filters,
                     boundary,
+                    colours is not None and colours.is_whole,
                 )
                 if family.model == "filters":
                     check_filters(kind, iterations)
@@ -234,6 +243,7 @@ class Run:
                     limits,
                     self._ranks.comm is not None,
                     noise,
+                    colours,
                 )
                 self._about.update(
                     model=family.model,

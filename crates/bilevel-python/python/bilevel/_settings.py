@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
 from ._arrays import Array, check_same, counted, flat, image, images, is_empty
+from ._colour import WEIGHTS, Colour, with_weight_values, with_weights
 from ._warn import warn
 
 if TYPE_CHECKING:
@@ -205,6 +206,7 @@ class Examples:
         data: Any,
         where: str = "",
         empty_too: bool = False,
+        colour: Colour | None = None,
     ) -> Examples:
         """Check that images fit together and fit the model.
 
@@ -213,7 +215,12 @@ class Examples:
         first, second = f"{where}truth", f"{where}data"
         if empty_too and is_empty(truth) and is_empty(data):
             return cls([], [])
-        if model == "sampling":
+        if colour is not None:
+            made = cls(colour.images(first, truth), colour.images(second, data))
+            if mask is not None:
+                check_same(first, made.truth, "mask (repeated)", [mask] * len(made.truth))
+                made.data = [np.where(mask, y, 0.0) for y in made.data]
+        elif model == "sampling":
             made = cls(
                 images(first, truth, complex_too=True), images(second, data, complex_too=True)
             )
@@ -275,8 +282,8 @@ class Patches:
         made = Examples([], [])
         for index, (x, y) in enumerate(zip(examples.truth, examples.data), first):
             places = None
-            if x.ndim == 2:
-                rows, cols = x.shape
+            if x.ndim >= 2:
+                rows, cols = x.shape[:2]
                 places = _bilevel.patches(rows, cols, self.size, self.count, self.seed, index)
             if places is None:
                 made.truth.append(x)
@@ -465,6 +472,7 @@ class Family:
         image_range: Any,
         filters: Any = None,
         boundary: Any = None,
+        is_colour: bool = False,
     ) -> Family:
         """Check the arguments of a family."""
         one_of("model", model, MODELS)
@@ -479,16 +487,27 @@ class Family:
                 "image_range": image_range,
                 "boundary": boundary,
             }
-            return cls(model, _filter_spec(filters, given))
+            made_spec = _filter_spec(filters, given)
+            if is_colour:
+                made_spec["model"]["colour"] = True
+            return cls(model, made_spec)
         if filters is not None:
             raise ValueError(f"filters are for model='filters', not for model={model!r}")
         values = {
             name: nonnegative(f"fixed[{name!r}]", value) for name, value in (fixed or {}).items()
         }
+        known = (*WEIGHTS, "nu", "xi") if is_colour else TV
+        if is_colour:
+            if learn is default_learn:
+                learn = default_learn = known
+            else:
+                learn = with_weights(names(learn))
+            values = with_weight_values(values)
+            start, bounds = with_weight_values(start), with_weight_values(bounds)
         for name in values:
-            if name not in TV:
+            if name not in known:
                 raise ValueError(
-                    f"fixed[{name!r}] is not a parameter; the parameters are {', '.join(TV)}"
+                    f"fixed[{name!r}] is not a parameter; the parameters are {', '.join(known)}"
                 )
         given_kernel, made_kernel, made_mask = _operator(model, kernel, mask)
         if model == "deblur":
@@ -512,9 +531,9 @@ class Family:
         else:
             chosen = names(learn)
             for name in chosen:
-                if name not in TV:
+                if name not in known:
                     raise ValueError(
-                        f"learn names {name!r}, but model={model!r} has {', '.join(TV)}"
+                        f"learn names {name!r}, but model={model!r} has {', '.join(known)}"
                     )
             if learn is default_learn:
                 # reconstructions take ever longer as xi shrinks, and hardly get better
@@ -526,8 +545,10 @@ class Family:
                 if name in values:
                     raise ValueError(f"{name!r} is in learn and in fixed")
             made = ranges(chosen, start, bounds, (1e-100, 1e100))
+        form = {"colour": True} if is_colour else {}
         spec = completed(
             TASKS.get(model, model), {"learn": chosen, "fixed": values, **made, **limits, **beyond}
+            TASKS.get(model, model), {**form, "learn": chosen, "fixed": values, **made, **limits}
         )
         return cls(model, spec, made_kernel, made_mask, given_kernel)
 

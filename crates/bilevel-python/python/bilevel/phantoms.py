@@ -5,6 +5,7 @@ Values of images are in [0, 1]. Equal seeds give equal numbers on all machines.
 
 from __future__ import annotations
 
+import math
 from typing import Any, overload
 
 import numpy as np
@@ -29,18 +30,25 @@ def box_functions(n: int, size: int, seed: int = 0) -> NDArray[np.float64]:
     return _bilevel.box_functions(n, size, unsigned("seed", seed)).reshape(n, size)
 
 
-def dead_leaves(n: int, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float64]:
+def dead_leaves(
+    n: int, shape: tuple[int, int], seed: int = 0, *, colour: bool = False
+) -> NDArray[np.float64]:
     """Generate n pictures of discs that cover one another, of shape (n, *shape).
 
-    Their statistics resemble those of photographs.
+    Their statistics resemble those of photographs. With `colour`, the discs have colours, and the
+    shape is (n, *shape, 3). The mean of the three colours is the grey picture.
 
     >>> import bilevel
     >>> bilevel.phantoms.dead_leaves(3, (32, 48)).shape
     (3, 32, 48)
+    >>> bilevel.phantoms.dead_leaves(3, (32, 48), colour=True).shape
+    (3, 32, 48, 3)
     """
     n, (rows, cols) = positive_int("n", n), _shape(shape)
-    _check_size(n * rows * cols)
-    return _bilevel.dead_leaves(n, rows, cols, unsigned("seed", seed)).reshape(n, rows, cols)
+    whole = (n, rows, cols, 3) if colour else (n, rows, cols)
+    _check_size(math.prod(whole))
+    made = _bilevel.dead_leaves(n, rows, cols, unsigned("seed", seed), bool(colour))
+    return made.reshape(whole)
 
 
 def shepp_logan(shape: tuple[int, int]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ use imaging::{Grid, LocalModel, Region, Tiling, minimise_by_tiles};
 use lowlevel::{ErrorBound, Stop, StronglyConvex, norm};
 
 use super::{Applied, Reconstructor, size, unit_warning};
-use crate::config::TaskKind;
+use crate::config::{Colour, TaskKind};
 use crate::denoise::large::for_each;
 use crate::error::CliError;
 use crate::picture::large;
@@ -19,9 +19,12 @@ const REACH: usize = 8;
 const SMALL: Grid = Grid::image(16, 16);
 
 impl Reconstructor {
-    /// Whether the picture in a file is reconstructed by tiles. Only denoising is local.
+    /// Whether the picture in a file is reconstructed by tiles. Only denoising of grey
+    /// pictures and of channels is local.
     pub(super) fn needs_tiles(&self, input: &Path) -> Result<bool, CliError> {
-        Ok(self.config.task == TaskKind::Denoise && self.memory.needs_tiles(input)?)
+        let is_local = self.config.task == TaskKind::Denoise
+            && self.config.data.colour != Some(Colour::Opponent);
+        Ok(is_local && self.memory.needs_tiles(input)?)
     }
 
     /// Reconstructs all channels of a large picture by tiles.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bilevel::FilterSet;
 use clap::builder::{
-    OsStringValueParser, PossibleValuesParser, StringValueParser, TypedValueParser,
+    OsStringValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser,
 };
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use toml::{Table, Value};
@@ -18,6 +18,8 @@ is the sum of sqrt(|gradient of x|^2 + nu^2) over all pixels.
   alpha  weight of the total variation; larger values give smoother pictures
   nu     smoothing of the total variation; larger values blur edges
   xi     weight of the squared norm; larger values make reconstruction faster and pictures darker
+  alpha_luminance, alpha_chroma
+         the two weights of pictures in colour (--colour opponent); alpha stands for both
   theta  for sampling, one number per frequency, whose weight in |A x - data|^2 is
          theta/(1-theta); results list these weights as the values of theta
 With --model filters, functions of filtered pictures, which are learned, replace TV.
@@ -26,6 +28,7 @@ Examples:
   bilevel learn denoise --out run               learn from built-in images
   bilevel learn denoise --images photos --noise 0.1 --hold-out 2 --out run
   bilevel learn denoise --images clean --noisy measured --out run
+  bilevel learn denoise --colour opponent --out run   learn from built-in images in colour
   bilevel learn denoise --images stack.tif --hold-out 5 --out run
   bilevel learn denoise --model filters --images photos --noise 0.1 --out run
   bilevel learn denoise --learn alpha --fix nu=1e-3,xi=1e-3 --out run
@@ -201,7 +204,13 @@ fn arg(setting: &'static Setting) -> Arg {
             arg.value_name("PATH").value_parser(parser)
         }
         ValueKind::Word(words) => {
-            let parser = PossibleValuesParser::new(words).map(Value::String);
+            let values = words.iter().map(|word| match *word {
+                // the word of earlier versions
+                "grey" => PossibleValue::new("grey").alias("luminance"),
+                word => PossibleValue::new(word),
+            });
+            let parser = PossibleValuesParser::new(values)
+                .map(|word| Value::String(table::current_word(words, word)));
             arg.value_name("WORD").value_parser(parser)
         }
         ValueKind::Whole(_) => {

@@ -8,7 +8,7 @@ use bilevel::ModelSpec;
 
 use super::settings::Settings;
 use super::table::{
-    CONDITION, FILTERS, FIX, IMAGE_MAX, IMAGE_MIN, ITERATIONS, LEARN, LOWER, SOLVER, START,
+    COLOUR, CONDITION, FILTERS, FIX, IMAGE_MAX, IMAGE_MIN, ITERATIONS, LEARN, LOWER, SOLVER, START,
     Setting, UPPER,
 };
 use super::{ConfigError, TaskKind, Values};
@@ -21,12 +21,26 @@ pub(super) fn is_unused(settings: &Settings, setting: &Setting) -> bool {
     settings.has(&FILTERS) && OF_PARAMETERS.iter().any(|other| other.key == setting.key)
 }
 
+/// Returns a model without parameters, which knows whether pictures are in colour.
+fn empty(settings: &Settings) -> ModelSpec {
+    ModelSpec {
+        colour: settings.word(&COLOUR) == Some("opponent"),
+        ..ModelSpec::default()
+    }
+}
+
 /// Returns the learned parameters: those that are named or, if none are, all that are not fixed.
 fn learned(settings: &Settings) -> Vec<String> {
     settings.names(&LEARN).unwrap_or_else(|| {
-        let fixed = settings.numbers(&FIX);
-        let learned = settings.task.learned().iter();
-        let learned = learned.map(|name| (*name).to_owned());
+        let mut model = empty(settings);
+        model.fixed = settings.numbers(&FIX);
+        let fixed = model.with_names().fixed;
+        let learned = if model.colour {
+            model.learnable(settings.task)
+        } else {
+            settings.task.learned()
+        };
+        let learned = learned.iter().map(|name| (*name).to_owned());
         learned.filter(|name| !fixed.contains_key(name)).collect()
     })
 }
@@ -49,7 +63,9 @@ pub(super) fn prepare_override(file: &mut Settings, flags: &Settings) {
     fixed.extend(flags.numbers(&FIX));
     file.set(&FIX, fixed);
     let (task, learn) = (file.task, learned(file));
-    let is_dropped = |name: &String| task.learnable().contains(&&name[..]) && !learn.contains(name);
+    let known = empty(file);
+    let is_dropped =
+        |name: &String| known.learnable(task).contains(&&name[..]) && !learn.contains(name);
     for setting in [&START, &LOWER, &UPPER] {
         let mut numbers = file.numbers(setting);
         numbers.retain(|name, _| !is_dropped(name));
@@ -59,6 +75,12 @@ pub(super) fn prepare_override(file: &mut Settings, flags: &Settings) {
 
 /// Checks the section and fills in its defaults.
 pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
+    let empty = empty(settings);
+    if empty.colour && settings.task != TaskKind::Denoise {
+        let needed = format!("channels or grey for {}", settings.task);
+        let found = "opponent".to_owned();
+        return Err(ConfigError::OutOfRange(COLOUR.to_string(), found, needed));
+    }
     if settings.has(&FILTERS) {
         return resolve_filters(settings);
     }
@@ -69,8 +91,9 @@ pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
         start: settings.numbers(&START),
         lower: settings.numbers(&LOWER),
         upper: settings.numbers(&UPPER),
-        ..ModelSpec::default()
+        ..empty
     };
+    let given = given.with_names();
     check_names(task, &given)?;
     let model = given.completed(task);
     for name in &model.learn {
@@ -134,14 +157,15 @@ fn resolve_filters(settings: &mut Settings) -> Result<(), ConfigError> {
 /// Checks the names of parameters.
 fn check_names(task: TaskKind, model: &ModelSpec) -> Result<(), ConfigError> {
     let learn = &model.learn;
-    let is_learnable = |name: &str| task.learnable().contains(&name);
-    let fixable = task.fixed().map(|(name, _)| name);
+    let all = model.learnable(task);
+    let is_learnable = |name: &str| all.contains(&name);
+    let fixable: Vec<&str> = model.fixable(task).iter().map(|(name, _)| *name).collect();
     let check_known = |setting: &'static Setting, name: &String| {
         if is_learnable(name) || fixable.contains(&&name[..]) {
             return Ok(());
         }
         let others = fixable.iter().filter(|name| !is_learnable(name));
-        let known: Vec<&str> = task.learnable().iter().chain(others).copied().collect();
+        let known: Vec<&str> = all.iter().chain(others).copied().collect();
         let known = known.join(", ");
         Err(ConfigError::UnknownParameter(
             setting,
@@ -150,7 +174,7 @@ fn check_names(task: TaskKind, model: &ModelSpec) -> Result<(), ConfigError> {
             known,
         ))
     };
-    let learnable = || task.learnable().join(", ");
+    let learnable = || all.join(", ");
     for (index, name) in learn.iter().enumerate() {
         check_known(&LEARN, name)?;
         if !is_learnable(name) {

@@ -179,8 +179,7 @@ impl Settings {
     }
 
     /// Returns the value of a setting, if it is given.
-    #[cfg(test)]
-    pub(super) fn get(&self, setting: &Setting) -> Option<&Value> {
+    pub(crate) fn get(&self, setting: &Setting) -> Option<&Value> {
         self.values.get(setting.key)
     }
 
@@ -460,7 +459,7 @@ impl ValueKind {
         Ok(match self {
             Self::Path => String::deserialize(value)?.into(),
             Self::Word(words) => {
-                let word = String::deserialize(value)?;
+                let word = table::current_word(words, String::deserialize(value)?);
                 if !words.contains(&&word[..]) {
                     let known = words.join("`, `");
                     let message = format!("unknown word `{word}`, expected one of `{known}`");

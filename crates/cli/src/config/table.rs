@@ -122,13 +122,15 @@ table! {
         .only(PICTURES);
     SEED = row("seed", "data.seed", ANY_WHOLE, DefaultValue::Whole(1),
         "Random seed for built-in images, added noise and positions of patches");
-    COLOUR = row("colour", "data.colour", ValueKind::Word(&["luminance", "channels"]),
+    COLOUR = row("colour", "data.colour", ValueKind::Word(&["opponent", "channels", "grey"]),
         DefaultValue::With(
             &NOISY,
             &DefaultValue::Word("channels"),
-            &DefaultValue::Word("luminance"),
+            &DefaultValue::Word("grey"),
         ),
-        "How to treat colour pictures: learn from their luminance, or from each channel")
+        "How to treat colour pictures: as one picture with luminance and chroma (opponent, only \
+         for denoise, and its default if all files of --images are in colour), as three grey \
+         pictures (channels), or by their luminance (grey)")
         .only(PICTURES);
     CROP = row("crop", "data.crop", POSITIVE, DefaultValue::Unset("whole pictures", "256"),
         "Use only the middle N rows and N columns of each picture")
@@ -302,6 +304,14 @@ fn whole(number: u64) -> Value {
 fn least_gain(_: TaskKind) -> Value {
     let gain = Spec::filters(FilterSet::DCT5).solver.least_gain;
     Value::Float(gain.unwrap_or_default())
+}
+
+/// Returns the word that replaces one of earlier versions.
+pub(crate) fn current_word(words: &[&str], word: String) -> String {
+    if word == "luminance" && words.contains(&"grey") {
+        return "grey".to_owned();
+    }
+    word
 }
 
 /// Returns the standard deviation of added noise.

@@ -61,7 +61,8 @@ fn each_setting_is_one_row() {
             }
             // All words are values of the field.
             if let ValueKind::Word(words) = setting.kind {
-                for word in words {
+                // pictures in colour have other parameters
+                for word in words.iter().filter(|word| **word != "opponent") {
                     let mut other = given.clone();
                     other.set(setting, *word);
                     let config = other.clone().resolve().unwrap();
@@ -207,7 +208,7 @@ fn a_printed_file_can_be_edited() {
     let text = Settings::new(TaskKind::Denoise).template().unwrap();
     for line in [
         "# count = 10",
-        "# colour = \"luminance\"",
+        "# colour = \"grey\"",
         "# noise = 0.1",
         "seed = 1",
     ] {

@@ -85,6 +85,35 @@ pub(super) fn read(path: &Path, unit: Unit) -> Result<Vec<TypedPicture>, FileErr
     Ok(values.chunks_exact(width * height).map(page).collect())
 }
 
+/// Reads an array of real numbers with three axes: rows, columns, and red, green and blue.
+pub(super) fn read_colours(path: &Path) -> Result<Vec<TypedPicture>, FileError> {
+    let (array, samples, name) = array::read_named(path)?;
+    let [height, width] = match array.shape[..] {
+        [rows, cols, 3] if rows > 0 && cols > 0 => [rows, cols],
+        _ => {
+            let needed = "a picture in colour, with the shape (rows, columns, 3)";
+            return Err(FileError::Shape(path.into(), array.shape, needed));
+        }
+    };
+    let ArrayValues::Real(values) = array.values else {
+        let reason = "it holds complex numbers".to_owned();
+        return Err(FileError::Unsupported(path.into(), reason, "real numbers"));
+    };
+    let samples = match samples.white() {
+        Some(_) => SampleType::OtherInteger,
+        None => samples,
+    };
+    Ok(vec![TypedPicture {
+        picture: Picture::of_interleaved(width, height, &values),
+        alpha: None,
+        samples,
+        metadata: Metadata::Array {
+            is_stack: false,
+            name,
+        },
+    }])
+}
+
 /// Writes grey pictures of the same size, which is that of rows and columns. A single one becomes
 /// an array with two axes, unless it was read from a stack.
 pub(super) fn write(

@@ -60,6 +60,7 @@ pub fn read_pages(path: &Path, colour: Colour) -> Result<Vec<Picture>, FileError
 /// says about them. The samples of arrays count as floating-point numbers.
 pub(crate) fn read_stack(path: &Path, colour: Colour) -> Result<Vec<TypedPicture>, FileError> {
     match () {
+        () if arrays::is_name(path) && colour == Colour::Opponent => arrays::read_colours(path),
         () if arrays::is_name(path) => arrays::read(path, Unit::OfArray),
         () if nifti::is_name(path) => nifti::read(path),
         () => decode_pages(path, colour, Alpha::Opaque),
@@ -330,7 +331,7 @@ fn planes<T: Copy + Into<f64>>(
             };
             vec![pixels.map(luminance).collect()]
         }
-        Colour::Channels => (0..3).map(plane).collect(),
+        Colour::Channels | Colour::Opponent => (0..3).map(plane).collect(),
     };
     Some(Planes { channels, alpha })
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ::page::number::{number, whole};
 use ::page::table;
-use imaging::TwoRoots;
+use imaging::{FilterBank, TwoRoots};
 use maud::{Markup, PreEscaped, html};
 
 use super::ReportBank;
@@ -36,13 +36,8 @@ const FRAME: [f64; 2] = [100.0, 46.0];
 /// The share of the highest potential below which a filter is drawn as unused; a choice.
 const UNUSED: f64 = 0.01;
 
-/// Returns the constants of the bank, and the grid of filters with their potentials.
+/// Returns the constants of the banks, and the grids of filters with their potentials.
 pub(super) fn html(report: &ReportBank<'_>) -> Markup {
-    let bank = report.bank;
-    let (size, potentials) = (bank.size(), bank.potentials());
-    let height = |potential: &TwoRoots| potential.value(RESPONSE) - potential.value(0.0);
-    let highest = potentials.iter().map(height).fold(0.0, f64::max);
-    let columns = format!("grid-template-columns:repeat({size},minmax(0,9rem))");
     html! {
         (constants(report))
         p.soft {
@@ -51,6 +46,30 @@ pub(super) fn html(report: &ReportBank<'_>) -> Markup {
              the potential φ(t), the price of a response t from −0.5 to 0.5, with a scale of its \
              own."
         }
+        @for (name, bank) in report.banks {
+            @if !name.is_empty() { h3 { "Filters of the " (name) } }
+            (grid(bank))
+        }
+        p.soft {
+            "Filters are ordered by their frequency down the columns and along the rows, which are \
+             the numbers on the left below each curve. "
+            @if report.is_learned {
+                "Each learned filter has the symmetry of the cosine filter in its place. "
+            }
+            "The number on the right is the price of a response of 0.5. Filters with a price below \
+             one percent of the highest are pale. A curve that becomes flat lets edges pass; a \
+             curve that rises steadily smooths them."
+        }
+    }
+}
+
+/// Returns the grid of the filters of a bank with their potentials.
+fn grid(bank: &FilterBank) -> Markup {
+    let (size, potentials) = (bank.size(), bank.potentials());
+    let height = |potential: &TwoRoots| potential.value(RESPONSE) - potential.value(0.0);
+    let highest = potentials.iter().map(height).fold(0.0, f64::max);
+    let columns = format!("grid-template-columns:repeat({size},minmax(0,9rem))");
+    html! {
         .bank style=(columns) {
             .none { "the mean is free" }
             @for (index, (taps, potential)) in bank.taps().iter().zip(potentials).enumerate() {
@@ -66,43 +85,42 @@ pub(super) fn html(report: &ReportBank<'_>) -> Markup {
                 }
             }
         }
-        p.soft {
-            "Filters are ordered by their frequency down the columns and along the rows, which are \
-             the numbers on the left below each curve. "
-            @if report.is_learned {
-                "Each learned filter has the symmetry of the cosine filter in its place. "
-            }
-            "The number on the right is the price of a response of 0.5. Filters with a price below \
-             one percent of the highest are pale. A curve that becomes flat lets edges pass; a \
-             curve that rises steadily smooths them."
-        }
     }
 }
 
 /// Returns the table of proved constants and of the comparison with total variation.
 fn constants(report: &ReportBank<'_>) -> Markup {
-    let bank = report.bank;
+    let largest = |constant: fn(&FilterBank) -> f64| {
+        let constants = report.banks.iter().map(|(_, bank)| constant(bank));
+        constants.fold(0.0, f64::max)
+    };
+    let sizes = report.banks.iter().map(|(_, bank)| bank.size());
+    let num_filters: usize = report
+        .banks
+        .iter()
+        .map(|(_, bank)| bank.potentials().len())
+        .sum();
     let kind = if report.is_learned {
         "learned"
     } else {
         "cosine"
     };
-    let side = whole(bank.size() as u64);
+    let side = whole(sizes.max().unwrap_or_default() as u64);
     let mut rows = vec![
         (
             "filters",
-            format!(
-                "{} {kind} filters of {side} × {side} pixels",
-                bank.potentials().len()
-            ),
+            format!("{num_filters} {kind} filters of {side} × {side} pixels"),
         ),
         (
             "strong convexity μ, proved",
-            format!("at least {}", number(1.0 - bank.weak_convexity())),
+            format!(
+                "at least {}",
+                number(1.0 - largest(FilterBank::weak_convexity))
+            ),
         ),
         (
             "Lipschitz constant L of the gradient, proved",
-            format!("at most {}", number(1.0 + bank.lipschitz())),
+            format!("at most {}", number(1.0 + largest(FilterBank::lipschitz))),
         ),
     ];
     if let Some((made, gain)) = report
@@ -210,14 +228,13 @@ fn curve(potential: TwoRoots, highest: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use imaging::FilterBank;
 
     #[test]
     fn every_filter_has_a_picture_and_a_curve() {
         let potential = TwoRoots::convex(0.01, 0.01);
         let bank = FilterBank::dct(3, vec![potential; 8]).unwrap();
         let page = html(&ReportBank {
-            bank: &bank,
+            banks: &[("", &bank)],
             is_learned: false,
             comparison: None,
         })

@@ -106,10 +106,13 @@ impl Grey {
 /// Returns one picture of the row.
 fn figure(image: &ReportImage, levels: Vec<f64>, grey: Grey) -> Markup {
     let (height, width) = image.grid.rows_and_cols();
-    let picture = Picture {
-        width,
-        height,
-        channels: vec![levels],
+    let picture = match image.grid.field() {
+        Field::Colour => Picture::of_interleaved(width, height, &levels),
+        Field::Real | Field::Complex => Picture {
+            width,
+            height,
+            channels: vec![levels],
+        },
     };
     let picture = picture.crop_centre(MAX_SIDE);
     let (width, height) = (picture.width, picture.height);
@@ -144,12 +147,16 @@ fn png(picture: &Picture, grey: Grey) -> Vec<u8> {
         let steps = (level.clamp(0.0, 1.0) * grey.white()).round();
         (steps / grey.white() * 255.0).round() as u8
     };
-    let samples: Vec<u8> = picture.channels.iter().flatten().map(sample).collect();
+    let (levels, colours) = match picture.interleaved() {
+        Some(levels) => (levels, ExtendedColorType::Rgb8),
+        None => (picture.channels.concat(), ExtendedColorType::L8),
+    };
+    let samples: Vec<u8> = levels.iter().map(sample).collect();
     let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     let (width, height) = (side(picture.width), side(picture.height));
     let mut bytes = Vec::new();
     PngEncoder::new_with_quality(&mut bytes, CompressionType::Best, grey.filter())
-        .write_image(&samples, width, height, ExtendedColorType::L8)
+        .write_image(&samples, width, height, colours)
         .expect("a picture that is not empty, written to memory");
     bytes
 }

@@ -51,6 +51,7 @@ pub(super) fn of_finished(
     }
     let mut spec = Spec::new(FamilyKind::Denoise);
     spec.objective = config.objective;
+    spec.model.colour = config.spec().model.colour;
     let setup = spec.setup(finished.validation.clone());
     // the task is denoising, which needs no input
     let Ok(family) = spec.family(FamilyInput::None) else {

@@ -112,6 +112,24 @@ pub enum DataError {
         /// The file or run with the needed number.
         other: String,
     },
+    /// A grey picture among pictures in colour.
+    #[error(
+        "{name} is grey, but pictures are learned from in colour (--colour opponent): leave the \
+         grey pictures out, or use --colour grey"
+    )]
+    Grey {
+        /// The name of the picture.
+        name: String,
+    },
+    /// A grey picture for parameters of pictures in colour.
+    #[error(
+        "{name} is grey, but the run has learned from pictures in colour, whose parameters do not \
+         fit: learn with --colour grey for it"
+    )]
+    GreyInput {
+        /// The name of the picture.
+        name: String,
+    },
     /// The reconstruction problem of an image cannot be built.
     #[error("{name} cannot be used")]
     Model {

@@ -15,7 +15,7 @@ use crate::blur_check::periodicity_warning;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::file::FileError;
-use crate::picture::{self, Picture};
+use crate::picture::{self, Colour, Picture};
 
 /// A picture, and its measured data if there are any.
 struct Image {
@@ -100,11 +100,17 @@ fn built_in(config: &Config, family: &Family) -> Result<Vec<Image>, DataError> {
     };
     let (height, width) = (data.size + more_rows - 1, data.size + more_cols - 1);
     let one = |index| {
-        let plane = phantom::dead_leaves(height, width, Seed::new(data.seed), index)?;
-        let truth = Picture {
-            width,
-            height,
-            channels: vec![plane],
+        let seed = Seed::new(data.seed);
+        let truth = match data.colour {
+            Some(Colour::Opponent) => {
+                let values = phantom::dead_leaves_in_colour(height, width, seed, index)?;
+                Picture::of_interleaved(width, height, &values)
+            }
+            _ => Picture {
+                width,
+                height,
+                channels: vec![phantom::dead_leaves(height, width, seed, index)?],
+            },
         };
         Ok(Image {
             name: format!("built-in {}", index + 1),
@@ -240,6 +246,7 @@ fn blurred_by_camera(
 }
 
 /// Adds the pairs of an image, one for each channel.
+/// Adds the pairs of an image: one for each channel, or one with all channels.
 fn add(
     config: &Config,
     family: &Family,
@@ -264,6 +271,11 @@ fn add(
     let grid = grid(is_signal, &truth);
     check_mask(config, family, grid, &name)?;
     let num_channels = truth.channels.len();
+    let is_whole = config.data.colour == Some(Colour::Opponent);
+    if is_whole && (num_channels, is_signal) != (MAX_CHANNELS, false) {
+        return Err(DataError::Grey { name });
+    }
+    let mut whole = Vec::new();
     for (channel, truth) in truth.channels.into_iter().enumerate() {
         let name = match (num_channels, channel) {
             (1, _) => name.clone(),
@@ -282,13 +294,27 @@ fn add(
             None => {
                 // Each channel has noise of its own; luminance has that of the image.
                 let stream = match config.data.colour.unwrap_or_default() {
-                    picture::Colour::Luminance => index,
-                    picture::Colour::Channels => MAX_CHANNELS * index + channel,
+                    Colour::Luminance => index,
+                    Colour::Channels | Colour::Opponent => MAX_CHANNELS * index + channel,
                 };
                 let clean = clean.as_ref().map(|clean| &clean.channels[channel][..]);
                 measure(config, family, (grid, &truth, clean), stream, &name)?
             }
         };
+        match is_whole {
+            true => whole.push([truth, data]),
+            false => pairs.push(name, Pair { grid, truth, data }),
+        }
+    }
+    if is_whole {
+        let grid = grid.colour();
+        let interleaved = |which: usize| -> Vec<f64> {
+            let pixels = 0..grid.num_samples();
+            pixels
+                .flat_map(|k| whole.iter().map(move |channel| channel[which][k]))
+                .collect()
+        };
+        let (truth, data) = (interleaved(0), interleaved(1));
         pairs.push(name, Pair { grid, truth, data });
     }
     Ok(())

@@ -134,7 +134,7 @@ fn what_cannot_be_denoised() {
         ),
         ("in/0.png out.png --range -1", 2, ["--range is -1", ""]),
         ("in/0.png out.png --depth 12", 2, ["--depth", "8"]),
-        ("in/0.png out.png --colour red", 2, ["--colour", "coupled"]),
+        ("in/0.png out.png --colour red", 2, ["--colour", "opponent"]),
         (
             "in/0.png out.png --noise 0.1 --accuracy 1e-300",
             2,

@@ -66,6 +66,8 @@ class Prepared:
             truth = data  # for its shapes; what is learned from has no truth
         if family.model == "sampling" and loss["criterion"] != "truth":
             raise ValueError("model='sampling' cannot learn without truth: pass it")
+        if colour is not None and colour.is_whole and loss["criterion"] != "truth":
+            raise ValueError("colour='opponent' cannot learn without truth: use colour='channels'")
         examples = Examples.read(
             family.model, family.mask, truth, data, empty_too=is_shared, colour=colour
         )

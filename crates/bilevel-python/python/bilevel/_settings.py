@@ -547,8 +547,8 @@ class Family:
             made = ranges(chosen, start, bounds, (1e-100, 1e100))
         form = {"colour": True} if is_colour else {}
         spec = completed(
-            TASKS.get(model, model), {"learn": chosen, "fixed": values, **made, **limits, **beyond}
-            TASKS.get(model, model), {**form, "learn": chosen, "fixed": values, **made, **limits}
+            TASKS.get(model, model),
+            {**form, "learn": chosen, "fixed": values, **made, **limits, **beyond},
         )
         return cls(model, spec, made_kernel, made_mask, given_kernel)
 

@@ -78,7 +78,8 @@ fn pictures_in_colour_are_learned_applied_resumed_and_reported() {
 #[test]
 fn filter_banks_see_luminance_and_chroma() {
     let temp = TempDir::new("colour-filters");
-    let flags = "--filters dct3 --colour opponent --size 24 --count 3 --patches 1 --patch-size 12";
+    let flags = "--filters dct3 --colour opponent --size 24 --count 3 --hold-out 1 \
+                 --patches 1 --patch-size 12";
     let ended = temp.good(&format!("learn denoise {flags} --max-points 3 --out run"));
     assert!(ended.out.contains("than with total variation"), "{ended:?}");
     let page = temp.text("run/report.html");

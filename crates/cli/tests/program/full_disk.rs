@@ -27,7 +27,7 @@ fn a_run_goes_on_when_there_is_room() {
     temp.good(&format!("{LEARN} whole"));
     let expected = temp.bytes("whole/result.json");
     // Reconstructions do not fit, then the history, then the result, then the page.
-    for blocks in [10, 15, 22, 30, 50] {
+    for blocks in [12, 15, 22, 30, 50] {
         let run = format!("run{blocks}");
         let ended = limited(&temp, blocks, "trap '' XFSZ;", &format!("{LEARN} {run}"));
         ended.failed(4, &["cannot write", &run, "raise the limit"]);

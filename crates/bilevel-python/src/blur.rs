@@ -17,7 +17,7 @@ type Measured<'py> = (String, PyReadonlyArray1<'py, f64>, Vec<usize>);
 pub(crate) fn kernel_warnings(kernel: PyReadonlyArrayDyn<'_, f64>) -> PyResult<Vec<String>> {
     let shape = rows_and_cols(kernel.shape())?;
     Ok(blur_check::kernel_warnings(
-        "kernel",
+        "the kernel",
         kernel.as_slice()?,
         shape,
     ))

@@ -7,7 +7,7 @@ use bilevel::{
     BoxError, Family, FamilyData, FamilyObjective, FamilyScratch, LowerLevel, Parameter,
     ReconstructionError, Watch, reconstruct_observed,
 };
-use imaging::Grid;
+use imaging::{Grid, Window};
 use lowlevel::{ErrorBound, Progress, Stop};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
@@ -29,6 +29,8 @@ struct StartingAt<'a> {
     family: &'a Family,
     /// The start; `None` for the start of the family.
     start: Option<&'a [f64]>,
+    /// The place of the image in the unknown.
+    window: Window,
 }
 
 impl LowerLevel for StartingAt<'_> {
@@ -57,9 +59,13 @@ impl LowerLevel for StartingAt<'_> {
 
     fn cold_start(&self, data: &FamilyData, x: &mut [f64]) {
         match self.start {
-            Some(start) => x.copy_from_slice(start),
+            Some(start) => self.window.extend(start, x),
             None => self.family.cold_start(data, x),
         }
+    }
+
+    fn window(&self, grid: Grid) -> Window {
+        self.family.window(grid)
     }
 }
 
@@ -89,6 +95,7 @@ pub(crate) fn reconstruct_image<'py>(
     let family = StartingAt {
         family: &family,
         start,
+        window: family.window(grid),
     };
     let mut stop = Stop::accuracy(ErrorBound::new(accuracy).map_err(invalid)?);
     if let Some(limit) = max_iterations {

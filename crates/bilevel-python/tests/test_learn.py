@@ -259,7 +259,7 @@ def test_pictures_of_a_camera_are_deblurred() -> None:
 
 
 def test_blur_that_does_not_wrap_around_is_warned_of() -> None:
-    kernel = np.outer(*[np.exp(-(np.linspace(-2, 2, 9) ** 2))] * 2)
+    kernel = np.outer(*[np.exp(-(np.linspace(-2.5, 2.5, 9) ** 2))] * 2)
     kernel /= kernel.sum()
     # a ramp: smooth inside, but its opposite borders differ
     scene = np.add.outer(np.zeros(40), np.linspace(0.0, 1.0, 40))
@@ -292,7 +292,7 @@ def test_blur_that_does_not_wrap_around_is_warned_of() -> None:
     [
         (np.full((3, 3), 1.0), "kernel sums to 9: it is divided by its sum"),
         (np.full((2, 3), 1 / 6), "kernel has 2 x 3 values and no middle"),
-        (np.pad([[1.0]], (0, 4)), "largest value of the kernel kernel is in a corner"),
+        (np.pad([[1.0]], (0, 4)), "largest value of the kernel is in a corner"),
     ],
 )
 def test_kernels_that_are_meant_in_another_way_are_warned_of(kernel: Any, message: str) -> None:

@@ -10,7 +10,7 @@
 //! use bilevel_cli::blur_check::{border_jump, is_periodic, kernel_warnings};
 //!
 //! let kernel = [0.25, 0.5, 0.25];
-//! assert!(kernel_warnings("k.npy", &kernel, [1, 3]).is_empty());
+//! assert!(kernel_warnings("the kernel k.npy", &kernel, [1, 3]).is_empty());
 //! // A ramp is smooth inside, but jumps from its last column to its first.
 //! let ramp: Vec<f64> = (0..20).map(|i| f64::from(i % 10)).collect();
 //! assert_eq!(border_jump(&ramp, [2, 10], &kernel, [1, 3]), 9.0);
@@ -151,7 +151,7 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
     let sum: f64 = kernel.iter().sum();
     if (sum - 1.0).abs() > MAX_SUM_ERROR {
         warnings.push(format!(
-            "the kernel {name} sums to {sum}: it is divided by its sum, so that the blur keeps the \
+            "{name} sums to {sum}: it is divided by its sum, so that the blur keeps the \
              brightness of pictures"
         ));
     }
@@ -159,14 +159,14 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
     if negative > 0.0 {
         let share = 100.0 * negative / kernel.iter().map(|value| value.abs()).sum::<f64>();
         warnings.push(format!(
-            "{share:.2} % of the kernel {name} are negative, which no camera does: if it was \
+            "{share:.2} % of {name} are negative, which no camera does: if it was \
              measured, subtract its background"
         ));
     }
     if rows % 2 == 0 || cols % 2 == 0 {
         let (row, col) = (rows / 2, cols / 2);
         warnings.push(format!(
-            "the kernel {name} has {rows} x {cols} values and no middle: row {row}, column {col}, \
+            "{name} has {rows} x {cols} values and no middle: row {row}, column {col}, \
              counted from 0, is used as its origin. Add rows or columns of zeros to make both \
              numbers odd"
         ));
@@ -187,7 +187,7 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
     let middle = rows / 2 * cols + cols / 2;
     if kernel.len() > 1 && is_corner(at(largest)) && size(middle) < 0.5 * size(largest) {
         warnings.push(format!(
-            "the largest value of the kernel {name} is in a corner, but the program takes its \
+            "the largest value of {name} is in a corner, but the program takes its \
              middle as the origin: if the origin is in the corner, shift the kernel with \
              `numpy.fft.fftshift`"
         ));
@@ -206,7 +206,7 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
         (0..kernel.len()).all(|index| size(index) == 0.0 || size(index) >= 0.99 * size(largest));
     if on_border > MAX_BORDER_SHARE * total && !is_flat {
         warnings.push(format!(
-            "{:.0} % of the kernel {name} lie on its border: if the blur goes on beyond, use a \
+            "{:.0} % of {name} lie on its border: if the blur goes on beyond, use a \
              larger array, in which the kernel fades to zero",
             100.0 * on_border / total
         ));
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn kernels_are_checked() {
         let check = |kernel: &[f64], shape, parts: &[&str]| {
-            let warnings = kernel_warnings("k.npy", kernel, shape);
+            let warnings = kernel_warnings("the kernel k.npy", kernel, shape);
             assert_eq!(warnings.len(), parts.len(), "{warnings:?}");
             for (warning, part) in warnings.iter().zip(parts) {
                 assert!(

@@ -128,7 +128,8 @@ fn read_kernel(config: &Config, path: &Path) -> Result<(Kernel, Vec<String>), Cl
         kernel = kernel.without_background().map_err(refuse)?;
     }
     let (rows, cols) = grid.rows_and_cols();
-    let warnings = blur_check::kernel_warnings(&name, kernel.values(), [rows, cols]);
+    let warnings =
+        blur_check::kernel_warnings(&format!("the kernel {name}"), kernel.values(), [rows, cols]);
     Ok((kernel.normalised().map_err(refuse)?, warnings))
 }
 

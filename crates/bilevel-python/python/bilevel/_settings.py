@@ -115,9 +115,7 @@ def check_solver(value: Any) -> str:
     return one_of("solver", value, ("auto", "gradient", "derivative-free"))
 
 
-def check_criterion(
-    criterion: Any, is_blind: bool, noise: Any, image_range: Any, out: Any
-) -> str:
+def check_criterion(criterion: Any, is_blind: bool, noise: Any, image_range: Any, out: Any) -> str:
     """Check the criterion, which is "truth" unless there is none."""
     if criterion is None:
         criterion = "sure" if is_blind else "truth"

@@ -280,7 +280,7 @@ impl StronglyConvex for FourierPicture<'_> {
 
 /// The primal-dual method of Chan, Golub & Mulet (1999), as for
 /// [`FourierSampling`](crate::FourierSampling); the systems are those of
-/// [`picture_newton`](super::picture_newton).
+/// `picture_newton.rs`.
 impl NewtonSteps<FourierPictureScratch> for FourierPicture<'_> {
     fn num_duals(&self) -> usize {
         2 * self.dim()

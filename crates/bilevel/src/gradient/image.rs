@@ -255,6 +255,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             slopes,
         })
     }
+
     /// Reconstructs an image of a new point, until the error is small compared with the distance
     /// from the known reconstruction, or from the cold start of the first point.
     ///
@@ -317,6 +318,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             relative_error: relative_error.min(1.0),
         })
     }
+
     /// Reconstructs an image of a known point more accurately.
     fn sharpen(
         &self,
@@ -337,6 +339,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             relative_error: (solved.error.value() / before).min(1.0),
         })
     }
+
     /// Continues a reconstruction until its error is at most `target`, or cannot become smaller.
     fn refine(
         &self,
@@ -356,6 +359,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             .refine(objective, stop, state, scratch)
             .map_err(|error| error.to_string())
     }
+
     /// Returns bounds on the errors of the derivatives of one image, from its stored
     /// reconstruction and adjoint.
     pub(super) fn slope_errors(
@@ -407,6 +411,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         slopes.iter_mut().for_each(|slope| *slope = slope.abs());
         has_bounds.then_some(slopes)
     }
+
     /// Returns the loss of the image in the unknown `x`. Overwrites `gradient` with its gradient
     /// with respect to the unknown, `$2C^*(Cx - t)$`, whose Lipschitz constant is that without the
     /// crop `$C$`.
@@ -431,6 +436,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         window.embed(loss.gradient, gradient);
         LossAt { gradient, ..loss }
     }
+
     /// The factor for the errors of reconstructions and adjoints that makes the width of an
     /// interval smaller by the factor `shrink`. Without truth, the width is of first order.
     fn error_factor(&self, shrink: f64) -> f64 {

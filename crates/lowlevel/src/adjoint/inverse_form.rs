@@ -128,8 +128,9 @@ pub fn inverse_form<O: StronglyConvex>(
 /// has the length of `x` and is overwritten.
 ///
 /// This is minus the gradient of `$\langle b, H(x)^{-1}b\rangle$` with respect to `$x$`, where
-/// `$H(x)w = b$`. The difference is accurate to about `$10^{-8}$` where the Hessian changes over
-/// lengths of `$10^{-4}$` of the largest entry of `$x$` or more.
+/// `$H(x)w = b$`. Its error is about `$10^{-8}L\|w\|_\infty^2/\|x\|_\infty$` where the Hessian
+/// changes over lengths of `$10^{-4}\|x\|_\infty$` or more: the step is `$10^{-8}$` of the largest
+/// entry of `$x$`, so derivatives near zero have few digits.
 ///
 /// # Errors
 /// If the objective has no second derivatives, or a product is not finite.

@@ -1,5 +1,8 @@
-//! Reading and writing of NumPy's `.npy` and `.npz` files.
+//! Reading and writing of NumPy's `.npy` and `.npz` files, and reading of arrays in HDF5 files and
+//! in the `.cfl` files of BART.
 
+mod cfl;
+pub(crate) mod hdf5;
 mod header;
 mod zip;
 
@@ -9,6 +12,7 @@ use std::path::Path;
 
 use crate::file::{self, FileError};
 use crate::picture::{SampleType, has_extension};
+use hdf5::Numbers;
 use header::Header;
 
 /// Largest size of a file in bytes.
@@ -55,7 +59,10 @@ impl ArrayValues {
 
 /// Reads an array of any shape, in either byte order, in C or Fortran order. Integers and truth
 /// values become real numbers, and single precision becomes double. Integers beyond 2^53 are
-/// rounded. A `.npz` file must hold one array.
+/// rounded. A `.npz` file must hold one array. An HDF5 file (`.h5`, `.hdf5`) must hold one array of
+/// real numbers with two or more axes, or one that has the name of fastMRI's pictures; others are
+/// named after the path, as in `scan.h5::group/name`. The axes of a `.cfl` file are in the reverse
+/// order of its header.
 ///
 /// # Errors
 /// When the file cannot be read, is not such a file, is damaged, has other elements, or holds NaN
@@ -76,13 +83,30 @@ pub fn read_typed(path: &Path) -> Result<(Array, SampleType), FileError> {
 
 /// Does the same as [`read_typed`], and returns the name of the array in a `.npz` file, too.
 pub(crate) fn read_named(path: &Path) -> Result<(Array, SampleType, Option<String>), FileError> {
-    let mut bytes = file::read(path, MAX_BYTES)?;
+    read_numbers(path, Numbers::Real)
+}
+
+/// Does the same as [`read_named`], with the kind of numbers of an HDF5 dataset that is not named.
+pub(crate) fn read_numbers(
+    path: &Path,
+    numbers: Numbers,
+) -> Result<(Array, SampleType, Option<String>), FileError> {
     let mut name = None;
-    if has_extension(path, "npz") {
-        let (found, content) = zip::only_array(path, &bytes)?;
-        (name, bytes) = (Some(found), content);
-    }
-    let (array, samples) = decode(path, &bytes)?;
+    let (array, samples) = if hdf5::is_name(path) {
+        let (header, entries) = hdf5::read(path, numbers)?;
+        decode_entries(path, header, &entries)?
+    } else if cfl::is_name(path) {
+        let (header, entries) = cfl::read(path)?;
+        decode_entries(path, header, &entries)?
+    } else {
+        let mut bytes = file::read(path, MAX_BYTES)?;
+        if has_extension(path, "npz") {
+            let (found, content) = zip::only_array(path, &bytes)?;
+            (name, bytes) = (Some(found), content);
+        }
+        let (header, data) = header::read(path, &bytes)?;
+        decode_entries(path, header, data)?
+    };
     check_finite(path, &array.shape, &array.values)?;
     Ok((array, samples, name))
 }
@@ -171,10 +195,12 @@ pub(crate) fn write_encoded(
     file::write(path, &bytes)
 }
 
-/// Decodes the array in `bytes`, and returns it with the type of its entries; `path` is for
-/// messages.
-fn decode(path: &Path, bytes: &[u8]) -> Result<(Array, SampleType), FileError> {
-    let (header, data) = header::read(path, bytes)?;
+/// Decodes the entries in `data`, and returns the array with their type; `path` is for messages.
+fn decode_entries(
+    path: &Path,
+    header: Header,
+    data: &[u8],
+) -> Result<(Array, SampleType), FileError> {
     let promised = header.len.checked_mul(header.size);
     let Some(data) = promised.and_then(|promised| data.get(..promised)) else {
         let reason = format!("{} entries do not fit in {} bytes", header.len, data.len());

@@ -13,8 +13,8 @@
 //!   that explain the result.
 //! - [`mod@apply`] reconstructs other pictures with the learned parameters.
 //! - [`mod@denoise`] denoises pictures with parameters that come with the program.
-//! - [`picture`] reads and writes PNG, JPEG, TIFF and PNM files, [`mod@array`] NumPy's `.npy`
-//!   files, and [`mod@file`] writes files whole or not at all.
+//! - [`picture`] reads and writes PNG, JPEG, TIFF and PNM files, [`mod@array`] arrays, [`kspace`]
+//!   measured k-space, and [`mod@file`] writes files whole or not at all.
 //!
 //! ```
 //! use bilevel_cli::picture::{self, Colour, Depth};
@@ -46,6 +46,7 @@ pub mod denoise;
 pub mod error;
 pub mod file;
 pub mod findings;
+pub mod kspace;
 pub mod memory;
 pub mod picture;
 pub mod progress;

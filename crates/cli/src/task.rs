@@ -12,10 +12,11 @@ pub(crate) mod signals;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bilevel::{Family, Pair, share_of};
 
+use crate::array::hdf5;
 use crate::config::{Config, TaskKind};
 use crate::error::CliError;
 
@@ -95,7 +96,8 @@ pub fn load_for_run(config: &Config, run: &Path) -> Result<LoadedTask, CliError>
         &data.kernel,
         &data.mask,
     ];
-    let missing = paths.into_iter().flatten().find(|path| !path.exists());
+    let is_missing = |path: &&PathBuf| !hdf5::split(path).0.exists();
+    let missing = paths.into_iter().flatten().find(is_missing);
     if let Some(path) = missing {
         let (path, run) = (path.clone(), run.to_path_buf());
         return Err(CliError::Moved { path, run });

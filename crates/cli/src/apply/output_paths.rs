@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::create_folder;
+use crate::array::hdf5;
 use crate::config::TaskKind;
 use crate::error::CliError;
 use crate::file::FileError;
@@ -48,8 +49,11 @@ fn within(inputs: Vec<PathBuf>, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>
     let mut known: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     let mut files = Vec::new();
     for input in inputs {
-        let mut path = output.join(input.file_name().unwrap_or_default());
-        if !picture::can_be_written(&input) {
+        let (file, _) = hdf5::split(&input);
+        let mut path = output.join(file.file_name().unwrap_or_default());
+        if hdf5::is_name(file) {
+            path.set_extension("npy");
+        } else if !picture::can_be_written(&input) {
             path.set_extension("png");
         }
         if let Some(other) = known.insert(path.clone(), input.clone()) {

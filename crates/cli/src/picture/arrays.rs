@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::samples::Samples;
 use super::{Metadata, Picture, SampleType, TypedPicture, has_extension};
-use crate::array::{self, ArrayValues};
+use crate::array::{self, ArrayValues, hdf5};
 use crate::file::FileError;
 
 /// Largest length of a last axis that may hold the channels of one picture.
@@ -31,9 +31,14 @@ pub(super) enum Unit {
     White,
 }
 
-/// Whether a name is that of an array.
+/// Whether a name is that of an array that can be read and written.
 pub(super) fn is_name(path: &Path) -> bool {
     has_extension(path, "npy") || has_extension(path, "npz")
+}
+
+/// Whether an array can be read from a file with this name. HDF5 files are only read.
+pub(super) fn can_be_read(path: &Path) -> bool {
+    is_name(path) || hdf5::is_name(path)
 }
 
 /// Reads the pictures of an array of real numbers: one with two axes, a stack with three.

@@ -6,15 +6,16 @@ use std::path::Path;
 use image::{ImageDecoder as _, ImageReader};
 
 use super::has_extension;
+use crate::array::hdf5;
 
 /// Whether a file is a picture in colour, as its header says: `None` if it cannot be told, because
 /// the file is damaged or not a picture.
 #[must_use]
 pub fn has_colours(path: &Path) -> Option<bool> {
-    if ["npy", "npz", "nii", "gz"]
+    let is_grey = ["npy", "npz", "nii", "gz"]
         .iter()
-        .any(|known| has_extension(path, known))
-    {
+        .any(|known| has_extension(path, known));
+    if is_grey || hdf5::is_name(path) {
         return Some(false);
     }
     let bytes = std::fs::read(path).ok()?;

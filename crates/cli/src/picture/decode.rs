@@ -19,9 +19,6 @@ const MAX_PIXELS: u64 = 1 << 27;
 const MAX_BYTES: u64 = 1 << 30;
 /// The message about a file that exceeds the limit.
 const MEMORY: &str = "decoding takes more than 2^30 bytes of memory";
-/// How to convert an HDF5 file, for messages. The name of the pictures is that of fastMRI.
-const HDF5_WANTED: &str = "a .npy file: python -c \"import h5py, numpy; numpy.save('slices.npy', \
-                           h5py.File('scan.h5')['reconstruction_rss'][()])\"";
 /// A format that pictures can be converted to, for messages.
 const WANTED: &str = "an 8-bit or 16-bit, grey or RGB, PNG file";
 
@@ -61,7 +58,7 @@ pub fn read_pages(path: &Path, colour: Colour) -> Result<Vec<Picture>, FileError
 pub(crate) fn read_stack(path: &Path, colour: Colour) -> Result<Vec<TypedPicture>, FileError> {
     match () {
         () if arrays::is_name(path) && colour == Colour::Opponent => arrays::read_colours(path),
-        () if arrays::is_name(path) => arrays::read(path, Unit::OfArray),
+        () if arrays::can_be_read(path) => arrays::read(path, Unit::OfArray),
         () if nifti::is_name(path) => nifti::read(path),
         () => decode_pages(path, colour, Alpha::Opaque),
     }
@@ -76,7 +73,7 @@ pub(crate) fn read_stack(path: &Path, colour: Colour) -> Result<Vec<TypedPicture
 /// axes.
 pub fn read_typed(path: &Path, colour: Colour) -> Result<Vec<TypedPicture>, FileError> {
     match () {
-        () if arrays::is_name(path) => arrays::read(path, Unit::White),
+        () if arrays::can_be_read(path) => arrays::read(path, Unit::White),
         () if nifti::is_name(path) => nifti::read(path),
         () => decode_pages(path, colour, Alpha::Kept),
     }
@@ -238,8 +235,8 @@ fn format(path: &Path, bytes: &[u8]) -> Result<ImageFormat, FileError> {
         Err(_) if bytes.is_empty() => Err(damaged(path, "it is empty")),
         Err(_) if bytes.starts_with(b"\x89HDF\r\n\x1a\n") => Err(FileError::Unsupported(
             path.into(),
-            "it is an HDF5 file".into(),
-            HDF5_WANTED,
+            "it is an HDF5 file of another name".into(),
+            "a name that ends in .h5 or .hdf5",
         )),
         Err(_) if bytes.get(128..132) == Some(b"DICM") => Err(FileError::Unsupported(
             path.into(),

@@ -7,15 +7,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{PicturePair, arrays, has_extension, nifti};
+use crate::array::hdf5;
 use crate::file::FileError;
 
 /// The extensions of pictures, in upper or lower case.
-const EXTENSIONS: [&str; 9] = [
-    "png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm", "pnm", "nii",
+const EXTENSIONS: [&str; 11] = [
+    "png", "jpg", "jpeg", "tif", "tiff", "pgm", "ppm", "pnm", "h5", "hdf5", "nii",
 ];
 /// The same extensions for messages.
 const EXTENSIONS_TEXT: &str =
-    ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .nii, .nii.gz, .npy or .npz";
+    ".png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .h5, .hdf5, .nii, .nii.gz, .npy or .npz";
 
 /// Lists the pictures in `folder` in the byte order of their names, without hidden files and inner
 /// folders. If the folder holds no pictures, its `.npy` and `.npz` files are listed. If `folder` is
@@ -24,7 +25,7 @@ const EXTENSIONS_TEXT: &str =
 /// # Errors
 /// When there is no such folder or file, it cannot be read, or it holds no picture.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
-    if folder.is_file() {
+    if is_file(folder) {
         return Ok(vec![folder.into()]);
     }
     let content = Content::read(folder).map_err(|source| FileError::read(folder, source))?;
@@ -90,7 +91,7 @@ impl Content {
 /// # Errors
 /// When a folder cannot be listed, or a picture has no partner or more than one.
 pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<PicturePair<PathBuf>>, FileError> {
-    if truth.is_file() && noisy.is_file() {
+    if is_file(truth) && is_file(noisy) {
         return Ok(vec![PicturePair {
             truth: truth.into(),
             noisy: noisy.into(),
@@ -112,6 +113,11 @@ pub fn pairs(truth: &Path, noisy: &Path) -> Result<Vec<PicturePair<PathBuf>>, Fi
         None => Ok(pairs),
         Some(path) => Err(FileError::NoPartner(path.clone(), truth.into())),
     }
+}
+
+/// Whether a path is that of a file, or of a dataset in an HDF5 file.
+fn is_file(path: &Path) -> bool {
+    hdf5::split(path).0.is_file()
 }
 
 /// Whether a path has the extension of a picture.

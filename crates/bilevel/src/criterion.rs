@@ -1,5 +1,5 @@
-//! What a reconstruction is judged by while parameters are learned: its distance from the truth,
-//! or, where there is no truth, an estimate of this distance from the data alone.
+//! The number that learning makes small for each image: the squared distance from the truth or,
+//! where there is no truth, an estimate of it from the data alone.
 
 mod evaluation;
 mod solve;

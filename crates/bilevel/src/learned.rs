@@ -20,7 +20,7 @@ pub struct Learned {
     /// The solver that learned: with gradients or without.
     #[cfg_attr(feature = "serde", serde(default = "without_gradients"))]
     pub solver: SolverKind,
-    /// What the reconstructions were judged by: the truth, or an estimate without truth.
+    /// The criterion that was made small: the distance from the truth, or an estimate of it.
     #[cfg_attr(feature = "serde", serde(default))]
     pub criterion: CriterionKind,
     /// The objective at the learned parameters, from the reconstructions as computed.

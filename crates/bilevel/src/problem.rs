@@ -186,7 +186,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         &self.model
     }
 
-    /// Returns what reconstructions are judged by.
+    /// Returns the criterion that learning makes small.
     #[must_use]
     pub const fn criterion(&self) -> &Criterion {
         &self.setup.criterion

@@ -98,7 +98,7 @@ pub struct ModelSpec {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ObjectiveSpec {
-    /// What reconstructions are judged by: the truth, or an estimate without truth.
+    /// The criterion to make small: the distance from the truth, or an estimate of it.
     pub criterion: CriterionKind,
     /// Whether the objective is a mean or a sum over images.
     pub scale: Scale,

@@ -143,8 +143,8 @@ pub struct ApplyArgs {
     /// Picture or folder of pictures; for sampling, a .npy file with complex frequencies in its
     /// rows
     pub input: PathBuf,
-    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; .png has one page, and sampling needs
-    /// .npy) or folder
+    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; a .png file has only one page, and
+    /// sampling needs .npy) or folder
     pub output: PathBuf,
     /// Largest distance of the result from the exact minimiser (root mean square), not from the
     /// true image

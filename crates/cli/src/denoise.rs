@@ -206,7 +206,7 @@ impl DenoiseOptions {
     fn noise_warning(&self) -> Option<String> {
         let noise = self.noise.filter(|noise| *noise > MAX_GIVEN)?;
         Some(format!(
-            "--noise is {noise}, but the range of a picture is 1: divide a noise level in the \
+            "--noise is {noise}, but black is 0 and white is 1: divide a noise level in the \
              numbers of the file by their range (here, for 8-bit grey values, {:.3})",
             noise / 255.0
         ))

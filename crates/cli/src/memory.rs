@@ -36,7 +36,7 @@ impl Default for Memory {
 #[non_exhaustive]
 pub enum MemoryError {
     /// The limit is not a number with a unit.
-    #[error("it must be a positive number with a unit, such as 2GB or 500MB")]
+    #[error("it must be a positive number with the unit GB, MB or kB, such as 2GB or 500MB")]
     Text,
     /// The picture takes more.
     #[error(

@@ -144,7 +144,7 @@ def estimate_noise(
     data_range: float | tuple[float, float] | None = None,
     channel_axis: int | None = None,
 ) -> float:
-    """Estimate the standard deviation of white Gaussian noise, where the range of a picture is 1.
+    """Estimate the standard deviation of white Gaussian noise, where black is 0 and white is 1.
 
     A filter removes most of the picture, and the smoothest parts of the rest show the noise. On
     photographs the estimate exceeds the noise by about 1 % for noise 0.1 and by 7 % for 0.02. It
@@ -244,8 +244,8 @@ class _Picture:
             white = _white(self._dtype)
             if white is None and self._dtype.kind in "iu":
                 raise ValueError(
-                    f"image holds integers of type {self._dtype}, whose white is not known: pass "
-                    "data_range, such as data_range=4095"
+                    f"image holds integers of type {self._dtype}, and it is not known which of "
+                    "them is white: pass data_range, such as data_range=4095"
                 )
             return 0.0, white or 1.0
         if np.ndim(data_range) == 0:

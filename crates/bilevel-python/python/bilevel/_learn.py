@@ -154,7 +154,7 @@ def learn(
             function or lacks `hessian_product`, `image_range` is given, or `accuracy` is a number.
         kappa: With gradients, the largest error of a reconstruction, as a share of its change in
             a step. Results hardly depend on it.
-        criterion: What reconstructions are judged by: "truth", their distance from the truth;
+        criterion: What learning makes small: "truth", the squared distance from the truth;
             "sure", Stein's unbiased risk estimate for Gaussian noise of a known level; or "gcv",
             generalised cross-validation for noise of an unknown level. The last two need no truth;
             if there is one, it only scores the result. Default: "truth", and "sure" if `truth` is

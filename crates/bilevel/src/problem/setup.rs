@@ -23,7 +23,7 @@ pub struct Setup {
     /// fallen by less than this share of its value over the last ten points. `None` to go on until
     /// the solver predicts no more gain. The default is `None`.
     pub least_gain: Option<f64>,
-    /// What reconstructions are judged by: the truth, or an estimate without truth.
+    /// The criterion to make small: the distance from the truth, or an estimate of it.
     pub criterion: Criterion,
     /// The seed of the random signs that criteria without truth use. The default is zero.
     pub probe_seed: u64,

@@ -31,10 +31,11 @@ Examples:
 pub struct DenoiseArgs {
     /// Picture or folder of pictures
     pub input: PathBuf,
-    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; .png has one page) or folder
+    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; a .png file has only one page) or
+    /// folder
     pub output: PathBuf,
-    /// Standard deviation of the noise, where the range of a picture is 1; without this option it
-    /// is estimated in each picture
+    /// Standard deviation of the noise, where black is 0 and white is 1; without this option it is
+    /// estimated in each picture
     #[arg(long, value_name = "SIGMA", value_parser = learn::number, allow_negative_numbers = true)]
     pub noise: Option<f64>,
     /// Largest distance of a result from the exact minimiser (root mean square), not from the true
@@ -45,8 +46,8 @@ pub struct DenoiseArgs {
     /// between 0 and 1, and for signed or long integers
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true)]
     pub range: Option<String>,
-    /// How to treat colour pictures: all colours together (coupled), red, green and blue each on
-    /// its own (channels), or only their luminance, which gives a grey picture (luminance)
+    /// How to treat colour pictures: all colours together (opponent), red, green and blue each on
+    /// its own (channels), or only their luminance, which gives a grey picture (grey)
     #[arg(long, value_enum, default_value_t = DenoiseColour::default())]
     pub colour: DenoiseColour,
     /// Bits per sample of the output; without this option, samples keep their type

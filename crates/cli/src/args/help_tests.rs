@@ -233,3 +233,30 @@ fn the_readme_has_the_fixed_values() {
     );
     assert!(readme.contains(&text), "{text}");
 }
+
+/// The text of an option with possible values has each of them as a word, and so cannot explain
+/// words that the option refuses. Sizes of filters and numbers of bits are not words.
+#[test]
+fn help_explains_every_possible_value() {
+    let mut num_words = 0;
+    for command in Arguments::command().get_subcommands() {
+        let options = command.get_opts();
+        for arg in options.filter(|arg| arg.get_action().takes_values()) {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let text = help.split(" [default: ").next().unwrap_or_default();
+            let text = text.to_lowercase();
+            let words: Vec<&str> = text
+                .split(|c: char| !c.is_alphanumeric() && c != '-')
+                .collect();
+            for value in arg.get_possible_values() {
+                let word = value
+                    .get_name()
+                    .trim_end_matches(|c: char| c.is_ascii_digit());
+                let is_explained = word.is_empty() || words.contains(&word);
+                assert!(is_explained, "--{}: {word} is not in {help}", arg.get_id());
+                num_words += 1;
+            }
+        }
+    }
+    assert!(num_words > 20, "{num_words}");
+}

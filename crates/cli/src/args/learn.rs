@@ -22,7 +22,7 @@ is the sum of sqrt(|gradient of x|^2 + nu^2) over all pixels.
          the two weights of pictures in colour (--colour opponent); alpha stands for both
   theta  for sampling, one number per frequency, whose weight in |A x - data|^2 is
          theta/(1-theta); results list these weights as the values of theta
-With --model filters, functions of filtered pictures, which are learned, replace TV.
+With --model filters, a learned function of filtered pictures replaces the terms with alpha and xi.
 
 Examples:
   bilevel learn denoise --out run               learn from built-in images
@@ -43,7 +43,7 @@ Examples:
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = EXAMPLES)]
 pub struct LearnArgs {
-    /// Task to learn; optional if the --config file names it
+    /// Task whose parameters are learned; optional if the --config file names it
     #[arg(value_parser = tasks())]
     pub task: Option<TaskKind>,
     /// New or empty directory for the run
@@ -52,8 +52,8 @@ pub struct LearnArgs {
     /// TOML file with settings; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Model of pictures: total variation (tv), or a bank of filters (filters), which --filters
-    /// chooses; without both options, tv
+    /// Model of pictures: total variation (tv), or a bank of filters (filters), whose kind
+    /// --filters chooses; without this option, tv, or filters if --filters is given
     #[arg(long, value_name = "WORD", help_heading = "Model")]
     pub model: Option<ModelName>,
     /// Print all settings as a TOML file, and do nothing else

@@ -169,8 +169,56 @@ pub(super) fn missing_value(text: &str, at: usize, task: TaskKind) -> Option<(us
     Some((start, message))
 }
 
+/// What to do about mistakes in the syntax of TOML, by the beginnings of the parser's messages.
+const SYNTAX: [(&str, &str); 10] = [
+    (
+        "string values must be quoted",
+        "a text must be in quotes, such as \"denoise\"",
+    ),
+    (
+        "invalid basic string",
+        "the quotation mark at the end of the text is missing",
+    ),
+    (
+        "invalid literal string",
+        "the quotation mark at the end of the text is missing",
+    ),
+    ("key with no value", "the = is missing: write name = value"),
+    (
+        "unclosed table",
+        "the ] at the end of the section's name is missing",
+    ),
+    (
+        "unexpected key or value",
+        "there is something after the end of the value: remove it, or write it on a line of its \
+         own; numbers have decimal points, not commas",
+    ),
+    (
+        "missing escaped value",
+        "a \\ in double quotes has a special meaning: write the text in single quotes, as in \
+         'C:\\photos'",
+    ),
+    ("invalid float", "write the number as 0.1 or 1e-3"),
+    ("invalid mantissa", "write the number as 0.1 or 1e-3"),
+    (
+        "wanted string or table",
+        "the value must be a text in quotes",
+    ),
+];
+
 /// Rewrites a message of the TOML parser in the words of a user.
 pub(super) fn plain(message: &str) -> String {
+    if let Some((_, advice)) = SYNTAX.iter().find(|(start, _)| message.starts_with(start)) {
+        return (*advice).to_owned();
+    }
+    if message.starts_with("missing ") || message.starts_with("unclosed ") {
+        // the rest repeats which sign is missing
+        return message
+            .split(", expected")
+            .next()
+            .unwrap_or(message)
+            .to_owned();
+    }
     let words = [
         ("unknown variant", "unknown word"),
         ("expected f64", "expected a number, such as 0.1"),
@@ -255,13 +303,65 @@ mod tests {
             "task = \"denoise\"\nsolver.evaluations = 10",
             &["unknown key `evaluations`", "`max_points`"],
         );
-        check("task = \"denoise\"\nnonsense\n", &["some.toml, line 2: "]);
-        check("task = \"denoise\"\n[data\n", &["some.toml, line 2: "]);
         check(
             "task = \"denoise\"\ntask = \"deblur\"\n",
             &["line 2, task: ", "duplicate"],
         );
         check("[dada]\nnoise = 1", &["line 1: ", "unknown key `dada`"]);
+    }
+
+    #[test]
+    fn mistakes_in_syntax_say_what_to_do() {
+        let mistakes = [
+            ("nonsense", "line 2: the = is missing: write name = value"),
+            ("[data", "line 2: the ] at the end of the section's name is"),
+            (
+                "data.images = photos",
+                "line 2, data.images: a text must be in quotes, such as",
+            ),
+            (
+                "data.images = \"photos",
+                "the quotation mark at the end of the text is missing",
+            ),
+            (
+                "data.images = 'photos",
+                "the quotation mark at the end of the text is missing",
+            ),
+            (
+                "data.images = \"C:\\photos\"",
+                "write the text in single quotes, as in 'C:\\photos'",
+            ),
+            (
+                "data.noise = 0,1",
+                "there is something after the end of the value",
+            ),
+            (
+                "data.noise = .5",
+                "data.noise: write the number as 0.1 or 1e-3",
+            ),
+            (
+                "data.noise = 0.1.2",
+                "data.noise: write the number as 0.1 or 1e-3",
+            ),
+            (
+                "model.learn = [\"nu\" \"xi\"]",
+                "model.learn: missing comma between array elements",
+            ),
+            (
+                "model.fixed = { nu = 0.1",
+                "model.fixed: unclosed inline table",
+            ),
+        ];
+        for (line, part) in mistakes {
+            let text = format!("task = \"denoise\"\n{line}\n");
+            check(&text, &["some.toml, line 2", part]);
+            let error = Settings::from_toml(&text, Path::new("some.toml"), None).unwrap_err();
+            assert!(!error.to_string().contains("must be `"), "{error}");
+        }
+        check(
+            "task = 3\n",
+            &["line 1, task: the value must be a text in quotes"],
+        );
     }
 
     #[test]

@@ -118,7 +118,7 @@ table! {
         .or(&NOISY);
     TRUTH = row("truth", "data.truth", ValueKind::Word(&["none"]),
         DefaultValue::Unset("the clean pictures", "\"none\""),
-        "Learn without clean pictures, only from those of --noisy")
+        "Truth to learn from; with none, learn without clean pictures, only from those of --noisy")
         .only(PICTURES);
     SEED = row("seed", "data.seed", ANY_WHOLE, DefaultValue::Whole(1),
         "Random seed for built-in images, added noise and positions of patches");
@@ -169,8 +169,8 @@ table! {
     KERNEL_BACKGROUND = row("kernel-background", "data.kernel_background",
         ValueKind::Word(&["keep", "subtract"]),
         DefaultValue::Word("keep"),
-        "Whether to subtract the median of the kernel's border from the kernel, for measured \
-         kernels")
+        "Background of a measured kernel: keep it (keep), or subtract the median of the kernel's \
+         border (subtract)")
         .only(DEBLUR);
     MASK = row("mask", "data.mask", ValueKind::Path,
         DefaultValue::Required(
@@ -182,13 +182,13 @@ table! {
 
     FILTERS = row("filters", "model.filters", ValueKind::Word(&FilterSet::NAMES),
         DefaultValue::Unset("total variation", "\"dct5\""),
-        "Replace the total variation by a bank of filters: cosine filters (dct) or learned ones \
-         (learned), followed by the number of their pixels along each axis")
+        "Replace the total variation by a bank of filters: cosine filters (dct) or learned filters \
+         (learned), and their size in pixels along each axis")
         .only(DENOISE);
     BOUNDARY = row("boundary", "model.boundary", ValueKind::Word(&["unknown", "periodic"]),
         DefaultValue::Word("unknown"),
-        "What blurred pictures show beyond their borders: something unknown, as in a camera, or \
-         themselves again")
+        "What lies beyond the borders of a blurred picture: values that are unknown, as in a camera \
+         (unknown), or the picture again and again (periodic)")
         .only(DEBLUR);
     LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learned),
         "Names of the parameters to learn; by default, those that --fix does not name");
@@ -211,12 +211,12 @@ table! {
     CRITERION = row("criterion", "objective.criterion",
         ValueKind::Word(&["truth", "sure", "gcv"]),
         DefaultValue::With(&TRUTH, &DefaultValue::Word("sure"), &DefaultValue::Word("truth")),
-        "What reconstructions are judged by: the distance from the truth, or an estimate of it \
-         without truth, for known noise (sure) or for unknown noise (gcv)")
+        "What learning makes small: the squared distance from the truth (truth), or an estimate of \
+         it that needs no truth, for known noise (sure) or for unknown noise (gcv)")
         .only(PICTURES);
     SCALE = row("objective", "objective.scale", ValueKind::Word(&["mean", "sum"]),
         DefaultValue::Word("mean"),
-        "Minimise the mean or the sum over images of the squared distances from the truth");
+        "Minimise the mean or the sum of the criterion over all images");
     RESIDUALS = row("residuals", "objective.residuals",
         ValueKind::Word(&["image", "pixel"]),
         DefaultValue::Word("pixel"),
@@ -224,7 +224,8 @@ table! {
          fewer evaluations");
     CONDITION = row("penalty-condition", "objective.condition", WEIGHT,
         DefaultValue::Of(|_| Value::Float(0.0)),
-        "Weight of a penalty on the squared condition number, which favours cheap reconstructions");
+        "Weight of the penalty on the squared condition number; larger weights favour cheap \
+         reconstructions");
     L1 = row("penalty-l1", "objective.l1", WEIGHT,
         DefaultValue::Of(|task| Spec::new(task).objective.l1.into()),
         "For sampling, weight of the penalty on the sum of theta; larger weights keep fewer \
@@ -233,7 +234,7 @@ table! {
     L1_KIND = row("l1-kind", "objective.l1_kind", ValueKind::Word(&["root", "nonsmooth"]),
         DefaultValue::Word("root"),
         "For sampling, how the derivative-free solver treats the penalty of --penalty-l1: as the \
-         square of one more residual, or as a nonsmooth term")
+         square of one more residual (root), or as a nonsmooth term (nonsmooth)")
         .only(Tasks(&[Sampling], "sampling"));
 
     SOLVER = row("solver", "solver.kind", ValueKind::Word(&["auto", "gradient", "derivative-free"]),
@@ -264,7 +265,7 @@ table! {
         .or(&MAX_ITERATIONS);
     MAX_ITERATIONS = row("max-iterations", "solver.max_iterations", POSITIVE,
         DefaultValue::Unset("no limit", "100000"),
-        "Stop each reconstruction after N iterations")
+        "Stop each reconstruction after at most N iterations")
         .or(&ITERATIONS);
     FINAL_RADIUS = row("final-radius", "solver.final_radius", RADIUS,
         DefaultValue::Of(|task| Spec::new(task).solver.final_radius.into()),

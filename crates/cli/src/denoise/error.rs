@@ -10,7 +10,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum NoisyPictureError {
     /// The given noise is not a positive number.
-    #[error("--noise is {found}, but must be positive, such as 0.1 (the range of a picture is 1)")]
+    #[error("--noise is {found}, but must be positive, such as 0.1 (black is 0 and white is 1)")]
     Noise {
         /// The given noise.
         found: f64,
@@ -25,8 +25,8 @@ pub enum NoisyPictureError {
     },
     /// The type of the samples does not determine white.
     #[error(
-        "{} holds integers whose white is not known: name black and white with --range, such as \
-         --range 0,4095",
+        "{} holds integers, and it is not known which of them is white: name black and white with \
+         --range, such as --range 0,4095",
         path.display()
     )]
     NeedsRange {
@@ -63,8 +63,8 @@ pub enum NoisyPictureError {
     },
     /// All of the picture has the values at the ends of its range.
     #[error(
-        "the noise of {} cannot be estimated, because the picture has its smallest or largest value \
-         everywhere: give the noise with --noise, such as --noise 0.1",
+        "the noise of {} cannot be estimated, because too many pixels in every part of it have \
+         its smallest or largest value: give the noise with --noise, such as --noise 0.1",
         path.display()
     )]
     Clipped {

@@ -1,4 +1,4 @@
-//! Chores of the workspace. `cargo xtask help` lists them.
+//! Development commands of the workspace. `cargo xtask help` lists them.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const HELP: &str = "\
-Chores of the workspace
+Development commands of the workspace
 
 Usage: cargo xtask <command>
 
@@ -34,11 +34,11 @@ Commands:
   python          Build and test the Python packages in an environment under target/
   mpi             Build the program with MPI, and test it on several ranks
   reproduce       Regenerate every figure of the paper, and check its claims
-  more-wild       Run dfo-ls on the benchmark of Moré and Wild, next to other solvers
+  more-wild       Run dfo-ls on the benchmark of Moré and Wild, and compare it with other solvers
   learning        Learn the parameters of the paper's problems, and compare with the true optima
   train-denoiser  Learn the filter banks of `imaging::denoise` from photographs
   truthless       Learn without truth, and compare with learning from the truth
-  bench           Measure speed next to other programs in the same run; --quick takes two minutes
+  bench           Measure speed, and compare it with other programs; --quick takes two minutes
   fetch-kodak     Download the 25 photographs of the paper, and check them
   help            Print this text
 

@@ -13,7 +13,7 @@
 //!   that explain the result.
 //! - [`mod@apply`] reconstructs other pictures with the learned parameters.
 //! - [`mod@denoise`] denoises pictures with parameters that come with the program.
-//! - [`picture`] reads and writes PNG, JPEG, TIFF and PNM files, [`mod@array`] arrays, [`kspace`]
+//! - [`picture`] reads and writes files of pictures, [`mod@array`] arrays, [`kspace`]
 //!   measured k-space, and [`mod@file`] writes files whole or not at all.
 //!
 //! ```

@@ -8,6 +8,7 @@ mod layout;
 mod leftovers;
 mod links;
 mod machine_paths;
+mod map;
 mod maths;
 mod packages;
 mod prose;
@@ -19,7 +20,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::tree::Tree;
 
 /// The checks, in the order of their complaints.
-const CHECKS: [fn(&Tree) -> Vec<Problem>; 11] = [
+const CHECKS: [fn(&Tree) -> Vec<Problem>; 12] = [
     graph::check,
     packages::check,
     layout::check,
@@ -31,6 +32,7 @@ const CHECKS: [fn(&Tree) -> Vec<Problem>; 11] = [
     decisions::check,
     prose::check,
     links::check,
+    map::check,
 ];
 
 /// A violation: its place, what is wrong, and what to do about it.

@@ -260,5 +260,5 @@ def test_models_are_checked() -> None:
         bilevel.StronglyConvex(gradient, curvature, hessian_product)
     with pytest.raises(ValueError, match="data has 2 entries, but truth has 3 images"):
         bilevel.learn(TRUTH, DATA[:2], model=MODEL, **ONE)
-    with pytest.raises(ValueError, match="threads means nothing"):
+    with pytest.raises(ValueError, match="threads has no meaning"):
         bilevel.learn(TRUTH, DATA, model=MODEL, threads=2, **ONE)

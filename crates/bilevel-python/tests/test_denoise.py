@@ -198,7 +198,7 @@ def test_bad_arguments_are_named(
 
 
 def test_noise_in_another_unit_is_warned_of() -> None:
-    with pytest.warns(UserWarning, match="noise is 25, but the range of the picture is 1"):
+    with pytest.warns(UserWarning, match="noise is 25, but black is 0 and white is 1"):
         bilevel.denoise(NOISY[0], 25)
 
 

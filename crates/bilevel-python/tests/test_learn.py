@@ -649,7 +649,7 @@ def test_pixels_stay_within_their_range(limits: tuple[float, float | None], tmp_
             {"image_range": (0.0, 1.0), "model": "sampling", "data": np.ones((2, 8), complex)},
             "no range",
         ),
-        ({"image_range": (0.0, 1.0), "model": lambda *_: None}, "image_range means nothing"),
+        ({"image_range": (0.0, 1.0), "model": lambda *_: None}, "image_range has no meaning"),
     ],
 )
 def test_bad_ranges_are_named(change: dict[str, Any], message: str) -> None:

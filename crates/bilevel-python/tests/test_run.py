@@ -310,9 +310,9 @@ def test_bad_replies_are_named(reply: Any, message: str) -> None:
         ({"learn": ("a", "b")}, "start names 'n'"),
         ({"start": {"a": 8.0, "n": -1.0}}, r"start\['a'\] is 8.0"),
         ({"penalty": {"condition": 1.0}}, r"penalty\['condition'\]"),
-        ({"threads": 2}, "threads means nothing"),
-        ({"accuracy": 10}, "accuracy means nothing"),
-        ({"fixed": {"xi": 1.0}}, "fixed means nothing"),
+        ({"threads": 2}, "threads has no meaning"),
+        ({"accuracy": 10}, "accuracy has no meaning"),
+        ({"fixed": {"xi": 1.0}}, "fixed has no meaning"),
     ],
 )
 def test_bad_arguments_of_a_model_are_named(change: dict[str, Any], message: str) -> None:

@@ -55,7 +55,7 @@ pub struct Arguments {
     /// One residual per image or per pixel, for learning without derivatives
     #[arg(long, value_name = "FORM", value_enum, default_value_t = ResidualForm::Pixel)]
     residuals: ResidualForm,
-    /// The accuracy of learning with gradients
+    /// With gradients, largest error of a new reconstruction, as a share of its change in the step
     #[arg(long, value_name = "SHARE", default_value_t = Setup::default().kappa)]
     kappa: f64,
     /// Number of runs with and without derivatives, of which the fastest counts

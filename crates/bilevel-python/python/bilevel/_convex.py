@@ -89,7 +89,7 @@ class StronglyConvex:
             if not callable(given) and (given is not None or name in ("gradient", "curvature")):
                 raise TypeError(f"{name} must be a function, not {given!r}")
         if (self.hessian_product is None) != (self.mixed_product is None):
-            raise ValueError("give both hessian_product and mixed_product, or none of them")
+            raise ValueError("give both hessian_product and mixed_product, or neither of them")
         if self.third_derivative is not None and not callable(self.third_derivative):
             nonnegative("third_derivative", self.third_derivative)
         if self.gradient_rounding is not None:

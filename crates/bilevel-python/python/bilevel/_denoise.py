@@ -123,8 +123,8 @@ def denoise(
         sigma = _estimated(picture)
     elif sigma > MAX_GIVEN:
         warn(
-            f"noise is {sigma:g}, but the range of the picture is 1: divide a noise level in its "
-            f"own numbers by their range, such as noise={sigma:g}/255 for uint8",
+            f"noise is {sigma:g}, but black is 0 and white is 1: divide a noise level in the "
+            f"numbers of the image by their range, such as noise={sigma:g}/255 for uint8",
             UserWarning,
         )
     picture.check_range(sigma)

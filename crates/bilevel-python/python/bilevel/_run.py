@@ -162,7 +162,7 @@ class Run:
                 if out is not None:
                     raise ValueError(
                         "out cannot be used with a model written in Python, because its states are "
-                        "Python objects: leave out away, and let your function save what it needs"
+                        "Python objects: do not pass out, and let your function save what it needs"
                     )
                 if kind == "gradient":
                     raise ValueError(
@@ -375,7 +375,7 @@ def _check_nothing(given: Mapping[str, Any]) -> None:
     """Refuse arguments that are not for models written in Python."""
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name} means nothing to a model written in Python")
+            raise ValueError(f"{name} has no meaning for a model written in Python: leave it out")
 
 
 def _start(name: str, start: Any, lower: float, upper: float) -> NDArray[np.float64]:

@@ -51,7 +51,7 @@ impl Settings {
                     &table::TRUTH
                 },
                 limit,
-                "leave the limit out, because estimates without truth do not know it",
+                "leave the limit out, because estimates without truth ignore it",
             )),
             None => Ok(()),
         }

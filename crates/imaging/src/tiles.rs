@@ -153,7 +153,7 @@ pub fn minimise_by_tiles<E: Send>(
             needed: "at least the overlap, and positive",
         }));
     }
-    let layout = Layout::new(grid, tiling);
+    let layout = TileLayout::new(grid, tiling);
     let mut solve = Sweeper {
         layout,
         data,
@@ -167,14 +167,14 @@ pub fn minimise_by_tiles<E: Send>(
 
 /// The tiles of a picture.
 #[derive(Clone, Copy, Debug)]
-struct Layout {
+struct TileLayout {
     grid: Grid,
     rows: usize,
     cols: usize,
     tiling: Tiling,
 }
 
-impl Layout {
+impl TileLayout {
     fn new(grid: Grid, tiling: Tiling) -> Self {
         let (rows, cols) = grid.rows_and_cols();
         Self {
@@ -269,7 +269,7 @@ impl Region {
 
 /// The picture in work.
 struct Sweeper<'a, E> {
-    layout: Layout,
+    layout: TileLayout,
     data: &'a RegionData<'a>,
     model: &'a LocalModel<'a, E>,
     for_each: &'a ForEach<'a>,

@@ -14,7 +14,7 @@ use crate::file::FileError;
 pub struct Header {
     /// All bytes before the numbers.
     bytes: Vec<u8>,
-    layout: Layout,
+    layout: HeaderLayout,
     is_big_endian: bool,
     /// The number of voxels along each axis: columns, rows, slices, and further axes.
     pub(super) shape: Vec<usize>,
@@ -27,7 +27,7 @@ pub struct Header {
 
 /// Where the fields of a header are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
+struct HeaderLayout {
     size: usize,
     magic: usize,
     /// Eight extents, the first of which is their number.
@@ -41,7 +41,7 @@ struct Layout {
 }
 
 /// NIfTI-1, as in `nifti1.h`.
-const FIRST: Layout = Layout {
+const FIRST: HeaderLayout = HeaderLayout {
     size: 348,
     magic: 344,
     dim: 40,
@@ -52,7 +52,7 @@ const FIRST: Layout = Layout {
     is_wide: false,
 };
 /// NIfTI-2, as in `nifti2.h`.
-const SECOND: Layout = Layout {
+const SECOND: HeaderLayout = HeaderLayout {
     size: 540,
     magic: 4,
     dim: 16,
@@ -219,7 +219,7 @@ impl Header {
 /// The fields of a header that is long enough.
 struct Fields<'a> {
     bytes: &'a [u8],
-    layout: Layout,
+    layout: HeaderLayout,
     is_big_endian: bool,
 }
 

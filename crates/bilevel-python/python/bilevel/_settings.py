@@ -126,8 +126,7 @@ def check_criterion(criterion: Any, is_blind: bool, noise: Any, image_range: Any
         raise ValueError(f"noise is for criterion='sure', not for {found!r}: leave it out")
     if found != "truth" and image_range is not None:
         raise ValueError(
-            f"image_range cannot be used with criterion={found!r}, which ignores it: "
-            "leave it out"
+            f"image_range cannot be used with criterion={found!r}, which ignores it: leave it out"
         )
     if found != "truth" and out is not None:
         raise ValueError(

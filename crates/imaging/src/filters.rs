@@ -7,8 +7,6 @@ mod mixed;
 mod mixing;
 mod potential;
 mod regularizer;
-#[cfg(test)]
-mod solve_tests;
 mod spectrum;
 mod sweep;
 #[cfg(test)]

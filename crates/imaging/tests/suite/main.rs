@@ -6,6 +6,7 @@ mod ball;
 mod certified;
 mod curvature_bound;
 mod figure3;
+mod filters;
 mod misuse;
 mod models;
 mod newton;

@@ -45,8 +45,14 @@ pub enum NoiseError {
          times its gain"
     )]
     Read(f64),
+    /// The black level of a camera is not finite.
+    #[error("the black level of a camera is {0}, but must be finite")]
+    Black(f64),
     /// The text is not the noise of a camera.
-    #[error("the noise of a camera is written poisson:GAIN,READ, such as poisson:0.03,0.01")]
+    #[error(
+        "the noise of a camera is written poisson:GAIN,READ or poisson:GAIN,READ,BLACK, such as \
+         poisson:0.03,0.01"
+    )]
     Text,
     /// The noise of a camera cannot be estimated from these frames.
     #[error("the noise of a camera is estimated from two or more frames of the same size")]
@@ -103,7 +109,7 @@ pub fn complex_gaussian(
 }
 
 /// Simulates a camera that counts photons. `index` is the same as for [`gaussian`]. Nothing is
-/// clipped, and negative values of `x` count as zero.
+/// clipped, and values of `x` below the black level count as black.
 ///
 /// # Errors
 /// If an entry of `x` is not finite.
@@ -117,8 +123,11 @@ pub fn poisson(
     let mut rng = seed.stream(Purpose::Photons, index);
     let mut measure = |x: &f64| {
         // there is no distribution for the mean zero, whose counts are all zero
-        let count = Poisson::new(x / camera.gain()).map_or(0.0, |counts| counts.sample(&mut rng));
-        camera.gain() * count + camera.read() * rng.sample::<f64, _>(StandardNormal)
+        let mean = (x - camera.black()) / camera.gain();
+        let count = Poisson::new(mean).map_or(0.0, |counts| counts.sample(&mut rng));
+        camera.black()
+            + camera.gain() * count
+            + camera.read() * rng.sample::<f64, _>(StandardNormal)
     };
     Ok(x.iter().map(&mut measure).collect())
 }

@@ -1,5 +1,9 @@
 //! Noise of cameras that count photons, and the transform that makes it nearly Gaussian.
 
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
 use std::str::FromStr;
 
 use super::NoiseError;
@@ -16,16 +20,18 @@ const REACH: f64 = 7.0;
 
 /// The noise of a camera that counts photons, and the generalised Anscombe transform.
 ///
-/// The data are `$y = g\,p + r\,\omega$`: `$p$` has a Poisson distribution with the mean
-/// `$x/g$`, and `$\omega$` is standard Gaussian. The gain `$g$` is the value of one photon and the
-/// read noise `$r$` a standard deviation, both in the unit of the picture. The black level of the
-/// camera must have been subtracted.
+/// The data are `$y = b + g\,p + r\,\omega$`: `$p$` has a Poisson distribution with the mean
+/// `$(x - b)/g$`, and `$\omega$` is standard Gaussian. The gain `$g$` is the value of one photon,
+/// the read noise `$r$` a standard deviation and the black level `$b$` the value without light, all
+/// in the unit of the picture. The black level is zero unless [`with_black`](Self::with_black) sets
+/// it.
 ///
-/// The transform `$f(y) = 2\sqrt{(y/g + \frac38 + (r/g)^2)_+}/s$` gives data whose noise has nearly
-/// the standard deviation [`sigma`](Self::sigma) `$= 1/s$` everywhere; `$s$` makes `$f(1) = 1$`. So
-/// any method for Gaussian noise can denoise them. A clean picture `$x$` corresponds to the mean
-/// of `$f(y)$` over the noise, not to `$f(x)$`: [`inverse`](Self::inverse) inverts this mean, which
-/// is computed by quadrature (the exact unbiased inverse of Mäkitalo and Foi, 2013).
+/// The transform `$f(y) = 2\sqrt{((y - b)/g + \frac38 + (r/g)^2)_+}/s$` gives data whose noise
+/// has nearly the standard deviation [`sigma`](Self::sigma) `$= 1/s$` everywhere; `$s$` makes
+/// `$f(b + 1) = 1$`. So any method for Gaussian noise can denoise them. A clean picture `$x$`
+/// corresponds to the mean of `$f(y)$` over the noise, not to `$f(x)$`: [`inverse`](Self::inverse)
+/// inverts this mean, which is computed by quadrature (the exact unbiased inverse of Mäkitalo and
+/// Foi, 2013).
 ///
 /// ```
 /// use imaging::noise::Anscombe;
@@ -40,6 +46,7 @@ const REACH: f64 = 7.0;
 pub struct Anscombe {
     gain: f64,
     read: f64,
+    black: f64,
     /// The read noise in counts.
     read_counts: f64,
     scale: f64,
@@ -65,6 +72,7 @@ impl Anscombe {
         let mut camera = Self {
             gain,
             read,
+            black: 0.0,
             read_counts,
             scale: 1.0,
             means: Vec::new(),
@@ -80,35 +88,60 @@ impl Anscombe {
         Ok(camera)
     }
 
+    /// Returns the same camera with this black level.
+    ///
+    /// # Errors
+    /// If the black level is not finite.
+    pub fn with_black(mut self, black: f64) -> Result<Self, NoiseError> {
+        if !black.is_finite() {
+            return Err(NoiseError::Black(black));
+        }
+        self.black = black;
+        Ok(self)
+    }
+
     /// Estimates gain and read noise from at least two frames of the same scene, by fitting the
     /// line `$\operatorname{var} = g\cdot\operatorname{mean} + r^2$` to the variances of pixels
     /// between neighbouring frames. Slow changes of the scene between frames matter little, fast
-    /// ones make both numbers larger.
+    /// ones make both numbers larger. The black level must have been subtracted: it cannot be told
+    /// from the read noise.
     ///
     /// # Errors
     /// If there are fewer than two frames, their lengths differ, a value is not finite, or the
     /// variance does not grow with the mean (then the noise is Gaussian, or all pixels have the
     /// same mean).
     pub fn estimate(frames: &[&[f64]]) -> Result<Self, NoiseError> {
-        let [first, others @ ..] = frames else {
-            return Err(NoiseError::Stack);
-        };
-        if others.is_empty() || first.is_empty() || others.iter().any(|f| f.len() != first.len()) {
-            return Err(NoiseError::Stack);
-        }
-        for frame in frames {
-            if let Some(index) = frame.iter().position(|value| !value.is_finite()) {
-                return Err(NoiseError::NotFinite(index));
+        Self::estimate_from(&[frames])
+    }
+
+    /// Does the same as [`estimate`](Self::estimate) with the frames of several scenes.
+    ///
+    /// # Errors
+    /// As [`estimate`](Self::estimate), for one of the scenes.
+    pub fn estimate_from(scenes: &[&[&[f64]]]) -> Result<Self, NoiseError> {
+        let mut pixels: Vec<[f64; 2]> = Vec::new();
+        for frames in scenes {
+            let [first, others @ ..] = frames else {
+                return Err(NoiseError::Stack);
+            };
+            if others.is_empty() || others.iter().any(|frame| frame.len() != first.len()) {
+                return Err(NoiseError::Stack);
             }
-        }
-        let count = frames.len() as f64;
-        let pixels: Vec<[f64; 2]> = (0..first.len())
-            .map(|j| {
+            for frame in *frames {
+                if let Some(index) = frame.iter().position(|value| !value.is_finite()) {
+                    return Err(NoiseError::NotFinite(index));
+                }
+            }
+            let count = frames.len() as f64;
+            pixels.extend((0..first.len()).map(|j| {
                 let mean = frames.iter().map(|frame| frame[j]).sum::<f64>() / count;
                 let squares = frames.windows(2).map(|two| (two[0][j] - two[1][j]).powi(2));
                 [mean, squares.sum::<f64>() / (2.0 * (count - 1.0))]
-            })
-            .collect();
+            }));
+        }
+        if pixels.is_empty() {
+            return Err(NoiseError::Stack);
+        }
         let (gain, offset) = line(&pixels).ok_or(NoiseError::NotPoisson)?;
         if !(gain > 0.0) {
             return Err(NoiseError::NotPoisson);
@@ -128,33 +161,69 @@ impl Anscombe {
         self.read
     }
 
+    /// Returns the value without light.
+    #[must_use]
+    pub const fn black(&self) -> f64 {
+        self.black
+    }
+
     /// Returns the standard deviation of the noise in transformed data.
     #[must_use]
     pub fn sigma(&self) -> f64 {
         self.scale.recip()
     }
 
+    /// Returns the standard deviation of the noise in data of a clean value.
+    #[must_use]
+    pub fn noise_at(&self, x: f64) -> f64 {
+        (self.gain * (x - self.black).max(0.0))
+            .sqrt()
+            .hypot(self.read)
+    }
+
+    /// Transforms one number of the data.
+    #[must_use]
+    pub fn transform_value(&self, y: f64) -> f64 {
+        self.root(y - self.black) / self.scale
+    }
+
     /// Transforms data.
     #[must_use]
     pub fn transform(&self, data: &[f64]) -> Vec<f64> {
-        data.iter().map(|y| self.root(*y) / self.scale).collect()
+        data.iter().map(|y| self.transform_value(*y)).collect()
     }
 
-    /// Returns the mean of transformed data over the noise, for a clean picture. Negative values
-    /// count as zero.
+    /// Returns the data with this transform. It is not the way back to a clean picture, which is
+    /// [`inverse`](Self::inverse).
+    #[must_use]
+    pub fn untransform(&self, z: &[f64]) -> Vec<f64> {
+        let data = |z: &f64| {
+            let root = 0.5 * self.scale * z;
+            self.black + self.gain * (root * root - self.shift())
+        };
+        z.iter().map(data).collect()
+    }
+
+    /// Returns the mean of transformed data over the noise, for a clean picture. Values below the
+    /// black level count as black.
     #[must_use]
     pub fn expected(&self, truth: &[f64]) -> Vec<f64> {
-        let mean = |x: &f64| self.mean(x.max(0.0) / self.gain) / self.scale;
+        let mean = |x: &f64| self.mean((x - self.black).max(0.0) / self.gain) / self.scale;
         truth.iter().map(mean).collect()
     }
 
+    /// Returns the clean value whose transformed data have this mean. A value below that of a
+    /// black picture becomes black.
+    #[must_use]
+    pub fn inverse_value(&self, z: f64) -> f64 {
+        self.black + self.gain * self.count(z * self.scale)
+    }
+
     /// Returns the clean picture whose transformed data have this mean. Values below that of a
-    /// black picture become zero.
+    /// black picture become black.
     #[must_use]
     pub fn inverse(&self, z: &[f64]) -> Vec<f64> {
-        z.iter()
-            .map(|z| self.gain * self.count(z * self.scale))
-            .collect()
+        z.iter().map(|z| self.inverse_value(*z)).collect()
     }
 
     fn shift(&self) -> f64 {
@@ -162,7 +231,13 @@ impl Anscombe {
     }
 
     fn root(&self, y: f64) -> f64 {
-        2.0 * (y / self.gain + self.shift()).max(0.0).sqrt()
+        let shifted = y / self.gain + self.shift();
+        // NaN stays NaN
+        if shifted < 0.0 {
+            0.0
+        } else {
+            2.0 * shifted.sqrt()
+        }
     }
 
     /// The mean of `$2\sqrt{(p + \rho\omega + c)_+}$` for the mean count `lambda`.
@@ -263,13 +338,29 @@ impl Anscombe {
 impl FromStr for Anscombe {
     type Err = NoiseError;
 
-    /// Reads `poisson:GAIN,READ`, such as `poisson:0.03,0.01`. Without `,READ` there is no read
-    /// noise.
+    /// Reads `poisson:GAIN,READ,BLACK`, such as `poisson:0.03,0.01`. The read noise and the black
+    /// level may be left out, and are then zero.
     fn from_str(text: &str) -> Result<Self, NoiseError> {
         let numbers = text.strip_prefix("poisson:").ok_or(NoiseError::Text)?;
-        let (gain, read) = numbers.split_once(',').unwrap_or((numbers, "0"));
         let number = |text: &str| text.trim().parse::<f64>().map_err(|_| NoiseError::Text);
-        Self::new(number(gain)?, number(read)?)
+        let numbers: Result<Vec<f64>, NoiseError> = numbers.split(',').map(number).collect();
+        match numbers?[..] {
+            [gain] => Self::new(gain, 0.0),
+            [gain, read] => Self::new(gain, read),
+            [gain, read, black] => Self::new(gain, read)?.with_black(black),
+            _ => Err(NoiseError::Text),
+        }
+    }
+}
+
+impl fmt::Display for Anscombe {
+    /// Writes the text that [`from_str`](Self::from_str) reads, with all digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "poisson:{},{}", self.gain, self.read)?;
+        match self.black {
+            0.0 => Ok(()),
+            black => write!(f, ",{black}"),
+        }
     }
 }
 
@@ -314,110 +405,4 @@ fn line(points: &[[f64; 2]]) -> Option<(f64, f64)> {
         }
     }
     (slope.is_finite() && offset.is_finite()).then_some((slope, offset))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Seed, noise};
-
-    fn camera(gain: f64, read: f64) -> Anscombe {
-        Anscombe::new(gain, read).expect("a camera")
-    }
-
-    #[test]
-    fn the_inverse_inverts_the_mean() {
-        for (gain, read) in [(1.0, 0.0), (0.1, 0.02), (0.01, 0.01), (1.0, 5.0)] {
-            let camera = camera(gain, read);
-            let counts = [0.0, 0.03, 0.5, 2.0, 17.3, 99.0, 100.5, 4000.0];
-            let x: Vec<f64> = counts.iter().map(|count| gain * count).collect();
-            let back = camera.inverse(&camera.expected(&x));
-            for (x, back) in x.iter().zip(&back) {
-                assert!((x - back).abs() < 1e-6 * (gain + x), "{x} {back}");
-            }
-            assert_eq!(camera.inverse(&[-1.0]), [0.0]);
-            assert!(camera.inverse(&[f64::NAN])[0].is_nan());
-        }
-    }
-
-    /// Without photons and without read noise, the transform is a number; with 4 photons, the mean
-    /// is a sum over Poisson probabilities.
-    #[test]
-    fn means_are_sums_over_counts() {
-        let exact = camera(1.0, 0.0);
-        assert!((exact.quadrature(0.0) - 2.0 * 0.375_f64.sqrt()).abs() < 1e-14);
-        let mut probability = (-4.0_f64).exp();
-        let mut mean = 0.0;
-        for count in 0..60 {
-            mean += probability * 2.0 * (f64::from(count) + 0.375).sqrt();
-            probability *= 4.0 / f64::from(count + 1);
-        }
-        assert!((exact.quadrature(4.0) - mean).abs() < 1e-12);
-        for read in [0.0, 1.0, 3.0] {
-            let camera = camera(1.0, read);
-            let (sum, series) = (camera.quadrature(TABULATED), camera.series(TABULATED));
-            assert!((sum - series).abs() < 1e-6, "{sum} {series}");
-        }
-    }
-
-    /// The variance of transformed data is about 1 / s^2, and their mean the expected one.
-    #[test]
-    fn transformed_noise_is_nearly_uniform() {
-        let camera = camera(0.02, 0.03);
-        for (index, x) in [0.1, 0.4, 1.0].into_iter().enumerate() {
-            let truth = vec![x; 40_000];
-            let data = noise::poisson(&truth, &camera, Seed::new(3), index).expect("a camera");
-            let z = camera.transform(&data);
-            let mean = z.iter().sum::<f64>() / z.len() as f64;
-            let variance = z.iter().map(|z| (z - mean).powi(2)).sum::<f64>() / z.len() as f64;
-            let sigma = camera.sigma();
-            // standard errors are 0.005 sigma and 0.7 %
-            assert!(
-                (mean - camera.expected(&[x])[0]).abs() < 0.02 * sigma,
-                "{x}"
-            );
-            assert!((variance / (sigma * sigma) - 1.0).abs() < 0.05, "{x}");
-        }
-        assert!((camera.transform(&[1.0])[0] - 1.0).abs() < 1e-15);
-    }
-
-    #[test]
-    fn a_stack_gives_gain_and_read_noise() {
-        let truth: Vec<f64> = (0..20_000).map(|i| f64::from(i) / 20_000.0).collect();
-        for (gain, read) in [(0.02, 0.03), (0.1, 0.0)] {
-            let camera = camera(gain, read);
-            let frames: Vec<Vec<f64>> = (0..4)
-                .map(|i| noise::poisson(&truth, &camera, Seed::new(8), i).expect("a camera"))
-                .collect();
-            let frames: Vec<&[f64]> = frames.iter().map(Vec::as_slice).collect();
-            let found = Anscombe::estimate(&frames).expect("a stack");
-            assert!((found.gain() / gain - 1.0).abs() < 0.05, "{}", found.gain());
-            assert!((found.read() - read).abs() < 0.01, "{}", found.read());
-        }
-        let flat = [[0.5; 9], [0.6; 9]];
-        let flat = [&flat[0][..], &flat[1]];
-        assert_eq!(Anscombe::estimate(&flat), Err(NoiseError::NotPoisson));
-        assert_eq!(Anscombe::estimate(&flat[..1]), Err(NoiseError::Stack));
-        assert_eq!(Anscombe::estimate(&[&[], &[]]), Err(NoiseError::Stack));
-        assert_eq!(
-            Anscombe::estimate(&[&[f64::NAN], &[1.0]]),
-            Err(NoiseError::NotFinite(0))
-        );
-    }
-
-    #[test]
-    fn bad_cameras_are_refused() {
-        for text in ["", "0.1", "poisson:", "poisson:a,b", "poisson:0.1,0.1,0.1"] {
-            assert_eq!(text.parse::<Anscombe>(), Err(NoiseError::Text), "{text}");
-        }
-        for gain in [0.0, -1.0, f64::INFINITY] {
-            assert_eq!(Anscombe::new(gain, 0.0), Err(NoiseError::Gain(gain)));
-        }
-        assert_eq!(Anscombe::new(1.0, -0.5), Err(NoiseError::Read(-0.5)));
-        assert!(matches!(
-            "poisson:NaN,0".parse::<Anscombe>(),
-            Err(NoiseError::Gain(_))
-        ));
-        assert_eq!("poisson: 0.5".parse::<Anscombe>(), Anscombe::new(0.5, 0.0));
-    }
 }

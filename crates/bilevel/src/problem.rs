@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use dfo_ls::{Accuracy, AccuracyControl, BlockVectors, Engine, Options, Problem, State};
 use imaging::Grid;
+use imaging::noise::Anscombe;
 use lowlevel::Stop;
 
 use crate::checkpoint::{CheckpointPolicy, Reconstructions};
@@ -36,6 +37,31 @@ pub struct Pair {
     pub truth: Vec<f64>,
     /// The data `$y_i$`, measured from the truth.
     pub data: Vec<f64>,
+}
+
+impl Pair {
+    /// Returns the pair in the form in which the data of a camera that counts photons have nearly
+    /// Gaussian noise: the data are transformed, and the truth becomes the mean of transformed
+    /// data. Reconstructions of such data become pictures by [`Anscombe::inverse`].
+    #[must_use]
+    pub fn for_camera(self, camera: &Anscombe) -> Self {
+        Self {
+            grid: self.grid,
+            truth: camera.expected(&self.truth),
+            data: camera.transform(&self.data),
+        }
+    }
+
+    /// Does the inverse of [`for_camera`](Self::for_camera), up to rounding and to values below
+    /// the black level.
+    #[must_use]
+    pub fn from_camera(self, camera: &Anscombe) -> Self {
+        Self {
+            grid: self.grid,
+            truth: camera.inverse(&self.truth),
+            data: camera.untransform(&self.data),
+        }
+    }
 }
 
 /// A learning problem: training pairs, a family of reconstruction problems and a [`Setup`].

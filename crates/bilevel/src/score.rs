@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dfo_ls::Start;
+use imaging::noise::Anscombe;
 use imaging::{Field, Grid, quality};
 use lowlevel::adjoint::AdjointStop;
 use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
@@ -180,7 +181,23 @@ impl Scored {
         pair: &Pair,
         reconstruction: Option<Reconstruction>,
         estimate: Option<ErrorEstimate>,
+        camera: Option<&Anscombe>,
     ) -> Self {
+        if let Some(camera) = camera {
+            let of_pictures = Self::new(
+                &pair.clone().from_camera(camera),
+                reconstruction.clone().map(|made| Reconstruction {
+                    x: camera.inverse(&made.x),
+                    ..made
+                }),
+                estimate,
+                None,
+            );
+            return Self {
+                reconstruction,
+                score: of_pictures.score,
+            };
+        }
         let Pair { grid, truth, data } = pair;
         let comparable = grid.field() != Field::Complex && data.len() == truth.len();
         let computed = reconstruction.as_ref();
@@ -234,7 +251,7 @@ fn stop(grid: Grid, error: f64) -> Stop {
 pub fn score<M: LowerLevel>(model: &M, values: &[f64], pair: &Pair, solver: Solver<'_>) -> Scored {
     let (grid, data) = (pair.grid, &pair.data);
     let reconstruction = reconstruct(model, values, grid, data, solver, stop(grid, ERROR)).ok();
-    Scored::new(pair, reconstruction, None)
+    Scored::new(pair, reconstruction, None, None)
 }
 
 /// Returns the mean of some numbers, or `None` if there are none.
@@ -277,7 +294,11 @@ impl<M: LowerLevel> LearningProblem<M> {
                 let Workspace { state, image, .. } = workspace.get();
                 known[index].start_into(state);
                 let x = self.model.window(*grid).cropped(state.point(), image);
-                psnr(mean_square(x, truth, *grid)).unwrap_or(f64::NAN)
+                let square = match &self.setup.camera {
+                    Some(camera) => mean_square(&camera.inverse(x), &camera.inverse(truth), *grid),
+                    None => mean_square(x, truth, *grid),
+                };
+                psnr(square).unwrap_or(f64::NAN)
             },
         );
         let all = self.ranks.gather(&own).ok()?;
@@ -349,7 +370,8 @@ impl<M: LowerLevel> LearningProblem<M> {
                 let reconstruction = catch_unwind(AssertUnwindSafe(|| reconstruct(index)));
                 // a panic here must not lose the learned parameters
                 let (reconstruction, estimate) = reconstruction.unwrap_or(None).unzip();
-                Scored::new(&pairs[index], reconstruction, estimate.flatten())
+                let camera = self.setup.camera.as_ref();
+                Scored::new(&pairs[index], reconstruction, estimate.flatten(), camera)
             },
         )
     }

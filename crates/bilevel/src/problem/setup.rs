@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use imaging::noise::Anscombe;
 use lowlevel::{Domain, Method, Solver};
 
 use super::Pair;
@@ -47,6 +48,10 @@ pub struct Setup {
     pub image_range: ImageRange,
     /// Held-out pairs, which are not learned from but scored at the end.
     pub validation: Vec<Pair>,
+    /// The camera whose noise the data have, if it counts photons. The pairs are then those of
+    /// [`Pair::for_camera`], which are learned from as they are. Their scores are those of the
+    /// pictures before the transform; certified and estimated errors are those after it.
+    pub camera: Option<Anscombe>,
 }
 
 impl Default for Setup {
@@ -66,6 +71,7 @@ impl Default for Setup {
             checkpoints: CheckpointPolicy::default(),
             image_range: ImageRange::default(),
             validation: Vec::new(),
+            camera: None,
         }
     }
 }
@@ -198,6 +204,7 @@ impl fmt::Debug for Setup {
             .field("checkpoints", &self.checkpoints)
             .field("image_range", &self.image_range)
             .field("num_validation", &self.validation.len())
+            .field("camera", &self.camera.as_ref().map(ToString::to_string))
             .finish()
     }
 }

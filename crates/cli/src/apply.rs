@@ -1,6 +1,7 @@
 //! Reconstruction of pictures and signals with learned parameters.
 
 mod large;
+mod learned_numbers;
 pub(crate) mod output_paths;
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bilevel::{LearnedParameter, LowerLevel, Reconstruction, reconstruct};
+use bilevel::{LowerLevel, Reconstruction, reconstruct};
 use imaging::Grid;
 use lowlevel::{ErrorBound, Solver, Stop};
 use rayon::prelude::*;
@@ -29,8 +30,9 @@ use crate::store::{Store, StoreError};
 use crate::task::DataError;
 use crate::task::data_warnings::other_unit;
 use crate::task::family::{self, LoadedFamily};
-use crate::task::pictures::{apply_mask, check_mask, grid};
+use crate::task::pictures::{apply_mask, channel_name, check_mask, grid};
 use crate::task::signals::{check_samples, read_frequencies};
+use learned_numbers::LearnedNumbers;
 
 /// Largest number of iterations of a reconstruction, unless the run has another limit.
 const MAX_ITERATIONS: u64 = 100_000;
@@ -70,7 +72,8 @@ pub struct Applied {
     /// The output file.
     pub output: PathBuf,
     /// The certified root-mean-square distance from the exact reconstruction, before rounding to
-    /// the levels of the file. It is the largest of all pages and channels, or rows.
+    /// the levels of the file. It is the largest of all pages and channels, or rows. If the run has
+    /// learned the noise of a camera, it is that of the transformed pictures.
     pub error: f64,
     /// Whether the error is at most the requested accuracy.
     pub reached: bool,
@@ -169,17 +172,11 @@ pub fn apply_observed(
     }
 }
 
-/// The part of a result that is needed. Other numbers may be infinite, which JSON cannot represent.
-#[derive(Deserialize)]
-struct LearnedValues {
-    parameters: Vec<LearnedParameter>,
-}
-
 /// Learned parameters with their family and solver.
 struct Reconstructor {
     config: Config,
     loaded: LoadedFamily,
-    values: Vec<f64>,
+    values: LearnedNumbers,
     accuracy: f64,
     depth: Option<Depth>,
     memory: Memory,
@@ -203,7 +200,7 @@ impl Reconstructor {
             }
         }
         let config = settings.resolve()?;
-        let LearnedValues { parameters } = read_result(run)?;
+        let (parameters, values) = learned_numbers::read(run)?;
         let loaded = match config.task {
             TaskKind::Sampling => {
                 let name = run.display().to_string();
@@ -230,7 +227,7 @@ impl Reconstructor {
             });
         }
         Ok(Self {
-            values: parameters.into_iter().flat_map(|p| p.values).collect(),
+            values,
             loaded,
             warnings,
             accuracy,
@@ -284,6 +281,12 @@ impl Reconstructor {
             let samples = page.samples.for_output(self.depth, output);
             let (metadata, page) = (page.metadata, page.picture);
             let (width, height) = (page.width, page.height);
+            let own = Path::new(name.file_name().unwrap_or_default()).to_string_lossy();
+            let num_channels = if is_whole { 1 } else { page.channels.len() };
+            let values: Result<Vec<&[f64]>, CliError> = (0..num_channels)
+                .map(|channel| self.values.of(&channel_name(&own, num_channels, channel)))
+                .collect();
+            let values = values?;
             let grid = grid(is_signal, &page);
             let family = &self.loaded.family;
             let name_text = name.display().to_string();
@@ -309,8 +312,18 @@ impl Reconstructor {
                     (grid, masked.collect())
                 }
             };
-            let made = self.reconstruct(&name, grid, data)?;
+            let camera = self.config.data.camera();
+            let data = match camera {
+                Some(camera) => data.iter().map(|data| camera.transform(data)).collect(),
+                None => data,
+            };
+            let mut made = self.reconstruct(&name, grid, &values, data)?;
             self.add(&mut applied, grid, &made);
+            if let Some(camera) = camera {
+                for made in &mut made {
+                    made.x = camera.inverse(&made.x);
+                }
+            }
             let channels: Vec<Vec<f64>> = match &made[..] {
                 [made] if is_whole => Picture::of_interleaved(width, height, &made.x).channels,
                 _ => made.into_iter().map(|made| made.x).collect(),
@@ -352,11 +365,11 @@ impl Reconstructor {
 
     fn signals(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
         let rows = read_frequencies(input)?;
-        let (num, num_samples) = (rows.len(), self.values.len());
+        let (num, num_samples) = (rows.len(), self.values.shared().len());
         let found = rows.first().map_or(0, |row| row.len() / 2);
         check_samples(input, found, num_samples, "the run".into())?;
         let grid = Grid::line(num_samples).complex();
-        let made = self.reconstruct(input, grid, rows)?;
+        let made = self.reconstruct(input, grid, &vec![self.values.shared(); num], rows)?;
         let numbers = made.iter().flat_map(|made| made.x.iter().copied());
         let values = ArrayValues::Complex(numbers.collect());
         array::write(output, &[num, num_samples], &values)?;
@@ -365,26 +378,21 @@ impl Reconstructor {
         Ok(applied)
     }
 
-    /// Returns one reconstruction for each of `data`.
+    /// Returns one reconstruction for each of `data`, with the values of each.
     fn reconstruct(
         &self,
         input: &Path,
         grid: Grid,
+        values: &[&[f64]],
         data: Vec<Vec<f64>>,
     ) -> Result<Vec<Reconstruction>, CliError> {
         let target = ErrorBound::new(self.accuracy * size(grid)).unwrap_or(ErrorBound::UNKNOWN);
         let stop = Stop::accuracy(target).with_max_iterations(self.max_iterations);
-        let one = |data: &Vec<f64>| {
-            reconstruct(
-                &self.loaded.family,
-                &self.values,
-                grid,
-                data,
-                self.solver,
-                stop,
-            )
+        let one = |(data, values): (&Vec<f64>, &&[f64])| {
+            reconstruct(&self.loaded.family, values, grid, data, self.solver, stop)
         };
-        let made: Result<_, _> = data.par_iter().with_max_len(1).map(one).collect();
+        let each = data.par_iter().zip(values);
+        let made: Result<_, _> = each.with_max_len(1).map(one).collect();
         made.map_err(|source| CliError::Reconstruction {
             path: input.into(),
             source,

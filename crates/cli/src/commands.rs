@@ -11,12 +11,15 @@ use std::path::Path;
 use ::page::number::counted;
 use bilevel::{LearningProblem, ProblemError, Ranks};
 use clap::CommandFactory;
+use toml::Value;
 
 use crate::apply::{self, ApplyEvent};
 use crate::args::{Arguments, Command, LearnArgs, ResumeArgs, Shared};
-use crate::config::{Config, Settings};
+use crate::config::table::{HOLD_OUT, PATCHES, VALIDATION};
+use crate::config::{Config, Settings, TaskKind};
 use crate::error::CliError;
 use crate::findings::{Finding, Mean, gains};
+use crate::per_picture::{self, LearnedPicture};
 use crate::progress::{Progress, ProgressFormat};
 use crate::ranks;
 use crate::run_page::{self, RunPage};
@@ -71,6 +74,7 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
         }
         Command::Report(args) => {
             set_threads(shared.threads);
+            per_picture::refuse(&args.run)?;
             let made = run_page::make(&args.run)?;
             if shared.json {
                 let findings: Vec<&str> = made.findings.iter().map(|f| &f.text[..]).collect();
@@ -120,7 +124,19 @@ fn learn(args: &LearnArgs, context: Context<'_>) -> Result<(), CliError> {
     // load first: data that cannot be used leave no directory behind
     let load = || -> Result<_, CliError> {
         let mut settings = settings()?;
+        if args.per_picture {
+            let held_out = [&HOLD_OUT, &PATCHES].map(|setting| settings.get(setting));
+            let is_other = |value: &Value| value.as_integer() != Some(0);
+            if held_out.into_iter().flatten().any(is_other) || settings.has(&VALIDATION) {
+                return Err(CliError::PerPictureHeldOut);
+            }
+            settings.set(&HOLD_OUT, 0);
+            if settings.task == TaskKind::Denoise {
+                settings.set(&PATCHES, 0);
+            }
+        }
         let warning = task::colour::choose(&mut settings);
+        let camera = task::camera::choose(&mut settings)?;
         let config = settings.resolve()?;
         let out = args.out.as_deref().ok_or(CliError::NoOut)?;
         if Store::read_settings(out).is_ok() {
@@ -131,18 +147,64 @@ fn learn(args: &LearnArgs, context: Context<'_>) -> Result<(), CliError> {
         set_threads(config.solver.threads);
         let mut task = task::load(&config)?;
         task.warnings.extend(warning);
+        task.note = match (task.note.take(), camera) {
+            (Some(note), Some(camera)) => Some(format!("{camera}\n{note}")),
+            (note, camera) => note.or(camera),
+        };
         Ok((out, task, config))
     };
     let (out, task, config) = agree(ranks, load())?;
     let settings = config.to_toml_with_comments();
+    if args.per_picture {
+        return learn_each(out, task, &config, &settings, context);
+    }
     ranks.check_same("settings", &settings)?;
     let create = || Ok((Store::create(out, &settings)?, None));
     let (store, saved) = open_on_ranks::<CliError>(ranks, out, create)?;
     work(store, saved, false, task, &config, context)
 }
 
+/// Learns parameters for each picture, and writes them into a new directory.
+fn learn_each(
+    out: &Path,
+    task: LoadedTask,
+    config: &Config,
+    settings: &str,
+    context: Context<'_>,
+) -> Result<(), CliError> {
+    let Context { shared, ranks, .. } = context;
+    if ranks.gather(&[]).map_err(ProblemError::Exchange)?.len() > 1 {
+        return Err(CliError::PerPictureRanks);
+    }
+    if !shared.quiet {
+        task.note.iter().for_each(|note| say(note));
+        task.warnings.iter().for_each(|warning| warn(warning));
+    }
+    let show = |made: &LearnedPicture| {
+        if !shared.quiet && !shared.json {
+            print(&summary::of_picture(&made.name, &made.learned));
+        }
+    };
+    let made = per_picture::learn(config, task, &show)?;
+    let store = Store::create(out, settings)?;
+    per_picture::write(store.dir(), &made)?;
+    if shared.json {
+        print(&serde_json::to_string_pretty(&made).map_err(CliError::Json)?);
+    } else if !shared.quiet {
+        let data = config.data.noisy.as_deref().unwrap_or(Path::new("noisy"));
+        print(&format!(
+            "\nNext, reconstruct the pictures, each with its own parameters:\n  {} apply {} {} clean",
+            program(shared),
+            out.display(),
+            data.display()
+        ));
+    }
+    Ok(())
+}
+
 fn resume(args: &ResumeArgs, context: Context<'_>) -> Result<(), CliError> {
     let Context { shared, ranks, .. } = context;
+    per_picture::refuse(&args.run)?;
     let open = || {
         let (mut store, saved) = Store::open(&args.run)?;
         if let Some(max_points) = args.max_points {
@@ -199,7 +261,8 @@ fn work(
         (false, false) => ProgressFormat::People,
     });
     let spec = config.spec();
-    let setup = spec.setup_with_noise(validation.pairs, training.noise, config.data.seed);
+    let mut setup = spec.setup_with_noise(validation.pairs, training.noise, config.data.seed);
+    setup.camera = config.data.camera().cloned();
     let task = session::RunSetup {
         problem: LearningProblem::on_rank(task.family, training.pairs, setup, ranks.clone())?,
         options: spec.options(),

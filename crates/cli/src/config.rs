@@ -2,18 +2,22 @@
 
 mod error;
 mod model;
+mod noise;
 mod settings;
 pub mod table;
 mod truth;
+mod value_kind;
 
 use std::path::PathBuf;
 
 use bilevel::{ModelSpec, ObjectiveSpec, SolverSpec, Spec};
+use imaging::noise::Anscombe;
 use serde::{Deserialize, Serialize};
 
 pub use crate::picture::Colour;
 pub use bilevel::{FamilyKind as TaskKind, Values};
 pub use error::ConfigError;
+pub use noise::Noise;
 pub use settings::Settings;
 pub use table::Setting;
 pub(crate) use truth::is_noise;
@@ -44,9 +48,9 @@ pub struct DataConfig {
     pub images: Option<PathBuf>,
     /// Measured pictures or frequencies, instead of added noise.
     pub noisy: Option<PathBuf>,
-    /// The standard deviation of the added noise. A resolved configuration has either this or
-    /// `noisy`, unless there is no truth: then it is that of the noisy pictures, if it is known.
-    pub noise: Option<f64>,
+    /// The added noise. A resolved configuration has either this or `noisy`, unless there is no
+    /// truth or the noise is that of a camera: then it is the noise of the noisy pictures.
+    pub noise: Option<Noise>,
     /// Whether there are no clean pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truth: Option<NoTruth>,
@@ -94,6 +98,20 @@ pub enum KernelBackground {
 pub enum NoTruth {
     /// There are none.
     None,
+}
+
+impl DataConfig {
+    /// Returns the standard deviation of Gaussian noise.
+    #[must_use]
+    pub fn sigma(&self) -> Option<f64> {
+        self.noise.as_ref()?.sigma()
+    }
+
+    /// Returns the camera whose noise the pictures have, if it counts photons.
+    #[must_use]
+    pub fn camera(&self) -> Option<&Anscombe> {
+        self.noise.as_ref()?.camera()
+    }
 }
 
 impl Config {

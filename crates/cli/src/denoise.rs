@@ -3,29 +3,29 @@
 mod error;
 mod interrupt;
 pub(crate) mod large;
+mod page;
 mod range;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 pub use error::NoisyPictureError;
 pub use interrupt::install as install_interrupt;
 pub use range::ValueRange;
 
-use imaging::noise::{self, NoiseError};
-use imaging::{ErrorBound, Grid};
+use imaging::ErrorBound;
+use imaging::noise::Anscombe;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::apply::ApplyFailure;
 use crate::apply::output_paths::pair_files;
-use crate::config::TaskKind;
+use crate::config::{Noise, TaskKind};
 use crate::error::CliError;
 use crate::memory::Memory;
-use crate::picture::{self, Colour, Depth, Picture, TypedPicture, page_name};
-use crate::task::data_warnings::other_unit;
+use crate::picture::{self, Colour, Depth, TypedPicture, page_name};
+use page::{Page, denoise_page};
 
 /// Smallest estimate of the noise that can be trusted; see [`noise::estimate`].
 const TRUSTED: f64 = 0.01;
@@ -35,14 +35,14 @@ const MAX_GIVEN: f64 = 1.0;
 const NO_NOISE: f64 = 1e-6;
 
 /// Options of [`denoise`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DenoiseOptions {
-    /// The standard deviation of the noise, where the range of the picture is 1; `None` to estimate
-    /// it in each picture.
-    pub noise: Option<f64>,
+    /// The noise, where the range of the picture is 1; `None` for Gaussian noise that is estimated
+    /// in each picture.
+    pub noise: Option<Noise>,
     /// The distance from the exact minimiser that is certified: the root mean square over all
     /// samples of a picture, where its range is 1; `None` for [`imaging::DENOISING_ERROR`] of the
-    /// noise.
+    /// noise. For a camera it is that of the transformed picture.
     pub accuracy: Option<f64>,
     /// The values of black and white in the file; `None` for those that its samples imply.
     pub range: Option<ValueRange>,
@@ -94,17 +94,42 @@ pub struct DenoisedPicture {
     pub height: usize,
     /// The number of channels, without alpha.
     pub num_channels: usize,
-    /// The standard deviation of the noise.
+    /// The standard deviation of the noise; for a camera, of the transformed picture.
     pub noise: f64,
     /// Whether the noise was estimated.
     pub is_estimated: bool,
+    /// The noise of a camera that counts photons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub camera: Option<CameraNoise>,
     /// The certified distance from the exact minimiser: the root mean square over all samples,
-    /// before they are rounded to the levels of the file.
+    /// before they are rounded to the levels of the file. For a camera, it is that of the
+    /// transformed picture.
     pub error: f64,
     /// The number of iterations.
     pub iterations: u64,
     /// The number of seconds.
     pub seconds: f64,
+}
+
+/// The noise of a camera that counts photons, in units in which the range of the picture is 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CameraNoise {
+    /// The value of one photon.
+    pub gain: f64,
+    /// The standard deviation of the read noise.
+    pub read: f64,
+    /// The value without light.
+    pub black: f64,
+}
+
+impl CameraNoise {
+    fn of(camera: &Anscombe) -> Self {
+        Self {
+            gain: camera.gain(),
+            read: camera.read(),
+            black: camera.black(),
+        }
+    }
 }
 
 /// An event of [`denoise_observed`].
@@ -183,7 +208,7 @@ pub fn denoise_observed(
 
 impl DenoiseOptions {
     fn check(&self) -> Result<(), CliError> {
-        if let Some(found) = self.noise
+        if let Some(found) = self.sigma()
             && !(found > 0.0 && found.is_finite())
         {
             return Err(NoisyPictureError::Noise { found }.into());
@@ -192,6 +217,11 @@ impl DenoiseOptions {
             Some(found) if !(found > 0.0 && found.is_finite()) => Err(CliError::Accuracy { found }),
             _ => Ok(()),
         }
+    }
+
+    /// Returns the standard deviation of Gaussian noise, if it is given.
+    fn sigma(&self) -> Option<f64> {
+        self.noise.as_ref()?.sigma()
     }
 
     /// Returns the Euclidean target for this many samples. It is rounded down, so that the error as
@@ -204,7 +234,7 @@ impl DenoiseOptions {
 
     /// Returns a warning if the given noise is more than the range from black to white.
     fn noise_warning(&self) -> Option<String> {
-        let noise = self.noise.filter(|noise| *noise > MAX_GIVEN)?;
+        let noise = self.sigma().filter(|noise| *noise > MAX_GIVEN)?;
         Some(format!(
             "--noise is {noise}, but black is 0 and white is 1: divide a noise level in the \
              numbers of the file by their range (here, for 8-bit grey values, {:.3})",
@@ -249,9 +279,9 @@ fn denoise_file(
         .map(prepare)
         .collect();
     let pages = pages?;
-    let typical = typical_noise(&pages);
+    let known = page::known_noise(input, &pages, options)?;
     let run = |page: Page| {
-        let made = denoise_page(page, typical, output, options)?;
+        let made = denoise_page(page, &known, output, options)?;
         if num_pages > 1 {
             observe(DenoiseEvent::Page(&made.about));
         }
@@ -276,224 +306,4 @@ fn denoise_file(
         pictures,
         warnings,
     })
-}
-
-/// A picture in units in which black is 0 and white is 1.
-struct Page {
-    name: PathBuf,
-    picture: TypedPicture,
-    range: ValueRange,
-    /// The noise, if it is given or can be estimated.
-    noise: Result<f64, NoisyPictureError>,
-}
-
-impl Page {
-    fn new(name: PathBuf, page: TypedPicture, options: &DenoiseOptions) -> Result<Self, CliError> {
-        let mut picture = page;
-        let range = range::of_samples(&name, picture.samples, options.range)?;
-        let channels = &mut picture.picture.channels;
-        for value in channels.iter_mut().flatten() {
-            *value = range.to_unit(*value);
-        }
-        let grid = Grid::image(picture.picture.height, picture.picture.width);
-        let noise = match options.noise {
-            Some(noise) => Ok(noise),
-            None => estimated(&name, grid, &picture.picture.channels),
-        };
-        Ok(Self {
-            name,
-            picture,
-            range,
-            noise,
-        })
-    }
-}
-
-/// Returns the median of the noise of all pages, if it is known for one of them.
-fn typical_noise(pages: &[Page]) -> Option<f64> {
-    let noise = pages.iter().filter_map(|page| page.noise.as_ref().ok());
-    let mut noise: Vec<f64> = noise.copied().collect();
-    noise.sort_by(f64::total_cmp);
-    noise.get(noise.len() / 2).copied()
-}
-
-/// A picture that was denoised, and is not yet written.
-struct DenoisedPage {
-    result: TypedPicture,
-    about: DenoisedPicture,
-    warnings: Vec<String>,
-}
-
-/// Denoises a page. If its noise is not known, that of the other pages, which is `typical`, is.
-fn denoise_page(
-    page: Page,
-    typical: Option<f64>,
-    output: &Path,
-    options: &DenoiseOptions,
-) -> Result<DenoisedPage, CliError> {
-    let begin = Instant::now();
-    let Page {
-        name,
-        picture: page,
-        range,
-        noise,
-    } = page;
-    let TypedPicture {
-        picture,
-        alpha,
-        samples,
-        metadata,
-    } = page;
-    let (width, height) = (picture.width, picture.height);
-    let grid = Grid::image(height, width);
-    let channels = picture.channels;
-    let is_estimated = options.noise.is_none();
-    let mut warnings: Vec<String> = options.noise_warning().into_iter().collect();
-    let noise = match (noise, typical) {
-        (Ok(noise), _) => noise,
-        (Err(_), Some(typical)) => {
-            warnings.push(format!(
-                "the noise of {} cannot be estimated: the median of the other pages, {typical:.3}, \
-                 is used",
-                name.display()
-            ));
-            typical
-        }
-        (Err(error), None) => return Err(error.into()),
-    };
-    if options.range.is_none() {
-        range::check_unit(&name, samples, noise, &channels)?;
-    }
-    if options.range.is_none()
-        && let Some([lowest, highest]) = other_unit(channels.iter().flatten().copied())
-    {
-        warnings.push(format!(
-            "the values of {} lie between {lowest} and {highest}, where black is 0 and white is \
-             1: if its own white is darker, name it with --range",
-            name.display()
-        ));
-    }
-    if is_estimated && noise < TRUSTED {
-        warnings.push(format!(
-            "the noise of {} was estimated as {noise:.2e}, but estimates below {TRUSTED} cannot be \
-             trusted: give it with --noise",
-            name.display()
-        ));
-    }
-    let num_samples = channels.len() * grid.num_samples();
-    let target = options.target(num_samples);
-    let solved = solve(grid, &channels, noise, target, options.colour);
-    let Solved {
-        mut channels,
-        error,
-        iterations,
-    } = solved.map_err(|source| {
-        let path = name.clone();
-        match (source, options.accuracy) {
-            (imaging::DenoiseError::Unreached(_), Some(accuracy)) => {
-                NoisyPictureError::Rounding { path, accuracy }
-            }
-            (source, _) => NoisyPictureError::Failed { path, source },
-        }
-    })?;
-    let out = samples.for_output(options.depth, output);
-    // integers with a known white stay in their own unit, whatever part of it the picture uses
-    if samples.white().is_some() || out.white().is_none() {
-        for value in channels.iter_mut().flatten() {
-            *value = range.from_unit(*value);
-        }
-    }
-    let num_channels = channels.len();
-    let about = DenoisedPicture {
-        name,
-        width,
-        height,
-        num_channels,
-        noise,
-        is_estimated,
-        error: root_mean_square(error, num_samples),
-        iterations,
-        seconds: begin.elapsed().as_secs_f64(),
-    };
-    let result = TypedPicture {
-        picture: Picture {
-            width,
-            height,
-            channels,
-        },
-        alpha,
-        samples: out,
-        metadata,
-    };
-    Ok(DenoisedPage {
-        result,
-        about,
-        warnings,
-    })
-}
-
-/// Estimates the noise of a picture.
-fn estimated(path: &Path, grid: Grid, channels: &[Vec<f64>]) -> Result<f64, NoisyPictureError> {
-    let path = || path.to_path_buf();
-    let estimated = match channels {
-        [red, green, blue] => noise::estimate_colour(grid, [red, green, blue]),
-        _ => noise::estimate(grid, &channels[0]),
-    };
-    match estimated {
-        Ok(noise) if noise > NO_NOISE => Ok(noise),
-        Ok(_) => Err(NoisyPictureError::NoNoise { path: path() }),
-        Err(NoiseError::Clipped) => Err(NoisyPictureError::Clipped { path: path() }),
-        Err(_) => {
-            let (height, width) = grid.rows_and_cols();
-            Err(NoisyPictureError::TooSmall {
-                path: path(),
-                width,
-                height,
-            })
-        }
-    }
-}
-
-/// The denoised channels with the certified Euclidean error of all of them together.
-struct Solved {
-    channels: Vec<Vec<f64>>,
-    error: f64,
-    iterations: u64,
-}
-
-fn solve(
-    grid: Grid,
-    channels: &[Vec<f64>],
-    noise: f64,
-    target: Option<ErrorBound>,
-    colour: DenoiseColour,
-) -> Result<Solved, imaging::DenoiseError> {
-    if let ([red, green, blue], DenoiseColour::Coupled) = (channels, colour) {
-        let made = imaging::denoise_colour(grid, [red, green, blue], noise, target)?;
-        return Ok(Solved {
-            channels: made.channels.into(),
-            error: made.error.value(),
-            iterations: made.solved.iter().map(|solved| solved.iterations).sum(),
-        });
-    }
-    // each channel has the same share of the squared error
-    let share = (channels.len() as f64).sqrt();
-    let target = target.and_then(|target| ErrorBound::new(target.value() / share).ok());
-    let mut solved = Solved {
-        channels: Vec::with_capacity(channels.len()),
-        error: 0.0,
-        iterations: 0,
-    };
-    for channel in channels {
-        let made = imaging::denoise(grid, channel, noise, target)?;
-        let error = made.solved.error.value();
-        solved.error = match channels.len() {
-            1 => error,
-            // rounded up
-            _ => solved.error.hypot(error) * (1.0 + 1e-15),
-        };
-        solved.iterations += made.solved.iterations;
-        solved.channels.push(made.x);
-    }
-    Ok(solved)
 }

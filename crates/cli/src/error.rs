@@ -46,6 +46,38 @@ pub enum CliError {
     /// The directory of the run is missing.
     #[error("the directory of the run is missing: name it with --out RUN")]
     NoOut,
+    /// A run has parameters for each picture, and cannot be resumed or shown as one.
+    #[error(
+        "{0} has learned parameters for each picture: `bilevel apply {0} PICTURES OUT` uses them, and \
+         {0}/pictures.json lists them",
+        run.display()
+    )]
+    PerPicture {
+        /// The run.
+        run: PathBuf,
+    },
+    /// Some pictures would have no parameters of their own.
+    #[error(
+        "--per-picture learns from every picture as a whole: leave --hold-out, --validation and \
+         --patches out"
+    )]
+    PerPictureHeldOut,
+    /// Ranks cannot learn parameters for each picture.
+    #[error("--per-picture does not work with several ranks: run it without mpirun")]
+    PerPictureRanks,
+    /// A picture is not one of those that parameters were learned for.
+    #[error(
+        "{} has no parameters for {name}: it has learned them for each picture, and knows {known}",
+        run.display()
+    )]
+    UnknownPicture {
+        /// The run.
+        run: PathBuf,
+        /// The name of the picture.
+        name: String,
+        /// Names of pictures that the run knows.
+        known: String,
+    },
     /// The output cannot be written as JSON.
     #[error("the output cannot be written as JSON")]
     Json(#[source] serde_json::Error),
@@ -190,6 +222,8 @@ impl CliError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_) | Self::Accuracy { .. } | Self::NoOut => 2,
+            Self::PerPictureHeldOut | Self::PerPictureRanks => 2,
+            Self::UnknownPicture { .. } => 3,
             Self::SameFile { .. } | Self::NotFolder { .. } => 2,
             Self::File(FileError::Extension { .. } | FileError::OnePage { .. }) => 2,
             // the input is not at fault
@@ -197,6 +231,7 @@ impl CliError {
             Self::File(_) | Self::Data(_) | Self::Moved { .. } => 3,
             Self::Store(_)
             | Self::NotFinished { .. }
+            | Self::PerPicture { .. }
             | Self::Result { .. }
             | Self::OtherResult { .. } => 4,
             Self::Problem(error) => of_problem(error),

@@ -66,7 +66,10 @@ pub enum FileError {
     Different(PathBuf, String),
     /// A number is NaN or infinite. Its index has one entry per axis. The axes of pictures are row,
     /// column and, if there are several, channel.
-    #[error("{}: the value at {:?} is {}: replace it by a finite number", .0.display(), .1, .2)]
+    #[error(
+        "{}: the value at {:?} is {}: replace it by a finite number{}",
+        .0.display(), .1, .2, missing(*.2)
+    )]
     NotFinite(PathBuf, Vec<usize>, f64),
     /// An array has the wrong number of axes, or no entries. The last field is the shape needed.
     #[error("{} has the shape {:?}, but must be {}", .0.display(), .1, .2)]
@@ -118,6 +121,17 @@ pub enum FileError {
     /// possible ones.
     #[error("cannot write {}: the name must end in {}", .0.display(), .1)]
     Extension(PathBuf, &'static str),
+}
+
+/// Returns the advice about a pixel that was not measured.
+const fn missing(value: f64) -> &'static str {
+    match value.is_nan() {
+        true => {
+            "; pixels that were not measured are filled by the parameters of `bilevel learn inpaint \
+             --mask MASK.png`, where the mask is black at these pixels"
+        }
+        false => "",
+    }
 }
 
 impl FileError {

@@ -20,8 +20,9 @@ mod scores;
 
 use bilevel::{CriterionKind, Learned, Scale};
 
-use ::page::number::{between, counted, length, number, percent};
+use ::page::number::{between, counted, length, number, percent, significant};
 use imaging::FilterBank;
+use imaging::noise::Anscombe;
 
 use crate::run_page::TvComparison;
 
@@ -124,6 +125,19 @@ pub fn of_banks(banks: &[&FilterBank], comparison: Option<&TvComparison>) -> Vec
         });
     }
     all
+}
+
+/// Returns the finding about a camera that counts photons.
+#[must_use]
+pub fn of_camera(camera: &Anscombe) -> Finding {
+    let [gain, read] = [camera.gain(), camera.read()].map(|number| significant(number, 3));
+    Finding::note(format!(
+        "The noise is that of a camera with gain {gain} and read noise {read}. Pictures were \
+         transformed first, so that their noise is nearly the same everywhere (the generalised \
+         Anscombe transform), and the reconstructions were transformed back by its exact unbiased \
+         inverse. The objective, certified errors and estimated PSNR are those of transformed \
+         pictures. PSNR and SSIM compared with the truth are those of the pictures themselves."
+    ))
 }
 
 /// Returns the finding about a criterion without truth: what is certified and what is not.

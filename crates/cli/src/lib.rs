@@ -48,6 +48,7 @@ pub mod file;
 pub mod findings;
 pub mod kspace;
 pub mod memory;
+pub mod per_picture;
 pub mod picture;
 pub mod progress;
 pub mod ranks;

@@ -49,7 +49,7 @@ pub fn write_finished(
     names: [Vec<String>; 2],
 ) -> Result<RunPage, CliError> {
     let comparison = comparison::of_finished(&Ranks::default(), run, config, &finished)?;
-    let (learned, images, seconds) = report_images(finished, names);
+    let (learned, images, seconds) = report_images(config, finished, names);
     let extra = (Some(seconds), comparison);
     write(run, settings, config, learned, &images, extra)
 }
@@ -69,7 +69,7 @@ pub fn write_on_ranks(
     names: [Vec<String>; 2],
 ) -> Result<Option<RunPage>, CliError> {
     let comparison = comparison::of_finished(ranks, run, config, &finished)?;
-    let (learned, [training, validation], seconds) = report_images(finished, names);
+    let (learned, [training, validation], seconds) = report_images(config, finished, names);
     let images = [
         gathered::images(ranks, &training, &learned.training)?,
         gathered::images(ranks, &validation, &learned.validation)?,
@@ -83,6 +83,7 @@ pub fn write_on_ranks(
 
 /// Returns the result, the training images, the held-out images, and the duration of learning.
 fn report_images(
+    config: &Config,
     finished: Finished,
     names: [Vec<String>; 2],
 ) -> (Learned, [Vec<ReportImage>; 2], f64) {
@@ -95,7 +96,7 @@ fn report_images(
     } = finished;
     let shown = |names: Vec<String>, pairs: Vec<Pair>, images: Vec<Scored>| {
         let all = names.into_iter().zip(pairs).zip(images);
-        let image = |((name, pair), scored)| report_image(name, pair, scored);
+        let image = |((name, pair), scored)| report_image(config, name, pair, scored);
         all.map(image).collect()
     };
     let [training_names, validation_names] = names;
@@ -142,7 +143,7 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
             let show = |(index, (name, pair)): (usize, (String, Pair))| {
                 let mut scored = score(&task.family, &values, &pair, solver);
                 scored.score = scores.get(index).copied().unwrap_or(scored.score);
-                report_image(name, pair, scored)
+                report_image(&config, name, pair, scored)
             };
             let all = names.into_par_iter().zip(pairs).enumerate();
             all.map(show).collect()
@@ -202,6 +203,7 @@ fn all_findings(
     let mut all = findings(learned, config.objective.scale);
     let banks: Vec<&FilterBank> = banks.iter().map(|(_, bank)| &**bank).collect();
     all.extend(findings::of_banks(&banks, comparison));
+    all.extend(config.data.camera().map(findings::of_camera));
     all
 }
 
@@ -250,13 +252,22 @@ fn write(
     })
 }
 
-/// Returns a reconstructed pair for the page.
-fn report_image(name: String, pair: Pair, scored: Scored) -> ReportImage {
+/// Returns a reconstructed pair for the page. The pictures of a camera are transformed back.
+fn report_image(config: &Config, name: String, pair: Pair, scored: Scored) -> ReportImage {
     let Scored {
-        reconstruction,
+        mut reconstruction,
         score,
         ..
     } = scored;
+    let pair = match config.data.camera() {
+        Some(camera) => {
+            if let Some(made) = &mut reconstruction {
+                made.x = camera.inverse(&made.x);
+            }
+            pair.from_camera(camera)
+        }
+        None => pair,
+    };
     ReportImage {
         name,
         grid: pair.grid,

@@ -8,12 +8,37 @@ use bilevel::{
 };
 
 use dfo_ls::ObjectiveInterval;
-use page::number::{amount, between, counted, length, number, significant, with_error};
+use page::number::{amount, between, counted, decibel, length, number, significant, with_error};
 
 use crate::config::Values;
 
 /// Largest number of parameters that are listed.
 const LISTED: usize = 20;
+/// Largest number of parameters in a line about one of several pictures.
+const SHOWN: usize = 4;
+
+/// Returns a line about the parameters that were learned from one picture alone.
+#[must_use]
+pub fn of_picture(name: &str, learned: &Learned) -> String {
+    let mut parts: Vec<String> = (learned.entries().take(SHOWN))
+        .map(|entry| format!("{} = {}", entry.name(), significant(entry.value, 3)))
+        .collect();
+    if learned.entries().count() > SHOWN {
+        parts.push("...".to_owned());
+    }
+    for score in &learned.training {
+        if let Some(psnr) = score.estimate.and_then(|estimate| estimate.psnr()) {
+            parts.push(format!("estimated PSNR {}", decibel(psnr)));
+        }
+        if let Some(psnr) = score.after.and_then(|quality| quality.psnr) {
+            parts.push(format!("PSNR {}", decibel(psnr)));
+        }
+    }
+    if !learned.termination.is_success() {
+        parts.push("NOT CONVERGED".to_owned());
+    }
+    format!("{name}: {}", parts.join(", "))
+}
 
 /// Writes the learned parameters, those that were `fixed`, and the quality of reconstructions.
 ///

@@ -1,5 +1,6 @@
 //! The data and the model of a task, loaded as the settings describe.
 
+pub(crate) mod camera;
 pub(crate) mod colour;
 pub(crate) mod data_warnings;
 mod error;

@@ -20,9 +20,11 @@ const SMALL: Grid = Grid::image(16, 16);
 
 impl Reconstructor {
     /// Whether the picture in a file is reconstructed by tiles. Only denoising of grey
-    /// pictures and of channels is local.
+    /// pictures and of channels is local. A picture with parameters of its own fits into memory,
+    /// because they were learned from it.
     pub(super) fn needs_tiles(&self, input: &Path) -> Result<bool, CliError> {
         let is_local = self.config.task == TaskKind::Denoise
+            && !self.values.is_per_picture()
             && self.config.data.colour != Some(Colour::Opponent);
         Ok(is_local && self.memory.needs_tiles(input)?)
     }
@@ -41,6 +43,7 @@ impl Reconstructor {
             let name = input.display().to_string();
             applied.warnings.extend(unit_warning(&name, values));
         }
+        let camera = self.config.data.camera();
         let out = picture.samples.for_output(self.depth, output);
         let scale = out.white().unwrap_or(1.0);
         let curvature = self
@@ -52,13 +55,13 @@ impl Reconstructor {
         let minimiser = |grid: Grid, data: &[f64], target: ErrorBound| {
             let stop = Stop::accuracy(target).with_max_iterations(self.max_iterations);
             let family = &self.loaded.family;
-            let made = reconstruct(family, &self.values, grid, data, self.solver, stop)?;
+            let made = reconstruct(family, self.values.shared(), grid, data, self.solver, stop)?;
             Ok((made.x, made.solved.iterations))
         };
         let gradient = |grid: Grid, data: &[f64], x: &[f64], gradient: &mut [f64]| {
             let data = self.loaded.family.prepare(grid, data);
             let data = data.map_err(ReconstructionError::Model)?;
-            let objective = self.loaded.family.objective(&self.values, &data);
+            let objective = self.loaded.family.objective(self.values.shared(), &data);
             let objective = objective.map_err(ReconstructionError::Model)?;
             objective.gradient(x, gradient, &mut objective.scratch());
             Ok(objective.gradient_rounding(norm(x), norm(gradient)))
@@ -69,7 +72,10 @@ impl Reconstructor {
             let data = |region: &Region, data: &mut Vec<f64>| {
                 for row in region.rows.clone() {
                     let row = &plane[row * width..][region.cols.clone()];
-                    data.extend(row.iter().map(|number| f64::from(*number) / white));
+                    data.extend(row.iter().map(|number| {
+                        let value = f64::from(*number) / white;
+                        camera.map_or(value, |camera| camera.transform_value(value))
+                    }));
                 }
             };
             let model = LocalModel {
@@ -91,7 +97,10 @@ impl Reconstructor {
         }
         for value in picture.channels.iter_mut().flatten() {
             #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
-            let number = (f64::from(*value) * scale) as f32;
+            let number = {
+                let x = f64::from(*value);
+                (camera.map_or(x, |camera| camera.inverse_value(x)) * scale) as f32
+            };
             *value = number;
         }
         picture.samples = out;
@@ -103,7 +112,7 @@ impl Reconstructor {
         let family = &self.loaded.family;
         let data = family.prepare(SMALL, &vec![0.0; SMALL.len()]);
         let data = data.map_err(ReconstructionError::Model)?;
-        let objective = family.objective(&self.values, &data);
+        let objective = family.objective(self.values.shared(), &data);
         Ok(objective.map_err(ReconstructionError::Model)?.curvature())
     }
 }

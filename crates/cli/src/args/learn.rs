@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum}
 use toml::{Table, Value};
 
 use crate::config::table::{self, ValueKind};
-use crate::config::{ConfigError, Setting, Settings, TaskKind, is_noise};
+use crate::config::{ConfigError, Noise, Setting, Settings, TaskKind, is_noise};
 
 const EXAMPLES: &str = "\
 Parameters: a reconstruction x minimises |A x - data|^2/2 + alpha TV(x) + xi |x|^2/2, where TV(x)
@@ -29,6 +29,8 @@ Examples:
   bilevel learn denoise --images photos --noise 0.1 --hold-out 2 --out run
   bilevel learn denoise --images clean --noisy measured --out run
   bilevel learn denoise --colour opponent --out run   learn from built-in images in colour
+  bilevel learn denoise --truth none --noisy measured --out run
+  bilevel learn denoise --truth none --per-picture --noisy measured --out run
   bilevel learn denoise --images stack.tif --hold-out 5 --out run
   bilevel learn denoise --model filters --images photos --noise 0.1 --out run
   bilevel learn denoise --learn alpha --fix nu=1e-3,xi=1e-3 --out run
@@ -56,6 +58,10 @@ pub struct LearnArgs {
     /// --filters chooses; without this option, tv, or filters if --filters is given
     #[arg(long, value_name = "WORD", help_heading = "Model")]
     pub model: Option<ModelName>,
+    /// Learn parameters for each picture on its own, usually with --truth none; apply uses those of
+    /// the picture with the same name
+    #[arg(long)]
+    pub per_picture: bool,
     /// Print all settings as a TOML file, and do nothing else
     #[arg(long)]
     pub print_config: bool,
@@ -149,11 +155,14 @@ impl FromArgMatches for Settings {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         let given = |setting: &Setting| matches.contains_id(setting.flag);
-        if given(&table::NOISY) && given(&table::NOISE) && !given(&table::TRUTH) {
+        let is_camera = (matches.get_many::<Value>(table::NOISE.flag))
+            .is_some_and(|mut values| values.any(Value::is_str));
+        let is_measured = is_camera || given(&table::TRUTH);
+        if given(&table::NOISY) && given(&table::NOISE) && !is_measured {
             return Err(clap::Error::raw(
                 clap::error::ErrorKind::ArgumentConflict,
                 "the argument '--noise <NUMBER>' cannot be used with '--noisy <PATH>', unless \
-                 there is no truth ('--truth none')\n",
+                 there is no truth ('--truth none') or a camera ('--noise poisson')\n",
             ));
         }
         for setting in flags() {
@@ -220,6 +229,15 @@ fn arg(setting: &'static Setting) -> Arg {
         ValueKind::Number(..) => {
             let arg = arg.value_name("NUMBER").allow_negative_numbers(true);
             arg.value_parser(|text: &str| number(text).map(Value::Float))
+        }
+        ValueKind::Noise => {
+            let arg = arg.value_name("NOISE").allow_negative_numbers(true);
+            arg.value_parser(|text: &str| {
+                text.parse::<Noise>().map(|noise| match noise {
+                    Noise::Gaussian(sigma) => Value::Float(sigma),
+                    other => Value::String(other.to_string()),
+                })
+            })
         }
         ValueKind::Names => {
             let arg = arg.value_name("NAMES").action(ArgAction::Append);

@@ -78,7 +78,7 @@ fn every_flag_arrives() {
     let data = &config.data;
     assert_eq!(data.images.as_deref(), Some(Path::new("i")));
     assert_eq!(data.validation.as_deref(), Some(Path::new("v")));
-    assert_eq!((data.noise, data.seed), (Some(0.2), 9));
+    assert_eq!((data.sigma(), data.seed), (Some(0.2), 9));
     assert_eq!((data.crop, data.count), (Some(33), Some(5)));
     assert_eq!(data.hold_out, Some(2));
     assert_eq!(data.colour, Some(Colour::Channels));
@@ -119,9 +119,9 @@ fn flags_override_the_file() {
         [solver]\niterations = 10\n";
     let config = |line: &str| merged(file, line).unwrap();
     let plain = config("");
-    assert_eq!((plain.data.noise, plain.data.seed), (Some(0.3), 5));
+    assert_eq!((plain.data.sigma(), plain.data.seed), (Some(0.3), 5));
     assert_eq!(plain.solver.iterations, Some(10));
-    assert_eq!(config("--noise 0.7").data.noise, Some(0.7));
+    assert_eq!(config("--noise 0.7").data.sigma(), Some(0.7));
     let noisy = config("--noisy n").data;
     assert_eq!((noisy.noise, noisy.noisy), (None, Some("n".into())));
     let limited = config("--max-iterations 3").solver;

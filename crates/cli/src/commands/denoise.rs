@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{Context, name, print, set_threads, warn};
 use crate::args::DenoiseArgs;
-use crate::denoise::{self, DenoiseEvent, DenoisedFile, DenoisedPicture};
+use crate::denoise::{self, CameraNoise, DenoiseEvent, DenoisedFile, DenoisedPicture};
 use crate::error::CliError;
 use crate::task::data_warnings::ignored_warning;
 
@@ -74,11 +74,17 @@ fn about(picture: &DenoisedPicture) -> String {
         true => "estimated",
         false => "given",
     };
+    let (noise, transformed) = match picture.camera {
+        Some(CameraNoise { gain, read, .. }) => {
+            let [gain, read] = [gain, read].map(|number| significant(number, 3));
+            (format!("poisson:{gain},{read}"), " after the transform")
+        }
+        None => (significant(picture.noise, 3), ""),
+    };
     format!(
-        "{} x {} pixels, noise {} ({origin}), {}, {}",
+        "{} x {} pixels, noise {noise} ({origin}), {}{transformed}, {}",
         picture.width,
         picture.height,
-        significant(picture.noise, 3),
         super::certified(picture.error),
         duration(picture.seconds)
     )

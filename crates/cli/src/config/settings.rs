@@ -7,9 +7,8 @@ use std::path::Path;
 
 use imaging::KernelShape;
 use serde::Deserialize;
-use serde::de::Error as _;
 use toml::de::{DeTable, DeValue, Error as TomlError, ValueDeserializer};
-use toml::{Spanned, Table, Value};
+use toml::{Table, Value};
 
 use super::error::{home, missing_value, plain};
 use super::table::{self, ALL, DefaultValue, Setting, ValueKind};
@@ -228,7 +227,7 @@ impl Settings {
     #[must_use]
     pub fn overridden_by(mut self, flags: &Self) -> Self {
         for setting in ALL {
-            let is_apart = self.has(&table::TRUTH) || flags.has(&table::TRUTH);
+            let is_apart = self.has_measured_noise() || flags.has_measured_noise();
             if setting.alternative.is_some_and(|other| flags.has(other))
                 && !(is_apart && is_noise(setting))
             {
@@ -287,6 +286,7 @@ impl Settings {
             }
         }
         self.check_truth()?;
+        self.check_camera()?;
         self.check_gradients()?;
         self.fill_in_defaults(|_| true);
         let config = self.config();
@@ -368,7 +368,7 @@ impl Settings {
         }
         if let Some(other) = setting.alternative
             && self.has(other)
-            && !(is_noise(setting) && self.has(&table::TRUTH))
+            && !(is_noise(setting) && self.has_measured_noise())
         {
             return Err(ConfigError::Together(
                 setting,
@@ -449,50 +449,5 @@ impl Settings {
             };
         }
         text
-    }
-}
-
-impl ValueKind {
-    /// Reads a value of a file.
-    fn read(&self, value: Spanned<DeValue<'_>>) -> Result<Value, TomlError> {
-        let value = ValueDeserializer::from(value);
-        Ok(match self {
-            Self::Path => String::deserialize(value)?.into(),
-            Self::Word(words) => {
-                let word = table::current_word(words, String::deserialize(value)?);
-                if !words.contains(&&word[..]) {
-                    let known = words.join("`, `");
-                    let message = format!("unknown word `{word}`, expected one of `{known}`");
-                    return Err(TomlError::custom(message));
-                }
-                word.into()
-            }
-            Self::Whole(_) => {
-                let number = i64::try_from(u64::deserialize(value)?);
-                let refuse = |_| TomlError::custom("must be below 2^63");
-                number.map_err(refuse)?.into()
-            }
-            Self::Number(..) => f64::deserialize(value)?.into(),
-            Self::Names => Vec::<String>::deserialize(value)?.into(),
-            Self::Values => Values::deserialize(value)?.into(),
-        })
-    }
-
-    /// Checks a value for a task. The error describes the possible values.
-    fn check(&self, task: TaskKind, value: &Value) -> Result<(), String> {
-        match (self, value) {
-            (Self::Whole(range), Value::Integer(found)) => {
-                let range = range(task);
-                match found {
-                    found if found < range.start() => Err(format!("at least {}", range.start())),
-                    found if found > range.end() => Err(format!("at most {}", range.end())),
-                    _ => Ok(()),
-                }
-            }
-            (Self::Number(is_possible, needed), Value::Float(found)) if !is_possible(*found) => {
-                Err((*needed).to_owned())
-            }
-            _ => Ok(()),
-        }
     }
 }

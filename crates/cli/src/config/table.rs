@@ -44,6 +44,8 @@ pub(crate) enum ValueKind {
     Whole(fn(TaskKind) -> RangeInclusive<i64>),
     /// A number. The fields are a test for possible numbers, and their description.
     Number(fn(f64) -> bool, &'static str),
+    /// Noise: a standard deviation that is zero or positive, or the noise of a camera.
+    Noise,
     /// Names of parameters.
     Names,
     /// Numbers by the names of parameters.
@@ -111,10 +113,12 @@ table! {
         "Measured pictures: a folder with the same file names, or a file; \
          for sampling, a .npy file of complex frequencies")
         .or(&NOISE);
-    NOISE = row("noise", "data.noise", WEIGHT,
+    NOISE = row("noise", "data.noise", ValueKind::Noise,
         DefaultValue::With(&NOISY, &DefaultValue::Unset("none", "0.1"), &DefaultValue::Of(noise)),
         "Standard deviation of the added noise, where black is 0 and white is 1; with --truth none, \
-         of the noise in the measured pictures, which is estimated if it is not given")
+         of the noise in the measured pictures, which is estimated if it is not given; for denoise \
+         also poisson:GAIN,READ or poisson:GAIN,READ,BLACK, the noise of a camera that counts \
+         photons, or poisson, which is estimated from the pages of files of --noisy")
         .or(&NOISY);
     TRUTH = row("truth", "data.truth", ValueKind::Word(&["none"]),
         DefaultValue::Unset("the clean pictures", "\"none\""),

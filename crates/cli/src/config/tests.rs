@@ -121,7 +121,7 @@ fn check_refused(text: &str, parts: &[&str]) {
 #[test]
 fn defaults_depend_on_the_task() {
     let resolved = |task| minimal(task).resolve().unwrap();
-    let noise = TASKS.map(|task| resolved(task).data.noise);
+    let noise = TASKS.map(|task| resolved(task).data.sigma());
     assert_eq!(noise, [Some(0.1), Some(0.05), Some(0.01), Some(0.05)]);
     let sampling = resolved(TaskKind::Sampling);
     assert_eq!(sampling.data.size, 64);
@@ -157,7 +157,7 @@ fn what_is_printed_is_read_back() {
     let mut full = minimal(TaskKind::Denoise);
     full.data = DataConfig {
         images: Some("a folder/with \"quotes\" and é".into()),
-        noise: Some(1.0 / 3.0),
+        noise: Some((1.0 / 3.0).into()),
         seed: 7,
         colour: Some(Colour::Channels),
         crop: Some(255),

@@ -1,9 +1,38 @@
-//! Settings of learning without truth, and which of them fit together.
+//! Settings of learning without truth and of cameras, and which of them fit together.
 
 use super::table::{self, Setting};
-use super::{ConfigError, Settings};
+use super::{ConfigError, Settings, TaskKind};
 
 impl Settings {
+    /// Whether the noise may be given for measured pictures: without truth, or for a camera.
+    pub(crate) fn has_measured_noise(&self) -> bool {
+        self.has(&table::TRUTH) || self.word(&table::NOISE).is_some()
+    }
+
+    /// Refuses settings that do not fit to a camera that counts photons.
+    pub(super) fn check_camera(&self) -> Result<(), ConfigError> {
+        let Some(camera) = self.word(&table::NOISE) else {
+            return Ok(());
+        };
+        if self.task != TaskKind::Denoise {
+            let needed = format!(
+                "a number for {}, because only the data of denoise can be transformed",
+                self.task
+            );
+            let what = table::NOISE.to_string();
+            return Err(ConfigError::OutOfRange(what, camera.to_owned(), needed));
+        }
+        let limits = [&table::IMAGE_MIN, &table::IMAGE_MAX];
+        match limits.into_iter().find(|setting| self.has(setting)) {
+            Some(limit) => Err(ConfigError::Together(
+                &table::NOISE,
+                limit,
+                "leave the limit out, because transformed pictures are learned from",
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses settings that do not fit together if there is no truth.
     pub(super) fn check_truth(&self) -> Result<(), ConfigError> {
         let has_truth = !self.has(&table::TRUTH);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use imaging::noise::NoiseError;
 use imaging::{DenoiseError, TilesError};
 use thiserror::Error;
 
@@ -70,6 +71,18 @@ pub enum NoisyPictureError {
     Clipped {
         /// The file or page.
         path: PathBuf,
+    },
+    /// The noise of a camera cannot be estimated.
+    #[error(
+        "the gain and the read noise of {} cannot be estimated from its pages: give them, such as \
+         --noise poisson:0.03,0.01",
+        path.display()
+    )]
+    Camera {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: NoiseError,
     },
     /// The estimated noise is zero.
     #[error(

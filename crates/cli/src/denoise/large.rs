@@ -4,13 +4,16 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
+use imaging::noise::{Anscombe, NoiseError};
 use imaging::{ErrorBound, Grid, Region, Tiled, TilesError, Tiling};
 use rayon::prelude::*;
 
+use super::page::estimated;
 use super::{
-    DenoiseColour, DenoiseOptions, DenoisedFile, DenoisedPicture, NoisyPictureError, TRUSTED,
-    ValueRange, estimated, interrupt, range, root_mean_square,
+    CameraNoise, DenoiseColour, DenoiseOptions, DenoisedFile, DenoisedPicture, NoisyPictureError,
+    TRUSTED, ValueRange, interrupt, range, root_mean_square,
 };
+use crate::config::Noise;
 use crate::error::CliError;
 use crate::picture::large::{self, LargePicture};
 use crate::task::data_warnings::other_unit;
@@ -25,6 +28,8 @@ struct InUnits<'a> {
     picture: &'a LargePicture,
     white: f64,
     range: ValueRange,
+    /// The camera whose transform follows.
+    camera: Option<&'a Anscombe>,
 }
 
 impl InUnits<'_> {
@@ -32,11 +37,17 @@ impl InUnits<'_> {
         self.range.to_unit(f64::from(number) / self.white)
     }
 
+    /// The value of a number in the picture that is denoised.
+    fn data(&self, number: f32) -> f64 {
+        let value = self.value(number);
+        (self.camera).map_or(value, |camera| camera.transform_value(value))
+    }
+
     fn region(&self, channel: usize, region: &Region, data: &mut Vec<f64>) {
         for row in region.rows.clone() {
             let start = row * self.picture.width;
             let row = &self.picture.channels[channel][start..][region.cols.clone()];
-            data.extend(row.iter().map(|number| self.value(*number)));
+            data.extend(row.iter().map(|number| self.data(*number)));
         }
     }
 
@@ -89,13 +100,22 @@ pub(super) fn denoise_file(
     }
     large::check_output(output, picture.channels.len())?;
     let (width, height) = (picture.width, picture.height);
+    let camera = options.noise.as_ref().and_then(Noise::camera);
     let units = InUnits {
         white: picture.samples.white().unwrap_or(1.0),
         range: range::of_samples(input, picture.samples, options.range)?,
         picture: &picture,
+        camera,
     };
-    let (noise, is_estimated) = match options.noise {
-        Some(noise) => (noise, false),
+    let (noise, is_estimated) = match &options.noise {
+        Some(Noise::Gaussian(noise)) => (*noise, false),
+        Some(Noise::Camera(camera)) => (camera.noise_at(1.0), false),
+        Some(Noise::EstimatedCamera) => {
+            // such a file has one picture
+            let source = NoiseError::Stack;
+            let path = input.into();
+            return Err(NoisyPictureError::Camera { path, source }.into());
+        }
         None => {
             let (grid, planes) = units.parts();
             (estimated(input, grid, &planes)?, true)
@@ -127,6 +147,7 @@ pub(super) fn denoise_file(
     let num_channels = picture.channels.len();
     let num_samples = num_channels * width * height;
     let target = options.target(num_samples);
+    let noise = camera.map_or(noise, Anscombe::sigma);
     let solved = solve(&units, noise, target, options.colour);
     let solved = solved.map_err(|source| NoisyPictureError::LargeFailed {
         path: input.into(),
@@ -142,6 +163,7 @@ pub(super) fn denoise_file(
         num_channels,
         noise,
         is_estimated,
+        camera: camera.map(CameraNoise::of),
         error: root_mean_square(solved.error, num_samples),
         iterations: solved.iterations,
         seconds: begin.elapsed().as_secs_f64(),
@@ -153,6 +175,7 @@ pub(super) fn denoise_file(
     let white = out.white().unwrap_or(1.0);
     for value in picture.channels.iter_mut().flatten() {
         let unit = f64::from(*value);
+        let unit = camera.map_or(unit, |camera| camera.inverse_value(unit));
         let unit = if keeps_unit {
             range.from_unit(unit)
         } else {

@@ -5,11 +5,11 @@ mod large_pictures;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use imaging::{Seed, phantom};
+use imaging::{Grid, Seed, noise, phantom};
 
 use super::*;
 use crate::array::{self, ArrayValues};
-use crate::picture::{Metadata, SampleType};
+use crate::picture::{Metadata, Picture, SampleType};
 
 /// A folder for one test, which is removed when it is dropped.
 struct TempDir(PathBuf);
@@ -61,7 +61,7 @@ fn typed(samples: SampleType, num_channels: usize) -> TypedPicture {
 
 fn given() -> DenoiseOptions {
     DenoiseOptions {
-        noise: Some(NOISE),
+        noise: Some(NOISE.into()),
         ..DenoiseOptions::default()
     }
 }
@@ -282,7 +282,7 @@ fn accuracy_is_certified() {
         let error = denoise(&input, &output, &options).unwrap_err();
         assert!(matches!(error, CliError::Accuracy { .. }), "{error}");
         let options = DenoiseOptions {
-            noise: Some(accuracy),
+            noise: Some(accuracy.into()),
             ..given()
         };
         let error = denoise(&input, &output, &options).unwrap_err();
@@ -329,7 +329,7 @@ fn ranges_are_named() {
     write(&shifted);
     assert!(denoise(&input, &output, &given()).is_ok());
     let low = DenoiseOptions {
-        noise: Some(0.01),
+        noise: Some(0.01.into()),
         ..given()
     };
     assert!(denoise(&input, &output, &low).is_err());

@@ -52,7 +52,8 @@ pub(super) fn of_finished(
     let mut spec = Spec::new(FamilyKind::Denoise);
     spec.objective = config.objective;
     spec.model.colour = config.spec().model.colour;
-    let setup = spec.setup(finished.validation.clone());
+    let mut setup = spec.setup(finished.validation.clone());
+    setup.camera = config.data.camera().cloned();
     // the task is denoising, which needs no input
     let Ok(family) = spec.family(FamilyInput::None) else {
         return Ok(None);

@@ -169,7 +169,7 @@ pub(crate) fn ignored_warning(folder: &Path, used: &[Option<&Path>]) -> Option<S
 
 /// Returns a warning if the noise and the pictures are probably in different units.
 fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
-    let noise = config.data.noise?;
+    let noise = config.data.sigma()?;
     let is_unit = |pair: &Pair| pair.truth.iter().all(|value| (0.0..=1.0).contains(value));
     if config.data.truth.is_some() {
         return None;

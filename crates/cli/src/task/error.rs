@@ -66,6 +66,18 @@ pub enum DataError {
         /// The reason.
         reason: String,
     },
+    /// There are no frames from which the noise of a camera could be estimated.
+    #[error(
+        "--noise poisson needs frames of one scene: a file of --noisy with two or more pages of \
+         the same size; give gain and read noise otherwise, such as --noise poisson:0.03,0.01"
+    )]
+    NoFrames,
+    /// The noise of a camera cannot be estimated.
+    #[error("{source}; or give gain and read noise, such as --noise poisson:0.03,0.01")]
+    Camera {
+        /// The reason.
+        source: NoiseError,
+    },
     /// A kernel is complex.
     #[error("the kernel {} is complex: save its real part", path.display())]
     ComplexKernel {

@@ -1,7 +1,7 @@
 //! The noise of pictures that are learned from without truth: given or estimated.
 
 use bilevel::{CriterionKind, Family};
-use imaging::noise;
+use imaging::noise::{self, Anscombe};
 use page::number::significant;
 
 use super::{DataError, NamedPairs};
@@ -20,7 +20,8 @@ pub(super) fn add(
     if config.objective.criterion != CriterionKind::Sure {
         return Ok(None);
     }
-    if let Some(sigma) = config.data.noise {
+    let camera = config.data.camera();
+    if let Some(sigma) = config.data.sigma().or(camera.map(Anscombe::sigma)) {
         pairs.noise = vec![sigma; pairs.pairs.len()];
         return Ok(None);
     }

@@ -245,8 +245,8 @@ fn blurred_by_camera(
     Ok((truth, data))
 }
 
-/// Adds the pairs of an image, one for each channel.
-/// Adds the pairs of an image: one for each channel, or one with all channels.
+/// Adds the pairs of an image: one for each channel, or one with all channels. Those of a camera
+/// that counts photons are transformed.
 fn add(
     config: &Config,
     family: &Family,
@@ -277,12 +277,7 @@ fn add(
     }
     let mut whole = Vec::new();
     for (channel, truth) in truth.channels.into_iter().enumerate() {
-        let name = match (num_channels, channel) {
-            (1, _) => name.clone(),
-            (_, 0) => format!("{name} (red)"),
-            (_, 1) => format!("{name} (green)"),
-            _ => format!("{name} (blue)"),
-        };
+        let name = channel_name(&name, num_channels, channel);
         let measured = noisy.as_ref().map(|noisy| noisy.channels[channel].clone());
         // without truth, the measured picture was read in its place
         let (truth, measured) = match config.data.truth {
@@ -301,9 +296,14 @@ fn add(
                 measure(config, family, (grid, &truth, clean), stream, &name)?
             }
         };
+        let pair = Pair { grid, truth, data };
+        let pair = match config.data.camera() {
+            Some(camera) => pair.for_camera(camera),
+            None => pair,
+        };
         match is_whole {
-            true => whole.push([truth, data]),
-            false => pairs.push(name, Pair { grid, truth, data }),
+            true => whole.push([pair.truth, pair.data]),
+            false => pairs.push(name, pair),
         }
     }
     if is_whole {
@@ -318,6 +318,16 @@ fn add(
         pairs.push(name, Pair { grid, truth, data });
     }
     Ok(())
+}
+
+/// Returns the name of a channel of a picture.
+pub(crate) fn channel_name(name: &str, num_channels: usize, channel: usize) -> String {
+    match (num_channels, channel) {
+        (1, _) => name.to_owned(),
+        (_, 0) => format!("{name} (red)"),
+        (_, 1) => format!("{name} (green)"),
+        _ => format!("{name} (blue)"),
+    }
 }
 
 /// Refuses a kernel that has another number of axes than an image.
@@ -386,10 +396,16 @@ fn measure(
     stream: usize,
     name: &str,
 ) -> Result<Vec<f64>, DataError> {
-    let sigma = config.data.noise.unwrap_or_default();
     let seed = Seed::new(config.data.seed);
     let add_noise = |clean: &[f64]| {
-        noise::gaussian(clean, sigma, seed, stream).map_err(|source| DataError::Noise {
+        let noisy = match config.data.camera() {
+            Some(camera) => noise::poisson(clean, camera, seed, stream),
+            None => {
+                let sigma = config.data.sigma().unwrap_or_default();
+                noise::gaussian(clean, sigma, seed, stream)
+            }
+        };
+        noisy.map_err(|source| DataError::Noise {
             name: name.into(),
             source,
         })

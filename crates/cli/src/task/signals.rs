@@ -168,7 +168,7 @@ fn measure(
         None => {
             let mut clean = vec![0.0; truth.len()];
             fourier.apply(&truth, &mut clean, &mut fourier.scratch());
-            let sigma = config.data.noise.unwrap_or_default();
+            let sigma = config.data.sigma().unwrap_or_default();
             let seed = Seed::new(config.data.seed);
             match noise::complex_gaussian(&clean, sigma, seed, index) {
                 Ok(data) => data,

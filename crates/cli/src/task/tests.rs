@@ -192,7 +192,7 @@ fn blurred_pictures() {
     array::write(&kernel, &[2, 3], &ArrayValues::Real(values.clone())).unwrap();
     let mut settings = config(TaskKind::Deblur);
     settings.data.kernel = Some(kernel.clone());
-    settings.data.noise = Some(0.0);
+    settings.data.noise = Some(0.0.into());
     let made = task(&settings).unwrap();
     assert_eq!(made.warnings.len(), 1);
     assert!(made.warnings[0].contains("2 x 3 values and no middle"));
@@ -337,7 +337,7 @@ fn values_in_another_unit_are_noticed() {
     let dark = warnings(0.0625, &settings);
     assert!(dark[0].contains("lie between 0 and 0.0625"), "{dark:?}");
     assert!(warnings(255.0, &settings)[0].contains("noise of 0.1"));
-    settings.data.noise = Some(20.0);
+    settings.data.noise = Some(20.0.into());
     assert_eq!(warnings(255.0, &settings), [""; 0]);
     let grey_levels = warnings(1.0, &settings);
     assert!(grey_levels[0].contains("(here 0.078)"), "{grey_levels:?}");

@@ -106,6 +106,51 @@ fn denoise_without_truth() {
     assert!(!unknown.err.contains("Estimated noise"), "{unknown:?}");
 }
 
+/// Pictures with more noise get a larger weight of their own.
+#[test]
+fn denoise_each_picture() {
+    let temp = TempDir::new("each");
+    fs::create_dir(temp.path("measured")).expect("a new folder");
+    for (index, noise) in [0.02, 0.1].into_iter().enumerate() {
+        let value = |j: usize| 0.3 + 0.01 * (j % 24) as f64 + noise * (7.0 * (j * j) as f64).sin();
+        let values = (0..24 * 24).map(value).collect();
+        temp.array(&format!("measured/{index}.npy"), &[24, 24], values);
+    }
+    let each = "learn denoise --truth none --per-picture --noisy measured --learn alpha \
+                --fix nu=1e-2,xi=1e-3 --max-points 12";
+    let ended = temp.good(&format!("{each} --out run --threads 2"));
+    for part in ["0.npy: alpha = ", "1.npy: alpha = ", "apply run "] {
+        assert!(ended.out.contains(part), "{ended:?}");
+    }
+    let pictures: serde_json::Value =
+        serde_json::from_str(&temp.text("run/pictures.json")).expect("JSON");
+    let alpha = |index: usize| {
+        let value = &pictures[index]["learned"]["parameters"][0]["value"];
+        value.as_f64().expect("a number")
+    };
+    assert!(alpha(1) > 2.0 * alpha(0), "{} {}", alpha(0), alpha(1));
+    temp.good(&format!("{each} --out again --threads 1 -q"));
+    assert_eq!(
+        temp.text("run/pictures.json"),
+        temp.text("again/pictures.json")
+    );
+
+    // each picture has the parameters that it would have alone
+    let alone = each.replace("--per-picture --noisy measured", "--noisy measured/1.npy");
+    temp.good(&format!("{alone} --out alone -q"));
+    temp.good("apply run measured clean -q");
+    temp.good("apply alone measured/1.npy alone.npy -q");
+    assert_eq!(temp.bytes("clean/1.npy"), temp.bytes("alone.npy"));
+
+    temp.array("other.npy", &[2, 2], vec![0.0; 4]);
+    let parts = ["no parameters for other.npy", "0.npy, 1.npy"];
+    temp.bad("apply run other.npy x.npy", 3, &parts);
+    temp.bad("resume run", 4, &["each picture", "apply run"]);
+    temp.bad("report run", 4, &["each picture"]);
+    temp.bad(&format!("{each} --hold-out 1 --out r"), 2, &["--hold-out"]);
+    temp.bad(&format!("{each} --out run"), 4, &["run"]);
+}
+
 #[test]
 fn deblur() {
     let temp = TempDir::new("deblur");

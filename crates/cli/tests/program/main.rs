@@ -4,6 +4,7 @@ mod apply;
 mod arrays;
 mod bad_input;
 mod bad_run;
+mod camera;
 mod colour;
 mod denoise;
 mod filters;

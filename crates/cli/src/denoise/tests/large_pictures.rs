@@ -40,6 +40,30 @@ fn large_pictures_are_those_that_are_denoised_at_once() {
         let tolerance = 2.0 * tolerance(samples) + 2.1e-3;
         assert_close(&made.picture.channels, &whole.picture.channels, tolerance);
     }
+    // a camera that counts photons
+    let [input, output, whole] = ["in", "out", "whole"].map(|name| temp.at(&format!("{name}.npy")));
+    picture::write_typed(&input, &[typed(Double, 1)]).unwrap();
+    let options = DenoiseOptions {
+        noise: Some("poisson:0.02,0.05".parse().unwrap()),
+        accuracy: Some(4e-5),
+        ..given()
+    };
+    let done = large::denoise_file(&input, &output, &options).unwrap();
+    let camera = done.pictures[0].camera.unwrap();
+    assert_eq!([camera.gain, camera.read, camera.black], [0.02, 0.05, 0.0]);
+    denoise(&input, &whole, &options).unwrap();
+    let read = |path: &Path| {
+        picture::read_typed(path, Colour::Channels)
+            .unwrap()
+            .remove(0)
+    };
+    let [made, whole] = [read(&output), read(&whole)].map(|page| page.picture.channels);
+    assert_close(&made, &whole, 5e-3);
+    let options = DenoiseOptions {
+        noise: Some(Noise::EstimatedCamera),
+        ..given()
+    };
+    assert!(large::denoise_file(&input, &output, &options).is_err());
     // the noise is estimated, and files that are no single pictures are none of these
     let input = temp.at("in.tif");
     let options = DenoiseOptions {

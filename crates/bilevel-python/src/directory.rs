@@ -24,6 +24,8 @@ use numpy::PyArray1;
 use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::camera::Camera;
+
 /// A run in a directory that this process holds.
 pub(crate) struct DirectoryRun {
     pub(crate) session: Session,
@@ -128,13 +130,19 @@ impl DirectoryRun {
         let (mut training, mut validation) = (task.training, task.validation);
         let shapes = training.pairs.iter().map(|pair| shape(pair.grid)).collect();
         let num_ranks = ranks.gather(&[]).map_err(lost)?.len();
+        if !training.noise.is_empty() {
+            let own = share_of(training.noise.len(), ranks.rank(), num_ranks);
+            training.noise = training.noise[own].to_vec();
+        }
         for pairs in [&mut training.pairs, &mut validation.pairs] {
             let own = share_of(pairs.len(), ranks.rank(), num_ranks);
             pairs.truncate(own.end);
             pairs.drain(..own.start);
         }
         let spec = config.spec();
-        let setup = spec.setup(validation.pairs);
+        let noise = std::mem::take(&mut training.noise);
+        let mut setup = spec.setup_with_noise(validation.pairs, noise, config.data.seed);
+        setup.camera = config.data.camera().cloned();
         let problem = LearningProblem::on_rank(task.family, training.pairs, setup, ranks.clone());
         let setup = RunSetup {
             problem: problem?,
@@ -330,12 +338,14 @@ pub(crate) fn shape(grid: Grid) -> Vec<usize> {
 }
 
 /// A run as it is described by its files: its description as JSON, the number of axes of its
-/// images, the values and the shape of its kernel or mask, and its result as JSON if it has ended.
+/// images, the values and the shape of its kernel or mask, its result as JSON if it has ended, and
+/// its camera.
 type Description<'py> = (
     String,
     usize,
     Option<(Bound<'py, PyArray1<f64>>, Vec<usize>)>,
     Option<String>,
+    Option<Camera>,
 );
 
 /// Describes the run in a directory, without its images.
@@ -354,13 +364,15 @@ pub(crate) fn describe_run(py: Python<'_>, dir: PathBuf) -> PyResult<Description
             _ if first.is_some_and(|path| picture::is_signal(&path)) => 1,
             _ => 2,
         };
-        Ok((config.spec(), operator, num_axes))
+        let camera = config.data.camera();
+        let camera = camera.map(|camera| (camera.gain(), camera.read(), camera.black()));
+        Ok((config.spec(), operator, num_axes, camera))
     };
-    let (spec, operator, num_axes) = read().map_err(error)?;
+    let (spec, operator, num_axes, camera) = read().map_err(error)?;
     let spec = serde_json::to_string(&spec).map_err(crate::invalid)?;
     let operator = operator.map(|(values, grid)| (PyArray1::from_vec(py, values), shape(grid)));
     let learned = fs::read_to_string(dir.join(RESULT)).ok();
-    Ok((spec, num_axes, operator, learned))
+    Ok((spec, num_axes, operator, learned, camera))
 }
 
 /// The exception for an error of the program.

@@ -4,6 +4,7 @@
 //! as arrays.
 
 mod blur;
+mod camera;
 mod data;
 mod denoise;
 mod directory;
@@ -35,6 +36,10 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(solve::reconstruct_image, module)?)?;
     module.add_function(wrap_pyfunction!(denoise::denoise_picture, module)?)?;
     module.add_function(wrap_pyfunction!(denoise::estimate_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(camera::camera_map, module)?)?;
+    module.add_function(wrap_pyfunction!(camera::camera_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(camera::estimate_camera, module)?)?;
+    module.add_function(wrap_pyfunction!(camera::add_photons, module)?)?;
     module.add_function(wrap_pyfunction!(data::box_functions, module)?)?;
     module.add_function(wrap_pyfunction!(data::dead_leaves, module)?)?;
     module.add_function(wrap_pyfunction!(data::shepp_logan, module)?)?;

@@ -8,6 +8,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::camera::{Camera, anscombe};
 use crate::directory::{self, DirectoryRun, OperatorArray};
 use crate::exchange::PyRanks;
 use crate::family::{Example, Operator, pairs};
@@ -152,6 +153,7 @@ impl Run {
         out: Option<PathBuf>,
         ranks: Option<Bound<'_, PyAny>>,
         noise: Vec<f64>,
+        camera: Option<Camera>,
     ) -> PyResult<Self> {
         let ranks = PyRanks::new(ranks)?;
         let prepared = Prepared::new(settings, &examples, &validation, &operator, &shape);
@@ -168,7 +170,8 @@ impl Run {
             operator,
             pool,
         } = prepared;
-        let setup = spec.setup_with_noise(validation.clone(), noise, spec.solver.seed);
+        let mut setup = spec.setup_with_noise(validation.clone(), noise, spec.solver.seed);
+        setup.camera = camera.map(anscombe).transpose()?;
         let problem = LearningProblem::on_rank(family, training, setup, ranks.ranks.clone());
         ranks.raise()?;
         let problem = problem.map_err(invalid)?;

@@ -58,7 +58,7 @@ def test_apply_takes_what_learn_took(result: bilevel.Result) -> None:
     assert result.apply(DATA).tobytes() == np.stack(result.apply(list(DATA))).tobytes()
     with pytest.raises(ValueError, match=r"data has shape \(5,\)"):
         result.apply(np.zeros(5))
-    with pytest.raises(ValueError, match=r"data\[1\] is nan"):
+    with pytest.raises(ValueError, match=r"data\[1\] is NaN everywhere"):
         result.apply([y, y * np.nan])
     with pytest.warns(RuntimeWarning, match="not reached"):
         result.apply(y, accuracy=0.0)

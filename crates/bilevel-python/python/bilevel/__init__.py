@@ -22,13 +22,14 @@ True
 run is saved in a directory; `resume` continues it, and `load` reads its result. `Run` learns step
 by step. `StronglyConvex` is a reconstruction problem of your own, and `testing` checks it.
 `denoise_tv` is the solver of one reconstruction with total variation, with a certified error.
-`phantoms` and `add_noise` generate test data, `estimate_noise` finds the noise of a picture;
-`psnr`, `ssim` and `mse` score reconstructions. The program `bilevel` is installed, too:
-`bilevel --help`.
+`Poisson` is the noise of a camera that counts photons. `phantoms` and `add_noise` generate test
+data, `estimate_noise` finds the noise of a picture; `psnr`, `ssim` and `mse` score reconstructions.
+The program `bilevel` is installed, too: `bilevel --help`.
 """
 
 from . import phantoms, testing
 from ._bilevel import __version__
+from ._camera import Poisson
 from ._convex import Reject, StronglyConvex
 from ._denoise import DenoisedImage, denoise, estimate_noise
 from ._denoise_tv import Denoised, denoise_tv
@@ -41,6 +42,7 @@ from .phantoms import add_noise
 __all__ = [
     "Denoised",
     "DenoisedImage",
+    "Poisson",
     "Reject",
     "Result",
     "Run",

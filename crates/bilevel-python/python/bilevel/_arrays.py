@@ -164,6 +164,67 @@ def refuse_masked(name: str, value: Any) -> None:
                 refuse_masked(f"{name}[{index}]", part)
 
 
+def unmasked(value: Any) -> Any:
+    """Replace masked entries of an array, or of the arrays in a list, by NaN.
+
+    So missing pixels have one form. Arrays without masked entries stay what they are.
+    """
+    if isinstance(value, (list, tuple)):
+        return [unmasked(part) for part in value]
+    if not isinstance(value, np.ma.MaskedArray) or not np.ma.getmaskarray(value).any():
+        return value
+    dtype = value.dtype if value.dtype.kind in "fc" else np.dtype(np.float64)
+    filled = np.array(np.ma.getdata(value), dtype=dtype)
+    filled[np.ma.getmaskarray(value)] = np.nan
+    return filled
+
+
+def measured(name: str, array: Array) -> NDArray[np.bool_] | None:
+    """Return where the pixels of an image were measured, that is, are not NaN.
+
+    `None` means everywhere. An image without any measured pixel is refused, and so is infinity.
+    """
+    missing = np.isnan(array)
+    if not missing.any():
+        check_finite(name, array)
+        return None
+    check_finite(name, np.where(missing, 0.0, array))
+    if missing.all():
+        raise ValueError(f"{name} is NaN everywhere: no pixel was measured")
+    return ~missing
+
+
+def same_measured(name: str, value: Any) -> NDArray[np.bool_] | None:
+    """Return where the pixels of several images were measured, which must be the same in all.
+
+    `None` means everywhere. Values that are not images are refused elsewhere.
+    """
+    try:
+        found = [np.asarray(part, dtype=np.float64) for part in value]
+    except (TypeError, ValueError):
+        return None
+    if not any(np.isnan(part).any() for part in found):
+        return None
+    masks = [measured(f"{name}[{index}]", part) for index, part in enumerate(found)]
+    first = masks[0]
+    for index, mask in enumerate(masks):
+        if first is None or mask is None or not np.array_equal(first, mask):
+            raise ValueError(
+                f"{name}[0] and {name}[{index}] lack different pixels, but one call of learn has "
+                "one mask: pass per_picture=True to learn parameters for each picture, or "
+                f"model='inpaint' with mask=numpy.all(numpy.isfinite({name}), axis=0)"
+            )
+    return first
+
+
+def like(made: Array, given: Any) -> Array:
+    """Return a result in single precision if it was computed from single precision."""
+    dtype = getattr(given, "dtype", None)
+    if dtype not in (np.dtype(np.float32), np.dtype(np.complex64)):
+        return made
+    return made.astype(np.complex64 if made.dtype.kind == "c" else np.float32)
+
+
 def check_finite(name: str, array: Array) -> None:
     """Refuse NaN and infinity, and name their place."""
     bad = ~np.isfinite(array)

@@ -19,6 +19,10 @@ __all__ = [
     "reconstruct",
     "reconstruct_with",
     "denoise_picture",
+    "camera_map",
+    "camera_noise",
+    "estimate_camera",
+    "add_photons",
     "estimate_noise",
     "box_functions",
     "dead_leaves",
@@ -35,6 +39,8 @@ __version__: str
 _Row: TypeAlias = NDArray[np.float64]
 _Example: TypeAlias = tuple[_Row, _Row, Sequence[int]]
 _Progress: TypeAlias = tuple[int, int, tuple[list[float], list[float], float, float, float] | None]
+
+_Camera: TypeAlias = tuple[float, float, float]
 
 class _Operator(TypedDict):
     kernel: NDArray[np.float64] | None
@@ -56,6 +62,7 @@ class Run:
         out: str | PathLike[str] | None,
         ranks: _Ranks | None,
         noise: Sequence[float],
+        camera: _Camera | None,
     ) -> Run: ...
     @staticmethod
     def open(
@@ -113,7 +120,11 @@ def periodicity_warning(
 def completed(json: str) -> str: ...
 def describe_run(
     dir: str | PathLike[str],
-) -> tuple[str, int, tuple[_Row, list[int]] | None, str | None]: ...
+) -> tuple[str, int, tuple[_Row, list[int]] | None, str | None, _Camera | None]: ...
+def camera_map(camera: _Camera, name: str, values: _Row) -> _Row: ...
+def camera_noise(camera: _Camera) -> tuple[float, float]: ...
+def estimate_camera(frames: Sequence[_Row]) -> tuple[float, float]: ...
+def add_photons(x: _Row, camera: _Camera, seed: int, index: int) -> _Row: ...
 def main(arguments: Sequence[str]) -> int: ...
 def reconstruct(
     settings: str,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _bilevel
 from ._arrays import Array, check_finite, flat, numbers, refuse_masked, where_one_picture
+from ._camera import Poisson
 from ._settings import euclidean, pair, positive, root_mean_square
 from ._warn import warn
 
@@ -30,7 +31,9 @@ MEMORY: Final = 4e9
 # The end of the message about missing pixels.
 MISSING: Final = (
     "but all pixels are needed here: without the data of a pixel, the objective of these filters "
-    "has no proved minimiser. Fill the pixels, or learn with model='inpaint' and mask={}"
+    "has no proved minimiser. Total variation fills missing pixels: pass "
+    "bilevel.denoise_tv({}, alpha=0.1, nu=0.01, xi=1e-3, accuracy=1e-3) with about alpha = noise, "
+    "or learn alpha with bilevel.learn(None, [{}], noise=0.1)"
 )
 # The largest values of unsigned integers, which are white, by the number of bytes.
 WHITE: Final = {1: 255.0, 2: 65535.0}
@@ -57,6 +60,9 @@ class DenoisedImage:
     samples, where the range of the picture is 1, before `image` is rounded to its type."""
     iterations: int
     """The number of iterations."""
+    camera: Poisson | None = None
+    """The camera, if the noise is that of one. Then `noise` and `error_bound` are those of the
+    transformed picture."""
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the denoised picture."""
@@ -65,7 +71,7 @@ class DenoisedImage:
 
 def denoise(
     image: ArrayLike,
-    noise: float | None = None,
+    noise: float | Poisson | None = None,
     *,
     accuracy: float | None = None,
     data_range: float | tuple[float, float] | None = None,
@@ -84,7 +90,8 @@ def denoise(
         image: An array (H, W), or (H, W, 3) in colour. `uint8` and `uint16` arrays of shape
             (H, W, 3) are taken as colour pictures, others need `channel_axis`. It is never changed.
         noise: The standard deviation of the noise, where the range of the picture is 1: 0.1 is
-            25.5 for `uint8`. Default: it is estimated, see `estimate_noise`.
+            25.5 for `uint8`; or `bilevel.Poisson(gain, read)` for a camera that counts photons,
+            likewise where the range is 1. Default: it is estimated, see `estimate_noise`.
         accuracy: The largest distance from the exact minimiser, as a root mean square over all
             samples, where the range is 1. Default: a tenth of the noise, which nobody can see.
         data_range: The values of black and white, or only of white. Default: 0 and 255 for `uint8`,
@@ -115,11 +122,14 @@ def denoise(
             f"denoise has no argument {next(iter(others))!r}: the denoiser with total variation is "
             "bilevel.denoise_tv(y, alpha, nu, xi, accuracy)"
         )
-    sigma = None if noise is None else positive("noise", noise)
+    camera = noise if isinstance(noise, Poisson) else None
+    sigma = None if noise is None or camera else positive("noise", noise)
     target = None if accuracy is None else positive("accuracy", accuracy)
     allowed = positive("memory", memory)
     picture = _Picture(image, data_range, channel_axis)
-    if sigma is None:
+    if camera is not None:
+        sigma = _bilevel.camera_noise(camera.numbers)[1]
+    elif sigma is None:
         sigma = _estimated(picture)
     elif sigma > MAX_GIVEN:
         warn(
@@ -130,12 +140,16 @@ def denoise(
     picture.check_range(sigma)
     rows, cols = picture.shape
     planes = flat(picture.planes)
+    if camera is not None:
+        planes, sigma = np.asarray(camera.transform(planes)), camera.sigma
     norm = None if target is None else euclidean(target, planes.size)
     x, error, iterations = _bilevel.denoise_picture(
         planes, rows, cols, sigma, norm, planes.size * WHOLE > allowed
     )
     error_bound = root_mean_square(error, planes.size)
-    return DenoisedImage(picture.restored(x), sigma, error_bound, iterations)
+    if camera is not None:
+        x = np.asarray(camera.inverse(x))
+    return DenoisedImage(picture.restored(x), sigma, error_bound, iterations, camera)
 
 
 def estimate_noise(
@@ -185,7 +199,7 @@ class _Picture:
 
     def __init__(self, image: ArrayLike, data_range: Any, channel_axis: Any) -> None:
         if isinstance(image, np.ma.MaskedArray) and np.ma.getmaskarray(image).any():
-            raise ValueError(f"image is a masked array, {MISSING.format('~image.mask')}")
+            raise ValueError(f"image is a masked array, {MISSING.format('image', 'image')}")
         refuse_masked("image", image)
         whole = numbers("image", image)
         self._dtype = np.asarray(image).dtype
@@ -200,7 +214,7 @@ class _Picture:
         if whole.size == 0:
             raise ValueError(f"image has shape {whole.shape}: it is empty")
         if np.isnan(whole).any():
-            raise ValueError(f"image has NaN, {MISSING.format('numpy.isfinite(image)')}")
+            raise ValueError(f"image has NaN, {MISSING.format('image', 'image')}")
         check_finite("image", whole)
         if self._axis is not None:
             whole = np.moveaxis(whole, self._axis, 0)

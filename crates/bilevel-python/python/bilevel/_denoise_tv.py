@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import Array, flat, image
+from ._arrays import Array, flat, image, like, measured, unmasked
+from ._colour import rgb, whole_axis
 from ._settings import (
     check_method,
     euclidean,
@@ -28,8 +29,8 @@ UNWATCHED: Final = 2**26
 class Denoised(NamedTuple):
     """A reconstruction with a bound on its error."""
 
-    x: NDArray[np.float64]
-    """The reconstruction."""
+    x: NDArray[Any]
+    """The reconstruction, in single precision if the data are."""
     error_bound: float
     """A certified bound on the distance of `x` from the exact minimiser, as a root mean square."""
     iterations: int
@@ -82,6 +83,7 @@ def denoise_tv(
     max_iterations: int | None = None,
     image_range: tuple[float | None, float | None] | None = None,
     start: ArrayLike | Denoised | None = None,
+    channel_axis: int | None = None,
 ) -> Denoised:
     r"""Minimise `½‖x − y‖² + α Σ √(‖∇x‖² + ν²) + ½ξ‖x‖²` to a certified accuracy.
 
@@ -90,7 +92,8 @@ def denoise_tv(
 
     Args:
         y: A signal or a picture. It is never changed, and not copied if it is C-contiguous
-            `float64`.
+            `float64`. NaN and masked entries are missing pixels, which the sum `½‖x − y‖²` leaves
+            out: they are filled. Then `xi` must be positive.
         alpha: The weight of the smoothed total variation.
         nu: The smoothing of the total variation.
         xi: The weight of the squared norm.
@@ -103,6 +106,7 @@ def denoise_tv(
         start: Where the iteration starts: an array of the shape of `y`, or an earlier `Denoised`.
             A good start saves iterations. It does not change what is certified: `error_bound`
             holds for any start. Default: `y`.
+        channel_axis: The axis of channels, which are denoised one by one.
 
     Returns:
         `(x, error_bound, iterations)`. If `accuracy` was not reached, a `RuntimeWarning` gives the
@@ -120,13 +124,52 @@ def denoise_tv(
     >>> better.error_bound <= 1e-6
     True
     """
-    data = image("y", y)
+    if channel_axis is not None:
+        given = {"method": method, "max_iterations": max_iterations, "image_range": image_range}
+        return _channels(y, (alpha, nu, xi, accuracy), whole_axis(channel_axis), start, given)
+    data = image("y", unmasked(y), finite=False)
     accuracy = nonnegative("accuracy", accuracy)
     values = {"alpha": alpha, "nu": nu, "xi": xi}
     fixed = {name: nonnegative(name, value) for name, value in values.items()}
     spec = {"task": "denoise", "model": {"fixed": fixed, **image_limits(image_range)}}
     first = None if start is None else _start(start, data)
-    return solve(spec, None, None, [], data, check_method(method), accuracy, max_iterations, first)
+    mask = measured("y", data)
+    if mask is not None:
+        spec, data = with_missing(spec, fixed["xi"]), np.where(mask, data, 0.0)
+    made = solve(spec, None, mask, [], data, check_method(method), accuracy, max_iterations, first)
+    return made._replace(x=like(made.x, y))
+
+
+def with_missing(spec: Mapping[str, Any], xi: float) -> dict[str, Any]:
+    """Return denoising with total variation as inpainting, which has the same regulariser."""
+    if not xi > 0.0:
+        raise ValueError(
+            "xi is 0, but must be positive where pixels are missing, such as 1e-3: the data alone "
+            "do not determine the picture"
+        )
+    return {**spec, "task": "inpaint"}
+
+
+def _channels(
+    y: ArrayLike,
+    values: tuple[float, float, float, float],
+    axis: int,
+    start: ArrayLike | Denoised | None,
+    given: dict[str, Any],
+) -> Denoised:
+    """Denoise the channels of a picture one by one."""
+    picture = rgb("y", unmasked(y), axis, needs_three=False, finite=False)
+    starts: Any = [None] * picture.shape[-1]
+    if start is not None:
+        first = rgb("start", start.x if isinstance(start, Denoised) else start, axis, False)
+        starts = np.moveaxis(first, -1, 0)
+    parts = [
+        denoise_tv(plane, *values, start=at, **given)
+        for plane, at in zip(np.moveaxis(picture, -1, 0), starts, strict=True)
+    ]
+    x = np.ascontiguousarray(np.moveaxis(np.stack([part.x for part in parts]), 0, axis))
+    error = max(part.error_bound for part in parts)
+    return Denoised(like(x, y), error, sum(part.iterations for part in parts))
 
 
 def _start(start: ArrayLike | Denoised, data: Array) -> Array:

@@ -15,7 +15,7 @@ from ._settings import MODELS, TASKS
 
 def describe(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Read what a result says about its run, and the result itself if the run has ended."""
-    spec_text, ndim, operator, learned_text = _bilevel.describe_run(path)
+    spec_text, ndim, operator, learned_text, camera = _bilevel.describe_run(path)
     spec = json.loads(spec_text)
     task, learned = spec["task"], None if learned_text is None else json.loads(learned_text)
     model = next(name for name in MODELS if TASKS.get(name, name) == task)
@@ -31,6 +31,7 @@ def describe(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, An
         "kernel": array if model == "deblur" else None,
         "mask": array.astype(np.bool_) if model == "inpaint" and array is not None else None,
         "ndim": ndim,
+        "camera": camera,
     }
     if learned is not None:
         kind = "signal" if ndim == 1 else "picture"

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _bilevel
 from ._arrays import LARGE, Array, about, flat, warn_of_stack
+from ._camera import Poisson, transformed
 from ._colour import Colour
 from ._mpi import Ranks
 from ._settings import Examples, Family, Patches, Penalty, check_kernel, warn_of_blur
@@ -61,9 +62,11 @@ class Prepared:
         noise: Any = None,
         colour: Colour | None = None,
     ) -> None:
+        self.camera = noise if isinstance(noise, Poisson) else None
         self.is_blind = truth is None
         if self.is_blind:
-            truth = data  # for its shapes; what is learned from has no truth
+            # for its shapes; what is learned from has no truth
+            truth = data if family.mask is None else [np.nan_to_num(y) for y in data]
         if family.model == "sampling" and loss["criterion"] != "truth":
             raise ValueError("model='sampling' cannot learn without truth: pass it")
         if colour is not None and colour.is_whole and loss["criterion"] != "truth":
@@ -71,6 +74,8 @@ class Prepared:
         examples = Examples.read(
             family.model, family.mask, truth, data, empty_too=is_shared, colour=colour
         )
+        if self.camera is not None:
+            noise = self.camera.sigma
         if loss["criterion"] == "sure":
             examples.find_noise(noise, family.mask)
         held_out = Examples([], [])
@@ -99,6 +104,9 @@ class Prepared:
             raise ValueError("truth holds signals, but model='filters' is for pictures")
         known = {"sampling": ("condition", "l1", "l1_kind"), "filters": ()}
         terms = Penalty.read(penalty, known.get(family.model, ("condition",)), family.model)
+        for pairs in (examples, held_out):
+            pairs.truth = transformed(self.camera, pairs.truth, "expected")
+            pairs.data = transformed(self.camera, pairs.data, "transform")
         self.family, self.examples, self.held_out = family, examples, held_out
         self.patches = patches
         self.settings = json.dumps(
@@ -122,6 +130,7 @@ class Prepared:
             out,
             ranks.or_none(),
             examples.noise,
+            None if self.camera is None else self.camera.numbers,
         )
         return FamilyRun(run, shapes)
 

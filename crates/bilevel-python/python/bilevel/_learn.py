@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final, Literal, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrays import counted
+from ._arrays import counted, images, is_array, unmasked
+from ._camera import Poisson
+from ._colour import parts, whole_axis
 from ._mpi import Ranks
 from ._progress import Bar
 from ._result import Result
@@ -17,7 +20,115 @@ from ._run import LEARN, Run
 from ._settings import Model, Ranges, Values
 from ._warn import warn
 
+# The arguments of `learn` that are the same for each picture.
+EACH: Final = (
+    "model",
+    "learn",
+    "fixed",
+    "start",
+    "bounds",
+    "objective",
+    "residuals",
+    "penalty",
+    "max_points",
+    "method",
+    "accuracy",
+    "threads",
+    "seed",
+    "callback",
+    "filters",
+    "patches",
+    "patch_size",
+    "kernel",
+    "boundary",
+    "mask",
+    "validation",
+    "image_range",
+    "solver",
+    "kappa",
+    "criterion",
+    "progress",
+    "colour",
+    "channel_axis",
+)
 
+
+@overload
+def learn(
+    truth: Any,
+    data: Any,
+    model: Model = ...,
+    learn: Any = ...,
+    fixed: Mapping[str, float] | None = ...,
+    start: Values | None = ...,
+    bounds: Ranges | None = ...,
+    objective: str = ...,
+    residuals: str = ...,
+    penalty: Mapping[str, Any] | None = ...,
+    max_points: int = ...,
+    method: str = ...,
+    accuracy: str | int = ...,
+    threads: int | None = ...,
+    seed: int = ...,
+    callback: Callable[[Run], Any] | None = ...,
+    *,
+    filters: str | None = ...,
+    patches: int | None = ...,
+    patch_size: int = ...,
+    kernel: ArrayLike | str | None = ...,
+    boundary: str | None = ...,
+    mask: ArrayLike | None = ...,
+    validation: tuple[Any, Any] | None = ...,
+    image_range: tuple[float | None, float | None] | None = ...,
+    solver: str = ...,
+    kappa: float = ...,
+    criterion: str | None = ...,
+    noise: float | Sequence[float] | Poisson | None = ...,
+    out: str | os.PathLike[str] | None = ...,
+    per_picture: Literal[False] = ...,
+    progress: bool | None = ...,
+    comm: Any = ...,
+    colour: str | None = ...,
+    channel_axis: int | None = ...,
+) -> Result: ...
+@overload
+def learn(
+    truth: Any,
+    data: Any,
+    model: Model = ...,
+    learn: Any = ...,
+    fixed: Mapping[str, float] | None = ...,
+    start: Values | None = ...,
+    bounds: Ranges | None = ...,
+    objective: str = ...,
+    residuals: str = ...,
+    penalty: Mapping[str, Any] | None = ...,
+    max_points: int = ...,
+    method: str = ...,
+    accuracy: str | int = ...,
+    threads: int | None = ...,
+    seed: int = ...,
+    callback: Callable[[Run], Any] | None = ...,
+    *,
+    filters: str | None = ...,
+    patches: int | None = ...,
+    patch_size: int = ...,
+    kernel: ArrayLike | str | None = ...,
+    boundary: str | None = ...,
+    mask: ArrayLike | None = ...,
+    validation: tuple[Any, Any] | None = ...,
+    image_range: tuple[float | None, float | None] | None = ...,
+    solver: str = ...,
+    kappa: float = ...,
+    criterion: str | None = ...,
+    noise: float | Sequence[float] | Poisson | None = ...,
+    out: str | os.PathLike[str] | None = ...,
+    per_picture: Literal[True],
+    progress: bool | None = ...,
+    comm: Any = ...,
+    colour: str | None = ...,
+    channel_axis: int | None = ...,
+) -> list[Result]: ...
 def learn(
     truth: Any,
     data: Any,
@@ -47,13 +158,14 @@ def learn(
     solver: str = "auto",
     kappa: float = 0.1,
     criterion: str | None = None,
-    noise: float | Sequence[float] | None = None,
+    noise: float | Sequence[float] | Poisson | None = None,
     out: str | os.PathLike[str] | None = None,
+    per_picture: bool = False,
     progress: bool | None = None,
     comm: Any = None,
     colour: str | None = None,
     channel_axis: int | None = None,
-) -> Result:
+) -> Result | list[Result]:
     """Learn the parameters θ of a reconstruction method from pairs of true images and data.
 
     The parameters minimise the mean of `‖x̂ᵢ(θ) − xᵢ‖²`, where `xᵢ` is a true image and `x̂ᵢ(θ)`
@@ -82,7 +194,8 @@ def learn(
             see `colour` and `channel_axis`. `None` learns without truth, from the data alone, see
             `criterion`.
         data: The measured images, in the same shapes. C-contiguous `float64` arrays are copied
-            once, into the run; other arrays are converted before.
+            once, into the run; other arrays are converted before. NaN and masked entries are
+            missing pixels: model "tv" becomes "inpaint" if they are the same in all images.
         model: The reconstruction method.
 
             - "tv": denoising, `½‖x − y‖² + α Σ √(‖∇x‖² + ν²) + ½ξ‖x‖²`.
@@ -161,12 +274,19 @@ def learn(
             `None`. The interval of `f` is certified for the criterion; that the criterion
             estimates the error is true on average over the noise, and is not certified.
         noise: For "sure", the standard deviation of the noise: one number, or one for each image.
-            Default: it is estimated in each picture, see `estimate_noise`.
+            Default: it is estimated in each picture, see `estimate_noise`. With
+            `bilevel.Poisson(gain, read)` for a camera that counts photons, with or without truth,
+            parameters are learned from transformed pictures (for "tv" and "filters"), and the
+            result transforms the pictures that it is called with; `f` and certified errors are
+            those of transformed pictures, and the scores those of pictures.
         out: A new directory for the run, which is saved there after every evaluation, with its
             images. `bilevel.resume(out)` continues a run that was interrupted or killed, to the
             same bits; `bilevel.load(out)` reads its result. The program `bilevel` works on the
             same directories: `bilevel resume`, `bilevel report`, `bilevel apply`. Not available
             for a function.
+        per_picture: Whether to learn parameters for each picture on its own. The result is then a
+            list with one result for each, and `truth` is usually `None`: what one picture needs
+            can be learned from its noise alone. `noise` may hold one number for each picture.
         progress: Whether to show a progress bar. Default: in a terminal and in notebooks, if tqdm
             is installed.
         comm: A communicator of mpi4py, such as `MPI.COMM_WORLD`, for images that are spread over
@@ -204,6 +324,12 @@ def learn(
         FileExistsError: The directory `out` exists and is not empty.
         RuntimeError: No reconstruction could be computed, or the run could not be saved.
     """
+    if per_picture:
+        settings = {key: value for key, value in locals().items() if key in EACH}
+        for name, value in (("out", out), ("comm", comm)):
+            if value is not None:
+                raise ValueError(f"{name} cannot be used with per_picture=True: leave it out")
+        return _each(truth, data, noise, settings)
     ranks = Ranks.of(comm)
     with ranks.waiting_signals():
         with ranks.agreed():
@@ -242,6 +368,34 @@ def learn(
             channel_axis=channel_axis,
         )
         return drive(run, callback, progress)
+
+
+def _each(truth: Any, data: Any, noise: Any, settings: dict[str, Any]) -> list[Result]:
+    """Learn parameters for each picture on its own."""
+    axis = settings["channel_axis"]
+    if axis is None and settings["colour"] is None:
+        pictures = images("data", unmasked(data), complex_too=True, finite=False)
+    else:
+        axis = -1 if axis is None else whole_axis(axis)
+        pictures = [part for _, part in parts("data", unmasked(data), axis)]
+        if is_array(data) and axis > 0:
+            settings["channel_axis"] = axis - 1
+    count = len(pictures)
+    if truth is not None and len(truth) != count:
+        raise ValueError(f"truth has {counted(len(truth), 'image')}, but data has {count}")
+    levels = [noise] * count
+    if noise is not None and not isinstance(noise, Poisson) and np.ndim(noise) > 0:
+        levels = list(noise)
+        if len(levels) != count:
+            raise ValueError(
+                f"noise has {counted(len(levels), 'number')}, but there are "
+                f"{counted(count, 'image')}: pass one for all, or one for each"
+            )
+    made = []
+    for index, picture in enumerate(pictures):
+        own = None if truth is None else [truth[index]]
+        made.append(learn(own, [picture], noise=levels[index], **settings))
+    return made
 
 
 def resume(

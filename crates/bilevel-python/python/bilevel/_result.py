@@ -21,11 +21,14 @@ from ._arrays import (
     images,
     is_array,
     is_table,
-    refuse_masked,
+    like,
+    measured,
+    unmasked,
     warn_of_stack,
 )
+from ._camera import of_numbers
 from ._colour import parts, rgb, whole_axis
-from ._denoise_tv import solve
+from ._denoise_tv import solve, with_missing
 from ._directory import describe
 from ._settings import TASKS, is_periodic, nonnegative, warn_of_blur
 
@@ -370,8 +373,11 @@ class Result:
                 colour. Parameters of grey pictures reconstruct each channel on its own.
 
         Returns:
-            An image, an array or a list, like `data`. If `accuracy` was not reached, a
-            `RuntimeWarning` gives the reason.
+            An image, an array or a list, like `data`, in single precision if `data` are. If
+            `accuracy` was not reached, a `RuntimeWarning` gives the reason.
+
+        NaN and masked entries are missing pixels. Total variation fills them; other models refuse
+        them. For a camera, `accuracy` is that of the transformed picture.
 
         Ctrl-C raises `KeyboardInterrupt`.
 
@@ -390,10 +396,10 @@ class Result:
             )
             raise TypeError(f"a model written in Python computes its own reconstructions: {how}")
         ndim = self._about["ndim"]
+        data = unmasked(data)
         if ndim == 3 or channel_axis is not None:
             axis = -1 if channel_axis is None else whole_axis(channel_axis)
             return self._apply_channels(data, axis, accuracy, max_iterations)
-        refuse_masked("data", data)
         if isinstance(data, (list, tuple)) and (len(data) == 0 or np.ndim(data[0]) >= ndim):
             return self._apply_all(data, accuracy, max_iterations)
         if ndim == 1 and is_table(data):
@@ -403,14 +409,14 @@ class Result:
         if array.ndim == ndim + 1 or array.ndim > 3:
             if ndim == 2:
                 warn_of_stack("data", array)
-            return np.stack(self._apply_all(array, accuracy, max_iterations))
+            return like(np.stack(self._apply_all(array, accuracy, max_iterations)), array)
         if array.ndim != ndim:
             axes = ("", "one axis", "two axes")[ndim]
             raise ValueError(
                 f"data has shape {array.shape}, but the parameters were learned from images "
                 f"with {axes}"
             )
-        return self._apply("data", array, accuracy, max_iterations)
+        return like(self._apply("data", array, accuracy, max_iterations), array)
 
     def __call__(
         self,
@@ -445,30 +451,33 @@ class Result:
         for name, part in parts("data", data, axis):
             own = axis - 1 if is_array(data) and axis > 0 else axis
             made.append(self._apply_one(name, part, own, accuracy, max_iterations))
-        return np.stack(made) if is_array(data) else made
+        return like(np.stack(made), data) if is_array(data) else made
 
     def _apply_one(
         self, name: str, data: Any, axis: int, accuracy: float | None, max_iterations: int | None
     ) -> Array:
         """Reconstruct one picture with channels."""
         is_whole = self._about["ndim"] == 3
-        picture = rgb(name, data, axis, needs_three=is_whole)
+        picture = rgb(name, data, axis, needs_three=is_whole, finite=False)
         if is_whole:
             made = self._apply(name, picture, accuracy, max_iterations)
         else:
             channels = np.moveaxis(picture, -1, 0)
             each = [self._apply(name, x, accuracy, max_iterations) for x in channels]
             made = np.stack(each, axis=-1)
-        return np.ascontiguousarray(np.moveaxis(made, -1, axis))
+        return like(np.ascontiguousarray(np.moveaxis(made, -1, axis)), data)
 
     def _apply_all(
         self, data: Any, accuracy: float | None, max_iterations: int | None
     ) -> list[Array]:
         """Reconstruct each of several images."""
-        return [
+        checked = images("data", data, complex_too=True, finite=False)
+        made = [
             self._apply(f"data[{index}]", y, accuracy, max_iterations)
-            for index, y in enumerate(images("data", data, complex_too=True, finite=False))
+            for index, y in enumerate(checked)
         ]
+        # the arrays of a list keep their own types
+        return made if is_array(data) else [like(x, y) for x, y in zip(made, data)]
 
     def _apply(
         self, name: str, data: Any, accuracy: float | None, max_iterations: int | None
@@ -482,7 +491,16 @@ class Result:
                 )
             data = np.where(mask, data, 0.0)
         is_colour = self._about["ndim"] == 3
-        y = data if is_colour else image(name, data, complex_too=is_sampling)
+        y = data if is_colour else image(name, data, complex_too=is_sampling, finite=False)
+        known = measured(name, y)
+        if known is not None:
+            family, mask = self._with_missing(name, known)
+            y = np.where(mask, y, 0.0)
+        camera = of_numbers(self._about.get("camera"))
+        if camera is not None:
+            y = np.asarray(camera.transform(y))
+            if mask is not None:
+                y = np.where(mask, y, 0.0)
         if is_sampling and y.dtype.kind != "c":
             raise ValueError(f"{name} is real, but model='sampling' needs complex k-space")
         if is_sampling and y.size != self.theta.size:
@@ -496,9 +514,27 @@ class Result:
             warn_of_blur(kernel, {name: y})
         wanted = 1e-3 if accuracy is None else nonnegative("accuracy", accuracy)
         values = np.hstack([np.ravel(value) for value in self.params.values()]).tolist()
-        return solve(
-            family, kernel, mask, values, y, self._about["method"], wanted, max_iterations
-        ).x
+        x = solve(family, kernel, mask, values, y, self._about["method"], wanted, max_iterations).x
+        return x if camera is None else np.asarray(camera.inverse(x))
+
+    def _with_missing(
+        self, name: str, known: NDArray[np.bool_]
+    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+        """Return the family and the mask for an image in which pixels are missing."""
+        family, mask = self._about["family"], self._about["mask"]
+        if self.model == "inpaint":
+            both = known if mask is None else known & mask
+            if not both.any():
+                raise ValueError(f"{name} is NaN wherever the mask is True: no pixel was measured")
+            return family, both
+        if self.model != "tv" or self._about["ndim"] == 3:
+            what = "pictures in colour" if self._about["ndim"] == 3 else f"model={self.model!r}"
+            raise ValueError(
+                f"{name} has NaN or masked entries, but {what} needs all pixels: learn with "
+                "model='tv' and without colours, which fills missing pixels, or fill them first"
+            )
+        xi = self.params.get("xi", self.fixed.get("xi", 0.0))
+        return with_missing(family, xi), known
 
     def plot(self) -> Figure:
         """Draw the objective and the parameters over the evaluations. Needs matplotlib.

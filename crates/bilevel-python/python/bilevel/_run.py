@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import about, by_name, check_same, counted, flat, images
+from ._arrays import (
+    about,
+    by_name,
+    check_same,
+    counted,
+    flat,
+    images,
+    same_measured,
+    unmasked,
+)
+from ._camera import Poisson
 from ._colour import Colour
 from ._convex import FunctionRun, Reject, StronglyConvex
 from ._directory import describe
@@ -111,7 +121,7 @@ class Run:
         solver: str = "auto",
         kappa: float = 0.1,
         criterion: str | None = None,
-        noise: float | Sequence[float] | None = None,
+        noise: float | Sequence[float] | Poisson | None = None,
         out: str | os.PathLike[str] | None = None,
         comm: Any = None,
         colour: str | None = None,
@@ -125,7 +135,9 @@ class Run:
                 "scale": one_of("objective", objective, ("mean", "sum")),
                 "residuals": one_of("residuals", residuals, ("image", "pixel")),
             }
-            judge = check_criterion(criterion, truth is None, noise, image_range, out)
+            camera = noise if isinstance(noise, Poisson) else None
+            known = None if camera is not None else noise
+            judge = check_criterion(criterion, truth is None, known, image_range, out)
             kind = check_solver(solver)
             limits: dict[str, Any] = {"max_points": self._budget, "seed": unsigned("seed", seed)}
             share = positive("kappa", kappa)
@@ -200,6 +212,12 @@ class Run:
                 )
             else:
                 colours = Colour.read(colour, channel_axis, str(model))
+                check_camera(camera, model, image_range, out)
+                data = unmasked(data)
+                # ranks do not know which pixels the others lack
+                if model == "tv" and mask is None and colours is None and self._ranks.comm is None:
+                    mask = same_measured("data", data)
+                    model = "tv" if mask is None else "inpaint"
                 family = Family.read(
                     model,
                     learn,
@@ -251,6 +269,7 @@ class Run:
                     family=family.spec,
                     kernel=family.kernel,
                     mask=family.mask,
+                    camera=None if camera is None else camera.numbers,
                 )
         if prepared is not None:
             with self._ranks.waiting_signals():
@@ -393,6 +412,23 @@ def _start(name: str, start: Any, lower: float, upper: float) -> NDArray[np.floa
         label = f"start[{name!r}]" + (str(place.tolist()) if first.shape else "")
         raise ValueError(f"{label} is {first[tuple(place)]}, outside of [{lower}, {upper}]")
     return first
+
+
+def check_camera(camera: Poisson | None, model: Any, image_range: Any, out: Any) -> None:
+    """Refuse settings that do not fit to a camera."""
+    if camera is None:
+        return
+    if model not in ("tv", "filters"):
+        raise ValueError(
+            f"noise=bilevel.Poisson(...) is for model='tv' and model='filters', not for {model!r}: "
+            "only the data of denoising can be transformed"
+        )
+    for name, value in (("image_range", image_range), ("out", out)):
+        if value is not None:
+            raise ValueError(
+                f"{name} cannot be used with noise=bilevel.Poisson(...), because transformed "
+                "pictures are learned from: leave it out"
+            )
 
 
 def _parameters(learn: Any, start: Any, bounds: Any) -> list[dict[str, Any]]:

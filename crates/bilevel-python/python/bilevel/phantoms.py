@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bilevel
-from ._arrays import Array, flat, image, images, is_array, refuse_masked
+from ._arrays import Array, flat, image, images, is_array, like, refuse_masked
+from ._camera import Poisson
 from ._settings import nonnegative, positive_int, unsigned
 
 __all__ = ["add_noise", "box_functions", "dead_leaves", "shepp_logan"]
@@ -64,32 +65,43 @@ def shepp_logan(shape: tuple[int, int]) -> NDArray[np.float64]:
 
 
 @overload
-def add_noise(truth: NDArray[Any], sigma: float, seed: int = ...) -> Array: ...
+def add_noise(truth: NDArray[Any], sigma: float | Poisson, seed: int = ...) -> Array: ...
 @overload
-def add_noise(truth: list[Any] | tuple[Any, ...], sigma: float, seed: int = ...) -> list[Array]: ...
-def add_noise(truth: Any, sigma: float, seed: int = 0) -> Any:
-    """Add Gaussian noise of standard deviation `sigma`.
+def add_noise(
+    truth: list[Any] | tuple[Any, ...], sigma: float | Poisson, seed: int = ...
+) -> list[Array]: ...
+def add_noise(truth: Any, sigma: float | Poisson, seed: int = 0) -> Any:
+    """Add Gaussian noise of standard deviation `sigma`, or the noise of a camera.
 
     Every entry of `truth` has noise of its own; nothing is clipped.
 
     Args:
         truth: One image, or an array or a list of them, real or complex. Colour pictures and
             volumes are arrays, too.
-        sigma: The standard deviation. For complex numbers it is that of the complex number.
+        sigma: The standard deviation. For complex numbers it is that of the complex number. Or a
+            `Poisson` camera.
         seed: Equal seeds give equal noise.
 
     Returns:
-        An array for an array, or a list for a list.
+        An array for an array, or a list for a list, in single precision if `truth` is.
 
     >>> import bilevel
     >>> truth = bilevel.phantoms.box_functions(3, 64)
     >>> bool(abs((bilevel.add_noise(truth, 0.1) - truth).std() - 0.1) < 0.02)
     True
     """
-    sigma, seed = nonnegative("sigma", sigma), unsigned("seed", seed)
+    camera = sigma if isinstance(sigma, Poisson) else None
+    level = 0.0 if isinstance(sigma, Poisson) else nonnegative("sigma", sigma)
+    seed = unsigned("seed", seed)
+    given = truth
 
     def noisy(clean: Array, index: int) -> Array:
-        made = _bilevel.add_noise(flat(clean), clean.dtype.kind == "c", sigma, seed, index)
+        if camera is not None:
+            if clean.dtype.kind == "c":
+                raise ValueError("truth is complex, but a camera measures real numbers")
+            photons = _bilevel.add_photons(flat(clean), camera.numbers, seed, index)
+            return photons.reshape(clean.shape)
+        made = _bilevel.add_noise(flat(clean), clean.dtype.kind == "c", level, seed, index)
         return made.view(clean.dtype).reshape(clean.shape)
 
     is_one_array = is_array(truth)
@@ -97,7 +109,7 @@ def add_noise(truth: Any, sigma: float, seed: int = 0) -> Any:
         refuse_masked("truth", truth)
         truth = np.asarray(truth)
         if truth.ndim == 1 and truth.dtype.kind != "O":
-            return noisy(image("truth", truth, complex_too=True), 0)
+            return like(noisy(image("truth", truth, complex_too=True), 0), given)
     if is_one_array and truth.ndim > 3:
         # the noise of an entry does not depend on what its axes mean
         rows = truth.reshape(-1, *truth.shape[-2:])
@@ -106,7 +118,9 @@ def add_noise(truth: Any, sigma: float, seed: int = 0) -> Any:
         noisy(clean, index)
         for index, clean in enumerate(images("truth", truth, complex_too=True, any_shape=True))
     ]
-    return np.stack(made) if is_one_array and truth.dtype.kind != "O" else made
+    if is_one_array and truth.dtype.kind != "O":
+        return like(np.stack(made), given)
+    return [like(noise, clean) for noise, clean in zip(made, given)]
 
 
 def _check_size(num_pixels: int) -> None:

@@ -20,6 +20,7 @@ mod python;
 mod scaling;
 mod solve;
 mod threads;
+mod truthless;
 
 use std::env;
 use std::io::Write;
@@ -73,6 +74,8 @@ enum BenchPart {
     Solve,
     /// Quality and time of denoising, compared with BM3D, non-local means, wavelets and TV
     Denoise,
+    /// Parameters for one picture without truth, compared with scikit-image's `calibrate_denoiser`
+    Truthless,
     /// Learning from start to end, compared with archived times of the authors' program
     Learn,
     /// The crate dfo-ls, compared with DFO-LS
@@ -124,6 +127,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         BenchPart::Kernels,
         BenchPart::Solve,
         BenchPart::Denoise,
+        BenchPart::Truthless,
         BenchPart::LeastSquares,
         BenchPart::Python,
     ];
@@ -231,6 +235,7 @@ impl BenchPart {
             Self::Kernels => kernels::run(context, out),
             Self::Solve => solve::run(context, out),
             Self::Denoise => denoise::run(context, out),
+            Self::Truthless => truthless::run(context, out),
             Self::Learn => learn::run(context, out),
             Self::LeastSquares => least_squares::run(context, out),
             Self::Python => python::run(context, out),

@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Learn the smoothing nu, too
     #[arg(long)]
     smoothing: bool,
+    /// Measure the cameras that count photons alone
+    #[arg(long)]
+    cameras: bool,
 }
 
 /// Measures both parts, and prints tables.
@@ -42,7 +45,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let folder = kodak::find(arguments.kodak.as_deref())?.context(
         "there are no photographs: `cargo xtask fetch-kodak` downloads them, or give --kodak DIR",
     )?;
-    criteria(&folder, arguments.smoothing, out)?;
+    if !arguments.cameras {
+        criteria(&folder, arguments.smoothing, out)?;
+    }
     cameras(&folder, out)
 }
 
@@ -149,11 +154,14 @@ const fn learned(start: f64, lower: f64, upper: f64) -> Choice {
     }
 }
 
-/// A method with a weight alpha.
-type Method<'a> = &'a dyn Fn(&[f64], f64) -> Result<Vec<f64>>;
+/// A method with a weight alpha and a smoothing nu.
+type Method<'a> = &'a dyn Fn(&[f64], [f64; 2]) -> Result<Vec<f64>>;
+
+/// The smoothings nu among which the best is chosen, as shares of the noise.
+const SMOOTHINGS: [f64; 4] = [0.02, 0.04, 0.08, 0.16];
 
 /// Denoises six photographs of cameras that count photons, with and without the transform. The
-/// weight alpha is the best on a grid, as in the measurements that the bars come from.
+/// weight alpha and the smoothing nu are those with the best mean PSNR, for either of them.
 fn cameras(folder: &Path, out: &mut dyn Write) -> Result<()> {
     let grid = Grid::image(SIDE, SIDE);
     let truths: Result<Vec<Vec<f64>>> = (1..=6)
@@ -161,11 +169,11 @@ fn cameras(folder: &Path, out: &mut dyn Write) -> Result<()> {
         .collect();
     let truths = truths?;
     let stop = Stop::accuracy(ErrorBound::new(0.3)?);
-    let tv = |data: &[f64], alpha: f64| -> Result<Vec<f64>> {
+    let tv = |data: &[f64], [alpha, nu]: [f64; 2]| -> Result<Vec<f64>> {
         let family = TvDenoising {
             choices: TvChoices {
                 alpha: learned(0.0, -7.0, 7.0),
-                nu: Choice::Fixed(5e-3),
+                nu: Choice::Fixed(nu),
                 xi: Choice::Fixed(1e-3),
             },
         };
@@ -184,14 +192,17 @@ fn cameras(folder: &Path, out: &mut dyn Write) -> Result<()> {
         Ok(sum / truths.len() as f64)
     };
     let best = |sigma: f64, method: Method<'_>, data: &[Vec<f64>]| {
-        let mut best = f64::NEG_INFINITY;
-        for step in -5..6 {
-            let alpha = sigma * 10_f64.powf(0.1 * f64::from(step));
-            let found = mean(&|data| method(data, alpha), data)?;
-            if found < best - 0.4 {
-                break;
-            }
-            best = best.max(found);
+        let mut best = (f64::NEG_INFINITY, [0.0; 2]);
+        for share in SMOOTHINGS {
+            let mut at = |exponent: f64| {
+                let values = [sigma * 10_f64.powf(exponent), sigma * share];
+                let found = mean(&|data| method(data, values), data)?;
+                if found > best.0 {
+                    best = (found, values);
+                }
+                anyhow::Ok(found)
+            };
+            maximise([-0.5, 0.5], &mut at)?;
         }
         anyhow::Ok(best)
     };
@@ -212,11 +223,11 @@ fn cameras(folder: &Path, out: &mut dyn Write) -> Result<()> {
         let mean_value = means.sum::<f64>() / truths.len() as f64;
         // the noise of a Gaussian camera with the same mean square error
         let sigma = (mean_value / peak + read * read).sqrt();
-        let plain = best(sigma, &|data, alpha| tv(data, alpha), &data)?;
-        let through = |data: &[f64], alpha: f64| -> Result<Vec<f64>> {
-            Ok(camera.inverse(&tv(&camera.transform(data), alpha)?))
+        let (plain, plain_values) = best(sigma, &|data, values| tv(data, values), &data)?;
+        let through = |data: &[f64], values: [f64; 2]| -> Result<Vec<f64>> {
+            Ok(camera.inverse(&tv(&camera.transform(data), values)?))
         };
-        let transformed = best(camera.sigma(), &through, &data)?;
+        let (transformed, values) = best(camera.sigma(), &through, &data)?;
         let bank = |data: &[f64], sigma: f64| -> Result<Vec<f64>> {
             Ok(imaging::denoise(grid, data, sigma, None)?.x)
         };
@@ -228,12 +239,33 @@ fn cameras(folder: &Path, out: &mut dyn Write) -> Result<()> {
         let noisy = mean(&|data| Ok(data.to_vec()), &data)?;
         writeln!(
             out,
-            "{peak:5} {read:6} {noisy:8.2} {plain:8.2} {transformed:8.2} {:+8.2} {plain_bank:8.2} \
-             {transformed_bank:8.2} {:+8.2}",
+            "{peak:5} {read:6} {noisy:8.2} {plain:8.3} {transformed:8.3} {:+8.3} {plain_bank:8.3} \
+             {transformed_bank:8.3} {:+8.3}   alpha and nu {plain_values:.4?} {values:.4?}",
             transformed - plain,
             transformed_bank - plain_bank,
         )?;
         out.flush()?;
+    }
+    Ok(())
+}
+
+/// Searches the maximum of a function with one peak by golden sections, until the interval is a
+/// twentieth of its first length.
+fn maximise(ends: [f64; 2], f: &mut dyn FnMut(f64) -> Result<f64>) -> Result<()> {
+    let ratio = 0.5 * (5_f64.sqrt() - 1.0);
+    let [mut low, mut high] = ends;
+    let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut at_left, mut at_right) = (f(left)?, f(right)?);
+    while high - low > 0.05 * (ends[1] - ends[0]) {
+        if at_left > at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - ratio * (high - low);
+            at_left = f(left)?;
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + ratio * (high - low);
+            at_right = f(right)?;
+        }
     }
     Ok(())
 }

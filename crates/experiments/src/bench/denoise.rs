@@ -21,7 +21,7 @@ use crate::file;
 use crate::kodak::{self, photograph};
 
 /// The number of rows and columns of a picture.
-const SIDE: usize = 256;
+pub(super) const SIDE: usize = 256;
 /// The standard deviations of the noise, times 255.
 const LEVELS: [u32; 4] = [10, 15, 25, 50];
 /// The photographs that were in no training.
@@ -32,22 +32,43 @@ const TRAINING: std::ops::RangeInclusive<usize> = 1..=15;
 const TV_ERROR: f64 = 0.3;
 
 /// A clean picture.
-struct Clean {
-    name: String,
+pub(super) struct Clean {
+    pub(super) name: String,
     /// The set of pictures that it belongs to.
-    set: &'static str,
-    samples: Vec<f64>,
+    pub(super) set: &'static str,
+    pub(super) samples: Vec<f64>,
 }
 
 /// The quality and time of one method on one noisy picture.
-struct Score {
+pub(super) struct Score {
     set: &'static str,
     picture: String,
     level: u32,
-    method: String,
+    pub(super) method: String,
     psnr: f64,
     ssim: f64,
-    seconds: f64,
+    pub(super) seconds: f64,
+}
+
+impl Score {
+    /// Compares a denoised picture with the clean one.
+    pub(super) fn new(
+        clean: &Clean,
+        level: u32,
+        method: &str,
+        x: &[f64],
+        seconds: f64,
+    ) -> Result<Self> {
+        Ok(Self {
+            set: clean.set,
+            picture: clean.name.clone(),
+            level,
+            method: method.to_owned(),
+            psnr: quality::psnr(x, &clean.samples, 1.0)?,
+            ssim: quality::ssim(x, &clean.samples, SIDE, SIDE, 1.0)?,
+            seconds,
+        })
+    }
 }
 
 /// Compares methods on all pictures and levels of noise. Writes `denoise.json`, the table
@@ -74,7 +95,7 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
 
 /// Returns the pictures: photographs if they are there, pictures of scikit-image if it is there,
 /// and otherwise dead leaves.
-fn pictures(
+pub(super) fn pictures(
     folder: Option<&Path>,
     context: &BenchContext,
     out: &mut dyn Write,
@@ -136,7 +157,7 @@ fn tv_parameters(folder: Option<&Path>, level: u32) -> Result<TvParameters> {
     Ok(TvParameters { alpha, nu, xi })
 }
 
-fn sigma(level: u32) -> f64 {
+pub(super) fn sigma(level: u32) -> f64 {
     f64::from(level) / 255.0
 }
 
@@ -153,15 +174,7 @@ fn score(
     let grid = Grid::image(SIDE, SIDE);
     let noisy = noise::gaussian(&clean.samples, sigma(level), Seed::new(3), index)?;
     let mut add = |method: &str, x: &[f64], seconds: f64| -> Result<()> {
-        scores.push(Score {
-            set: clean.set,
-            picture: clean.name.clone(),
-            level,
-            method: method.to_owned(),
-            psnr: quality::psnr(x, &clean.samples, 1.0)?,
-            ssim: quality::ssim(x, &clean.samples, SIDE, SIDE, 1.0)?,
-            seconds,
-        });
+        scores.push(Score::new(clean, level, method, x, seconds)?);
         Ok(())
     };
     add("noisy", &noisy, 0.0)?;
@@ -176,15 +189,31 @@ fn score(
         denoise_tv(grid, &noisy, parameters, target).map(|denoised| x = denoised.x)
     })?;
     add("TV", &x, seconds)?;
-    let bytes: Vec<u8> = noisy.iter().flat_map(|value| value.to_le_bytes()).collect();
-    file::write(&context.directory.join("data/noisy.f64"), &bytes)?;
-    let job = json!({"part": "denoise", "side": SIDE, "sigma": sigma(level)});
-    let answer = context.peers.ask(&job, out)?;
-    for (method, seconds) in answer.as_object().into_iter().flatten() {
-        let x = read(context, &format!("denoised {method}"))?;
-        add(method, &x, seconds.as_f64().unwrap_or(f64::NAN))?;
+    for (method, x, seconds) in peers(context, "denoise", &noisy, sigma(level), out)? {
+        add(&method, &x, seconds)?;
     }
     Ok(())
+}
+
+/// Lets the peers of a part denoise a picture. Returns the name, the result and the seconds of
+/// each.
+pub(super) fn peers(
+    context: &BenchContext,
+    part: &str,
+    noisy: &[f64],
+    sigma: f64,
+    out: &mut dyn Write,
+) -> Result<Vec<(String, Vec<f64>, f64)>> {
+    let bytes: Vec<u8> = noisy.iter().flat_map(|value| value.to_le_bytes()).collect();
+    file::write(&context.directory.join("data/noisy.f64"), &bytes)?;
+    let job = json!({"part": part, "side": SIDE, "sigma": sigma});
+    let answer = context.peers.ask(&job, out)?;
+    let mut made = Vec::new();
+    for (method, seconds) in answer.as_object().into_iter().flatten() {
+        let x = read(context, &format!("denoised {method}"))?;
+        made.push((method.clone(), x, seconds.as_f64().unwrap_or(f64::NAN)));
+    }
+    Ok(made)
 }
 
 /// The name of our method in tables.
@@ -232,7 +261,7 @@ fn means(scores: &[Score]) -> BTreeMap<(&str, u32, &str), Mean> {
 }
 
 /// Writes a table of the means, one row for each set, level and method.
-fn table(scores: &[Score]) -> String {
+pub(super) fn table(scores: &[Score]) -> String {
     let mut text = String::from(
         "| pictures | noise | method | PSNR | SSIM | seconds |\n|---|---|---|---|---|---|\n",
     );

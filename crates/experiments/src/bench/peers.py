@@ -307,6 +307,28 @@ def denoise(job, read):
     return answer
 
 
+def calibrate(job, read):
+    """Calibrate denoisers on one picture without truth; write results and return the seconds."""
+    from skimage import restoration
+
+    noisy = read("noisy").reshape(job["side"], job["side"])
+    # the grids of scikit-image's example of calibrate_denoiser
+    grids = {
+        "calibrated TV": (restoration.denoise_tv_chambolle, {"weight": np.arange(0.01, 0.3, 0.02)}),
+        "calibrated wavelets": (
+            restoration.denoise_wavelet,
+            {"sigma": np.arange(0.02, 0.3, 0.02), "rescale_sigma": [True]},
+        ),
+    }
+    answer = {}
+    for name, (denoiser, grid) in grids.items():
+        begin = time.perf_counter()
+        x = restoration.calibrate_denoiser(noisy, denoiser, denoise_parameters=grid)(noisy)
+        answer[name] = time.perf_counter() - begin
+        np.ascontiguousarray(x, dtype="<f8").tofile(f"{sys.argv[2]}/denoised {name}.f64")
+    return answer
+
+
 def versions(_job, _read):
     import importlib.metadata as metadata
 
@@ -326,6 +348,7 @@ PARTS = {
     "least_squares": least_squares,
     "pictures": pictures,
     "denoise": denoise,
+    "calibrate": calibrate,
     "versions": versions,
 }
 

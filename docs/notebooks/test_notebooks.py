@@ -15,7 +15,7 @@ NOTEBOOKS = sorted(HERE.glob("*.ipynb"))
 
 
 def test_there_are_notebooks() -> None:
-    assert {path.stem for path in NOTEBOOKS} == {"denoiser", "gradients", "simulator"}
+    assert {path.stem for path in NOTEBOOKS} == {"denoiser", "gradients", "simulator", "truthless"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -1,10 +1,13 @@
 //! Learning without truth: the criteria against reconstructions of changed data, their derivatives
 //! against differences, their intervals, and what is learned with them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bilevel::{
     Choice, Criterion, LearningProblem, LowerLevel, Pair, ProblemError, Residuals, Setup,
     SolverKind, TvChoices, TvDenoising, reconstruct,
 };
+use imaging::noise::Anscombe;
 use imaging::{Grid, Seed, noise, phantom};
 use lowlevel::{ErrorBound, Solver, Stop};
 
@@ -184,14 +187,19 @@ fn criteria_are_those_of_changed_data() {
 }
 
 /// Intervals of rough evaluations contain the values of accurate ones, with gradients and without.
-struct Intervals;
+struct Intervals {
+    /// The number of random parameters for each family, criterion and accuracy.
+    rounds: usize,
+    /// The number of intervals so far.
+    count: AtomicUsize,
+}
 
 impl Visitor for Intervals {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
         for_both_criteria(name, &model, pairs, |mut problem, name| {
             let mut numbers = Numbers(7);
             let pairs = problem.pairs().to_vec();
-            for kappa in [1.0, 0.01] {
+            for kappa in [1.0, 0.01].repeat(self.rounds) {
                 let theta = numbers.theta(&problem);
                 let exact = gradients::evaluate(&mut problem, &theta).value;
                 let criterion = match name.contains("Sure") {
@@ -204,6 +212,7 @@ impl Visitor for Intervals {
                 };
                 let rough = LearningProblem::new(&model, pairs.clone(), rough);
                 let mut rough = rough.expect("a valid problem");
+                self.count.fetch_add(4, Ordering::Relaxed);
                 let found = gradients::evaluate(&mut rough, &theta).interval;
                 assert!(
                     found.lower <= exact && exact <= found.upper && found.upper <= 1.02 * exact,
@@ -223,9 +232,73 @@ impl Visitor for Intervals {
     }
 }
 
+fn check_intervals(rounds: usize) -> usize {
+    let count = AtomicUsize::new(0);
+    let intervals = Intervals { rounds, count };
+    for_each_family(&intervals);
+    intervals.count.into_inner()
+}
+
 #[test]
 fn intervals_contain_the_criterion() {
-    for_each_family(&Intervals);
+    assert!(check_intervals(1) >= 80);
+}
+
+/// Run it with `cargo test --release -p bilevel --test suite ten_thousand -- --ignored`.
+#[test]
+#[ignore = "it takes minutes"]
+fn ten_thousand_intervals_contain_the_criterion() {
+    assert!(check_intervals(125) >= 10_000);
+}
+
+/// The scores of a camera's pictures are those before the transform.
+#[test]
+fn cameras_have_scores_of_pictures() {
+    let camera: Anscombe = "poisson:0.05,0.005,0.1".parse().expect("a camera");
+    let pair = |index: usize| {
+        let grid = Grid::image(32, 32);
+        let mut truth = phantom::dead_leaves(32, 32, Seed::new(4), index).expect("a size");
+        truth.iter_mut().for_each(|x| *x += camera.black());
+        let data = noise::poisson(&truth, &camera, Seed::new(4), index).expect("a camera");
+        Pair { grid, truth, data }
+    };
+    let pairs = vec![pair(0), pair(1)];
+    let transformed: Vec<Pair> = (pairs.iter().cloned())
+        .map(|pair| pair.for_camera(&camera))
+        .collect();
+    for (pair, transformed) in pairs.iter().zip(&transformed) {
+        let back = transformed.clone().from_camera(&camera);
+        let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
+        assert!(close(&back.truth, &pair.truth) && close(&back.data, &pair.data));
+    }
+    let setup = Setup {
+        camera: Some(camera.clone()),
+        validation: vec![transformed[1].clone()],
+        ..setup(sure(&transformed[..1], camera.sigma()))
+    };
+    let mut problem =
+        LearningProblem::new(TvDenoising::default(), transformed[..1].to_vec(), setup)
+            .expect("a valid problem");
+    let learned = problem.learn().expect("a result");
+    let scores = [learned.training[0], learned.validation[0]];
+    for ((score, pair), transformed) in scores.iter().zip(&pairs).zip(&transformed) {
+        let stop = Stop::accuracy(ErrorBound::new(1e-6).expect("positive"));
+        let (values, family) = (learned.values(), TvDenoising::default());
+        let made = reconstruct(
+            &family,
+            &values,
+            pair.grid,
+            &transformed.data,
+            Solver::default(),
+            stop,
+        );
+        let x = camera.inverse(&made.expect("a reconstruction").x);
+        let mse = |x: &[f64]| imaging::quality::mse(x, &pair.truth).expect("finite");
+        let [before, after] = [score.before, score.after].map(|found| found.expect("a truth").mse);
+        assert!((before / mse(&pair.data) - 1.0).abs() < 1e-5);
+        assert!((after / mse(&x) - 1.0).abs() < 0.02);
+        assert!(after < 0.6 * before, "{after} {before}");
+    }
 }
 
 fn leaves(count: usize) -> Vec<Pair> {

@@ -3,6 +3,7 @@
 
 mod iterate;
 mod ledger;
+mod levelling;
 mod point;
 mod progress;
 mod saved;

@@ -17,10 +17,6 @@ use crate::parameter::Parameter;
 use crate::problem::{Effort, LearningProblem};
 use crate::workspace::Workspace;
 
-/// The factor of kappa at the first point; a choice. There, the error of a reconstruction is
-/// compared with its distance from the cold start, which is far away. Later it is compared with the
-/// distance from a reconstruction nearby.
-const FIRST: f64 = 0.1;
 /// The power of `shrink`, the factor for the width of an interval, that gives the factor for the
 /// errors of reconstructions. The width is of second order in the error, so one half would do if
 /// there were no rounding and no third derivatives.
@@ -272,7 +268,7 @@ impl<M: LowerLevel> LearningProblem<M> {
     ) -> Result<Solve, String> {
         let (start, kappa) = match request {
             Request::New { near, kappa } => (Start::Near(near.clone()), *kappa),
-            _ => (Start::Cold, FIRST * self.setup.kappa),
+            _ => (Start::Cold, self.setup.kappa),
         };
         self.begin(&start, index, state);
         let known = match &start {

@@ -12,7 +12,7 @@ use crate::error::chain;
 use crate::store::{Store, StoreError};
 
 /// Version of the saved state. Raise it whenever its content, or the meaning of a number, changes.
-pub(super) const FORMAT: u32 = 8;
+pub(super) const FORMAT: u32 = 9;
 
 /// The beginning of a saved state.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

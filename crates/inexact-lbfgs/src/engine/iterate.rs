@@ -1,9 +1,10 @@
 //! One iteration from top to bottom: the step of the model, the line search with certified
 //! decisions, and what follows from them.
 
+use super::levelling::{Visited, stretch};
 use super::search::{Decision, Search};
 use super::{Engine, Next, Phase, Point};
-use crate::linalg::norm;
+use crate::linalg::{dot, norm};
 use crate::model::{Local, Step};
 use crate::report::{StepKind, Termination};
 use crate::{Job, Request};
@@ -26,7 +27,8 @@ const MAX_VERIFIED: u32 = 3;
 const DOUBT: f64 = 2.0;
 /// The number of incumbents in a row with a small predicted decrease that ends the run.
 const SMALL_IN_A_ROW: u32 = 2;
-/// A predicted decrease below this share of its limit is not worth sharpening a point; a choice.
+/// A decrease below this share of its limit is not worth sharpening a point, be it predicted or the
+/// largest that the intervals allow; a choice.
 const NOT_WORTH: f64 = 1e-3;
 /// A predicted decrease below this share of the objective is rounding error.
 const ROUNDING: f64 = 1e-13;
@@ -118,7 +120,13 @@ impl<R: Clone> Engine<R> {
             Some(step) if !step.slope.is_finite() => Next::Stop(Termination::OracleFailed {
                 reason: "the gradient is too large for floating-point numbers".to_owned(),
             }),
-            Some(step) => self.begin_search(step),
+            Some(mut step) => {
+                let bounds = [&smooth.lower[..], &smooth.upper];
+                let trail = &self.state.progress.trail;
+                stretch(trail, incumbent, bounds, step.slope, &mut step.direction);
+                step.slope = dot(&smooth.gradient, &step.direction);
+                self.begin_search(step)
+            }
         }
     }
 
@@ -219,6 +227,8 @@ impl<R: Clone> Engine<R> {
             search.trial = Some(trial);
             return self.renew(true);
         }
+        // the largest decrease that the intervals allow
+        let most = incumbent.interval().upper - trial.interval().lower;
         match search.decide(incumbent, &trial, first) {
             Decision::Accept if search.is_too_short(first, last) => {
                 search.extend(trial);
@@ -238,7 +248,7 @@ impl<R: Clone> Engine<R> {
                 self.on_rejected_trial()
             }
             Decision::SharpenTrial(_) | Decision::SharpenIncumbent(_)
-                if search.predicted <= NOT_WORTH * limit
+                if (search.predicted <= NOT_WORTH * limit || most <= NOT_WORTH * limit)
                     && self.state.progress.num_small >= SMALL_IN_A_ROW =>
             {
                 Next::Stop(Termination::Converged)
@@ -276,6 +286,8 @@ impl<R: Clone> Engine<R> {
             norm(&step.collect::<Vec<f64>>())
         });
         self.state.progress.note_length(step);
+        let visited = self.state.incumbent.as_ref().map(Visited::from);
+        self.state.progress.note_visited(visited);
         self.state.progress.note_decrease(before - point.value());
         self.state.incumbent = Some(point);
         let progress = &mut self.state.progress;

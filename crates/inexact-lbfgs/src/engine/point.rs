@@ -141,6 +141,11 @@ impl<R> Point<R> {
         self.can_narrow() || (self.gradient_error > 0.0 && self.gradient_strikes < STRIKES)
     }
 
+    /// The value and the interval of the smooth function.
+    pub(super) const fn smooth(&self) -> (f64, Interval) {
+        (self.smooth_value, self.smooth_interval)
+    }
+
     /// The computed objective.
     pub(super) fn value(&self) -> f64 {
         self.smooth_value + self.penalty

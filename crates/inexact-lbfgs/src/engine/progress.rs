@@ -1,6 +1,7 @@
 //! Progress: the counters that carry over between iterations, the decrease that is still to come,
 //! and the history.
 
+use super::levelling::Visited;
 use super::{Engine, Point};
 use crate::History;
 use crate::report::{Iteration, StepKind};
@@ -30,6 +31,9 @@ pub(super) struct Progress {
     pub(super) share: Option<f64>,
     /// The lengths of the last two accepted steps; zero if there were none.
     pub(super) lengths: [f64; 2],
+    /// The last two incumbents before this one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(super) trail: Vec<Visited>,
     /// The decreases of the last accepted steps.
     pub(super) decreases: Vec<f64>,
     /// Incumbents, as numbers of points and objectives, for the rule of slow progress.
@@ -40,6 +44,8 @@ pub(super) struct Progress {
 /// After short steps, a model may otherwise send a trial point to the far end of the bounds, where
 /// an evaluation can cost a thousand times as much.
 const STRETCH: f64 = 3.0;
+/// The largest length of the first trial step of a run; a choice.
+const FIRST_STEP: f64 = 1.5;
 
 impl Progress {
     /// Notes the length of an accepted step.
@@ -47,13 +53,21 @@ impl Progress {
         self.lengths = [self.lengths[1], length.unwrap_or(0.0)];
     }
 
-    /// The largest length of the first trial step. It is one for the first iteration.
+    /// Notes an incumbent that is replaced.
+    pub(super) fn note_visited(&mut self, visited: Option<Visited>) {
+        if self.trail.len() == 2 {
+            self.trail.remove(0);
+        }
+        self.trail.extend(visited);
+    }
+
+    /// The largest length of the first trial step.
     pub(super) fn longest_step(&self) -> f64 {
         let longest = self.lengths[0].max(self.lengths[1]);
         if longest > 0.0 {
             STRETCH * longest
         } else {
-            1.0
+            FIRST_STEP
         }
     }
 

@@ -33,11 +33,9 @@ fn rosenbrock_between_bounds() {
             report.projected_gradient
         );
         assert!(report.num_points < 100, "{dim}: {}", report.num_points);
-        let first = report
-            .active
-            .first()
-            .expect("the first parameter wants to be 1");
-        assert_eq!((first.index, first.side), (0, Side::Upper));
+        // Parameters want to be 1. (There is another minimiser, at which the first is near -1.)
+        let mut active = report.active.iter();
+        assert!(active.any(|held| held.index % 3 == 0 && held.side == Side::Upper));
     }
 }
 

@@ -173,6 +173,22 @@ fn tiny_and_huge_units_of_the_objective() {
     }
 }
 
+/// Where an objective levels off, steps grow: those of a secant alone divide the exponential by
+/// two, which takes 21 points here.
+#[test]
+fn steps_grow_where_the_objective_levels_off() {
+    let function = |theta: &[f64], gradient: &mut [f64]| {
+        let (a, b) = (theta[0].exp(), theta[1] - 1.0);
+        (gradient[0], gradient[1]) = (a, b);
+        1.0 + a + 0.5 * b * b
+    };
+    let problem = Problem::new([0.0, 0.0]).with_bounds(vec![-12.0, -5.0], vec![5.0, 5.0]);
+    let report = solve(function, problem.expect("valid"));
+    assert_eq!(report.termination, Termination::Converged);
+    assert!((report.theta[0] + 12.0).abs() < 1e-12, "{:?}", report.theta);
+    assert!(report.num_points <= 14, "{} points", report.num_points);
+}
+
 #[test]
 fn a_hundred_thousand_parameters() {
     let dim = 100_000;

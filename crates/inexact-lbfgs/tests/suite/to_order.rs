@@ -215,7 +215,7 @@ fn bounds_and_absolute_values_with_inexact_evaluations() {
 #[test]
 fn kappa_reaches_the_oracle_and_points_count_once() {
     let mut options = Options::default();
-    options.kappa = 0.125;
+    options.kappa = 0.5;
     let mut engine = Engine::<Token>::new(Problem::new([-1.2, 1.0]), options).expect("valid");
     let mut simulation = Simulation::new(shifted_rosenbrock);
     let mut points = 0;
@@ -223,7 +223,7 @@ fn kappa_reaches_the_oracle_and_points_count_once() {
         match job.request() {
             Request::First => points += 1,
             Request::New { near, kappa } => {
-                assert!((*kappa - 0.125).abs() < 1e-15);
+                assert!((*kappa - 0.5).abs() < 1e-15);
                 assert!(near.theta != job.theta());
                 points += 1;
             }

@@ -26,7 +26,7 @@ enum Index {
     /// A tree at this position.
     Tree(u64),
     /// One chunk at this position, with its number of bytes and the filters that were left out.
-    Single(u64, Option<(usize, u32)>),
+    Single(u64, Option<(usize, u64)>),
     /// All chunks one after the other, from this position on.
     Implicit(u64),
     /// An array of fixed length at this position.
@@ -39,7 +39,7 @@ struct Chunk<'a> {
     number: usize,
     bytes: &'a [u8],
     /// The filters that were left out, bit by bit.
-    left_out: u32,
+    left_out: u64,
 }
 
 impl Chunks {
@@ -65,7 +65,7 @@ impl Chunks {
             Ok(match body.byte()? {
                 1 => {
                     let about = match is_filtered && flags & 0x2 != 0 {
-                        true => Some((body.length(8)?, body.number(4)? as u32)),
+                        true => Some((body.length(8)?, body.number(4)?)),
                         false => None,
                     };
                     Index::Single(body.number(8)?, about)
@@ -175,7 +175,7 @@ fn find<'a>(
             let leaves = objects.tree_leaves(*root, 1, key_len)?;
             let chunk = |leaf: super::objects::Leaf<'a>| {
                 let mut key = leaf.key;
-                let (len, left_out) = (key.length(4)?, key.number(4)? as u32);
+                let (len, left_out) = (key.length(4)?, key.number(4)?);
                 let mut number = 0;
                 for (num, of_chunk) in grid.iter().zip(&chunks.shape) {
                     let start = key.length(8)?;
@@ -218,7 +218,7 @@ fn find<'a>(
                     false => (chunk_bytes, 0),
                     true => {
                         let len = entry.0.len().saturating_sub(4).min(8);
-                        (entry.length(len)?, entry.number(4)? as u32)
+                        (entry.length(len)?, entry.number(4)?)
                     }
                 };
                 found.push(chunk(number, address, len, left_out)?);

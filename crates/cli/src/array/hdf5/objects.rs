@@ -13,14 +13,14 @@ const MAX_OBJECTS: usize = 1 << 14;
 const MAX_DEPTH: usize = 32;
 
 /// Kinds of messages.
-pub(super) const DATASPACE: u16 = 0x1;
-pub(super) const DATATYPE: u16 = 0x3;
-pub(super) const LAYOUT: u16 = 0x8;
-pub(super) const FILTERS: u16 = 0xB;
-const LINK_INFO: u16 = 0x2;
-const LINK: u16 = 0x6;
-const CONTINUATION: u16 = 0x10;
-const SYMBOL_TABLE: u16 = 0x11;
+pub(super) const DATASPACE: u64 = 0x1;
+pub(super) const DATATYPE: u64 = 0x3;
+pub(super) const LAYOUT: u64 = 0x8;
+pub(super) const FILTERS: u64 = 0xB;
+const LINK_INFO: u64 = 0x2;
+const LINK: u64 = 0x6;
+const CONTINUATION: u64 = 0x10;
+const SYMBOL_TABLE: u64 = 0x11;
 
 /// A file in memory.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Objects<'a>(&'a [u8]);
 /// A part of the description of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message<'a> {
-    pub(super) kind: u16,
+    pub(super) kind: u64,
     /// Whether the message is stored elsewhere.
     pub(super) is_shared: bool,
     pub(super) body: Cursor<'a>,
@@ -138,7 +138,6 @@ impl<'a> Objects<'a> {
                 if messages.len() + blocks.len() >= MAX_MESSAGES {
                     return Err(Defect::damaged("an object has too many messages"));
                 }
-                let kind = kind as u16;
                 messages.push(Message {
                     kind,
                     is_shared: flags & 0x2 != 0,

@@ -12,8 +12,8 @@
 //! **Order of sums.** Values and gradients of images are added in the order of the images, whatever
 //! the number of threads and ranks.
 
+mod criterion;
 mod image;
-mod judged;
 mod sums;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

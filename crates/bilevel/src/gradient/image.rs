@@ -170,23 +170,24 @@ impl<M: LowerLevel> LearningProblem<M> {
             }
             _ => self.solve_near(request, index, state, buffer, scratch, &mut refine)?,
         };
-        let judged = match self.setup.criterion.judge(index) {
+        let criterion = match self.setup.criterion.judge(index) {
             None => None,
             Some(judge) => {
                 let at = (values, objective, &*derivatives);
                 let memory = (&mut *state, &mut *adjoint, &mut *scratch);
-                let judged = self.judge_slopes(at, index, judge, solve.error, memory, &mut refine);
-                Some(judged?)
+                let criterion =
+                    self.criterion_slopes(at, index, judge, solve.error, memory, &mut refine);
+                Some(criterion?)
             }
         };
-        let solve = judged.as_ref().map_or(solve, |judged| Solve {
-            error: judged.error,
+        let solve = criterion.as_ref().map_or(solve, |criterion| Solve {
+            error: criterion.error,
             ..solve
         });
         let x = state.point();
-        let loss = match &judged {
+        let loss = match &criterion {
             None => self.loss(index, x, buffer, image),
-            Some(judged) => judged.loss(),
+            Some(criterion) => criterion.loss(),
         };
         match known {
             Some(known) => known.start_into(adjoint),
@@ -204,7 +205,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         *work += solved.work + derivatives.cost();
         let gradient = state.gradient().ok_or("the gradient is missing")?;
         let q = adjoint.adjoint();
-        let [value, lower, upper] = match &judged {
+        let [value, lower, upper] = match &criterion {
             None => {
                 let interval = corrected_value(objective, x, gradient, &loss, q, &solved);
                 if !interval.consistent {
@@ -212,15 +213,15 @@ impl<M: LowerLevel> LearningProblem<M> {
                 }
                 [interval.value, interval.lower, interval.upper]
             }
-            Some(judged) => {
-                *work += judged.work;
-                judged.corrected(inner(q, gradient))
+            Some(criterion) => {
+                *work += criterion.work;
+                criterion.corrected(inner(q, gradient))
             }
         };
         let mut slopes = vec![0.0; theta.len()];
         derivatives.mixed_product(x, q, &mut slopes, scratch);
-        if let Some(judged) = &judged {
-            for (slope, direct) in slopes.iter_mut().zip(&judged.slopes) {
+        if let Some(criterion) = &criterion {
+            for (slope, direct) in slopes.iter_mut().zip(&criterion.slopes) {
                 *slope -= direct;
             }
         }

@@ -37,7 +37,7 @@ const WIDTH: f64 = 1e-2;
 const MAX_ROUNDS: usize = 12;
 
 /// The criterion of an image at a point.
-pub(super) struct Judged {
+pub(super) struct CriterionAt {
     /// The certified error of the reconstruction.
     pub(super) error: ErrorBound,
     pub(super) value: f64,
@@ -50,7 +50,7 @@ pub(super) struct Judged {
     pub(super) work: f64,
 }
 
-impl Judged {
+impl CriterionAt {
     /// The value, corrected by the product of the adjoint with the gradient of the objective, and
     /// the ends of its interval.
     pub(super) const fn corrected(&self, product: f64) -> [f64; 3] {
@@ -89,7 +89,7 @@ type At<'a, M, O> = (
 
 impl<M: LowerLevel> LearningProblem<M> {
     /// Evaluates the criterion of an image and its derivatives at the reconstruction in `state`.
-    pub(super) fn judge_slopes(
+    pub(super) fn criterion_slopes(
         &self,
         (values, objective, derivatives): At<'_, M, M::Objective<'_>>,
         index: usize,
@@ -97,7 +97,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         error: ErrorBound,
         (state, system, scratch): (&mut State, &mut AdjointState, &mut M::Scratch),
         refine: &mut Refine<'_, M::Scratch>,
-    ) -> Result<Judged, String> {
+    ) -> Result<CriterionAt, String> {
         let probed = self.probed(values, index, objective.dim())?;
         system.start_at(&[]);
         let stop = AdjointStop {
@@ -146,7 +146,7 @@ impl<M: LowerLevel> LearningProblem<M> {
                 *slope -= by_trace * sign * product / (2.0 * step);
             }
         }
-        Ok(Judged {
+        Ok(CriterionAt {
             error,
             value: evaluation.value(),
             interval: evaluation.interval(),

@@ -29,6 +29,9 @@ pub enum FileError {
     /// it can read.
     #[error("{} cannot be used ({}): convert it to {}", .0.display(), .1, .2)]
     Unsupported(PathBuf, String, &'static str),
+    /// An HDF5 file does not have the dataset, or has several. The second field lists them.
+    #[error("{} {}: name one of them after the path, as in scan.h5::group/name", .0.display(), .1)]
+    Dataset(PathBuf, String),
     /// The file is larger than the program reads.
     #[error("{} is too large ({}): crop or split it", .0.display(), .1)]
     TooLarge(PathBuf, String),

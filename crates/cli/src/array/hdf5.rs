@@ -43,6 +43,8 @@ enum Defect {
     Damaged(String),
     /// The file is intact, but not of the kind that this program reads.
     Unsupported(String),
+    /// The name of a dataset is missing or wrong.
+    Choice(String),
 }
 
 type Result<T> = std::result::Result<T, Defect>;
@@ -77,6 +79,7 @@ impl Defect {
         match self {
             Self::Damaged(reason) => FileError::Damaged(path.into(), reason),
             Self::Unsupported(reason) => FileError::Unsupported(path.into(), reason, WANTED),
+            Self::Choice(reason) => FileError::Dataset(path.into(), reason),
         }
     }
 }
@@ -119,10 +122,10 @@ fn find_and_read(bytes: &[u8], name: Option<&str>, numbers: Numbers) -> Result<(
             let found = named.iter().find(|(known, _)| known == name);
             let (_, address) = found.ok_or_else(|| {
                 let names: Vec<&str> = named.iter().map(|(name, _)| &name[..]).collect();
-                Defect::unsupported(match names.len() {
-                    0 => "it holds no datasets".to_owned(),
-                    _ => format!("it has no dataset {name}, but {}", names.join(", ")),
-                })
+                match names.len() {
+                    0 => Defect::unsupported("it has no datasets"),
+                    _ => Defect::Choice(format!("has no dataset {name}, but {}", names.join(", "))),
+                }
             })?;
             Dataset::read(&objects, *address)?
         }
@@ -145,7 +148,7 @@ fn the_one(objects: &Objects<'_>, named: &[(String, u64)], numbers: Numbers) -> 
                     found.push((&name[..], dataset));
                 }
             }
-            Err(Defect::Unsupported(_)) => {}
+            Err(Defect::Unsupported(_) | Defect::Choice(_)) => {}
             Err(defect) => damaged = Some(defect),
         }
     }
@@ -161,13 +164,11 @@ fn the_one(objects: &Objects<'_>, named: &[(String, u64)], numbers: Numbers) -> 
         ))),
         (num, None, _) => {
             let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
-            let (all, first) = (names.join(", "), names[0]);
-            let reason = format!(
-                "it has {num} datasets of {}: {all}; choose one by its name after the path, such \
-                 as scan.h5{SEPARATOR}{first}",
-                numbers.description()
-            );
-            Err(Defect::unsupported(reason))
+            Err(Defect::Choice(format!(
+                "has {num} datasets of {}, {}",
+                numbers.description(),
+                names.join(", ")
+            )))
         }
     }
 }

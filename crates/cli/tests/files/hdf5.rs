@@ -183,8 +183,8 @@ fn bad_files_of_bart_are_refused() {
 fn messages_say_which_datasets_there_are() {
     let earliest = message(&data("earliest.h5"));
     for part in [
-        "6 datasets of real numbers: big_endian, inner/group/chunked,",
-        "after the path, such as scan.h5::big_endian",
+        "6 datasets of real numbers, big_endian, inner/group/chunked,",
+        "after the path, as in scan.h5::group/name",
     ] {
         assert!(earliest.contains(part), "{earliest}");
     }

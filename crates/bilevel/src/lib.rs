@@ -127,8 +127,9 @@ pub use learned::{
 pub use loss::{Loss, ResidualLayout, Residuals, Scale};
 pub use lower::{LowerLevel, Reconstruction, Watch, reconstruct, reconstruct_observed};
 pub use masks::{
-    LearnedMask, MaskKind, MaskOptions, MaskPoint, MaskProblem, MaskProgress, MaskedPicture,
-    Pattern, RelaxedMask, frequency, is_inside, reconstruct_masked,
+    ComparedMask, FrequencyZero, Kspace, LearnedMask, MaskError, MaskKind, MaskMethod, MaskOptions,
+    MaskOutcome, MaskPoint, MaskProblem, MaskProgress, MaskScore, MaskSpec, MaskStudy,
+    MaskedPicture, Pattern, RelaxedMask, SamplingMask, frequency, is_inside,
 };
 pub use parameter::{Map, Parameter, Starts};
 pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};

@@ -6,34 +6,42 @@
 //! error of the reconstructions at its frequencies, and what it promises to lose is the derivative
 //! of the objective with respect to its weight, which one adjoint per slice gives for all elements.
 
+mod compare;
+mod error;
+mod kspace;
 mod learn;
 mod pattern;
 mod point;
 mod reconstruct;
 mod relaxation;
+mod study;
 #[cfg(test)]
 mod tests;
 
+pub use compare::{ComparedMask, MaskScore};
+pub use error::MaskError;
+pub use kspace::{FrequencyZero, Kspace};
 pub use learn::{LearnedMask, MaskOptions, MaskProgress};
 pub use pattern::{MaskKind, Pattern, frequency, is_inside};
 pub use point::MaskPoint;
-pub use reconstruct::{MaskedPicture, reconstruct_masked};
+pub use reconstruct::{MaskedPicture, SamplingMask};
 pub use relaxation::RelaxedMask;
+pub use study::{MaskMethod, MaskOutcome, MaskSpec, MaskStudy};
 
 use imaging::{
     CoilFourier, FourierMeasurement, FourierPicture, FourierPictureScratch, LinearOperator,
 };
-use imaging::{Grid, ModelError, TvParameters};
+use imaging::{Grid, ModelError, Seed, TvParameters};
 use lowlevel::StronglyConvex;
 
-use crate::error::BoxError;
 use crate::problem::Pair;
 
 /// Slices with known truth, and a pattern of frequencies: everything that the objective of a mask
 /// depends on, besides the mask.
 #[derive(Debug)]
 pub struct MaskProblem {
-    fourier: CoilFourier,
+    /// One transform for all slices, or one for each.
+    fouriers: Vec<CoilFourier>,
     pattern: Pattern,
     slices: Vec<Slice>,
     /// Working memory, one for each slice.
@@ -52,6 +60,8 @@ pub struct MaskProblem {
 /// A slice: its truth and the frequencies that could be measured.
 #[derive(Debug)]
 struct Slice {
+    /// The number of its transform.
+    fourier: usize,
     truth: Vec<f64>,
     data: FourierMeasurement,
     /// `$\|t\|^2$`.
@@ -73,24 +83,58 @@ impl MaskProblem {
     /// # Errors
     /// When there are no slices, a slice does not fit the transform or has an entry that is not
     /// finite, or a truth is zero.
-    pub fn new(fourier: CoilFourier, pattern: Pattern, pairs: Vec<Pair>) -> Result<Self, BoxError> {
+    pub fn new(
+        fourier: CoilFourier,
+        pattern: Pattern,
+        pairs: Vec<Pair>,
+    ) -> Result<Self, MaskError> {
+        Self::with_transforms(vec![fourier], pattern, pairs)
+    }
+
+    /// Creates the problem for slices whose frequencies were all measured. Truths and data are
+    /// divided by `unit`, the largest modulus of typical pictures, and noise is added to the data:
+    /// see [`Kspace::pairs`].
+    ///
+    /// # Errors
+    /// When a slice is zero, or the unit or the noise is out of range.
+    pub fn of_kspace(
+        kspace: &Kspace,
+        pattern: Pattern,
+        unit: f64,
+        sigma: f64,
+        seed: Seed,
+    ) -> Result<Self, MaskError> {
+        let pairs = kspace.pairs(unit, sigma, seed)?;
+        Self::with_transforms(kspace.fouriers().to_vec(), pattern, pairs)
+    }
+
+    fn with_transforms(
+        fouriers: Vec<CoilFourier>,
+        pattern: Pattern,
+        pairs: Vec<Pair>,
+    ) -> Result<Self, MaskError> {
         if pairs.is_empty() {
-            return Err("there are no slices to learn a mask from".into());
+            return Err(MaskError::NoSlices);
         }
-        let grid = fourier.domain();
         let slices = pairs.into_iter().enumerate();
         let slices = slices.map(|(index, pair)| {
-            Slice::new(&fourier, grid, pair).map_err(|error| format!("slice {index}: {error}"))
+            let of_slice = index % fouriers.len();
+            Slice::new(&fouriers[of_slice], of_slice, pair).map_err(|source| match source {
+                SliceError::NoSignal => MaskError::NoSignal { index },
+                SliceError::Model(source) => MaskError::Slice { index, source },
+            })
         });
-        let slices = slices.collect::<Result<Vec<Slice>, String>>()?;
+        let slices = slices.collect::<Result<Vec<Slice>, MaskError>>()?;
+        let grid = fouriers[0].domain();
         let weights = vec![1.0; grid.num_samples()];
         let model = |slice: &Slice| {
-            FourierPicture::of_measurement(&fourier, &slice.data, &weights, Self::START)
+            let fourier = &fouriers[slice.fourier];
+            FourierPicture::of_measurement(fourier, &slice.data, &weights, Self::START)
                 .map(|objective| objective.scratch())
         };
         let memory = slices.iter().map(model).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
-            fourier,
+            fouriers,
             pattern,
             slices,
             memory,
@@ -121,13 +165,18 @@ impl MaskProblem {
     /// The grid of the slices.
     #[must_use]
     pub fn grid(&self) -> Grid {
-        self.fourier.domain()
+        self.fouriers[0].domain()
     }
 
     /// The pattern of frequencies.
     #[must_use]
     pub const fn pattern(&self) -> Pattern {
         self.pattern
+    }
+
+    /// The truths of all slices.
+    pub fn truths(&self) -> impl Iterator<Item = &[f64]> {
+        self.slices.iter().map(|slice| &slice.truth[..])
     }
 
     /// The number of slices.
@@ -150,23 +199,33 @@ impl MaskProblem {
     }
 }
 
+/// Why a slice cannot be used.
+enum SliceError {
+    NoSignal,
+    Model(ModelError),
+}
+
 impl Slice {
-    fn new(fourier: &CoilFourier, grid: Grid, pair: Pair) -> Result<Self, BoxError> {
+    fn new(fourier: &CoilFourier, number: usize, pair: Pair) -> Result<Self, SliceError> {
+        let grid = fourier.domain();
         if pair.grid != grid || pair.truth.len() != grid.len() {
-            return Err(Box::new(ModelError::WrongGrid {
+            return Err(SliceError::Model(ModelError::WrongGrid {
                 name: "the grid of a slice",
                 needed: "a complex picture, as large as all others",
             }));
         }
         if let Some(index) = pair.truth.iter().position(|entry| !entry.is_finite()) {
-            return Err(format!("entry {index} of the truth is not a finite number").into());
+            let name = "the truth";
+            return Err(SliceError::Model(ModelError::NonFinite { name, index }));
         }
-        let data = FourierMeasurement::of_picture(fourier, &pair.data)?;
+        let data =
+            FourierMeasurement::of_picture(fourier, &pair.data).map_err(SliceError::Model)?;
         let square: f64 = pair.truth.iter().map(|entry| entry * entry).sum();
         if !(square > 0.0 && square < f64::INFINITY) {
-            return Err("its truth is zero or too large".into());
+            return Err(SliceError::NoSignal);
         }
         Ok(Self {
+            fourier: number,
             truth: pair.truth,
             data,
             square,

@@ -121,7 +121,9 @@ pub struct SetFound<P> {
 }
 
 /// The width of the interval of a new point, as a share of the incumbent's objective; a choice.
-const FIRST_WIDTH: f64 = 0.01;
+const FIRST_WIDTH: f64 = 0.03;
+/// The same while elements are added, when no decision depends on the interval; a choice.
+const GREEDY_WIDTH: f64 = 0.1;
 /// The factor from a gap between two objectives to the width that decides it; a choice.
 const DECIDING: f64 = 0.4;
 
@@ -189,7 +191,7 @@ impl SetSearch {
                 let choice = choice.min(all.len().saturating_sub(1));
                 found.set[all.remove(choice)] = true;
             }
-            let width = FIRST_WIDTH * oracle.interval(&found.best).upper;
+            let width = GREEDY_WIDTH * oracle.interval(&found.best).upper;
             found.best = oracle.evaluate(&found.set, Some(&found.best), width)?;
             found.evaluations += 1;
             if (round + 1) % self.rounds_per_tuning.max(1) == 0 && round + 1 < rounds {

@@ -122,6 +122,53 @@ pub fn ssim(
     cols: usize,
     peak: f64,
 ) -> Result<f64, QualityError> {
+    let map = ssim_map(x, truth, rows, cols, peak)?;
+    finite(map.iter().sum::<f64>() / map.len() as f64)
+}
+
+/// Returns the mean of the SSIM map of [`ssim`] over the pixels that are `inside` and whose whole
+/// window lies in the image.
+///
+/// # Errors
+/// The same as for [`ssim`], and if no such pixel is inside.
+pub fn ssim_inside(
+    x: &[f64],
+    truth: &[f64],
+    rows: usize,
+    cols: usize,
+    peak: f64,
+    inside: &[bool],
+) -> Result<f64, QualityError> {
+    let map = ssim_map(x, truth, rows, cols, peak)?;
+    if inside.len() != x.len() {
+        return Err(QualityError::LengthMismatch {
+            x: x.len(),
+            truth: inside.len(),
+        });
+    }
+    let (margin, cols_out) = (WINDOW / 2, cols - (WINDOW - 1));
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (index, value) in map.iter().enumerate() {
+        let (row, col) = (index / cols_out + margin, index % cols_out + margin);
+        if inside[row * cols + col] {
+            sum += value;
+            count += 1.0;
+        }
+    }
+    match count > 0.0 {
+        true => finite(sum / count),
+        false => Err(QualityError::Empty),
+    }
+}
+
+/// Returns the SSIM at all positions of the window inside an image.
+fn ssim_map(
+    x: &[f64],
+    truth: &[f64],
+    rows: usize,
+    cols: usize,
+    peak: f64,
+) -> Result<Vec<f64>, QualityError> {
     check_peak(peak)?;
     check_pixels(x, truth)?;
     if rows.checked_mul(cols) != Some(x.len()) {
@@ -141,15 +188,15 @@ pub fn ssim(
     let [x, truth, squares, products] =
         [x, truth, squares, products].map(|plane| windowed_means(&plane, cols));
 
-    let mut sum = 0.0;
-    for (((mu_x, mu_t), square), product) in x.iter().zip(&truth).zip(&squares).zip(&products) {
+    let entries = x.iter().zip(&truth).zip(&squares).zip(&products);
+    let value = |(((mu_x, mu_t), square), product): (((&f64, &f64), &f64), &f64)| {
         let mu_squares = mu_x * mu_x + mu_t * mu_t;
         let mu_product = mu_x * mu_t;
         let luminance = (2.0 * mu_product + K1 * K1) / (mu_squares + K1 * K1);
         let structure = (2.0 * (product - mu_product) + K2 * K2) / (square - mu_squares + K2 * K2);
-        sum += luminance * structure;
-    }
-    finite(sum / x.len() as f64)
+        luminance * structure
+    };
+    Ok(entries.map(value).collect())
 }
 
 /// The Gaussian weights in one dimension, with sum one. The window is their outer product.

@@ -2,11 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use imaging::TvParameters;
+use imaging::{Grid, TvParameters};
 use inexact_lbfgs::Interval;
 
-use super::{MaskKind, MaskPoint, MaskProblem, Pattern};
-use crate::error::BoxError;
+use super::{MaskError, MaskKind, MaskPoint, MaskProblem, Pattern};
 use crate::search::{SetOracle, SetSearch};
 
 /// The settings of [`MaskProblem::learn`].
@@ -40,6 +39,52 @@ impl MaskOptions {
             max_exchanges: 150,
             start: None,
         }
+    }
+
+    /// The defaults for a mask with this share of all lines or points.
+    ///
+    /// # Errors
+    /// When the budget is not a share, or the centre does not fit.
+    pub fn of_budget(
+        pattern: Pattern,
+        grid: Grid,
+        budget: f64,
+        centre: usize,
+    ) -> Result<Self, MaskError> {
+        let options = Self::new(pattern.size_of(grid, budget)?, centre);
+        options.check(pattern, grid)?;
+        Ok(options)
+    }
+
+    /// Checks that the centre, and the mask to start from, fit into a mask of this size.
+    pub(super) fn check(&self, pattern: Pattern, grid: Grid) -> Result<(), MaskError> {
+        let (all, size, elements) = (pattern.num_elements(grid), self.size, pattern.name());
+        if size == 0 {
+            return Err(MaskError::Empty);
+        }
+        if size > all {
+            return Err(MaskError::Size {
+                size,
+                all,
+                elements,
+            });
+        }
+        let mut fixed = pattern.centre(grid, self.centre);
+        if let Some((start, _)) = &self.start {
+            pattern.check(grid, start)?;
+            for (fixed, start) in fixed.iter_mut().zip(start) {
+                *fixed |= start;
+            }
+        }
+        let centre = fixed.iter().filter(|&&entry| entry).count();
+        if centre > size {
+            return Err(MaskError::Centre {
+                size,
+                centre,
+                elements,
+            });
+        }
+        Ok(())
     }
 }
 
@@ -77,8 +122,9 @@ pub struct LearnedMask {
     pub is_complete: bool,
 }
 
-/// A decrease of the objective by a smaller share is not worth an exchange; a choice.
-const LEAST_DECREASE: f64 = 1e-4;
+/// A decrease of the objective by a smaller share is not worth an exchange; a choice. It is 0.002
+/// dB.
+const LEAST_DECREASE: f64 = 5e-4;
 
 impl MaskProblem {
     /// Returns the search with these settings.
@@ -122,7 +168,8 @@ impl MaskProblem {
         &mut self,
         options: &MaskOptions,
         mut observe: impl FnMut(MaskProgress<'_>) -> ControlFlow<()>,
-    ) -> Result<LearnedMask, BoxError> {
+    ) -> Result<LearnedMask, MaskError> {
+        options.check(self.pattern(), self.grid())?;
         let mut best: Option<LearnedMask> = None;
         let (mut evaluations, mut accepted, mut is_complete) = (0, 0, true);
         for restart in 0..options.restarts.max(1) {
@@ -165,7 +212,7 @@ impl MaskProblem {
                 break;
             }
         }
-        let mut best = best.ok_or("there was no search")?;
+        let mut best = best.ok_or(MaskError::NoSlices)?;
         best.evaluations = evaluations;
         best.accepted = accepted;
         best.is_complete = is_complete;
@@ -176,7 +223,7 @@ impl MaskProblem {
     ///
     /// # Errors
     /// When a reconstruction fails.
-    pub fn tuned(&mut self, set: &[bool], tv: TvParameters) -> Result<MaskPoint, BoxError> {
+    pub fn tuned(&mut self, set: &[bool], tv: TvParameters) -> Result<MaskPoint, MaskError> {
         let mut point = self.evaluate_at(set, tv, None, f64::INFINITY)?;
         self.tune(&mut point, false)?;
         Ok(point)
@@ -194,7 +241,7 @@ impl MaskProblem {
         tv: TvParameters,
         exponents: &[f64],
         seeds: std::ops::Range<u64>,
-    ) -> Result<(MaskPoint, f64), BoxError> {
+    ) -> Result<(MaskPoint, f64), MaskError> {
         let mut best: Option<(f64, MaskPoint, f64)> = None;
         for &exponent in exponents {
             for seed in seeds.clone() {
@@ -208,7 +255,7 @@ impl MaskProblem {
                 }
             }
         }
-        let (_, mut point, exponent) = best.ok_or("there are no exponents or no seeds")?;
+        let (_, mut point, exponent) = best.ok_or(MaskError::Empty)?;
         self.tune(&mut point, false)?;
         Ok((point, exponent))
     }

@@ -2,6 +2,8 @@
 
 use imaging::Grid;
 
+use super::MaskError;
+
 /// The elements of a mask: which frequencies are measured together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -73,12 +75,57 @@ impl Pattern {
         }
     }
 
+    /// Returns the number of elements for a share of all of them, rounded.
+    ///
+    /// # Errors
+    /// When the budget is not above 0 and at most 1.
+    pub fn size_of(self, grid: Grid, budget: f64) -> Result<usize, MaskError> {
+        if !(budget > 0.0 && budget <= 1.0) {
+            return Err(MaskError::Budget { found: budget });
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the number is at most that of all elements"
+        )]
+        let size = (budget * self.num_elements(grid) as f64).round() as usize;
+        Ok(size.max(1))
+    }
+
+    /// Checks that a mask fits pictures on this grid, and is not empty.
+    pub(super) fn check(self, grid: Grid, set: &[bool]) -> Result<(), MaskError> {
+        let needed = self.num_elements(grid);
+        if set.len() != needed {
+            return Err(MaskError::Length {
+                found: set.len(),
+                needed,
+                elements: self.name(),
+            });
+        }
+        match set.contains(&true) {
+            true => Ok(()),
+            false => Err(MaskError::Empty),
+        }
+    }
+
     /// Returns the element that a frequency belongs to.
     const fn element(self, grid: Grid, index: usize) -> usize {
         match self {
             Self::Lines => index % grid.rows_and_cols().1,
             Self::Points => index,
         }
+    }
+
+    /// Returns the set of these elements; others than those of the grid are left out.
+    #[must_use]
+    pub fn set_of(self, grid: Grid, elements: &[usize]) -> Vec<bool> {
+        let mut set = vec![false; self.num_elements(grid)];
+        for &element in elements {
+            if let Some(entry) = set.get_mut(element) {
+                *entry = true;
+            }
+        }
+        set
     }
 
     /// Returns one weight for each frequency: 1 if it is in the set.

@@ -5,7 +5,7 @@ use inexact_lbfgs::Interval;
 use lowlevel::adjoint::{AdjointState, AdjointStop, LossAt, solve_adjoint};
 use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
 
-use super::{MaskProblem, Slice};
+use super::{MaskError, MaskProblem, Slice};
 use crate::error::BoxError;
 use crate::oracle::for_each;
 use crate::search::{SetOracle, is_better};
@@ -52,8 +52,11 @@ const STEPS: [f64; 2] = [0.3, 0.2];
 const LEAST_STEPS: [f64; 2] = [0.14, 0.04];
 /// The largest number of trial points of one tuning of a parameter; a choice.
 const MAX_TRIALS: usize = 8;
-/// The least decrease of the objective by a step of a parameter; a choice.
-const LEAST_DECREASE: f64 = 1e-4;
+/// The least decrease of the objective by a step of a parameter, while the set grows and at its
+/// end, as a share of it; a choice. A decrease of 2e-3 is 0.01 dB.
+const LEAST_DECREASES: [f64; 2] = [5e-3, 3e-4];
+/// The width of the interval of a trial point, as a share of the objective; a choice.
+const TRIAL_WIDTHS: [f64; 2] = [0.05, 0.01];
 /// The range of parameters that are learned; a choice.
 const RANGES: [[f64; 2]; 2] = [[1e-7, 10.0], [1e-3, 0.1]];
 
@@ -144,15 +147,17 @@ impl MaskProblem {
     /// the interval of the objective is at most `width`.
     ///
     /// # Errors
-    /// When a parameter is out of range, or a reconstruction fails.
+    /// When the mask does not fit or is empty, a parameter is out of range, or a reconstruction
+    /// fails.
     pub fn evaluate_at(
         &mut self,
         set: &[bool],
         tv: TvParameters,
         near: Option<&MaskPoint>,
         width: f64,
-    ) -> Result<MaskPoint, BoxError> {
-        self.evaluate_from(set, None, tv, near, width)
+    ) -> Result<MaskPoint, MaskError> {
+        self.pattern.check(self.grid(), set)?;
+        Ok(self.evaluate_from(set, None, tv, near, width)?)
     }
 
     fn evaluate_from(
@@ -191,11 +196,12 @@ impl MaskProblem {
     fn refine(&mut self, point: &mut MaskPoint, width: f64) -> Result<(), BoxError> {
         let weights = self.weights_of(point);
         let (tv, fixed) = (point.tv, self.fixed_error);
-        let fourier = &self.fourier;
+        let fouriers = &self.fouriers;
         let tasks = (self.slices.iter())
             .zip(&mut self.memory)
             .zip(&mut point.images);
         let work = for_each(tasks.collect(), false, |((slice, scratch), image)| {
+            let fourier = &fouriers[slice.fourier];
             let objective = FourierPicture::of_measurement(fourier, &slice.data, &weights, tv)?;
             // (d + e)^2 - (d - e)^2 = 4 d e, divided by the squared norm of the truth
             let wanted = width * slice.square / (4.0 * image.distance);
@@ -220,11 +226,12 @@ impl MaskProblem {
         }
         let weights = self.weights_of(point);
         let (grid, tv) = (self.grid(), point.tv);
-        let fourier = &self.fourier;
+        let fouriers = &self.fouriers;
         let tasks = (self.slices.iter())
             .zip(&mut self.memory)
             .zip(&mut point.images);
         let parts = for_each(tasks.collect(), false, |((slice, scratch), image)| {
+            let fourier = &fouriers[slice.fourier];
             let objective = FourierPicture::of_measurement(fourier, &slice.data, &weights, tv)?;
             slice.slopes(&objective, image, scratch)
         });
@@ -278,10 +285,10 @@ impl MaskProblem {
             if tv == point.tv {
                 break;
             }
-            let width = 0.005 * self.interval(point).upper;
+            let width = TRIAL_WIDTHS[kind] * self.interval(point).upper;
             let set = point.set.clone();
             let mut trial = self.evaluate_at(&set, tv, Some(point), width)?;
-            if is_better(self, &mut trial, point, LEAST_DECREASE)? {
+            if is_better(self, &mut trial, point, LEAST_DECREASES[kind])? {
                 *point = trial;
             } else {
                 step *= 0.5;
@@ -365,7 +372,7 @@ impl SetOracle for MaskProblem {
         width: f64,
     ) -> Result<MaskPoint, BoxError> {
         let tv = near.map_or(self.start, |near| near.tv);
-        self.evaluate_at(set, tv, near, width)
+        Ok(self.evaluate_at(set, tv, near, width)?)
     }
 
     fn sharpen(&mut self, point: &mut MaskPoint, width: f64) -> Result<(), BoxError> {

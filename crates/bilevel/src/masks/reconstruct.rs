@@ -1,15 +1,30 @@
-//! One picture from the frequencies in a mask.
+//! Pictures from the frequencies in a mask.
 
-use imaging::{CoilFourier, FourierPicture, LinearOperator, TvParameters};
+use imaging::{FourierPicture, LinearOperator, TvParameters};
 use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
 
+use super::{Kspace, MaskError, Pattern};
 use crate::error::BoxError;
+use crate::oracle::for_each;
+
+/// A mask with the parameters of its reconstructions: the result of learning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SamplingMask {
+    /// The pattern of its elements.
+    pub pattern: Pattern,
+    /// The numbers of rows and columns of the pictures that it was learned from.
+    pub shape: [usize; 2],
+    /// The elements, in the order with frequency zero first.
+    pub set: Vec<bool>,
+    /// The parameters of the total variation, for pictures whose largest modulus is 1.
+    pub tv: TvParameters,
+}
 
 /// A picture that was reconstructed from some of its frequencies.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MaskedPicture {
-    /// The picture, complex and in the unit of the data.
+    /// The picture, complex and in the unit of the data. Pixels begin at index 0.
     pub picture: Vec<f64>,
     /// The certified root-mean-square distance from the exact minimiser, in the unit of the data.
     pub error: f64,
@@ -19,51 +34,80 @@ pub struct MaskedPicture {
     pub iterations: u64,
 }
 
-/// Reconstructs a picture from the frequencies with positive weights; the others are ignored, so
-/// they may be zeros.
-///
-/// The parameters belong to pictures whose largest modulus is 1. The data are therefore divided by
-/// the largest modulus of the picture that one gets with zeros for the missing frequencies, and the
-/// result is multiplied by it. `accuracy` is the root-mean-square error that is certified, relative
-/// to this number.
-///
-/// # Errors
-/// When the data or the weights do not fit the transform or are not finite, a weight is negative, a
-/// parameter is out of range, or `accuracy` is not positive.
-pub fn reconstruct_masked(
-    fourier: &CoilFourier,
-    data: &[f64],
+impl SamplingMask {
+    /// Returns one weight for each frequency of pictures with this shape: 1 if it is measured. A
+    /// mask of lines fits pictures with any number of rows.
+    ///
+    /// # Errors
+    /// When the mask does not fit, or is empty.
+    pub fn weights(&self, shape: [usize; 2]) -> Result<Vec<f64>, MaskError> {
+        let grid = imaging::Grid::image(shape[0], shape[1]).complex();
+        if self.pattern == Pattern::Points && shape != self.shape {
+            return Err(MaskError::Shape {
+                name: "each slice",
+                found: shape.to_vec(),
+                needed: format!("the shape {:?} of the mask of points", self.shape),
+            });
+        }
+        self.pattern.check(grid, &self.set)?;
+        Ok(self.pattern.weights(grid, &self.set))
+    }
+
+    /// Reconstructs all slices from the frequencies in the mask; the others are ignored, so they
+    /// may be zeros.
+    ///
+    /// The parameters belong to pictures whose largest modulus is 1. The data are therefore divided
+    /// by the largest modulus of all pictures that one gets with zeros for the missing frequencies,
+    /// and the result is multiplied by it. `accuracy` is the root-mean-square error that is
+    /// certified, relative to this number.
+    ///
+    /// # Errors
+    /// When the mask does not fit or is empty, `accuracy` is not positive, or a reconstruction
+    /// fails.
+    pub fn reconstruct(
+        &self,
+        kspace: &Kspace,
+        accuracy: f64,
+    ) -> Result<Vec<MaskedPicture>, MaskError> {
+        if !(accuracy > 0.0 && accuracy < f64::INFINITY) {
+            return Err(MaskError::Setting {
+                name: "the accuracy",
+                found: accuracy,
+                needed: "positive, such as 1e-3",
+            });
+        }
+        let weights = self.weights(kspace.shape())?;
+        let brightest = kspace.brightest(&weights);
+        let unit = match brightest > 0.0 && brightest < f64::INFINITY {
+            true => brightest,
+            false => 1.0,
+        };
+        let slices = (0..kspace.num_slices()).collect();
+        let made = for_each(slices, false, |index| {
+            one(kspace, index, &weights, self.tv, unit, accuracy)
+        });
+        made.into_iter()
+            .map(|one| one.map_err(MaskError::from))
+            .collect()
+    }
+}
+
+/// Reconstructs one slice.
+fn one(
+    kspace: &Kspace,
+    index: usize,
     weights: &[f64],
     tv: TvParameters,
+    unit: f64,
     accuracy: f64,
 ) -> Result<MaskedPicture, BoxError> {
-    let (grid, codomain) = (fourier.domain(), fourier.codomain());
-    if data.len() != codomain.len() || weights.len() != grid.num_samples() {
-        return Err(format!(
-            "there are {} frequencies and {} weights, but {} and {} are needed",
-            data.len() / 2,
-            weights.len(),
-            codomain.num_samples(),
-            grid.num_samples()
-        )
-        .into());
-    }
-    let mut scaled = data.to_vec();
-    for (index, sample) in scaled.chunks_exact_mut(2).enumerate() {
-        if !(weights[index % weights.len()] > 0.0) {
-            sample.fill(0.0);
-        }
-    }
-    let mut rough = vec![0.0; grid.len()];
-    fourier.apply_adjoint(&scaled, &mut rough, &mut fourier.scratch());
-    let (samples, _) = rough.as_chunks::<2>();
-    let largest = (samples.iter().map(|s| s[0].hypot(s[1]))).fold(0.0, f64::max);
-    let unit = if largest > 0.0 && largest < f64::INFINITY {
-        largest
-    } else {
-        1.0
-    };
-    scaled.iter_mut().for_each(|value| *value /= unit);
+    let fourier = kspace.fourier(index);
+    let grid = fourier.domain();
+    let scaled: Vec<f64> = kspace
+        .slice(index)
+        .iter()
+        .map(|value| value / unit)
+        .collect();
     let objective = FourierPicture::new(fourier, &scaled, weights, tv)?;
     let root = (grid.num_samples() as f64).sqrt();
     let target = ErrorBound::new(accuracy * root)?;

@@ -5,8 +5,9 @@
 //! so weights spread over all elements, and rounding throws most of them away. The result says by
 //! how much.
 
-use super::{LearnedMask, MaskOptions, MaskProblem};
-use crate::error::BoxError;
+use std::ops::ControlFlow;
+
+use super::{LearnedMask, MaskError, MaskOptions, MaskProblem, MaskProgress};
 use crate::search::SetOracle;
 
 /// A mask by relaxation.
@@ -27,22 +28,19 @@ const STEPS: usize = 40;
 impl MaskProblem {
     /// Learns weights by projected gradient steps whose sum is limited by the size of the mask,
     /// with a penalty on `$\sum_k s_k(1 - s_k)$` that grows, and rounds them to a mask: the
-    /// elements with the largest weights. Then tunes the parameters for it.
+    /// elements with the largest weights. Then tunes the parameters for it. Calls `observe` after
+    /// every step; it ends the steps by returning [`ControlFlow::Break`].
     ///
     /// # Errors
     /// When the size of the mask does not fit, or a reconstruction fails.
-    pub fn relax(&mut self, options: &MaskOptions) -> Result<RelaxedMask, BoxError> {
+    pub fn relax(
+        &mut self,
+        options: &MaskOptions,
+        mut observe: impl FnMut(MaskProgress<'_>) -> ControlFlow<()>,
+    ) -> Result<RelaxedMask, MaskError> {
         let fixed = self.pattern().centre(self.grid(), options.centre);
         let num_fixed = fixed.iter().filter(|&&entry| entry).count();
-        if num_fixed > options.size || options.size > fixed.len() {
-            return Err(format!(
-                "a mask of {} elements must have room for the {num_fixed} of the centre, and not \
-                 more than all {}",
-                options.size,
-                fixed.len()
-            )
-            .into());
-        }
+        options.check(self.pattern(), self.grid())?;
         let budget = (options.size - num_fixed) as f64;
         let share = budget / (fixed.len() - num_fixed).max(1) as f64;
         let mut weights: Vec<f64> = (fixed.iter())
@@ -50,6 +48,7 @@ impl MaskProblem {
             .collect();
         let mut point = self.evaluate_weights(&weights, None)?;
         let mut step: Option<f64> = None;
+        let (mut evaluations, mut is_complete) = (1, true);
         for number in 0..STEPS {
             let objective = self.interval(&point).upper;
             let mut slopes = self.slopes_of(&mut point)?;
@@ -80,6 +79,20 @@ impl MaskProblem {
             } else {
                 step = Some(0.4 * length);
             }
+            evaluations += 1;
+            let most: Vec<bool> = weights.iter().map(|&weight| weight > 0.5).collect();
+            let progress = MaskProgress {
+                set: &most,
+                tv: point.tv(),
+                interval: self.interval(&point),
+                restart: 0,
+                evaluations,
+                accepted: 0,
+            };
+            if observe(progress).is_break() {
+                is_complete = false;
+                break;
+            }
         }
         let relaxed = self.interval(&point).upper;
         let mut order: Vec<usize> = (0..weights.len()).collect();
@@ -96,9 +109,9 @@ impl MaskProblem {
             rounded: LearnedMask {
                 point: rounded,
                 interval,
-                evaluations: STEPS + 1,
+                evaluations,
                 accepted: 0,
-                is_complete: true,
+                is_complete,
             },
             weights,
             relaxed,

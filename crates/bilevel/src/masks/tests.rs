@@ -79,6 +79,195 @@ fn slices_that_do_not_fit_are_refused() {
     };
     assert!(of(vec![0.0; 32], vec![1.0; 32]).contains("zero"));
     assert!(of(vec![f64::NAN; 32], vec![1.0; 32]).contains("not a finite number"));
+    assert!(of(vec![1.0; 32], vec![f64::NAN; 32]).contains("not a finite number"));
     assert!(of(vec![1.0; 32], vec![1.0; 30]).contains("slice 0"));
     assert!(MaskProblem::new(fourier(), Pattern::Lines, Vec::new()).is_err());
+}
+
+#[test]
+fn sizes_and_sets_that_do_not_fit_are_refused() {
+    let mut problem = problem(Pattern::Lines);
+    let mut learn = |options: MaskOptions| {
+        let learned = problem.learn(&options, |_| ControlFlow::Continue(()));
+        learned.map(|_| ()).unwrap_err()
+    };
+    assert!(matches!(learn(MaskOptions::new(0, 0)), MaskError::Empty));
+    let large = learn(MaskOptions::new(SIZE + 1, 2));
+    assert!(matches!(
+        large,
+        MaskError::Size {
+            size: 17,
+            all: 16,
+            ..
+        }
+    ));
+    let centre = learn(MaskOptions::new(4, 6));
+    assert!(matches!(
+        centre,
+        MaskError::Centre {
+            size: 4,
+            centre: 6,
+            ..
+        }
+    ));
+    assert!(centre.to_string().contains("make the centre smaller"));
+    let grid = problem.grid();
+    for budget in [0.0, -0.1, 1.01, f64::NAN, f64::INFINITY] {
+        let found = MaskOptions::of_budget(Pattern::Lines, grid, budget, 2);
+        assert!(matches!(found, Err(MaskError::Budget { .. })), "{budget}");
+    }
+    assert_eq!(
+        MaskOptions::of_budget(Pattern::Points, grid, 0.25, 2)
+            .unwrap()
+            .size,
+        64
+    );
+    let tv = MaskProblem::START;
+    let empty = problem.evaluate_at(&[false; SIZE], tv, None, 1.0);
+    assert!(matches!(empty, Err(MaskError::Empty)));
+    let short = problem.evaluate_at(&[true; 3], tv, None, 1.0);
+    assert!(matches!(
+        short,
+        Err(MaskError::Length {
+            found: 3,
+            needed: 16,
+            ..
+        })
+    ));
+    let negative = TvParameters { alpha: -1.0, ..tv };
+    assert!(
+        problem
+            .evaluate_at(&[true; SIZE], negative, None, 1.0)
+            .is_err()
+    );
+}
+
+/// The frequencies of three heads.
+fn kspace() -> Kspace {
+    let head = |index| phantom::head(SIZE, SIZE, Seed::new(3), index).unwrap();
+    Kspace::of_pictures([SIZE, SIZE], &[head(0), head(1), head(2)]).unwrap()
+}
+
+#[test]
+fn a_study_learns_compares_and_reconstructs() {
+    let kspace = kspace();
+    let spec = MaskSpec {
+        centre: 2,
+        noise: 0.02,
+        max_exchanges: 3,
+        ..MaskSpec::default()
+    };
+    let mut study = MaskStudy::new(&kspace, &spec).unwrap();
+    assert_eq!(study.slices(), &[vec![0, 2], vec![1]]);
+    let outcome = study.learn(|_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(outcome.elements.len(), 4);
+    assert_eq!(outcome.comparison.len(), 5);
+    assert!(outcome.comparison.iter().all(|mask| mask.scores.len() == 1));
+    assert!(outcome.findings()[0].contains("On the held-out slice"));
+    let pictures = study.reconstructions(&outcome.comparison[0]).unwrap();
+    let score = MaskScore::of(kspace.grid(), &pictures[0][1], &pictures[0][0]).unwrap();
+    assert!((score.psnr - outcome.comparison[0].scores[0].psnr).abs() < 0.01);
+
+    // a certified error, and the same picture from less data
+    let mask = outcome.mask();
+    let weights = mask.weights([SIZE, SIZE]).unwrap();
+    let exact = mask.reconstruct(&kspace, 1e-9).unwrap();
+    let rough = mask.reconstruct(&kspace, 1e-2).unwrap();
+    let mut measured: Vec<f64> = (0..3)
+        .flat_map(|slice| kspace.slice(slice))
+        .copied()
+        .collect();
+    for (at, sample) in measured.chunks_exact_mut(2).enumerate() {
+        if !(weights[at % weights.len()] > 0.0) {
+            sample.fill(0.0);
+        }
+    }
+    let shape = [3, SIZE, SIZE];
+    let measured = Kspace::new(&shape, &measured, None, Some(FrequencyZero::First)).unwrap();
+    let same = mask.reconstruct(&measured, 1e-2).unwrap();
+    for ((exact, rough), same) in exact.iter().zip(&rough).zip(&same) {
+        let squares = exact
+            .picture
+            .iter()
+            .zip(&rough.picture)
+            .map(|(a, b)| (a - b) * (a - b));
+        let distance = (squares.sum::<f64>() / (SIZE * SIZE) as f64).sqrt();
+        assert!(distance <= exact.error + rough.error && rough.reached);
+        assert_eq!(rough, same);
+    }
+    assert!(mask.reconstruct(&kspace, f64::NAN).is_err());
+    // a mask of lines fits other numbers of rows, but not of columns
+    assert!(mask.weights([8, SIZE]).is_ok());
+    assert!(matches!(
+        mask.weights([SIZE, 8]),
+        Err(MaskError::Length { .. })
+    ));
+    let empty = SamplingMask {
+        set: vec![false; SIZE],
+        ..mask
+    };
+    assert!(matches!(
+        empty.reconstruct(&kspace, 1e-2),
+        Err(MaskError::Empty)
+    ));
+}
+
+#[test]
+fn rounding_is_explained_and_bad_settings_are_refused() {
+    let kspace = kspace();
+    let spec = MaskSpec {
+        centre: 2,
+        method: MaskMethod::Relax,
+        hold_out: Some(0),
+        ..MaskSpec::default()
+    };
+    let mut study = MaskStudy::new(&kspace, &spec).unwrap();
+    let outcome = study.learn(|_| ControlFlow::Continue(())).unwrap();
+    let before = outcome.before_rounding.unwrap();
+    assert!(before < outcome.objective[1]);
+    let findings = outcome.findings().join(" ");
+    assert!(findings.contains("Rounding loses") && findings.contains("No slices were held out"));
+    type Change = fn(&mut MaskSpec);
+    let changes: [Change; 4] = [
+        |spec| spec.hold_out = Some(3),
+        |spec| spec.restarts = 0,
+        |spec| spec.noise = f64::NAN,
+        |spec| spec.centre = 5,
+    ];
+    for change in changes {
+        let mut bad = spec.clone();
+        change(&mut bad);
+        let error = MaskStudy::new(&kspace, &bad).map(|_| ()).unwrap_err();
+        assert!(!error.is_of_data(), "{error}");
+    }
+}
+
+#[test]
+fn scores_inside_are_those_of_the_object() {
+    let grid = imaging::Grid::image(SIZE, SIZE).complex();
+    let truth = phantom::head(SIZE, SIZE, Seed::new(3), 0).unwrap();
+    let inside = is_inside(grid, &truth);
+    let mut x = truth.clone();
+    // errors in the background count only for the whole picture
+    for (sample, inside) in x.chunks_exact_mut(2).zip(&inside) {
+        sample[0] += if *inside { 1e-9 } else { 0.1 };
+    }
+    let score = MaskScore::of(grid, &x, &truth).unwrap();
+    assert!(score.psnr < 30.0 && score.psnr_inside > 100.0, "{score:?}");
+    assert!(score.ssim_inside.unwrap() > score.ssim.unwrap());
+    let all = vec![true; SIZE * SIZE];
+    let modulus: Vec<f64> = truth
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .map(|s| s[0].hypot(s[1]))
+        .collect();
+    let other: Vec<f64> = modulus.iter().map(|value| 0.9 * value).collect();
+    let [whole, of_all] = [
+        imaging::quality::ssim(&other, &modulus, SIZE, SIZE, 1.0),
+        imaging::quality::ssim_inside(&other, &modulus, SIZE, SIZE, 1.0, &all),
+    ];
+    assert_eq!(whole, of_all);
+    let none = vec![false; SIZE * SIZE];
+    assert!(imaging::quality::ssim_inside(&other, &modulus, SIZE, SIZE, 1.0, &none).is_err());
 }

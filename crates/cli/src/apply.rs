@@ -50,6 +50,8 @@ pub struct ApplyOptions {
     pub kernel: Option<PathBuf>,
     /// A mask to use instead of that of the run.
     pub mask: Option<PathBuf>,
+    /// Sensitivity maps of coils to use instead of those of the run.
+    pub coils: Option<PathBuf>,
 }
 
 impl Default for ApplyOptions {
@@ -60,6 +62,7 @@ impl Default for ApplyOptions {
             memory: Memory::default(),
             kernel: None,
             mask: None,
+            coils: None,
         }
     }
 }

@@ -4,6 +4,7 @@ mod denoise;
 #[cfg(test)]
 mod help_tests;
 mod learn;
+mod mask;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use denoise::DenoiseArgs;
-pub use learn::{LearnArgs, ModelName};
+pub use learn::{LearnArgs, LearnCommand, ModelName};
+pub use mask::MaskArgs;
 
 use crate::apply::ApplyOptions;
 use crate::config::table::THREADS;
@@ -41,6 +43,7 @@ Examples:
   bilevel apply run noisy.png clean.png
   bilevel apply run noisy clean                 all pictures of a folder
   bilevel apply run stack.tif clean.tif         all pages of a TIFF file, or slices of a .nii file
+  bilevel apply run kspace.npy pictures.npy     frequencies, with a run that learned a mask
   bilevel apply run scan.png clean.png --depth 16 --accuracy 1e-4";
 
 /// Denoises pictures, learns the parameters of image reconstruction from training images, and
@@ -141,7 +144,7 @@ pub struct ApplyArgs {
     /// Directory of the run
     pub run: PathBuf,
     /// Picture or folder of pictures; for sampling, a .npy file with complex frequencies in its
-    /// rows
+    /// rows; for a mask, a file of complex frequencies as for --kspace
     pub input: PathBuf,
     /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; a .png file has only one page, and
     /// sampling needs .npy) or folder
@@ -168,6 +171,9 @@ pub struct ApplyArgs {
     /// Mask to use instead of that of the run
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
+    /// Sensitivity maps of the coils to use instead of those of a run that learned a mask
+    #[arg(long, value_name = "FILE")]
+    pub coils: Option<PathBuf>,
 }
 
 impl ApplyArgs {
@@ -180,6 +186,7 @@ impl ApplyArgs {
             memory: self.memory,
             kernel: self.kernel.clone(),
             mask: self.mask.clone(),
+            coils: self.coils.clone(),
         }
     }
 }

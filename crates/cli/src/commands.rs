@@ -1,6 +1,7 @@
 //! The commands of the program.
 
 mod denoise;
+mod mask;
 #[cfg(test)]
 mod tests;
 
@@ -14,11 +15,12 @@ use clap::CommandFactory;
 use toml::Value;
 
 use crate::apply::{self, ApplyEvent};
-use crate::args::{Arguments, Command, LearnArgs, ResumeArgs, Shared};
+use crate::args::{Arguments, Command, LearnArgs, LearnCommand, MaskArgs, ResumeArgs, Shared};
 use crate::config::table::{HOLD_OUT, PATCHES, VALIDATION};
 use crate::config::{Config, Settings, TaskKind};
 use crate::error::CliError;
 use crate::findings::{Finding, Mean, gains};
+use crate::mask::{self as mask_runs, MaskSettings};
 use crate::per_picture::{self, LearnedPicture};
 use crate::progress::{Progress, ProgressFormat};
 use crate::ranks;
@@ -55,8 +57,16 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
             set_threads(shared.threads);
             let say = |event: ApplyEvent<'_>| say_applied(shared, event);
             let options = args.options();
-            let applied =
-                apply::apply_observed(&args.run, &args.input, &args.output, &options, &say);
+            let applied = match mask_runs::is_run(&args.run) {
+                true => mask_runs::apply(&args.run, &args.input, &args.output, &options),
+                false => {
+                    apply::apply_observed(&args.run, &args.input, &args.output, &options, &say)
+                }
+            };
+            if mask_runs::is_run(&args.run) {
+                let files = applied.iter().flatten();
+                files.for_each(|file| say(ApplyEvent::File(Ok(file))));
+            }
             let done = match &applied {
                 Ok(applied) | Err(CliError::SomeFailed { applied, .. }) => &applied[..],
                 Err(_) => &[],
@@ -74,6 +84,9 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
         }
         Command::Report(args) => {
             set_threads(shared.threads);
+            if mask_runs::is_run(&args.run) {
+                return mask::report(&args.run, shared);
+            }
             per_picture::refuse(&args.run)?;
             let made = run_page::make(&args.run)?;
             if shared.json {
@@ -109,6 +122,20 @@ struct Context<'a> {
 }
 
 fn learn(args: &LearnArgs, context: Context<'_>) -> Result<(), CliError> {
+    if let Some(LearnCommand::Mask(args)) = &args.command {
+        return mask::learn(args, context);
+    }
+    if let (None, Some(config)) = (args.task, &args.config)
+        && MaskSettings::is_mask_file(config)
+    {
+        let args = MaskArgs {
+            out: args.out.clone(),
+            config: Some(config.clone()),
+            print_config: args.print_config,
+            ..MaskArgs::default()
+        };
+        return mask::learn(&args, context);
+    }
     let Context { shared, ranks, .. } = context;
     let settings = || -> Result<Settings, CliError> {
         let mut settings = args.settings()?;
@@ -203,6 +230,9 @@ fn learn_each(
 }
 
 fn resume(args: &ResumeArgs, context: Context<'_>) -> Result<(), CliError> {
+    if mask_runs::is_run(&args.run) {
+        return mask::resume(&args.run, context);
+    }
     let Context { shared, ranks, .. } = context;
     per_picture::refuse(&args.run)?;
     let open = || {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use bilevel::{ProblemError, ReconstructionError};
+use bilevel::{MaskError, ProblemError, ReconstructionError};
 use imaging::TilesError;
 use page::number::counted;
 use thiserror::Error;
@@ -177,6 +177,17 @@ pub enum CliError {
     /// A picture cannot be denoised, or an option of denoising is invalid.
     #[error(transparent)]
     NoisyPicture(#[from] NoisyPictureError),
+    /// A mask cannot be learned with these settings.
+    #[error(transparent)]
+    Mask(#[from] MaskError),
+    /// The frequencies in a file cannot be used.
+    #[error("{}: {source}", path.display())]
+    Frequencies {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: Box<MaskError>,
+    },
     /// Some files of a folder could not be denoised. The others were.
     #[error(
         "{} of {} failed:{}",
@@ -241,6 +252,10 @@ impl CliError {
             | Self::Json(_)
             | Self::Interrupt(_) => 1,
             Self::Memory(_) => 2,
+            Self::Mask(MaskError::Failed(_)) => 1,
+            Self::Mask(error) if error.is_of_data() => 3,
+            Self::Mask(_) => 2,
+            Self::Frequencies { .. } => 3,
             Self::Interrupted(_) => 130,
             Self::NoisyPicture(error) => error.exit_code(),
             Self::SomeFailed { failures, .. } | Self::SomeNotDenoised { failures, .. } => {

@@ -13,6 +13,7 @@
 //!   that explain the result.
 //! - [`mod@apply`] reconstructs other pictures with the learned parameters.
 //! - [`mod@denoise`] denoises pictures with parameters that come with the program.
+//! - [`mod@mask`] learns which frequencies of magnetic resonance pictures to measure.
 //! - [`picture`] reads and writes files of pictures, [`mod@array`] arrays, [`kspace`]
 //!   measured k-space, and [`mod@file`] writes files whole or not at all.
 //!
@@ -47,6 +48,7 @@ pub mod error;
 pub mod file;
 pub mod findings;
 pub mod kspace;
+pub mod mask;
 pub mod memory;
 pub mod per_picture;
 pub mod picture;

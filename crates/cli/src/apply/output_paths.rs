@@ -35,12 +35,17 @@ pub(crate) fn pair_files(
         vec![(input.into(), output.into())]
     };
     for (input, output) in &files {
-        if is_same(input, output) {
-            let path = input.clone();
-            return Err(CliError::SameFile { path });
-        }
+        check_different(input, output)?;
     }
     Ok(files)
+}
+
+/// Refuses an output that would overwrite its input.
+pub(crate) fn check_different(input: &Path, output: &Path) -> Result<(), CliError> {
+    match is_same(input, output) {
+        true => Err(CliError::SameFile { path: input.into() }),
+        false => Ok(()),
+    }
 }
 
 /// Pairs inputs with files of the same names in the folder `output`, with an extension that can be

@@ -212,6 +212,7 @@ fn examples_in_help_are_commands() {
             let arguments = arguments.unwrap_or_else(|error| panic!("{line}: {error}"));
             if let Command::Learn(learn) = arguments.command
                 && learn.config.is_none()
+                && learn.command.is_none()
             {
                 learn.settings().unwrap().resolve().unwrap();
             }

@@ -6,9 +6,10 @@ use bilevel::FilterSet;
 use clap::builder::{
     OsStringValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser,
 };
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 use toml::{Table, Value};
 
+use super::MaskArgs;
 use crate::config::table::{self, ValueKind};
 use crate::config::{ConfigError, Noise, Setting, Settings, TaskKind, is_noise};
 
@@ -37,13 +38,15 @@ Examples:
   bilevel learn deblur --kernel gaussian:2 --images photos --out run
   bilevel learn inpaint --mask mask.png --images photos --out run
   bilevel learn sampling --images signals.npy --penalty-l1 0.02 --out run
+  bilevel learn mask --kspace slices.npy --out run    `bilevel learn mask --help` has more
   bilevel learn denoise --print-config > settings.toml
   bilevel learn --config settings.toml --out run";
 
 /// The arguments of `bilevel learn`. Settings without a flag come from the file of `--config`, or
 /// have defaults.
 #[derive(Args, Clone, Debug, Default)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(subcommand_negates_reqs = true, disable_help_subcommand = true)]
 pub struct LearnArgs {
     /// Task whose parameters are learned; optional if the --config file names it
     #[arg(value_parser = tasks())]
@@ -69,6 +72,17 @@ pub struct LearnArgs {
     /// The settings that are given by flags.
     #[command(flatten)]
     pub flags: Settings,
+
+    /// A task with arguments of its own.
+    #[command(subcommand)]
+    pub command: Option<LearnCommand>,
+}
+
+/// A task of `bilevel learn` with arguments of its own.
+#[derive(Clone, Debug, Subcommand)]
+pub enum LearnCommand {
+    /// Learn which frequencies of magnetic resonance pictures to measure
+    Mask(Box<MaskArgs>),
 }
 
 /// A model of pictures, by name.

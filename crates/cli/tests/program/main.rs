@@ -11,6 +11,7 @@ mod filters;
 mod full_disk;
 mod kinds;
 mod learn;
+mod mask;
 #[cfg(all(feature = "mpi", target_os = "linux"))]
 mod mpi;
 mod output;

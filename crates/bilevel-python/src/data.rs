@@ -39,6 +39,20 @@ pub(crate) fn dead_leaves(
     Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))
 }
 
+/// Generates random complex heads, one after the other in one array.
+#[pyfunction]
+pub(crate) fn heads(
+    py: Python<'_>,
+    count: usize,
+    rows: usize,
+    cols: usize,
+    seed: u64,
+) -> PyResult<Array<'_>> {
+    let one = |index| phantom::head(rows, cols, Seed::new(seed), index);
+    let made = py.detach(|| (0..count).map(one).collect::<Result<Vec<_>, _>>());
+    Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))
+}
+
 /// Generates the Shepp-Logan phantom.
 #[pyfunction]
 pub(crate) fn shepp_logan(py: Python<'_>, rows: usize, cols: usize) -> PyResult<Array<'_>> {

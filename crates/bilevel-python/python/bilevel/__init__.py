@@ -21,6 +21,7 @@ True
 `learn` finds the parameters and returns a `Result`, which reconstructs other images. With `out`, a
 run is saved in a directory; `resume` continues it, and `load` reads its result. `Run` learns step
 by step. `StronglyConvex` is a reconstruction problem of your own, and `testing` checks it.
+`learn_mask` learns which frequencies of magnetic resonance pictures to measure.
 `denoise_tv` is the solver of one reconstruction with total variation, with a certified error.
 `Poisson` is the noise of a camera that counts photons. `phantoms` and `add_noise` generate test
 data, `estimate_noise` finds the noise of a picture; `psnr`, `ssim` and `mse` score reconstructions.
@@ -34,6 +35,7 @@ from ._convex import Reject, StronglyConvex
 from ._denoise import DenoisedImage, denoise, estimate_noise
 from ._denoise_tv import Denoised, denoise_tv
 from ._learn import learn, resume
+from ._mask import MaskedImages, MaskResult, learn_mask, load_mask
 from ._quality import mse, psnr, ssim
 from ._result import Result, load
 from ._run import Run
@@ -42,6 +44,8 @@ from .phantoms import add_noise
 __all__ = [
     "Denoised",
     "DenoisedImage",
+    "MaskResult",
+    "MaskedImages",
     "Poisson",
     "Reject",
     "Result",
@@ -53,7 +57,9 @@ __all__ = [
     "denoise_tv",
     "estimate_noise",
     "learn",
+    "learn_mask",
     "load",
+    "load_mask",
     "mse",
     "phantoms",
     "psnr",

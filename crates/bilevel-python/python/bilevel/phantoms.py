@@ -16,7 +16,7 @@ from ._arrays import Array, flat, image, images, is_array, like, refuse_masked
 from ._camera import Poisson
 from ._settings import nonnegative, positive_int, unsigned
 
-__all__ = ["add_noise", "box_functions", "dead_leaves", "shepp_logan"]
+__all__ = ["add_noise", "box_functions", "dead_leaves", "heads", "shepp_logan"]
 
 
 def box_functions(n: int, size: int, seed: int = 0) -> NDArray[np.float64]:
@@ -50,6 +50,22 @@ def dead_leaves(
     _check_size(math.prod(whole))
     made = _bilevel.dead_leaves(n, rows, cols, unsigned("seed", seed), bool(colour))
     return made.reshape(whole)
+
+
+def heads(n: int, shape: tuple[int, int], seed: int = 0) -> NDArray[np.complex128]:
+    """Generate n random heads as a scanner sees them, of shape (n, *shape).
+
+    They are complex: Shepp-Logan phantoms that differ in shape and grey levels, with a smooth
+    phase.
+
+    >>> import bilevel
+    >>> bilevel.phantoms.heads(3, (32, 48)).shape
+    (3, 32, 48)
+    """
+    n, (rows, cols) = positive_int("n", n), _shape(shape)
+    _check_size(2 * n * rows * cols)
+    made = _bilevel.heads(n, rows, cols, unsigned("seed", seed))
+    return made.view(np.complex128).reshape(n, rows, cols)
 
 
 def shepp_logan(shape: tuple[int, int]) -> NDArray[np.float64]:

@@ -38,6 +38,7 @@ Commands:
   learning        Learn the parameters of the paper's problems, and compare with the true optima
   train-denoiser  Learn the filter banks of `imaging::denoise` from photographs
   truthless       Learn without truth, and compare with learning from the truth
+  masks           Learn masks for magnetic resonance imaging, and compare with other masks
   bench           Measure speed, and compare it with other programs; --quick takes two minutes
   fetch-kodak     Download the 25 photographs of the paper, and check them
   help            Print this text
@@ -45,12 +46,13 @@ Commands:
 `cargo xtask <command> --help` lists the options of reproduce and the commands below it.";
 
 /// The commands that `crates/experiments` runs.
-const EXPERIMENTS: [&str; 7] = [
+const EXPERIMENTS: [&str; 8] = [
     "reproduce",
     "more-wild",
     "learning",
     "train-denoiser",
     "truthless",
+    "masks",
     "bench",
     "fetch-kodak",
 ];
@@ -90,7 +92,7 @@ impl Command {
             "mpi" => Ok(Self::Mpi),
             _ => Err(format!(
                 "no command `{name}`; the commands are test, tidy, doc, python, mpi, reproduce, \
-                 more-wild, learning, train-denoiser, truthless, bench, fetch-kodak, help"
+                 more-wild, learning, train-denoiser, truthless, masks, bench, fetch-kodak, help"
             )),
         }
     }
@@ -172,6 +174,7 @@ mod tests {
             "learning",
             "train-denoiser",
             "truthless",
+            "masks",
             "bench",
             "fetch-kodak",
             "help",

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod file;
 pub mod kodak;
 pub mod learning;
+pub mod masks;
 pub mod more_wild;
 pub mod reproduce;
 pub mod train_denoiser;

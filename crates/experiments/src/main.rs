@@ -1,5 +1,5 @@
 //! The program behind `cargo xtask reproduce`, `fetch-kodak`, `more-wild`, `learning`,
-//! `train-denoiser`, `truthless` and `bench`.
+//! `train-denoiser`, `truthless`, `masks` and `bench`.
 #![expect(
     clippy::print_stderr,
     reason = "a command-line program talks to its user"
@@ -9,7 +9,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use experiments::{bench, kodak, learning, more_wild, reproduce, train_denoiser, truthless};
+use experiments::{bench, kodak, learning, masks, more_wild, reproduce, train_denoiser, truthless};
 
 /// Experiments that measure the libraries.
 #[derive(Debug, Parser)]
@@ -31,6 +31,8 @@ enum Command {
     TrainDenoiser(train_denoiser::Arguments),
     /// Learns without truth and compares the result with that of learning from the truth.
     Truthless(truthless::Arguments),
+    /// Learns masks for magnetic resonance imaging and compares them with other masks.
+    Masks(masks::Arguments),
     /// Measures speed and memory and compares them with other programs.
     Bench(bench::Arguments),
     /// Downloads the 25 photographs of the paper and verifies their checksums.
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Learning(arguments) => learning::run(&arguments, &mut out),
         Command::TrainDenoiser(arguments) => train_denoiser::run(&arguments, &mut out),
         Command::Truthless(arguments) => truthless::run(&arguments, &mut out),
+        Command::Masks(arguments) => masks::run(&arguments, &mut out),
         Command::Bench(arguments) => bench::run(&arguments, &mut out),
         Command::FetchKodak(arguments) => kodak::run(&arguments, &mut out),
     };

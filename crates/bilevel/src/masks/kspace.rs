@@ -71,7 +71,10 @@ impl FrequencyZero {
     /// Returns the place where more energy is: around index 0, or around the middle.
     fn find([rows, cols]: [usize; 2], values: &[f64]) -> Self {
         let mut energy = [0.0; 2];
-        let near = |index: usize, len: usize| super::frequency(index, len).unsigned_abs() <= 2;
+        // both places are far apart, also in small arrays
+        let near = |index: usize, len: usize| {
+            super::frequency(index, len).unsigned_abs() <= (len as u64 / 8).min(2)
+        };
         let (samples, _) = values.as_chunks::<2>();
         for (index, [re, im]) in samples.iter().enumerate() {
             let (row, col) = (index / cols % rows, index % cols);

@@ -116,7 +116,7 @@ def test_bad_arrays() -> None:
     with pytest.raises(ValueError, match="at least one"):
         learned(KSPACE[:0])
     result = learned(KSPACE)
-    with pytest.raises(ValueError, match="16 lines"):
+    with pytest.raises(ValueError, match="12 lines"):
         result.reconstruct(np.ones((16, 12), dtype=complex))
 
 

@@ -9,7 +9,7 @@ use std::fmt;
 use imaging::{LinearOperator, Weights};
 use lowlevel::UNIT_ROUNDOFF;
 
-pub(crate) use evaluation::{Judge, Probed};
+pub(crate) use evaluation::{Probed, WithoutTruth};
 
 use crate::problem::{Pair, Setup};
 use crate::spec::Spec;
@@ -60,14 +60,15 @@ impl Criterion {
         }
     }
 
-    /// Returns how the training image with this index of this rank is judged without truth.
-    pub(crate) fn judge(&self, index: usize) -> Option<Judge> {
+    /// Returns the criterion of the training image with this index of this rank, if there is no
+    /// truth.
+    pub(crate) fn without_truth(&self, index: usize) -> Option<WithoutTruth> {
         match self {
             Self::Truth => None,
-            Self::Sure { sigma } => Some(Judge::Sure {
+            Self::Sure { sigma } => Some(WithoutTruth::Sure {
                 sigma: sigma.get(index).copied().unwrap_or(f64::NAN),
             }),
-            Self::Gcv => Some(Judge::Gcv),
+            Self::Gcv => Some(WithoutTruth::Gcv),
         }
     }
 }

@@ -86,8 +86,14 @@ impl<M: LowerLevel> LearningProblem<M> {
             let workspace = workspace.get();
             self.begin(start, index, &mut workspace.state);
             // residuals come from the certified point, before a checkpoint rounds it
-            let (residuals, accuracy, work) = match self.setup.criterion.judge(index) {
-                Some(judge) => self.judge((values, &objective), index, judge, stop, workspace)?,
+            let (residuals, accuracy, work) = match self.setup.criterion.without_truth(index) {
+                Some(criterion) => self.residuals_without_truth(
+                    (values, &objective),
+                    index,
+                    criterion,
+                    stop,
+                    workspace,
+                )?,
                 None => {
                     let Workspace {
                         state,

@@ -9,7 +9,7 @@ use lowlevel::adjoint::AdjointStop;
 use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
 
 use crate::checkpoint::Reconstructions;
-use crate::criterion::Judge;
+use crate::criterion::WithoutTruth;
 use crate::lower::{LowerLevel, Reconstruction, reconstruct};
 use crate::oracle::for_each;
 use crate::problem::{LearningProblem, Pair};
@@ -273,7 +273,7 @@ impl<M: LowerLevel> LearningProblem<M> {
                 values,
                 ERROR,
                 |index, state| self.begin(&start, index, state),
-                |index| self.setup.criterion.judge(index),
+                |index| self.setup.criterion.without_truth(index),
             ),
             validation: self.score_held_out(values, ERROR),
         }
@@ -327,14 +327,14 @@ impl<M: LowerLevel> LearningProblem<M> {
         )
     }
 
-    /// Reconstructs pairs, and estimates their errors where `judge` says how.
+    /// Reconstructs pairs, and estimates their errors where `criterion` returns one.
     fn score_each(
         &self,
         (pairs, data): (&[Pair], &[M::Data]),
         values: &[f64],
         error: f64,
         begin: impl Fn(usize, &mut State) + Sync,
-        judge: impl Fn(usize) -> Option<Judge> + Sync,
+        criterion: impl Fn(usize) -> Option<WithoutTruth> + Sync,
     ) -> Vec<Scored> {
         let reconstruct = |index: usize| -> Option<(Reconstruction, Option<ErrorEstimate>)> {
             let grid = pairs[index].grid;
@@ -353,12 +353,12 @@ impl<M: LowerLevel> LearningProblem<M> {
             let solved = (solver.refine(&objective, stop(grid, error), state, scratch)).ok()?;
             let window = self.model.window(grid);
             let x = window.cropped(state.point(), image).to_vec();
-            let estimate = judge(index).and_then(|judge| {
+            let estimate = criterion(index).and_then(|criterion| {
                 let probed = self.probed(values, index, objective.dim()).ok()?;
                 let at = (state.point(), solved.error);
                 adjoint.start_at(&[]);
                 let stop = AdjointStop::default();
-                let made = probed.evaluate(judge, &objective, at, stop, adjoint, scratch);
+                let made = probed.evaluate(criterion, &objective, at, stop, adjoint, scratch);
                 Some(made.ok()?.estimate())
             });
             Some((Reconstruction { x, solved }, estimate))

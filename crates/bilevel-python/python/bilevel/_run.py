@@ -137,7 +137,7 @@ class Run:
             }
             camera = noise if isinstance(noise, Poisson) else None
             known = None if camera is not None else noise
-            judge = check_criterion(criterion, truth is None, known, image_range, out)
+            chosen = check_criterion(criterion, truth is None, known, image_range, out)
             kind = check_solver(solver)
             limits: dict[str, Any] = {"max_points": self._budget, "seed": unsigned("seed", seed)}
             share = positive("kappa", kappa)
@@ -249,7 +249,7 @@ class Run:
                     iterations=iterations,
                     threads=threads,
                 )
-                loss["criterion"] = judge
+                loss["criterion"] = chosen
                 prepared = Prepared(
                     family,
                     Patches.read(family.model, patches, patch_size, limits["seed"]),

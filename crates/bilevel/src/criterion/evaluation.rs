@@ -7,9 +7,9 @@ use lowlevel::{ErrorBound, StronglyConvex, UNIT_ROUNDOFF, norm};
 use super::Forward;
 use crate::score::ErrorEstimate;
 
-/// How one image is judged without truth.
+/// The criterion of one image without truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Judge {
+pub(crate) enum WithoutTruth {
     Sure { sigma: f64 },
     Gcv,
 }
@@ -17,7 +17,7 @@ pub(crate) enum Judge {
 /// The criterion of one image at a point, by its parts: the misfit `$v = A\tilde x - y$` and the
 /// estimated trace.
 pub(crate) struct Evaluation {
-    judge: Judge,
+    criterion: WithoutTruth,
     /// The misfit; zero where nothing was measured.
     pub(crate) misfit: Vec<f64>,
     /// The norm of the misfit, and a bound on its error.
@@ -80,7 +80,7 @@ impl<'a> Probed<'a> {
     /// `error`. The solution of the linear system is left in `state`.
     pub(crate) fn evaluate<O: StronglyConvex>(
         &self,
-        judge: Judge,
+        criterion: WithoutTruth,
         objective: &O,
         (x, error): (&[f64], ErrorBound),
         stop: AdjointStop,
@@ -104,7 +104,7 @@ impl<'a> Probed<'a> {
         let form = inverse_form(objective, (x, error), rhs, stop, state, scratch)
             .map_err(|error| error.to_string())?;
         let evaluation = Evaluation {
-            judge,
+            criterion,
             misfit,
             distance,
             distance_error,
@@ -138,9 +138,9 @@ impl Evaluation {
 
     /// The criterion for this norm of the misfit and this trace. Both make it larger.
     fn at(&self, distance: f64, trace: f64) -> f64 {
-        match self.judge {
-            Judge::Sure { sigma } => distance * distance + 2.0 * sigma * sigma * trace,
-            Judge::Gcv => (distance * self.factor(trace)).powi(2),
+        match self.criterion {
+            WithoutTruth::Sure { sigma } => distance * distance + 2.0 * sigma * sigma * trace,
+            WithoutTruth::Gcv => (distance * self.factor(trace)).powi(2),
         }
     }
 
@@ -157,9 +157,9 @@ impl Evaluation {
     /// The derivatives of the criterion with respect to the squared norm of the misfit and to the
     /// trace.
     pub(crate) fn slopes(&self) -> [f64; 2] {
-        match self.judge {
-            Judge::Sure { sigma } => [1.0, 2.0 * sigma * sigma],
-            Judge::Gcv => {
+        match self.criterion {
+            WithoutTruth::Sure { sigma } => [1.0, 2.0 * sigma * sigma],
+            WithoutTruth::Gcv => {
                 let factor = self.factor(self.form.value);
                 let squared = self.distance * self.distance;
                 [
@@ -174,13 +174,13 @@ impl Evaluation {
     /// or the misfit times a factor.
     pub(crate) fn into_residuals(self) -> Vec<f64> {
         let trace = self.form.value;
-        match self.judge {
-            Judge::Sure { sigma } => {
+        match self.criterion {
+            WithoutTruth::Sure { sigma } => {
                 let mut residuals = self.misfit;
                 residuals.push(sigma * (2.0 * trace).sqrt());
                 residuals
             }
-            Judge::Gcv => {
+            WithoutTruth::Gcv => {
                 let factor = self.factor(trace);
                 let mut residuals = self.misfit;
                 residuals
@@ -208,13 +208,13 @@ impl Evaluation {
         } else {
             1.0
         };
-        let (misfit, trace) = match self.judge {
-            Judge::Sure { sigma } => {
+        let (misfit, trace) = match self.criterion {
+            WithoutTruth::Sure { sigma } => {
                 let root = |trace: f64| sigma * (2.0 * trace).sqrt();
                 let most = (root(upper) - root(value)).max(root(value) - root(lower));
                 (self.distance_error, most)
             }
-            Judge::Gcv => {
+            WithoutTruth::Gcv => {
                 let factor = |trace| self.factor(trace);
                 let most = (factor(upper) - factor(value)).max(factor(value) - factor(lower));
                 let most = if most.is_nan() { f64::INFINITY } else { most };
@@ -234,12 +234,12 @@ impl Evaluation {
     pub(crate) fn estimate(&self) -> ErrorEstimate {
         let share = self.form.value / self.num_measured;
         let mean = self.distance * self.distance / self.num_measured;
-        match self.judge {
-            Judge::Sure { sigma } => ErrorEstimate {
+        match self.criterion {
+            WithoutTruth::Sure { sigma } => ErrorEstimate {
                 mse: mean + sigma * sigma * (2.0 * share - 1.0),
                 sigma,
             },
-            Judge::Gcv => {
+            WithoutTruth::Gcv => {
                 let variance = mean / (1.0 - share);
                 ErrorEstimate {
                     // SURE with this variance

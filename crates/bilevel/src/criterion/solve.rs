@@ -5,7 +5,7 @@ use lowlevel::adjoint::AdjointStop;
 use lowlevel::{ErrorBound, Outcome, Stop, StronglyConvex};
 
 use super::evaluation::Evaluation;
-use super::{Judge, Probed};
+use super::{Probed, WithoutTruth};
 use crate::loss::ImageResiduals;
 use crate::lower::LowerLevel;
 use crate::problem::LearningProblem;
@@ -37,11 +37,11 @@ impl<M: LowerLevel> LearningProblem<M> {
     ///
     /// The error of the residuals has two parts, of the point and of the linear system. As long as
     /// their sum is too large, the part that is larger than its share is made smaller.
-    pub(crate) fn judge(
+    pub(crate) fn residuals_without_truth(
         &self,
         (values, objective): (&[f64], &M::Objective<'_>),
         index: usize,
-        judge: Judge,
+        criterion: WithoutTruth,
         stop: Stop,
         workspace: &mut Workspace<M::Scratch>,
     ) -> Result<(ImageResiduals, Accuracy, f64), String> {
@@ -80,7 +80,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         let evaluation: Evaluation = loop {
             let at = (state.point(), solved.error);
             let evaluation =
-                probed.evaluate(judge, objective, at, system_stop, adjoint, scratch)?;
+                probed.evaluate(criterion, objective, at, system_stop, adjoint, scratch)?;
             work += evaluation.form.work;
             rounds += 1;
             let errors = evaluation.errors();

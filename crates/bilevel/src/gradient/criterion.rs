@@ -22,7 +22,7 @@ use lowlevel::adjoint::{AdjointState, AdjointStop, LossAt, LossRounding, hessian
 use lowlevel::{ErrorBound, Outcome, State, StronglyConvex};
 
 use super::image::Refine;
-use crate::criterion::Judge;
+use crate::criterion::WithoutTruth;
 use crate::derivatives::Derivatives;
 use crate::lower::LowerLevel;
 use crate::problem::LearningProblem;
@@ -93,7 +93,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         &self,
         (values, objective, derivatives): At<'_, M, M::Objective<'_>>,
         index: usize,
-        judge: Judge,
+        criterion: WithoutTruth,
         error: ErrorBound,
         (state, system, scratch): (&mut State, &mut AdjointState, &mut M::Scratch),
         refine: &mut Refine<'_, M::Scratch>,
@@ -107,7 +107,7 @@ impl<M: LowerLevel> LearningProblem<M> {
         let (mut error, mut work, mut round) = (error, 0.0, 0);
         let evaluation = loop {
             let at = (state.point(), error);
-            let evaluation = probed.evaluate(judge, objective, at, stop, system, scratch)?;
+            let evaluation = probed.evaluate(criterion, objective, at, stop, system, scratch)?;
             work += evaluation.form.work;
             round += 1;
             let [lower, upper] = evaluation.interval();
@@ -121,7 +121,7 @@ impl<M: LowerLevel> LearningProblem<M> {
             error = solved.error;
             if solved.outcome != Outcome::Converged {
                 let at = (state.point(), error);
-                break probed.evaluate(judge, objective, at, stop, system, scratch)?;
+                break probed.evaluate(criterion, objective, at, stop, system, scratch)?;
             }
         };
         let x = state.point();

@@ -170,13 +170,13 @@ impl<M: LowerLevel> LearningProblem<M> {
             }
             _ => self.solve_near(request, index, state, buffer, scratch, &mut refine)?,
         };
-        let criterion = match self.setup.criterion.judge(index) {
+        let criterion = match self.setup.criterion.without_truth(index) {
             None => None,
-            Some(judge) => {
+            Some(criterion) => {
                 let at = (values, objective, &*derivatives);
                 let memory = (&mut *state, &mut *adjoint, &mut *scratch);
                 let criterion =
-                    self.criterion_slopes(at, index, judge, solve.error, memory, &mut refine);
+                    self.criterion_slopes(at, index, criterion, solve.error, memory, &mut refine);
                 Some(criterion?)
             }
         };

@@ -244,7 +244,8 @@ fn intervals_contain_the_criterion() {
     assert!(check_intervals(1) >= 80);
 }
 
-/// Run it with `cargo test --release -p bilevel --test suite ten_thousand -- --ignored`.
+/// Run it with
+/// `cargo test --release -p bilevel --all-features --test suite ten_thousand -- --ignored`.
 #[test]
 #[ignore = "it takes minutes"]
 fn ten_thousand_intervals_contain_the_criterion() {

@@ -49,6 +49,12 @@ pub enum ModelError {
         /// The rows and columns of the picture. A signal is one row.
         grid: [usize; 2],
     },
+    /// The kernel of a motion has no width that can vary.
+    #[error("a kernel of motion has no width that can vary: use that of a Gaussian or of a disc")]
+    NoWidth,
+    /// No sample of the data was measured.
+    #[error("all samples of the data are missing: at least one must have been measured")]
+    NothingMeasured,
     /// A weight is negative.
     #[error("entry {index} of weights is negative, but weights must be zero or positive")]
     NegativeWeight {

@@ -1,5 +1,9 @@
 //! Kernels of blurs: made from a formula, or checked arrays.
 
+mod variable;
+
+pub use variable::{KernelSlope, VariableKernel};
+
 use std::f64::consts::PI;
 use std::fmt;
 use std::str::FromStr;
@@ -184,6 +188,17 @@ impl KernelShape {
     #[must_use]
     pub fn is_name(name: &str) -> bool {
         (name.split_once(':')).is_some_and(|(shape, _)| Self::NAMES.contains(&shape))
+    }
+
+    /// Returns the width in pixels: the standard deviation of a Gaussian or the radius of a disc;
+    /// `None` for motion.
+    #[must_use]
+    pub const fn width(self) -> Option<f64> {
+        match self {
+            Self::Gaussian { deviation } => Some(deviation),
+            Self::Disc { radius } => Some(radius),
+            Self::Motion { .. } => None,
+        }
     }
 
     /// Returns the kernel.

@@ -90,13 +90,13 @@ pub use difference::{Boundary, Differences, Direction};
 pub use error::ModelError;
 pub use filters::{FilterBank, FilterRegularizer, FreePotential, LimitedBank, TwoRoots};
 pub use grid::{Field, Grid, Shape};
-pub use kernel::{Kernel, KernelNameError, KernelShape};
+pub use kernel::{Kernel, KernelNameError, KernelShape, KernelSlope, VariableKernel};
 pub use lowlevel::ErrorBound;
 pub use measurement::{Data, FourierMeasurement, Measurement};
 pub use model::{
     Denoising, DenoisingScratch, FourierPicture, FourierPictureScratch, FourierSampling,
-    FourierSamplingScratch, MixedBound, Opponent, OpponentParts, OpponentScratch, OpponentTv,
-    OpponentTvParameters, TvMixed, TvParameters, Variational, VariationalScratch,
+    FourierSamplingScratch, MixedBound, OperatorSlope, Opponent, OpponentParts, OpponentScratch,
+    OpponentTv, OpponentTvParameters, TvMixed, TvParameters, Variational, VariationalScratch,
 };
 pub use operator::{
     Blur, BlurBoundary, BlurScratch, CoilFourier, Convolution, Fourier, FourierScratch, Identity,

@@ -141,6 +141,12 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
         })
     }
 
+    /// The operator.
+    #[must_use]
+    pub const fn operator(&self) -> &A {
+        &self.operator
+    }
+
     /// The regulariser.
     #[must_use]
     pub const fn regularizer(&self) -> &R {
@@ -148,7 +154,7 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
     }
 
     /// Overwrites `scratch.misfit` with `$Ax - y$`.
-    fn misfit(&self, x: &[f64], scratch: &mut VariationalScratch<A::Scratch>) {
+    pub(super) fn misfit(&self, x: &[f64], scratch: &mut VariationalScratch<A::Scratch>) {
         self.operator
             .apply(x, &mut scratch.misfit, &mut scratch.operator);
         for (misfit, data) in scratch.misfit.iter_mut().zip(self.data.values) {
@@ -163,18 +169,28 @@ impl<'a, A: LinearOperator, R: Regularizer> Variational<'a, A, R> {
         out: &mut [f64],
         scratch: &mut VariationalScratch<A::Scratch>,
     ) {
-        if self.weights != Weights::Uniform {
-            for (weight, misfit) in self.weighted(&mut scratch.misfit) {
-                for misfit in misfit {
-                    *misfit *= weight;
-                }
-            }
-        }
+        self.weigh(&mut scratch.misfit);
         self.operator
             .apply_adjoint(&scratch.misfit, out, &mut scratch.operator);
         for (out, x) in out.iter_mut().zip(x) {
             *out += self.xi * x;
         }
+    }
+
+    /// Multiplies the samples of a misfit by their weights.
+    pub(super) fn weigh(&self, misfit: &mut [f64]) {
+        if self.weights != Weights::Uniform {
+            for (weight, misfit) in self.weighted(misfit) {
+                for misfit in misfit {
+                    *misfit *= weight;
+                }
+            }
+        }
+    }
+
+    /// The norm of the data.
+    pub(super) const fn data_norm(&self) -> f64 {
+        self.data.norm
     }
 
     /// Iterates over the samples of the misfit, each with its weight.

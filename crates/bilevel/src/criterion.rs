@@ -5,6 +5,7 @@ mod evaluation;
 mod solve;
 
 use std::fmt;
+use std::rc::Rc;
 
 use imaging::{LinearOperator, Weights};
 use lowlevel::UNIT_ROUNDOFF;
@@ -159,12 +160,16 @@ impl<'a> Forward<'a> {
 
     /// A linear operator.
     #[must_use]
-    pub fn operator<A: LinearOperator>(operator: &'a A) -> Self {
+    pub fn operator<A: LinearOperator + 'a>(operator: A) -> Self {
+        let norm = operator.gram_spectrum(Weights::Uniform).max.sqrt();
+        let relative_rounding = (operator.roundings() + 4.0) * UNIT_ROUNDOFF;
+        let forward = Rc::new(operator);
+        let back = Rc::clone(&forward);
         Self {
-            apply: Box::new(|x, out| operator.apply(x, out, &mut operator.scratch())),
-            adjoint: Box::new(|y, out| operator.apply_adjoint(y, out, &mut operator.scratch())),
-            norm: operator.gram_spectrum(Weights::Uniform).max.sqrt(),
-            relative_rounding: (operator.roundings() + 4.0) * UNIT_ROUNDOFF,
+            apply: Box::new(move |x, out| forward.apply(x, out, &mut forward.scratch())),
+            adjoint: Box::new(move |y, out| back.apply_adjoint(y, out, &mut back.scratch())),
+            norm,
+            relative_rounding,
             measured: None,
             depends_on_parameters: false,
         }

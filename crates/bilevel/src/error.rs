@@ -269,11 +269,17 @@ pub enum SpecError {
         task: FamilyKind,
     },
     /// Filter banks are for another task.
-    #[error("{task} has no filter banks: leave out the filters, or learn to denoise")]
+    #[error("{task} has no filter banks: leave out the filters")]
     Filters {
         /// The family.
         task: FamilyKind,
     },
+    /// The width of a kernel is learned that is given by its values.
+    #[error(
+        "the width of a blur can be learned if its kernel is given by its shape, such as \
+         gaussian:2 or disc:5, but this kernel is given by its values"
+    )]
+    Width,
     /// A parameter is named although a filter bank has its own parameters.
     #[error("{name} cannot be set for a filter bank, all of whose parameters are learned")]
     FilterParameter {

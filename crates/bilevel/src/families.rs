@@ -4,6 +4,8 @@ use imaging::{Grid, Measurement};
 
 use crate::error::BoxError;
 
+mod blur;
+mod choices;
 mod colour;
 mod deblurring;
 mod denoising;
@@ -16,12 +18,12 @@ mod sampling;
 mod tv;
 
 pub use colour::{ColourFamily, ColourFilters, ColourTv, TvChroma};
-pub use deblurring::{BlurredData, TvDeblurring};
+pub use deblurring::{BlurredData, Deblurring, FilterDeblurring, TvDeblurring};
 pub use denoising::TvDenoising;
 pub use erased::{FamilyData, FamilyObjective, FamilyScratch};
 pub use family::Family;
-pub use filters::{FilterDenoising, FilterObjective, FilterSet};
-pub use inpainting::TvInpainting;
+pub use filters::{FilterChoices, FilterDenoising, FilterObjective, FilterSet};
+pub use inpainting::{FilterInpainting, Inpainting, MaskedData, TvInpainting};
 pub use kind::FamilyKind;
 pub use sampling::FourierWeights;
 pub use tv::{Choice, TvChoices};

@@ -113,11 +113,13 @@ pub use derivatives::Derivatives;
 pub use engine::{BestPoint, LearningEngine, LearningState};
 pub use error::{BoxError, ProblemError, ReconstructionError, SpecError};
 pub use families::{
-    BlurredData, Family, FamilyData, FamilyKind, FamilyObjective, FamilyScratch, ImageData,
+    BlurredData, Deblurring, Family, FamilyData, FamilyKind, FamilyObjective, FamilyScratch,
+    ImageData,
 };
 pub use families::{
-    Choice, ColourFamily, ColourFilters, ColourTv, FilterDenoising, FilterObjective, FilterSet,
-    FourierWeights, TvChoices, TvChroma, TvDeblurring, TvDenoising, TvInpainting,
+    Choice, ColourFamily, ColourFilters, ColourTv, FilterChoices, FilterDeblurring,
+    FilterDenoising, FilterInpainting, FilterObjective, FilterSet, FourierWeights, Inpainting,
+    MaskedData, TvChoices, TvChroma, TvDeblurring, TvDenoising, TvInpainting,
 };
 pub use influence::{INFLUENCE_STEP, NEGLIGIBLE_INFLUENCE};
 pub use learn::learning_options;
@@ -135,7 +137,7 @@ pub use parameter::{Map, Parameter, Starts};
 pub use penalty::{ConditionNumber, Penalty, PenaltyContext, RootL1};
 pub use problem::{ColdStart, Effort, ImageRange, LearningProblem, Pair, Setup, SolverKind};
 pub use ranks::{Exchange, Ranks, share_of};
-pub use score::{ErrorEstimate, Quality, Score, Scored, ScoredImages, score};
+pub use score::{ErrorEstimate, Quality, Score, Scored, ScoredImages, score, shown};
 pub use search::{SetFound, SetOracle, SetProgress, SetSearch};
 pub use spec::{
     BoundaryName, FamilyInput, L1Kind, MethodName, ModelSpec, ObjectiveSpec, SolverSpec, Spec,

@@ -149,6 +149,12 @@ pub trait LowerLevel: Sync {
         None
     }
 
+    /// Whether data may hold NaN for samples that were not measured. The default is `false`: such
+    /// data are refused before [`prepare`](Self::prepare) sees them.
+    fn takes_missing(&self) -> bool {
+        false
+    }
+
     /// Whether objectives must be evaluated one after the other, on the thread of the caller. This
     /// is for objectives that call into another language. The default is `false`.
     fn is_serial(&self) -> bool {
@@ -192,6 +198,10 @@ impl<M: LowerLevel> LowerLevel for &M {
 
     fn window(&self, grid: Grid) -> Window {
         (**self).window(grid)
+    }
+
+    fn takes_missing(&self) -> bool {
+        (**self).takes_missing()
     }
 
     fn derivatives<'a, 'b>(

@@ -176,6 +176,12 @@ pub struct ScoredImages {
     pub validation: Vec<Scored>,
 }
 
+/// Returns a sample of data as it is shown: one that was not measured is black.
+#[must_use]
+pub fn shown(sample: f64) -> f64 {
+    if sample.is_nan() { 0.0 } else { sample }
+}
+
 impl Scored {
     fn new(
         pair: &Pair,
@@ -201,9 +207,10 @@ impl Scored {
         let Pair { grid, truth, data } = pair;
         let comparable = grid.field() != Field::Complex && data.len() == truth.len();
         let computed = reconstruction.as_ref();
+        let shown: Vec<f64> = data.iter().map(|value| shown(*value)).collect();
         let score = Score {
             before: comparable
-                .then(|| Quality::of(data, truth, *grid))
+                .then(|| Quality::of(&shown, truth, *grid))
                 .flatten(),
             after: computed.and_then(|image| Quality::of(&image.x, truth, *grid)),
             error: computed

@@ -1,6 +1,7 @@
 //! The description of a learning problem in settings, for programs and settings files.
 
 mod colour;
+mod family;
 #[cfg(test)]
 mod tests;
 
@@ -8,15 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dfo_ls::{Directions, Options};
-use imaging::{BlurBoundary, Grid, Kernel, Mask, ModelError, TvParameters};
+use imaging::{BlurBoundary, Grid, KernelShape, Mask, ModelError, TvParameters};
 use lowlevel::Method;
 
 use crate::criterion::CriterionKind;
 use crate::error::SpecError;
-use crate::families::{
-    ColourFamily, Family, FamilyKind, FilterDenoising, FilterSet, FourierWeights, TvChoices,
-    TvDeblurring, TvDenoising, TvInpainting,
-};
+use crate::families::{FamilyKind, FilterSet, FourierWeights};
 use crate::learn::learning_options;
 use crate::loss::{Loss, Residuals, Scale};
 use crate::penalty::{ConditionNumber, Penalty, RootL1};
@@ -28,7 +26,7 @@ pub type Values = BTreeMap<String, f64>;
 /// The description of a learning problem, without its data.
 ///
 /// The program, the Python package and the directories of runs share this description. It builds a
-/// [`Family`], a [`Setup`] and the [options](Self::options) of the solver.
+/// [`Family`](crate::Family), a [`Setup`] and the [options](Self::options) of the solver.
 ///
 /// ```
 /// use bilevel::{FamilyInput, FamilyKind, LearningProblem, Pair, Spec};
@@ -64,9 +62,9 @@ pub struct Spec {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ModelSpec {
-    /// Whether pictures are in colour: one unknown with coupled channels ([`ColourFamily`]). Only
-    /// denoising has such a family. `alpha` then stands for both weights, `alpha_luminance` and
-    /// `alpha_chroma`.
+    /// Whether pictures are in colour: one unknown with coupled channels
+    /// ([`ColourFamily`](crate::ColourFamily)). `alpha` then stands for both weights,
+    /// `alpha_luminance` and `alpha_chroma`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     pub colour: bool,
     /// The filters of a filter bank, instead of total variation; `None` for total variation. All
@@ -233,6 +231,8 @@ pub enum FamilyInput {
         /// The size of the kernel.
         grid: Grid,
     },
+    /// The shape of the blur kernel, for deblurring. The width of such a kernel can be learned.
+    Shape(KernelShape),
     /// The mask of measured samples, for inpainting.
     Mask(Mask),
     /// The number of frequencies, for sampling.
@@ -257,89 +257,18 @@ impl Spec {
         spec
     }
 
-    /// Returns the default description for denoising with a filter bank: all parameters of the bank
-    /// are learned, and learning ends when ten points gain less than 0.1 % of the objective.
+    /// Returns the default description for a family with a filter bank: all parameters of the bank
+    /// are learned, and learning ends when ten points gain less than 0.1 % of the objective. The
+    /// bank of deblurring and inpainting is convex ([`FilterChoices`](crate::FilterChoices)).
     #[must_use]
-    pub fn filters(set: FilterSet) -> Self {
-        let mut spec = Self::new(FamilyKind::Denoise);
+    pub fn filters(task: FamilyKind, set: FilterSet) -> Self {
+        let mut spec = Self::new(task);
         spec.model = ModelSpec {
             filters: Some(set),
             ..ModelSpec::default()
         };
         spec.solver.least_gain = Some(1e-3);
         spec
-    }
-
-    /// Builds the family from the settings and `input`. Missing values get their defaults.
-    ///
-    /// # Errors
-    /// When the family does not have a named parameter, a parameter is both learned and fixed, a
-    /// start is not between its bounds, or the family needs another input.
-    pub fn family(&self, input: FamilyInput) -> Result<Family, SpecError> {
-        if let Some(set) = self.model.filters {
-            return self.filter_family(set, &input);
-        }
-        let model = self.model.completed(self.task);
-        model.check(self.task)?;
-        if model.colour {
-            return match (self.task, input) {
-                (FamilyKind::Denoise, FamilyInput::None) => {
-                    Ok(Family::Colour(model.colour_family()))
-                }
-                (task, _) => Err(SpecError::Colour { task }),
-            };
-        }
-        let needs = |needed| SpecError::Input {
-            task: self.task,
-            needed,
-        };
-        Ok(match (self.task, input) {
-            (FamilyKind::Denoise, FamilyInput::None) => Family::Denoising(TvDenoising {
-                choices: model.choices(),
-            }),
-            (FamilyKind::Denoise, _) => return Err(needs("neither kernel nor mask")),
-            (FamilyKind::Deblur, FamilyInput::Kernel { values, grid }) => {
-                let kernel = Kernel::new(values, grid)?;
-                let boundary = model.boundary.into();
-                Family::Deblurring(TvDeblurring::new(model.choices(), kernel, boundary))
-            }
-            (FamilyKind::Deblur, _) => return Err(needs("a kernel")),
-            (FamilyKind::Inpaint, FamilyInput::Mask(mask)) => Family::Inpainting(TvInpainting {
-                choices: model.choices(),
-                mask,
-            }),
-            (FamilyKind::Inpaint, _) => return Err(needs("a mask")),
-            (FamilyKind::Sampling, FamilyInput::Frequencies(num_samples)) => {
-                Family::Sampling(model.weights(num_samples)?)
-            }
-            (FamilyKind::Sampling, _) => return Err(needs("the number of frequencies")),
-        })
-    }
-
-    /// Builds the family of a filter bank.
-    fn filter_family(&self, set: FilterSet, input: &FamilyInput) -> Result<Family, SpecError> {
-        let (FamilyKind::Denoise, FamilyInput::None) = (self.task, input) else {
-            return Err(SpecError::Filters { task: self.task });
-        };
-        let ModelSpec {
-            learn,
-            fixed,
-            start,
-            lower,
-            upper,
-            ..
-        } = &self.model;
-        let named = [fixed, start, lower, upper]
-            .into_iter()
-            .flat_map(Values::keys);
-        if let Some(name) = learn.iter().chain(named).next() {
-            return Err(SpecError::FilterParameter { name: name.clone() });
-        }
-        Ok(if self.model.colour {
-            Family::ColourFilters(ColourFamily::filters(set)?)
-        } else {
-            Family::Filters(FilterDenoising::new(set)?)
-        })
     }
 
     /// Builds the setup of the learning problem, with these held-out pairs.
@@ -464,15 +393,6 @@ impl ModelSpec {
             }
         }
         Ok(())
-    }
-
-    /// Returns the parameters of the total variation from completed and checked settings.
-    fn choices(&self) -> TvChoices {
-        TvChoices {
-            alpha: self.choice("alpha"),
-            nu: self.choice("nu"),
-            xi: self.choice("xi"),
-        }
     }
 
     /// Returns the family of sampling weights from completed and checked settings.

@@ -1,7 +1,7 @@
 use imaging::colour::{from_opponent_parts, to_opponent_parts};
 use imaging::{
     Differences, Field, Grid, Identity, LinearOperator, ModelError, Opponent, OpponentScratch,
-    SmoothedTv, Variational, VariationalScratch, Weights,
+    SmoothedTv, Variational, VariationalScratch, Weights, Window,
 };
 use lowlevel::adjoint::MixedBound;
 use lowlevel::{Curvature, StronglyConvex, UNIT_ROUNDOFF, norm};
@@ -184,7 +184,10 @@ impl<L: LowerLevel, C: LowerLevel> LowerLevel for ColourFamily<L, C> {
                 found: data.len(),
             }));
         }
-        if let Some(index) = data.iter().position(|value| !value.is_finite()) {
+        // both families see NaN where a channel was not measured
+        let may_be_nan = self.takes_missing();
+        let is_bad = |value: &f64| !value.is_finite() && !(may_be_nan && value.is_nan());
+        if let Some(index) = data.iter().position(is_bad) {
             return Err(Box::new(ModelError::NonFinite {
                 name: "data",
                 index,
@@ -242,6 +245,18 @@ impl<L: LowerLevel, C: LowerLevel> LowerLevel for ColourFamily<L, C> {
                 visit(&*derivatives.expect("it had derivatives"));
             }),
         }))
+    }
+
+    fn window(&self, grid: Grid) -> Window {
+        let window = self.luminance.window(grid.real());
+        let (row, col) = window.origin();
+        let outer = window.outer().colour();
+        // the parts of a grid of colours have the same windows
+        Window::new(outer, grid, row, col).unwrap_or_else(|_| Window::whole(grid))
+    }
+
+    fn takes_missing(&self) -> bool {
+        self.luminance.takes_missing() && self.chroma.takes_missing()
     }
 
     fn is_serial(&self) -> bool {

@@ -62,6 +62,7 @@ pub(super) trait ErasedFamily: Sync {
     ) -> Result<FamilyObjective<'a>, BoxError>;
     fn cold_start(&self, data: &FamilyData, x: &mut [f64]);
     fn window(&self, grid: Grid) -> Window;
+    fn takes_missing(&self) -> bool;
     fn forward<'a>(&'a self, values: &[f64], data: &'a FamilyData) -> Option<Forward<'a>>;
     fn kind(&self) -> Option<FamilyKind>;
 }
@@ -101,6 +102,10 @@ where
 
     fn window(&self, grid: Grid) -> Window {
         LowerLevel::window(self, grid)
+    }
+
+    fn takes_missing(&self) -> bool {
+        LowerLevel::takes_missing(self)
     }
 
     fn forward<'a>(&'a self, values: &[f64], data: &'a FamilyData) -> Option<Forward<'a>> {

@@ -1,10 +1,10 @@
 //! A closed choice of the crate's families, for programs that choose a family at run time.
 
-use imaging::{Grid, Window};
+use imaging::{BlurBoundary, Grid, Kernel, Mask, Window};
 
 use super::erased::{ErasedFamily, FamilyData, FamilyObjective, FamilyScratch};
-use super::{ColourFilters, ColourTv, FamilyKind, FilterDenoising, FourierWeights};
-use super::{TvDeblurring, TvDenoising, TvInpainting};
+use super::{ColourFamily, ColourFilters, ColourTv, FamilyKind, FilterDenoising, FourierWeights};
+use super::{FilterDeblurring, FilterInpainting, TvDeblurring, TvDenoising, TvInpainting};
 use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
@@ -25,10 +25,22 @@ pub enum Family {
     Colour(ColourTv),
     /// Denoising of pictures in colour with filter banks.
     ColourFilters(ColourFilters),
-    /// Deblurring of pictures with a known blur.
+    /// Deblurring of pictures.
     Deblurring(TvDeblurring),
+    /// Deblurring of pictures with a filter bank.
+    FilterDeblurring(FilterDeblurring),
+    /// Deblurring of pictures in colour.
+    ColourDeblurring(ColourFamily<TvDeblurring, TvDeblurring>),
+    /// Deblurring of pictures in colour with filter banks.
+    ColourFilterDeblurring(ColourFamily<FilterDeblurring, FilterDeblurring>),
     /// Inpainting of pictures with missing pixels.
     Inpainting(TvInpainting),
+    /// Inpainting of pictures with a filter bank.
+    FilterInpainting(FilterInpainting),
+    /// Inpainting of pictures in colour.
+    ColourInpainting(ColourFamily<TvInpainting, TvInpainting>),
+    /// Inpainting of pictures in colour with filter banks.
+    ColourFilterInpainting(ColourFamily<FilterInpainting, FilterInpainting>),
     /// Reconstruction of complex signals from some of their frequencies.
     Sampling(FourierWeights),
 }
@@ -42,9 +54,58 @@ impl Family {
             Self::Colour(family) => family,
             Self::ColourFilters(family) => family,
             Self::Deblurring(family) => family,
+            Self::FilterDeblurring(family) => family,
+            Self::ColourDeblurring(family) => family,
+            Self::ColourFilterDeblurring(family) => family,
             Self::Inpainting(family) => family,
+            Self::FilterInpainting(family) => family,
+            Self::ColourInpainting(family) => family,
+            Self::ColourFilterInpainting(family) => family,
             Self::Sampling(family) => family,
         }
+    }
+
+    /// The kernel of a blur, and what lies beyond the borders of pictures; `None` if pictures are
+    /// not blurred. If the width of the kernel is learned, it is that at which learning starts.
+    #[must_use]
+    pub const fn blur(&self) -> Option<(&Kernel, BlurBoundary)> {
+        Some(match self {
+            Self::Deblurring(family) => (family.kernel(), family.boundary()),
+            Self::FilterDeblurring(family) => (family.kernel(), family.boundary()),
+            Self::ColourDeblurring(family) => {
+                (family.luminance().kernel(), family.luminance().boundary())
+            }
+            Self::ColourFilterDeblurring(family) => {
+                (family.luminance().kernel(), family.luminance().boundary())
+            }
+            _ => return None,
+        })
+    }
+
+    /// The mask of measured pixels of inpainting.
+    #[must_use]
+    pub const fn mask(&self) -> Option<&Mask> {
+        match self {
+            Self::Inpainting(family) => Some(&family.mask),
+            Self::FilterInpainting(family) => Some(&family.mask),
+            Self::ColourInpainting(family) => Some(&family.luminance().mask),
+            Self::ColourFilterInpainting(family) => Some(&family.luminance().mask),
+            _ => None,
+        }
+    }
+
+    /// Whether the regulariser is a filter bank.
+    #[must_use]
+    pub const fn has_filters(&self) -> bool {
+        matches!(
+            self,
+            Self::Filters(_)
+                | Self::ColourFilters(_)
+                | Self::FilterDeblurring(_)
+                | Self::ColourFilterDeblurring(_)
+                | Self::FilterInpainting(_)
+                | Self::ColourFilterInpainting(_)
+        )
     }
 }
 
@@ -75,6 +136,10 @@ impl LowerLevel for Family {
 
     fn window(&self, grid: Grid) -> Window {
         self.erased().window(grid)
+    }
+
+    fn takes_missing(&self) -> bool {
+        self.erased().takes_missing()
     }
 
     fn derivatives<'a, 'b>(

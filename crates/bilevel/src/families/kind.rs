@@ -43,12 +43,14 @@ impl FamilyKind {
     pub const fn learnable(self) -> &'static [&'static str] {
         match self {
             Self::Sampling => &["theta"],
+            Self::Deblur => &["alpha", "nu", "xi", "width"],
             _ => &["alpha", "nu", "xi"],
         }
     }
 
     /// Returns the names of the parameters that are learned by default. The best `xi` of deblurring
-    /// is hardly better than any small one, but reconstructions take ever longer as it shrinks.
+    /// is hardly better than any small one, but reconstructions take ever longer as it shrinks. The
+    /// width of a blur is usually known.
     #[must_use]
     pub const fn learned(self) -> &'static [&'static str] {
         match self {
@@ -80,13 +82,15 @@ impl FamilyKind {
 
     /// Returns the default start, lower bound and upper bound of a learned parameter: the paper's,
     /// as values of the parameter. Those of deblurring are ours: an `alpha` of 1 removes
-    /// everything, and a smaller `nu` hardly improves pictures, but takes longer.
+    /// everything, and a smaller `nu` hardly improves pictures, but takes longer. The `width` of a
+    /// blur starts at that of its kernel ([`ModelSpec::with_width`](crate::ModelSpec::with_width)).
     #[must_use]
     pub fn range(self, name: &str) -> [f64; 3] {
         match (self, name) {
             (Self::Sampling, _) => [0.5, FourierWeights::LOWER, FourierWeights::UPPER],
             (Self::Deblur, "alpha") => [1e-3, 1e-7, 1e7],
             (Self::Deblur, "nu") => [1e-2, 1e-4, 1.0],
+            (Self::Deblur, "width") => [2.0, 1.0, 4.0],
             (_, "alpha") => [1.0, 1e-7, 1e7],
             _ => [0.1, 1e-7, 1.0],
         }

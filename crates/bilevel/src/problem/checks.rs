@@ -175,7 +175,9 @@ fn prepare<M: LowerLevel>(
         return Err(ProblemError::ComplexImageRange { index });
     }
     for (what, numbers) in [("truth", &pair.truth), ("data", &pair.data)] {
-        if let Some(entry) = numbers.iter().position(|x| !x.is_finite()) {
+        let may_be_nan = what == "data" && model.takes_missing();
+        let is_bad = |x: &f64| !x.is_finite() && !(may_be_nan && x.is_nan());
+        if let Some(entry) = numbers.iter().position(is_bad) {
             return Err(ProblemError::NonFinite { index, what, entry });
         }
     }

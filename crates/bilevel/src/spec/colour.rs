@@ -1,10 +1,14 @@
 //! The parameters of models, which depend on whether pictures are in colour.
 
-use super::ModelSpec;
-use crate::families::{Choice, ColourFamily, ColourTv, FamilyKind};
+use imaging::{KernelShape, VariableKernel};
+
+use super::{ModelSpec, Values};
+use crate::families::{Choice, FamilyKind, TvChoices};
 
 /// The name of the weight of grey pictures, which stands for both weights of pictures in colour.
 const ALPHA: &str = "alpha";
+/// The name of the width of a blur.
+pub(super) const WIDTH: &str = "width";
 /// The names of the weights of luminance and chroma.
 const WEIGHTS: [&str; 2] = ["alpha_luminance", "alpha_chroma"];
 
@@ -12,11 +16,21 @@ impl ModelSpec {
     /// Returns the names of the parameters that can be learned, in the order of the family.
     #[must_use]
     pub fn learnable(&self, task: FamilyKind) -> &'static [&'static str] {
-        if self.colour {
-            &["alpha_luminance", "alpha_chroma", "nu", "xi"]
-        } else {
-            task.learnable()
+        match (self.colour, task) {
+            (true, FamilyKind::Deblur) => &["alpha_luminance", "alpha_chroma", "nu", "xi", "width"],
+            (true, _) => &["alpha_luminance", "alpha_chroma", "nu", "xi"],
+            (false, _) => task.learnable(),
         }
+    }
+
+    /// Returns the names of the parameters that are learned by default.
+    #[must_use]
+    pub fn learned(&self, task: FamilyKind) -> Vec<&'static str> {
+        let learned = task.learned();
+        let names = self.learnable(task).iter().copied();
+        names
+            .filter(|name| learned.contains(&grey_name(name)))
+            .collect()
     }
 
     /// Returns the parameters that can be fixed, with their default values.
@@ -86,10 +100,35 @@ impl ModelSpec {
         }
     }
 
-    /// Returns the family of denoising in colour from completed and checked settings.
-    pub(super) fn colour_family(&self) -> ColourTv {
-        let weights: [Choice; 2] = WEIGHTS.map(|name| self.choice(name));
-        ColourFamily::tv(weights, self.choice("nu"), self.choice("xi"))
+    /// Returns the parameters of the total variation from completed and checked settings: those of
+    /// grey pictures twice, or those of luminance and those of chroma.
+    pub(super) fn choices(&self) -> [TvChoices; 2] {
+        let weights = if self.colour { WEIGHTS } else { [ALPHA; 2] };
+        weights.map(|name| TvChoices {
+            alpha: self.choice(name),
+            nu: self.choice("nu"),
+            xi: self.choice("xi"),
+        })
+    }
+
+    /// Fills in the start and the bounds of the width of a blur, if it is learned: that of a given
+    /// kernel, half of it and twice as much.
+    #[must_use]
+    pub fn with_width(&self, shape: KernelShape) -> Self {
+        let mut model = self.clone();
+        let is_learned = self.learn.iter().any(|name| name == WIDTH);
+        if let Some(width) = shape.width().filter(|_| is_learned) {
+            let start = *model.start.entry(WIDTH.into()).or_insert(width);
+            let set = |values: &mut Values, default: f64| {
+                values.entry(WIDTH.into()).or_insert(default);
+            };
+            set(
+                &mut model.lower,
+                (0.5 * start).max(VariableKernel::MIN_WIDTH).min(start),
+            );
+            set(&mut model.upper, 2.0 * start);
+        }
+        model
     }
 }
 

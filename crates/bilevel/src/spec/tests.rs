@@ -65,7 +65,7 @@ fn wrong_names_and_inputs_are_refused() {
 /// A filter bank has its own parameters and stops when learning gains little.
 #[test]
 fn filter_banks_have_defaults() {
-    let spec = Spec::filters(FilterSet::DCT5);
+    let spec = Spec::filters(FamilyKind::Denoise, FilterSet::DCT5);
     assert!(spec.model.learn.is_empty());
     assert!(matches!(
         spec.family(FamilyInput::None),

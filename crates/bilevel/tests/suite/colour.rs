@@ -151,14 +151,14 @@ fn settings_name_both_weights_or_one() {
         message.contains("alpha_luminance, alpha_chroma, nu, xi"),
         "{message}"
     );
-    let mut other = Spec::new(FamilyKind::Inpaint);
+    let mut other = Spec::new(FamilyKind::Sampling);
     other.model.colour = true;
     let message = other.family(FamilyInput::None).unwrap_err().to_string();
     assert!(
-        message.contains("inpaint has no model of pictures in colour"),
+        message.contains("sampling has no model of pictures in colour"),
         "{message}"
     );
-    let mut filters = Spec::filters(FilterSet::DCT5);
+    let mut filters = Spec::filters(FamilyKind::Denoise, FilterSet::DCT5);
     filters.model.colour = true;
     assert!(matches!(
         filters.family(FamilyInput::None),

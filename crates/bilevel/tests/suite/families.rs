@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use bilevel::{
-    ColourFamily, FourierWeights, LowerLevel, Pair, TvChoices, TvDeblurring, TvDenoising,
+    Choice, ColourFamily, FourierWeights, LowerLevel, Pair, TvChoices, TvDeblurring, TvDenoising,
     TvInpainting,
 };
-use imaging::{BlurBoundary, Fourier, Grid, Kernel, LinearOperator, Mask, Seed, noise, phantom};
+use imaging::{
+    BlurBoundary, Fourier, Grid, Kernel, KernelShape, LinearOperator, Mask, Seed, noise, phantom,
+};
 
 /// Something to do with every family.
 pub(crate) trait Visitor {
@@ -34,6 +36,8 @@ pub(crate) fn for_each_family(visitor: &impl Visitor) {
         visitor.visit(&format!("deblurring, {boundary:?}"), &blur, blurred);
     }
 
+    visitor.visit("colour, deblurring", blurred_colours(choices), colours());
+
     let grid = Grid::image(6, 8);
     let measured: Vec<bool> = (0..48).map(|j| j % 3 != 1).collect();
     let mask = Mask::new(grid, measured.clone()).expect("one entry per pixel");
@@ -49,6 +53,19 @@ pub(crate) fn for_each_family(visitor: &impl Visitor) {
 
     let weights = FourierWeights::new(8, FourierWeights::TV, 0.5).expect("8 samples");
     visitor.visit("sampling", weights, frequencies());
+}
+
+/// Deblurring in colour, with the radius of a disc that is learned.
+fn blurred_colours(choices: TvChoices) -> ColourFamily<TvDeblurring, TvDeblurring> {
+    let shape = KernelShape::Disc { radius: 0.8 };
+    let width = Choice::Learned {
+        start: -0.1,
+        lower: -0.2,
+        upper: 0.0,
+    };
+    let family = || TvDeblurring::with_width(choices, shape, width, BlurBoundary::Unknown);
+    let family = || family().expect("a kernel of 3 x 3 pixels");
+    ColourFamily::new(family(), family(), &["nu", "xi", "width"])
 }
 
 /// Signals of two lengths.

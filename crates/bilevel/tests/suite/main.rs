@@ -4,6 +4,7 @@
 mod by_hand;
 mod checkpoints;
 mod colour;
+mod deblurring;
 mod evaluate;
 mod families;
 mod gradients;

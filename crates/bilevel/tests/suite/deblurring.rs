@@ -1,0 +1,336 @@
+//! Deblurring and inpainting: convex filter banks, kernels whose width is learned, missing pixels,
+//! and pictures in colour.
+
+use bilevel::testing::derivatives_deviation;
+use bilevel::{
+    Choice, ColourFamily, Deblurring, Family, FamilyInput, FamilyKind, FilterChoices, FilterSet,
+    Inpainting, LearningProblem, LowerLevel, Pair, Parameter, Setup, Spec, TvChoices, TvDeblurring,
+    reconstruct,
+};
+use imaging::{
+    BlurBoundary, Grid, Kernel, KernelShape, Mask, Seed, blurred, noise, phantom, quality,
+};
+use lowlevel::{ErrorBound, Solver, Stop};
+
+const DCT3: FilterSet = FilterSet {
+    size: 3,
+    is_learned: false,
+};
+
+/// A picture that was blurred by a camera, with noise.
+fn pair(size: usize, kernel: &Kernel, index: usize) -> Pair {
+    let seed = Seed::new(5);
+    let (rows, cols) = kernel.grid().rows_and_cols();
+    let scene = Grid::image(size + rows - 1, size + cols - 1);
+    let truth = phantom::dead_leaves(size + rows - 1, size + cols - 1, seed, index).unwrap();
+    let (data, window) = blurred(&truth, scene, kernel).unwrap();
+    let mut inside = vec![0.0; data.len()];
+    window.crop(&truth, &mut inside);
+    Pair {
+        grid: window.inner(),
+        truth: inside,
+        data: noise::gaussian(&data, 0.01, seed, index).unwrap(),
+    }
+}
+
+fn learned(start: f64, lower: f64, upper: f64) -> Choice {
+    let [start, lower, upper] = [start, lower, upper].map(f64::log10);
+    Choice::Learned {
+        start,
+        lower,
+        upper,
+    }
+}
+
+fn filters() -> FilterChoices {
+    FilterChoices::new(DCT3, 1e-3).unwrap()
+}
+
+/// Total variation with fixed nu and xi, good for noise 0.01.
+fn tv() -> TvChoices {
+    TvChoices {
+        alpha: learned(1e-3, 1e-6, 1.0),
+        nu: Choice::Fixed(0.01),
+        xi: Choice::Fixed(1e-3),
+    }
+}
+
+/// A blur by a fixed kernel.
+fn blur<C>(choices: C) -> Deblurring<C> {
+    let kernel = KernelShape::Disc { radius: 1.2 }.kernel();
+    Deblurring::new(choices, kernel, BlurBoundary::Unknown)
+}
+
+/// A blur by a Gaussian whose width is learned.
+fn wide<C>(choices: C) -> Deblurring<C> {
+    let shape = KernelShape::Gaussian { deviation: 0.6 };
+    let width = learned(0.6, 0.4, 0.65);
+    Deblurring::with_width(choices, shape, width, BlurBoundary::Unknown).unwrap()
+}
+
+fn inpainting<C>(choices: C, grid: Grid) -> Inpainting<C> {
+    let measured = (0..42).map(|k| k % 3 != 1).collect();
+    let mask = Mask::new(grid, measured).unwrap();
+    Inpainting { choices, mask }
+}
+
+/// Every new family, for pictures of 7 x 6 pixels.
+fn families() -> Vec<(&'static str, Family)> {
+    let gaussian = KernelShape::Gaussian { deviation: 0.6 }.kernel();
+    let grid = Grid::image(7, 6);
+    let tvs = TvChoices::default;
+    vec![
+        ("filters", Family::FilterDeblurring(blur(filters()))),
+        ("width", Family::Deblurring(wide(tvs()))),
+        (
+            "periodic",
+            Family::FilterDeblurring(Deblurring::new(filters(), gaussian, BlurBoundary::Periodic)),
+        ),
+        (
+            "filters and width",
+            Family::FilterDeblurring(wide(filters())),
+        ),
+        (
+            "inpainting",
+            Family::FilterInpainting(inpainting(filters(), grid)),
+        ),
+        (
+            "colour",
+            Family::ColourDeblurring(ColourFamily::new(wide(tvs()), wide(tvs()), &["width"])),
+        ),
+        (
+            "colour filters",
+            Family::ColourFilterDeblurring(ColourFamily::new(
+                blur(filters()),
+                blur(filters()),
+                &[],
+            )),
+        ),
+        (
+            "colour inpainting",
+            Family::ColourInpainting(ColourFamily::new(
+                inpainting(tvs(), grid),
+                inpainting(tvs(), grid.complex()),
+                &["nu"],
+            )),
+        ),
+        (
+            "colour filters inpainting",
+            Family::ColourFilterInpainting(ColourFamily::new(
+                inpainting(filters(), grid),
+                inpainting(filters(), grid.complex()),
+                &[],
+            )),
+        ),
+    ]
+}
+
+/// Random numbers, some of them missing.
+fn picture(seed: u64, grid: Grid, with_missing: bool) -> Vec<f64> {
+    let values = noise::gaussian(&vec![0.5; grid.len()], 0.3, Seed::new(seed), 0).unwrap();
+    let is_missing = |k: usize| with_missing && (k as u64 * 7 + seed) % 11 == 0;
+    let values = values.into_iter().enumerate();
+    values
+        .map(|(k, value)| if is_missing(k) { f64::NAN } else { value })
+        .collect()
+}
+
+/// Values of the parameters at random shares of the distance between their bounds, in the inner
+/// part of which reconstructions do not take forever.
+fn values(family: &Family, shares: &mut impl Iterator<Item = f64>) -> Vec<f64> {
+    let parameters = family.parameters();
+    let entries = Parameter::of_entries(&parameters).zip(Parameter::starts_of(&parameters));
+    entries
+        .map(|(parameter, start)| {
+            let reach = (0.5 * (parameter.upper - parameter.lower)).min(1.0);
+            let theta = start + reach * (2.0 * shares.next().unwrap_or(0.5) - 1.0);
+            let theta = theta.clamp(parameter.lower + 1e-3, parameter.upper - 1e-3);
+            parameter.map.value(theta)
+        })
+        .collect()
+}
+
+fn shares(seed: u64) -> impl Iterator<Item = f64> {
+    let grid = Grid::line(200);
+    let numbers = noise::gaussian(&vec![0.0; grid.len()], 1.0, Seed::new(seed), 1).unwrap();
+    numbers.into_iter().map(|x| (0.5 + 0.3 * x).clamp(0.0, 1.0))
+}
+
+fn grid_of(name: &str) -> Grid {
+    let grid = Grid::image(7, 6);
+    match name.starts_with("colour") {
+        true => grid.colour(),
+        false => grid,
+    }
+}
+
+/// The derivatives with respect to all parameters, against central differences of the gradient.
+#[test]
+fn derivatives_are_slopes() {
+    for (name, family) in families() {
+        let grid = grid_of(name);
+        for seed in 0..4 {
+            let data = picture(seed, grid, seed > 1);
+            let values = values(&family, &mut shares(seed));
+            let unknown = family.window(grid).outer();
+            let [x, q] = [10, 20].map(|more| picture(more + seed, unknown, false));
+            let deviation =
+                derivatives_deviation(&family, &values, grid, &data, &x, &q, 1e-5).unwrap();
+            assert!(deviation < 1e-6, "{name}: {deviation}");
+        }
+    }
+}
+
+/// Certified errors of rough reconstructions are true, in random cases of every family.
+fn check_certified(cases: u64) {
+    for (name, family) in families() {
+        let grid = grid_of(name);
+        for seed in 0..cases {
+            let data = picture(seed, grid, seed % 2 == 1);
+            let mut shares = shares(1000 + seed);
+            let values = values(&family, &mut shares);
+            let solve = |target: f64| {
+                let stop = Stop::accuracy(ErrorBound::new(target).unwrap());
+                let made = reconstruct(&family, &values, grid, &data, Solver::default(), stop);
+                let made = made.unwrap();
+                (made.x, made.solved.error.value())
+            };
+            let (exact, rest) = solve(1e-8);
+            let (rough, error) = solve(10_f64.powf(-3.0 * shares.next().unwrap_or(0.5)));
+            let apart = exact.iter().zip(&rough).map(|(a, b)| (a - b).powi(2));
+            let apart = apart.sum::<f64>().sqrt();
+            assert!(
+                apart <= error + rest,
+                "{name}, {seed}: {apart} {error} {rest}"
+            );
+        }
+    }
+}
+
+#[test]
+fn certified_errors_are_true() {
+    check_certified(8);
+}
+
+/// `cargo test --release -p bilevel --test suite certified -- --ignored`
+#[test]
+#[ignore = "takes minutes"]
+fn certified_errors_are_true_in_many_cases() {
+    check_certified(10_000);
+}
+
+/// The width of a blur is found from pairs.
+#[test]
+fn widths_are_learned() {
+    for (true_shape, start) in [
+        (KernelShape::Gaussian { deviation: 1.0 }, 0.7),
+        (KernelShape::Disc { radius: 2.0 }, 1.5),
+    ] {
+        let kernel = true_shape.kernel();
+        let pairs: Vec<Pair> = (0..2).map(|index| pair(24, &kernel, index)).collect();
+        let width = true_shape.width().unwrap();
+        let mut spec = Spec::new(FamilyKind::Deblur);
+        spec.model.learn = ["alpha", "width"].map(Into::into).to_vec();
+        spec.model.start.insert("width".into(), start);
+        let family = spec.family(FamilyInput::Shape(true_shape)).unwrap();
+        let mut problem = LearningProblem::new(family, pairs, spec.setup(Vec::new())).unwrap();
+        let learned = problem.learn_with(spec.options()).unwrap();
+        assert!(learned.gradient.is_some());
+        let found = learned.value("width").unwrap();
+        assert!((found - width).abs() < 0.1 * width, "{true_shape}: {found}");
+    }
+}
+
+/// A bank learns more than total variation can on the same pictures.
+#[test]
+fn filter_banks_deblur() {
+    let kernel = Kernel::named("disc:1.5").unwrap();
+    let pairs: Vec<Pair> = (0..2).map(|index| pair(24, &kernel, index)).collect();
+    let grid = kernel.grid();
+    let mut spec = Spec::filters(FamilyKind::Deblur, DCT3);
+    spec.solver.max_points = 15;
+    let values = kernel.values().to_vec();
+    let family = spec.family(FamilyInput::Kernel { values, grid }).unwrap();
+    let setup = spec.setup(Vec::new());
+    let mut problem = LearningProblem::new(family, pairs.clone(), setup).unwrap();
+    let learned = problem.learn_with(spec.options()).unwrap();
+    assert!(learned.gradient.is_some());
+    let before: f64 = pairs
+        .iter()
+        .map(|pair| quality::mse(&pair.data, &pair.truth).unwrap())
+        .sum();
+    let after: f64 = (learned.training.iter())
+        .map(|score| score.after.unwrap().mse)
+        .sum();
+    assert!(after < 0.6 * before, "{before} {after}");
+}
+
+/// Dead pixels are ignored: their values do not matter, and the picture is hardly worse.
+#[test]
+fn missing_pixels_are_ignored() {
+    let kernel = Kernel::named("gaussian:0.8").unwrap();
+    let Pair { grid, truth, data } = pair(24, &kernel, 0);
+    let family = TvDeblurring::new(tv(), kernel, BlurBoundary::Unknown);
+    let mse = |data: &[f64]| {
+        let stop = Stop::accuracy(ErrorBound::new(1e-4).unwrap());
+        let made = reconstruct(&family, &[3e-4], grid, data, Solver::default(), stop).unwrap();
+        quality::mse(&made.x, &truth).unwrap()
+    };
+    let dead = |value: f64| -> Vec<f64> {
+        let numbered = data.iter().enumerate();
+        let data = numbered.map(|(k, data)| if k % 29 == 3 { value } else { *data });
+        data.collect()
+    };
+    let (whole, bad, missing) = (mse(&data), mse(&dead(1.0)), mse(&dead(f64::NAN)));
+    assert!(
+        missing < 1.3 * whole && missing < 0.2 * bad,
+        "{whole} {bad} {missing}"
+    );
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let shape = KernelShape::Gaussian { deviation: 2.0 };
+    let mut spec = Spec::new(FamilyKind::Deblur);
+    spec.model.learn = vec!["width".into()];
+    let refuse = |spec: &Spec, input: FamilyInput| spec.family(input).unwrap_err().to_string();
+    let kernel = shape.kernel();
+    let given = FamilyInput::Kernel {
+        values: kernel.values().to_vec(),
+        grid: kernel.grid(),
+    };
+    assert!(refuse(&spec, given).contains("gaussian:2"));
+    let motion = KernelShape::Motion {
+        length: 5.0,
+        angle: 0.0,
+    };
+    assert!(refuse(&spec, FamilyInput::Shape(motion)).contains("motion"));
+    assert!(refuse(&spec, FamilyInput::None).contains("needs a kernel"));
+    spec.model.upper.insert("width".into(), 1e9);
+    assert!(refuse(&spec, FamilyInput::Shape(shape)).contains("width"));
+
+    let family = TvDeblurring::new(tv(), shape.kernel(), BlurBoundary::Unknown);
+    let setup = Setup::default;
+    let small = Grid::image(8, 8);
+    let problem = |truth: f64, data: f64, grid: Grid| {
+        let [truth, data] = [truth, data].map(|value| vec![value; grid.len()]);
+        let pairs = vec![Pair { grid, truth, data }];
+        LearningProblem::new(&family, pairs, setup())
+            .err()
+            .map(|error| format!("{error:?}"))
+    };
+    assert!(problem(0.0, 0.0, small).unwrap().contains("LargeKernel"));
+    let large = Grid::image(16, 16);
+    assert!(problem(0.0, 0.0, large).is_none());
+    assert!(
+        problem(0.0, f64::NAN, large)
+            .unwrap()
+            .contains("NothingMeasured")
+    );
+    assert!(problem(f64::NAN, 0.0, large).unwrap().contains("NonFinite"));
+    assert!(
+        problem(0.0, f64::INFINITY, large)
+            .unwrap()
+            .contains("NonFinite")
+    );
+}

@@ -203,6 +203,9 @@ impl Reconstructor {
             }
         }
         let config = settings.resolve()?;
+        if options.kernel.is_some() && config.model.learn.iter().any(|name| name == "width") {
+            return Err(CliError::LearnedWidth { run: run.into() });
+        }
         let (parameters, values) = learned_numbers::read(run)?;
         let loaded = match config.task {
             TaskKind::Sampling => {
@@ -291,9 +294,8 @@ impl Reconstructor {
                 .collect();
             let values = values?;
             let grid = grid(is_signal, &page);
-            let family = &self.loaded.family;
             let name_text = name.display().to_string();
-            check_mask(&self.config, family, grid, &name_text)?;
+            check_mask(&self.config, &self.loaded, grid, &name_text)?;
             if self.config.data.images.is_none() {
                 let values = page.channels.iter().flatten().copied();
                 applied.warnings.extend(unit_warning(&name_text, values));
@@ -301,6 +303,13 @@ impl Reconstructor {
             let jump = |plane: &Vec<f64>| self.loaded.border_jump(plane, grid);
             let jump = page.channels.iter().filter_map(jump).reduce(f64::max);
             jumps.extend(jump.map(|jump| (name_text, jump)));
+            let mask = |plane: Vec<f64>| apply_mask(&self.loaded, plane);
+            let channels: Vec<Vec<f64>> = page.channels.into_iter().map(mask).collect();
+            let page = Picture {
+                width,
+                height,
+                channels,
+            };
             let (grid, data) = match is_whole {
                 true => {
                     let grey = || DataError::GreyInput {
@@ -309,11 +318,7 @@ impl Reconstructor {
                     let data = page.interleaved().filter(|_| !is_signal);
                     (grid.colour(), vec![data.ok_or_else(grey)?])
                 }
-                false => {
-                    let planes = page.channels.into_iter();
-                    let masked = planes.map(|plane| apply_mask(family, plane));
-                    (grid, masked.collect())
-                }
+                false => (grid, page.channels),
             };
             let camera = self.config.data.camera();
             let data = match camera {

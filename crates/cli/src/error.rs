@@ -132,6 +132,16 @@ pub enum CliError {
         /// The parameters of the settings.
         expected: String,
     },
+    /// A run has learned the width of its kernel, so no other kernel fits its parameters.
+    #[error(
+        "{} has learned the width of its kernel, so its parameters do not fit another one: leave \
+         --kernel out",
+        run.display()
+    )]
+    LearnedWidth {
+        /// The run.
+        run: PathBuf,
+    },
     /// The input would be overwritten.
     #[error("{} would be overwritten: choose another name for the output", path.display())]
     SameFile {
@@ -251,7 +261,7 @@ impl CliError {
             | Self::Large { .. }
             | Self::Json(_)
             | Self::Interrupt(_) => 1,
-            Self::Memory(_) => 2,
+            Self::Memory(_) | Self::LearnedWidth { .. } => 2,
             Self::Mask(MaskError::Failed(_)) => 1,
             Self::Mask(error) if error.is_of_data() => 3,
             Self::Mask(_) => 2,

@@ -89,23 +89,24 @@ pub fn findings(learned: &Learned, scale: Scale) -> Vec<Finding> {
     all
 }
 
-/// Returns the findings about filter banks, one for grey pictures and two in colour: their proved
-/// constants, and their gain over total variation on held-out images.
+/// Returns the findings about filter banks, one for grey pictures and two in colour: the proved
+/// constants `μ` and `L` of reconstructions with them, and their gain over total variation on
+/// held-out images.
 #[must_use]
-pub fn of_banks(banks: &[&FilterBank], comparison: Option<&TvComparison>) -> Vec<Finding> {
+pub fn of_banks(
+    banks: &[&FilterBank],
+    [convexity, lipschitz]: [f64; 2],
+    comparison: Option<&TvComparison>,
+) -> Vec<Finding> {
     if banks.is_empty() {
         return Vec::new();
     }
-    let largest = |constant: fn(&FilterBank) -> f64| {
-        let constants = banks.iter().map(|bank| constant(bank));
-        constants.fold(0.0, f64::max)
-    };
     let mut all = vec![Finding::good(format!(
-        "Denoising with the learned filters is strongly convex, with the proved constants μ = {} \
-         and L = {}, so the distance of every denoised picture from the exact minimiser is \
-         certified.",
-        number(1.0 - largest(FilterBank::weak_convexity)),
-        number(1.0 + largest(FilterBank::lipschitz))
+        "Reconstruction with the learned filters is strongly convex, with the proved constants \
+         μ = {} and L = {}, so the distance of every reconstructed picture from the exact \
+         minimiser is certified.",
+        number(convexity),
+        number(lipschitz)
     ))];
     let gain = comparison.and_then(|comparison| Some((comparison, comparison.gain()?)));
     if let Some((comparison, gain)) = gain {

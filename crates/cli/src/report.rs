@@ -72,6 +72,9 @@ pub struct ReportBank<'a> {
     /// The filters and their potentials: one bank with an empty name for grey pictures, or one for
     /// the luminance and one for the chroma of pictures in colour.
     pub banks: &'a [(&'a str, &'a FilterBank)],
+    /// The proved strong convexity of reconstructions, and a Lipschitz constant of the gradients of
+    /// their objectives.
+    pub constants: [f64; 2],
     /// Whether the filters themselves were learned.
     pub is_learned: bool,
     /// The comparison with total variation, if images were held out.

@@ -6,12 +6,12 @@ mod gathered;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bilevel::{ColourFamily, FilterDenoising, Learned, Pair, Ranks, Score, Scored, score};
+use bilevel::{FilterChoices, FilterDenoising, Learned, Pair, Ranks, Score, Scored, score, shown};
 use imaging::FilterBank;
 use rayon::prelude::*;
 
 use crate::apply::read_result;
-use crate::config::{Config, Settings, Values};
+use crate::config::{Config, Settings, TaskKind, Values};
 use crate::error::CliError;
 use crate::findings::{self, Finding, findings};
 use crate::report::{ReportBank, ReportImage, ReportInput, html};
@@ -178,19 +178,20 @@ fn banks(config: &Config, learned: &Learned) -> Banks {
     let Some(set) = config.model.filters else {
         return Vec::new();
     };
-    let values = learned.values();
-    let parts = match ColourFamily::filters(set) {
-        Ok(family) if config.spec().model.colour => {
-            let [luminance, chroma] = family.parts(&values);
-            vec![("luminance", luminance), ("chroma", chroma)]
-        }
-        _ => vec![("", values)],
+    let names: &[&'static str] = match config.spec().model.colour {
+        true => &["luminance", "chroma"],
+        false => &[""],
     };
-    let bank = |(name, values): (&'static str, Vec<f64>)| {
-        let limited = FilterDenoising::new(set).ok()?.bank(&values).ok()?;
-        Some((name, Arc::clone(limited.bank())))
+    let bank = |name: &&'static str| {
+        let own = (learned.parameters.iter()).filter(|p| p.parameter.name.ends_with(name));
+        let values: Vec<f64> = own.flat_map(|p| &p.values).copied().collect();
+        let limited = match config.task {
+            TaskKind::Denoise => FilterDenoising::new(set).ok()?.bank(&values).ok()?,
+            _ => FilterChoices::new(set, 0.0).ok()?.bank(&values).ok()?,
+        };
+        Some((*name, Arc::clone(limited.bank())))
     };
-    parts.into_iter().filter_map(bank).collect()
+    names.iter().filter_map(bank).collect()
 }
 
 /// Returns the findings about a result and about its filter bank.
@@ -202,9 +203,36 @@ fn all_findings(
 ) -> Vec<Finding> {
     let mut all = findings(learned, config.objective.scale);
     let banks: Vec<&FilterBank> = banks.iter().map(|(_, bank)| &**bank).collect();
-    all.extend(findings::of_banks(&banks, comparison));
+    all.extend(findings::of_banks(
+        &banks,
+        constants(config, &banks),
+        comparison,
+    ));
     all.extend(config.data.camera().map(findings::of_camera));
     all
+}
+
+/// Returns the proved constants of the objectives with learned filter banks: their strong convexity
+/// and a Lipschitz constant of their gradients.
+fn constants(config: &Config, banks: &[&FilterBank]) -> [f64; 2] {
+    let largest = |constant: fn(&FilterBank) -> f64| {
+        let constants = banks.iter().map(|bank| constant(bank));
+        constants.fold(0.0, f64::max)
+    };
+    let [.., (_, xi)] = config.task.fixed();
+    let lipschitz = largest(FilterBank::lipschitz);
+    match config.task {
+        TaskKind::Denoise => [1.0 - largest(FilterBank::weak_convexity), 1.0 + lipschitz],
+        TaskKind::Deblur => {
+            // without the kernel, no bound is known
+            let kernel = task::operator(config).ok().flatten();
+            let norm = kernel.map_or(f64::INFINITY, |(values, _)| {
+                values.iter().map(|value| value.abs()).sum()
+            });
+            [xi, norm * norm * (1.0 + 1e-12) + xi + lipschitz]
+        }
+        _ => [xi, 1.0 + xi + lipschitz],
+    }
 }
 
 /// The seconds of learning and the comparison with total variation, where they are known.
@@ -224,6 +252,8 @@ fn write(
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let banks = banks(config, &learned);
     let findings = all_findings(config, &learned, &banks, comparison.as_ref());
+    let all: Vec<&FilterBank> = banks.iter().map(|(_, bank)| &**bank).collect();
+    let constants = constants(config, &all);
     let named: Vec<(&str, &FilterBank)> = (banks.iter())
         .map(|(name, bank)| (*name, &**bank))
         .collect();
@@ -235,6 +265,7 @@ fn write(
         learned: &learned,
         bank: (!named.is_empty()).then(|| ReportBank {
             banks: &named,
+            constants,
             is_learned: config.model.filters.is_some_and(|set| set.is_learned),
             comparison: comparison.as_ref(),
         }),
@@ -271,7 +302,8 @@ fn report_image(config: &Config, name: String, pair: Pair, scored: Scored) -> Re
     ReportImage {
         name,
         grid: pair.grid,
-        data: (score.before.is_some() || pair.truth.is_empty()).then_some(pair.data),
+        data: (score.before.is_some() || pair.truth.is_empty())
+            .then(|| pair.data.into_iter().map(shown).collect()),
         truth: pair.truth,
         reconstruction: reconstruction.map_or_else(Vec::new, |made| made.x),
         error: score.error.unwrap_or(f64::INFINITY),

@@ -16,6 +16,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use bilevel::{Family, Pair, share_of};
+use imaging::KernelShape;
 
 use crate::array::hdf5;
 use crate::config::{Config, TaskKind};
@@ -97,7 +98,9 @@ pub fn load_for_run(config: &Config, run: &Path) -> Result<LoadedTask, CliError>
         &data.kernel,
         &data.mask,
     ];
-    let is_missing = |path: &&PathBuf| !hdf5::split(path).0.exists();
+    // a kernel may be given by its shape
+    let is_name = |path: &Path| KernelShape::is_name(&path.to_string_lossy());
+    let is_missing = |path: &&PathBuf| !hdf5::split(path).0.exists() && !is_name(path);
     let missing = paths.into_iter().flatten().find(is_missing);
     if let Some(path) = missing {
         let (path, run) = (path.clone(), run.to_path_buf());

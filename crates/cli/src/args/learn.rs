@@ -21,6 +21,7 @@ is the sum of sqrt(|gradient of x|^2 + nu^2) over all pixels.
   xi     weight of the squared norm; larger values make reconstruction faster and pictures darker
   alpha_luminance, alpha_chroma
          the two weights of pictures in colour (--colour opponent); alpha stands for both
+  width  for deblur, the width of a kernel gaussian:W or disc:W in pixels
   theta  for sampling, one number per frequency, whose weight in |A x - data|^2 is
          theta/(1-theta); results list these weights as the values of theta
 With --model filters, a learned function of filtered pictures replaces the terms with alpha and xi.
@@ -36,6 +37,7 @@ Examples:
   bilevel learn denoise --model filters --images photos --noise 0.1 --out run
   bilevel learn denoise --learn alpha --fix nu=1e-3,xi=1e-3 --out run
   bilevel learn deblur --kernel gaussian:2 --images photos --out run
+  bilevel learn deblur --kernel disc:5 --images sharp --noisy blurred --learn alpha,width --out run
   bilevel learn inpaint --mask mask.png --images photos --out run
   bilevel learn sampling --images signals.npy --penalty-l1 0.02 --out run
   bilevel learn mask --kspace slices.npy --out run    `bilevel learn mask --help` has more

@@ -73,6 +73,12 @@ pub enum ConfigError {
         .0, short(*.1), short(*.2), short(*.3)
     )]
     StartOutside(String, f64, f64, f64),
+    /// The width of a kernel is learned that has none.
+    #[error(
+        "the width of the kernel {0} cannot be learned: give its shape, such as --kernel gaussian:2 \
+         or --kernel disc:5, or leave width out of --learn"
+    )]
+    NoWidth(String),
     /// Two settings exclude each other. The last field is advice.
     #[error("{0} and {1} cannot be used together: {2}")]
     Together(&'static Setting, &'static Setting, &'static str),

@@ -5,11 +5,12 @@
 mod tests;
 
 use bilevel::ModelSpec;
+use imaging::{KernelShape, VariableKernel};
 
 use super::settings::Settings;
 use super::table::{
-    COLOUR, CONDITION, FILTERS, FIX, IMAGE_MAX, IMAGE_MIN, ITERATIONS, LEARN, LOWER, SOLVER, START,
-    Setting, UPPER,
+    COLOUR, CONDITION, FILTERS, FIX, IMAGE_MAX, IMAGE_MIN, ITERATIONS, KERNEL, LEARN, LOWER,
+    SOLVER, START, Setting, UPPER,
 };
 use super::{ConfigError, TaskKind, Values};
 
@@ -35,12 +36,7 @@ fn learned(settings: &Settings) -> Vec<String> {
         let mut model = empty(settings);
         model.fixed = settings.numbers(&FIX);
         let fixed = model.with_names().fixed;
-        let learned = if model.colour {
-            model.learnable(settings.task)
-        } else {
-            settings.task.learned()
-        };
-        let learned = learned.iter().map(|name| (*name).to_owned());
+        let learned = model.learned(settings.task).into_iter().map(str::to_owned);
         learned.filter(|name| !fixed.contains_key(name)).collect()
     })
 }
@@ -76,11 +72,6 @@ pub(super) fn prepare_override(file: &mut Settings, flags: &Settings) {
 /// Checks the section and fills in its defaults.
 pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
     let empty = empty(settings);
-    if empty.colour && settings.task != TaskKind::Denoise {
-        let needed = format!("channels or grey for {}", settings.task);
-        let found = "opponent".to_owned();
-        return Err(ConfigError::OutOfRange(COLOUR.to_string(), found, needed));
-    }
     if settings.has(&FILTERS) {
         return resolve_filters(settings);
     }
@@ -93,7 +84,7 @@ pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
         upper: settings.numbers(&UPPER),
         ..empty
     };
-    let given = given.with_names();
+    let given = with_width(settings, given.with_names())?;
     check_names(task, &given)?;
     let model = given.completed(task);
     for name in &model.learn {
@@ -113,6 +104,21 @@ pub(super) fn resolve(settings: &mut Settings) -> Result<(), ConfigError> {
     settings.set(&LOWER, model.lower);
     settings.set(&UPPER, model.upper);
     Ok(())
+}
+
+/// Fills in the start and the bounds of the width of a blur, if it is learned.
+fn with_width(settings: &Settings, given: ModelSpec) -> Result<ModelSpec, ConfigError> {
+    let Some(kernel) = settings.word(&KERNEL) else {
+        return Ok(given);
+    };
+    if !given.learn.iter().any(|name| name == "width") {
+        return Ok(given);
+    }
+    let shape = kernel.parse::<KernelShape>().ok();
+    match shape.filter(|shape| shape.width().is_some()) {
+        Some(shape) => Ok(given.with_width(shape)),
+        None => Err(ConfigError::NoWidth(kernel.into())),
+    }
 }
 
 /// Refuses settings that do not go together with a filter bank. All its parameters are learned,
@@ -218,6 +224,10 @@ fn check_bounds(task: TaskKind, name: &str, lower: f64, upper: f64) -> Result<()
         let (is_possible, needed) = match task {
             // Frequencies of weight zero could leave the problem without a solution.
             TaskKind::Sampling => (found > 0.0 && found < 1.0, "above 0 and below 1"),
+            TaskKind::Deblur if name == "width" => (
+                (VariableKernel::MIN_WIDTH..=KernelShape::MAX_SIZE).contains(&found),
+                "a number of pixels between 0.1 and 1000",
+            ),
             _ => (
                 is_positive(found),
                 "a positive number between 1e-100 and 1e100",

@@ -247,8 +247,7 @@ impl Settings {
     /// Fills in example values for required settings that are missing.
     pub(crate) fn fill_in_required(&mut self) {
         for setting in ALL {
-            if let DefaultValue::Required(_, example) = setting.default
-                && setting.is_for(self.task)
+            if let Some((_, example)) = setting.required(self.task)
                 && !self.has(setting)
             {
                 self.set(setting, example);
@@ -356,11 +355,11 @@ impl Settings {
     /// Checks one setting, given or not.
     fn check(&self, task: TaskKind, setting: &'static Setting) -> Result<(), ConfigError> {
         let Some(value) = self.values.get(setting.key) else {
-            return match setting.default {
-                DefaultValue::Required(what, example) if setting.is_for(task) => {
+            return match setting.required(task) {
+                Some((what, example)) => {
                     Err(ConfigError::Missing(task.name(), setting, what, example))
                 }
-                _ => Ok(()),
+                None => Ok(()),
             };
         };
         if !setting.is_for(task) && !self.is_default(setting) {

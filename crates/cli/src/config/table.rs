@@ -10,6 +10,10 @@ use std::ops::RangeInclusive;
 use bilevel::{FilterSet, Spec};
 use toml::Value;
 
+mod text;
+
+pub(super) use text::{comment, literal, shown};
+
 use super::TaskKind;
 use TaskKind::{Deblur, Denoise, Inpaint, Sampling};
 
@@ -57,6 +61,8 @@ pub(crate) enum ValueKind {
 pub(super) enum DefaultValue {
     /// The setting must be given. The texts describe the value, and are an example of it.
     Required(&'static str, &'static str),
+    /// One task needs the setting, with the same texts; for others there is no value.
+    RequiredFor(TaskKind, &'static str, &'static str),
     /// No value. The texts are the meaning of that, and an example of a value in a file.
     Unset(&'static str, &'static str),
     /// The same whole number for all tasks.
@@ -74,8 +80,8 @@ pub(super) enum DefaultValue {
 pub(super) struct Tasks(pub(super) &'static [TaskKind], pub(super) &'static str);
 
 const ALL_TASKS: Tasks = Tasks(&[Denoise, Sampling, Deblur, Inpaint], "all tasks");
-/// The task with filter banks, which learns from patches of pictures.
-const DENOISE: Tasks = Tasks(&[Denoise], "denoise");
+/// The tasks that learn from patches of pictures.
+const PATCHED: Tasks = Tasks(&[Denoise, Deblur], "denoise and deblur");
 const DEBLUR: Tasks = Tasks(&[Deblur], "deblur");
 const PICTURES: Tasks = Tasks(&[Denoise, Deblur, Inpaint], "pictures");
 
@@ -132,21 +138,21 @@ table! {
             &DefaultValue::Word("channels"),
             &DefaultValue::Word("grey"),
         ),
-        "How to treat colour pictures: as one picture with luminance and chroma (opponent, only \
-         for denoise, and its default if all files of --images are in colour), as three grey \
-         pictures (channels), or by their luminance (grey)")
+        "How to treat colour pictures: as one picture with luminance and chroma (opponent, the \
+         default if all files of --images are in colour), as three grey pictures (channels), or by \
+         their luminance (grey)")
         .only(PICTURES);
     CROP = row("crop", "data.crop", POSITIVE, DefaultValue::Unset("whole pictures", "256"),
         "Use only the middle N rows and N columns of each picture")
         .only(PICTURES);
     PATCHES = row("patches", "data.patches", ANY_WHOLE,
-        DefaultValue::With(&FILTERS, &DefaultValue::Whole(4), &DefaultValue::Whole(0)),
+        DefaultValue::With(&FILTERS, &DefaultValue::Of(patches), &DefaultValue::Whole(0)),
         "Learn from N square patches of each training picture, drawn at random positions; with 0, \
          from whole pictures")
-        .only(DENOISE);
+        .only(PATCHED);
     PATCH_SIZE = row("patch-size", "data.patch_size", POSITIVE, DefaultValue::Whole(64),
         "Rows and columns of patches; smaller pictures are used whole")
-        .only(DENOISE);
+        .only(PATCHED);
     COUNT = row("count", "data.count", POSITIVE,
         DefaultValue::With(&IMAGES, &DefaultValue::Unset("all", "10"), &DefaultValue::Whole(10)),
         "Use only the first N images");
@@ -177,18 +183,20 @@ table! {
          border (subtract)")
         .only(DEBLUR);
     MASK = row("mask", "data.mask", ValueKind::Path,
-        DefaultValue::Required(
+        DefaultValue::RequiredFor(
+            Inpaint,
             "a picture that is white where pixels were measured",
             "mask.png",
         ),
-        "Mask: a picture that is white (0.5 or more) where pixels were measured")
-        .only(Tasks(&[Inpaint], "inpaint"));
+        "Mask: a picture that is white (0.5 or more) where pixels were measured; for deblur, dead \
+         or saturated pixels are black")
+        .only(Tasks(&[Deblur, Inpaint], "deblur and inpaint"));
 
     FILTERS = row("filters", "model.filters", ValueKind::Word(&FilterSet::NAMES),
         DefaultValue::Unset("total variation", "\"dct5\""),
         "Replace the total variation by a bank of filters: cosine filters (dct) or learned filters \
          (learned), and their size in pixels along each axis")
-        .only(DENOISE);
+        .only(PICTURES);
     BOUNDARY = row("boundary", "model.boundary", ValueKind::Word(&["unknown", "periodic"]),
         DefaultValue::Word("unknown"),
         "What lies beyond the borders of a blurred picture: values that are unknown, as in a camera \
@@ -306,9 +314,15 @@ fn whole(number: u64) -> Value {
 }
 
 /// Returns the smallest gain for which learning of a filter bank goes on.
-fn least_gain(_: TaskKind) -> Value {
-    let gain = Spec::filters(FilterSet::DCT5).solver.least_gain;
+fn least_gain(task: TaskKind) -> Value {
+    let gain = Spec::filters(task, FilterSet::DCT5).solver.least_gain;
     Value::Float(gain.unwrap_or_default())
+}
+
+/// Returns the number of patches of each picture from which a filter bank is learned. A mask has
+/// the size of whole pictures.
+fn patches(task: TaskKind) -> Value {
+    Value::Integer(if task == Inpaint { 0 } else { 4 })
 }
 
 /// Returns the word that replaces one of earlier versions.
@@ -361,6 +375,15 @@ impl Setting {
         self.tasks.0.contains(&task)
     }
 
+    /// Returns what a task needs the setting for, and an example, if it must be given.
+    pub(super) fn required(&self, task: TaskKind) -> Option<(&'static str, &'static str)> {
+        match self.default {
+            DefaultValue::Required(what, example) if self.is_for(task) => Some((what, example)),
+            DefaultValue::RequiredFor(one, what, example) if one == task => Some((what, example)),
+            _ => None,
+        }
+    }
+
     /// Returns the section and the key in it.
     pub(crate) fn section_and_key(&self) -> (&'static str, &'static str) {
         self.key.split_once('.').unwrap_or(("", self.key))
@@ -379,6 +402,8 @@ impl Setting {
         }
         match default {
             DefaultValue::Required(..) => Err("required"),
+            DefaultValue::RequiredFor(one, ..) if *one == task => Err("required"),
+            DefaultValue::RequiredFor(..) => Err("none"),
             DefaultValue::Unset(meaning, _) => Err(meaning),
             DefaultValue::Whole(number) => Ok(Value::Integer(*number)),
             DefaultValue::Word(word) => Ok(Value::String((*word).into())),
@@ -395,7 +420,9 @@ impl Setting {
     /// Returns an example of a value, as it is written in a file.
     pub(super) fn example(&self, task: TaskKind) -> String {
         match &self.default {
-            DefaultValue::Required(_, name) => literal(&Value::String((*name).into())),
+            DefaultValue::Required(_, name) | DefaultValue::RequiredFor(_, _, name) => {
+                literal(&Value::String((*name).into()))
+            }
             DefaultValue::Unset(_, example)
             | DefaultValue::With(_, DefaultValue::Unset(_, example), _)
             | DefaultValue::With(_, _, DefaultValue::Unset(_, example)) => (*example).to_owned(),
@@ -436,6 +463,9 @@ impl Setting {
         }
         match self.default {
             DefaultValue::Required(..) => format!("{} [required for {}]", self.help, self.tasks.1),
+            DefaultValue::RequiredFor(task, ..) => {
+                format!("{} [required for {task}]", self.help)
+            }
             _ => format!("{} [default: {}]", self.help, defaults.join("; ")),
         }
     }
@@ -445,56 +475,4 @@ impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--{} ({} in a settings file)", self.flag, self.key)
     }
-}
-
-/// Writes a value as after a flag.
-pub(super) fn shown(value: &Value) -> String {
-    let joined = |parts: Vec<String>| parts.join(",");
-    match value {
-        Value::String(text) => text.clone(),
-        // the shorter of 1e-3 and 0.001
-        Value::Float(number) => [number.to_string(), format!("{number:e}")]
-            .into_iter()
-            .min_by_key(String::len)
-            .unwrap_or_default(),
-        Value::Array(values) => joined(values.iter().map(shown).collect()),
-        Value::Table(table) => {
-            let entry = |(name, value): (&String, &Value)| format!("{name}={}", shown(value));
-            joined(table.iter().map(entry).collect())
-        }
-        other => other.to_string(),
-    }
-}
-
-/// Writes a value as in a file.
-pub(super) fn literal(value: &Value) -> String {
-    match value {
-        // with an exponent where that is shorter
-        Value::Float(number) if number.is_finite() => format!("{number:?}"),
-        Value::Table(table) if table.is_empty() => "{}".to_owned(),
-        Value::Table(table) => {
-            let entry = |(name, value): (&String, &Value)| format!("{name} = {}", literal(value));
-            let entries: Vec<String> = table.iter().map(entry).collect();
-            format!("{{ {} }}", entries.join(", "))
-        }
-        other => other.to_string(),
-    }
-}
-
-/// Writes a text as a comment of a TOML file. Lines end before column 100, and all but the first
-/// are indented.
-pub(super) fn comment(text: &str) -> String {
-    let mut comment = String::from("#");
-    let mut column = 1;
-    for word in text.split(' ') {
-        let len = word.chars().count();
-        if column + 1 + len > 100 {
-            comment += "\n#  ";
-            column = 3;
-        }
-        comment += " ";
-        comment += word;
-        column += 1 + len;
-    }
-    comment + "\n"
 }

@@ -424,7 +424,7 @@ fn settings_exclude_or_need_others() {
     );
     check(
         "data.mask = \"m\"",
-        &["--mask", "for inpaint, not for denoise"],
+        &["--mask", "for deblur and inpaint, not for denoise"],
     );
     check("objective.l1 = 1", &["--penalty-l1", "for sampling"]);
     check_refused("task = \"deblur\"", &["deblur needs --kernel"]);

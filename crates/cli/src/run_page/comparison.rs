@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bilevel::{FamilyInput, FamilyKind, Learned, LearningProblem, Ranks, Score, Spec};
+use bilevel::{Learned, LearningProblem, ModelSpec, Ranks, Score, Spec};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Values};
@@ -10,6 +10,7 @@ use crate::error::CliError;
 use crate::findings::{Mean, psnrs};
 use crate::session::Finished;
 use crate::store;
+use crate::task::family;
 
 /// The name of the file with the comparison.
 const COMPARISON: &str = "tv.json";
@@ -49,15 +50,17 @@ pub(super) fn of_finished(
     if config.model.filters.is_none() || finished.learned.validation.is_empty() {
         return Ok(None);
     }
-    let mut spec = Spec::new(FamilyKind::Denoise);
-    spec.objective = config.objective;
-    spec.model.colour = config.spec().model.colour;
+    let mut of_tv = config.clone();
+    let default = Spec::new(config.task);
+    of_tv.model = ModelSpec {
+        boundary: config.model.boundary,
+        ..default.model
+    };
+    of_tv.solver = default.solver;
+    let spec = of_tv.spec();
     let mut setup = spec.setup(finished.validation.clone());
     setup.camera = config.data.camera().cloned();
-    // the task is denoising, which needs no input
-    let Ok(family) = spec.family(FamilyInput::None) else {
-        return Ok(None);
-    };
+    let family = family::for_pictures(&of_tv)?.family;
     let training = finished.training.clone();
     let mut problem = LearningProblem::on_rank(family, training, setup, ranks.clone())?;
     let tv = problem.learn_with(spec.options())?;

@@ -86,9 +86,9 @@ impl Snapshots {
     /// Reconstructs held-out images with the best parameters, if they are those of a filter bank
     /// and enough points were accepted. All ranks do this at the same points.
     fn update_held_out(&mut self, problem: &LearningProblem<Family>, engine: &LearningEngine) {
-        let Family::Filters(_) = problem.model() else {
+        if !problem.model().has_filters() {
             return;
-        };
+        }
         let is_accepted = |made: &&Iteration| made.kind == StepKind::Accepted;
         let accepted = engine.iterations().iter().filter(is_accepted).count();
         let last = *self.num_accepted.get_or_insert(accepted);

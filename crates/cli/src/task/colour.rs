@@ -8,11 +8,11 @@ use crate::config::table::{COLOUR, COUNT, IMAGES};
 use crate::config::{Settings, TaskKind};
 use crate::picture;
 
-/// Chooses how to treat the pictures of `--images` if the settings do not say it: denoising learns
-/// from pictures in colour as a whole if all files are in colour, and from grey values otherwise.
+/// Chooses how to treat the pictures of `--images` if the settings do not say it: as a whole if all
+/// files are in colour, and by their grey values otherwise.
 /// Returns a warning if some files are in colour and some are not.
 pub(crate) fn choose(settings: &mut Settings) -> Option<String> {
-    if settings.task != TaskKind::Denoise || settings.has(&COLOUR) {
+    if settings.task == TaskKind::Sampling || settings.has(&COLOUR) {
         return None;
     }
     let images = settings.word(&IMAGES)?.to_owned();

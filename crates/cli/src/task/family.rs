@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use bilevel::{BoundaryName, Family, FamilyInput};
-use imaging::{Grid, Kernel, KernelShape, Mask, ModelError};
+use bilevel::{BoundaryName, Family, FamilyInput, shown};
+use imaging::{Grid, Kernel, KernelShape, LinearOperator as _, Mask, ModelError};
 
 use super::{DataError, pictures};
 use crate::array::{self, ArrayValues};
@@ -23,15 +23,24 @@ pub(crate) struct LoadedFamily {
     pub(crate) kernel_shape: Option<[usize; 2]>,
     /// Warnings about its kernel.
     pub(crate) warnings: Vec<String>,
+    /// The mask of pixels that were measured, if there is one.
+    pub(crate) mask: Option<Mask>,
 }
 
 impl LoadedFamily {
     /// Returns the jump of a picture across its borders, which a periodic blur cannot explain if it
     /// is large; `None` if there is no periodic blur.
     pub(crate) fn border_jump(&self, picture: &[f64], grid: Grid) -> Option<f64> {
+        let shape = self.kernel_shape?;
         let (rows, cols) = grid.rows_and_cols();
-        let jump = |shape| blur_check::border_jump(picture, [rows, cols], &self.numbers, shape);
-        self.kernel_shape.map(jump)
+        let parts = grid.num_parts();
+        let channels = (0..parts).map(|part| -> Vec<f64> {
+            let values = picture.iter().skip(part).step_by(parts);
+            values.map(|value| shown(*value)).collect()
+        });
+        let jump =
+            |plane: Vec<f64>| blur_check::border_jump(&plane, [rows, cols], &self.numbers, shape);
+        channels.map(jump).reduce(f64::max)
     }
 }
 
@@ -52,25 +61,34 @@ pub(crate) fn for_pictures(config: &Config) -> Result<LoadedFamily, CliError> {
         return Ok(build(config, FamilyInput::None, "")?);
     };
     let name = path.display().to_string();
+    let mask = data.mask.as_deref().map(read_mask).transpose()?;
     if data.kernel.is_none() {
-        let (grid, measured) = read_mask(path)?;
-        let numbers = measured.iter().map(|one| f64::from(*one)).collect();
-        let mask = Mask::new(grid, measured).map_err(|source| DataError::Model {
-            name: name.clone(),
-            source: source.into(),
-        })?;
-        let model = build(config, FamilyInput::Mask(mask), &name)?;
-        return Ok(LoadedFamily { numbers, ..model });
+        let input = mask.clone().map_or(FamilyInput::None, FamilyInput::Mask);
+        let model = build(config, input, &name)?;
+        let numbers = mask.iter().flat_map(Mask::measured);
+        let numbers = numbers.map(|one| f64::from(*one)).collect();
+        return Ok(LoadedFamily {
+            numbers,
+            mask,
+            ..model
+        });
     }
     let (kernel, warnings) = read_kernel(config, path)?;
     let (rows, cols) = kernel.grid().rows_and_cols();
-    let (values, grid) = (kernel.values().to_vec(), kernel.grid());
-    let model = build(config, FamilyInput::Kernel { values, grid }, &name)?;
+    let input = match name.parse() {
+        Ok(shape) if KernelShape::is_name(&name) => FamilyInput::Shape(shape),
+        _ => FamilyInput::Kernel {
+            values: kernel.values().to_vec(),
+            grid: kernel.grid(),
+        },
+    };
+    let model = build(config, input, &name)?;
     let is_periodic = config.model.boundary == BoundaryName::Periodic;
     Ok(LoadedFamily {
         numbers: kernel.values().to_vec(),
         kernel_shape: is_periodic.then_some([rows, cols]),
         warnings,
+        mask,
         ..model
     })
 }
@@ -87,8 +105,9 @@ pub fn operator(config: &Config) -> Result<Option<(Vec<f64>, Grid)>, CliError> {
     let Some(path) = &config.data.mask else {
         return Ok(None);
     };
-    let (grid, measured) = read_mask(path)?;
-    Ok(Some((measured.into_iter().map(f64::from).collect(), grid)))
+    let mask = read_mask(path)?;
+    let numbers = mask.measured().iter().map(|one| f64::from(*one)).collect();
+    Ok(Some((numbers, mask.domain())))
 }
 
 fn build(config: &Config, input: FamilyInput, name: &str) -> Result<LoadedFamily, DataError> {
@@ -101,6 +120,7 @@ fn build(config: &Config, input: FamilyInput, name: &str) -> Result<LoadedFamily
         numbers: Vec::new(),
         kernel_shape: None,
         warnings: Vec::new(),
+        mask: None,
     })
 }
 
@@ -158,7 +178,7 @@ fn read_kernel_array(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
 }
 
 /// Reads a mask: pixels of value 0.5 or more were measured.
-fn read_mask(path: &Path) -> Result<(Grid, Vec<bool>), CliError> {
+fn read_mask(path: &Path) -> Result<Mask, CliError> {
     let picture = picture::read(path, Colour::Luminance)?;
     let grid = pictures::grid(picture::is_signal(path), &picture);
     let measured: Vec<bool> = (picture.channels.iter().flatten())
@@ -168,5 +188,10 @@ fn read_mask(path: &Path) -> Result<(Grid, Vec<bool>), CliError> {
         let mask = path.into();
         return Err(CliError::Data(DataError::EmptyMask { mask }));
     }
-    Ok((grid, measured))
+    let name = path.display().to_string();
+    let refuse = |source: ModelError| DataError::Model {
+        name,
+        source: source.into(),
+    };
+    Ok(Mask::new(grid, measured).map_err(refuse)?)
 }

@@ -30,7 +30,7 @@ pub(super) fn add(
             name: name.clone(),
             reason,
         };
-        if let Family::Inpainting(_) = family {
+        if family.mask().is_some() || pair.data.iter().any(|value| value.is_nan()) {
             return Err(unknown("pixels are missing".to_owned()));
         }
         match noise::estimate(pair.grid, &pair.data) {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use bilevel::{Family, Pair};
-use imaging::{BlurBoundary, Grid, Kernel, KernelShape, LinearOperator, ModelError, Seed};
+use imaging::{Blur, BlurBoundary, Grid, Kernel, KernelShape, LinearOperator, ModelError, Seed};
 use imaging::{noise, phantom};
 
-use super::family;
+use super::family::{self, LoadedFamily};
 use super::{
     DataError, LoadedTask, NamedPairs, data_warnings, fingerprint, noise_level, patches, split,
 };
@@ -32,7 +32,7 @@ const MAX_CHANNELS: usize = 3;
 /// Loads the pairs and the family of a task on pictures.
 pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let data = &config.data;
-    let mut loaded = family::for_pictures(config)?;
+    let loaded = family::for_pictures(config)?;
     let family = &loaded.family;
     let mut images = match &data.images {
         None if data.truth.is_some() => {
@@ -54,14 +54,14 @@ pub(super) fn load(config: &Config) -> Result<LoadedTask, CliError> {
     let pairs = |images: Vec<Image>, first: usize| {
         let mut pairs = NamedPairs::default();
         for (index, image) in (first..).zip(images) {
-            add(config, family, image, index, &mut pairs)?;
+            add(config, &loaded, image, index, &mut pairs)?;
         }
         Ok::<NamedPairs, DataError>(pairs)
     };
     let mut training = pairs(images, 0)?;
     let noise_note = noise_level::add(config, family, &mut training)?;
     let validation = pairs(others, num_training)?;
-    let mut warnings = std::mem::take(&mut loaded.warnings);
+    let mut warnings = loaded.warnings.clone();
     if data.noisy.is_some() {
         let all = [&training, &validation];
         let jumps = all
@@ -200,12 +200,8 @@ pub(crate) fn grid(is_signal: bool, picture: &Picture) -> Grid {
 /// The kernel of a blur that needs pixels beyond the borders of a picture: such pictures are
 /// blurred as a whole, and cropped afterwards, so that the blur is that of a camera.
 fn camera_kernel(family: &Family) -> Option<&Kernel> {
-    match family {
-        Family::Deblurring(model) if model.boundary() == BlurBoundary::Unknown => {
-            Some(model.kernel())
-        }
-        _ => None,
-    }
+    let (kernel, boundary) = family.blur()?;
+    (boundary == BlurBoundary::Unknown).then_some(kernel)
 }
 
 /// Blurs a picture as a camera does. Returns the truth and the blurred picture, without noise, both
@@ -249,11 +245,12 @@ fn blurred_by_camera(
 /// that counts photons are transformed.
 fn add(
     config: &Config,
-    family: &Family,
+    loaded: &LoadedFamily,
     image: Image,
     index: usize,
     pairs: &mut NamedPairs,
 ) -> Result<(), DataError> {
+    let family = &loaded.family;
     let Image {
         name,
         is_signal,
@@ -269,7 +266,7 @@ fn add(
         _ => (truth, None),
     };
     let grid = grid(is_signal, &truth);
-    check_mask(config, family, grid, &name)?;
+    check_mask(config, loaded, grid, &name)?;
     let num_channels = truth.channels.len();
     let is_whole = config.data.colour == Some(Colour::Opponent);
     if is_whole && (num_channels, is_signal) != (MAX_CHANNELS, false) {
@@ -285,7 +282,7 @@ fn add(
             None => (truth, measured),
         };
         let data = match measured {
-            Some(data) => apply_mask(family, data),
+            Some(data) => apply_mask(loaded, data),
             None => {
                 // Each channel has noise of its own; luminance has that of the image.
                 let stream = match config.data.colour.unwrap_or_default() {
@@ -293,7 +290,7 @@ fn add(
                     Colour::Channels | Colour::Opponent => MAX_CHANNELS * index + channel,
                 };
                 let clean = clean.as_ref().map(|clean| &clean.channels[channel][..]);
-                measure(config, family, (grid, &truth, clean), stream, &name)?
+                measure(config, loaded, (grid, &truth, clean), stream, &name)?
             }
         };
         let pair = Pair { grid, truth, data };
@@ -354,14 +351,14 @@ fn check_kernel<'a>(
 /// Refuses a picture whose size differs from that of the mask.
 pub(crate) fn check_mask(
     config: &Config,
-    family: &Family,
+    loaded: &LoadedFamily,
     grid: Grid,
     name: &str,
 ) -> Result<(), DataError> {
-    let (Family::Inpainting(model), Some(mask)) = (family, &config.data.mask) else {
+    let (Some(of_pictures), Some(mask)) = (&loaded.mask, &config.data.mask) else {
         return Ok(());
     };
-    if model.mask.domain() == grid {
+    if of_pictures.domain() == grid {
         return Ok(());
     }
     let size = |grid: Grid| {
@@ -370,28 +367,33 @@ pub(crate) fn check_mask(
     };
     Err(DataError::MaskSize {
         mask: mask.clone(),
-        mask_size: size(model.mask.domain()),
+        mask_size: size(of_pictures.domain()),
         name: name.into(),
         size: size(grid),
     })
 }
 
-/// Sets data to zero where the mask of the family says that nothing was measured.
-pub(crate) fn apply_mask(family: &Family, data: Vec<f64>) -> Vec<f64> {
-    match family {
-        Family::Inpainting(model) => {
-            let mut measured = vec![0.0; data.len()];
-            model.mask.apply(&data, &mut measured, &mut ());
-            measured
+/// Replaces data where the mask says that nothing was measured: by zero if the family has this
+/// mask, and otherwise by NaN, which says it for each picture.
+pub(crate) fn apply_mask(loaded: &LoadedFamily, mut data: Vec<f64>) -> Vec<f64> {
+    if let Some(mask) = &loaded.mask {
+        let missing = match loaded.family.mask() {
+            Some(_) => 0.0,
+            None => f64::NAN,
+        };
+        for (value, measured) in data.iter_mut().zip(mask.measured()) {
+            if !measured {
+                *value = missing;
+            }
         }
-        _ => data,
     }
+    data
 }
 
 /// Simulates the data of `truth`, with noise. If `clean` data are known, it only adds noise.
 fn measure(
     config: &Config,
-    family: &Family,
+    loaded: &LoadedFamily,
     (grid, truth, clean): (Grid, &[f64], Option<&[f64]>),
     stream: usize,
     name: &str,
@@ -410,19 +412,18 @@ fn measure(
             source,
         })
     };
-    if let Some(clean) = clean {
-        return add_noise(clean);
-    }
-    match family {
-        Family::Deblurring(model) => {
-            let blur = model.blur(grid).map_err(|source| DataError::Model {
+    let noisy = match (clean, loaded.family.blur()) {
+        (Some(clean), _) => add_noise(clean)?,
+        (None, Some((kernel, boundary))) => {
+            let blur = Blur::new(grid, kernel, boundary).map_err(|source| DataError::Model {
                 name: name.into(),
                 source: source.into(),
             })?;
             let mut blurred = vec![0.0; truth.len()];
             blur.apply(truth, &mut blurred, &mut blur.scratch());
-            add_noise(&blurred)
+            add_noise(&blurred)?
         }
-        _ => Ok(apply_mask(family, add_noise(truth)?)),
-    }
+        (None, None) => add_noise(truth)?,
+    };
+    Ok(apply_mask(loaded, noisy))
 }

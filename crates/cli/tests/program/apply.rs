@@ -132,7 +132,7 @@ fn what_cannot_be_read_or_written() {
         (
             "in/0.png out.png --mask in/1.png",
             2,
-            ["--mask", "for inpaint"],
+            ["--mask", "for deblur and inpaint"],
         ),
     ] {
         temp.bad(&format!("apply run {args}"), code, &parts);

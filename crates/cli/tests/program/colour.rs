@@ -131,8 +131,8 @@ fn settings_that_do_not_fit_colours_are_refused() {
     };
     bad(
         "inpaint --mask mask.png --colour opponent",
-        2,
-        &["--colour", "channels or grey for inpaint"],
+        3,
+        &["mask.png", "8 x 8"],
     );
     bad("denoise --colour red", 2, &["--colour", "opponent"]);
     bad(

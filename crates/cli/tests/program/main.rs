@@ -6,6 +6,7 @@ mod bad_input;
 mod bad_run;
 mod camera;
 mod colour;
+mod deblurring;
 mod denoise;
 mod filters;
 mod full_disk;

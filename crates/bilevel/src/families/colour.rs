@@ -186,7 +186,7 @@ impl<L: LowerLevel, C: LowerLevel> LowerLevel for ColourFamily<L, C> {
         }
         // both families see NaN where a channel was not measured
         let may_be_nan = self.takes_missing();
-        let is_bad = |value: &f64| !value.is_finite() && !(may_be_nan && value.is_nan());
+        let is_bad = |value: &f64| !(value.is_finite() || may_be_nan && value.is_nan());
         if let Some(index) = data.iter().position(is_bad) {
             return Err(Box::new(ModelError::NonFinite {
                 name: "data",

@@ -176,7 +176,7 @@ fn prepare<M: LowerLevel>(
     }
     for (what, numbers) in [("truth", &pair.truth), ("data", &pair.data)] {
         let may_be_nan = what == "data" && model.takes_missing();
-        let is_bad = |x: &f64| !x.is_finite() && !(may_be_nan && x.is_nan());
+        let is_bad = |x: &f64| !(x.is_finite() || may_be_nan && x.is_nan());
         if let Some(entry) = numbers.iter().position(is_bad) {
             return Err(ProblemError::NonFinite { index, what, entry });
         }

@@ -1,6 +1,7 @@
 //! Defaults, missing settings and refused settings.
 
 use super::*;
+use crate::families::{Family, TvDenoising};
 use crate::lower::LowerLevel;
 
 /// The defaults are values here and exponents in [`TvChoices`], and agree to the last bit.

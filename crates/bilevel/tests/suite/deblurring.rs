@@ -22,14 +22,14 @@ fn pair(size: usize, kernel: &Kernel, index: usize) -> Pair {
     let seed = Seed::new(5);
     let (rows, cols) = kernel.grid().rows_and_cols();
     let scene = Grid::image(size + rows - 1, size + cols - 1);
-    let truth = phantom::dead_leaves(size + rows - 1, size + cols - 1, seed, index).unwrap();
-    let (data, window) = blurred(&truth, scene, kernel).unwrap();
+    let truth = phantom::dead_leaves(size + rows - 1, size + cols - 1, seed, index).expect("valid");
+    let (data, window) = blurred(&truth, scene, kernel).expect("valid");
     let mut inside = vec![0.0; data.len()];
     window.crop(&truth, &mut inside);
     Pair {
         grid: window.inner(),
         truth: inside,
-        data: noise::gaussian(&data, 0.01, seed, index).unwrap(),
+        data: noise::gaussian(&data, 0.01, seed, index).expect("valid"),
     }
 }
 
@@ -43,7 +43,7 @@ fn learned(start: f64, lower: f64, upper: f64) -> Choice {
 }
 
 fn filters() -> FilterChoices {
-    FilterChoices::new(DCT3, 1e-3).unwrap()
+    FilterChoices::new(DCT3, 1e-3).expect("valid")
 }
 
 /// Total variation with fixed nu and xi, good for noise 0.01.
@@ -65,12 +65,12 @@ fn blur<C>(choices: C) -> Deblurring<C> {
 fn wide<C>(choices: C) -> Deblurring<C> {
     let shape = KernelShape::Gaussian { deviation: 0.6 };
     let width = learned(0.6, 0.4, 0.65);
-    Deblurring::with_width(choices, shape, width, BlurBoundary::Unknown).unwrap()
+    Deblurring::with_width(choices, shape, width, BlurBoundary::Unknown).expect("valid")
 }
 
 fn inpainting<C>(choices: C, grid: Grid) -> Inpainting<C> {
     let measured = (0..42).map(|k| k % 3 != 1).collect();
-    let mask = Mask::new(grid, measured).unwrap();
+    let mask = Mask::new(grid, measured).expect("valid");
     Inpainting { choices, mask }
 }
 
@@ -127,8 +127,8 @@ fn families() -> Vec<(&'static str, Family)> {
 
 /// Random numbers, some of them missing.
 fn picture(seed: u64, grid: Grid, with_missing: bool) -> Vec<f64> {
-    let values = noise::gaussian(&vec![0.5; grid.len()], 0.3, Seed::new(seed), 0).unwrap();
-    let is_missing = |k: usize| with_missing && (k as u64 * 7 + seed) % 11 == 0;
+    let values = noise::gaussian(&vec![0.5; grid.len()], 0.3, Seed::new(seed), 0).expect("valid");
+    let is_missing = |k: usize| with_missing && (k as u64 * 7 + seed).is_multiple_of(11);
     let values = values.into_iter().enumerate();
     values
         .map(|(k, value)| if is_missing(k) { f64::NAN } else { value })
@@ -152,7 +152,7 @@ fn values(family: &Family, shares: &mut impl Iterator<Item = f64>) -> Vec<f64> {
 
 fn shares(seed: u64) -> impl Iterator<Item = f64> {
     let grid = Grid::line(200);
-    let numbers = noise::gaussian(&vec![0.0; grid.len()], 1.0, Seed::new(seed), 1).unwrap();
+    let numbers = noise::gaussian(&vec![0.0; grid.len()], 1.0, Seed::new(seed), 1).expect("valid");
     numbers.into_iter().map(|x| (0.5 + 0.3 * x).clamp(0.0, 1.0))
 }
 
@@ -175,7 +175,7 @@ fn derivatives_are_slopes() {
             let unknown = family.window(grid).outer();
             let [x, q] = [10, 20].map(|more| picture(more + seed, unknown, false));
             let deviation =
-                derivatives_deviation(&family, &values, grid, &data, &x, &q, 1e-5).unwrap();
+                derivatives_deviation(&family, &values, grid, &data, &x, &q, 1e-5).expect("valid");
             assert!(deviation < 1e-6, "{name}: {deviation}");
         }
     }
@@ -190,9 +190,9 @@ fn check_certified(cases: u64) {
             let mut shares = shares(1000 + seed);
             let values = values(&family, &mut shares);
             let solve = |target: f64| {
-                let stop = Stop::accuracy(ErrorBound::new(target).unwrap());
+                let stop = Stop::accuracy(ErrorBound::new(target).expect("valid"));
                 let made = reconstruct(&family, &values, grid, &data, Solver::default(), stop);
-                let made = made.unwrap();
+                let made = made.expect("valid");
                 (made.x, made.solved.error.value())
             };
             let (exact, rest) = solve(1e-8);
@@ -228,15 +228,16 @@ fn widths_are_learned() {
     ] {
         let kernel = true_shape.kernel();
         let pairs: Vec<Pair> = (0..2).map(|index| pair(24, &kernel, index)).collect();
-        let width = true_shape.width().unwrap();
+        let width = true_shape.width().expect("valid");
         let mut spec = Spec::new(FamilyKind::Deblur);
         spec.model.learn = ["alpha", "width"].map(Into::into).to_vec();
         spec.model.start.insert("width".into(), start);
-        let family = spec.family(FamilyInput::Shape(true_shape)).unwrap();
-        let mut problem = LearningProblem::new(family, pairs, spec.setup(Vec::new())).unwrap();
-        let learned = problem.learn_with(spec.options()).unwrap();
+        let family = spec.family(FamilyInput::Shape(true_shape)).expect("valid");
+        let mut problem =
+            LearningProblem::new(family, pairs, spec.setup(Vec::new())).expect("valid");
+        let learned = problem.learn_with(spec.options()).expect("valid");
         assert!(learned.gradient.is_some());
-        let found = learned.value("width").unwrap();
+        let found = learned.value("width").expect("valid");
         assert!((found - width).abs() < 0.1 * width, "{true_shape}: {found}");
     }
 }
@@ -244,23 +245,25 @@ fn widths_are_learned() {
 /// A bank learns more than total variation can on the same pictures.
 #[test]
 fn filter_banks_deblur() {
-    let kernel = Kernel::named("disc:1.5").unwrap();
+    let kernel = Kernel::named("disc:1.5").expect("valid");
     let pairs: Vec<Pair> = (0..2).map(|index| pair(24, &kernel, index)).collect();
     let grid = kernel.grid();
     let mut spec = Spec::filters(FamilyKind::Deblur, DCT3);
     spec.solver.max_points = 15;
     let values = kernel.values().to_vec();
-    let family = spec.family(FamilyInput::Kernel { values, grid }).unwrap();
+    let family = spec
+        .family(FamilyInput::Kernel { values, grid })
+        .expect("valid");
     let setup = spec.setup(Vec::new());
-    let mut problem = LearningProblem::new(family, pairs.clone(), setup).unwrap();
-    let learned = problem.learn_with(spec.options()).unwrap();
+    let mut problem = LearningProblem::new(family, pairs.clone(), setup).expect("valid");
+    let learned = problem.learn_with(spec.options()).expect("valid");
     assert!(learned.gradient.is_some());
     let before: f64 = pairs
         .iter()
-        .map(|pair| quality::mse(&pair.data, &pair.truth).unwrap())
+        .map(|pair| quality::mse(&pair.data, &pair.truth).expect("valid"))
         .sum();
     let after: f64 = (learned.training.iter())
-        .map(|score| score.after.unwrap().mse)
+        .map(|score| score.after.expect("valid").mse)
         .sum();
     assert!(after < 0.6 * before, "{before} {after}");
 }
@@ -268,13 +271,14 @@ fn filter_banks_deblur() {
 /// Dead pixels are ignored: their values do not matter, and the picture is hardly worse.
 #[test]
 fn missing_pixels_are_ignored() {
-    let kernel = Kernel::named("gaussian:0.8").unwrap();
+    let kernel = Kernel::named("gaussian:0.8").expect("valid");
     let Pair { grid, truth, data } = pair(24, &kernel, 0);
     let family = TvDeblurring::new(tv(), kernel, BlurBoundary::Unknown);
     let mse = |data: &[f64]| {
-        let stop = Stop::accuracy(ErrorBound::new(1e-4).unwrap());
-        let made = reconstruct(&family, &[3e-4], grid, data, Solver::default(), stop).unwrap();
-        quality::mse(&made.x, &truth).unwrap()
+        let stop = Stop::accuracy(ErrorBound::new(1e-4).expect("valid"));
+        let made =
+            reconstruct(&family, &[3e-4], grid, data, Solver::default(), stop).expect("valid");
+        quality::mse(&made.x, &truth).expect("valid")
     };
     let dead = |value: f64| -> Vec<f64> {
         let numbered = data.iter().enumerate();
@@ -319,18 +323,26 @@ fn bad_input_is_refused() {
             .err()
             .map(|error| format!("{error:?}"))
     };
-    assert!(problem(0.0, 0.0, small).unwrap().contains("LargeKernel"));
+    assert!(
+        problem(0.0, 0.0, small)
+            .expect("valid")
+            .contains("LargeKernel")
+    );
     let large = Grid::image(16, 16);
     assert!(problem(0.0, 0.0, large).is_none());
     assert!(
         problem(0.0, f64::NAN, large)
-            .unwrap()
+            .expect("valid")
             .contains("NothingMeasured")
     );
-    assert!(problem(f64::NAN, 0.0, large).unwrap().contains("NonFinite"));
+    assert!(
+        problem(f64::NAN, 0.0, large)
+            .expect("valid")
+            .contains("NonFinite")
+    );
     assert!(
         problem(0.0, f64::INFINITY, large)
-            .unwrap()
+            .expect("valid")
             .contains("NonFinite")
     );
 }

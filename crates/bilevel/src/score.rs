@@ -110,8 +110,8 @@ pub struct Quality {
     pub mse: f64,
     /// The peak signal-to-noise ratio in dB; `None` if the images are equal.
     pub psnr: Option<f64>,
-    /// The structural similarity, in colour the mean over channels; `None` for signals, and for
-    /// images that are too small for it.
+    /// The structural similarity, the mean over channels in colour and over slices of a volume;
+    /// `None` for signals, and for images that are too small for it.
     pub ssim: Option<f64>,
 }
 
@@ -226,20 +226,25 @@ impl Scored {
 }
 
 /// Returns the structural similarity of a real picture, or the mean over the channels of a picture
-/// in colour.
+/// in colour, or over the slices of a volume.
 fn ssim(x: &[f64], truth: &[f64], grid: Grid) -> Option<f64> {
     if grid.num_axes() == 1 || grid.field() == Field::Complex {
         return None;
     }
-    let (rows, cols) = grid.rows_and_cols();
+    let (slices, rows, cols) = grid.slices_rows_and_cols();
     let parts = grid.num_parts();
     let channel = |picture: &[f64], part: usize| -> Vec<f64> {
         picture.iter().skip(part).step_by(parts).copied().collect()
     };
-    let of_channel =
-        |part: usize| quality::ssim(&channel(x, part), &channel(truth, part), rows, cols, 1.0).ok();
-    let all: Option<Vec<f64>> = (0..parts).map(of_channel).collect();
-    Some(all?.iter().sum::<f64>() / parts as f64)
+    let mut sum = 0.0;
+    let len = parts * rows * cols;
+    for (x, truth) in x.chunks_exact(len).zip(truth.chunks_exact(len)) {
+        for part in 0..parts {
+            let (x, truth) = (channel(x, part), channel(truth, part));
+            sum += quality::ssim(&x, &truth, rows, cols, 1.0).ok()?;
+        }
+    }
+    Some(sum / (slices * parts) as f64)
 }
 
 /// Returns the divisor that turns a Euclidean norm into a root mean square.

@@ -48,7 +48,8 @@ impl Differences {
         boundary: Boundary::Symmetric,
     };
 
-    /// Returns the paper's convention for grids with as many axes as `grid`.
+    /// Returns the paper's convention for grids with as many axes as `grid`. Volumes, which the
+    /// paper does not have, get that of pictures.
     #[must_use]
     pub const fn of_paper(grid: Grid) -> Self {
         if grid.num_axes() == 1 {
@@ -62,7 +63,11 @@ impl Differences {
     /// periodic axes of even length.
     #[must_use]
     pub const fn norm_squared(grid: Grid) -> f64 {
-        if grid.num_axes() == 1 { 4.0 } else { 8.0 }
+        match grid.num_axes() {
+            1 => 4.0,
+            2 => 8.0,
+            _ => 12.0,
+        }
     }
 
     /// Returns the two samples whose difference, first minus second, belongs to position `at` of an

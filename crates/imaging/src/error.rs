@@ -87,6 +87,17 @@ pub(crate) fn check_not_colour(grid: Grid) -> Result<(), ModelError> {
     Ok(())
 }
 
+/// Refuses volumes, for which there is only denoising with total variation.
+pub(crate) fn check_not_volume(grid: Grid) -> Result<(), ModelError> {
+    if grid.num_axes() == 3 {
+        return Err(ModelError::WrongGrid {
+            name: "grid",
+            needed: "a line or an image: volumes are denoised with total variation",
+        });
+    }
+    Ok(())
+}
+
 /// Checks the length of `values` and that all are finite.
 pub(crate) fn check_values(
     name: &'static str,

@@ -39,7 +39,11 @@ pub(crate) fn of_hashes(hashes: impl IntoIterator<Item = u64>) -> u64 {
 /// Returns a hash of a grid.
 pub(crate) fn of_grid(grid: Grid) -> u64 {
     let (rows, cols) = grid.rows_and_cols();
-    of_hashes([rows, cols, grid.num_axes(), grid.num_parts()].map(|n| n as u64))
+    let hash = of_hashes([rows, cols, grid.num_axes(), grid.num_parts()].map(|n| n as u64));
+    match grid.slices_rows_and_cols().0 {
+        1 => hash,
+        slices => of_hashes([hash, slices as u64]),
+    }
 }
 
 /// Mixes `bits` into `hash` by multiplying with an odd number and folding high bits into low ones.

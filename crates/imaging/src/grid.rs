@@ -1,10 +1,10 @@
-//! The sampling grid of a signal or picture.
+//! The sampling grid of a signal, picture or volume.
 
-/// The sampling grid of a signal or picture: its axes, and whether samples are real numbers,
-/// complex numbers or colours.
+/// The sampling grid of a signal, picture or volume: its axes, and whether samples are real
+/// numbers, complex numbers or colours.
 ///
-/// A picture is stored row by row. A complex sample is stored as its real part followed by its
-/// imaginary part, and a colour as its red, green and blue part.
+/// A picture is stored row by row, and a volume slice by slice. A complex sample is stored as its
+/// real part followed by its imaginary part, and a colour as its red, green and blue part.
 ///
 /// ```
 /// use imaging::Grid;
@@ -12,6 +12,7 @@
 /// assert_eq!(Grid::image(3, 5).complex().len(), 30);
 /// assert_eq!(Grid::image(3, 5).complex().num_samples(), 15);
 /// assert_eq!(Grid::image(3, 5).colour().len(), 45);
+/// assert_eq!(Grid::volume(2, 3, 5).len(), 30);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
@@ -33,6 +34,15 @@ pub enum Shape {
         /// The number of rows.
         rows: usize,
         /// The number of columns.
+        cols: usize,
+    },
+    /// A volume.
+    Volume {
+        /// The number of slices.
+        slices: usize,
+        /// The number of rows of a slice.
+        rows: usize,
+        /// The number of columns of a slice.
         cols: usize,
     },
 }
@@ -64,6 +74,15 @@ impl Grid {
     pub const fn image(rows: usize, cols: usize) -> Self {
         Self {
             shape: Shape::Image { rows, cols },
+            field: Field::Real,
+        }
+    }
+
+    /// Creates the grid of a real volume.
+    #[must_use]
+    pub const fn volume(slices: usize, rows: usize, cols: usize) -> Self {
+        Self {
+            shape: Shape::Volume { slices, rows, cols },
             field: Field::Real,
         }
     }
@@ -107,21 +126,36 @@ impl Grid {
         self.field
     }
 
-    /// The number of axes, 1 or 2.
+    /// The number of axes, 1 to 3.
     #[must_use]
     pub const fn num_axes(self) -> usize {
         match self.shape {
             Shape::Line { .. } => 1,
             Shape::Image { .. } => 2,
+            Shape::Volume { .. } => 3,
         }
     }
 
-    /// The numbers of rows and columns. A line is one row.
+    /// The numbers of rows and columns. A line is one row. The slices of a volume lie one below the
+    /// other, as they are stored.
     #[must_use]
     pub const fn rows_and_cols(self) -> (usize, usize) {
         match self.shape {
             Shape::Line { num_samples } => (1, num_samples),
             Shape::Image { rows, cols } => (rows, cols),
+            Shape::Volume { slices, rows, cols } => (slices * rows, cols),
+        }
+    }
+
+    /// The numbers of slices, rows of a slice and columns. Lines and pictures are one slice.
+    #[must_use]
+    pub const fn slices_rows_and_cols(self) -> (usize, usize, usize) {
+        match self.shape {
+            Shape::Volume { slices, rows, cols } => (slices, rows, cols),
+            _ => {
+                let (rows, cols) = self.rows_and_cols();
+                (1, rows, cols)
+            }
         }
     }
 

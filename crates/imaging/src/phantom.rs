@@ -14,8 +14,10 @@
 //! the square root only, so they are the same on every platform, bit for bit.
 
 mod head;
+mod volume;
 
 pub use head::{head, smooth_phase};
+pub use volume::dead_leaves_volume;
 
 use crate::colour;
 use crate::seed::{Purpose, Seed};

@@ -3,6 +3,7 @@
 pub(crate) mod strips;
 mod tv;
 mod tv_hessian;
+mod tv_volume;
 
 pub use tv::SmoothedTv;
 pub(crate) use tv::tv_gradient_rounding;

@@ -36,6 +36,7 @@ pub(crate) enum Purpose {
     Signs,
     Photons,
     Tints,
+    DeadVolumes,
 }
 
 impl Purpose {
@@ -51,6 +52,7 @@ impl Purpose {
             Self::Signs => *b"signs   ",
             Self::Photons => *b"photons ",
             Self::Tints => *b"tints   ",
+            Self::DeadVolumes => *b"deadvolu",
         }
     }
 }

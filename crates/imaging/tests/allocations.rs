@@ -115,6 +115,9 @@ fn main() {
     let image = Denoising::new(Grid::image(8, 8), &data, PARAMETERS).expect("the data fit");
     check("denoising an image", &image);
     check_second_order("denoising an image", &image);
+    let volume = Denoising::new(Grid::volume(4, 2, 8), &data, PARAMETERS).expect("the data fit");
+    check("denoising a volume", &volume);
+    check_second_order("denoising a volume", &volume);
     let fourier = Fourier::new(Grid::line(32).complex()).expect("not empty");
     let weights = [0.5; 32];
     let sampling = FourierSampling::new(&fourier, &data, &weights, PARAMETERS);

@@ -19,6 +19,7 @@ pub(crate) fn for_each_family(visitor: &impl Visitor) {
     let choices = TvChoices::default();
     visitor.visit("signals", TvDenoising::default(), signals());
     visitor.visit("pictures", TvDenoising::default(), pictures(|x, _| x));
+    visitor.visit("volumes", TvDenoising::default(), volumes());
     let TvChoices { alpha, nu, xi } = choices;
     visitor.visit("colour", ColourFamily::tv([alpha; 2], nu, xi), colours());
 
@@ -92,6 +93,18 @@ fn pictures(measure: impl Fn(Vec<f64>, Grid) -> Vec<f64>) -> Vec<Pair> {
         Pair { grid, truth, data }
     };
     (0..3).map(picture).collect()
+}
+
+/// Small volumes.
+fn volumes() -> Vec<Pair> {
+    let seed = Seed::new(4);
+    let grid = Grid::volume(3, 4, 5);
+    let volume = |index: usize| {
+        let truth = phantom::dead_leaves_volume([3, 4, 5], seed, index).expect("a size");
+        let data = noise::gaussian(&truth, 0.1, seed, index).expect("a deviation");
+        Pair { grid, truth, data }
+    };
+    (0..2).map(volume).collect()
 }
 
 /// Pictures in colour, of two sizes.

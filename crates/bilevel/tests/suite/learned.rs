@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::families::{Visitor, for_each_family};
 use bilevel::{
     Bound, BoxError, Choice, FourierWeights, ImageData, Learned, LearningProblem, LowerLevel, Pair,
-    Parameter, Penalty, PenaltyContext, ProblemError, Setup, TvChoices, TvDenoising,
+    Parameter, Penalty, PenaltyContext, ProblemError, Quality, Setup, TvChoices, TvDenoising,
     learning_options, reconstruct, score,
 };
 use dfo_ls::{L1, Options, Termination};
@@ -53,6 +53,53 @@ fn pictures_get_better_and_held_out_ones_too() {
     let total: u64 = learned.evaluations.iter().map(|e| e.work).sum();
     assert_eq!(learned.work.total(), total);
     assert!(learned.work.initial > 0 && learned.work.trial > 0);
+}
+
+/// A volume is reconstructed better as a whole than slice by slice. Its SSIM is the mean over
+/// slices.
+#[test]
+fn volumes_are_better_than_their_slices() {
+    // The truth is a ball.
+    let is_inside = |index: usize| {
+        let at = [index / 256, index / 16 % 16, index % 16].map(|i| i as f64);
+        let [z, y, x] = [at[0] - 4.0, at[1] - 7.0, at[2] - 8.0];
+        x * x + y * y + z * z < 36.0
+    };
+    let truth: Vec<f64> = (0..2048).map(|i| f64::from(is_inside(i))).collect();
+    let data = noise::gaussian(&truth, 0.1, Seed::new(1), 0).expect("a deviation");
+    let grid = Grid::image(16, 16);
+    let slices = truth.chunks_exact(256).zip(data.chunks_exact(256));
+    let slices = slices.map(|(truth, data)| Pair {
+        grid,
+        truth: truth.to_vec(),
+        data: data.to_vec(),
+    });
+    let slices: Vec<Pair> = slices.collect();
+    let grid = Grid::volume(8, 16, 16);
+    let volume = vec![Pair { grid, truth, data }];
+    let learn = |pairs: Vec<Pair>| {
+        let setup = Setup::derivative_free();
+        let mut problem = LearningProblem::new(TvDenoising::default(), pairs, setup);
+        let problem = problem.as_mut().expect("valid");
+        problem.learn_with(budget(20)).expect("valid options")
+    };
+    let (whole, apart) = (learn(volume), learn(slices));
+    let mean = |of: fn(Quality) -> f64| {
+        let all = apart.training.iter().map(|score| score.after);
+        all.map(|quality| of(quality.expect("an image")))
+            .sum::<f64>()
+            / 8.0
+    };
+    let after = whole.training[0].after.expect("an image");
+    // The gain is at least 1 dB.
+    let of_slices = mean(|quality| quality.mse);
+    assert!(after.mse < 0.8 * of_slices, "{after:?} {of_slices}");
+    let ssim = |quality: Quality| quality.ssim.expect("large enough");
+    assert!(ssim(after) > mean(|quality| quality.ssim.expect("large enough")));
+    let before = whole.training[0].before.expect("data");
+    let of_slices = apart.training.iter().map(|score| score.before);
+    let of_slices: f64 = of_slices.map(|quality| ssim(quality.expect("data"))).sum();
+    assert!((ssim(before) - of_slices / 8.0).abs() < 1e-12);
 }
 
 /// The mean squared errors of the scores add up to the objective.

@@ -9,7 +9,7 @@ use super::TwoRoots;
 use super::basis::MAX_FILTERS;
 use super::sweep::{Lanes, Plane, Position, Responses, STRIP, Sweep};
 use super::vector::Real;
-use crate::error::{ModelError, check_not_colour};
+use crate::error::{ModelError, check_not_colour, check_not_volume};
 use crate::fingerprint::{self, NumberHash};
 use crate::grid::{Field, Grid};
 use crate::model::dispatch;
@@ -61,6 +61,7 @@ impl FilterRegularizer {
             return Err(ModelError::EmptyGrid);
         }
         check_not_colour(grid)?;
+        check_not_volume(grid)?;
         let bank = bank.into();
         Ok(Self { bank, grid })
     }

@@ -1,7 +1,8 @@
 //! Denoising by smoothed total variation.
 
 use lowlevel::{
-    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, StronglyConvex, Update,
+    Curvature, ErrorBound, NewtonPoint, NewtonRun, NewtonSteps, SecondOrder, StronglyConvex,
+    Update, norm_squared,
 };
 
 use super::image::{ImageGradient, RowFluxes};
@@ -22,7 +23,7 @@ use crate::regularizer::{Regularizer, SmoothedTv, tv_gradient_rounding};
 
 /// The paper's denoising model,
 /// `$\Phi(x) = \frac12\|x - y\|^2 + \alpha\operatorname{TV}_\nu(x) + \frac{\xi}{2}\|x\|^2$`, for
-/// real signals and pictures, with the paper's differences ([`Differences::of_paper`]).
+/// real signals, pictures and volumes, with the paper's differences ([`Differences::of_paper`]).
 ///
 /// It is a faster version of [`Variational`](crate::Variational) with
 /// [`Identity`](crate::Identity). Use the latter for other differences and for complex samples.
@@ -69,11 +70,11 @@ const RUN_COST: f64 = 1.6;
 const BOUND_COST: f64 = 1.9;
 
 /// Working memory of [`Denoising`]. For images, the first use of second derivatives adds five
-/// numbers per pixel.
+/// numbers per pixel; for volumes, six per voxel.
 #[derive(Clone, Debug)]
 pub struct DenoisingScratch(Fluxes);
 
-/// The fluxes of the kernel for lines or for images.
+/// The fluxes of the kernel for lines or for images. Volumes need none.
 #[derive(Clone, Debug)]
 enum Fluxes {
     Line {
@@ -187,8 +188,24 @@ impl<'a> Denoising<'a> {
                 gradient,
                 fluxes,
             }),
+            (Shape::Volume { .. }, Fluxes::Image { .. }) => self.volume_gradient(x, gradient),
             _ => panic!("the scratch belongs to a grid of another shape"),
         }
+    }
+
+    /// Does the same as `gradient_at` for a volume: two passes over memory, without scratch.
+    fn volume_gradient(&self, mut x: Samples<'_>, gradient: &mut [f64]) -> f64 {
+        let TvParameters { alpha, xi, .. } = self.parameters;
+        x.apply_update(gradient);
+        let x = match &x {
+            Samples::Fixed(x) => x,
+            Samples::Updating { point, .. } => &**point,
+        };
+        for ((gradient, x), y) in gradient.iter_mut().zip(x).zip(self.data.values) {
+            *gradient = (x - y) + xi * x;
+        }
+        self.tv.add_gradient(alpha, x, gradient);
+        norm_squared(gradient)
     }
 }
 
@@ -210,7 +227,7 @@ impl StronglyConvex for Denoising<'_> {
                 newton: LineNewtonScratch::new(num_samples),
                 hessian: Box::new(LineHessian::new(num_samples)),
             },
-            Shape::Image { cols, .. } => Fluxes::Image {
+            Shape::Image { cols, .. } | Shape::Volume { cols, .. } => Fluxes::Image {
                 fluxes: RowFluxes::new(cols),
                 linearisation: Linearisation::default(),
             },
@@ -264,7 +281,7 @@ impl StronglyConvex for Denoising<'_> {
     fn newton(&self) -> Option<&dyn NewtonSteps<DenoisingScratch>> {
         match self.grid.shape() {
             Shape::Line { .. } => Some(self),
-            Shape::Image { .. } => None,
+            Shape::Image { .. } | Shape::Volume { .. } => None,
         }
     }
 
@@ -273,7 +290,7 @@ impl StronglyConvex for Denoising<'_> {
     }
 }
 
-/// Newton steps for lines. For images, [`newton`](StronglyConvex::newton) returns `None`.
+/// Newton steps for lines. For others, [`newton`](StronglyConvex::newton) returns `None`.
 impl NewtonSteps<DenoisingScratch> for Denoising<'_> {
     fn num_duals(&self) -> usize {
         self.grid.num_samples()

@@ -25,13 +25,14 @@ const LINE_SOLVE_COST: f64 = 1.3;
 /// FISTA. Measured in the same way.
 const LINE_MIXED_COST: f64 = 0.9;
 /// The time of mixed products of a picture, in gradients: between 1 and 3, depending on its size.
+/// Volumes have the same costs: all their kernels are slower by about the same factor.
 const IMAGE_MIXED_COST: f64 = 2.0;
 
 impl SecondOrder<DenoisingScratch> for Denoising<'_> {
     fn linearise(&self, x: &[f64], scratch: &mut DenoisingScratch) {
         match self.grid.shape() {
             Shape::Line { .. } => scratch.line_hessian().linearise(self.parameters, x),
-            Shape::Image { .. } => self.linearise_image(x, scratch),
+            _ => self.linearise_image(x, scratch),
         }
     }
 
@@ -39,6 +40,7 @@ impl SecondOrder<DenoisingScratch> for Denoising<'_> {
         match self.grid.shape() {
             Shape::Line { .. } => scratch.line_hessian().product(self.parameters, v, out),
             Shape::Image { .. } => self.image_product(v, out, scratch),
+            Shape::Volume { .. } => self.volume_product(v, out, scratch),
         }
     }
 
@@ -47,14 +49,14 @@ impl SecondOrder<DenoisingScratch> for Denoising<'_> {
             Shape::Line { .. } => {
                 line_hessian::product_rounding(self.curvature.lipschitz(), v_norm)
             }
-            Shape::Image { .. } => self.image_product_rounding(v_norm),
+            _ => self.image_product_rounding(v_norm),
         }
     }
 
     fn costs(&self) -> SecondOrderCosts {
         match self.grid.shape() {
             Shape::Line { .. } => LINE_COSTS,
-            Shape::Image { .. } => IMAGE_COSTS,
+            _ => IMAGE_COSTS,
         }
     }
 
@@ -75,14 +77,14 @@ impl SecondOrder<DenoisingScratch> for Denoising<'_> {
                 scratch.line_hessian().solve(self.parameters, rhs, q);
                 Some(LINE_SOLVE_COST)
             }
-            Shape::Image { .. } => None,
+            _ => None,
         }
     }
 
     fn precondition(&self, r: &[f64], out: &mut [f64], scratch: &mut DenoisingScratch) {
         match self.grid.shape() {
             Shape::Line { .. } => out.copy_from_slice(r),
-            Shape::Image { .. } => scratch.image().1.precondition(r, out),
+            _ => scratch.image().1.precondition(r, out),
         }
     }
 
@@ -92,7 +94,7 @@ impl SecondOrder<DenoisingScratch> for Denoising<'_> {
                 let hessian = scratch.line_hessian();
                 hessian.third_order(self.parameters, q, error)
             }
-            Shape::Image { .. } => self.image_third_order(q, error, scratch),
+            _ => self.image_third_order(q, error, scratch),
         }
     }
 }
@@ -115,7 +117,7 @@ impl Denoising<'_> {
                 let hessian = scratch.line_hessian();
                 hessian.mixed_products(self.parameters, x, q)
             }
-            Shape::Image { .. } => self.image_mixed_products(x, q, scratch),
+            _ => self.image_mixed_products(x, q, scratch),
         }
     }
 
@@ -125,7 +127,7 @@ impl Denoising<'_> {
     pub const fn tv_mixed_cost(&self) -> f64 {
         match self.grid.shape() {
             Shape::Line { .. } => LINE_MIXED_COST,
-            Shape::Image { .. } => IMAGE_MIXED_COST,
+            _ => IMAGE_MIXED_COST,
         }
     }
 
@@ -148,7 +150,7 @@ impl Denoising<'_> {
                 let hessian = scratch.line_hessian();
                 hessian.mixed_bounds(self.parameters, x, q, error)
             }
-            Shape::Image { .. } => self.image_mixed_bounds(x, q, error, scratch),
+            _ => self.image_mixed_bounds(x, q, error, scratch),
         }
     }
 }

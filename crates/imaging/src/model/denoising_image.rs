@@ -1,7 +1,8 @@
-//! Second derivatives of denoising of pictures.
+//! Second derivatives of denoising of pictures and volumes.
 
 use lowlevel::{SecondOrderCosts, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
 
+use super::TvParameters;
 use super::denoising::{Denoising, DenoisingScratch};
 use super::image_hessian::ImageHessian;
 use super::linearisation::scaled;
@@ -21,7 +22,8 @@ pub(super) const IMAGE_COSTS: SecondOrderCosts = SecondOrderCosts {
     newton: None,
 };
 
-/// The methods of [`SecondOrder`](lowlevel::SecondOrder) and the mixed derivatives, for pictures.
+/// The methods of [`SecondOrder`](lowlevel::SecondOrder) and the mixed derivatives, for pictures
+/// and volumes.
 impl Denoising<'_> {
     pub(super) fn linearise_image(&self, x: &[f64], scratch: &mut DenoisingScratch) {
         let (_, at) = scratch.image();
@@ -43,6 +45,20 @@ impl Denoising<'_> {
             out,
             fluxes: fluxes.for_hessian(),
         });
+    }
+
+    pub(super) fn volume_product(
+        &self,
+        v: &[f64],
+        out: &mut [f64],
+        scratch: &mut DenoisingScratch,
+    ) {
+        let (_, at) = scratch.image();
+        let TvParameters { alpha, xi, .. } = self.parameters;
+        for (out, v) in out.iter_mut().zip(v) {
+            *out = v + xi * v;
+        }
+        self.tv.add_product(alpha, at.memory(), v, out);
     }
 
     /// The quadratic terms have two roundings, the sum of all terms one more.

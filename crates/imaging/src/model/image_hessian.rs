@@ -81,12 +81,14 @@ impl ImageHessian<'_> {
                     inverse: &at.inverse[this..end],
                     across: &at.across[this..end],
                     down: &at.down[this..end],
+                    deep: &[],
                 }
             } else {
                 Linearised {
                     inverse: zeros,
                     across: zeros,
                     down: zeros,
+                    deep: &[],
                 }
             };
             let mut step = RowStep {

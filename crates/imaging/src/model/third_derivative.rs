@@ -1,7 +1,7 @@
 //! The third derivative of the smoothed total variation: how much its Hessian changes in a ball.
 //!
 //! Let `$h(d) = \sigma = \sqrt{|d|^2 + \nu^2}$` for a difference `$d$`, a number (real lines) or a
-//! vector (complex lines, pictures). Its derivatives are `$\nabla h = d/\sigma$`,
+//! vector (complex lines, pictures, volumes). Its derivatives are `$\nabla h = d/\sigma$`,
 //! `$W = \nabla^2 h = I/\sigma - dd^T/\sigma^3$` and
 //!
 //! ```math
@@ -111,6 +111,13 @@ impl Geometry {
     pub(super) const PICTURE: Self = Self {
         norm_squared: 8.0,
         reach: 1.732_050_807_568_877_4,
+        is_scalar: false,
+    };
+    /// The differences of real or complex volumes. In the same way, the three differences at a
+    /// sample have a matrix `$GG^T$` with the largest eigenvalue 4.
+    pub(super) const VOLUME: Self = Self {
+        norm_squared: 12.0,
+        reach: 2.0,
         is_scalar: false,
     };
 }

@@ -21,7 +21,8 @@ const fn geometry(grid: Grid) -> Geometry {
     match (grid.num_axes(), grid.field()) {
         (1, Field::Real) => Geometry::LINE,
         (1, Field::Complex) => Geometry::COMPLEX_LINE,
-        _ => Geometry::PICTURE,
+        (2, _) => Geometry::PICTURE,
+        _ => Geometry::VOLUME,
     }
 }
 
@@ -39,8 +40,10 @@ pub(crate) fn tv_third_order(
         geometry: geometry(tv.grid()),
         error,
     };
-    // A difference is a sum of up to four squares, each of a difference of two entries.
-    let most = 4.0 * largest_entry(q);
+    // The square of a difference is a sum of up to four squares, or six for volumes, each of a
+    // difference of two entries.
+    let entries = if tv.grid().num_axes() == 3 { 5.0 } else { 4.0 };
+    let most = entries * largest_entry(q);
     let sums = ThirdOrderSums::new(ball, most * most);
     over_moduli(tv, at, q, sums).finish()
 }
@@ -179,29 +182,42 @@ struct Moduli<'a, S> {
 impl<S: Sums> StripKernel for Moduli<'_, S> {
     /// The moduli `$|d_j| = |n_j|\sigma_j$` have a relative error of at most `$6u$`: one for the
     /// difference, one for its product with the stored `$1/\sigma_j$`, two for the sum of up to
-    /// four squares under the root, one for the root, and one for the quotient.
+    /// four squares under the root, one for the root, and one for the quotient. Volumes have up to
+    /// six squares and `$7u$`.
     #[inline(always)]
     fn strip<const P: usize>(&mut self, strip: Strip) {
         let len = P * strip.count;
-        let (mut across, mut down) = ([0.0; STRIP], [0.0; STRIP]);
-        strip.subtract(self.q, &mut across[..len], &mut down[..len]);
+        let (mut across, mut down, mut deep) = ([0.0; STRIP], [0.0; STRIP], [0.0; STRIP]);
+        let differences = [&mut across[..len], &mut down[..len], &mut deep[..len]];
+        strip.subtract_all(self.q, differences);
         let at = self.at.strip::<P>(strip, &[0.0; STRIP]);
         let n = [at.across, at.down].map(|n| n.as_chunks::<P>().0);
         let z = [&across[..len], &down[..len]].map(|z| z.as_chunks::<P>().0);
         let (mut moduli, mut changes) = ([0.0; STRIP], [0.0; STRIP]);
         let out = moduli.iter_mut().zip(&mut changes);
-        let n = n[0].iter().zip(n[1]).zip(at.inverse);
+        let n = n[0].iter().zip(n[1]);
         let z = z[0].iter().zip(z[1]);
-        for (((modulus, change), ((n_across, n_down), inverse)), (z_across, z_down)) in
-            out.zip(n).zip(z)
-        {
+        for (((modulus, change), (n_across, n_down)), (z_across, z_down)) in out.zip(n).zip(z) {
             let (mut n, mut z) = (0.0, 0.0);
             for part in 0..P {
                 n += n_across[part] * n_across[part] + n_down[part] * n_down[part];
                 z += z_across[part] * z_across[part] + z_down[part] * z_down[part];
             }
-            *modulus = n.sqrt() / inverse;
-            *change = if S::TAKES_SQUARES { z } else { z.sqrt() };
+            (*modulus, *change) = (n, z);
+        }
+        let deep = deep[..len].as_chunks::<P>().0.iter();
+        let deep = deep.zip(at.deep.as_chunks::<P>().0);
+        for ((modulus, change), (z, n)) in moduli.iter_mut().zip(&mut changes).zip(deep) {
+            for part in 0..P {
+                *modulus += n[part] * n[part];
+                *change += z[part] * z[part];
+            }
+        }
+        for ((modulus, change), inverse) in moduli.iter_mut().zip(&mut changes).zip(at.inverse) {
+            *modulus = modulus.sqrt() / inverse;
+            if !S::TAKES_SQUARES {
+                *change = change.sqrt();
+            }
         }
         self.sums
             .include(&moduli[..strip.count], &changes[..strip.count]);
@@ -248,14 +264,21 @@ impl StripKernel for ProductSums<'_> {
     #[inline(always)]
     fn strip<const P: usize>(&mut self, strip: Strip) {
         let len = P * strip.count;
-        let (mut across, mut down) = ([0.0; STRIP], [0.0; STRIP]);
-        strip.subtract(self.q, &mut across[..len], &mut down[..len]);
+        let (mut across, mut down, mut deep) = ([0.0; STRIP], [0.0; STRIP], [0.0; STRIP]);
+        let differences = [&mut across[..len], &mut down[..len], &mut deep[..len]];
+        strip.subtract_all(self.q, differences);
         let at = self.at.strip::<P>(strip, &[0.0; STRIP]);
         let (mut plain, mut divided) = ([0.0; STRIP], [0.0; STRIP]);
         for (sample, inverse) in at.inverse.iter().enumerate() {
             let mut along = 0.0;
             for entry in P * sample..P * (sample + 1) {
                 along += at.across[entry] * across[entry] + at.down[entry] * down[entry];
+            }
+            if strip.is_of_volume() {
+                let entries = P * sample..P * (sample + 1);
+                for (n, z) in at.deep[entries.clone()].iter().zip(&deep[entries]) {
+                    along += n * z;
+                }
             }
             plain[sample] = along;
             divided[sample] = along * inverse * inverse;
@@ -277,14 +300,17 @@ impl StripKernel for AddColumn<'_> {
     fn strip<const P: usize>(&mut self, strip: Strip) {
         let len = P * strip.count;
         let at = self.at.strip::<P>(strip, &[0.0; STRIP]);
-        let (mut across, mut down) = ([0.0; STRIP], [0.0; STRIP]);
+        let (mut across, mut down, mut deep) = ([0.0; STRIP], [0.0; STRIP], [0.0; STRIP]);
         for entry in 0..len {
             let inverse = at.inverse[entry / P];
             let scale = if self.divided { inverse * inverse } else { 1.0 };
             across[entry] = at.across[entry] * scale;
             down[entry] = at.down[entry] * scale;
+            if strip.is_of_volume() {
+                deep[entry] = at.deep[entry] * scale;
+            }
         }
-        strip.add(self.out, &across[..len], &down[..len]);
+        strip.add_all(self.out, [&across[..len], &down[..len], &deep[..len]]);
     }
 }
 

@@ -54,7 +54,7 @@ impl Convolution {
                 name: "kernel_grid",
                 needed: match grid.shape() {
                     Shape::Line { .. } => "a real line, like the grid it convolves",
-                    Shape::Image { .. } => "a real image, like the grid it convolves",
+                    _ => "a real image, like the grid it convolves",
                 },
             });
         }

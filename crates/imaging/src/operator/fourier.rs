@@ -6,7 +6,7 @@ use std::sync::Arc;
 use num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
-use crate::error::{ModelError, check_not_colour};
+use crate::error::{ModelError, check_not_colour, check_not_volume};
 use crate::fingerprint;
 use crate::grid::{Field, Grid};
 use crate::operator::{LinearOperator, Spectrum, Weights};
@@ -36,7 +36,7 @@ impl Fourier {
     /// once and share the result.
     ///
     /// # Errors
-    /// If the grid is empty or has colours.
+    /// If the grid is empty, has colours or is a volume.
     pub fn new(domain: Grid) -> Result<Self, ModelError> {
         Ok(Self {
             domain,
@@ -182,6 +182,7 @@ impl Transform {
             return Err(ModelError::EmptyGrid);
         }
         check_not_colour(grid)?;
+        check_not_volume(grid)?;
         let (rows, cols) = grid.rows_and_cols();
         let mut planner = FftPlanner::new();
         Ok(Self {

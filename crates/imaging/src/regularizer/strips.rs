@@ -13,7 +13,7 @@ const ZEROS: [f64; STRIP] = [0.0; STRIP];
 
 /// The ends of the first difference of a strip: the index of the first `f64` of the sample with the
 /// positive sign, and that of the sample with the negative sign. `None` stands for zeros.
-type Ends = (Option<usize>, Option<usize>);
+pub(crate) type Ends = (Option<usize>, Option<usize>);
 
 /// Neighbouring samples of a row. None or all of their differences cross a border.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +25,17 @@ pub(crate) struct Strip {
     across: Ends,
     /// The differences down the rows. A line has none.
     down: Option<Ends>,
+    /// The differences of slices. Only volumes have them.
+    deep: Option<Ends>,
 }
 
 impl Strip {
+    /// Whether it belongs to a volume. The compiler knows the answer.
+    #[inline(always)]
+    pub(crate) const fn is_of_volume(self) -> bool {
+        self.deep.is_some()
+    }
+
     /// Overwrites `across` and `down` with the differences of `x`.
     #[inline(always)]
     pub(crate) fn subtract(self, x: &[f64], across: &mut [f64], down: &mut [f64]) {
@@ -44,6 +52,45 @@ impl Strip {
         add(out, self.across, across);
         if let Some(ends) = self.down {
             add(out, ends, down);
+        }
+    }
+
+    /// Overwrites `across`, `down` and, for a volume, `deep` with the differences of `x`.
+    #[inline(always)]
+    pub(crate) fn subtract_all(self, x: &[f64], [across, down, deep]: [&mut [f64]; 3]) {
+        self.subtract(x, across, down);
+        if let Some(ends) = self.deep {
+            subtract(x, ends, deep);
+        }
+    }
+
+    /// Adds the adjoint of `subtract_all` to `out`.
+    #[inline(always)]
+    pub(crate) fn add_all(self, out: &mut [f64], [across, down, deep]: [&[f64]; 3]) {
+        self.add(out, across, down);
+        if let Some(ends) = self.deep {
+            add(out, ends, deep);
+        }
+    }
+
+    /// Does the same as [`add_to_ends`](Self::add_to_ends) for a volume: `shared` is added to the
+    /// samples that are an end of the differences along several axes.
+    #[inline(always)]
+    pub(crate) fn add_to_all_ends(self, out: &mut [f64], along: [&[f64]; 3], shared: &[f64]) {
+        let ends_of = |(plus, minus): Ends| [plus, minus].into_iter().flatten();
+        let all = [Some(self.across), self.down, self.deep];
+        let all = all.map(|ends| ends.filter(|(plus, minus)| plus != minus));
+        let mut is_first = true;
+        for (axis, along) in along.into_iter().enumerate() {
+            let Some(ends) = all[axis] else { continue };
+            for end in ends_of(ends) {
+                add_slices(&mut out[end..], along);
+                let mut others = all[axis + 1..].iter().flatten();
+                if is_first && others.any(|other| ends_of(*other).any(|other| other == end)) {
+                    add_slices(&mut out[end..], shared);
+                }
+            }
+            is_first = false;
         }
     }
 
@@ -112,49 +159,70 @@ pub(crate) trait StripKernel {
 /// Runs `kernel` on all strips of the grid of `tv` in a fixed order, with the widest vectors of
 /// this machine, and returns it.
 pub(crate) fn sweep<K: StripKernel>(tv: &SmoothedTv, kernel: K) -> K {
-    match tv.grid.field() {
-        Field::Real => Arch::new().dispatch(Sweep::<K, 1> { tv, kernel }),
-        Field::Complex => Arch::new().dispatch(Sweep::<K, 2> { tv, kernel }),
-        Field::Colour => unreachable!("the total variation refuses grids of colours"),
+    let arch = Arch::new();
+    match (tv.grid.field(), tv.grid.num_axes() == 3) {
+        (Field::Real, false) => arch.dispatch(Sweep::<K, 1, false> { tv, kernel }),
+        (Field::Real, true) => arch.dispatch(Sweep::<K, 1, true> { tv, kernel }),
+        (Field::Complex, false) => arch.dispatch(Sweep::<K, 2, false> { tv, kernel }),
+        (Field::Complex, true) => arch.dispatch(Sweep::<K, 2, true> { tv, kernel }),
+        (Field::Colour, _) => unreachable!("the total variation refuses grids of colours"),
     }
 }
 
-struct Sweep<'a, K, const P: usize> {
+/// A sweep over samples of `P` parts. Lines and pictures have a sweep of their own, without
+/// differences of slices: a common one is slower for pictures.
+struct Sweep<'a, K, const P: usize, const VOLUME: bool> {
     tv: &'a SmoothedTv,
     kernel: K,
 }
 
-impl<K: StripKernel, const P: usize> WithSimd for Sweep<'_, K, P> {
+impl<K: StripKernel, const P: usize, const VOLUME: bool> WithSimd for Sweep<'_, K, P, VOLUME> {
     type Output = K;
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, _simd: S) -> K {
-        let (rows, cols) = self.tv.grid.rows_and_cols();
+        let (slices, rows, cols) = self.tv.grid.slices_rows_and_cols();
         // In a row, only the difference of the first or of the last sample crosses the border.
         let (border, inner) = match self.tv.differences.direction {
             Direction::Backward => (0, 1..cols),
             Direction::Forward => (cols - 1, 0..cols - 1),
         };
-        for row in 0..rows {
-            self.strip(row, border, 1);
-            for col in inner.clone().step_by(STRIP / P) {
-                self.strip(row, col, (inner.end - col).min(STRIP / P));
+        for slice in 0..if VOLUME { slices } else { 1 } {
+            for row in 0..rows {
+                self.strip(slice, row, border, 1);
+                for col in inner.clone().step_by(STRIP / P) {
+                    self.strip(slice, row, col, (inner.end - col).min(STRIP / P));
+                }
             }
         }
         self.kernel
     }
 }
 
-impl<K: StripKernel, const P: usize> Sweep<'_, K, P> {
+impl<K: StripKernel, const P: usize, const VOLUME: bool> Sweep<'_, K, P, VOLUME> {
     #[inline(always)]
-    fn strip(&mut self, row: usize, col: usize, count: usize) {
-        let [across, down] = self.tv.ends(row, col);
-        self.kernel.strip::<P>(Strip {
-            first: row * self.tv.grid.rows_and_cols().1 + col,
-            count,
-            across,
-            down: (self.tv.grid.num_axes() == 2).then_some(down),
-        });
+    fn strip(&mut self, slice: usize, row: usize, col: usize, count: usize) {
+        let (_, rows, cols) = self.tv.grid.slices_rows_and_cols();
+        let strip = if VOLUME {
+            let [across, down, deep] = self.tv.volume_ends([slice, row, col]);
+            Strip {
+                first: (slice * rows + row) * cols + col,
+                count,
+                across,
+                down: Some(down),
+                deep: Some(deep),
+            }
+        } else {
+            let [across, down] = self.tv.ends(row, col);
+            Strip {
+                first: row * cols + col,
+                count,
+                across,
+                down: (self.tv.grid.num_axes() == 2).then_some(down),
+                deep: None,
+            }
+        };
+        self.kernel.strip::<P>(strip);
     }
 }
 
@@ -162,9 +230,11 @@ impl<K: StripKernel, const P: usize> Sweep<'_, K, P> {
 #[cfg(test)]
 pub(crate) fn sweep_one_by_one<K: StripKernel>(tv: &SmoothedTv, kernel: K) -> K {
     let simd = pulp::Scalar::new();
-    match tv.grid.field() {
-        Field::Real => Sweep::<K, 1> { tv, kernel }.with_simd(simd),
-        Field::Complex => Sweep::<K, 2> { tv, kernel }.with_simd(simd),
-        Field::Colour => unreachable!("the total variation refuses grids of colours"),
+    match (tv.grid.field(), tv.grid.num_axes() == 3) {
+        (Field::Real, false) => Sweep::<K, 1, false> { tv, kernel }.with_simd(simd),
+        (Field::Real, true) => Sweep::<K, 1, true> { tv, kernel }.with_simd(simd),
+        (Field::Complex, false) => Sweep::<K, 2, false> { tv, kernel }.with_simd(simd),
+        (Field::Complex, true) => Sweep::<K, 2, true> { tv, kernel }.with_simd(simd),
+        (Field::Colour, _) => unreachable!("the total variation refuses grids of colours"),
     }
 }

@@ -20,21 +20,25 @@ pub(crate) struct Linearised<'a> {
     pub(crate) across: &'a [f64],
     /// The part of `$n_j$` that belongs to the differences down. Empty on a line.
     pub(crate) down: &'a [f64],
+    /// The part of `$n_j$` that belongs to the differences of slices. Empty but for volumes.
+    pub(crate) deep: &'a [f64],
 }
 
 /// The vectors of [`Linearised`], to be overwritten.
-struct LinearisedMut<'a> {
-    inverse: &'a mut [f64],
-    across: &'a mut [f64],
-    down: &'a mut [f64],
+pub(super) struct LinearisedMut<'a> {
+    pub(super) inverse: &'a mut [f64],
+    pub(super) across: &'a mut [f64],
+    pub(super) down: &'a mut [f64],
+    pub(super) deep: &'a mut [f64],
 }
 
 impl SmoothedTv {
     /// The lengths of the vectors of [`Linearised`].
-    const fn lengths(&self) -> [usize; 3] {
-        let len = self.grid.len();
-        let down = if self.grid.num_axes() == 2 { len } else { 0 };
-        [self.grid.num_samples(), len, down]
+    const fn lengths(&self) -> [usize; 4] {
+        let (len, num_axes) = (self.grid.len(), self.grid.num_axes());
+        let down = if num_axes >= 2 { len } else { 0 };
+        let deep = if num_axes == 3 { len } else { 0 };
+        [self.grid.num_samples(), len, down, deep]
     }
 
     /// Returns the Hessian that is stored in `memory`, and a vector as long as a picture that is
@@ -45,27 +49,32 @@ impl SmoothedTv {
     }
 
     /// Returns the part of `memory` that `linearise` overwrites.
-    fn linearised_mut<'m>(&self, memory: &'m mut [f64]) -> LinearisedMut<'m> {
-        let [samples, len, down] = self.lengths();
+    pub(super) fn linearised_mut<'m>(&self, memory: &'m mut [f64]) -> LinearisedMut<'m> {
+        let [samples, len, down, deep] = self.lengths();
         let (inverse, rest) = memory.split_at_mut(samples);
         let (across, rest) = rest.split_at_mut(len);
+        let (down, rest) = rest.split_at_mut(down);
         LinearisedMut {
             inverse,
             across,
-            down: &mut rest[..down],
+            down,
+            deep: &mut rest[..deep],
         }
     }
 
     /// Returns the Hessian that is stored in `memory`.
     pub(crate) fn stored<'m>(&self, memory: &'m [f64]) -> Linearised<'m> {
-        let [samples, len, down] = self.lengths();
-        assert!(memory.len() >= samples + len + down, "call linearise first");
+        let [samples, len, down, deep] = self.lengths();
+        let needed = samples + len + down + deep;
+        assert!(memory.len() >= needed, "call linearise first");
         let (inverse, rest) = memory.split_at(samples);
         let (across, rest) = rest.split_at(len);
+        let (down, rest) = rest.split_at(down);
         Linearised {
             inverse,
             across,
-            down: &rest[..down],
+            down,
+            deep: &rest[..deep],
         }
     }
 }
@@ -77,11 +86,17 @@ impl RegularizerHessian for SmoothedTv {
 
     fn linearise(&self, x: &[f64], memory: &mut [f64]) {
         let to = self.linearised_mut(memory);
+        if self.grid.num_axes() == 3 {
+            return self.linearise_volume(x, to);
+        }
         let nu_squared = self.nu * self.nu;
         sweep(self, Linearise { nu_squared, x, to });
     }
 
     fn add_product(&self, weight: f64, memory: &[f64], v: &[f64], out: &mut [f64]) {
+        if self.grid.num_axes() == 3 {
+            return self.add_volume_product(weight, self.stored(memory), v, out);
+        }
         sweep(
             self,
             AddProduct {
@@ -94,6 +109,9 @@ impl RegularizerHessian for SmoothedTv {
     }
 
     fn add_diagonal(&self, weight: f64, memory: &[f64], diagonal: &mut [f64]) {
+        if self.grid.num_axes() == 3 {
+            return self.add_volume_diagonal(weight, self.stored(memory), diagonal);
+        }
         sweep(
             self,
             AddDiagonal {
@@ -116,14 +134,21 @@ impl RegularizerHessian for SmoothedTv {
     /// `$(22 + 1 + 1 + 2 \cdot 6 + 4)u\|z\|/\sigma_j \le 40u\|z\|/\nu$`. Both
     /// `$\widehat\nabla$` and its adjoint multiply by at most `$\|\partial\|$`, so this is at most
     /// `$40u$` times `$L = \|\partial\|^2/\nu$` times `$\|v\|$`. Adding four fluxes to an entry
-    /// adds at most `$4uL\|v\|$`. The rest is a margin for terms of second order.
+    /// adds at most `$4uL\|v\|$`. The rest is a margin for terms of second order. A volume has up
+    /// to seven terms under the root and adds six fluxes, which makes these numbers 7, 9, 26, 48
+    /// and 6.
     fn product_rounding(&self) -> f64 {
-        48.0 * self.lipschitz()
+        let roundings = if self.grid.num_axes() == 3 {
+            64.0
+        } else {
+            48.0
+        };
+        roundings * self.lipschitz()
     }
 }
 
 impl<'a> Linearised<'a> {
-    /// The numbers that belong to a strip: `$1/\sigma$`, and `$n$` across and down.
+    /// The numbers that belong to a strip: `$1/\sigma$`, and `$n$` along each axis.
     #[inline(always)]
     pub(crate) fn strip<const P: usize>(self, strip: Strip, zeros: &'a [f64; STRIP]) -> Self {
         let (samples, entries) = (strip.first, P * strip.first);
@@ -135,6 +160,11 @@ impl<'a> Linearised<'a> {
                 &zeros[..len]
             } else {
                 &self.down[entries..entries + len]
+            },
+            deep: if strip.is_of_volume() {
+                &self.deep[entries..entries + len]
+            } else {
+                &[]
             },
         }
     }

@@ -5,6 +5,7 @@ pub(crate) mod cases;
 mod condition;
 mod pictures;
 mod second_order;
+mod volumes;
 
 use imaging::{
     Boundary, Convolution, Denoising, Differences, Direction, Fourier, FourierSampling, Grid,

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::{grids, parameters, vector, weights};
 
 /// A model with mixed derivatives.
-trait Mixed: StronglyConvex {
+pub(super) trait Mixed: StronglyConvex {
     fn products(&self, x: &[f64], q: &[f64], scratch: &mut Self::Scratch) -> TvMixed;
     fn bounds(&self, x: &[f64], q: &[f64], error: f64, s: &mut Self::Scratch) -> [MixedBound; 3];
 }
@@ -58,21 +58,21 @@ fn inner(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-fn combined(x: &[f64], factor: f64, y: &[f64]) -> Vec<f64> {
+pub(super) fn combined(x: &[f64], factor: f64, y: &[f64]) -> Vec<f64> {
     x.iter().zip(y).map(|(x, y)| x + factor * y).collect()
 }
 
-fn gradient<O: StronglyConvex>(model: &O, x: &[f64]) -> Vec<f64> {
+pub(super) fn gradient<O: StronglyConvex>(model: &O, x: &[f64]) -> Vec<f64> {
     let mut gradient = vec![f64::NAN; x.len()];
     model.gradient(x, &mut gradient, &mut model.scratch());
     gradient
 }
 
-fn second_order<O: StronglyConvex>(model: &O) -> &dyn SecondOrder<O::Scratch> {
+pub(super) fn second_order<O: StronglyConvex>(model: &O) -> &dyn SecondOrder<O::Scratch> {
     model.second_order().expect("offers second derivatives")
 }
 
-fn product<O: StronglyConvex>(model: &O, x: &[f64], v: &[f64]) -> Vec<f64> {
+pub(super) fn product<O: StronglyConvex>(model: &O, x: &[f64], v: &[f64]) -> Vec<f64> {
     let mut scratch = model.scratch();
     let mut out = vec![f64::NAN; v.len()];
     second_order(model).linearise(x, &mut scratch);
@@ -82,7 +82,7 @@ fn product<O: StronglyConvex>(model: &O, x: &[f64], v: &[f64]) -> Vec<f64> {
 
 /// Checks the Hessian products, the preconditioner and the mixed products of the models that
 /// `model` creates, at `x`.
-fn check_derivatives<M: Mixed>(
+pub(super) fn check_derivatives<M: Mixed>(
     model: impl Fn(TvParameters) -> M,
     parameters: TvParameters,
     [x, v, q]: [&[f64]; 3],
@@ -159,7 +159,7 @@ fn check_preconditioner<M: Mixed>(
     Ok(())
 }
 
-fn differences() -> impl Strategy<Value = Differences> {
+pub(super) fn differences() -> impl Strategy<Value = Differences> {
     let direction = prop_oneof![Just(Direction::Backward), Just(Direction::Forward)];
     let boundary = prop_oneof![
         Just(Boundary::Zero),
@@ -235,17 +235,17 @@ proptest! {
 
 /// The ingredients of a test of the bounds. Vectors have entries of size 1.
 #[derive(Clone, Debug)]
-struct Ball {
+pub(super) struct Ball {
     /// The logarithm of the radius divided by `$\nu$`.
-    digits: f64,
+    pub(super) digits: f64,
     /// The length of differences in units of `$\nu$`, as a logarithm.
     roughness: f64,
     x_kind: u8,
-    e_kind: u8,
-    q_kind: u8,
+    pub(super) e_kind: u8,
+    pub(super) q_kind: u8,
 }
 
-fn balls() -> impl Strategy<Value = Ball> {
+pub(super) fn balls() -> impl Strategy<Value = Ball> {
     (-5.0..2.0_f64, -2.0..2.0_f64, 0_u8..4, 0_u8..4, 0_u8..4).prop_map(
         |(digits, roughness, x_kind, e_kind, q_kind)| Ball {
             digits,
@@ -259,7 +259,7 @@ fn balls() -> impl Strategy<Value = Ball> {
 
 /// Shapes a random vector: 0 leaves it, 1 makes it slow, 2 makes it rough, 3 concentrates it in one
 /// sample.
-fn shaped(kind: u8, random: &[f64], grid: Grid) -> Vec<f64> {
+pub(super) fn shaped(kind: u8, random: &[f64], grid: Grid) -> Vec<f64> {
     let (_, cols) = grid.rows_and_cols();
     let parts = grid.num_parts();
     let chosen = random.len() / 2;
@@ -277,7 +277,7 @@ fn shaped(kind: u8, random: &[f64], grid: Grid) -> Vec<f64> {
 }
 
 /// The image: random, a ramp on which third derivatives are largest, boxes, or one edge.
-fn image(ball: &Ball, random: &[f64], grid: Grid, nu: f64) -> Vec<f64> {
+pub(super) fn image(ball: &Ball, random: &[f64], grid: Grid, nu: f64) -> Vec<f64> {
     let (_, cols) = grid.rows_and_cols();
     let parts = grid.num_parts();
     let size = nu * 10_f64.powf(ball.roughness);
@@ -296,7 +296,7 @@ fn image(ball: &Ball, random: &[f64], grid: Grid, nu: f64) -> Vec<f64> {
 /// The quotients of what was observed and its bound: the change of the Hessian as `vector` and
 /// `value`, of the three mixed products, and the three norms. Rounding errors of the observation
 /// are subtracted.
-fn quotients<M: Mixed>(model: &M, [x, e, q]: [&[f64]; 3]) -> [f64; 8] {
+pub(super) fn quotients<M: Mixed>(model: &M, [x, e, q]: [&[f64]; 3]) -> [f64; 8] {
     let error = norm(e);
     let y = combined(x, 1.0, e);
     let mut scratch = model.scratch();

@@ -274,7 +274,7 @@ pub enum SpecError {
         /// The family.
         task: FamilyKind,
     },
-    /// The width of a kernel is learned that is given by its values.
+    /// The width of a kernel should be learned, but the kernel is given by its values.
     #[error(
         "the width of a blur can be learned if its kernel is given by its shape, such as \
          gaussian:2 or disc:5, but this kernel is given by its values"

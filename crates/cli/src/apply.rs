@@ -75,8 +75,8 @@ pub struct Applied {
     /// The output file.
     pub output: PathBuf,
     /// The certified root-mean-square distance from the exact reconstruction, before rounding to
-    /// the levels of the file. It is the largest of all pages and channels, or rows. If the run has
-    /// learned the noise of a camera, it is that of the transformed pictures.
+    /// the levels of the file. It is the largest of all pages and channels, or rows. If the run
+    /// was learned for a camera, it is that of the transformed pictures.
     pub error: f64,
     /// Whether the error is at most the requested accuracy.
     pub reached: bool,

@@ -67,7 +67,8 @@ pub enum CliError {
     PerPictureRanks,
     /// A picture is not one of those that parameters were learned for.
     #[error(
-        "{} has no parameters for {name}: it has learned them for each picture, and knows {known}",
+        "{} has no parameters for {name}, because it has learned them for each of {known}: learn \
+         again with this picture, or apply a run without --per-picture",
         run.display()
     )]
     UnknownPicture {

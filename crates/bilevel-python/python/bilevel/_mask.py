@@ -193,10 +193,10 @@ def learn_mask(
 ) -> MaskResult:
     """Learn which frequencies of magnetic resonance pictures to measure.
 
-    A search adds lines or points where reconstructions from the others err most, and exchanges
-    them. Reconstructions minimise a data term plus total variation, whose weight `alpha` is learned
-    along. They are as accurate as decisions need: an exchange is accepted if certified intervals of
-    the objective prove that it is better.
+    A search adds the lines or points in which reconstructions have the largest error, and then
+    exchanges some of them. Reconstructions minimise a data term plus total variation, whose weight
+    `alpha` is learned along with the mask. They are as accurate as decisions need: an exchange is
+    accepted if certified intervals prove that the objective decreases.
 
     Args:
         kspace: Complex frequencies of fully measured slices: (rows, columns), or (slices, rows,

@@ -70,7 +70,7 @@ pub enum MaskError {
         elements: &'static str,
     },
     /// The mask should have more elements than there are.
-    #[error("a mask of {size} {elements} is larger than all {all}: make it smaller")]
+    #[error("a mask cannot have {size} {elements}, because there are only {all}: make it smaller")]
     Size {
         /// The number of elements of the mask.
         size: usize,

@@ -24,7 +24,8 @@ is the sum of sqrt(|gradient of x|^2 + nu^2) over all pixels.
   width  for deblur, the width of a kernel gaussian:W or disc:W in pixels
   theta  for sampling, one number per frequency, whose weight in |A x - data|^2 is
          theta/(1-theta); results list these weights as the values of theta
-With --model filters, a learned function of filtered pictures replaces the terms with alpha and xi.
+With --model filters, a learned function of filtered pictures replaces the term with alpha, and for
+denoise that with xi, too.
 
 Examples:
   bilevel learn denoise --out run               learn from built-in images

@@ -11,8 +11,8 @@ use crate::mask::{MaskDataSettings, MaskSettings};
 
 const EXAMPLES: &str = "\
 Frequencies: a complex array of slices x rows x columns, or with --coils of slices x coils x rows x
-columns. A line is a column of this array, as the second phase of a two-dimensional scan encodes it.
-All frequencies of the slices must be there: the mask is the part of them that is worth measuring.
+columns. A line is a column of this array: the last axis is that of phase encoding.
+Learning needs all frequencies of its slices. The mask is the part of them that is worth measuring.
 
 Examples:
   bilevel learn mask --out run                  learn from built-in heads

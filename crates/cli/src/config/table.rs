@@ -124,11 +124,12 @@ table! {
         "Standard deviation of the added noise, where black is 0 and white is 1; with --truth none, \
          of the noise in the measured pictures, which is estimated if it is not given; for denoise \
          also poisson:GAIN,READ or poisson:GAIN,READ,BLACK, the noise of a camera that counts \
-         photons, or poisson, which is estimated from the pages of files of --noisy")
+         photons, or poisson, to estimate gain and read noise from the pages of the files of \
+         --noisy")
         .or(&NOISY);
     TRUTH = row("truth", "data.truth", ValueKind::Word(&["none"]),
         DefaultValue::Unset("the clean pictures", "\"none\""),
-        "Truth to learn from; with none, learn without clean pictures, only from those of --noisy")
+        "Truth to learn from; with none, learn only from the pictures of --noisy")
         .only(PICTURES);
     SEED = row("seed", "data.seed", ANY_WHOLE, DefaultValue::Whole(1),
         "Random seed for built-in images, added noise and positions of patches");

@@ -73,8 +73,8 @@ pub fn apply(
     if is_other {
         let name = |zero: FrequencyZero| zero.name();
         warnings.push(format!(
-            "frequency zero of {} is {}, but {} in the frequencies of the run: if this is wrong, \
-             set frequency_zero in bilevel.toml",
+            "the place of frequency zero in {} seems to be `{}`, but was `{}` in the frequencies of \
+             the run: if this is wrong, set frequency_zero in bilevel.toml",
             input.display(),
             name(zero),
             name(outcome.frequency_zero)

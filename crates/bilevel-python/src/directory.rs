@@ -10,7 +10,7 @@ use bilevel::{
     Family, FamilyKind, Learned, LearningProblem, Pair, ProblemError, Ranks, Spec, share_of,
 };
 use bilevel_cli::array::{self, ArrayValues};
-use bilevel_cli::config::{Colour, Config, Settings};
+use bilevel_cli::config::{Colour, Config, Settings, Slices};
 use bilevel_cli::error::{CliError, chain};
 use bilevel_cli::file::FileError;
 use bilevel_cli::session::{
@@ -366,9 +366,14 @@ pub(crate) fn describe_run(py: Python<'_>, dir: PathBuf) -> PyResult<Description
         };
         let camera = config.data.camera();
         let camera = camera.map(|camera| (camera.gain(), camera.read(), camera.black()));
-        Ok((config.spec(), operator, num_axes, camera))
+        let is_volume = config.data.slices == Slices::Volume;
+        Ok((config.spec(), operator, num_axes, camera, is_volume))
     };
-    let (spec, operator, num_axes, camera) = read().map_err(error)?;
+    let (spec, operator, num_axes, camera, is_volume) = read().map_err(error)?;
+    if is_volume {
+        let advice = "is a run of volumes, which Python does not have: use bilevel apply";
+        return Err(crate::invalid(format!("{} {advice}", dir.display())));
+    }
     let spec = serde_json::to_string(&spec).map_err(crate::invalid)?;
     let operator = operator.map(|(values, grid)| (PyArray1::from_vec(py, values), shape(grid)));
     let learned = fs::read_to_string(dir.join(RESULT)).ok();

@@ -5,6 +5,7 @@ mod learned_numbers;
 pub(crate) mod output_paths;
 #[cfg(test)]
 mod tests;
+mod volume;
 
 use std::fs;
 use std::io;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::array::{self, ArrayValues};
 use crate::blur_check::periodicity_warning;
 use crate::config::table::{KERNEL, MASK};
-use crate::config::{Config, Settings, TaskKind};
+use crate::config::{Config, Settings, Slices, TaskKind};
 use crate::error::CliError;
 use crate::file::FileError;
 use crate::memory::Memory;
@@ -30,7 +31,7 @@ use crate::store::{Store, StoreError};
 use crate::task::DataError;
 use crate::task::data_warnings::other_unit;
 use crate::task::family::{self, LoadedFamily};
-use crate::task::pictures::{apply_mask, channel_name, check_mask, grid};
+use crate::task::pictures::{Axes, apply_mask, channel_name, check_mask, grid};
 use crate::task::signals::{check_samples, read_frequencies};
 use learned_numbers::LearnedNumbers;
 
@@ -253,6 +254,7 @@ impl Reconstructor {
     ) -> Result<Applied, CliError> {
         match self.config.task {
             TaskKind::Sampling => self.signals(input, output),
+            _ if self.config.data.slices == Slices::Volume => self.volume(input, output),
             _ if self.needs_tiles(input)? => self.large(input, output),
             _ => self.picture(input, output, observe),
         }
@@ -275,7 +277,8 @@ impl Reconstructor {
             picture::check_output(output, &pages)?;
         }
         let num_pages = pages.len();
-        let is_signal = picture::is_signal(input);
+        let axes = Axes::of_page(input);
+        let is_signal = axes == Axes::Signal;
         let mut applied = self.applied(input, output);
         let mut jumps = Vec::new();
         let mut pictures = Vec::new();
@@ -287,13 +290,9 @@ impl Reconstructor {
             let samples = page.samples.for_output(self.depth, output);
             let (metadata, page) = (page.metadata, page.picture);
             let (width, height) = (page.width, page.height);
-            let own = Path::new(name.file_name().unwrap_or_default()).to_string_lossy();
             let num_channels = if is_whole { 1 } else { page.channels.len() };
-            let values: Result<Vec<&[f64]>, CliError> = (0..num_channels)
-                .map(|channel| self.values.of(&channel_name(&own, num_channels, channel)))
-                .collect();
-            let values = values?;
-            let grid = grid(is_signal, &page);
+            let values = self.values_of(&name, num_channels)?;
+            let grid = grid(axes, &page);
             let name_text = name.display().to_string();
             check_mask(&self.config, &self.loaded, grid, &name_text)?;
             if self.config.data.images.is_none() {
@@ -320,18 +319,7 @@ impl Reconstructor {
                 }
                 false => (grid, page.channels),
             };
-            let camera = self.config.data.camera();
-            let data = match camera {
-                Some(camera) => data.iter().map(|data| camera.transform(data)).collect(),
-                None => data,
-            };
-            let mut made = self.reconstruct(&name, grid, &values, data)?;
-            self.add(&mut applied, grid, &made);
-            if let Some(camera) = camera {
-                for made in &mut made {
-                    made.x = camera.inverse(&made.x);
-                }
-            }
+            let made = self.channels(&mut applied, &name, grid, &values, data)?;
             let channels: Vec<Vec<f64>> = match &made[..] {
                 [made] if is_whole => Picture::of_interleaved(width, height, &made.x).channels,
                 _ => made.into_iter().map(|made| made.x).collect(),
@@ -369,6 +357,39 @@ impl Reconstructor {
         }
         applied.warnings.extend(periodicity_warning(&jumps));
         Ok(applied)
+    }
+
+    /// Returns the learned numbers of each channel of a picture.
+    fn values_of(&self, name: &Path, num_channels: usize) -> Result<Vec<&[f64]>, CliError> {
+        let own = Path::new(name.file_name().unwrap_or_default()).to_string_lossy();
+        (0..num_channels)
+            .map(|channel| self.values.of(&channel_name(&own, num_channels, channel)))
+            .collect()
+    }
+
+    /// Reconstructs the channels of an image and adds their errors to `applied`. The data of a
+    /// camera that counts photons are transformed, and the results are transformed back.
+    fn channels(
+        &self,
+        applied: &mut Applied,
+        name: &Path,
+        grid: Grid,
+        values: &[&[f64]],
+        data: Vec<Vec<f64>>,
+    ) -> Result<Vec<Reconstruction>, CliError> {
+        let camera = self.config.data.camera();
+        let data = match camera {
+            Some(camera) => data.iter().map(|data| camera.transform(data)).collect(),
+            None => data,
+        };
+        let mut made = self.reconstruct(name, grid, values, data)?;
+        self.add(applied, grid, &made);
+        if let Some(camera) = camera {
+            for made in &mut made {
+                made.x = camera.inverse(&made.x);
+            }
+        }
+        Ok(made)
     }
 
     fn signals(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {

@@ -58,6 +58,9 @@ pub struct DataConfig {
     pub seed: u64,
     /// The treatment of colour pictures. Resolved configurations of pictures have a value.
     pub colour: Option<Colour>,
+    /// The treatment of the slices of a file.
+    #[serde(default)]
+    pub slices: Slices,
     /// The number of rows and columns that are used in the middle of each picture.
     pub crop: Option<usize>,
     /// The number of patches of each training picture; zero for whole pictures. Resolved
@@ -79,6 +82,17 @@ pub struct DataConfig {
     pub kernel_background: KernelBackground,
     /// A picture that is white where pixels were measured.
     pub mask: Option<PathBuf>,
+}
+
+/// The treatment of the slices or pages of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Slices {
+    /// Each is a picture of its own.
+    #[default]
+    Pictures,
+    /// Together they are one volume.
+    Volume,
 }
 
 /// What to do about the background of a kernel.

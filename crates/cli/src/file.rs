@@ -67,6 +67,12 @@ pub enum FileError {
         .0.display(), .1
     )]
     Different(PathBuf, String),
+    /// The pages of a file are not the slices of a volume. The last field says how they differ.
+    #[error(
+        "{} is not one volume ({}): use --slices pictures, or slices of the same size",
+        .0.display(), .1
+    )]
+    NotAVolume(PathBuf, String),
     /// A number is NaN or infinite. Its index has one entry per axis. The axes of pictures are row,
     /// column and, if there are several, channel.
     #[error(

@@ -33,6 +33,7 @@ pub(crate) use pages::name as page_name;
 pub(crate) use typed::check_output;
 pub use typed::{SampleType, TypedPicture, write_typed};
 
+use ::page::number::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::array;
@@ -189,6 +190,36 @@ pub fn read_pairs(
         })
     };
     pairs.map(check).collect()
+}
+
+/// Puts the slices of a volume one below the other; `path` is for messages.
+///
+/// # Errors
+/// When the slices differ in size or in their number of channels.
+pub(crate) fn stacked(path: &Path, slices: Vec<Picture>) -> Result<Picture, FileError> {
+    let mut rest = slices.into_iter();
+    let mut all = rest.next().expect("a file has at least one page");
+    let shape = |picture: &Picture| [picture.width, picture.height, picture.channels.len()];
+    let first = shape(&all);
+    for (index, slice) in rest.enumerate() {
+        let [width, height, channels] = shape(&slice);
+        if [width, height, channels] != first {
+            let reason = format!(
+                "page {} has {width} x {height} pixels and {}, page 1 {} x {} and {}",
+                index + 2,
+                counted(channels as u64, "channel", "channels"),
+                first[0],
+                first[1],
+                first[2],
+            );
+            return Err(FileError::NotAVolume(path.into(), reason));
+        }
+        all.height += height;
+        for (plane, more) in all.channels.iter_mut().zip(slice.channels) {
+            plane.extend(more);
+        }
+    }
+    Ok(all)
 }
 
 /// Refuses a pair of pictures with different sizes or numbers of channels.

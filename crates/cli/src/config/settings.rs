@@ -286,6 +286,7 @@ impl Settings {
         }
         self.check_truth()?;
         self.check_camera()?;
+        self.check_slices()?;
         self.check_gradients()?;
         self.fill_in_defaults(|_| true);
         let config = self.config();

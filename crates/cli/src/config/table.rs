@@ -143,6 +143,11 @@ table! {
          default if all files of --images are in colour), as three grey pictures (channels), or by \
          their luminance (grey)")
         .only(PICTURES);
+    SLICES = row("slices", "data.slices", ValueKind::Word(&["pictures", "volume"]),
+        DefaultValue::Word("pictures"),
+        "How to treat the slices or pages of a file: as pictures of their own, or all together as \
+         one volume, with differences along three axes")
+        .only(Tasks(&[Denoise], "denoise"));
     CROP = row("crop", "data.crop", POSITIVE, DefaultValue::Unset("whole pictures", "256"),
         "Use only the middle N rows and N columns of each picture")
         .only(PICTURES);

@@ -1,4 +1,4 @@
-//! Settings of learning without truth and of cameras, and which of them fit together.
+//! Settings of learning without truth, of cameras and of volumes, and which of them fit together.
 
 use super::table::{self, Setting};
 use super::{ConfigError, Settings, TaskKind};
@@ -84,6 +84,25 @@ impl Settings {
             )),
             None => Ok(()),
         }
+    }
+}
+
+impl Settings {
+    /// Refuses settings that do not fit volumes.
+    pub(super) fn check_slices(&self) -> Result<(), ConfigError> {
+        if self.word(&table::SLICES) != Some("volume") {
+            return Ok(());
+        }
+        let (setting, advice) = if self.has(&table::FILTERS) {
+            (&table::FILTERS, "volumes have total variation only")
+        } else if self.word(&table::COLOUR) == Some("opponent") {
+            (&table::COLOUR, "use --colour channels or --colour grey")
+        } else if self.get(&table::PATCHES).and_then(toml::Value::as_integer) > Some(0) {
+            (&table::PATCHES, "use --crop, or files with fewer slices")
+        } else {
+            return Ok(());
+        };
+        Err(ConfigError::Together(&table::SLICES, setting, advice))
     }
 }
 

@@ -21,6 +21,9 @@ const BRIGHTER: f64 = 5.0;
 
 /// Returns the row of pictures with its caption.
 pub(super) fn html(image: &ReportImage, caption: &Markup) -> Markup {
+    let (slices, _, _) = image.grid.slices_rows_and_cols();
+    let middle = middle_slice(image);
+    let image = &middle;
     let grid = image.grid;
     let has_truth = !image.truth.is_empty();
     let window = Window::of(
@@ -56,12 +59,35 @@ pub(super) fn html(image: &ReportImage, caption: &Markup) -> Markup {
                     (cols) " × " (rows) " pixels."
                 }
             }
+            @if slices > 1 {
+                p.soft { "Slice " (slices / 2 + 1) " of " (slices) ". PSNR is that of the volume." }
+            }
             @if !window.is_usual() {
                 p.soft {
                     "Black is " (number(window.black)) ", white is " (number(window.white)) "."
                 }
             }
         }
+    }
+}
+
+/// Returns the middle slice of a volume. Pictures stay as they are.
+fn middle_slice(image: &ReportImage) -> ReportImage {
+    let (slices, rows, cols) = image.grid.slices_rows_and_cols();
+    if slices == 1 {
+        return image.clone();
+    }
+    let len = rows * cols;
+    let middle = |volume: &[f64]| match volume.is_empty() {
+        true => Vec::new(),
+        false => volume[slices / 2 * len..][..len].to_vec(),
+    };
+    ReportImage {
+        grid: Grid::image(rows, cols),
+        truth: middle(&image.truth),
+        data: image.data.as_deref().map(middle),
+        reconstruction: middle(&image.reconstruction),
+        ..image.clone()
     }
 }
 

@@ -62,12 +62,13 @@ fn unseen(name: String, score: Score) -> ReportImage {
 /// Appends a picture to a message: its grid, then truth, reconstruction and data.
 fn pack(image: &ReportImage, message: &mut Vec<f64>) {
     let grid = image.grid;
-    let (rows, cols) = grid.rows_and_cols();
+    let (slices, rows, cols) = grid.slices_rows_and_cols();
     let data = image.data.as_deref().unwrap_or_default();
     let parts = [&image.truth[..], &image.reconstruction, data];
     let [truth, reconstruction, data] = parts.map(<[f64]>::len);
     let head = [
         grid.num_axes(),
+        slices,
         rows,
         cols,
         grid.num_parts(),
@@ -81,17 +82,26 @@ fn pack(image: &ReportImage, message: &mut Vec<f64>) {
 
 /// Moves a picture from the beginning of a message to its image.
 fn unpack(image: &mut ReportImage, message: &mut &[f64]) -> Option<()> {
-    let (head, mut rest) = message.split_first_chunk::<7>()?;
+    let (head, mut rest) = message.split_first_chunk::<8>()?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "the numbers are extents and lengths"
     )]
-    let [num_axes, rows, cols, num_parts, truth, reconstruction, data] =
-        head.map(|number| number as usize);
+    let [
+        num_axes,
+        slices,
+        rows,
+        cols,
+        num_parts,
+        truth,
+        reconstruction,
+        data,
+    ] = head.map(|number| number as usize);
     let grid = match num_axes {
         1 => Grid::line(cols),
-        _ => Grid::image(rows, cols),
+        2 => Grid::image(rows, cols),
+        _ => Grid::volume(slices, rows, cols),
     };
     image.grid = match num_parts {
         2 => grid.complex(),

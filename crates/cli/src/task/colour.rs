@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ::page::number::counted;
 
-use crate::config::table::{COLOUR, COUNT, IMAGES};
+use crate::config::table::{COLOUR, COUNT, IMAGES, SLICES};
 use crate::config::{Settings, TaskKind};
 use crate::picture;
 
@@ -12,7 +12,8 @@ use crate::picture;
 /// files are in colour, and by their grey values otherwise.
 /// Returns a warning if some files are in colour and some are not.
 pub(crate) fn choose(settings: &mut Settings) -> Option<String> {
-    if settings.task == TaskKind::Sampling || settings.has(&COLOUR) {
+    let is_volume = settings.word(&SLICES) == Some("volume");
+    if settings.task == TaskKind::Sampling || is_volume || settings.has(&COLOUR) {
         return None;
     }
     let images = settings.word(&IMAGES)?.to_owned();

@@ -134,12 +134,12 @@ fn crop_warning(config: &Config, training: &NamedPairs, validation: &NamedPairs)
             .flat_map(|set| set.names.iter().zip(&set.pairs))
     };
     let is_smaller = |pair: &Pair| {
-        let (rows, cols) = pair.grid.rows_and_cols();
+        let (_, rows, cols) = pair.grid.slices_rows_and_cols();
         cols < crop || (pair.grid.num_axes() > 1 && rows < crop)
     };
     let mut smaller = all().filter(|(_, pair)| is_smaller(pair));
     let (name, pair) = smaller.next()?;
-    let (rows, cols) = pair.grid.rows_and_cols();
+    let (_, rows, cols) = pair.grid.slices_rows_and_cols();
     let num_smaller = 1 + smaller.count();
     Some(format!(
         "--crop is {crop}, but {num_smaller} of {} a shorter side, such as {name} ({cols} x {rows} \

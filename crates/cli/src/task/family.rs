@@ -5,6 +5,7 @@ use std::path::Path;
 use bilevel::{BoundaryName, Family, FamilyInput, shown};
 use imaging::{Grid, Kernel, KernelShape, LinearOperator as _, Mask, ModelError};
 
+use super::pictures::Axes;
 use super::{DataError, pictures};
 use crate::array::{self, ArrayValues};
 use crate::blur_check;
@@ -180,7 +181,7 @@ fn read_kernel_array(path: &Path) -> Result<(Vec<f64>, Grid), CliError> {
 /// Reads a mask: pixels of value 0.5 or more were measured.
 fn read_mask(path: &Path) -> Result<Mask, CliError> {
     let picture = picture::read(path, Colour::Luminance)?;
-    let grid = pictures::grid(picture::is_signal(path), &picture);
+    let grid = pictures::grid(Axes::of_page(path), &picture);
     let measured: Vec<bool> = (picture.channels.iter().flatten())
         .map(|value| *value >= 0.5)
         .collect();

@@ -32,6 +32,9 @@ fn hashes(pairs: &[Pair]) -> Vec<u64> {
         for extent in [pair.grid.num_axes(), rows, cols, pair.grid.num_parts()] {
             hash = mix(hash, extent as u64);
         }
+        if pair.grid.num_axes() == 3 {
+            hash = mix(hash, pair.grid.slices_rows_and_cols().0 as u64);
+        }
         numbers(numbers(hash, &pair.truth), &pair.data)
     };
     pairs.iter().map(hash).collect()

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::array;
 use crate::blur_check::periodicity_warning;
-use crate::config::Config;
+use crate::config::{Config, Slices};
 use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture::{self, Colour, Picture};
@@ -20,10 +20,31 @@ use crate::picture::{self, Colour, Picture};
 /// A picture, and its measured data if there are any.
 struct Image {
     name: String,
-    /// Whether it is a signal: an array with one axis.
-    is_signal: bool,
+    axes: Axes,
     truth: Picture,
     noisy: Option<Picture>,
+}
+
+/// The axes of an image that is stored as a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axes {
+    /// A signal: an array with one axis, stored as one row.
+    Signal,
+    Picture,
+    /// This many slices, stored one below the other.
+    Volume {
+        slices: usize,
+    },
+}
+
+impl Axes {
+    /// The axes of a page of a file.
+    pub(crate) fn of_page(path: &Path) -> Self {
+        match picture::is_signal(path) {
+            true => Self::Signal,
+            false => Self::Picture,
+        }
+    }
 }
 
 /// Number of noise streams per picture, one for each channel.
@@ -101,6 +122,9 @@ fn built_in(config: &Config, family: &Family) -> Result<Vec<Image>, DataError> {
     let (height, width) = (data.size + more_rows - 1, data.size + more_cols - 1);
     let one = |index| {
         let seed = Seed::new(data.seed);
+        if data.slices == Slices::Volume {
+            return built_in_volume(config, seed, index);
+        }
         let truth = match data.colour {
             Some(Colour::Opponent) => {
                 let values = phantom::dead_leaves_in_colour(height, width, seed, index)?;
@@ -114,7 +138,7 @@ fn built_in(config: &Config, family: &Family) -> Result<Vec<Image>, DataError> {
         };
         Ok(Image {
             name: format!("built-in {}", index + 1),
-            is_signal: false,
+            axes: Axes::Picture,
             truth: match camera_kernel(family) {
                 Some(_) => truth,
                 None => cropped(truth, data.crop),
@@ -125,8 +149,32 @@ fn built_in(config: &Config, family: &Family) -> Result<Vec<Image>, DataError> {
     (0..data.count.unwrap_or(1)).map(one).collect()
 }
 
+/// Generates a built-in volume, which has a quarter as many slices as rows.
+fn built_in_volume(config: &Config, seed: Seed, index: usize) -> Result<Image, DataError> {
+    let size = config.data.size;
+    let slices = (size / 4).max(1);
+    let volume = phantom::dead_leaves_volume([slices, size, size], seed, index)?;
+    let slice = |values: &[f64]| {
+        let channels = vec![values.to_vec()];
+        let picture = Picture {
+            width: size,
+            height: size,
+            channels,
+        };
+        cropped(picture, config.data.crop)
+    };
+    let name = format!("built-in {}", index + 1);
+    let truth = volume.chunks_exact(size * size).map(slice).collect();
+    Ok(Image {
+        axes: Axes::Volume { slices },
+        truth: picture::stacked(Path::new(&name), truth).expect("slices of the same size"),
+        name,
+        noisy: None,
+    })
+}
+
 /// Reads pictures and, if they were measured, their data: at most `count` of them, where each page
-/// of a TIFF file is a picture.
+/// of a TIFF file is a picture, or each file a volume.
 fn read(
     config: &Config,
     family: &Family,
@@ -137,9 +185,19 @@ fn read(
     let (colour, crop) = (config.data.colour.unwrap_or_default(), config.data.crop);
     let count = count.unwrap_or(usize::MAX);
     let mut images = Vec::new();
-    let mut add = |path: &Path, pages: Vec<(Picture, Option<Picture>)>| {
+    let mut add = |path: &Path, mut pages: Vec<(Picture, Option<Picture>)>| {
+        let mut axes = Axes::of_page(path);
+        if config.data.slices == Slices::Volume {
+            let slices = pages.len();
+            axes = Axes::Volume { slices };
+            let (truth, noisy): (Vec<_>, Vec<_>) = pages.into_iter().unzip();
+            let noisy: Option<Vec<_>> = noisy.into_iter().collect();
+            let noisy = noisy
+                .map(|noisy| picture::stacked(path, noisy))
+                .transpose()?;
+            pages = vec![(picture::stacked(path, truth)?, noisy)];
+        }
         let num_pages = pages.len();
-        let is_signal = picture::is_signal(path);
         for (index, (truth, noisy)) in pages.into_iter().enumerate() {
             let name = Path::new(path.file_name().unwrap_or(path.as_os_str()));
             let name = match num_pages {
@@ -148,12 +206,12 @@ fn read(
             };
             images.push(Image {
                 name: name.to_string_lossy().into_owned(),
-                is_signal,
+                axes,
                 truth,
                 noisy,
             });
         }
-        images.len() >= count
+        Ok::<bool, FileError>(images.len() >= count)
     };
     match noisy {
         None => {
@@ -163,7 +221,7 @@ fn read(
                     Some(_) => (page, None),
                     None => (cropped(page, crop), None),
                 });
-                if add(&path, pages.collect()) {
+                if add(&path, pages.collect())? {
                     break;
                 }
             }
@@ -172,7 +230,7 @@ fn read(
             for pair in picture::pairs(folder, noisy)? {
                 let pages = picture::read_pairs(&pair.truth, &pair.noisy, colour, crop)?;
                 let pages = pages.into_iter().map(|page| (page.truth, Some(page.noisy)));
-                if add(&pair.truth, pages.collect()) {
+                if add(&pair.truth, pages.collect())? {
                     break;
                 }
             }
@@ -189,11 +247,12 @@ fn cropped(picture: Picture, crop: Option<usize>) -> Picture {
     }
 }
 
-/// The grid of a picture, or of a signal, which is a picture with one row.
-pub(crate) fn grid(is_signal: bool, picture: &Picture) -> Grid {
-    match is_signal {
-        true => Grid::line(picture.width),
-        false => Grid::image(picture.height, picture.width),
+/// The grid of an image.
+pub(crate) fn grid(axes: Axes, picture: &Picture) -> Grid {
+    match axes {
+        Axes::Signal => Grid::line(picture.width),
+        Axes::Picture => Grid::image(picture.height, picture.width),
+        Axes::Volume { slices } => Grid::volume(slices, picture.height / slices, picture.width),
     }
 }
 
@@ -208,12 +267,12 @@ fn camera_kernel(family: &Family) -> Option<&Kernel> {
 /// cropped to the pixels whose neighbours are all in the picture, and then to their middle.
 fn blurred_by_camera(
     picture: &Picture,
-    is_signal: bool,
+    axes: Axes,
     kernel: &Kernel,
     crop: Option<usize>,
     name: &str,
 ) -> Result<(Picture, Picture), DataError> {
-    let grid = grid(is_signal, picture);
+    let grid = grid(axes, picture);
     let refuse = |source: ModelError| DataError::Model {
         name: name.into(),
         source: source.into(),
@@ -253,23 +312,23 @@ fn add(
     let family = &loaded.family;
     let Image {
         name,
-        is_signal,
+        axes,
         truth,
         noisy,
     } = image;
     let (truth, clean) = match camera_kernel(family) {
         Some(kernel) if noisy.is_none() => {
             let crop = config.data.crop;
-            let (truth, clean) = blurred_by_camera(&truth, is_signal, kernel, crop, &name)?;
+            let (truth, clean) = blurred_by_camera(&truth, axes, kernel, crop, &name)?;
             (truth, Some(clean))
         }
         _ => (truth, None),
     };
-    let grid = grid(is_signal, &truth);
+    let grid = grid(axes, &truth);
     check_mask(config, loaded, grid, &name)?;
     let num_channels = truth.channels.len();
     let is_whole = config.data.colour == Some(Colour::Opponent);
-    if is_whole && (num_channels, is_signal) != (MAX_CHANNELS, false) {
+    if is_whole && (num_channels, axes) != (MAX_CHANNELS, Axes::Picture) {
         return Err(DataError::Grey { name });
     }
     let mut whole = Vec::new();
@@ -334,7 +393,7 @@ fn check_kernel<'a>(
 ) -> Result<(), FileError> {
     let is_name = KernelShape::is_name(&path.to_string_lossy());
     let is_for_signals = !is_name && picture::is_signal(path);
-    if images.all(|image| image.is_signal == is_for_signals) {
+    if images.all(|image| (image.axes == Axes::Signal) == is_for_signals) {
         return Ok(());
     }
     let needed = match is_for_signals {

@@ -18,4 +18,5 @@ mod mpi;
 mod output;
 mod resume;
 mod scene;
+mod volumes;
 mod warnings;

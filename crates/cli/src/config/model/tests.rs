@@ -105,11 +105,11 @@ fn settings_that_do_not_go_together_are_refused() {
             assert!(message.contains(part), "{part:?} is not in {message:?}");
         }
     }
-    let line = "bilevel learn deblur --kernel k.npy --filters dct3 --out run";
+    let line = "bilevel learn sampling --filters dct3 --out run";
     let arguments = Arguments::try_parse_from(line.split_whitespace()).unwrap();
     let Command::Learn(learn) = arguments.command else {
         panic!("another command");
     };
     let error = learn.settings().unwrap().resolve().unwrap_err();
-    assert!(error.to_string().contains("is for denoise"), "{error}");
+    assert!(error.to_string().contains("is for pictures"), "{error}");
 }

@@ -2,22 +2,32 @@
 //!
 //! The training pairs are random patches of the first 15 photographs of the Kodak set, grey or as
 //! chroma, with Gaussian noise. The banks of each level of noise start from those of the level
-//! before.
+//! before, or from those of a file. Built-in dead leaves may be among the pictures.
+//!
+//! Learning minimises the sum of squared errors of all patches, but quality is measured by the mean
+//! PSNR of pictures, i.e. by the mean logarithm of their errors. Near a bank whose error on picture
+//! `$i$` is `$e_i$`, the mean logarithm changes like `$\sum_i E_i/e_i$`, where `$E_i$` is the error
+//! on the picture. So with `--by-error` the number of patches of a picture is proportional to
+//! `$1/e_i$`, with the errors of the bank that learning starts from.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use bilevel::{FilterDenoising, FilterSet, LearningProblem, Pair, Setup, learning_options};
-use clap::Args;
-use imaging::{Grid, Seed, noise};
+use bilevel::{LowerLevel, Parameter, reconstruct};
+use clap::{Args, ValueEnum};
+use imaging::{Grid, Seed, noise, phantom};
+use lowlevel::{ErrorBound, Solver, Stop};
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::kodak::photograph;
+use crate::kodak::photograph::{self, Photograph};
 use crate::{file, kodak};
 
 /// The levels of noise, times 255. Learning begins in the middle, where the default start of the
@@ -29,6 +39,13 @@ const DOWNWARD: usize = 4;
 const TRAINING: std::ops::RangeInclusive<usize> = 1..=15;
 /// The number of rows and columns of a patch.
 const PATCH: usize = 64;
+/// The number of rows and columns of dead leaves, and of the parts of pictures that banks are
+/// scored by.
+const SIDE: usize = 256;
+/// The seeds of the dead leaves for training, and of those that banks are scored by.
+const LEAVES: [u64; 2] = [101, 102];
+/// The certified error of scored pictures, relative to the noise: no PSNR depends on it.
+const ERROR: f64 = 0.1;
 
 /// The arguments of `train-denoiser`.
 #[derive(Clone, Debug, Args)]
@@ -43,20 +60,43 @@ pub struct Arguments {
         default_value = "crates/imaging/src/denoise/banks.txt"
     )]
     out: PathBuf,
-    /// Number of patches of each photograph
+    /// Mean number of patches of each picture
     #[arg(long, value_name = "N", default_value_t = 4)]
     patches: usize,
+    /// Number of pictures of dead leaves besides the photographs
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    leaves: usize,
     /// Largest number of points of the first level; the others have half as many
     #[arg(long, value_name = "N", default_value_t = 80)]
     points: u64,
+    /// File of banks to start from, such as one that this command has written; every level has all
+    /// points then, and the file is written after every level
+    #[arg(long, value_name = "FILE")]
+    start: Option<PathBuf>,
+    /// Learn only this kind of banks; those of the other kind are the ones to start from
+    #[arg(long, value_enum, requires = "start")]
+    kind: Option<Kind>,
+    /// Draw fewer patches from pictures with larger errors, so that learning improves the mean PSNR
+    /// rather than the mean error
+    #[arg(long)]
+    by_error: bool,
+    /// Leave out the last N photographs, learn only for grey pictures with noise 25, and print the
+    /// PSNR on the photographs left out and on other dead leaves; nothing is written
+    #[arg(long, value_name = "N")]
+    hold_out: Option<usize>,
 }
 
 /// What a bank is for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 enum Kind {
+    /// Grey pictures, and the luminance of pictures in colour
     Grey,
+    /// The chroma of pictures in colour
     Chroma,
 }
+
+/// The values of the parameters by kind and level.
+type Banks = BTreeMap<(Kind, u32), Vec<f64>>;
 
 impl Kind {
     const fn name(self) -> &'static str {
@@ -66,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// The samples of a patch of a photograph.
+    /// The samples of one pixel.
     fn samples(self, [red, green, blue]: [f64; 3]) -> impl Iterator<Item = f64> {
         let values = match self {
             Self::Grey => [photograph::luminance([red, green, blue]), f64::NAN],
@@ -78,12 +118,21 @@ impl Kind {
         values.into_iter().filter(|value| !value.is_nan())
     }
 
-    fn grid(self) -> Grid {
-        let grid = Grid::image(PATCH, PATCH);
+    fn grid(self, side: usize) -> Grid {
+        let grid = Grid::image(side, side);
         match self {
             Self::Grey => grid,
             Self::Chroma => grid.complex(),
         }
+    }
+
+    /// The samples of the square part of a picture with this first row and column.
+    fn part(self, picture: &Photograph, [top, left]: [usize; 2], side: usize) -> Vec<f64> {
+        let rows = (top..top + side).flat_map(|row| {
+            let first = row * picture.width + left;
+            picture.pixels[first..first + side].iter()
+        });
+        rows.flat_map(|pixel| self.samples(*pixel)).collect()
     }
 }
 
@@ -95,77 +144,174 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let folder = kodak::find(arguments.kodak.as_deref())?.context(
         "there are no photographs: `cargo xtask fetch-kodak` downloads them, or give --kodak DIR",
     )?;
-    let mut text = String::from(
-        "# Filter banks for denoising, written by `cargo xtask train-denoiser`: kind, noise times\n\
-         # 255, and alpha, nu, share and spread of the 24 cosine filters of 5 x 5 pixels.\n",
-    );
+    if let Some(count) = arguments.hold_out {
+        return hold_out(&folder, count, arguments, out);
+    }
+    let start = match &arguments.start {
+        Some(path) => read(path)?,
+        None => Banks::new(),
+    };
+    let pictures = pictures(&folder, TRAINING, LEAVES[0], arguments.leaves)?;
+    let mut banks = start.clone();
     for kind in [Kind::Grey, Kind::Chroma] {
-        let clean = patches(&folder, kind, arguments.patches)?;
-        let mut lines = Vec::new();
-        let (mut first, mut start) = (None, None::<Vec<f64>>);
+        if arguments.kind.is_some_and(|only| only != kind) {
+            continue;
+        }
+        let mut last = None::<Vec<f64>>;
         for (index, level) in LEVELS.into_iter().enumerate() {
             if index == DOWNWARD {
-                start.clone_from(&first);
+                last = banks.get(&(kind, LEVELS[0])).cloned();
             }
-            let points = if index == 0 {
+            let known = start.get(&(kind, level));
+            let family = family(known.or(last.as_ref()).map(Vec::as_slice))?;
+            let points = if index == 0 || known.is_some() {
                 arguments.points
             } else {
                 arguments.points / 2
             };
-            let values = learn(kind, level, &clean, start.as_deref(), points, out)?;
-            let numbers: Vec<String> = values.iter().map(|value| format!("{value:.4e}")).collect();
-            lines.push((
-                level,
-                format!("{} {level} {}\n", kind.name(), numbers.join(" ")),
-            ));
-            first.get_or_insert_with(|| values.clone());
-            start = Some(values);
-        }
-        lines.sort_by_key(|(level, _)| *level);
-        for (_, line) in lines {
-            write!(text, "{line}")?;
+            let values = learn(kind, level, &pictures, &family, arguments, points, out)?;
+            banks.insert((kind, level), values.clone());
+            last = Some(values);
+            if arguments.start.is_some() {
+                file::write(&arguments.out, text(&banks).as_bytes())?;
+            }
         }
     }
-    file::write(&arguments.out, text.as_bytes())?;
+    file::write(&arguments.out, text(&banks).as_bytes())?;
     writeln!(out, "wrote {}", arguments.out.display())?;
     Ok(())
+}
+
+/// The file of all banks.
+fn text(banks: &Banks) -> String {
+    let mut text = String::from(
+        "# Filter banks for denoising, written by `cargo xtask train-denoiser`: kind, noise times\n\
+         # 255, and alpha, nu, share and spread of the 24 cosine filters of 5 x 5 pixels.\n",
+    );
+    for ((kind, level), values) in banks {
+        let numbers: Vec<String> = values.iter().map(|value| format!("{value:.4e}")).collect();
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{} {level} {}", kind.name(), numbers.join(" "));
+    }
+    text
+}
+
+/// Reads a file of banks.
+fn read(path: &Path) -> Result<Banks> {
+    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let mut banks = Banks::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split(' ');
+        let name = words.next();
+        let kind = [Kind::Grey, Kind::Chroma]
+            .into_iter()
+            .find(|kind| Some(kind.name()) == name);
+        let (Some(kind), Some(level)) = (kind, words.next()) else {
+            bail!("{} has a line without a kind and a level", path.display());
+        };
+        let values: Result<Vec<f64>, _> = words.map(str::parse).collect();
+        banks.insert((kind, level.parse()?), values?);
+    }
+    Ok(banks)
+}
+
+/// Learns one bank without the last photographs, and prints its quality on them.
+fn hold_out(folder: &Path, count: usize, arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    ensure!(
+        count > 0 && count < *TRAINING.end(),
+        "--hold-out must be between 1 and {}",
+        TRAINING.end() - 1
+    );
+    let last = TRAINING.end() - count;
+    let training = pictures(
+        folder,
+        *TRAINING.start()..=last,
+        LEAVES[0],
+        arguments.leaves,
+    )?;
+    let family = family(None)?;
+    let (kind, level) = (Kind::Grey, LEVELS[0]);
+    let values = learn(
+        kind,
+        level,
+        &training,
+        &family,
+        arguments,
+        arguments.points,
+        out,
+    )?;
+    let left_out = pictures(folder, last + 1..=*TRAINING.end(), LEAVES[1], count)?;
+    for (name, pictures) in ["photographs", "dead leaves"]
+        .into_iter()
+        .zip(left_out.chunks(count))
+    {
+        let mut errors = Vec::new();
+        for picture in pictures {
+            for corner in corners(picture) {
+                let index = errors.len();
+                errors.push(error(
+                    kind, level, picture, corner, index, &family, &values,
+                )?);
+            }
+        }
+        let psnr: f64 = errors.iter().map(|error| -10.0 * error.log10()).sum();
+        let psnr = psnr / errors.len() as f64;
+        writeln!(out, "{name}: {psnr:.3} dB on {} pictures", errors.len())?;
+    }
+    Ok(())
+}
+
+/// The family of banks, with these values of the parameters to start from.
+fn family(start: Option<&[f64]>) -> Result<FilterDenoising> {
+    let family = FilterDenoising::new(FilterSet::DCT5)?;
+    match start {
+        Some(start) => family
+            .with_start(start)
+            .map_err(|error| anyhow::anyhow!(error)),
+        None => Ok(family),
+    }
 }
 
 /// Learns the bank of one level of noise.
 fn learn(
     kind: Kind,
     level: u32,
-    clean: &[Vec<f64>],
-    start: Option<&[f64]>,
+    pictures: &[Photograph],
+    family: &FilterDenoising,
+    arguments: &Arguments,
     points: u64,
     out: &mut dyn Write,
 ) -> Result<Vec<f64>> {
     let clock = Instant::now();
-    let sigma = f64::from(level) / 255.0;
+    let counts = if arguments.by_error {
+        counts(kind, level, pictures, family, arguments.patches)?
+    } else {
+        vec![arguments.patches; pictures.len()]
+    };
+    let sigma = sigma(level);
+    let clean = patches(kind, pictures, &counts);
     let pairs: Result<Vec<Pair>, noise::NoiseError> = (clean.iter().enumerate())
         .map(|(index, truth)| {
             Ok(Pair {
-                grid: kind.grid(),
+                grid: kind.grid(PATCH),
                 truth: truth.clone(),
                 data: noise::gaussian(truth, sigma, Seed::new(u64::from(level)), index)?,
             })
         })
         .collect();
-    let mut family = FilterDenoising::new(FilterSet::DCT5)?;
-    if let Some(start) = start {
-        family = (family.with_start(start)).map_err(|error| anyhow::anyhow!(error))?;
-    }
     let mut options = learning_options();
     options.budget.max_points = Some(points);
-    let mut problem = LearningProblem::new(&family, pairs?, Setup::default())?;
+    let mut problem = LearningProblem::new(family, pairs?, Setup::default())?;
     let learned = problem.learn_with(options)?;
     let values = learned.values();
     let bank = (family.bank(&values)).map_err(|error| anyhow::anyhow!(error))?;
-    let samples = kind.grid().len() as f64;
+    let samples = kind.grid(PATCH).len() as f64;
     writeln!(
         out,
-        "{} {level}: mean squared error {:.4} of the noise, mu {:.3}, L {:.0}, {} points, {:.0} s",
+        "{} {level}: {} patches, mean squared error {:.4} of the noise, mu {:.3}, L {:.0}, \
+         {} points, {:.0} s",
         kind.name(),
+        clean.len(),
         learned.objective / (samples * sigma * sigma),
         1.0 - bank.bank().weak_convexity(),
         1.0 + bank.bank().lipschitz(),
@@ -175,21 +321,124 @@ fn learn(
     Ok(values)
 }
 
-/// Draws patches at random positions of the photographs for training.
-fn patches(folder: &Path, kind: Kind, count: usize) -> Result<Vec<Vec<f64>>> {
+fn sigma(level: u32) -> f64 {
+    f64::from(level) / 255.0
+}
+
+/// Returns the numbers of patches, in inverse proportion to the errors of the bank that learning
+/// starts from.
+fn counts(
+    kind: Kind,
+    level: u32,
+    pictures: &[Photograph],
+    family: &FilterDenoising,
+    mean: usize,
+) -> Result<Vec<usize>> {
+    let blocks = family.parameters();
+    let start: Vec<f64> = (Parameter::of_entries(&blocks))
+        .zip(Parameter::starts_of(&blocks))
+        .map(|(entry, theta)| entry.value(theta))
+        .collect();
+    let mut inverses = Vec::new();
+    for (index, picture) in pictures.iter().enumerate() {
+        let corner = [picture.height - SIDE, picture.width - SIDE].map(|free| free / 2);
+        let error = error(kind, level, picture, corner, index, family, &start)?;
+        inverses.push(error.recip());
+    }
+    let total = (mean * pictures.len()) as f64;
+    let sum: f64 = inverses.iter().sum();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a small positive number"
+    )]
+    let count = |inverse: f64| (total * inverse / sum).round().max(1.0) as usize;
+    Ok(inverses.into_iter().map(count).collect())
+}
+
+/// The mean squared error of a denoised part of a picture, with these values of the parameters.
+fn error(
+    kind: Kind,
+    level: u32,
+    picture: &Photograph,
+    corner: [usize; 2],
+    index: usize,
+    family: &FilterDenoising,
+    values: &[f64],
+) -> Result<f64> {
+    let truth = kind.part(picture, corner, SIDE);
+    let noisy = noise::gaussian(&truth, sigma(level), Seed::new(1), index)?;
+    let target = ERROR * sigma(level) * (truth.len() as f64).sqrt();
+    let stop = Stop::accuracy(ErrorBound::new(target)?);
+    let grid = kind.grid(SIDE);
+    let found = reconstruct(family, values, grid, &noisy, Solver::default(), stop)?;
+    let squares = found
+        .x
+        .iter()
+        .zip(&truth)
+        .map(|(x, truth)| (x - truth).powi(2));
+    Ok(squares.sum::<f64>() / truth.len() as f64)
+}
+
+/// The photographs with these numbers, and pictures of dead leaves.
+fn pictures(
+    folder: &Path,
+    mut numbers: std::ops::RangeInclusive<usize>,
+    seed: u64,
+    num_leaves: usize,
+) -> Result<Vec<Photograph>> {
+    let photographs: Result<Vec<Photograph>> = numbers
+        .by_ref()
+        .map(|number| photograph::read_colour(folder, number))
+        .collect();
+    let mut pictures = photographs?;
+    for index in 0..num_leaves {
+        let samples = phantom::dead_leaves_in_colour(SIDE, SIDE, Seed::new(seed), index)?;
+        let (pixels, _) = samples.as_chunks();
+        pictures.push(Photograph {
+            width: SIDE,
+            height: SIDE,
+            pixels: pixels.to_vec(),
+        });
+    }
+    Ok(pictures)
+}
+
+/// The first rows and columns of parts that do not overlap.
+fn corners(picture: &Photograph) -> impl Iterator<Item = [usize; 2]> {
+    let width = picture.width;
+    (0..picture.height / SIDE)
+        .flat_map(move |row| (0..width / SIDE).map(move |col| [row * SIDE, col * SIDE]))
+}
+
+/// Draws patches at random positions.
+fn patches(kind: Kind, pictures: &[Photograph], counts: &[usize]) -> Vec<Vec<f64>> {
     let mut random = ChaCha8Rng::seed_from_u64(0);
     let mut patches = Vec::new();
-    for number in TRAINING {
-        let picture = photograph::read_colour(folder, number)?;
-        for _ in 0..count {
-            let top = random.random_range(0..=picture.height - PATCH);
-            let left = random.random_range(0..=picture.width - PATCH);
-            let samples = (top..top + PATCH).flat_map(|row| {
-                let first = row * picture.width + left;
-                picture.pixels[first..first + PATCH].iter()
-            });
-            patches.push(samples.flat_map(|pixel| kind.samples(*pixel)).collect());
+    for (picture, count) in pictures.iter().zip(counts) {
+        for _ in 0..*count {
+            let corner = [picture.height, picture.width]
+                .map(|length| random.random_range(0..=length - PATCH));
+            patches.push(kind.part(picture, corner, PATCH));
         }
     }
-    Ok(patches)
+    patches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn banks_are_written_and_read() {
+        let banks = Banks::from([
+            ((Kind::Grey, 25), vec![0.5, 2e-3]),
+            ((Kind::Chroma, 2), vec![1.25]),
+        ]);
+        let path = std::env::temp_dir().join(format!("banks-{}.txt", std::process::id()));
+        fs::write(&path, text(&banks)).expect("a directory for temporary files");
+        let found = read(&path);
+        fs::remove_file(&path).expect("the file exists");
+        assert_eq!(found.expect("valid"), banks);
+    }
 }

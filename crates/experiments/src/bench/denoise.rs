@@ -14,7 +14,7 @@ use plot::{Axis, Colour, Figure, Panel, Series};
 use serde_json::{Value, json};
 
 use super::BenchContext;
-use super::clock::try_fastest;
+use super::clock::try_fastest_on_core;
 use super::count;
 use super::measurement::{Headline, Measurement};
 use crate::file;
@@ -180,12 +180,12 @@ fn score(
     add("noisy", &noisy, 0.0)?;
     let mut x = Vec::new();
     let budget = context.budget() / 10;
-    let seconds = try_fastest(budget, || {
+    let seconds = try_fastest_on_core(budget, || {
         denoise(grid, &noisy, sigma(level), None).map(|denoised| x = denoised.x)
     })?;
     add(OURS, &x, seconds)?;
     let target = ErrorBound::new(TV_ERROR)?;
-    let seconds = try_fastest(budget, || {
+    let seconds = try_fastest_on_core(budget, || {
         denoise_tv(grid, &noisy, parameters, target).map(|denoised| x = denoised.x)
     })?;
     add("TV", &x, seconds)?;
@@ -363,7 +363,7 @@ fn chart(scores: &[Score]) -> Option<Figure> {
         is_empty = false;
         let margin = 0.2 * (most - least).max(0.5);
         let mut panel = Panel::new(
-            Axis::log("seconds on one core").range(1e-3, 20.0),
+            Axis::log("seconds of one core").range(1e-3, 20.0),
             Axis::linear("mean PSNR (dB)").range(least - margin, most + margin),
         )
         .title(set);

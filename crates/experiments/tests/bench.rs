@@ -66,6 +66,7 @@ fn the_list_names_every_part_and_runs_nothing() {
         "kernels",
         "solve",
         "denoise",
+        "truthless",
         "learn",
         "least-squares",
         "python",

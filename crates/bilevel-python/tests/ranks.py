@@ -232,7 +232,7 @@ def killed(comm: Any, folder: Path) -> Any:
         if run.num_points >= points:
             threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
         # a fast machine could reach the end before
-        if run.num_points >= points + 8:
+        if run.num_points >= points + 3:
             os.kill(os.getpid(), signal.SIGKILL)
 
     if (out / "bilevel.toml").is_file():

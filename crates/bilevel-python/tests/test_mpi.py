@@ -169,8 +169,8 @@ def test_a_rank_that_is_killed(tmp_path: Path) -> None:
     folder.mkdir()
     chance = random.Random()
     moments = []
-    for count, points in ((3, 1), (2, 7), (4, 13)):
-        moments.append((points + chance.randrange(6), 0.03 * chance.random()))
+    for count, points in ((3, 1), (2, 4), (4, 7)):
+        moments.append((points + chance.randrange(3), 0.01 * chance.random()))
         done = start(count, "killed", folder, KILL=json.dumps(moments[-1]))
         assert done.returncode != 0, moments
         assert not (folder / "run" / "result.json").exists(), moments

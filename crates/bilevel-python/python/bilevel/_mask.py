@@ -26,6 +26,13 @@ class MaskedImages:
     """Pictures that were reconstructed from some of their frequencies.
 
     NumPy reads it as the array `image`.
+
+    >>> import bilevel, numpy
+    >>> kspace = numpy.fft.fft2(bilevel.phantoms.heads(3, (16, 16)), norm="ortho")
+    >>> result = bilevel.learn_mask(kspace, centre=2, noise=0.02)
+    >>> pictures = result.reconstruct(kspace * result.mask)
+    >>> pictures.image.shape, pictures.error_bound < 0.01
+    ((3, 16, 16), True)
     """
 
     image: NDArray[np.complex128] = field(repr=False)
@@ -42,7 +49,14 @@ class MaskedImages:
 
 
 class MaskResult:
-    """A learned mask, with the parameters of its reconstructions."""
+    """A learned mask, with the parameters of its reconstructions.
+
+    >>> import bilevel, numpy
+    >>> kspace = numpy.fft.fft2(bilevel.phantoms.heads(3, (16, 16)), norm="ortho")
+    >>> result = bilevel.learn_mask(kspace, centre=2, noise=0.02)
+    >>> result.pattern, int(result.mask.sum())
+    ('lines', 64)
+    """
 
     def __init__(self, outcome: dict[str, Any]) -> None:
         self._outcome = outcome
@@ -262,7 +276,17 @@ def learn_mask(
 
 
 def load_mask(path: str | os.PathLike[str]) -> MaskResult:
-    """Read a mask: a file that `MaskResult.save` wrote, or a run of `bilevel learn mask`."""
+    """Read a mask: a file that `MaskResult.save` wrote, or a run of `bilevel learn mask`.
+
+    >>> import bilevel, numpy, pathlib, tempfile
+    >>> kspace = numpy.fft.fft2(bilevel.phantoms.heads(3, (16, 16)), norm="ortho")
+    >>> result = bilevel.learn_mask(kspace, centre=2, noise=0.02)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "mask.json")
+    ...     result.save(path)
+    ...     bool((bilevel.load_mask(path).mask == result.mask).all())
+    True
+    """
     file = Path(path)
     if file.is_dir():
         file = file / RESULT

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use ::page::number::counted;
+use ::page::number::{between, counted};
 use bilevel::{LearningProblem, ProblemError, Ranks};
 use clap::CommandFactory;
 use toml::Value;
@@ -409,9 +409,10 @@ fn say_applied(shared: &Shared, event: ApplyEvent<'_>) {
     }
 }
 
-/// Describes the certified error of a picture.
+/// Describes the certified error of a picture, rounded up.
 fn certified(error: f64) -> String {
-    format!("at most {error:.1e} from the exact minimiser (root mean square)")
+    let [_, bound] = between(0.0, error);
+    format!("at most {bound} from the exact minimiser (root mean square)")
 }
 
 /// Warns about inputs: in full about the first one, because warnings about others hardly differ.

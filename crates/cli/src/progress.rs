@@ -249,7 +249,7 @@ mod tests {
         let few = [alpha.clone()];
         let best_of_few = best(1);
         let line = text::describe(&snapshot(&few, &best_of_few, &[]));
-        let expected = "objective 3186.3 ± 0.2  mean PSNR 30.00 dB  alpha 0.1  34.5k gradients";
+        let expected = "objective 3186.3 ± 0.3  mean PSNR 30.00 dB  alpha 0.1  34.5k gradients";
         assert_eq!(line, expected);
         // the first evaluation is rough
         let mut rough = best(1);

@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_rough_objective_has_only_an_upper_bound() {
         let text = |value, lower, upper| objective(value, ObjectiveInterval { lower, upper });
-        assert_eq!(text(3186.31, 3186.1, 3186.5), "3186.3 ± 0.2");
+        assert_eq!(text(3186.31, 3186.1, 3186.5), "3186.3 ± 0.3");
         assert_eq!(text(10.0, 0.0, 2749.2), "at most 2750");
         assert_eq!(text(10.0, 0.0, f64::INFINITY), "10 (error unknown)");
         assert_eq!(text(0.0, 0.0, 0.0), "0");

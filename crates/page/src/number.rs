@@ -152,7 +152,8 @@ pub fn between(lower: f64, upper: f64) -> [String; 2] {
     ends.map(|end| significant(end, digits))
 }
 
-/// Writes a number and its largest error: "3186.3 ± 0.2", "(3.20 ± 0.01)e-9".
+/// Writes a number and its largest error, rounded up so that the interval only grows: "3186.3 ±
+/// 0.3", "(3.20 ± 0.02)e-9".
 #[must_use]
 pub fn with_error(value: f64, error: f64) -> String {
     if !value.is_finite() || !error.is_finite() {
@@ -168,7 +169,11 @@ pub fn with_error(value: f64, error: f64) -> String {
         return format!("({})e{exponent}", with_error(value / unit, error / unit));
     }
     let places = decimals(error, 1);
-    format!("{value:.places$} ± {error:.places$}")
+    let shown = format!("{value:.places$}");
+    let unit = 0.1_f64.powf(places as f64);
+    let rounding = (value - shown.parse().unwrap_or(value)).abs();
+    let bound = ((error + rounding) / unit).ceil() * unit;
+    format!("{shown} ± {bound:.places$}")
 }
 
 /// Returns the number of decimals that show this many significant digits.
@@ -263,9 +268,9 @@ mod tests {
     #[test]
     fn errors_decide_about_decimals() {
         for (value, error, expected) in [
-            (3186.312, 0.21, "3186.3 ± 0.2"),
-            (3186.312, 21.0, "3186 ± 21"),
-            (3.2e-9, 1.1e-11, "(3.20 ± 0.01)e-9"),
+            (3186.312, 0.21, "3186.3 ± 0.3"),
+            (3186.312, 21.0, "3186 ± 22"),
+            (3.2e-9, 1.1e-11, "(3.20 ± 0.02)e-9"),
             (0.5, f64::INFINITY, "0.5 ± ?"),
             (0.5, f64::NAN, "0.5 ± ?"),
             (0.0, 1e-40, "(0 ± 1)e-40"),

@@ -245,6 +245,29 @@ def check_same(first: str, a: Sequence[Array], second: str, b: Sequence[Array]) 
             )
 
 
+def check_mask(name: str, pictures: Sequence[Array], mask: Array) -> None:
+    """Refuse pictures whose shape is not that of the mask."""
+    for index, picture in enumerate(pictures):
+        if picture.shape != mask.shape:
+            raise ValueError(
+                f"{name}[{index}] has shape {picture.shape}, but mask has shape {mask.shape}"
+            )
+
+
+def rounded_up(bound: float, digits: int = 1) -> str:
+    """A bound with this many significant digits, rounded up."""
+    if not 0.0 < bound < np.inf:
+        return f"{bound:.{digits}g}"
+    unit = 10.0 ** (np.floor(np.log10(bound)) + 1 - digits)
+    return f"{np.ceil(bound / unit) * unit:.{digits}g}"
+
+
+def with_error(value: float, error: float, digits: int = 6) -> str:
+    """A number and its largest error, rounded so that the interval only grows."""
+    shown = f"{value:.{digits}g}"
+    return f"{shown} ± {rounded_up(error + abs(value - float(shown)))}"
+
+
 def counted(count: int, word: str, plural: str | None = None) -> str:
     """A number with its noun, such as "1 image" or "2 images"."""
     return f"{count} {word}" if count == 1 else f"{count} {plural or word + 's'}"

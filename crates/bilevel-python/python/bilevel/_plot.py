@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ._arrays import with_error
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -60,7 +62,7 @@ def _objective(axes: Axes, result: Result) -> None:
     axes.set(
         xlabel="evaluations",
         ylabel="f",
-        title=f"f = {result.f:.4g} ± {result.f_error:.1g}",
+        title=f"f = {with_error(result.f, result.f_error, 4)}",
     )
     if np.nanmin(f) > 0:
         axes.set_yscale("log")

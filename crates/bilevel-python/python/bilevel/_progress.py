@@ -7,6 +7,8 @@ import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ._arrays import rounded_up, with_error
+
 if TYPE_CHECKING:
     from ._run import Run
 
@@ -60,5 +62,5 @@ class Bar:
 def _objective(f: float, error: float) -> str:
     """The objective, or its upper bound where the error is large."""
     if error > 0.5 * abs(f):
-        return f"f <= {f + error:.3g}"
-    return f"f = {f:.4g} ± {error:.1g}"
+        return f"f <= {rounded_up(f + error, 3)}"
+    return f"f = {with_error(f, error, 4)}"

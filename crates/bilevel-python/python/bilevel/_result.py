@@ -25,6 +25,7 @@ from ._arrays import (
     measured,
     unmasked,
     warn_of_stack,
+    with_error,
 )
 from ._camera import of_numbers
 from ._colour import parts, rgb, whole_axis
@@ -49,7 +50,7 @@ MESSAGES: Final = {
     "converged": "no further step promises a lower objective",
     "exhausted": "{spent}",
     "blocked": "better parameters could not be evaluated: exclude those by bounds",
-    "accuracy_floor": "further progress needs more accuracy than the reconstructions can have",
+    "accuracy_floor": "the next step needs more accurate reconstructions than are possible",
     "stopped": "the run was ended early: there may be better parameters",
     "interrupted": "the run was interrupted: there may be better parameters",
     "oracle_failed": "no more parameters could be evaluated: {reason}",
@@ -223,16 +224,18 @@ class Result:
 
     def _at_the_floor(self) -> str:
         """Advice on a decision that needs more accuracy than the reconstructions can have."""
-        known = f"f is known to within {self.f_error:.1g}"
+        known = f"f is {with_error(self.f, self.f_error)}"
         if self.converged:
             return f"{known}, and better parameters cannot be told apart"
         if self._about["family"] is None:
-            return f"{known}; accept that, or let the model reach the requested accuracy"
+            return f"{known}; if that is not enough, let the model reach the requested accuracy"
         if "xi" in self.params:
             advice = "raise the lower bound of xi or fix xi"
         else:
             advice = "choose a larger xi or nu"
-        return f"{known}; accept that, or {advice}, which makes reconstructions more accurate"
+        return (
+            f"{known}; if that is not enough, {advice}, which makes reconstructions more accurate"
+        )
 
     def _warnings(self) -> Iterator[str]:
         change = f"a tenth of its range changes f by less than {NEGLIGIBLE:.1%}"
@@ -652,14 +655,14 @@ class Result:
         norm, error = made.get("norm"), made.get("error")
         if error is None:
             return f"{_number(norm):.3g}, error not certified"
-        return f"{_number(norm):.3g} ± {error:.1g}"
+        return with_error(_number(norm), error, 3)
 
     def __repr__(self) -> str:
         ending = "converged" if self.converged else "NOT CONVERGED"
         lines = [f"bilevel.Result: {ending}, {self.message}"]
         lines += [f"  {name} = {value}  {note}" for name, value, note in self._rows()]
         lines += [f"  {name} = {value:.4g}  fixed" for name, value in self.fixed.items()]
-        lines.append(f"  f = {self.f:.6g} ± {self.f_error:.1g}  {self._after()}")
+        lines.append(f"  f = {with_error(self.f, self.f_error)}  {self._after()}")
         if self.gradient is not None:
             lines.append(f"  projected gradient = {self._projected()}")
         lines += [f"  warning: {warning}" for warning in self.warnings]
@@ -671,7 +674,7 @@ class Result:
             *self._rows(),
             *((name, f"{value:.4g}", "fixed") for name, value in self.fixed.items()),
         ]
-        rows.append(("f", f"{self.f:.6g} ± {self.f_error:.1g}", self._after()))
+        rows.append(("f", with_error(self.f, self.f_error), self._after()))
         if self.gradient is not None:
             rows.append(("projected gradient", self._projected(), ""))
         table = "".join(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import Array, check_same, counted, flat, image, images, is_empty
+from ._arrays import Array, check_mask, check_same, counted, flat, image, images, is_empty
 from ._colour import WEIGHTS, Colour, with_weight_values, with_weights
 from ._warn import warn
 
@@ -215,7 +215,7 @@ class Examples:
         if colour is not None:
             made = cls(colour.images(first, truth), colour.images(second, data))
             if mask is not None:
-                check_same(first, made.truth, "mask (repeated)", [mask] * len(made.truth))
+                check_mask(first, made.truth, mask)
                 made.data = [np.where(mask, y, 0.0) for y in made.data]
         elif model == "sampling":
             made = cls(
@@ -238,7 +238,7 @@ class Examples:
                 )
         elif mask is not None:
             made = cls(images(first, truth), images(second, data, finite=False))
-            check_same(first, made.truth, "mask (repeated)", [mask] * len(made.truth))
+            check_mask(first, made.truth, mask)
             check_same(first, made.truth, second, made.data)
             # values outside of the mask are ignored, even NaN
             made.data = [

@@ -8,9 +8,10 @@ mod mask;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use denoise::DenoiseArgs;
@@ -18,22 +19,23 @@ pub use learn::{LearnArgs, LearnCommand, ModelName};
 pub use mask::MaskArgs;
 
 use crate::apply::ApplyOptions;
-use crate::config::table::THREADS;
+use crate::config::table::{THREADS, lines};
 use crate::config::{Settings, TaskKind};
 use crate::memory::Memory;
 use crate::picture::Depth;
 
 const EXAMPLES: &str = "\
 Examples:
-  bilevel denoise noisy.png clean.png           denoise a picture, without learning
-  bilevel learn denoise --out run               learn from built-in images
+  bilevel denoise noisy.png clean.png           remove noise; needs no learning
+  bilevel learn denoise --out run               learn from built-in pictures
   bilevel learn denoise --images photos --crop 256 --noise 0.1 --out run
-  bilevel apply run noisy.png clean.png         reconstruct a picture with the result
-  bilevel report run                            summarise the result
+  bilevel apply run noisy.png clean.png         reconstruct a picture with what was learned
+  bilevel report run                            summarise what was learned
   bilevel resume run                            continue after an interruption
   bilevel learn denoise --print-config          print all settings as a file
   mpirun -n 4 bilevel learn --config settings.toml --out run
-                                                spread the images (built with --features mpi)";
+                                                spread the images over four processes (needs a
+                                                program that was built with --features mpi)";
 
 /// Heading of the options that all commands have.
 const COMMON: &str = "Common options";
@@ -46,8 +48,8 @@ Examples:
   bilevel apply run kspace.npy pictures.npy     frequencies, with a run that learned a mask
   bilevel apply run scan.png clean.png --depth 16 --accuracy 1e-4";
 
-/// Denoises pictures, learns the parameters of image reconstruction from training images, and
-/// applies them.
+/// Removes noise from pictures. Learns the parameters of image reconstruction from training images,
+/// and reconstructs other pictures with them.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "bilevel", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Arguments {
@@ -57,6 +59,29 @@ pub struct Arguments {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Arguments {
+    /// Parses the arguments of the program, the first of which is its name.
+    ///
+    /// # Errors
+    /// When the arguments are wrong, and for `--help` and `--version`.
+    pub fn from_program(
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Result<Self, clap::Error> {
+        let mut command = with_short_lines(Self::command());
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// Breaks the help texts of a command and its subcommands into lines of at most 70 characters.
+fn with_short_lines(command: clap::Command) -> clap::Command {
+    let shorten = |arg: Arg| match arg.get_help().map(ToString::to_string) {
+        Some(help) => arg.help(lines(&help, 70).join("\n")),
+        None => arg,
+    };
+    command.mut_args(shorten).mut_subcommands(with_short_lines)
 }
 
 /// Options of all commands.
@@ -96,7 +121,7 @@ impl Shared {
 /// A command.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Denoise pictures with parameters that come with the program
+    /// Remove noise from pictures, with filters that come with the program
     Denoise(DenoiseArgs),
     /// Learn parameters from training images
     Learn(Box<LearnArgs>),
@@ -125,8 +150,8 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// Directory of the run
     pub run: PathBuf,
-    /// New limit on the points of the whole run, including those before the interruption; a run
-    /// that has stopped at its limit continues [default: the limit in bilevel.toml]
+    /// New limit on the points of the whole run, including those that it already has; a run that
+    /// stopped at its old limit continues [default: the limit in bilevel.toml]
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     pub max_points: Option<u64>,
 }
@@ -143,14 +168,14 @@ fn positive(text: &str) -> Result<u64, &'static str> {
 pub struct ApplyArgs {
     /// Directory of the run
     pub run: PathBuf,
-    /// Picture or folder of pictures; for sampling, a .npy file with complex frequencies in its
-    /// rows; for a mask, a file of complex frequencies as for --kspace
+    /// Picture or folder of pictures; after `learn sampling`, a .npy file with the complex
+    /// frequencies of one signal per row; after `learn mask`, a file with complex frequencies
     pub input: PathBuf,
-    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; a .png file has only one page, and
-    /// sampling needs .npy) or folder
+    /// Output folder, or file (.png, .tif, .npy, .npz, .nii or .nii.gz; a .png file has only one
+    /// page, and signals need .npy)
     pub output: PathBuf,
-    /// Largest distance of the result from the exact minimiser (root mean square), not from the
-    /// true image
+    /// Largest distance of the result from the exact minimiser, as a root mean square over all
+    /// pixels; it says nothing about the distance from the true image
     #[arg(
         long,
         default_value_t = ApplyOptions::default().accuracy,
@@ -159,19 +184,19 @@ pub struct ApplyArgs {
         value_name = "RMS"
     )]
     pub accuracy: f64,
-    /// Bits per sample of the output; without this option, samples keep their type
+    /// Bits per sample of the output; without this option, those of the input
     #[arg(long, value_enum, value_name = "BITS")]
     pub depth: Option<Depth>,
-    /// Memory for the computation of one picture; pictures that need more are denoised by tiles
+    /// Memory for the computation of one picture; larger pictures are denoised tile by tile
     #[arg(long, value_name = "SIZE", default_value_t = Memory::default())]
     pub memory: Memory,
-    /// Blur kernel to use instead of that of the run
+    /// Blur kernel in place of that of the run
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
-    /// Mask to use instead of that of the run
+    /// Mask in place of that of the run
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
-    /// Sensitivity maps of the coils to use instead of those of a run that learned a mask
+    /// After `learn mask`, sensitivity maps of the coils in place of those of the run
     #[arg(long, value_name = "FILE")]
     pub coils: Option<PathBuf>,
 }

@@ -32,8 +32,6 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::Parser;
-
 use crate::args::Arguments;
 use crate::ranks::Connection;
 
@@ -77,7 +75,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let is_first = ranks.rank() == 0;
     let mut arguments = arguments.into_iter().peekable();
     let program = arguments.peek().map(PathBuf::from).unwrap_or_default();
-    let code = match Arguments::try_parse_from(arguments) {
+    let code = match Arguments::from_program(arguments) {
         Ok(mut arguments) => {
             arguments.shared.program = program;
             match commands::run(&arguments, ranks) {

@@ -12,9 +12,9 @@ use crate::memory::Memory;
 use crate::picture::Depth;
 
 const EXAMPLES: &str = "\
-Nothing has to be learned: filter banks for noise from 2/255 to 75/255 come with the program.
-Pictures with other noise are scaled first. The noise is assumed to be white: Gaussian, or with
---noise poisson that of a camera, and independent from pixel to pixel.
+The filters were learned for noise from 2/255 to 75/255; pictures with other noise are scaled first.
+The noise of each pixel must be independent of that of the others: Gaussian noise with the same
+standard deviation everywhere, or with --noise poisson the noise of a camera that counts photons.
 
 Examples:
   bilevel denoise noisy.png clean.png           estimate the noise, and remove it
@@ -34,31 +34,33 @@ Examples:
 pub struct DenoiseArgs {
     /// Picture or folder of pictures
     pub input: PathBuf,
-    /// Output file (.png, .tif, .npy, .npz, .nii or .nii.gz; a .png file has only one page) or
-    /// folder
+    /// Output folder, or file (.png, .tif, .npy, .npz, .nii or .nii.gz; a .png file has only one
+    /// page)
     pub output: PathBuf,
-    /// Standard deviation of the noise, where black is 0 and white is 1; poisson:GAIN,READ for a
-    /// camera that counts photons, or poisson to estimate gain and read noise from the pages of a
-    /// file, which show one scene; without this option, Gaussian noise is estimated in each picture
+    /// Standard deviation of the noise (black is 0, white is 1), or poisson:GAIN,READ for a camera
+    /// that counts photons. With poisson alone, gain and read noise are estimated from the pages of
+    /// the file, which must show the same scene. Without this option, Gaussian noise is estimated
+    /// in each picture
     #[arg(long, value_name = "NOISE", value_parser = str::parse::<Noise>,
         allow_negative_numbers = true)]
     pub noise: Option<Noise>,
-    /// Largest distance of a result from the exact minimiser (root mean square), not from the true
-    /// picture; without this option, a tenth of the noise
+    /// Largest distance of a result from the exact minimiser, as a root mean square over all
+    /// pixels; it says nothing about the distance from the true picture. Without this option, a
+    /// tenth of the noise
     #[arg(long, value_name = "RMS", value_parser = learn::number, allow_negative_numbers = true)]
     pub accuracy: Option<f64>,
     /// Values of black and white in the file; required for floating-point values that are not
     /// between 0 and 1, and for signed or long integers
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true)]
     pub range: Option<String>,
-    /// How to treat colour pictures: all colours together (opponent), red, green and blue each on
-    /// its own (channels), or only their luminance, which gives a grey picture (grey)
+    /// How to treat colour pictures: all colours together (opponent), each of red, green and blue
+    /// on its own (channels), or only the luminance, which gives a grey picture (grey)
     #[arg(long, value_enum, default_value_t = DenoiseColour::default())]
     pub colour: DenoiseColour,
-    /// Bits per sample of the output; without this option, samples keep their type
+    /// Bits per sample of the output; without this option, those of the input
     #[arg(long, value_enum, value_name = "BITS")]
     pub depth: Option<Depth>,
-    /// Memory for the computation of one picture; pictures that need more are denoised by tiles
+    /// Memory for the computation of one picture; larger pictures are denoised tile by tile
     #[arg(long, value_name = "SIZE", default_value_t = Memory::default())]
     pub memory: Memory,
 }

@@ -20,12 +20,12 @@ is the sum of sqrt(|gradient of x|^2 + nu^2) over all pixels.
   nu     smoothing of the total variation; larger values blur edges
   xi     weight of the squared norm; larger values make reconstruction faster and pictures darker
   alpha_luminance, alpha_chroma
-         the two weights of pictures in colour (--colour opponent); alpha stands for both
+         with --colour opponent, alpha of the luminance and of the chroma; alpha means both
   width  for deblur, the width of a kernel gaussian:W or disc:W in pixels
   theta  for sampling, one number per frequency, whose weight in |A x - data|^2 is
          theta/(1-theta); results list these weights as the values of theta
-With --model filters, a learned function of filtered pictures replaces the term with alpha, and for
-denoise that with xi, too.
+With --model filters, a learned function of filtered pictures replaces the term with alpha; for
+denoise, it also replaces the term with xi.
 
 Examples:
   bilevel learn denoise --out run               learn from built-in images
@@ -51,7 +51,7 @@ Examples:
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 #[command(subcommand_negates_reqs = true, disable_help_subcommand = true)]
 pub struct LearnArgs {
-    /// Task whose parameters are learned; optional if the --config file names it
+    /// Reconstruction task to learn the parameters of; optional if the --config file names it
     #[arg(value_parser = tasks())]
     pub task: Option<TaskKind>,
     /// New or empty directory for the run
@@ -60,12 +60,12 @@ pub struct LearnArgs {
     /// TOML file with settings; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Model of pictures: total variation (tv), or a bank of filters (filters), whose kind
-    /// --filters chooses; without this option, tv, or filters if --filters is given
+    /// Model of pictures: total variation (tv), or a bank of filters (filters), which is dct5
+    /// unless --filters chooses another one. Without this option, tv, unless --filters is given
     #[arg(long, value_name = "WORD", help_heading = "Model")]
     pub model: Option<ModelName>,
-    /// Learn parameters for each picture on its own, usually with --truth none; apply uses those of
-    /// the picture with the same name
+    /// Learn parameters for each picture on its own, usually with --truth none; `bilevel apply`
+    /// then takes the parameters of the picture with the same name
     #[arg(long)]
     pub per_picture: bool,
     /// Print all settings as a TOML file, and do nothing else
@@ -178,8 +178,9 @@ impl FromArgMatches for Settings {
         if given(&table::NOISY) && given(&table::NOISE) && !is_measured {
             return Err(clap::Error::raw(
                 clap::error::ErrorKind::ArgumentConflict,
-                "the argument '--noise <NUMBER>' cannot be used with '--noisy <PATH>', unless \
-                 there is no truth ('--truth none') or a camera ('--noise poisson')\n",
+                "the argument '--noise <NOISE>' cannot be used with '--noisy <PATH>', except for \
+                 learning without clean pictures ('--truth none') and for the noise of a camera \
+                 ('--noise poisson')",
             ));
         }
         for setting in flags() {

@@ -11,8 +11,8 @@ use crate::mask::{MaskDataSettings, MaskSettings};
 
 const EXAMPLES: &str = "\
 Frequencies: a complex array of slices x rows x columns, or with --coils of slices x coils x rows x
-columns. A line is a column of this array: the last axis is that of phase encoding.
-Learning needs all frequencies of its slices. The mask is the part of them that is worth measuring.
+columns. A line is a column of this array, so the last axis must be that of phase encoding. Learning
+needs all frequencies of its slices; the mask names the ones that are worth measuring.
 
 Examples:
   bilevel learn mask --out run                  learn from built-in heads
@@ -40,8 +40,8 @@ pub struct MaskArgs {
     /// Sensitivity maps of the coils: coils x rows x columns, or one set for each slice
     #[arg(long, value_name = "FILE", requires = "kspace", help_heading = "Data")]
     pub coils: Option<PathBuf>,
-    /// Place of frequency zero in the array: first, as numpy.fft has it, or middle, as scanners
-    /// have it [default: the one with more energy]
+    /// Place of frequency zero in the array: first, as in numpy.fft, or middle, as in files of
+    /// scanners [default: the one with more energy]
     #[arg(long, value_name = "WORD", value_parser = zeros(), help_heading = "Data")]
     pub frequency_zero: Option<FrequencyZero>,
     /// Standard deviation of complex noise that is added to the frequencies, where the brightest
@@ -93,11 +93,12 @@ pub struct MaskArgs {
     /// Width of the centre, which is always measured.
     #[arg(long, help = shown("Width of the centre, which is always measured", MaskSpec::default().centre), value_name = "N", help_heading = "Mask")]
     pub centre: Option<usize>,
-    /// Method: a search that certified intervals decide (search), or weights between 0 and 1 that
-    /// are rounded (relax), for comparison; without this option, search
+    /// Method: exchange lines or points as long as the objective certainly decreases (search), or
+    /// learn weights between 0 and 1 and round them, for comparison (relax). Without this option,
+    /// search
     #[arg(long, value_name = "WORD", value_parser = methods(), help_heading = "Mask")]
     pub method: Option<MaskMethod>,
-    /// Learn the smoothing nu of the total variation, besides its weight alpha
+    /// Learn the smoothing nu of the total variation as well as its weight alpha
     #[arg(long, help_heading = "Mask")]
     pub learn_nu: bool,
     /// Number of searches from different starts, of which the best one counts.
@@ -117,10 +118,7 @@ fn noise_help() -> String {
     let help = "Standard deviation of complex noise that is added to the frequencies, where the \
                 brightest pixel of all slices is 1";
     let built_in = MaskSettings::BUILT_IN_NOISE;
-    let value = format!(
-        "{}; for built-in heads {built_in}",
-        MaskSpec::default().noise
-    );
+    let value = format!("{}; built-in heads: {built_in}", MaskSpec::default().noise);
     shown(help, value)
 }
 

@@ -12,6 +12,7 @@ use toml::Value;
 
 mod text;
 
+pub(crate) use text::lines;
 pub(super) use text::{comment, literal, shown};
 
 use super::TaskKind;
@@ -121,15 +122,14 @@ table! {
         .or(&NOISE);
     NOISE = row("noise", "data.noise", ValueKind::Noise,
         DefaultValue::With(&NOISY, &DefaultValue::Unset("none", "0.1"), &DefaultValue::Of(noise)),
-        "Standard deviation of the added noise, where black is 0 and white is 1; with --truth none, \
-         of the noise in the measured pictures, which is estimated if it is not given; for denoise \
-         also poisson:GAIN,READ or poisson:GAIN,READ,BLACK, the noise of a camera that counts \
-         photons, or poisson, to estimate gain and read noise from the pages of the files of \
-         --noisy")
+        "Standard deviation of the noise that is added to clean pictures (black is 0, white is 1). \
+         With --truth none, that of the measured pictures, which is estimated if it is not given. \
+         For denoise also poisson:GAIN,READ or poisson:GAIN,READ,BLACK, the noise of a camera that \
+         counts photons, or poisson, to estimate gain and read noise from the pages of --noisy")
         .or(&NOISY);
     TRUTH = row("truth", "data.truth", ValueKind::Word(&["none"]),
         DefaultValue::Unset("the clean pictures", "\"none\""),
-        "Truth to learn from; with none, learn only from the pictures of --noisy")
+        "Learn without clean pictures (none), only from those of --noisy")
         .only(PICTURES);
     SEED = row("seed", "data.seed", ANY_WHOLE, DefaultValue::Whole(1),
         "Random seed for built-in images, added noise and positions of patches");
@@ -139,22 +139,22 @@ table! {
             &DefaultValue::Word("channels"),
             &DefaultValue::Word("grey"),
         ),
-        "How to treat colour pictures: as one picture with luminance and chroma (opponent, the \
-         default if all files of --images are in colour), as three grey pictures (channels), or by \
-         their luminance (grey)")
+        "How to treat colour pictures: as one picture with luminance and chroma (opponent), as \
+         three grey pictures (channels), or by their luminance (grey). If all files of --images \
+         are in colour, opponent")
         .only(PICTURES);
     SLICES = row("slices", "data.slices", ValueKind::Word(&["pictures", "volume"]),
         DefaultValue::Word("pictures"),
-        "How to treat the slices or pages of a file: as pictures of their own, or all together as \
-         one volume, with differences along three axes")
+        "How to treat the slices or pages of a file: as separate pictures (pictures), or together \
+         as one volume with differences along three axes (volume)")
         .only(Tasks(&[Denoise], "denoise"));
     CROP = row("crop", "data.crop", POSITIVE, DefaultValue::Unset("whole pictures", "256"),
         "Use only the middle N rows and N columns of each picture")
         .only(PICTURES);
     PATCHES = row("patches", "data.patches", ANY_WHOLE,
         DefaultValue::With(&FILTERS, &DefaultValue::Of(patches), &DefaultValue::Whole(0)),
-        "Learn from N square patches of each training picture, drawn at random positions; with 0, \
-         from whole pictures")
+        "Learn from N square patches of each training picture, at random positions; 0 means whole \
+         pictures")
         .only(PATCHED);
     PATCH_SIZE = row("patch-size", "data.patch_size", POSITIVE, DefaultValue::Whole(64),
         "Rows and columns of patches; smaller pictures are used whole")
@@ -175,7 +175,7 @@ table! {
         "Hold out the last N images for validation");
     VALIDATION = row("validation", "data.validation", ValueKind::Path,
         DefaultValue::Unset("none", "\"others\""),
-        "More images for validation: a folder or file as for --images; noise is added to them, too");
+        "More images for validation: a folder or file as for --images, with noise added likewise");
     KERNEL = row("kernel", "data.kernel", ValueKind::Path,
         DefaultValue::Required("a file with the blur kernel, or its shape", "gaussian:2"),
         "Blur kernel, divided by its sum: gaussian:2 (standard deviation in pixels), disc:5 \
@@ -194,22 +194,23 @@ table! {
             "a picture that is white where pixels were measured",
             "mask.png",
         ),
-        "Mask: a picture that is white (0.5 or more) where pixels were measured; for deblur, dead \
-         or saturated pixels are black")
+        "Mask: a picture that is white (0.5 or more) where pixels were measured, and black \
+         elsewhere; for deblur, optional: black where pixels are dead or saturated")
         .only(Tasks(&[Deblur, Inpaint], "deblur and inpaint"));
 
     FILTERS = row("filters", "model.filters", ValueKind::Word(&FilterSet::NAMES),
         DefaultValue::Unset("total variation", "\"dct5\""),
-        "Replace the total variation by a bank of filters: cosine filters (dct) or learned filters \
-         (learned), and their size in pixels along each axis")
+        "Bank of filters that replaces the total variation: cosine filters (dct) or learned ones \
+         (learned); the number is their size in pixels along each axis")
         .only(PICTURES);
     BOUNDARY = row("boundary", "model.boundary", ValueKind::Word(&["unknown", "periodic"]),
         DefaultValue::Word("unknown"),
-        "What lies beyond the borders of a blurred picture: values that are unknown, as in a camera \
-         (unknown), or the picture again and again (periodic)")
+        "What lies beyond the borders of a blurred picture: unknown values, as in a camera \
+         (unknown), or copies of the picture itself (periodic)")
         .only(DEBLUR);
     LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learned),
-        "Names of the parameters to learn; by default, those that --fix does not name");
+        "Names of the parameters to learn; without this option, those of the default that --fix \
+         does not name");
     FIX = row("fix", "model.fixed", ValueKind::Values, DefaultValue::Of(fixed),
         "Values of the parameters that are not learned");
     START = row("start", "model.start", ValueKind::Values, DefaultValue::Of(|task| range(task, 0)),
@@ -229,8 +230,8 @@ table! {
     CRITERION = row("criterion", "objective.criterion",
         ValueKind::Word(&["truth", "sure", "gcv"]),
         DefaultValue::With(&TRUTH, &DefaultValue::Word("sure"), &DefaultValue::Word("truth")),
-        "What learning makes small: the squared distance from the truth (truth), or an estimate of \
-         it that needs no truth, for known noise (sure) or for unknown noise (gcv)")
+        "Criterion to minimise: the squared distance from the truth (truth), or an estimate of it \
+         that needs no truth, for known noise (sure) or for unknown noise (gcv)")
         .only(PICTURES);
     SCALE = row("objective", "objective.scale", ValueKind::Word(&["mean", "sum"]),
         DefaultValue::Word("mean"),
@@ -246,8 +247,8 @@ table! {
          reconstructions");
     L1 = row("penalty-l1", "objective.l1", WEIGHT,
         DefaultValue::Of(|task| Spec::new(task).objective.l1.into()),
-        "For sampling, weight of the penalty on the sum of theta; larger weights keep fewer \
-         frequencies")
+        "For sampling, weight of the penalty on the sum of theta; with a larger weight, fewer \
+         frequencies are used")
         .only(Tasks(&[Sampling], "sampling"));
     L1_KIND = row("l1-kind", "objective.l1_kind", ValueKind::Word(&["root", "nonsmooth"]),
         DefaultValue::Word("root"),
@@ -261,8 +262,8 @@ table! {
          the other settings allow it (auto)");
     KAPPA = row("kappa", "solver.kappa", FACTOR,
         DefaultValue::Of(|task| Spec::new(task).solver.kappa.into()),
-        "With gradients, largest error of a new reconstruction, as a share of its distance from \
-         the one before the step; results hardly depend on it");
+        "With gradients, largest error of a new reconstruction, as a share of the distance by which \
+         the step moved it; results hardly depend on it");
     LEAST_GAIN = row("least-gain", "solver.least_gain", WEIGHT,
         DefaultValue::With(
             &FILTERS,
@@ -273,7 +274,7 @@ table! {
          objective");
     MAX_POINTS = row("max-points", "solver.max_points", POSITIVE,
         DefaultValue::Of(|task| whole(Spec::new(task).solver.max_points)),
-        "Stop after N points, that is, after trying N different values of the parameters");
+        "Stop after N points, that is, after N different values of the parameters");
     METHOD = row("method", "solver.method", ValueKind::Word(&["auto", "fista", "gd"]),
         DefaultValue::Word("auto"),
         "Reconstruction method: the fastest known (auto), FISTA, or gradient descent (gd)");

@@ -1,5 +1,7 @@
 //! Values of settings as texts: after a flag, in a file, and in comments.
 
+use std::mem;
+
 use toml::Value;
 
 /// Writes a value as after a flag.
@@ -39,17 +41,22 @@ pub(crate) fn literal(value: &Value) -> String {
 /// Writes a text as a comment of a TOML file. Lines end before column 100, and all but the first
 /// are indented.
 pub(crate) fn comment(text: &str) -> String {
-    let mut comment = String::from("#");
-    let mut column = 1;
+    format!("# {}\n", lines(text, 96).join("\n#   "))
+}
+
+/// Breaks a text between words into lines of at most `width` characters.
+pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
     for word in text.split(' ') {
-        let len = word.chars().count();
-        if column + 1 + len > 100 {
-            comment += "\n#  ";
-            column = 3;
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(mem::take(&mut line));
         }
-        comment += " ";
-        comment += word;
-        column += 1 + len;
+        if !line.is_empty() {
+            line += " ";
+        }
+        line += word;
     }
-    comment + "\n"
+    lines.push(line);
+    lines
 }

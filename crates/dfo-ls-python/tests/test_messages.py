@@ -159,7 +159,9 @@ def test_bounds() -> None:
         lb, ub = [0.0, 0.0], [1.0, 2.0]
 
     np.testing.assert_allclose(dfo_ls.minimize(fun, X0, bounds=Bounds()).x, [1, 1], atol=1e-6)
-    with pytest.warns(RuntimeWarning, match="x0 below lower bound, adjusting") as caught:
+    with pytest.warns(
+        RuntimeWarning, match=r"x0\[0\] is 0.5, outside of its bounds 0.7 and inf"
+    ) as caught:
         dfo_ls.minimize(fun, X0, bounds=([0.7, 0.0], None))
     assert caught[0].filename == __file__
     # DFO-LS takes lists

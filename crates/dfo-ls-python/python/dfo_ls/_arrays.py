@@ -177,8 +177,20 @@ def _is_pair(entry: Any) -> bool:
     return hasattr(entry, "__len__") and len(entry) == 2 and all(np.ndim(e) == 0 for e in entry)
 
 
+def warn_if_outside(x0: FloatArray, limits: tuple[FloatArray, FloatArray]) -> None:
+    """Warns the user if ``x0`` is outside the box."""
+    lower, upper = limits
+    for j in np.flatnonzero((x0 < lower) | (x0 > upper))[:1]:
+        warnings.warn(
+            f"x0[{j}] is {x0[j]:g}, outside of its bounds {lower[j]:g} and {upper[j]:g}: the run "
+            "starts at the nearest point inside",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
 def inside(x0: FloatArray, limits: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """Returns the nearest point in the box, and warns the user if this moves ``x0``."""
+    """Returns the nearest point in the box, and warns like DFO-LS if this moves ``x0``."""
     for side, is_outside in (("below lower", x0 < limits[0]), ("above upper", x0 > limits[1])):
         if is_outside.any():
             warnings.warn(f"x0 {side} bound, adjusting", RuntimeWarning, stacklevel=3)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ._arrays import FloatArray, inside
+from ._arrays import FloatArray, warn_if_outside
 from ._engine import Engine, Regularizer
 from ._numbers import count, finite
 from ._options import duration, with_keywords
@@ -142,8 +142,7 @@ def minimize(
         preset="noisy" if noisy else "default",
     )
     if engine._bounds is not None:
-        # warns if x0 is outside the bounds
-        inside(engine._x0, engine._bounds)
+        warn_if_outside(engine._x0, engine._bounds)
     return engine.run(
         fun,
         args=args,

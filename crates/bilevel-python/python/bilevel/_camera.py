@@ -50,7 +50,7 @@ class Poisson:
     def estimate(cls, frames: Any, black: float = 0.0) -> Poisson:
         """Estimate gain and read noise from two or more frames of the same scene.
 
-        The variance between neighbouring frames is a line in the mean of a pixel. A scene that
+        The variance of a pixel over neighbouring frames grows linearly with its mean. A scene that
         moves makes both numbers larger. The black level cannot be estimated: measure it with the
         lens covered.
 
@@ -64,6 +64,11 @@ class Poisson:
         checked = images("frames", frames, any_shape=True)
         if len({frame.shape for frame in checked}) > 1:
             raise ValueError("frames differ in shape, but must show the same scene")
+        if checked[0].ndim == 1:
+            raise ValueError(
+                f"frames has shape {np.shape(frames)}, but frames are pictures: pass an array of "
+                "shape (n, H, W), or a list of pictures"
+            )
         gain, read = _bilevel.estimate_camera([flat(frame - level) for frame in checked])
         return cls(gain, read, level)
 

@@ -327,7 +327,7 @@ def test_changed_images_and_damaged_files_are_found(tmp_path: Path) -> None:
 def test_a_limit_counts_all_points(tmp_path: Path) -> None:
     truth, data = pictures()
     bilevel.learn(truth, data, max_points=6, out=tmp_path / "run")
-    with pytest.raises(ValueError, match="a limit of 6 points is too low: .* at least 7"):
+    with pytest.raises(ValueError, match="a limit of 6 points is too low, .* at least 7"):
         bilevel.resume(tmp_path / "run", max_points=6)
     assert bilevel.resume(tmp_path / "run", max_points=8).num_points == 8
     assert "max_points = 8" in (tmp_path / "run/bilevel.toml").read_text()

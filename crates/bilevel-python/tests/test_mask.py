@@ -92,7 +92,7 @@ def test_points_and_relaxation() -> None:
         ({"budget": 0.0}, "share of all frequencies"),
         ({"budget": 1.5}, "share of all frequencies"),
         ({"budget": float("nan")}, "share of all frequencies|finite|number"),
-        ({"centre": 9}, "no room for the 9 of its centre"),
+        ({"centre": 9}, "centre alone has 9"),
         ({"hold_out": 4}, "left to learn from"),
         ({"pattern": "spirals"}, "pattern"),
         ({"noise": -1.0}, "noise"),

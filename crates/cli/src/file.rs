@@ -136,8 +136,8 @@ pub enum FileError {
 const fn missing(value: f64) -> &'static str {
     match value.is_nan() {
         true => {
-            "; pixels that were not measured are filled by the parameters of `bilevel learn inpaint \
-             --mask MASK.png`, where the mask is black at these pixels"
+            ", or, if the pixel was not measured, fill it with `bilevel learn inpaint --mask MASK.png`, \
+             where the mask is black at such pixels, and `bilevel apply`"
         }
         false => "",
     }

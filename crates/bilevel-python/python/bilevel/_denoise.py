@@ -93,7 +93,7 @@ def denoise(
             25.5 for `uint8`; or `bilevel.Poisson(gain, read)` for a camera that counts photons,
             likewise where the range is 1. Default: it is estimated, see `estimate_noise`.
         accuracy: The largest distance from the exact minimiser, as a root mean square over all
-            samples, where the range is 1. Default: a tenth of the noise, which nobody can see.
+            samples, where the range is 1. Default: a tenth of the noise, which is invisible.
         data_range: The values of black and white, or only of white. Default: 0 and 255 for `uint8`,
             0 and 65535 for `uint16`, 0 and 1 for floating-point numbers. Other integers, and
             floating-point numbers that lie further outside of [0, 1] than noise explains, need it.
@@ -258,8 +258,8 @@ class _Picture:
             white = _white(self._dtype)
             if white is None and self._dtype.kind in "iu":
                 raise ValueError(
-                    f"image holds integers of type {self._dtype}, and it is not known which of "
-                    "them is white: pass data_range, such as data_range=4095"
+                    f"image holds integers of type {self._dtype}, and which of them is white is "
+                    "not known: pass data_range, such as data_range=4095"
                 )
             return 0.0, white or 1.0
         if np.ndim(data_range) == 0:

@@ -254,8 +254,8 @@ def learn(
         kernel: The blur of model "deblur": an array with its origin in the middle, which is divided
             by its sum, or "gaussian:2" (standard deviation in pixels), "disc:5" (radius) or
             "motion:15@30" (length and degrees).
-        boundary: What blurred images show beyond their borders: something "unknown", as in a camera
-            (default), or themselves again, "periodic".
+        boundary: What lies beyond the borders of blurred images: "unknown" values, as in a camera
+            (default), or copies of the image itself, "periodic".
         mask: True where pixels were measured, for model "inpaint".
         validation: Held-out images `(truth, data)`, which are not learned from, only scored in
             `result.scores`.
@@ -267,7 +267,7 @@ def learn(
             function or lacks `hessian_product`, `image_range` is given, or `accuracy` is a number.
         kappa: With gradients, the largest error of a reconstruction, as a share of its change in
             a step. Results hardly depend on it.
-        criterion: What learning makes small: "truth", the squared distance from the truth;
+        criterion: The criterion to minimise: "truth", the squared distance from the truth;
             "sure", Stein's unbiased risk estimate for Gaussian noise of a known level; or "gcv",
             generalised cross-validation for noise of an unknown level. The last two need no truth;
             if there is one, it only scores the result. Default: "truth", and "sure" if `truth` is
@@ -285,8 +285,8 @@ def learn(
             same directories: `bilevel resume`, `bilevel report`, `bilevel apply`. Not available
             for a function.
         per_picture: Whether to learn parameters for each picture on its own. The result is then a
-            list with one result for each, and `truth` is usually `None`: what one picture needs
-            can be learned from its noise alone. `noise` may hold one number for each picture.
+            list with one result for each, and `truth` is usually `None`: one noisy picture is
+            enough to learn its own parameters. `noise` may hold one number for each picture.
         progress: Whether to show a progress bar. Default: in a terminal and in notebooks, if tqdm
             is installed.
         comm: A communicator of mpi4py, such as `MPI.COMM_WORLD`, for images that are spread over

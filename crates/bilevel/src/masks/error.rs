@@ -58,7 +58,7 @@ pub enum MaskError {
     },
     /// The centre does not fit into the mask.
     #[error(
-        "a mask of {size} {elements} has no room for the {centre} of its centre: make the centre \
+        "the mask may have {size} {elements}, but its centre alone has {centre}: make the centre \
          smaller, or the budget larger"
     )]
     Centre {

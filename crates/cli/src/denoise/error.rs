@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ::page::number::number;
 use imaging::noise::NoiseError;
 use imaging::{DenoiseError, TilesError};
 use thiserror::Error;
@@ -26,7 +27,7 @@ pub enum NoisyPictureError {
     },
     /// The type of the samples does not determine white.
     #[error(
-        "{} holds integers, and it is not known which of them is white: name black and white with \
+        "{} holds integers, and which of them are black and white is not known: name them with \
          --range, such as --range 0,4095",
         path.display()
     )]
@@ -36,9 +37,9 @@ pub enum NoisyPictureError {
     },
     /// Floating-point samples are too far from `[0, 1]`.
     #[error(
-        "the values of {} lie between {lowest} and {highest}, but without --range, black is 0 and \
-         white is 1: name the black and white of the picture, such as --range {}",
-        path.display(), example(*lowest, *highest)
+        "the values of {} lie between {} and {}, but without --range, black is 0 and white is 1: \
+         name the black and white of the picture, such as --range {}",
+        path.display(), number(*lowest), number(*highest), example(*lowest, *highest)
     )]
     OutOfRange {
         /// The file or page.
@@ -74,8 +75,8 @@ pub enum NoisyPictureError {
     },
     /// The noise of a camera cannot be estimated.
     #[error(
-        "the gain and the read noise of {} cannot be estimated from its pages: give them, such as \
-         --noise poisson:0.03,0.01",
+        "the gain and the read noise of {} cannot be estimated from its pages ({source}); give \
+         them, such as --noise poisson:0.03,0.01",
         path.display()
     )]
     Camera {

@@ -94,7 +94,8 @@ fn gained(what: &str, scores: &[Score]) -> Option<Finding> {
 fn held_out(training: &[Score], validation: &[Score]) -> Option<Finding> {
     if validation.is_empty() {
         return Some(Finding::note(
-            "No images were held out, so the quality on other images is not known: hold some out.",
+            "No images were held out, so the quality on other images is not known: use --hold-out or \
+             --validation.",
         ));
     }
     let trained = Mean::of(&psnrs(training))?;

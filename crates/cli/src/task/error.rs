@@ -68,8 +68,9 @@ pub enum DataError {
     },
     /// There are no frames from which the noise of a camera could be estimated.
     #[error(
-        "--noise poisson needs frames of one scene: a file of --noisy with two or more pages of \
-         the same size; give gain and read noise otherwise, such as --noise poisson:0.03,0.01"
+        "--noise poisson needs frames of one scene, that is, a file of --noisy with two or more \
+         pages of the same size: without such a file, give gain and read noise, such as \
+         --noise poisson:0.03,0.01"
     )]
     NoFrames,
     /// The noise of a camera cannot be estimated.
@@ -126,8 +127,8 @@ pub enum DataError {
     },
     /// A grey picture among pictures in colour.
     #[error(
-        "{name} is grey, but pictures are learned from in colour (--colour opponent): leave the \
-         grey pictures out, or use --colour grey"
+        "{name} is grey, but --colour opponent learns from pictures in colour only: leave the grey \
+         pictures out, or use --colour grey"
     )]
     Grey {
         /// The name of the picture.

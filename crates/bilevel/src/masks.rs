@@ -2,9 +2,9 @@
 //!
 //! The objective of a mask is the mean of `$\|\hat x_i - t_i\|^2/\|t_i\|^2$` over all slices, where
 //! `$t_i$` is the truth and `$\hat x_i$` the reconstruction from the frequencies in the mask
-//! ([`FourierPicture`]). A [`SetSearch`] minimises it: what an element promises to gain is the
-//! error of the reconstructions at its frequencies, and what it promises to lose is the derivative
-//! of the objective with respect to its weight, which one adjoint per slice gives for all elements.
+//! ([`FourierPicture`]). A [`SetSearch`] minimises it: the promised gain of an element is the error
+//! of the reconstructions at its frequencies. Its promised loss is the derivative of the objective
+//! with respect to its weight; one adjoint per slice gives the derivatives for all elements.
 
 mod compare;
 mod error;

@@ -54,8 +54,8 @@ pub trait SetOracle {
     /// When they cannot be computed.
     fn losses(&mut self, point: &mut Self::Point) -> Result<Vec<f64>, BoxError>;
 
-    /// Improves whatever else the objective depends on. `roughly` says that the set is not complete
-    /// yet.
+    /// Improves the other parameters of the objective. `roughly` is true as long as the set is not
+    /// complete.
     ///
     /// # Errors
     /// When a point cannot be evaluated.

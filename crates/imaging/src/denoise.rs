@@ -58,7 +58,7 @@ pub struct DenoisedColour {
 /// `noise` is the standard deviation of the noise; [`noise::estimate`](crate::noise::estimate)
 /// estimates it. The result minimises the objective of a [`FilterBank`] that was learned from
 /// photographs ([`denoising_bank`]), up to the Euclidean distance `target` over all samples. If
-/// there is none, it is [`DENOISING_ERROR`] of the noise, which nobody can see.
+/// there is none, it is [`DENOISING_ERROR`] of the noise, which is invisible.
 ///
 /// ```
 /// use imaging::{Grid, Seed, denoise, noise, phantom, quality};

@@ -208,8 +208,8 @@ fn gradient(learned: &Learned) -> Option<Curve> {
         .with(Series::steps(line).colour(BLUE));
     Some(Curve::new(
         panel,
-        "The norm of the projected gradient at the best parameters so far. Slopes that bounds \
-         hold back do not count.",
+        "The norm of the projected gradient at the best parameters so far. Parameters that \
+         a bound holds in place do not count.",
     ))
 }
 

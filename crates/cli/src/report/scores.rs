@@ -1,6 +1,6 @@
 //! Tables of the quality of all reconstructions.
 
-use ::page::number::{decibel, length, number, whole};
+use ::page::number::{between, decibel, length, number, whole};
 use ::page::{folded, name, table};
 use bilevel::Quality;
 use maud::{Markup, html};
@@ -113,7 +113,7 @@ const COLUMNS: [Column; 8] = [
     Column {
         head: "certified error",
         value: |e| Some(e.error).filter(|error| error.is_finite()),
-        written: number,
+        written: bound_text,
         has_mean: false,
     },
 ];
@@ -121,6 +121,12 @@ const COLUMNS: [Column; 8] = [
 /// Writes a number, or a dash if it is not known.
 fn text(value: Option<f64>, written: fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), written)
+}
+
+/// Writes an upper bound, rounded up.
+fn bound_text(bound: f64) -> String {
+    let [_, text] = between(0.0, bound);
+    text
 }
 
 /// Returns the PSNR of an image, infinite if the image is exact.

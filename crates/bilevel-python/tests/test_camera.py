@@ -117,3 +117,8 @@ def test_runs_of_the_program(tmp_path: pathlib.Path) -> None:
 def test_what_is_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("(", r"\(").replace(")", r"\)")):
         call()
+
+
+def test_one_picture_is_not_a_list_of_frames() -> None:
+    with pytest.raises(ValueError, match=r"frames has shape \(8, 8\), but frames are pictures"):
+        bilevel.Poisson.estimate(np.ones((8, 8)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import re
 import signal
 import sys
 import threading
@@ -329,7 +330,11 @@ def test_an_accuracy_that_does_not_suffice_is_explained(error: float, converged:
 
     result = bilevel.learn([np.arange(8.0)], None, model=model, start=[3.0], bounds=[(0.0, 4.0)])
     assert result.termination == "accuracy_floor" and result.converged == converged
-    assert f"f is known to within {result.f_error:.1g}" in repr(result)
+    # the printed interval contains the certified one
+    written = re.search(r": f is (\S+) ± ([^;,\s]+)[;,]", repr(result))
+    assert written is not None
+    shown, bound = map(float, written.groups())
+    assert abs(shown - result.f) + result.f_error <= bound <= 2.1 * result.f_error + 1e-5 * shown
     assert (
         "better parameters cannot be told apart"
         if converged

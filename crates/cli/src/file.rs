@@ -104,7 +104,7 @@ pub enum FileError {
     NoArrays(PathBuf),
     /// A picture is missing in a second folder.
     #[error(
-        "{} has no partner in {}: add a picture of the same name there",
+        "{} has no partner in {}: give two folders whose pictures have the same names, or two files",
         .0.display(), .1.display()
     )]
     NoPartner(PathBuf, PathBuf),

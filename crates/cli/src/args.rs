@@ -48,8 +48,7 @@ Examples:
   bilevel apply run kspace.npy pictures.npy     frequencies, with a run that learned a mask
   bilevel apply run scan.png clean.png --depth 16 --accuracy 1e-4";
 
-/// Removes noise from pictures. Learns the parameters of image reconstruction from training images,
-/// and reconstructs other pictures with them.
+/// Removes noise from pictures, and learns and applies the parameters of image reconstruction.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "bilevel", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Arguments {

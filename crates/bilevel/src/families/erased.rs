@@ -23,6 +23,35 @@ use crate::parameter::Parameter;
 #[derive(Clone, Debug)]
 pub struct FamilyData(Arc<dyn Any + Send + Sync>);
 
+/// The data of one image that another family has prepared, with that family.
+struct OfOther {
+    family: Box<dyn ErasedFamily + Send>,
+    data: FamilyData,
+}
+
+impl FamilyData {
+    /// Prepares data with `family`, which they take along.
+    pub(super) fn of_other(
+        family: Box<dyn ErasedFamily + Send>,
+        grid: Grid,
+        data: &[f64],
+    ) -> Result<Self, BoxError> {
+        let data = family.prepare(grid, data)?;
+        Ok(Self(Arc::new(OfOther { family, data })))
+    }
+
+    /// Returns the family that these data have with them, or else `family`, and its data.
+    pub(super) fn with<'a>(
+        &'a self,
+        family: &'a dyn ErasedFamily,
+    ) -> (&'a dyn ErasedFamily, &'a Self) {
+        match self.0.downcast_ref::<OfOther>() {
+            Some(other) => (&*other.family, &other.data),
+            None => (family, self),
+        }
+    }
+}
+
 /// The working memory of a [`FamilyObjective`].
 pub struct FamilyScratch(Box<dyn Any + Send>);
 

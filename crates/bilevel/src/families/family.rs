@@ -1,10 +1,11 @@
 //! A closed choice of the crate's families, for programs that choose a family at run time.
 
-use imaging::{BlurBoundary, Grid, Kernel, Mask, Window};
+use imaging::{BlurBoundary, Grid, Kernel, Mask, ModelError, Window};
 
 use super::erased::{ErasedFamily, FamilyData, FamilyObjective, FamilyScratch};
 use super::{ColourFamily, ColourFilters, ColourTv, FamilyKind, FilterDenoising, FourierWeights};
 use super::{FilterDeblurring, FilterInpainting, TvDeblurring, TvDenoising, TvInpainting};
+use super::{Inpainting, TvChoices};
 use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
@@ -15,6 +16,10 @@ use crate::parameter::Parameter;
 ///
 /// It implements [`LowerLevel`] itself, so code that works with it needs no type parameter.
 /// [`Spec::family`](crate::Spec::family) builds one from settings.
+///
+/// Samples of data that are NaN were not measured. Denoising with total variation then becomes
+/// inpainting, which has the same regulariser and the same parameters, for each image on its own.
+/// Only filter banks of denoising and sampling need all samples.
 #[derive(Debug)]
 pub enum Family {
     /// Denoising of real signals and pictures.
@@ -63,6 +68,32 @@ impl Family {
             Self::ColourFilterInpainting(family) => family,
             Self::Sampling(family) => family,
         }
+    }
+
+    /// Returns the family that fills in samples of an image that were not measured, if this family
+    /// does not do so itself.
+    fn filling(
+        &self,
+        grid: Grid,
+        data: &[f64],
+    ) -> Result<Option<Box<dyn ErasedFamily + Send>>, ModelError> {
+        if !data.iter().any(|value| value.is_nan()) {
+            return Ok(None);
+        }
+        let all = |grid: Grid| Mask::new(grid, vec![true; grid.num_samples()]);
+        Ok(match self {
+            Self::Denoising(TvDenoising { choices }) => Some(Box::new(Inpainting {
+                choices: *choices,
+                mask: all(grid)?,
+            })),
+            Self::Colour(family) => {
+                let choices = [family.luminance().choices, family.chroma().choices];
+                let mask = all(grid.real())?;
+                let shared = TvChoices::SHARED;
+                Some(Box::new(ColourFamily::inpainting(choices, mask, shared)?))
+            }
+            _ => None,
+        })
     }
 
     /// The kernel of a blur, and what lies beyond the borders of pictures; `None` if pictures are
@@ -119,7 +150,10 @@ impl LowerLevel for Family {
     }
 
     fn prepare(&self, grid: Grid, data: &[f64]) -> Result<FamilyData, BoxError> {
-        self.erased().prepare(grid, data)
+        match self.filling(grid, data)? {
+            Some(family) => FamilyData::of_other(family, grid, data),
+            None => self.erased().prepare(grid, data),
+        }
     }
 
     fn objective<'a>(
@@ -127,11 +161,13 @@ impl LowerLevel for Family {
         values: &[f64],
         data: &'a FamilyData,
     ) -> Result<FamilyObjective<'a>, BoxError> {
-        self.erased().objective(values, data)
+        let (family, data) = data.with(self.erased());
+        family.objective(values, data)
     }
 
     fn cold_start(&self, data: &FamilyData, x: &mut [f64]) {
-        self.erased().cold_start(data, x);
+        let (family, data) = data.with(self.erased());
+        family.cold_start(data, x);
     }
 
     fn window(&self, grid: Grid) -> Window {
@@ -139,7 +175,7 @@ impl LowerLevel for Family {
     }
 
     fn takes_missing(&self) -> bool {
-        self.erased().takes_missing()
+        matches!(self, Self::Denoising(_) | Self::Colour(_)) || self.erased().takes_missing()
     }
 
     fn derivatives<'a, 'b>(
@@ -154,7 +190,8 @@ impl LowerLevel for Family {
     }
 
     fn forward<'a>(&'a self, values: &[f64], data: &'a FamilyData) -> Option<Forward<'a>> {
-        self.erased().forward(values, data)
+        let (family, data) = data.with(self.erased());
+        family.forward(values, data)
     }
 
     fn kind(&self) -> Option<FamilyKind> {

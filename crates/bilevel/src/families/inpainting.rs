@@ -4,7 +4,7 @@ use imaging::{
 
 use super::choices::Choices;
 use super::deblurring::fill_missing;
-use super::{FamilyKind, FilterChoices, ImageData, TvChoices};
+use super::{ColourFamily, FamilyKind, FilterChoices, ImageData, TvChoices};
 use crate::criterion::Forward;
 use crate::derivatives::Derivatives;
 use crate::error::BoxError;
@@ -33,6 +33,21 @@ pub type TvInpainting = Inpainting<TvChoices>;
 /// `$\frac12\|Mx - y\|^2 + \sum_k\alpha_k\sum_j\sqrt{(c_k * x)_j^2 + \nu_k^2} +
 /// \frac{\xi}{2}\|x\|^2$`.
 pub type FilterInpainting = Inpainting<FilterChoices>;
+
+impl<C: Choices> ColourFamily<Inpainting<C>, Inpainting<C>> {
+    /// Creates the family for pictures in colour, with the choices for luminance and chroma, and
+    /// the parameters that both share.
+    pub(crate) fn inpainting(
+        [luminance, chroma]: [C; 2],
+        mask: Mask,
+        shared: &[&str],
+    ) -> Result<Self, ModelError> {
+        let complex = Mask::new(mask.domain().complex(), mask.measured().to_vec())?;
+        let family = |choices, mask| Inpainting { choices, mask };
+        let (luminance, chroma) = (family(luminance, mask), family(chroma, complex));
+        Ok(Self::new(luminance, chroma, shared))
+    }
+}
 
 /// An image with missing samples, checked.
 #[derive(Clone, Debug)]

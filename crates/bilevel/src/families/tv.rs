@@ -102,6 +102,9 @@ impl Default for TvChoices {
 }
 
 impl TvChoices {
+    /// The parameters that luminance and chroma share, with the width of a blur.
+    pub(crate) const SHARED: &[&str] = &["nu", "xi", "width"];
+
     /// Returns those of three numbers, for `$(\alpha, \nu, \xi)$`, whose parameters are learned.
     fn learned<T>(&self, [alpha, nu, xi]: [T; 3]) -> impl Iterator<Item = T> {
         let all = [(self.alpha, alpha), (self.nu, nu), (self.xi, xi)];

@@ -1,28 +1,14 @@
 //! From the description of a learning problem to its family.
 
-use imaging::{Kernel, LinearOperator, Mask, ModelError};
+use imaging::Kernel;
 
 use super::colour::WIDTH;
 use super::{FamilyInput, ModelSpec, Spec, Values};
 use crate::error::SpecError;
 use crate::families::{
     Choice, ColourFamily, Deblurring, Family, FamilyKind, FilterChoices, FilterDenoising,
-    FilterSet, Inpainting, TvDenoising,
+    FilterSet, Inpainting, TvChoices, TvDenoising,
 };
-
-/// The parameters that luminance and chroma share.
-const SHARED: &[&str] = &["nu", "xi", WIDTH];
-
-/// Returns the families of inpainting for luminance and chroma.
-fn inpainting<C>(
-    luminance: C,
-    chroma: C,
-    mask: Mask,
-) -> Result<(Inpainting<C>, Inpainting<C>), ModelError> {
-    let complex = Mask::new(mask.domain().complex(), mask.measured().to_vec())?;
-    let family = |choices, mask| Inpainting { choices, mask };
-    Ok((family(luminance, mask), family(chroma, complex)))
-}
 
 impl Spec {
     /// Builds the family from the settings and `input`. Missing values get their defaults.
@@ -61,7 +47,11 @@ impl Spec {
                 let luminance = self.deblurring(grey, &input, width)?;
                 if model.colour {
                     let chroma = self.deblurring(chroma, &input, width)?;
-                    Family::ColourDeblurring(ColourFamily::new(luminance, chroma, SHARED))
+                    Family::ColourDeblurring(ColourFamily::new(
+                        luminance,
+                        chroma,
+                        TvChoices::SHARED,
+                    ))
                 } else {
                     Family::Deblurring(luminance)
                 }
@@ -69,8 +59,8 @@ impl Spec {
             (FamilyKind::Inpaint, FamilyInput::Mask(mask)) => {
                 let [grey, chroma] = parts();
                 if model.colour {
-                    let (luminance, chroma) = inpainting(grey, chroma, mask)?;
-                    Family::ColourInpainting(ColourFamily::new(luminance, chroma, SHARED))
+                    let (choices, shared) = ([grey, chroma], TvChoices::SHARED);
+                    Family::ColourInpainting(ColourFamily::inpainting(choices, mask, shared)?)
                 } else {
                     let choices = grey;
                     Family::Inpainting(Inpainting { choices, mask })
@@ -151,8 +141,8 @@ impl Spec {
                 }
             }
             (FamilyKind::Inpaint, FamilyInput::Mask(mask)) if is_colour => {
-                let (luminance, chroma) = inpainting(bank()?, bank()?, mask)?;
-                Family::ColourFilterInpainting(ColourFamily::new(luminance, chroma, &[]))
+                let banks = [bank()?, bank()?];
+                Family::ColourFilterInpainting(ColourFamily::inpainting(banks, mask, &[])?)
             }
             (FamilyKind::Inpaint, FamilyInput::Mask(mask)) => {
                 let choices = bank()?;

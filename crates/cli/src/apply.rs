@@ -23,7 +23,7 @@ use crate::blur_check::periodicity_warning;
 use crate::config::table::{KERNEL, MASK};
 use crate::config::{Config, Settings, Slices, TaskKind};
 use crate::error::CliError;
-use crate::file::FileError;
+use crate::file::{FileError, Nan};
 use crate::memory::Memory;
 use crate::picture::{self, Colour, Depth, Picture, TypedPicture};
 pub use crate::session::RESULT;
@@ -272,7 +272,7 @@ impl Reconstructor {
             true => Colour::Opponent,
             false => Colour::Channels,
         };
-        let pages = picture::read_stack(input, colour)?;
+        let pages = picture::read_stack(input, colour, Nan::Missing)?;
         if !(is_whole && picture::has_extension(output, "npy")) {
             picture::check_output(output, &pages)?;
         }
@@ -299,6 +299,9 @@ impl Reconstructor {
                 let values = page.channels.iter().flatten().copied();
                 applied.warnings.extend(unit_warning(&name_text, values));
             }
+            applied
+                .warnings
+                .extend(self.loaded.missing(&name_text, &page)?);
             let jump = |plane: &Vec<f64>| self.loaded.border_jump(plane, grid);
             let jump = page.channels.iter().filter_map(jump).reduce(f64::max);
             jumps.extend(jump.map(|jump| (name_text, jump)));

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use crate::file::{self, FileError};
+use crate::file::{self, FileError, Nan};
 use crate::picture::{SampleType, has_extension};
 use hdf5::Numbers;
 use header::Header;
@@ -77,20 +77,25 @@ pub fn read(path: &Path) -> Result<Array, FileError> {
 /// # Errors
 /// As [`read`].
 pub fn read_typed(path: &Path) -> Result<(Array, SampleType), FileError> {
-    let (array, samples, _) = read_named(path)?;
+    let (array, samples, _) = read_named(path, Nan::Refused)?;
     Ok((array, samples))
 }
 
-/// Does the same as [`read_typed`], and returns the name of the array in a `.npz` file, too.
-pub(crate) fn read_named(path: &Path) -> Result<(Array, SampleType, Option<String>), FileError> {
-    read_numbers(path, Numbers::Real)
+/// An array, the type of its entries, and its name in a `.npz` file.
+pub(crate) type NamedArray = (Array, SampleType, Option<String>);
+
+/// Does the same as [`read_typed`], and returns the name of the array in a `.npz` file, too. NaN
+/// has the given meaning.
+pub(crate) fn read_named(path: &Path, nan: Nan) -> Result<NamedArray, FileError> {
+    read_numbers(path, Numbers::Real, nan)
 }
 
 /// Does the same as [`read_named`], with the kind of numbers of an HDF5 dataset that is not named.
 pub(crate) fn read_numbers(
     path: &Path,
     numbers: Numbers,
-) -> Result<(Array, SampleType, Option<String>), FileError> {
+    nan: Nan,
+) -> Result<NamedArray, FileError> {
     let mut name = None;
     let (array, samples) = if hdf5::is_name(path) {
         let (header, entries) = hdf5::read(path, numbers)?;
@@ -107,7 +112,7 @@ pub(crate) fn read_numbers(
         let (header, data) = header::read(path, &bytes)?;
         decode_entries(path, header, data)?
     };
-    check_finite(path, &array.shape, &array.values)?;
+    check_finite(path, &array.shape, &array.values, nan)?;
     Ok((array, samples, name))
 }
 
@@ -154,10 +159,11 @@ pub fn signals(path: &Path) -> Result<Signals, FileError> {
     })
 }
 
-/// Writes an array in C order as `f8` or `c16`, whole or not at all.
+/// Writes an array in C order as `f8` or `c16`, whole or not at all. NaN marks an entry that was
+/// not measured.
 ///
 /// # Errors
-/// When a value is not finite, or the file cannot be written.
+/// When a value is infinite, or the file cannot be written.
 ///
 /// # Panics
 /// When `shape` does not fit the number of entries.
@@ -165,7 +171,7 @@ pub fn write(path: &Path, shape: &[usize], values: &ArrayValues) -> Result<(), F
     let (numbers, per_entry) = values.parts();
     let fits = shape.iter().product::<usize>() * per_entry == numbers.len();
     assert!(fits, "as many entries as the shape says");
-    check_finite(path, shape, values)?;
+    check_finite(path, shape, values, Nan::Missing)?;
     let descr = if per_entry == 1 { "<f8" } else { "<c16" };
     let mut bytes = header::write(descr, shape);
     bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
@@ -293,10 +299,15 @@ fn multi_index(position: usize, shape: &[usize]) -> Vec<usize> {
     index
 }
 
-/// Refuses NaN and infinity.
-fn check_finite(path: &Path, shape: &[usize], values: &ArrayValues) -> Result<(), FileError> {
+/// Refuses infinity, and NaN if it has no meaning.
+fn check_finite(
+    path: &Path,
+    shape: &[usize],
+    values: &ArrayValues,
+    nan: Nan,
+) -> Result<(), FileError> {
     let (numbers, per_entry) = values.parts();
-    match numbers.iter().position(|number| !number.is_finite()) {
+    match nan.first_refused(numbers) {
         None => Ok(()),
         Some(position) => Err(FileError::NotFinite(
             path.into(),

@@ -136,10 +136,28 @@ pub enum FileError {
 const fn missing(value: f64) -> &'static str {
     match value.is_nan() {
         true => {
-            ", or, if the pixel was not measured, fill it with `bilevel learn inpaint --mask MASK.png`, \
-             where the mask is black at such pixels, and `bilevel apply`"
+            "; NaN may mark pixels that were not measured in the data of `bilevel learn denoise`, \
+             deblur and inpaint, and `bilevel apply` then fills them in"
         }
         false => "",
+    }
+}
+
+/// The meaning of NaN in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nan {
+    /// It is an error.
+    Refused,
+    /// A sample that was not measured.
+    Missing,
+}
+
+impl Nan {
+    /// Returns the position of the first number that is refused.
+    pub(crate) fn first_refused(self, numbers: &[f64]) -> Option<usize> {
+        let is_refused =
+            |number: &f64| !(number.is_finite() || self == Self::Missing && number.is_nan());
+        numbers.iter().position(is_refused)
     }
 }
 

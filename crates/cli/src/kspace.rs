@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::array::hdf5::Numbers;
 use crate::array::{self, ArrayValues};
-use crate::file::FileError;
+use crate::file::{FileError, Nan};
 use crate::picture::has_extension;
 
 /// The shapes that are read, for messages.
@@ -58,7 +58,7 @@ impl Kspace {
 /// When the file cannot be read, is damaged, has real numbers or other axes, is empty, or holds NaN
 /// or infinity.
 pub fn read(path: &Path) -> Result<Kspace, FileError> {
-    let (array, _, _) = array::read_numbers(path, Numbers::Complex)?;
+    let (array, _, _) = array::read_numbers(path, Numbers::Complex, Nan::Refused)?;
     let is_bart = has_extension(path, "cfl") || has_extension(path, "hdr");
     let (shape, needed) = match is_bart {
         true => (of_bart(&array.shape), OF_BART),

@@ -22,7 +22,7 @@ mod typed;
 use std::path::{Path, PathBuf};
 
 pub use colours::has_colours;
-pub(crate) use decode::read_stack;
+pub(crate) use decode::{pages_of, read_stack};
 pub use decode::{read, read_pages, read_typed};
 pub use encode::{encode_png, write, write_pages};
 pub(crate) use folder::ignored_arrays;
@@ -37,7 +37,7 @@ use ::page::number::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::array;
-use crate::file::FileError;
+use crate::file::{FileError, Nan};
 
 /// A picture in memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,7 +148,7 @@ impl Picture {
 }
 
 /// Reads two files that belong together: one pair for each page. Takes the middle of both pictures
-/// if `crop` is given.
+/// if `crop` is given. Samples of `noisy` that are NaN were not measured.
 ///
 /// # Errors
 /// When a file cannot be read, or the files differ in their number of pages, the sizes of pages
@@ -159,7 +159,8 @@ pub fn read_pairs(
     colour: Colour,
     crop: Option<usize>,
 ) -> Result<Vec<PicturePair<Picture>>, FileError> {
-    let (truths, noisy_pages) = (read_pages(truth, colour)?, read_pages(noisy, colour)?);
+    let truths = read_pages(truth, colour)?;
+    let noisy_pages = pages_of(noisy, colour, Nan::Missing)?;
     let num_pages = [truths.len(), noisy_pages.len()];
     if num_pages[0] != num_pages[1] {
         let [of_truth, of_noisy] = num_pages;

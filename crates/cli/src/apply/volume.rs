@@ -6,13 +6,14 @@ use bilevel::Reconstruction;
 
 use super::{Applied, Reconstructor, unit_warning};
 use crate::error::CliError;
+use crate::file::Nan;
 use crate::picture::{self, Colour};
 use crate::task::pictures::{Axes, grid};
 
 impl Reconstructor {
     /// Reconstructs a file whose pages are the slices of one volume.
     pub(super) fn volume(&self, input: &Path, output: &Path) -> Result<Applied, CliError> {
-        let mut pages = picture::read_stack(input, Colour::Channels)?;
+        let mut pages = picture::read_stack(input, Colour::Channels, Nan::Missing)?;
         picture::check_output(output, &pages)?;
         let slices = pages.len();
         let all = pages.iter().map(|page| page.picture.clone()).collect();
@@ -24,6 +25,8 @@ impl Reconstructor {
             let warning = unit_warning(&input.display().to_string(), values);
             applied.warnings.extend(warning);
         }
+        let missing = self.loaded.missing(&input.display().to_string(), &whole)?;
+        applied.warnings.extend(missing);
         let values = self.values_of(input, whole.channels.len())?;
         let made = self.channels(&mut applied, input, grid, &values, whole.channels)?;
         for (index, page) in pages.iter_mut().enumerate() {

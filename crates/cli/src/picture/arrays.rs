@@ -5,7 +5,7 @@ use std::path::Path;
 use super::samples::Samples;
 use super::{Metadata, Picture, SampleType, TypedPicture, has_extension};
 use crate::array::{self, ArrayValues, hdf5};
-use crate::file::FileError;
+use crate::file::{FileError, Nan};
 
 /// Largest length of a last axis that may hold the channels of one picture.
 const MAX_CHANNELS: usize = 4;
@@ -42,8 +42,8 @@ pub(super) fn can_be_read(path: &Path) -> bool {
 }
 
 /// Reads the pictures of an array of real numbers: one with two axes, a stack with three.
-pub(super) fn read(path: &Path, unit: Unit) -> Result<Vec<TypedPicture>, FileError> {
-    let (array, samples, name) = array::read_named(path)?;
+pub(super) fn read(path: &Path, unit: Unit, nan: Nan) -> Result<Vec<TypedPicture>, FileError> {
+    let (array, samples, name) = array::read_named(path, nan)?;
     let needed = match unit {
         Unit::OfArray => PICTURES_OR_SIGNALS,
         Unit::White => PICTURES,
@@ -91,8 +91,8 @@ pub(super) fn read(path: &Path, unit: Unit) -> Result<Vec<TypedPicture>, FileErr
 }
 
 /// Reads an array of real numbers with three axes: rows, columns, and red, green and blue.
-pub(super) fn read_colours(path: &Path) -> Result<Vec<TypedPicture>, FileError> {
-    let (array, samples, name) = array::read_named(path)?;
+pub(super) fn read_colours(path: &Path, nan: Nan) -> Result<Vec<TypedPicture>, FileError> {
+    let (array, samples, name) = array::read_named(path, nan)?;
     let [height, width] = match array.shape[..] {
         [rows, cols, 3] if rows > 0 && cols > 0 => [rows, cols],
         _ => {

@@ -11,7 +11,7 @@ use tiff::decoder::{Decoder, DecodingResult};
 use super::arrays::{self, Unit};
 use super::typed::{SampleType, TypedPicture};
 use super::{Colour, Metadata, Picture, TiffTags, index, nifti, pages};
-use crate::file::{self, FileError};
+use crate::file::{self, FileError, Nan};
 
 /// Largest number of pixels of a file: a plane of them takes a gigabyte of memory.
 const MAX_PIXELS: u64 = 1 << 27;
@@ -49,18 +49,28 @@ pub fn read(path: &Path, colour: Colour) -> Result<Picture, FileError> {
 /// # Errors
 /// As [`read`], for each page. All pages together may have 2^27 pixels.
 pub fn read_pages(path: &Path, colour: Colour) -> Result<Vec<Picture>, FileError> {
-    let pages = read_stack(path, colour)?;
+    pages_of(path, colour, Nan::Refused)
+}
+
+/// Does the same as [`read_pages`], where NaN has the given meaning.
+pub(crate) fn pages_of(path: &Path, colour: Colour, nan: Nan) -> Result<Vec<Picture>, FileError> {
+    let pages = read_stack(path, colour, nan)?;
     Ok(pages.into_iter().map(|page| page.picture).collect())
 }
 
 /// Reads all pages of a file like [`read_pages`], with the type of their samples and what the file
 /// says about them. The samples of arrays count as floating-point numbers.
-pub(crate) fn read_stack(path: &Path, colour: Colour) -> Result<Vec<TypedPicture>, FileError> {
+pub(crate) fn read_stack(
+    path: &Path,
+    colour: Colour,
+    nan: Nan,
+) -> Result<Vec<TypedPicture>, FileError> {
+    let is_colour = colour == Colour::Opponent;
     match () {
-        () if arrays::is_name(path) && colour == Colour::Opponent => arrays::read_colours(path),
-        () if arrays::can_be_read(path) => arrays::read(path, Unit::OfArray),
-        () if nifti::is_name(path) => nifti::read(path),
-        () => decode_pages(path, colour, Alpha::Opaque),
+        () if arrays::is_name(path) && is_colour => arrays::read_colours(path, nan),
+        () if arrays::can_be_read(path) => arrays::read(path, Unit::OfArray, nan),
+        () if nifti::is_name(path) => nifti::read(path, nan),
+        () => decode_pages(path, colour, Alpha::Opaque, nan),
     }
 }
 
@@ -73,9 +83,9 @@ pub(crate) fn read_stack(path: &Path, colour: Colour) -> Result<Vec<TypedPicture
 /// axes.
 pub fn read_typed(path: &Path, colour: Colour) -> Result<Vec<TypedPicture>, FileError> {
     match () {
-        () if arrays::can_be_read(path) => arrays::read(path, Unit::White),
-        () if nifti::is_name(path) => nifti::read(path),
-        () => decode_pages(path, colour, Alpha::Kept),
+        () if arrays::can_be_read(path) => arrays::read(path, Unit::White, Nan::Refused),
+        () if nifti::is_name(path) => nifti::read(path, Nan::Refused),
+        () => decode_pages(path, colour, Alpha::Kept, Nan::Refused),
     }
 }
 
@@ -89,11 +99,16 @@ enum Alpha {
 }
 
 /// Decodes all pages of a picture file.
-fn decode_pages(path: &Path, colour: Colour, alpha: Alpha) -> Result<Vec<TypedPicture>, FileError> {
+fn decode_pages(
+    path: &Path,
+    colour: Colour,
+    alpha: Alpha,
+    nan: Nan,
+) -> Result<Vec<TypedPicture>, FileError> {
     let mut bytes = file::read(path, MAX_BYTES)?;
     let format = format(path, &bytes)?;
     if format != ImageFormat::Tiff {
-        return Ok(vec![decode(path, &bytes, format, colour, alpha)?]);
+        return Ok(vec![decode(path, &bytes, format, colour, alpha, nan)?]);
     }
     let positions = pages::list(path, &bytes)?;
     let mut pictures = Vec::new();
@@ -104,7 +119,7 @@ fn decode_pages(path: &Path, colour: Colour, alpha: Alpha) -> Result<Vec<TypedPi
             _ => pages::name(path, index),
         };
         pages::select(path, &mut bytes, *position)?;
-        let picture = decode(&page, &bytes, format, colour, alpha)?;
+        let picture = decode(&page, &bytes, format, colour, alpha, nan)?;
         num_pixels += (picture.picture.width * picture.picture.height) as u64;
         if num_pixels > MAX_PIXELS {
             let num = positions.len();
@@ -116,14 +131,15 @@ fn decode_pages(path: &Path, colour: Colour, alpha: Alpha) -> Result<Vec<TypedPi
     Ok(pictures)
 }
 
-/// Decodes the picture in `bytes`, the first page of a TIFF file, and checks that all its numbers
-/// are finite; `path` is for messages.
+/// Decodes the picture in `bytes`, the first page of a TIFF file, and checks its numbers, where NaN
+/// has the given meaning; `path` is for messages.
 fn decode(
     path: &Path,
     bytes: &[u8],
     format: ImageFormat,
     colour: Colour,
     alpha: Alpha,
+    nan: Nan,
 ) -> Result<TypedPicture, FileError> {
     let decoded = match format {
         ImageFormat::Tiff => decode_grey_floats(path, bytes, colour)?,
@@ -143,7 +159,7 @@ fn decode(
     let picture = &decoded.picture;
     let channels = picture.channels.len() + usize::from(decoded.alpha.is_some());
     for (channel, plane) in picture.channels.iter().chain(&decoded.alpha).enumerate() {
-        if let Some(position) = plane.iter().position(|value| !value.is_finite()) {
+        if let Some(position) = nan.first_refused(plane) {
             let index = index(position, picture.width, channel, channels);
             return Err(FileError::NotFinite(path.into(), index, plane[position]));
         }

@@ -14,7 +14,7 @@ use super::decode::{explain, explain_tiff, unsupported};
 use super::samples::{Raster, Samples, encode_tiff};
 use super::{Metadata, SampleType, TiffTags, arrays, has_extension};
 use crate::array;
-use crate::file::{self, FileError};
+use crate::file::{self, FileError, Nan};
 
 /// A large picture of one channel or three.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,7 +160,7 @@ fn read_png(path: &Path) -> Result<LargePicture, FileError> {
 }
 
 fn read_array(path: &Path) -> Result<LargePicture, FileError> {
-    let mut pages = arrays::read(path, arrays::Unit::White)?;
+    let mut pages = arrays::read(path, arrays::Unit::White, Nan::Refused)?;
     let page = pages.remove(0);
     let white = page.samples.white().unwrap_or(1.0);
     let levels = |plane: &Vec<f64>| plane.iter().map(|value| single(value * white)).collect();

@@ -14,7 +14,7 @@ pub use header::Header;
 
 use super::decode::damaged;
 use super::{Metadata, Picture, SampleType, TypedPicture, has_extension};
-use crate::file::{self, FileError};
+use crate::file::{self, FileError, Nan};
 
 /// Largest number of bytes of a file, compressed or not.
 const MAX_BYTES: u64 = 1 << 32;
@@ -143,7 +143,7 @@ impl NumberType {
 
 /// Reads all slices of a file. White is 1 for unsigned integers with 8 or 16 bits that the file
 /// does not scale; other values are those that the file defines.
-pub(super) fn read(path: &Path) -> Result<Vec<TypedPicture>, FileError> {
+pub(super) fn read(path: &Path, nan: Nan) -> Result<Vec<TypedPicture>, FileError> {
     let bytes = uncompressed(path, file::read(path, MAX_BYTES)?)?;
     let (header, data) = Header::read(path, &bytes)?;
     let [width, height, num_slices] = header.stack();
@@ -171,7 +171,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<TypedPicture>, FileError> {
     let mut pages = Vec::with_capacity(num_slices);
     for (slice, numbers) in data.chunks_exact(len * size).enumerate() {
         let plane: Vec<f64> = numbers.chunks_exact(size).map(value).collect();
-        if let Some(position) = plane.iter().position(|value| !value.is_finite()) {
+        if let Some(position) = nan.first_refused(&plane) {
             let index = vec![position % width, position / width, slice];
             return Err(FileError::NotFinite(path.into(), index, plane[position]));
         }

@@ -41,6 +41,12 @@ pub(super) fn of_pictures(
     warnings.extend(crop_warning(config, training, validation));
     warnings.extend(unit_warning(config, &training.pairs));
     let data = &config.data;
+    if data.mask.is_none() {
+        let all = training.names.iter().zip(&training.pairs);
+        warnings.extend(
+            all.filter_map(|(name, pair)| missing_warning(name, pair.data.iter().copied())),
+        );
+    }
     for folder in [&data.images, &data.noisy, &data.validation] {
         let used = [data.kernel.as_deref(), data.mask.as_deref()];
         warnings.extend(
@@ -169,6 +175,9 @@ pub(crate) fn ignored_warning(folder: &Path, used: &[Option<&Path>]) -> Option<S
 
 /// Returns a warning if the noise and the pictures are probably in different units.
 fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
+    if let Some(warning) = blind_unit_warning(config, pairs) {
+        return Some(warning);
+    }
     let noise = config.data.sigma()?;
     let is_unit = |pair: &Pair| pair.truth.iter().all(|value| (0.0..=1.0).contains(value));
     if config.data.truth.is_some() {
@@ -190,6 +199,49 @@ fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
         "the values of the pictures lie between {lowest} and {highest}, but the default noise of \
          {noise} is for pictures in which black is 0 and white is 1: scale the pictures, or give \
          --noise in their unit"
+    ))
+}
+
+/// Returns a warning about samples that are NaN, if there are any.
+pub(crate) fn missing_warning(name: &str, values: impl Iterator<Item = f64>) -> Option<String> {
+    let [missing, all] = values.fold([0_u64; 2], |[missing, all], value| {
+        [missing + u64::from(value.is_nan()), all + 1]
+    });
+    (missing > 0).then(|| {
+        format!(
+            "{} of {all} in {name} {} not measured (NaN), and {} filled in",
+            counted(missing, "value", "values"),
+            if missing == 1 { "was" } else { "were" },
+            if missing == 1 { "is" } else { "are" },
+        )
+    })
+}
+
+/// Returns a warning about pictures without truth, or of a camera, that are in another unit than
+/// the starts and bounds of parameters, with which learning takes very long.
+fn blind_unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
+    let camera = config.data.camera();
+    if config.data.truth.is_none() && camera.is_none() {
+        return None;
+    }
+    let values = |pair: &Pair| match camera {
+        Some(camera) => camera.untransform(&pair.data),
+        None => pair.data.clone(),
+    };
+    let all: Vec<f64> = pairs.iter().flat_map(values).collect();
+    // dim pictures take no longer than others
+    let is_large = all.iter().any(|value| value.abs() > MAX_RANGE);
+    let [lowest, highest] = other_unit(all.into_iter()).filter(|_| is_large)?;
+    let noise = match (camera, config.data.sigma()) {
+        (Some(_), _) => ", and gain, read noise and black level in --noise with them",
+        (None, Some(_)) => ", and the number in --noise with them",
+        (None, None) => "",
+    };
+    Some(format!(
+        "the values of the pictures lie between {lowest} and {highest}, but the starts and bounds \
+         of parameters are for pictures in which black is 0 and white is 1, and learning may take \
+         very long: divide the pictures by the value of white, such as \
+         `numpy.save(\"unit.npy\", a / a.max())`{noise}"
     ))
 }
 

@@ -143,6 +143,16 @@ pub enum DataError {
         /// The name of the picture.
         name: String,
     },
+    /// Pixels are missing, but the model needs all of them.
+    #[error(
+        "{name} has pixels that are NaN, which mark what was not measured, but a filter bank of \
+         denoising needs all pixels: use total variation, which fills them in (leave --filters \
+         and --model out), or learn with `bilevel learn inpaint --model filters --mask MASK`"
+    )]
+    Missing {
+        /// The name of the picture.
+        name: String,
+    },
     /// The reconstruction problem of an image cannot be built.
     #[error("{name} cannot be used")]
     Model {

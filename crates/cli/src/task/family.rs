@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use bilevel::{BoundaryName, Family, FamilyInput, shown};
+use bilevel::{BoundaryName, Family, FamilyInput, LowerLevel as _, shown};
 use imaging::{Grid, Kernel, KernelShape, LinearOperator as _, Mask, ModelError};
 
+use super::data_warnings::missing_warning;
 use super::pictures::Axes;
 use super::{DataError, pictures};
 use crate::array::{self, ArrayValues};
@@ -12,7 +13,7 @@ use crate::blur_check;
 use crate::config::{Config, KernelBackground};
 use crate::error::CliError;
 use crate::file::FileError;
-use crate::picture::{self, Colour};
+use crate::picture::{self, Colour, Picture};
 
 /// A family with the data that belong to it.
 pub(crate) struct LoadedFamily {
@@ -29,6 +30,17 @@ pub(crate) struct LoadedFamily {
 }
 
 impl LoadedFamily {
+    /// Returns a warning about samples of a picture that are NaN, if there are any. Refuses them if
+    /// the family cannot fill them in.
+    pub(crate) fn missing(&self, name: &str, page: &Picture) -> Result<Option<String>, DataError> {
+        let values = page.channels.iter().flatten().copied();
+        let warning = missing_warning(name, values);
+        if warning.is_some() && !self.family.takes_missing() {
+            return Err(DataError::Missing { name: name.into() });
+        }
+        Ok(warning)
+    }
+
     /// Returns the jump of a picture across its borders, which a periodic blur cannot explain if it
     /// is large; `None` if there is no periodic blur.
     pub(crate) fn border_jump(&self, picture: &[f64], grid: Grid) -> Option<f64> {

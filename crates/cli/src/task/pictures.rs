@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bilevel::{Family, Pair};
+use bilevel::{Family, LowerLevel as _, Pair};
 use imaging::{Blur, BlurBoundary, Grid, Kernel, KernelShape, LinearOperator, ModelError, Seed};
 use imaging::{noise, phantom};
 
@@ -14,7 +14,7 @@ use crate::array;
 use crate::blur_check::periodicity_warning;
 use crate::config::{Config, Slices};
 use crate::error::CliError;
-use crate::file::FileError;
+use crate::file::{FileError, Nan};
 use crate::picture::{self, Colour, Picture};
 
 /// A picture, and its measured data if there are any.
@@ -216,7 +216,11 @@ fn read(
     match noisy {
         None => {
             for path in picture::list(folder)? {
-                let pages = picture::read_pages(&path, colour)?.into_iter();
+                let nan = match config.data.truth {
+                    Some(_) => Nan::Missing,
+                    None => Nan::Refused,
+                };
+                let pages = picture::pages_of(&path, colour, nan)?.into_iter();
                 let pages = pages.map(|page| match camera_kernel(family) {
                     Some(_) => (page, None),
                     None => (cropped(page, crop), None),
@@ -353,6 +357,9 @@ fn add(
             }
         };
         let pair = Pair { grid, truth, data };
+        if !family.takes_missing() && pair.data.iter().any(|value| value.is_nan()) {
+            return Err(DataError::Missing { name });
+        }
         let pair = match config.data.camera() {
             Some(camera) => pair.for_camera(camera),
             None => pair,

@@ -13,6 +13,7 @@ mod full_disk;
 mod kinds;
 mod learn;
 mod mask;
+mod missing;
 #[cfg(all(feature = "mpi", target_os = "linux"))]
 mod mpi;
 mod output;

@@ -87,7 +87,19 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
             if mask_runs::is_run(&args.run) {
                 return mask::report(&args.run, shared);
             }
-            per_picture::refuse(&args.run)?;
+            if let Some(pictures) = per_picture::read_all(&args.run)? {
+                let page = run_page::write_each(&args.run, &pictures)?;
+                if shared.json {
+                    let json = serde_json::json!({ "page": page, "pictures": pictures });
+                    print(&serde_json::to_string_pretty(&json).map_err(CliError::Json)?);
+                } else {
+                    print(&format!(
+                        "Report (open it in a browser): {}",
+                        page.display()
+                    ));
+                }
+                return Ok(());
+            }
             let made = run_page::make(&args.run)?;
             if shared.json {
                 let findings: Vec<&str> = made.findings.iter().map(|f| &f.text[..]).collect();
@@ -215,12 +227,15 @@ fn learn_each(
     let made = per_picture::learn(config, task, &show)?;
     let store = Store::create(out, settings)?;
     per_picture::write(store.dir(), &made)?;
+    let page = run_page::write_each(store.dir(), &made)?;
     if shared.json {
         print(&serde_json::to_string_pretty(&made).map_err(CliError::Json)?);
     } else if !shared.quiet {
         let data = config.data.noisy.as_deref().unwrap_or(Path::new("noisy"));
         print(&format!(
-            "\nNext, reconstruct the pictures, each with its own parameters:\n  {} apply {} {} clean",
+            "\nReport (open it in a browser): {}\n\nNext, reconstruct the pictures, each with its own parameters:\n  \
+             {} apply {} {} clean",
+            page.display(),
             program(shared),
             out.display(),
             data.display()

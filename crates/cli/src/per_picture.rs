@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use bilevel::{Learned, LearnedParameter, LearningProblem, Pair};
 use rayon::prelude::*;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
@@ -19,7 +20,7 @@ use crate::task::{LoadedTask, family};
 pub(crate) const PICTURES: &str = "pictures.json";
 
 /// The result of learning from one picture alone.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct LearnedPicture {
     /// The name of the picture: its file, and its page and channel if there are several.
     pub name: String,
@@ -80,20 +81,32 @@ pub(crate) fn read(run: &Path) -> Result<Option<ParametersByName>, CliError> {
     struct Parameters {
         parameters: Vec<LearnedParameter>,
     }
+    let Some(all) = read_as::<Named>(run)? else {
+        return Ok(None);
+    };
+    let named = all
+        .into_iter()
+        .map(|one| (one.name, one.learned.parameters));
+    Ok(Some(named.collect()))
+}
+
+/// Reads the results of all pictures, if a run has learned from them one by one.
+pub(crate) fn read_all(run: &Path) -> Result<Option<Vec<LearnedPicture>>, CliError> {
+    read_as(run)
+}
+
+fn read_as<T: DeserializeOwned>(run: &Path) -> Result<Option<Vec<T>>, CliError> {
     let path = run.join(PICTURES);
     if !path.is_file() {
         return Ok(None);
     }
     let text = fs::read_to_string(&path).map_err(|error| FileError::read(&path, error))?;
-    let all: Vec<Named> = serde_json::from_str(&text).map_err(|source| CliError::Result {
+    let all = serde_json::from_str(&text).map_err(|source| CliError::Result {
         path,
         run: run.into(),
         source,
     })?;
-    let named = all
-        .into_iter()
-        .map(|one| (one.name, one.learned.parameters));
-    Ok(Some(named.collect()))
+    Ok(Some(all))
 }
 
 /// Refuses a run that has learned parameters for each picture, where one set is needed.

@@ -26,6 +26,7 @@
 //! ```
 
 mod curves;
+pub(crate) mod each;
 mod filters;
 mod gradient;
 mod headline;

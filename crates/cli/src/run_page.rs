@@ -14,7 +14,8 @@ use crate::apply::read_result;
 use crate::config::{Config, Settings, TaskKind, Values};
 use crate::error::CliError;
 use crate::findings::{self, Finding, findings};
-use crate::report::{ReportBank, ReportImage, ReportInput, html};
+use crate::per_picture::LearnedPicture;
+use crate::report::{ReportBank, ReportImage, ReportInput, each, html};
 use crate::session::{self, Finished, history};
 use crate::store::{self, Store};
 use crate::task::{self, NamedPairs};
@@ -169,6 +170,33 @@ pub fn make(run: &Path) -> Result<RunPage, CliError> {
     )
 }
 
+/// Writes the page of a run that has learned parameters for each picture, from the files in its
+/// directory, and returns its path.
+///
+/// # Errors
+/// When the files or the pictures cannot be read, or the page cannot be written.
+pub(crate) fn write_each(run: &Path, pictures: &[LearnedPicture]) -> Result<PathBuf, CliError> {
+    let settings = Store::read_settings(run)?;
+    let config = Settings::of_run(&settings, run)?.resolve()?;
+    let task = task::load_for_run(&config, run)?;
+    let solver = config.spec().setup(Vec::new()).lower_solver();
+    let show = |(name, pair): (String, Pair)| {
+        let learned = pictures.iter().find(|one| one.name == name)?;
+        let values = learned.learned.values();
+        let mut scored = score(&task.family, &values, &pair, solver);
+        let known = learned.learned.training.first();
+        scored.score = known.copied().unwrap_or(scored.score);
+        Some(report_image(&config, name, pair, scored))
+    };
+    let NamedPairs { names, pairs, .. } = task.training;
+    let made: Vec<Option<ReportImage>> = names.into_par_iter().zip(pairs).map(show).collect();
+    let made: Vec<ReportImage> = made.into_iter().flatten().collect();
+    let title = format!("{}: {}", config.task, run_name(run));
+    let path = run.join(REPORT);
+    store::write_text(&path, &each::html(&title, &settings, pictures, &made))?;
+    Ok(path)
+}
+
 /// The learned filter banks of a run: none, one for grey pictures, or one for luminance and one for
 /// chroma.
 type Banks = Vec<(&'static str, Arc<FilterBank>)>;
@@ -246,10 +274,7 @@ fn write(
     [training, validation]: &[Vec<ReportImage>; 2],
     (seconds, comparison): Extra,
 ) -> Result<RunPage, CliError> {
-    let name = run.canonicalize().unwrap_or_else(|_| run.to_path_buf());
-    let name = name
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = run_name(run);
     let banks = banks(config, &learned);
     let findings = all_findings(config, &learned, &banks, comparison.as_ref());
     let all: Vec<&FilterBank> = banks.iter().map(|(_, bank)| &**bank).collect();
@@ -281,6 +306,13 @@ fn write(
         learned,
         fixed: config.model.fixed.clone(),
     })
+}
+
+/// Returns the name of the directory of a run.
+fn run_name(run: &Path) -> String {
+    let path = run.canonicalize().unwrap_or_else(|_| run.to_path_buf());
+    let name = path.file_name();
+    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// Returns a reconstructed pair for the page. The pictures of a camera are transformed back.

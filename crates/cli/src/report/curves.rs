@@ -12,7 +12,7 @@ use super::history::certified_error;
 use axes::{evaluation_axis, fitting, objective_axis, work_axis};
 
 /// Colour of the main series.
-const BLUE: Colour = Colour::hex(0x0000_72b2);
+pub(super) const BLUE: Colour = Colour::hex(0x0000_72b2);
 /// Colour of a series for comparison.
 const ORANGE: Colour = Colour::hex(0x00d5_5e00);
 /// Colour of series in the background.

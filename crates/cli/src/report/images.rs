@@ -20,7 +20,7 @@ pub(super) fn html(input: &ReportInput<'_>) -> Markup {
 }
 
 /// Returns some of these images under a heading.
-fn some_of(heading: &str, images: &[ReportImage]) -> Markup {
+pub(super) fn some_of(heading: &str, images: &[ReportImage]) -> Markup {
     let chosen = choose(images);
     let (signals, pictures): (Vec<_>, Vec<_>) =
         (chosen.iter()).partition(|chosen| chosen.image.grid.num_axes() == 1);

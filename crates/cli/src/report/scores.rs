@@ -32,7 +32,7 @@ pub(super) fn html(input: &ReportInput<'_>) -> Markup {
 }
 
 /// Returns the table of some images, without empty columns.
-fn table_of(images: &[ReportImage]) -> Markup {
+pub(super) fn table_of(images: &[ReportImage]) -> Markup {
     let mut columns = COLUMNS.to_vec();
     columns.retain(|column| images.iter().any(|e| (column.value)(e).is_some()));
     let mut head = vec!["image"];

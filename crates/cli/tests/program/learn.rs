@@ -146,7 +146,21 @@ fn denoise_each_picture() {
     let parts = ["no parameters for other.npy", "0.npy, 1.npy"];
     temp.bad("apply run other.npy x.npy", 3, &parts);
     temp.bad("resume run", 4, &["each picture", "apply run"]);
-    temp.bad("report run", 4, &["each picture"]);
+    let page = temp.text("run/report.html");
+    for part in [
+        "alpha",
+        "0.npy",
+        "1.npy",
+        "estimated PSNR",
+        "<svg",
+        "data:image/png",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.trim_end().ends_with("</html>"));
+    fs::remove_file(temp.path("run/report.html")).expect("a page");
+    temp.good("report run");
+    assert_eq!(temp.text("run/report.html"), page);
     temp.bad(&format!("{each} --hold-out 1 --out r"), 2, &["--hold-out"]);
     temp.bad(&format!("{each} --out run"), 4, &["run"]);
 }

@@ -1,6 +1,7 @@
 //! Kernels of blurs by name, and warnings about kernels and about blur that does not wrap around:
 //! the rules of the program `bilevel`.
 
+use bilevel::shown;
 use bilevel_cli::blur_check;
 use imaging::Kernel;
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn};
@@ -44,9 +45,18 @@ pub(crate) fn periodicity_warning(
     let kernel_shape = rows_and_cols(kernel.shape())?;
     let kernel = kernel.as_slice()?;
     let jump = |(name, image, shape): &Measured<'_>| {
-        let (image, shape) = (image.as_slice()?, rows_and_cols(shape)?);
-        let jump = blur_check::border_jump(image, shape, kernel, kernel_shape);
-        Ok((name.clone(), jump))
+        // the channels of a picture in colour come last
+        let (shape, parts) = match shape[..] {
+            [rows, cols, parts] => ([rows, cols], parts),
+            _ => (rows_and_cols(shape)?, 1),
+        };
+        let image = image.as_slice()?;
+        let jump = (0..parts).map(|part| {
+            let plane = image.iter().skip(part).step_by(parts);
+            let plane: Vec<f64> = plane.map(|value| shown(*value)).collect();
+            blur_check::border_jump(&plane, shape, kernel, kernel_shape)
+        });
+        Ok((name.clone(), jump.fold(0.0, f64::max)))
     };
     let jumps: PyResult<Vec<_>> = images.iter().map(jump).collect();
     Ok(blur_check::periodicity_warning(&jumps?))

@@ -21,19 +21,23 @@ pub(crate) fn box_functions(
     Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))
 }
 
-/// Generates pictures of dead leaves, grey or in colour, one after the other in one array.
+/// Generates pictures of dead leaves, grey or in colour, or volumes, one after the other in one
+/// array.
 #[pyfunction]
 pub(crate) fn dead_leaves(
     py: Python<'_>,
     count: usize,
-    rows: usize,
-    cols: usize,
+    shape: Vec<usize>,
     seed: u64,
     is_colour: bool,
 ) -> PyResult<Array<'_>> {
-    let one = |index| match is_colour {
-        true => phantom::dead_leaves_in_colour(rows, cols, Seed::new(seed), index),
-        false => phantom::dead_leaves(rows, cols, Seed::new(seed), index),
+    let one = |index| match (&shape[..], is_colour) {
+        (&[rows, cols], true) => phantom::dead_leaves_in_colour(rows, cols, Seed::new(seed), index),
+        (&[rows, cols], false) => phantom::dead_leaves(rows, cols, Seed::new(seed), index),
+        (shape, _) => {
+            let shape = shape.try_into().unwrap_or_default();
+            phantom::dead_leaves_volume(shape, Seed::new(seed), index)
+        }
     };
     let made = py.detach(|| (0..count).map(one).collect::<Result<Vec<_>, _>>());
     Ok(PyArray1::from_vec(py, made.map_err(invalid)?.concat()))

@@ -19,7 +19,7 @@ use bilevel_cli::session::{
 use bilevel_cli::store::{ARRAYS, Store, StoreError};
 use bilevel_cli::task::{self, fingerprint};
 use bilevel_cli::{picture, run_page};
-use imaging::{Field, Grid};
+use imaging::{Field, Grid, KernelShape, LinearOperator as _};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -40,23 +40,32 @@ pub(crate) struct DirectoryRun {
     pub(crate) warnings: Vec<String>,
 }
 
-/// The kernel or the mask of a family, as an array.
+/// A kernel or a mask as an array.
+#[derive(Debug)]
 pub(crate) struct OperatorArray {
     pub(crate) values: Vec<f64>,
     pub(crate) shape: Vec<usize>,
+}
+
+/// The kernel of a family, with its name if it has one, and the mask of measured pixels.
+#[derive(Debug)]
+pub(crate) struct OperatorArrays {
+    pub(crate) kernel: Option<OperatorArray>,
+    pub(crate) name: Option<String>,
+    pub(crate) mask: Option<OperatorArray>,
 }
 
 impl DirectoryRun {
     /// Starts a run in a new directory, and writes its images there. Each rank writes its own.
     pub(crate) fn create(
         dir: &Path,
-        spec: Spec,
+        mut config: Config,
         problem: LearningProblem<Family>,
         validation: &[Pair],
-        operator: Option<&OperatorArray>,
+        operator: &OperatorArrays,
     ) -> Result<Self, CliError> {
         let ranks = problem.ranks().clone();
-        let options = spec.options();
+        let options = config.spec().options();
         let counts = ranks.gather(&[validation.len() as f64]).map_err(lost)?;
         #[expect(
             clippy::cast_possible_truncation,
@@ -70,7 +79,8 @@ impl DirectoryRun {
             .collect();
         let (num_training, num_validation) = (problem.num_pairs(), counts.iter().sum::<usize>());
         let others: usize = counts.iter().take(ranks.rank()).sum();
-        let config = config(spec, num_validation).resolve()?;
+        config.data.hold_out = Some(num_validation);
+        let config = config.resolve()?;
         let settings = config.to_toml_with_comments();
         let arrays = Arrays {
             task: config.task,
@@ -87,7 +97,8 @@ impl DirectoryRun {
                 .map(name)
                 .collect(),
         ];
-        let numbers = operator.map_or(&[][..], |operator| &operator.values);
+        let numbers = operator.kernel.as_ref().or(operator.mask.as_ref());
+        let numbers = numbers.map_or(&[][..], |operator| &operator.values);
         let hash = fingerprint::on_ranks(&ranks, problem.pairs(), validation, numbers);
         let setup = RunSetup {
             fingerprint: hash.map_err(lost)?,
@@ -186,31 +197,39 @@ fn lost(reason: String) -> CliError {
     ProblemError::Exchange(reason).into()
 }
 
-/// The settings of a run whose images are in its own directory.
-fn config(spec: Spec, num_validation: usize) -> Config {
+/// The settings of a run whose images, kernel and mask are in its own directory.
+pub(crate) fn config(spec: Spec, operator: &OperatorArrays, is_volume: bool) -> Config {
     let mut config = Config::new(spec.task);
     let file = |name: &str| Some(PathBuf::from(format!("{ARRAYS}/{name}")));
     let data = &mut config.data;
-    data.hold_out = Some(num_validation);
     // the images of the directory are the patches
     data.patches = Some(0);
     match spec.task {
         FamilyKind::Sampling => (data.images, data.noisy) = (file("images.npy"), file("noisy.npy")),
         _ => (data.images, data.noisy) = (file("images"), file("noisy")),
     }
-    match spec.task {
-        FamilyKind::Deblur => data.kernel = file("kernel.npy"),
-        FamilyKind::Inpaint => data.mask = file("mask.npy"),
-        _ => {}
+    if operator.kernel.is_some() {
+        let name = operator.name.as_ref().map(PathBuf::from);
+        data.kernel = name.or_else(|| file(KERNEL));
+    }
+    if operator.mask.is_some() {
+        data.mask = file(MASK);
     }
     if spec.model.colour {
-        config.data.colour = Some(Colour::Opponent);
+        data.colour = Some(Colour::Opponent);
+    }
+    if is_volume {
+        data.slices = Slices::Volume;
     }
     config.model = spec.model;
     config.objective = spec.objective;
     config.solver = spec.solver;
     config
 }
+
+/// The names of the files of a kernel and of a mask.
+const KERNEL: &str = "kernel.npy";
+const MASK: &str = "mask.npy";
 
 /// The name that a page shows for an image: that of its file.
 fn file_name(task: FamilyKind, index: usize) -> String {
@@ -233,7 +252,7 @@ struct Arrays<'a> {
     validation: Numbered<'a>,
     /// The number of images of all ranks.
     num_images: usize,
-    operator: Option<&'a OperatorArray>,
+    operator: &'a OperatorArrays,
 }
 
 /// The parts of pairs, and the names of their files or folders.
@@ -286,13 +305,14 @@ impl Arrays<'_> {
     /// Writes what rank 0 writes for all ranks: the operator, the signals of sampling, and the
     /// folders.
     fn write_shared(&self, arrays: &Path, stacks: &[Vec<f64>; 2]) -> Result<(), CliError> {
-        let name = match self.task {
-            FamilyKind::Deblur => "kernel.npy",
-            _ => "mask.npy",
-        };
-        if let Some(OperatorArray { values, shape }) = self.operator {
-            let values = ArrayValues::Real(values.clone());
-            array::write(&arrays.join(name), shape, &values)?;
+        let OperatorArrays { kernel, name, mask } = self.operator;
+        // a kernel with a name needs no file
+        let kernel = kernel.as_ref().filter(|_| name.is_none());
+        for (name, array) in [(KERNEL, kernel), (MASK, mask.as_ref())] {
+            if let Some(OperatorArray { values, shape }) = array {
+                let values = ArrayValues::Real(values.clone());
+                array::write(&arrays.join(name), shape, &values)?;
+            }
         }
         for ((name, _), stack) in HALVES.into_iter().zip(stacks) {
             if self.task == FamilyKind::Sampling {
@@ -329,21 +349,27 @@ impl Arrays<'_> {
 
 /// The shape of an array on a grid.
 pub(crate) fn shape(grid: Grid) -> Vec<usize> {
-    let (rows, cols) = grid.rows_and_cols();
+    let (slices, rows, cols) = grid.slices_rows_and_cols();
     match grid.num_axes() {
         1 => vec![grid.num_samples()],
+        3 => vec![slices, rows, cols],
         _ if grid.field() == Field::Colour => vec![rows, cols, 3],
         _ => vec![rows, cols],
     }
 }
 
+/// The values and the shape of an array.
+type Shaped<'py> = (Bound<'py, PyArray1<f64>>, Vec<usize>);
+
 /// A run as it is described by its files: its description as JSON, the number of axes of its
-/// images, the values and the shape of its kernel or mask, its result as JSON if it has ended, and
+/// images, its kernel, the name of the kernel, its mask, its result as JSON if it has ended, and
 /// its camera.
 type Description<'py> = (
     String,
     usize,
-    Option<(Bound<'py, PyArray1<f64>>, Vec<usize>)>,
+    Option<Shaped<'py>>,
+    Option<String>,
+    Option<Shaped<'py>>,
     Option<String>,
     Option<Camera>,
 );
@@ -353,7 +379,7 @@ type Description<'py> = (
 pub(crate) fn describe_run(py: Python<'_>, dir: PathBuf) -> PyResult<Description<'_>> {
     let read = || -> Result<_, CliError> {
         let config = Settings::of_run(&Store::read_settings(&dir)?, &dir)?.resolve()?;
-        let operator = task::operator(&config)?;
+        let operators = task::operators(&config)?;
         let images = config.data.images.as_deref().unwrap_or(Path::new(""));
         let first = picture::list(images)
             .ok()
@@ -361,23 +387,27 @@ pub(crate) fn describe_run(py: Python<'_>, dir: PathBuf) -> PyResult<Description
         let num_axes = match config.task {
             FamilyKind::Sampling => 1,
             _ if config.data.colour == Some(Colour::Opponent) => 3,
+            _ if config.data.slices == Slices::Volume => 3,
             _ if first.is_some_and(|path| picture::is_signal(&path)) => 1,
             _ => 2,
         };
         let camera = config.data.camera();
         let camera = camera.map(|camera| (camera.gain(), camera.read(), camera.black()));
-        let is_volume = config.data.slices == Slices::Volume;
-        Ok((config.spec(), operator, num_axes, camera, is_volume))
+        let name = config.data.kernel.as_ref();
+        let name = name.map(|path| path.display().to_string());
+        let name = name.filter(|name| KernelShape::is_name(name));
+        Ok((config.spec(), operators, name, num_axes, camera))
     };
-    let (spec, operator, num_axes, camera, is_volume) = read().map_err(error)?;
-    if is_volume {
-        let advice = "is a run of volumes, which Python does not have: use bilevel apply";
-        return Err(crate::invalid(format!("{} {advice}", dir.display())));
-    }
+    let (spec, (kernel, mask), name, num_axes, camera) = read().map_err(error)?;
     let spec = serde_json::to_string(&spec).map_err(crate::invalid)?;
-    let operator = operator.map(|(values, grid)| (PyArray1::from_vec(py, values), shape(grid)));
+    let shaped = |(values, grid)| (PyArray1::from_vec(py, values), shape(grid));
+    let kernel = kernel.map(|kernel| shaped((kernel.values().to_vec(), kernel.grid())));
+    let mask = mask.map(|mask| {
+        let measured = mask.measured().iter();
+        shaped((measured.map(|one| f64::from(*one)).collect(), mask.domain()))
+    });
     let learned = fs::read_to_string(dir.join(RESULT)).ok();
-    Ok((spec, num_axes, operator, learned, camera))
+    Ok((spec, num_axes, kernel, name, mask, learned, camera))
 }
 
 /// The exception for an error of the program.

@@ -1,20 +1,28 @@
 //! The input of a family and the pairs, from the arguments of Python.
 
-use bilevel::{FamilyInput, FamilyKind, Pair};
-use imaging::{Grid, Mask};
+use bilevel::{FamilyInput, FamilyKind, Pair, Spec};
+use imaging::{Grid, KernelShape, Mask};
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use crate::directory::OperatorArray;
+use crate::directory::{OperatorArray, OperatorArrays};
 use crate::invalid;
 
-/// The kernel of deblurring, or the mask of inpainting.
+/// The kernel of deblurring, and the mask of measured pixels.
 #[derive(FromPyObject)]
 pub(crate) struct Operator<'py> {
     #[pyo3(item)]
     kernel: Option<PyReadonlyArrayDyn<'py, f64>>,
+    /// The name of the kernel, if it has one.
+    #[pyo3(item)]
+    shape: Option<String>,
     #[pyo3(item)]
     mask: Option<PyReadonlyArrayDyn<'py, bool>>,
+}
+
+/// The shape of a kernel with this name.
+pub(crate) fn kernel_shape(name: &str) -> PyResult<KernelShape> {
+    name.parse().map_err(invalid)
 }
 
 impl Operator<'_> {
@@ -22,11 +30,14 @@ impl Operator<'_> {
     pub(crate) fn input(&self, task: FamilyKind, shape: &[usize]) -> PyResult<FamilyInput> {
         Ok(match (task, &self.kernel, &self.mask) {
             (FamilyKind::Sampling, ..) => FamilyInput::Frequencies(shape.iter().product()),
-            (_, Some(kernel), _) => FamilyInput::Kernel {
-                values: kernel.as_slice()?.to_vec(),
-                grid: real_grid(kernel.shape())?,
+            (FamilyKind::Deblur, Some(kernel), _) => match &self.shape {
+                Some(name) => FamilyInput::Shape(kernel_shape(name)?),
+                None => FamilyInput::Kernel {
+                    values: kernel.as_slice()?.to_vec(),
+                    grid: real_grid(kernel.shape())?,
+                },
             },
-            (.., Some(mask)) => {
+            (FamilyKind::Inpaint, _, Some(mask)) => {
                 let measured = mask.as_slice()?.to_vec();
                 let mask = Mask::new(real_grid(mask.shape())?, measured);
                 FamilyInput::Mask(mask.map_err(invalid)?)
@@ -34,28 +45,36 @@ impl Operator<'_> {
             _ => FamilyInput::None,
         })
     }
-}
 
-impl Operator<'_> {
-    /// Returns the kernel or the mask as an array of numbers.
-    pub(crate) fn array(&self) -> PyResult<Option<OperatorArray>> {
-        Ok(match (&self.kernel, &self.mask) {
-            (Some(kernel), _) => Some(OperatorArray {
+    /// Returns the kernel and the mask as arrays of numbers.
+    pub(crate) fn arrays(&self) -> PyResult<OperatorArrays> {
+        let kernel = (self.kernel.as_ref()).map(|kernel| {
+            Ok::<_, PyErr>(OperatorArray {
                 values: kernel.as_slice()?.to_vec(),
                 shape: kernel.shape().to_vec(),
-            }),
-            (_, Some(mask)) => Some(OperatorArray {
+            })
+        });
+        let mask = (self.mask.as_ref()).map(|mask| {
+            Ok::<_, PyErr>(OperatorArray {
                 values: mask.as_slice()?.iter().copied().map(f64::from).collect(),
                 shape: mask.shape().to_vec(),
-            }),
-            _ => None,
+            })
+        });
+        Ok(OperatorArrays {
+            kernel: kernel.transpose()?,
+            name: self.shape.clone(),
+            mask: mask.transpose()?,
         })
     }
 }
 
-/// Returns the grid of an array with this shape.
-pub(crate) fn grid(task: FamilyKind, shape: &[usize]) -> PyResult<Grid> {
-    grid_of(shape, task == FamilyKind::Sampling)
+/// Returns the grid of an image with this shape: with three axes, a picture in colour if the model
+/// is for colours, and otherwise a volume.
+pub(crate) fn grid(spec: &Spec, shape: &[usize]) -> PyResult<Grid> {
+    match *shape {
+        [slices, rows, cols] if !spec.model.colour => Ok(Grid::volume(slices, rows, cols)),
+        _ => grid_of(shape, spec.task == FamilyKind::Sampling),
+    }
 }
 
 /// Returns the grid of an array with this shape, of real or complex numbers.
@@ -83,10 +102,10 @@ pub(crate) type Example<'py> = (
 );
 
 /// Copies arrays into pairs, which own their numbers. The arrays are not copied again.
-pub(crate) fn pairs(task: FamilyKind, examples: &[Example<'_>]) -> PyResult<Vec<Pair>> {
+pub(crate) fn pairs(spec: &Spec, examples: &[Example<'_>]) -> PyResult<Vec<Pair>> {
     let pair = |(truth, data, shape): &Example<'_>| {
         Ok(Pair {
-            grid: grid(task, shape)?,
+            grid: grid(spec, shape)?,
             truth: truth.as_slice()?.to_vec(),
             data: data.as_slice()?.to_vec(),
         })

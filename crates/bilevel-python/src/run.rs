@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::camera::{Camera, anscombe};
-use crate::directory::{self, DirectoryRun, OperatorArray};
+use crate::directory::{self, DirectoryRun, OperatorArrays};
 use crate::exchange::PyRanks;
-use crate::family::{Example, Operator, pairs};
+use crate::family::{Example, Operator, kernel_shape, pairs};
 use crate::invalid;
 
 /// Reads a description of a learning problem, which Python writes as JSON.
@@ -19,10 +19,14 @@ pub(crate) fn spec(json: &str) -> PyResult<Spec> {
     serde_json::from_str(json).map_err(invalid)
 }
 
-/// Adds the defaults of all parameters to a description of a learning problem, in JSON.
+/// Adds the defaults of all parameters to a description of a learning problem, in JSON, for a
+/// kernel with this name if there is one.
 #[pyfunction]
-pub(crate) fn completed(json: &str) -> PyResult<String> {
+pub(crate) fn completed(json: &str, kernel: Option<&str>) -> PyResult<String> {
     let mut spec = spec(json)?;
+    if let Some(name) = kernel {
+        spec.model = spec.model.with_width(kernel_shape(name)?);
+    }
     spec.model = spec.model.completed(spec.task);
     serde_json::to_string(&spec).map_err(invalid)
 }
@@ -102,7 +106,8 @@ struct Prepared {
     family: Family,
     training: Vec<Pair>,
     validation: Vec<Pair>,
-    operator: Option<OperatorArray>,
+    operator: OperatorArrays,
+    is_volume: bool,
     pool: ThreadPool,
 }
 
@@ -118,9 +123,10 @@ impl Prepared {
         let family = spec.family(operator.input(spec.task, shape)?);
         Ok(Self {
             family: family.map_err(invalid)?,
-            training: pairs(spec.task, examples)?,
-            validation: pairs(spec.task, validation)?,
-            operator: operator.array()?,
+            training: pairs(&spec, examples)?,
+            validation: pairs(&spec, validation)?,
+            operator: operator.arrays()?,
+            is_volume: shape.len() == 3 && !spec.model.colour,
             pool: pool(spec.solver.threads)?,
             spec,
         })
@@ -131,9 +137,7 @@ impl Prepared {
         let mut spec = self.spec.clone();
         spec.solver.threads = None;
         let spec = serde_json::to_string(&spec).map_err(invalid)?;
-        let operator = &self.operator;
-        let operator = (operator.as_ref()).map(|array| (&array.values, &array.shape));
-        Ok(format!("{spec} {operator:?} {out:?}"))
+        Ok(format!("{spec} {:?} {out:?}", self.operator))
     }
 }
 
@@ -168,6 +172,7 @@ impl Run {
             training,
             validation,
             operator,
+            is_volume,
             pool,
         } = prepared;
         let mut setup = spec.setup_with_noise(validation.clone(), noise, spec.solver.seed);
@@ -182,8 +187,8 @@ impl Run {
                 Work::Memory(Box::new(problem), Box::new(engine.map_err(invalid)?))
             }
             Some(dir) => {
-                let created =
-                    DirectoryRun::create(&dir, spec, problem, &validation, operator.as_ref());
+                let config = directory::config(spec, &operator, is_volume);
+                let created = DirectoryRun::create(&dir, config, problem, &validation, &operator);
                 ranks.raise()?;
                 Work::Directory(Box::new(created.map_err(directory::error)?))
             }

@@ -87,7 +87,7 @@ pub(crate) fn reconstruct_image<'py>(
     unwatched: u64,
 ) -> PyResult<Solved<'py>> {
     let spec = spec(settings)?;
-    let grid = grid(spec.task, &shape)?;
+    let grid = grid(&spec, &shape)?;
     let family = spec.family(operator.input(spec.task, &shape)?);
     let family = family.map_err(invalid)?;
     let data = data.as_slice()?;

@@ -152,7 +152,7 @@ def test_refuses_arguments(pictures: Any, result: bilevel.Result) -> None:
     with pytest.raises(ValueError, match="counts pictures"):
         bilevel.learn(truth, data, channel_axis=0)
     with pytest.raises(ValueError, match="colour='channels'"):
-        bilevel.learn(truth, data, "deblur", kernel=np.ones((3, 3)) / 9, channel_axis=-1)
+        bilevel.learn(truth, data, "sampling", channel_axis=-1)
     with pytest.raises(ValueError, match="alpha_luminance, alpha_chroma, nu, xi"):
         bilevel.learn(truth, data, learn=("beta",), channel_axis=-1)
     with pytest.raises(ValueError, match="three axes"):

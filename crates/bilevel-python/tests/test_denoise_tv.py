@@ -233,7 +233,7 @@ def test_checks_for_ctrl_c_change_nothing(method: str, shape: tuple[int, ...]) -
     def made(unwatched: int, limit: int | None = None) -> Any:
         x, *rest = _bilevel.reconstruct(
             settings,
-            {"kernel": None, "mask": None},
+            {"kernel": None, "shape": None, "mask": None},
             [],
             flat(y),
             y.shape,

@@ -425,7 +425,7 @@ class TestBitForBit:
         ({"model": "tvl"}, "model is 'tvl', but must be one of"),
         ({"model": "sampling"}, "complex k-space"),
         ({"model": "deblur"}, "needs the argument kernel"),
-        ({"mask": np.ones(8)}, "does not have the argument mask"),
+        ({"model": "sampling", "mask": np.ones(8)}, "does not have the argument mask"),
         ({"model": "inpaint", "mask": np.ones(7)}, "shape"),
         ({"model": "inpaint", "mask": np.full(8, 0.5)}, "True where"),
         ({"learn": "alpha"}, r"such as \('alpha',\)"),

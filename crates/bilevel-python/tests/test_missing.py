@@ -58,10 +58,10 @@ def test_the_objective_leaves_missing_pixels_out() -> None:
     y = DATA[0]
     whole = bilevel.denoise_tv(y, **VALUES).x
     mask = np.ones(y.shape, dtype=bool)
-    from bilevel._denoise_tv import solve, with_missing
+    from bilevel._denoise_tv import solve
 
     fixed = {name: VALUES[name] for name in ("alpha", "nu", "xi")}
-    spec = with_missing({"task": "denoise", "model": {"fixed": fixed}}, 1e-3)
+    spec = {"task": "inpaint", "model": {"fixed": fixed}}
     inpainted = solve(spec, None, mask, [], y, "auto", 1e-5, None)
     assert np.sqrt(np.mean((inpainted.x - whole) ** 2)) <= 2.1e-5
 
@@ -81,15 +81,37 @@ def test_results_fill_missing_pixels(result: bilevel.Result) -> None:
 def test_learn_with_missing_pixels() -> None:
     masked = np.ma.masked_array(DATA, np.stack([HOLES, HOLES]))
     made = bilevel.learn(TRUTH, masked, **ALPHA)
-    assert made.model == "inpaint"
+    assert made.model == "tv"
     given = bilevel.learn(TRUTH, DATA, "inpaint", mask=~HOLES, **ALPHA)
     assert made.params == given.params
     blind = bilevel.learn(None, [holed(y) for y in DATA], noise=0.1, **ALPHA)
     assert 0.3 < blind.params["alpha"] / made.params["alpha"] < 3
-    with pytest.raises(ValueError, match="lack different pixels"):
-        bilevel.learn(TRUTH, [holed(DATA[0]), DATA[1]], **ALPHA)
+    # every image may lack other pixels, and have another size
+    different = bilevel.learn([TRUTH[0], TRUTH[1, :20]], [holed(DATA[0]), DATA[1, :20]], **ALPHA)
+    assert 0.3 < different.params["alpha"] / made.params["alpha"] < 3
     each = bilevel.learn(TRUTH, [holed(DATA[0]), DATA[1]], per_picture=True, **ALPHA)
-    assert [one.model for one in each] == ["inpaint", "tv"]
+    assert [one.model for one in each] == ["tv", "tv"]
+
+
+def test_missing_pixels_in_colour_and_in_filter_banks() -> None:
+    truth = bilevel.phantoms.dead_leaves(2, (24, 24), colour=True)
+    data = bilevel.add_noise(truth, 0.1)
+    data[:, 5:8, 3:9, 1] = np.nan
+    made = bilevel.learn(truth, data, channel_axis=-1, max_points=6)
+    assert np.isfinite(made(data)).all()
+    # a pixel that lacks one channel lacks all of them
+    lacking = data.copy()
+    lacking[:, 5:8, 3:9] = np.nan
+    assert np.array_equal(made(lacking), made(data))
+    holes = np.isnan(data).any(axis=-1)
+    given = bilevel.learn(truth, data, "inpaint", mask=~holes[0], channel_axis=-1, max_points=6)
+    assert given.params == made.params
+    filled = [holed(y) for y in DATA]
+    banks = bilevel.learn(TRUTH, filled, "inpaint", filters="dct3", max_points=4)
+    assert banks.model == "filters"
+    assert np.isfinite(banks(filled[0])).all()
+    masked = bilevel.learn(TRUTH, DATA, "filters", filters="dct3", mask=~HOLES, max_points=4)
+    assert np.array_equal(masked.params["alpha"], banks.params["alpha"])
 
 
 def test_where_missing_pixels_are_refused() -> None:

@@ -253,9 +253,9 @@ fn constants(config: &Config, banks: &[&FilterBank]) -> [f64; 2] {
         TaskKind::Denoise => [1.0 - largest(FilterBank::weak_convexity), 1.0 + lipschitz],
         TaskKind::Deblur => {
             // without the kernel, no bound is known
-            let kernel = task::operator(config).ok().flatten();
-            let norm = kernel.map_or(f64::INFINITY, |(values, _)| {
-                values.iter().map(|value| value.abs()).sum()
+            let kernel = task::operators(config).ok().and_then(|(kernel, _)| kernel);
+            let norm = kernel.map_or(f64::INFINITY, |kernel| {
+                kernel.values().iter().map(|value| value.abs()).sum()
             });
             [xi, norm * norm * (1.0 + 1e-12) + xi + lipschitz]
         }

@@ -23,7 +23,7 @@ use crate::config::{Config, TaskKind};
 use crate::error::CliError;
 
 pub use error::DataError;
-pub use family::operator;
+pub use family::operators;
 
 /// Pairs of truth and data, with their names.
 #[derive(Clone, Debug, Default, PartialEq)]

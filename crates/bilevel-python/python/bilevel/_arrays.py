@@ -25,9 +25,16 @@ NARROW: Final = 4
 LARGE: Final = 8.0
 
 
-def image(name: str, value: ArrayLike, *, complex_too: bool = False, finite: bool = True) -> Array:
+def image(
+    name: str,
+    value: ArrayLike,
+    *,
+    complex_too: bool = False,
+    finite: bool = True,
+    is_volume: bool = False,
+) -> Array:
     """Check one image; it is copied only if it is not C-contiguous `float64` or `complex128`."""
-    return _image(name, value, None, complex_too, finite)
+    return _image(name, value, None, complex_too, finite, is_volume)
 
 
 def images(
@@ -37,6 +44,7 @@ def images(
     complex_too: bool = False,
     finite: bool = True,
     any_shape: bool = False,
+    is_volume: bool = False,
 ) -> list[Array]:
     """Check several images: the first axis of an array, or a sequence of arrays of any sizes.
 
@@ -51,7 +59,7 @@ def images(
         refuse_masked(name, value)
         value = np.asarray(value)
     if isinstance(value, np.ndarray) and (value.dtype.kind != "O" or value.ndim != 1):
-        check_stack(name, value.shape, any_shape)
+        check_stack(name, value.shape, any_shape, is_volume)
         parts: Sequence[Any] = list(numbers(name, value))
     elif isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise TypeError(
@@ -62,7 +70,7 @@ def images(
     if len(parts) == 0:
         raise ValueError(f"{name} is empty: it holds no images")
     checked = [
-        _image(f"{name}[{index}]", part, name, complex_too, finite)
+        _image(f"{name}[{index}]", part, name, complex_too, finite, is_volume)
         for index, part in enumerate(parts)
     ]
     if len({array.ndim for array in checked}) > 1:
@@ -85,11 +93,20 @@ def is_empty(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == 0
 
 
-def check_stack(name: str, shape: tuple[int, ...], any_shape: bool = False) -> None:
+def check_stack(
+    name: str, shape: tuple[int, ...], any_shape: bool = False, is_volume: bool = False
+) -> None:
     """Refuse the shape of an array that does not hold one image for each index of its first axis.
 
     Pictures that really are as narrow as a colour picture has channels can be passed as a list.
     """
+    if is_volume:
+        if len(shape) != 4:
+            what = f": put one volume into a list, [{name}]" if len(shape) == 3 else ""
+            raise ValueError(
+                f"{name} has shape {shape}, but several volumes have the axes (n, D, H, W){what}"
+            )
+        return
     advice = None
     if len(shape) == 3 and not any_shape:
         rows, cols, last = shape
@@ -101,7 +118,8 @@ def check_stack(name: str, shape: tuple[int, ...], any_shape: bool = False) -> N
         elif rows == cols != last:
             advice = (
                 f"and looks like a volume of {last} slices: pass the slices, "
-                f"list(numpy.moveaxis({name}, -1, 0))"
+                f"list(numpy.moveaxis({name}, -1, 0)), or the volume as a whole, "
+                f"[numpy.moveaxis({name}, -1, 0)] with slices='volume'"
             )
         if advice is not None:
             advice += f"; if it holds {rows} pictures of {cols} × {last}, pass list({name})"
@@ -120,7 +138,10 @@ def check_stack(name: str, shape: tuple[int, ...], any_shape: bool = False) -> N
                 f"pictures, [x[..., c] for x in {name} for c in range({used})]"
             )
         else:
-            advice += f"the pictures in one list, [x for part in {name} for x in part]"
+            advice += (
+                f"the pictures in one list, [x for part in {name} for x in part], or "
+                "slices='volume' for volumes"
+            )
     elif len(shape) not in (2, 3):
         advice = (
             "but must be (n, N) for signals or (n, H, W) for pictures; "
@@ -179,42 +200,19 @@ def unmasked(value: Any) -> Any:
     return filled
 
 
-def measured(name: str, array: Array) -> NDArray[np.bool_] | None:
-    """Return where the pixels of an image were measured, that is, are not NaN.
+def check_measured(name: str, array: Array) -> bool:
+    """Return whether all pixels of an image were measured, that is, are not NaN.
 
-    `None` means everywhere. An image without any measured pixel is refused, and so is infinity.
+    An image without any measured pixel is refused, and so is infinity.
     """
     missing = np.isnan(array)
     if not missing.any():
         check_finite(name, array)
-        return None
+        return True
     check_finite(name, np.where(missing, 0.0, array))
     if missing.all():
         raise ValueError(f"{name} is NaN everywhere: no pixel was measured")
-    return ~missing
-
-
-def same_measured(name: str, value: Any) -> NDArray[np.bool_] | None:
-    """Return where the pixels of several images were measured, which must be the same in all.
-
-    `None` means everywhere. Values that are not images are refused elsewhere.
-    """
-    try:
-        found = [np.asarray(part, dtype=np.float64) for part in value]
-    except (TypeError, ValueError):
-        return None
-    if not any(np.isnan(part).any() for part in found):
-        return None
-    masks = [measured(f"{name}[{index}]", part) for index, part in enumerate(found)]
-    first = masks[0]
-    for index, mask in enumerate(masks):
-        if first is None or mask is None or not np.array_equal(first, mask):
-            raise ValueError(
-                f"{name}[0] and {name}[{index}] lack different pixels, but one call of learn has "
-                "one mask: pass per_picture=True to learn parameters for each picture, or "
-                f"model='inpaint' with mask=numpy.all(numpy.isfinite({name}), axis=0)"
-            )
-    return first
+    return False
 
 
 def like(made: Array, given: Any) -> Array:
@@ -242,15 +240,6 @@ def check_same(first: str, a: Sequence[Array], second: str, b: Sequence[Array]) 
         if x.shape != y.shape:
             raise ValueError(
                 f"{first}[{index}] has shape {x.shape}, but {second}[{index}] has shape {y.shape}"
-            )
-
-
-def check_mask(name: str, pictures: Sequence[Array], mask: Array) -> None:
-    """Refuse pictures whose shape is not that of the mask."""
-    for index, picture in enumerate(pictures):
-        if picture.shape != mask.shape:
-            raise ValueError(
-                f"{name}[{index}] has shape {picture.shape}, but mask has shape {mask.shape}"
             )
 
 
@@ -286,17 +275,22 @@ def by_name(
     return made
 
 
-def about(shapes: Sequence[tuple[int, ...]]) -> str:
+def kinds(num_axes: int, count: int, is_colour: bool) -> str:
+    """The number and the kind of images with this number of axes, such as "2 pictures"."""
+    if is_colour:
+        return counted(count, "picture in colour", "pictures in colour")
+    return counted(count, ("signal", "picture", "volume")[num_axes - 1])
+
+
+def about(shapes: Sequence[tuple[int, ...]], is_colour: bool = False) -> str:
     """The number, kind and size of images in words, such as "2 pictures of 8 × 6"."""
     first = shapes[0]
-    what = counted(len(shapes), "signal" if len(first) == 1 else "picture")
-    if len(first) == 3:
-        what += " in colour"
+    what = kinds(len(first), len(shapes), is_colour)
     if len(set(shapes)) > 1:
         return f"{what} of different sizes"
     if len(first) == 1:
         return f"{what} of {counted(first[0], 'sample')}"
-    return f"{what} of {' × '.join(map(str, first[:2]))}"
+    return f"{what} of {' × '.join(map(str, first[:2] if is_colour else first))}"
 
 
 def flat(array: Array) -> NDArray[np.float64]:
@@ -304,7 +298,9 @@ def flat(array: Array) -> NDArray[np.float64]:
     return array.view(np.float64).reshape(-1)
 
 
-def _image(name: str, value: Any, whole: str | None, complex_too: bool, finite: bool) -> Array:
+def _image(
+    name: str, value: Any, whole: str | None, complex_too: bool, finite: bool, is_volume: bool
+) -> Array:
     """Check one image; `whole` is the name of the sequence that it belongs to."""
     refuse_masked(name, value)
     array = numbers(name, value)
@@ -313,7 +309,11 @@ def _image(name: str, value: Any, whole: str | None, complex_too: bool, finite: 
             f"{name} is complex, but real numbers are needed here: "
             f"pass the real part or the absolute value of {whole or name}"
         )
-    if array.ndim not in (1, 2):
+    if is_volume and array.ndim != 3:
+        raise ValueError(
+            f"{name} has shape {array.shape}, but a volume has three axes: slices, rows, columns"
+        )
+    if not is_volume and array.ndim not in (1, 2):
         raise ValueError(f"{name} has shape {array.shape}, {_advice(name, array.shape, whole)}")
     if array.size == 0:
         raise ValueError(f"{name} has shape {array.shape}: it is empty")
@@ -347,8 +347,8 @@ def _advice(name: str, shape: tuple[int, ...], whole: str | None) -> str:
         )
     if len(shape) == 3 and whole is not None:
         return (
-            "but an image has one or two axes: pass the slices of a volume as pictures, "
-            f"[x for volume in {whole} for x in volume]"
+            "but an image has one or two axes: pass slices='volume' for volumes, or their slices "
+            f"as pictures, [x for volume in {whole} for x in volume]"
         )
     if len(shape) >= 3:
         return f"but an image has one or two axes: pass one picture at a time, such as {name}[0]"

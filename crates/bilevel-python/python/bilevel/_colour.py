@@ -15,8 +15,6 @@ KINDS: Final = ("opponent", "channels", "grey")
 LUMINANCE: Final = (0.299, 0.587, 0.114)
 # The weights of luminance and chroma, for which `alpha` stands.
 WEIGHTS: Final = ("alpha_luminance", "alpha_chroma")
-# The models that have a form for pictures in colour.
-MODELS: Final = ("tv", "filters")
 
 
 @dataclass
@@ -36,7 +34,7 @@ class Colour:
                 f"colour is {colour!r}, but must be one of {', '.join(map(repr, KINDS))}"
             )
         kind = "opponent" if colour is None else colour
-        if kind == "opponent" and model not in MODELS:
+        if kind == "opponent" and model == "sampling":
             raise ValueError(
                 f"model={model!r} has no form for pictures in colour: pass colour='channels' to "
                 "treat each channel as a picture, or colour='grey'"
@@ -52,7 +50,7 @@ class Colour:
         """The axis of the channels in one picture of an array or of a sequence."""
         return self.axis - 1 if is_array(value) and self.axis > 0 else self.axis
 
-    def images(self, name: str, value: Any) -> list[Array]:
+    def images(self, name: str, value: Any, finite: bool = True) -> list[Array]:
         """Check several pictures: an array (n, H, W, 3) or a sequence of arrays (H, W, 3).
 
         Colours stay together, become pictures of their own, or become grey.
@@ -62,7 +60,7 @@ class Colour:
         made: list[Array] = []
         axis = self._axis_of_one(value)
         for each, part in parts(name, value, self.axis):
-            picture = rgb(each, part, axis, self.kind != "channels")
+            picture = rgb(each, part, axis, self.kind != "channels", finite)
             if self.kind == "opponent":
                 made.append(picture)
             elif self.kind == "grey":

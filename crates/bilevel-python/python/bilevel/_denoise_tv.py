@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import Array, flat, image, like, measured, unmasked
+from ._arrays import Array, flat, image, like, unmasked
 from ._colour import rgb, whole_axis
 from ._settings import (
     check_method,
     euclidean,
     image_limits,
+    measured,
     nonnegative,
+    one_of,
     positive_int,
     root_mean_square,
 )
@@ -47,15 +49,16 @@ def solve(
     accuracy: float,
     max_iterations: int | None,
     start: Array | None = None,
+    shape: str | None = None,
 ) -> Denoised:
     """Compute one reconstruction, and warn if it is less accurate than requested.
 
-    Accuracy and error are root mean squares over the samples.
+    Accuracy and error are root mean squares over the samples. `shape` is the name of the kernel.
     """
     limit = None if max_iterations is None else positive_int("max_iterations", max_iterations)
     x, error, iterations, missed = _bilevel.reconstruct(
         json.dumps({**spec, "solver": {"method": method}}),
-        {"kernel": kernel, "mask": mask},
+        {"kernel": kernel, "shape": shape, "mask": mask},
         values,
         flat(y),
         y.shape,
@@ -84,16 +87,17 @@ def denoise_tv(
     image_range: tuple[float | None, float | None] | None = None,
     start: ArrayLike | Denoised | None = None,
     channel_axis: int | None = None,
+    slices: str = "pictures",
 ) -> Denoised:
     r"""Minimise `½‖x − y‖² + α Σ √(‖∇x‖² + ν²) + ½ξ‖x‖²` to a certified accuracy.
 
     `∇` takes differences to the previous sample. As in the paper, a signal starts from zero on its
-    left, and a picture continues beyond its borders with the values there.
+    left, and a picture or a volume continues beyond its borders with the values there.
 
     Args:
-        y: A signal or a picture. It is never changed, and not copied if it is C-contiguous
-            `float64`. NaN and masked entries are missing pixels, which the sum `½‖x − y‖²` leaves
-            out: they are filled. Then `xi` must be positive.
+        y: A signal, a picture or, with `slices`, a volume. It is never changed, and not copied if
+            it is C-contiguous `float64`. NaN and masked entries are missing pixels, which the sum
+            `½‖x − y‖²` leaves out: they are filled. Then `xi` must be positive.
         alpha: The weight of the smoothed total variation.
         nu: The smoothing of the total variation.
         xi: The weight of the squared norm.
@@ -107,6 +111,8 @@ def denoise_tv(
             A good start saves iterations. It does not change what is certified: `error_bound`
             holds for any start. Default: `y`.
         channel_axis: The axis of channels, which are denoised one by one.
+        slices: With "volume", `y` is a volume (slices, rows, columns), denoised as a whole with
+            differences along three axes.
 
     Returns:
         `(x, error_bound, iterations)`. If `accuracy` was not reached, a `RuntimeWarning` gives the
@@ -124,30 +130,21 @@ def denoise_tv(
     >>> better.error_bound <= 1e-6
     True
     """
+    is_volume = one_of("slices", slices, ("pictures", "volume")) == "volume"
     if channel_axis is not None:
+        if is_volume:
+            raise ValueError("channel_axis cannot be used with slices='volume': leave it out")
         given = {"method": method, "max_iterations": max_iterations, "image_range": image_range}
         return _channels(y, (alpha, nu, xi, accuracy), whole_axis(channel_axis), start, given)
-    data = image("y", unmasked(y), finite=False)
+    data = image("y", unmasked(y), finite=False, is_volume=is_volume)
     accuracy = nonnegative("accuracy", accuracy)
     values = {"alpha": alpha, "nu": nu, "xi": xi}
     fixed = {name: nonnegative(name, value) for name, value in values.items()}
     spec = {"task": "denoise", "model": {"fixed": fixed, **image_limits(image_range)}}
     first = None if start is None else _start(start, data)
-    mask = measured("y", data)
-    if mask is not None:
-        spec, data = with_missing(spec, fixed["xi"]), np.where(mask, data, 0.0)
-    made = solve(spec, None, mask, [], data, check_method(method), accuracy, max_iterations, first)
+    data = measured("y", data, spec, None)
+    made = solve(spec, None, None, [], data, check_method(method), accuracy, max_iterations, first)
     return made._replace(x=like(made.x, y))
-
-
-def with_missing(spec: Mapping[str, Any], xi: float) -> dict[str, Any]:
-    """Return denoising with total variation as inpainting, which has the same regulariser."""
-    if not xi > 0.0:
-        raise ValueError(
-            "xi is 0, but must be positive where pixels are missing, such as 1e-3: the data alone "
-            "do not determine the picture"
-        )
-    return {**spec, "task": "inpaint"}
 
 
 def _channels(
@@ -174,7 +171,8 @@ def _channels(
 
 def _start(start: ArrayLike | Denoised, data: Array) -> Array:
     """Check where the iteration starts."""
-    found = image("start", start.x if isinstance(start, Denoised) else start)
+    given = start.x if isinstance(start, Denoised) else start
+    found = image("start", given, is_volume=data.ndim == 3)
     if found.shape != data.shape:
         raise ValueError(f"start has shape {found.shape}, but y has shape {data.shape}")
     return found

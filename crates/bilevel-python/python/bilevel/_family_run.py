@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from . import _bilevel
-from ._arrays import LARGE, Array, about, flat, warn_of_stack
+from ._arrays import LARGE, Array, about, flat, kinds, warn_of_stack
 from ._camera import Poisson, transformed
 from ._colour import Colour
 from ._mpi import Ranks
 from ._settings import Examples, Family, Patches, Penalty, check_kernel, warn_of_blur
 from ._warn import warn
-
-KINDS = ("", "signals", "pictures", "pictures in colour")
 
 
 def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> None:
@@ -26,21 +24,28 @@ def check_alike(model: str, truth: Sequence[Array], other: Sequence[Array]) -> N
         return
     mine, theirs = truth[0], other[0]
     if mine.ndim != theirs.ndim:
-        raise ValueError(
-            f"validation holds {KINDS[theirs.ndim]}, but truth holds {KINDS[mine.ndim]}"
-        )
+        held, learned = (kinds(x.ndim, 2, False).split()[1] for x in (theirs, mine))
+        raise ValueError(f"validation holds {held}, but truth holds {learned}")
     if model == "sampling" and mine.size != theirs.size:
         raise ValueError(f"validation has {theirs.size} frequencies, but truth has {mine.size}")
 
 
-def warn_of_values(truth: Sequence[Array]) -> None:
-    """Warn of values beyond [0, 1], for which the default starts and bounds are chosen."""
+def warn_of_values(truth: Sequence[Array], is_blind: bool, camera: Poisson | None) -> None:
+    """Warn of values beyond [0, 1], for which the default starts and bounds are chosen.
+
+    Without truth, `truth` holds the data.
+    """
     largest = max((float(np.abs(array).max()) for array in truth), default=0.0)
     if largest > LARGE:
         scale = "255" if largest <= 255.0 else f"{largest:g}"
+        name, what = ("data has", "data") if is_blind else ("truth has", "truth and data")
+        if camera is not None:
+            what += f" by {scale}, and likewise gain, read noise and black level of the camera"
+        else:
+            what += f" by {scale}"
         warn(
-            f"truth has values of up to {largest:g}, but default starts and bounds, psnr and ssim "
-            f"are for values in [0, 1]: divide truth and data by {scale}",
+            f"{name} values of up to {largest:g}, but default starts and bounds, psnr and ssim "
+            f"are for values in [0, 1], and learning may take very long: divide {what}",
             UserWarning,
         )
 
@@ -61,18 +66,16 @@ class Prepared:
         is_shared: bool,
         noise: Any = None,
         colour: Colour | None = None,
+        is_volume: bool = False,
     ) -> None:
         self.camera = noise if isinstance(noise, Poisson) else None
         self.is_blind = truth is None
-        if self.is_blind:
-            # for its shapes; what is learned from has no truth
-            truth = data if family.mask is None else [np.nan_to_num(y) for y in data]
         if family.model == "sampling" and loss["criterion"] != "truth":
             raise ValueError("model='sampling' cannot learn without truth: pass it")
         if colour is not None and colour.is_whole and loss["criterion"] != "truth":
             raise ValueError("colour='opponent' cannot learn without truth: use colour='channels'")
         examples = Examples.read(
-            family.model, family.mask, truth, data, empty_too=is_shared, colour=colour
+            family, truth, data, empty_too=is_shared, colour=colour, is_volume=is_volume
         )
         if self.camera is not None:
             noise = self.camera.sigma
@@ -85,16 +88,16 @@ class Prepared:
             except (TypeError, ValueError):
                 raise TypeError("validation must be (truth, data)") from None
             held_out = Examples.read(
-                family.model, family.mask, other_truth, other_data, "validation ", is_shared, colour
+                family, other_truth, other_data, "validation ", is_shared, colour, is_volume
             )
             check_alike(family.model, examples.truth, held_out.truth)
         check_kernel(family.kernel, "truth", examples.truth)
         check_kernel(family.kernel, "validation truth", held_out.truth)
         if family.model != "sampling" and colour is None:
-            warn_of_stack("truth", truth)
-        warn_of_values(examples.truth)
-        if family.given_kernel is not None:
-            for warning in _bilevel.kernel_warnings(family.given_kernel):
+            warn_of_stack("truth", data if self.is_blind else truth)
+        warn_of_values(examples.truth, self.is_blind, self.camera)
+        if family.operator.given_kernel is not None:
+            for warning in _bilevel.kernel_warnings(family.operator.given_kernel):
                 warn(warning, UserWarning)
         if family.kernel is not None and family.is_periodic:
             measured = {f"data[{i}]": y for i, y in enumerate(examples.data)}
@@ -102,7 +105,10 @@ class Prepared:
             warn_of_blur(family.kernel, measured)
         if family.model == "filters" and any(x.ndim < 2 for x in examples.truth):
             raise ValueError("truth holds signals, but model='filters' is for pictures")
-        known = {"sampling": ("condition", "l1", "l1_kind"), "filters": ()}
+        known: dict[str, tuple[str, ...]] = {
+            "sampling": ("condition", "l1", "l1_kind"),
+            "filters": (),
+        }
         terms = Penalty.read(penalty, known.get(family.model, ("condition",)), family.model)
         for pairs in (examples, held_out):
             pairs.truth = transformed(self.camera, pairs.truth, "expected")
@@ -118,24 +124,29 @@ class Prepared:
         before = ranks.shared(len(self.examples.truth))[: ranks.rank]
         examples, held_out = self.patches.of(self.examples, sum(before)), self.held_out
         own = [[x.shape for x in images] for images in (examples.truth, held_out.truth)]
-        shapes = _all_shapes(self.family.model, ranks.shared(own))
+        is_colour = bool(self.family.spec["model"].get("colour"))
+        shapes = _all_shapes(self.family.model, ranks.shared(own), is_colour)
         none = np.empty(0)
         truth = [none if self.is_blind else flat(x) for x in examples.truth]
         run = _bilevel.Run(
             self.settings,
             [(x, flat(y), y.shape) for x, y in zip(truth, examples.data)],
             [(flat(x), flat(y), x.shape) for x, y in zip(held_out.truth, held_out.data)],
-            {"kernel": self.family.kernel, "mask": self.family.mask},
+            {
+                "kernel": self.family.kernel,
+                "shape": self.family.operator.name,
+                "mask": self.family.mask,
+            },
             shapes[0],
             out,
             ranks.or_none(),
             examples.noise,
             None if self.camera is None else self.camera.numbers,
         )
-        return FamilyRun(run, shapes)
+        return FamilyRun(run, shapes, is_colour)
 
 
-def _all_shapes(model: str, ranks: Sequence[Any]) -> list[tuple[int, ...]]:
+def _all_shapes(model: str, ranks: Sequence[Any], is_colour: bool) -> list[tuple[int, ...]]:
     """Return the shapes of the training images of all ranks.
 
     All ranks refuse images of different kinds.
@@ -147,10 +158,11 @@ def _all_shapes(model: str, ranks: Sequence[Any]) -> list[tuple[int, ...]]:
     for rank, (truth, held_out) in enumerate(ranks):
         for shape in [*truth, *held_out]:
             if len(shape) != len(shapes[0]):
-                raise ValueError(
-                    f"rank {rank} has {KINDS[len(shape)]}, "
-                    f"but rank {first} has {KINDS[len(shapes[0])]}"
+                own, others = (
+                    kinds(len(x), 2, is_colour and len(x) == 3).split(maxsplit=1)[1]
+                    for x in (shape, shapes[0])
                 )
+                raise ValueError(f"rank {rank} has {own}, but rank {first} has {others}")
             if model == "sampling" and shape != shapes[0]:
                 raise ValueError(
                     f"rank {rank} has {shape[0]} frequencies, but rank {first} has {shapes[0][0]}"
@@ -161,9 +173,11 @@ def _all_shapes(model: str, ranks: Sequence[Any]) -> list[tuple[int, ...]]:
 class FamilyRun:
     """A run with a family of the Rust crate."""
 
-    def __init__(self, run: _bilevel.Run, shapes: Sequence[tuple[int, ...]]) -> None:
+    def __init__(
+        self, run: _bilevel.Run, shapes: Sequence[tuple[int, ...]], is_colour: bool
+    ) -> None:
         self._run = run
-        self.ndim, self.examples = len(shapes[0]), about(shapes)
+        self.ndim, self.examples = len(shapes[0]), about(shapes, is_colour)
         self.blocks = {name: tuple(shape) for name, shape in run.blocks()}
 
     @classmethod
@@ -173,6 +187,7 @@ class FamilyRun:
         max_points: int | None,
         threads: int | None,
         ranks: Ranks,
+        is_colour: bool,
     ) -> tuple[FamilyRun, int]:
         """Open the run in a directory, and return it with the largest number of points."""
         run = _bilevel.Run.open(path, max_points, threads, ranks.or_none())
@@ -180,7 +195,7 @@ class FamilyRun:
         if ranks.rank == 0:
             for warning in warnings:
                 warn(warning, UserWarning)
-        return cls(run, [tuple(shape) for shape in shapes]), budget or 0
+        return cls(run, [tuple(shape) for shape in shapes], is_colour), budget or 0
 
     def step(self) -> bool:
         return self._run.step()

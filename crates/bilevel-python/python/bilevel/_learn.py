@@ -50,6 +50,7 @@ EACH: Final = (
     "progress",
     "colour",
     "channel_axis",
+    "slices",
 )
 
 
@@ -90,6 +91,7 @@ def learn(
     comm: Any = ...,
     colour: str | None = ...,
     channel_axis: int | None = ...,
+    slices: str = ...,
 ) -> Result: ...
 @overload
 def learn(
@@ -128,6 +130,7 @@ def learn(
     comm: Any = ...,
     colour: str | None = ...,
     channel_axis: int | None = ...,
+    slices: str = ...,
 ) -> list[Result]: ...
 def learn(
     truth: Any,
@@ -165,6 +168,7 @@ def learn(
     comm: Any = None,
     colour: str | None = None,
     channel_axis: int | None = None,
+    slices: str = "pictures",
 ) -> Result | list[Result]:
     """Learn the parameters θ of a reconstruction method from pairs of true images and data.
 
@@ -191,11 +195,12 @@ def learn(
         truth: The true images: an array of shape (n, N) for n signals or (n, H, W) for n
             pictures, or a list of arrays of any sizes. An array that looks like one colour picture
             or one volume is refused, with the expression to pass instead. For pictures in colour,
-            see `colour` and `channel_axis`. `None` learns without truth, from the data alone, see
-            `criterion`.
+            see `colour` and `channel_axis`, and for volumes `slices`. `None` learns without truth,
+            from the data alone, see `criterion`.
         data: The measured images, in the same shapes. C-contiguous `float64` arrays are copied
             once, into the run; other arrays are converted before. NaN and masked entries are
-            missing pixels: model "tv" becomes "inpaint" if they are the same in all images.
+            missing pixels, which are left out and filled; only "sampling" and filter banks for
+            denoising refuse them.
         model: The reconstruction method.
 
             - "tv": denoising, `½‖x − y‖² + α Σ √(‖∇x‖² + ν²) + ½ξ‖x‖²`.
@@ -203,16 +208,19 @@ def learn(
               total variation; better than "tv" on photographs, and still certified. All
               parameters are learned, and learning ends when ten points gain less than 0.1 % of
               the objective. See `filters` and `patches`.
-            - "deblur": the same as "tv" for blurred images, with the blur `kernel`.
-            - "inpaint": the same for images that were measured only where `mask` is true.
+            - "deblur": the same as "tv" for blurred images, with the blur `kernel`; with `filters`,
+              a bank with convex potentials replaces the total variation.
+            - "inpaint": the same for images that were measured only where `mask` is true, or where
+              `data` are not NaN.
             - "sampling": signals from complex k-space, `numpy.fft.fft(x, norm="ortho")` with
               noise. One weight `θ/(1 − θ)` is learned for each frequency; α, ν and ξ are fixed.
             - A `StronglyConvex` function of your own, with gradients and optionally Hessian
               products, which the solver of this package minimises.
             - A function `f(theta, accuracy, state)` of your own that reconstructs, see below.
-        learn: The names of the parameters to learn. Default: those of alpha, nu and xi that are
-            not in `fixed`; for "deblur" only alpha and nu. For a model of your own, the names are
-            your choice.
+        learn: The names of the parameters to learn. Default: those of alpha, nu and xi that are not
+            in `fixed`; for "deblur" only alpha and nu. "deblur" has "width", too, for a `kernel`
+            that is given as "gaussian:2" or "disc:5": its standard deviation or radius. For a model
+            of your own, the names are your choice.
         fixed: The values of parameters that are not learned. Default: alpha = 0.1 and
             nu = xi = 1e-3; for sampling alpha = nu = 0.01 and xi = 1e-4; for deblurring
             alpha = 3e-4, nu = 0.01 and xi = 1e-4.
@@ -244,19 +252,20 @@ def learn(
             in random orthogonal directions, which shows whether the result depends on the path.
         callback: A function that is called with the `Run` after every step. The run ends when it
             returns a true value or raises `StopIteration`.
-        filters: The filters of model "filters": "dct3", "dct5" or "dct7" (cosine filters of 3, 5 or
-            7 pixels along each axis), or "learned3", "learned5" or "learned7", whose filters are
-            learned, too. Default: "dct5".
+        filters: The filters of model "filters", "deblur" or "inpaint": "dct3", "dct5" or "dct7"
+            (cosine filters of 3, 5 or 7 pixels along each axis), or "learned3", "learned5" or
+            "learned7", whose filters are learned, too. Default: "dct5" for model "filters".
         patches: The number of square patches that are drawn from each training picture, at random
-            positions that depend on `seed`. With 0, pictures are used whole. Default: 4 for model
-            "filters", and 0 for "tv".
+            positions that depend on `seed`. With 0, pictures are used whole. Default: 4 with
+            `filters`, and otherwise 0. With a mask, and for volumes, images are always whole.
         patch_size: The rows and columns of a patch. Smaller pictures are used whole.
         kernel: The blur of model "deblur": an array with its origin in the middle, which is divided
             by its sum, or "gaussian:2" (standard deviation in pixels), "disc:5" (radius) or
             "motion:15@30" (length and degrees).
         boundary: What lies beyond the borders of blurred images: "unknown" values, as in a camera
             (default), or copies of the image itself, "periodic".
-        mask: True where pixels were measured, for model "inpaint".
+        mask: True where pixels were measured, for all images alike: for model "inpaint", and for
+            "deblur", whose dead or saturated pixels are False. Results have the same mask.
         validation: Held-out images `(truth, data)`, which are not learned from, only scored in
             `result.scores`.
         image_range: The smallest and largest value that a pixel of a reconstruction may have, such
@@ -298,12 +307,15 @@ def learn(
             `bilevel report` writes the page of the run afterwards. Not available for a function.
         colour: The treatment of pictures in colour, which are arrays (n, H, W, 3) or lists of
             arrays (H, W, 3). "opponent" learns from whole pictures, with one weight or filter bank
-            for their luminance and one for their chroma (for "tv" and "filters"); it is the default
-            if there is a `channel_axis`. "channels" takes every channel as a picture of its own,
-            all with the same parameters, for channels that have nothing to do with each other.
-            "grey" learns from the luminance.
+            for their luminance and one for their chroma; it is the default if there is a
+            `channel_axis`. "channels" takes every channel as a picture of its own, all with the
+            same parameters, for channels that have nothing to do with each other. "grey" learns
+            from the luminance.
         channel_axis: The axis of the channels, in an array of pictures or in one picture of a list.
             Default: the last one if `colour` is given; otherwise pictures are grey.
+        slices: With "volume", images are volumes: an array (n, D, H, W), or a list of arrays
+            (D, H, W). Each is denoised as a whole, with differences along three axes, by model
+            "tv". With "pictures", an array (n, H, W) may hold slices, as pictures of their own.
 
     A function `f(theta, accuracy, state)` computes the reconstructions itself; it has its own
     data, and `data` is ignored and may be `None`. `theta` holds the parameters. The function
@@ -324,49 +336,18 @@ def learn(
         FileExistsError: The directory `out` exists and is not empty.
         RuntimeError: No reconstruction could be computed, or the run could not be saved.
     """
+    settings = {key: value for key, value in locals().items() if key in EACH}
     if per_picture:
-        settings = {key: value for key, value in locals().items() if key in EACH}
         for name, value in (("out", out), ("comm", comm)):
             if value is not None:
                 raise ValueError(f"{name} cannot be used with per_picture=True: leave it out")
         return _each(truth, data, noise, settings)
+    del settings["callback"], settings["progress"]
     ranks = Ranks.of(comm)
     with ranks.waiting_signals():
         with ranks.agreed():
             check_callback(callback)
-        run = Run(
-            truth,
-            data,
-            model,
-            learn,
-            fixed,
-            start,
-            bounds,
-            objective,
-            residuals,
-            penalty,
-            max_points,
-            method,
-            accuracy,
-            threads,
-            seed,
-            filters=filters,
-            patches=patches,
-            patch_size=patch_size,
-            kernel=kernel,
-            boundary=boundary,
-            mask=mask,
-            validation=validation,
-            image_range=image_range,
-            solver=solver,
-            kappa=kappa,
-            criterion=criterion,
-            noise=noise,
-            out=out,
-            comm=ranks,
-            colour=colour,
-            channel_axis=channel_axis,
-        )
+        run = Run(truth, data, noise=noise, out=out, comm=ranks, **settings)
         return drive(run, callback, progress)
 
 
@@ -374,7 +355,10 @@ def _each(truth: Any, data: Any, noise: Any, settings: dict[str, Any]) -> list[R
     """Learn parameters for each picture on its own."""
     axis = settings["channel_axis"]
     if axis is None and settings["colour"] is None:
-        pictures = images("data", unmasked(data), complex_too=True, finite=False)
+        is_volume = settings["slices"] == "volume"
+        pictures = images(
+            "data", unmasked(data), complex_too=True, finite=False, is_volume=is_volume
+        )
     else:
         axis = -1 if axis is None else whole_axis(axis)
         pictures = [part for _, part in parts("data", unmasked(data), axis)]

@@ -22,16 +22,15 @@ from ._arrays import (
     is_array,
     is_table,
     like,
-    measured,
     unmasked,
     warn_of_stack,
     with_error,
 )
 from ._camera import of_numbers
 from ._colour import parts, rgb, whole_axis
-from ._denoise_tv import solve, with_missing
+from ._denoise_tv import solve
 from ._directory import describe
-from ._settings import TASKS, is_periodic, nonnegative, warn_of_blur
+from ._settings import TASKS, is_periodic, measured, nonnegative, warn_of_blur
 
 if TYPE_CHECKING:
     import pandas
@@ -366,8 +365,8 @@ class Result:
         """Reconstruct with the learned parameters.
 
         Args:
-            data: One image of any size, of the kind of `data` in `learn`; an array of such images
-                along its first axis; or a list of images.
+            data: One image or volume of any size, of the kind of `data` in `learn`; an array of
+                such images along its first axis; or a list of images.
             accuracy: The largest distance from the exact reconstruction, as a root mean square over
                 its samples. Default: 0.001.
             max_iterations: The largest number of iterations for an image. Default: no limit.
@@ -379,8 +378,8 @@ class Result:
             An image, an array or a list, like `data`, in single precision if `data` are. If
             `accuracy` was not reached, a `RuntimeWarning` gives the reason.
 
-        NaN and masked entries are missing pixels. Total variation fills them; other models refuse
-        them. For a camera, `accuracy` is that of the transformed picture.
+        NaN and masked entries are missing pixels, which are filled. Only sampling and filter banks
+        for denoising refuse them. For a camera, `accuracy` is that of the transformed picture.
 
         Ctrl-C raises `KeyboardInterrupt`.
 
@@ -400,7 +399,9 @@ class Result:
             raise TypeError(f"a model written in Python computes its own reconstructions: {how}")
         ndim = self._about["ndim"]
         data = unmasked(data)
-        if ndim == 3 or channel_axis is not None:
+        if self._is_colour or channel_axis is not None:
+            if self._is_volume:
+                raise ValueError("channel_axis cannot be used for volumes: leave it out")
             axis = -1 if channel_axis is None else whole_axis(channel_axis)
             return self._apply_channels(data, axis, accuracy, max_iterations)
         if isinstance(data, (list, tuple)) and (len(data) == 0 or np.ndim(data[0]) >= ndim):
@@ -414,7 +415,7 @@ class Result:
                 warn_of_stack("data", array)
             return like(np.stack(self._apply_all(array, accuracy, max_iterations)), array)
         if array.ndim != ndim:
-            axes = ("", "one axis", "two axes")[ndim]
+            axes = ("", "one axis", "two axes", "three axes")[ndim]
             raise ValueError(
                 f"data has shape {array.shape}, but the parameters were learned from images "
                 f"with {axes}"
@@ -460,7 +461,7 @@ class Result:
         self, name: str, data: Any, axis: int, accuracy: float | None, max_iterations: int | None
     ) -> Array:
         """Reconstruct one picture with channels."""
-        is_whole = self._about["ndim"] == 3
+        is_whole = self._is_colour
         picture = rgb(name, data, axis, needs_three=is_whole, finite=False)
         if is_whole:
             made = self._apply(name, picture, accuracy, max_iterations)
@@ -474,7 +475,7 @@ class Result:
         self, data: Any, accuracy: float | None, max_iterations: int | None
     ) -> list[Array]:
         """Reconstruct each of several images."""
-        checked = images("data", data, complex_too=True, finite=False)
+        checked = images("data", data, complex_too=True, finite=False, is_volume=self._is_volume)
         made = [
             self._apply(f"data[{index}]", y, accuracy, max_iterations)
             for index, y in enumerate(checked)
@@ -487,27 +488,24 @@ class Result:
     ) -> Array:
         family, mask, kernel = (self._about[key] for key in ("family", "mask", "kernel"))
         is_sampling = self.model == "sampling"
-        if mask is not None:
-            if np.shape(data) != mask.shape:
-                raise ValueError(
-                    f"{name} has shape {np.shape(data)}, but the mask has shape {mask.shape}"
-                )
-            data = np.where(mask, data, 0.0)
-        is_colour = self._about["ndim"] == 3
-        y = data if is_colour else image(name, data, complex_too=is_sampling, finite=False)
-        known = measured(name, y)
-        if known is not None:
-            family, mask = self._with_missing(name, known)
-            y = np.where(mask, y, 0.0)
-        camera = of_numbers(self._about.get("camera"))
-        if camera is not None:
-            y = np.asarray(camera.transform(y))
-            if mask is not None:
-                y = np.where(mask, y, 0.0)
+        y = data
+        if not self._is_colour:
+            y = image(
+                name,
+                data,
+                complex_too=is_sampling,
+                finite=is_sampling,
+                is_volume=self._is_volume,
+            )
         if is_sampling and y.dtype.kind != "c":
             raise ValueError(f"{name} is real, but model='sampling' needs complex k-space")
         if is_sampling and y.size != self.theta.size:
             raise ValueError(f"{name} has {y.size} frequencies, but {self.theta.size} were learned")
+        if not is_sampling:
+            y = measured(name, y, family, mask)
+        camera = of_numbers(self._about.get("camera"))
+        if camera is not None:
+            y = np.asarray(camera.transform(y))
         if kernel is not None and any(k > n for k, n in zip(kernel.shape, y.shape)):
             raise ValueError(
                 f"{name} has shape {y.shape}, "
@@ -517,27 +515,29 @@ class Result:
             warn_of_blur(kernel, {name: y})
         wanted = 1e-3 if accuracy is None else nonnegative("accuracy", accuracy)
         values = np.hstack([np.ravel(value) for value in self.params.values()]).tolist()
-        x = solve(family, kernel, mask, values, y, self._about["method"], wanted, max_iterations).x
+        x = solve(
+            family,
+            kernel,
+            mask,
+            values,
+            y,
+            self._about["method"],
+            wanted,
+            max_iterations,
+            shape=self._about.get("shape"),
+        ).x
         return x if camera is None else np.asarray(camera.inverse(x))
 
-    def _with_missing(
-        self, name: str, known: NDArray[np.bool_]
-    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-        """Return the family and the mask for an image in which pixels are missing."""
-        family, mask = self._about["family"], self._about["mask"]
-        if self.model == "inpaint":
-            both = known if mask is None else known & mask
-            if not both.any():
-                raise ValueError(f"{name} is NaN wherever the mask is True: no pixel was measured")
-            return family, both
-        if self.model != "tv" or self._about["ndim"] == 3:
-            what = "pictures in colour" if self._about["ndim"] == 3 else f"model={self.model!r}"
-            raise ValueError(
-                f"{name} has NaN or masked entries, but {what} needs all pixels: learn with "
-                "model='tv' and without colours, which fills missing pixels, or fill them first"
-            )
-        xi = self.params.get("xi", self.fixed.get("xi", 0.0))
-        return with_missing(family, xi), known
+    @property
+    def _is_colour(self) -> bool:
+        """Whether pictures are in colour, as one unknown."""
+        family = self._about["family"]
+        return family is not None and bool(family["model"].get("colour"))
+
+    @property
+    def _is_volume(self) -> bool:
+        """Whether images are volumes."""
+        return self._about["ndim"] == 3 and not self._is_colour
 
     def plot(self) -> Figure:
         """Draw the objective and the parameters over the evaluations. Needs matplotlib.

@@ -19,7 +19,7 @@ from ._arrays import (
     counted,
     flat,
     images,
-    same_measured,
+    is_empty,
     unmasked,
 )
 from ._camera import Poisson
@@ -41,6 +41,7 @@ from ._settings import (
     check_criterion,
     check_filters,
     check_method,
+    check_slices,
     check_solver,
     named,
     names,
@@ -126,6 +127,7 @@ class Run:
         comm: Any = None,
         colour: str | None = None,
         channel_axis: int | None = None,
+        slices: str = "pictures",
     ) -> None:
         self._ranks = Ranks.of(comm)
         prepared = None
@@ -161,6 +163,7 @@ class Run:
                     "noise": noise,
                     "colour": colour,
                     "channel_axis": channel_axis,
+                    "slices": None if slices == "pictures" else slices,
                     "threads": threads,
                     "accuracy": iterations,
                     "method": None if method == "auto" else method,
@@ -199,6 +202,7 @@ class Run:
                     "noise": noise,
                     "colour": colour,
                     "channel_axis": channel_axis,
+                    "slices": None if slices == "pictures" else slices,
                     "threads": threads,
                     "comm": self._ranks.comm,
                     "out": out,
@@ -214,10 +218,8 @@ class Run:
                 colours = Colour.read(colour, channel_axis, str(model))
                 check_camera(camera, model, image_range, out)
                 data = unmasked(data)
-                # ranks do not know which pixels the others lack
-                if model == "tv" and mask is None and colours is None and self._ranks.comm is None:
-                    mask = same_measured("data", data)
-                    model = "tv" if mask is None else "inpaint"
+                if model == "inpaint" and mask is None and kernel is None:
+                    mask = everywhere(data, colours)
                 family = Family.read(
                     model,
                     learn,
@@ -232,6 +234,7 @@ class Run:
                     boundary,
                     colours is not None and colours.is_whole,
                 )
+                is_volume = check_slices(slices, family, colours)
                 if family.model == "filters":
                     check_filters(kind, iterations)
                     limits["least_gain"] = LEAST_GAIN
@@ -252,7 +255,7 @@ class Run:
                 loss["criterion"] = chosen
                 prepared = Prepared(
                     family,
-                    Patches.read(family.model, patches, patch_size, limits["seed"]),
+                    Patches.read(family, patches, patch_size, limits["seed"], is_volume),
                     truth,
                     data,
                     validation,
@@ -262,12 +265,14 @@ class Run:
                     self._ranks.comm is not None,
                     noise,
                     colours,
+                    is_volume,
                 )
                 self._about.update(
                     model=family.model,
                     fixed=family.fixed,
                     family=family.spec,
                     kernel=family.kernel,
+                    shape=family.operator.name,
                     mask=family.mask,
                     camera=None if camera is None else camera.numbers,
                 )
@@ -302,7 +307,8 @@ class Run:
                     max_points = positive_int("max_points", max_points)
                 threads = None if threads is None else positive_int("threads", threads)
                 run._about, _ = describe(path)
-            run._core, budget = FamilyRun.open(path, max_points, threads, run._ranks)
+            is_colour = bool(run._about["family"]["model"].get("colour"))
+            run._core, budget = FamilyRun.open(path, max_points, threads, run._ranks, is_colour)
         run._begin(budget, path)
         run._describe()
         run._look()
@@ -412,6 +418,16 @@ def _start(name: str, start: Any, lower: float, upper: float) -> NDArray[np.floa
         label = f"start[{name!r}]" + (str(place.tolist()) if first.shape else "")
         raise ValueError(f"{label} is {first[tuple(place)]}, outside of [{lower}, {upper}]")
     return first
+
+
+def everywhere(data: Any, colours: Colour | None) -> NDArray[np.bool_] | None:
+    """Return a mask of all pixels of the first image, for pictures in which NaN is missing."""
+    if colours is not None or is_empty(data):
+        return None
+    first = np.asarray(data[0])
+    if first.dtype.kind != "f" or not any(np.isnan(part).any() for part in data):
+        return None
+    return np.ones(first.shape, dtype=np.bool_)
 
 
 def check_camera(camera: Poisson | None, model: Any, image_range: Any, out: Any) -> None:

@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bilevel
-from ._arrays import Array, check_mask, check_same, counted, flat, image, images, is_empty
+from ._arrays import (
+    Array,
+    check_measured,
+    check_same,
+    counted,
+    flat,
+    image,
+    images,
+    is_empty,
+)
 from ._colour import WEIGHTS, Colour, with_weight_values, with_weights
 from ._warn import warn
 
@@ -140,14 +149,27 @@ def check_filters(solver: str, iterations: int | None) -> None:
     """Refuse settings with which a filter bank cannot be learned with gradients."""
     if solver == "derivative-free":
         raise ValueError(
-            "solver='derivative-free' cannot be used with model='filters', which has too many "
+            "solver='derivative-free' cannot be used with filters, which have too many "
             "parameters to learn without gradients: leave solver out"
         )
     if iterations is not None:
         raise ValueError(
-            "accuracy cannot be a number with model='filters', which is learned with gradients: "
+            "accuracy cannot be a number with filters, which are learned with gradients: "
             "leave accuracy out"
         )
+
+
+def check_slices(slices: Any, family: Family, colour: Colour | None) -> bool:
+    """Return whether images are volumes, which not all families have."""
+    if one_of("slices", slices, ("pictures", "volume")) == "pictures":
+        return False
+    if family.model != "tv" or colour is not None:
+        what = f"model={family.model!r}" if colour is None else "pictures in colour"
+        raise ValueError(
+            f"slices='volume' cannot be used with {what}: volumes have model='tv' only, that is, "
+            "denoising with total variation"
+        )
+    return True
 
 
 def check_method(value: Any) -> str:
@@ -168,13 +190,14 @@ class Examples:
         """Set the noise levels: one for all, one for each pair, or estimated."""
         count = len(self.data)
         if noise is None:
-            if mask is not None or any(y.ndim != 2 for y in self.data):
+            if mask is not None or any(y.ndim < 2 or np.isnan(y).any() for y in self.data):
                 raise ValueError(
                     "the noise can be estimated in whole pictures only: pass it, such as noise=0.1"
                 )
             for i, y in enumerate(self.data):
                 try:
-                    found = _bilevel.estimate_noise(flat(y), *y.shape)
+                    # the slices of a volume are one below the other
+                    found = _bilevel.estimate_noise(flat(y), y.size // y.shape[-1], y.shape[-1])
                 except ValueError as error:
                     raise ValueError(
                         f"the noise of data[{i}] cannot be estimated ({error}): pass it, such as "
@@ -197,27 +220,38 @@ class Examples:
     @classmethod
     def read(
         cls,
-        model: str,
-        mask: NDArray[np.bool_] | None,
+        family: Family,
         truth: Any,
         data: Any,
         where: str = "",
         empty_too: bool = False,
         colour: Colour | None = None,
+        is_volume: bool = False,
     ) -> Examples:
-        """Check that images fit together and fit the model.
+        """Check that images fit together and fit the model. Without truth, the data stand for it.
 
         With `empty_too` there may be none, because other ranks have images.
         """
         first, second = f"{where}truth", f"{where}data"
-        if empty_too and is_empty(truth) and is_empty(data):
+        if empty_too and (truth is None or is_empty(truth)) and is_empty(data):
             return cls([], [])
-        if colour is not None:
-            made = cls(colour.images(first, truth), colour.images(second, data))
-            if mask is not None:
-                check_mask(first, made.truth, mask)
-                made.data = [np.where(mask, y, 0.0) for y in made.data]
-        elif model == "sampling":
+        if family.model != "sampling":
+            if colour is None:
+                x = None if truth is None else images(first, truth, is_volume=is_volume)
+                y = images(second, data, finite=False, is_volume=is_volume)
+            else:
+                x = None if truth is None else colour.images(first, truth)
+                y = colour.images(second, data, finite=False)
+            if x is None:
+                # its values do not matter
+                x = [np.nan_to_num(part) for part in y]
+            made = cls(x, y)
+            check_same(first, made.truth, second, made.data)
+            made.data = [
+                measured(f"{second}[{i}]", part, family.spec, family.mask)
+                for i, part in enumerate(y)
+            ]
+        else:
             made = cls(
                 images(first, truth, complex_too=True), images(second, data, complex_too=True)
             )
@@ -236,17 +270,7 @@ class Examples:
                 raise ValueError(
                     f"{first} mixes lengths, but model='sampling' has one weight for each frequency"
                 )
-        elif mask is not None:
-            made = cls(images(first, truth), images(second, data, finite=False))
-            check_mask(first, made.truth, mask)
             check_same(first, made.truth, second, made.data)
-            # values outside of the mask are ignored, even NaN
-            made.data = [
-                image(f"{second}[{i}]", np.where(mask, y, 0.0)) for i, y in enumerate(made.data)
-            ]
-        else:
-            made = cls(images(first, truth), images(second, data))
-        check_same(first, made.truth, second, made.data)
         return made
 
 
@@ -259,14 +283,20 @@ class Patches:
     seed: int
 
     @classmethod
-    def read(cls, model: str, patches: Any, patch_size: Any, seed: int) -> Patches:
+    def read(
+        cls, family: Family, patches: Any, patch_size: Any, seed: int, is_volume: bool
+    ) -> Patches:
         """Check the number and the size of patches."""
         size = positive_int("patch_size", patch_size)
+        can_cut = family.spec["task"] in ("denoise", "deblur") and not is_volume
         if patches is None:
-            return cls(4 if model == "filters" else 0, size, seed)
+            return cls(4 if family.has_filters and can_cut else 0, size, seed)
         count = unsigned("patches", patches)
-        if count and TASKS.get(model, model) != "denoise":
-            raise ValueError(f"patches are for model='tv' and model='filters', not for {model!r}")
+        if count and not can_cut:
+            raise ValueError(
+                "patches are for denoising and deblurring of pictures, not for "
+                + ("volumes" if is_volume else f"model={family.model!r}")
+            )
         return cls(count, size, seed)
 
     def of(self, examples: Examples, first: int) -> Examples:
@@ -399,10 +429,10 @@ def ranges(
     return made
 
 
-def completed(task: str, model: dict[str, Any]) -> dict[str, Any]:
+def completed(task: str, model: dict[str, Any], kernel: str | None) -> dict[str, Any]:
     """Complete the description of a family by its defaults."""
     made: dict[str, Any] = json.loads(
-        _bilevel.completed(json.dumps({"task": task, "model": model}))
+        _bilevel.completed(json.dumps({"task": task, "model": model}), kernel)
     )["model"]
     for name, start in made["start"].items():
         lower, upper = made["lower"][name], made["upper"][name]
@@ -435,15 +465,61 @@ def names(learn: Any) -> list[str]:
     return made
 
 
+def measured(name: str, y: Array, spec: Mapping[str, Any], mask: NDArray[np.bool_] | None) -> Array:
+    """Check an image in which pixels may be NaN, and return it in the form of a family.
+
+    Outside of a mask, the data of inpainting are zero, and those of deblurring are NaN.
+    """
+    if mask is not None:
+        if y.shape[: mask.ndim] != mask.shape:
+            raise ValueError(f"{name} has shape {y.shape}, but the mask has shape {mask.shape}")
+        inside = mask if y.ndim == mask.ndim else mask[..., None]
+        if np.isnan(y[mask]).all():
+            raise ValueError(f"{name} is NaN wherever the mask is True: no pixel was measured")
+        y = np.where(inside, y, 0.0 if spec["task"] == "inpaint" else np.nan)
+    if check_measured(name, y):
+        return y
+    if spec["task"] == "denoise" and spec["model"].get("filters") is not None:
+        raise ValueError(
+            f"{name} has NaN or masked entries, but model='filters' needs all pixels for "
+            "denoising: use model='tv' or model='inpaint' with filters, which fill missing pixels"
+        )
+    if spec["model"]["fixed"].get("xi") == 0.0:
+        raise ValueError(
+            "xi is 0, but must be positive where pixels are missing, such as 1e-3: the data alone "
+            "do not determine the picture"
+        )
+    return y
+
+
+@dataclass
+class Operator:
+    """The kernel of a blur, and the mask of pixels that were measured."""
+
+    kernel: NDArray[np.float64] | None = None
+    name: str | None = None
+    mask: NDArray[np.bool_] | None = None
+    given_kernel: NDArray[np.float64] | None = None
+    """An array as the user passed it, of which there may be warnings."""
+
+
 @dataclass
 class Family:
     """The description of a family of reconstruction problems, as the module in Rust takes it."""
 
     model: str
     spec: dict[str, Any]
-    kernel: NDArray[np.float64] | None = None
-    mask: NDArray[np.bool_] | None = None
-    given_kernel: NDArray[np.float64] | None = None
+    operator: Operator
+
+    @property
+    def kernel(self) -> NDArray[np.float64] | None:
+        """The kernel of a blur, with sum 1."""
+        return self.operator.kernel
+
+    @property
+    def mask(self) -> NDArray[np.bool_] | None:
+        """The mask of pixels that were measured."""
+        return self.operator.mask
 
     @property
     def fixed(self) -> dict[str, float]:
@@ -454,6 +530,11 @@ class Family:
     def is_periodic(self) -> bool:
         """Whether there is a blur that wraps around at the borders."""
         return is_periodic(self.spec)
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether the regulariser is a filter bank."""
+        return self.spec["model"].get("filters") is not None
 
     @classmethod
     def read(
@@ -473,48 +554,59 @@ class Family:
     ) -> Family:
         """Check the arguments of a family."""
         one_of("model", model, MODELS)
-        if model == "filters":
+        if model in TASKS and (kernel is not None or mask is not None):
+            task = "inpaint" if kernel is None else "deblur"
+        else:
+            task = TASKS.get(model, model)
+        operator = _operator(model, task, kernel, mask)
+        form: dict[str, Any] = {"colour": True} if is_colour else {}
+        if task == "deblur":
+            form["boundary"] = one_of("boundary", boundary or "unknown", BOUNDARIES)
+        elif boundary is not None:
+            raise ValueError(f"boundary is for model='deblur', not for model={model!r}")
+        if model == "filters" or (filters is not None and task in ("deblur", "inpaint")):
             given = {
                 "learn": None if learn is default_learn else learn,
                 "fixed": fixed or None,
                 "start": start,
                 "bounds": bounds,
-                "kernel": kernel,
-                "mask": mask,
                 "image_range": image_range,
-                "boundary": boundary,
             }
-            made_spec = _filter_spec(filters, given)
-            if is_colour:
-                made_spec["model"]["colour"] = True
-            return cls(model, made_spec)
+            for name, value in given.items():
+                if value is not None:
+                    raise ValueError(
+                        f"{name} cannot be used with filters, whose parameters are all learned: "
+                        "leave it out"
+                    )
+            chosen = one_of("filters", "dct5" if filters is None else filters, FILTERS)
+            return cls(
+                "filters",
+                {"task": task, "model": {**form, "filters": chosen, "fixed": {}}},
+                operator,
+            )
         if filters is not None:
-            raise ValueError(f"filters are for model='filters', not for model={model!r}")
+            raise ValueError(
+                f"filters are for model='filters', 'deblur' and 'inpaint', not for model={model!r}"
+            )
         values = {
             name: nonnegative(f"fixed[{name!r}]", value) for name, value in (fixed or {}).items()
         }
-        known = (*WEIGHTS, "nu", "xi") if is_colour else TV
+        fixable = (*WEIGHTS, "nu", "xi") if is_colour else TV
+        known = (*fixable, "width") if task == "deblur" else fixable
         if is_colour:
             if learn is default_learn:
-                learn = default_learn = known
+                learn = default_learn = fixable
             else:
                 learn = with_weights(names(learn))
             values = with_weight_values(values)
             start, bounds = with_weight_values(start), with_weight_values(bounds)
         for name in values:
-            if name not in known:
+            if name not in fixable:
                 raise ValueError(
-                    f"fixed[{name!r}] is not a parameter; the parameters are {', '.join(known)}"
+                    f"fixed[{name!r}] is not a parameter; the parameters are {', '.join(fixable)}"
                 )
-        given_kernel, made_kernel, made_mask = _operator(model, kernel, mask)
-        if model == "deblur":
-            beyond = {"boundary": one_of("boundary", boundary or "unknown", BOUNDARIES)}
-        elif boundary is None:
-            beyond = {}
-        else:
-            raise ValueError(f"boundary is for model='deblur', not for model={model!r}")
         limits = image_limits(image_range)
-        if model == "sampling":
+        if task == "sampling":
             if learn is not default_learn and names(learn) != ["theta"]:
                 raise ValueError(
                     "learn must be ('theta',) or left out: "
@@ -524,47 +616,38 @@ class Family:
                 raise ValueError(
                     "image_range cannot be used with model='sampling': complex values have no range"
                 )
-            chosen, made = ["theta"], _theta(start, bounds)
+            learned, made = ["theta"], _theta(start, bounds)
         else:
-            chosen = names(learn)
-            for name in chosen:
+            learned = names(learn)
+            for name in learned:
                 if name not in known:
                     raise ValueError(
                         f"learn names {name!r}, but model={model!r} has {', '.join(known)}"
                     )
             if learn is default_learn:
                 # reconstructions take ever longer as xi shrinks, and hardly get better
-                chosen = [n for n in chosen if model != "deblur" or n != "xi"]
-                chosen = [name for name in chosen if name not in values]
-                if not chosen:
+                learned = [n for n in learned if task != "deblur" or n != "xi"]
+                learned = [name for name in learned if name not in values]
+                if not learned:
                     raise ValueError("fixed holds all parameters: there is nothing to learn")
-            for name in chosen:
+            for name in learned:
                 if name in values:
                     raise ValueError(f"{name!r} is in learn and in fixed")
-            made = ranges(chosen, start, bounds, (1e-100, 1e100))
-        form = {"colour": True} if is_colour else {}
+            if "width" in learned and operator.name is None:
+                raise ValueError(
+                    "learn names 'width', but the kernel is an array: the width can be learned of "
+                    "a kernel that is given by its name, such as 'gaussian:2' or 'disc:5'"
+                )
+            made = ranges(learned, start, bounds, (1e-100, 1e100))
         spec = completed(
-            TASKS.get(model, model),
-            {**form, "learn": chosen, "fixed": values, **made, **limits, **beyond},
+            task, {**form, "learn": learned, "fixed": values, **made, **limits}, operator.name
         )
-        return cls(model, spec, made_kernel, made_mask, given_kernel)
+        return cls("tv" if task == "denoise" else task, spec, operator)
 
 
 def is_periodic(spec: Mapping[str, Any]) -> bool:
     """Whether a family has a blur that wraps around at the borders."""
     return bool(spec["model"].get("boundary") == "periodic")
-
-
-def _filter_spec(filters: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a filter bank, for which the arguments in `given` have no meaning."""
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} cannot be used with model='filters', which learns all of its parameters: "
-                "leave it out"
-            )
-    chosen = one_of("filters", "dct5" if filters is None else filters, FILTERS)
-    return {"task": "denoise", "model": {"filters": chosen, "fixed": {}}}
 
 
 def image_limits(image_range: Any) -> dict[str, float]:
@@ -599,31 +682,39 @@ def _theta(start: Any, bounds: Any) -> dict[str, dict[str, float]]:
 
 
 def _operator(
-    model: str, kernel: ArrayLike | str | None, mask: ArrayLike | None
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, NDArray[np.bool_] | None]:
-    """Check the kernel or the mask of a model. A kernel is returned as it is, and with sum 1."""
-    for name, value, owner in (("kernel", kernel, "deblur"), ("mask", mask, "inpaint")):
-        if (value is None) == (model == owner):
-            needs = "needs" if value is None else "does not have"
-            raise ValueError(f"model={model!r} {needs} the argument {name}")
-    made_mask = None
+    model: str, task: str, kernel: ArrayLike | str | None, mask: ArrayLike | None
+) -> Operator:
+    """Check the kernel and the mask of a model."""
+    if (kernel is None) == (task == "deblur"):
+        needs = "needs" if kernel is None else "does not have"
+        raise ValueError(f"model={model!r} {needs} the argument kernel")
+    # for deblurring, a mask excludes dead pixels
+    if (mask is None and task == "inpaint") or (mask is not None and task == "sampling"):
+        needs = "needs" if mask is None else "does not have"
+        raise ValueError(f"model={model!r} {needs} the argument mask")
+    made = Operator()
     if mask is not None:
         found = image("mask", mask)
         if not np.isin(found, (0.0, 1.0)).all():
             raise ValueError("mask must be True where pixels were measured and False elsewhere")
-        made_mask = np.ascontiguousarray(found, dtype=np.bool_)
-        if not made_mask.any():
+        made.mask = np.ascontiguousarray(found, dtype=np.bool_)
+        if not made.mask.any():
             raise ValueError("mask is False everywhere: nothing was measured")
     if kernel is None:
-        return None, None, made_mask
-    given = _bilevel.named_kernel(kernel) if isinstance(kernel, str) else image("kernel", kernel)
+        return made
+    if isinstance(kernel, str):
+        made.name, given = kernel, _bilevel.named_kernel(kernel)
+    else:
+        given = image("kernel", kernel)
     if not given.any():
         raise ValueError("kernel is zero everywhere: pass one that sums to 1")
     total = float(given.sum())
     if not total > 0.0:
         raise ValueError(f"kernel sums to {total}, but the sum must be positive")
     # a sum of 1 up to rounding stays, as in the program
-    return given, given if abs(total - 1.0) <= 1e-9 else given / total, made_mask
+    made.given_kernel = given if made.name is None else None
+    made.kernel = given if abs(total - 1.0) <= 1e-9 else given / total
+    return made
 
 
 def warn_of_blur(kernel: NDArray[np.float64], images: Mapping[str, Array]) -> None:
@@ -639,11 +730,11 @@ def check_kernel(kernel: NDArray[np.float64] | None, name: str, arrays: Sequence
     if kernel is None:
         return
     for index, array in enumerate(arrays):
-        if kernel.ndim != array.ndim:
-            axes = ("", "one axis", "two axes")
-            raise ValueError(
-                f"kernel has {axes[kernel.ndim]}, but the images of {name} have {axes[array.ndim]}"
-            )
+        # the last axis of a picture in colour holds its channels
+        if kernel.ndim != min(array.ndim, 2):
+            has = "one axis" if kernel.ndim == 1 else "two axes"
+            own = "one axis" if array.ndim == 1 else "two axes"
+            raise ValueError(f"kernel has {has}, but the images of {name} have {own}")
         if any(k > n for k, n in zip(kernel.shape, array.shape)):
             raise ValueError(
                 f"kernel has shape {kernel.shape}, "

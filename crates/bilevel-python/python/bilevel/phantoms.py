@@ -32,23 +32,36 @@ def box_functions(n: int, size: int, seed: int = 0) -> NDArray[np.float64]:
 
 
 def dead_leaves(
-    n: int, shape: tuple[int, int], seed: int = 0, *, colour: bool = False
+    n: int,
+    shape: tuple[int, int] | tuple[int, int, int],
+    seed: int = 0,
+    *,
+    colour: bool = False,
 ) -> NDArray[np.float64]:
     """Generate n pictures of discs that cover one another, of shape (n, *shape).
 
     Their statistics resemble those of photographs. With `colour`, the discs have colours, and the
-    shape is (n, *shape, 3). The mean of the three colours is the grey picture.
+    shape is (n, *shape, 3). The mean of the three colours is the grey picture. A `shape` (slices,
+    rows, columns) gives volumes of balls.
 
     >>> import bilevel
     >>> bilevel.phantoms.dead_leaves(3, (32, 48)).shape
     (3, 32, 48)
+    >>> bilevel.phantoms.dead_leaves(3, (6, 32, 48)).shape
+    (3, 6, 32, 48)
     >>> bilevel.phantoms.dead_leaves(3, (32, 48), colour=True).shape
     (3, 32, 48, 3)
     """
-    n, (rows, cols) = positive_int("n", n), _shape(shape)
-    whole = (n, rows, cols, 3) if colour else (n, rows, cols)
+    sides: tuple[int, ...]
+    if isinstance(shape, (tuple, list)) and len(shape) == 3:
+        sides = tuple(positive_int(f"shape[{axis}]", side) for axis, side in enumerate(shape))
+        if colour:
+            raise ValueError("colour cannot be used for volumes: leave it out")
+    else:
+        sides = _shape(shape)
+    whole = (positive_int("n", n), *sides, 3) if colour else (positive_int("n", n), *sides)
     _check_size(math.prod(whole))
-    made = _bilevel.dead_leaves(n, rows, cols, unsigned("seed", seed), bool(colour))
+    made = _bilevel.dead_leaves(whole[0], sides, unsigned("seed", seed), bool(colour))
     return made.reshape(whole)
 
 
@@ -145,7 +158,7 @@ def _check_size(num_pixels: int) -> None:
         raise ValueError(f"{num_pixels} pixels are requested, but at most 2^31 are possible")
 
 
-def _shape(shape: tuple[int, int]) -> tuple[int, int]:
+def _shape(shape: tuple[int, ...]) -> tuple[int, int]:
     try:
         rows, cols = shape
     except (TypeError, ValueError):

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bilevel::{BoundaryName, Family, FamilyInput, LowerLevel as _, shown};
-use imaging::{Grid, Kernel, KernelShape, LinearOperator as _, Mask, ModelError};
+use imaging::{Grid, Kernel, KernelShape, Mask, ModelError};
 
 use super::data_warnings::missing_warning;
 use super::pictures::Axes;
@@ -106,21 +106,15 @@ pub(crate) fn for_pictures(config: &Config) -> Result<LoadedFamily, CliError> {
     })
 }
 
-/// The numbers of the kernel or mask of a task, and their grid; `None` if it has neither.
+/// The kernel and the mask of a task, as far as it has them.
 ///
 /// # Errors
-/// When the file cannot be used.
-pub fn operator(config: &Config) -> Result<Option<(Vec<f64>, Grid)>, CliError> {
-    if let Some(path) = &config.data.kernel {
-        let (kernel, _) = read_kernel(config, path)?;
-        return Ok(Some((kernel.values().to_vec(), kernel.grid())));
-    }
-    let Some(path) = &config.data.mask else {
-        return Ok(None);
-    };
-    let mask = read_mask(path)?;
-    let numbers = mask.measured().iter().map(|one| f64::from(*one)).collect();
-    Ok(Some((numbers, mask.domain())))
+/// When a file cannot be used.
+pub fn operators(config: &Config) -> Result<(Option<Kernel>, Option<Mask>), CliError> {
+    let (kernel, mask) = (config.data.kernel.as_deref(), config.data.mask.as_deref());
+    let kernel = kernel.map(|path| read_kernel(config, path)).transpose()?;
+    let mask = mask.map(read_mask).transpose()?;
+    Ok((kernel.map(|(kernel, _)| kernel), mask))
 }
 
 fn build(config: &Config, input: FamilyInput, name: &str) -> Result<LoadedFamily, DataError> {

@@ -15,7 +15,8 @@ NOTEBOOKS = sorted(HERE.glob("*.ipynb"))
 
 
 def test_there_are_notebooks() -> None:
-    assert {path.stem for path in NOTEBOOKS} == {"denoiser", "gradients", "simulator", "truthless"}
+    found = {path.stem for path in NOTEBOOKS}
+    assert found == {"deblurring", "denoiser", "gradients", "simulator", "truthless", "volumes"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

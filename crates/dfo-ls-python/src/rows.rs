@@ -27,7 +27,7 @@ pub(crate) fn termination(why: &Termination) -> (&'static str, String) {
         Termination::Slow => ("slow", "progress became slow".to_owned()),
         Termination::Exhausted(limit) => (
             "exhausted",
-            format!("the limit {} was reached", limit_name(*limit)),
+            format!("the run reached the limit {}", limit_name(*limit)),
         ),
         Termination::Blocked => (
             "blocked",

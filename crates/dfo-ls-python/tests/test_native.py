@@ -245,7 +245,7 @@ def test_callback_and_limits() -> None:
     assert dfo_ls.minimize(chained, X0, max_points=7).num_points == 7
     assert (
         dfo_ls.minimize(chained, X0, max_evaluations=7).message
-        == "the limit max_evaluations was reached"
+        == "the run reached the limit max_evaluations"
     )
     assert dfo_ls.minimize(chained, X0, max_work=7).work == 7
     assert dfo_ls.minimize(chained, X0, target=1e-3).termination == "target_reached"

@@ -37,11 +37,11 @@ pub struct Tiling {
 }
 
 impl Default for Tiling {
-    /// Tiles of 448 x 448 pixels with an overlap of 32: regions of 512 x 512.
+    /// Tiles of 448 x 448 pixels with an overlap of 16: regions of 480 x 480.
     fn default() -> Self {
         Self {
             side: 448,
-            overlap: 32,
+            overlap: 16,
         }
     }
 }
@@ -123,7 +123,7 @@ pub enum TilesError<E> {
 /// Largest number of iterations on the whole picture.
 const MAX_SWEEPS: u64 = 2000;
 /// The share of the target at which tiles are minimised. The rest is for their seams.
-const TILE_SHARE: f64 = 0.5;
+const TILE_SHARE: f64 = 0.95;
 /// The iterations end if this many in a row do not reduce the error.
 const PATIENCE: u64 = 100;
 

@@ -21,7 +21,7 @@ use anyhow::{Context, Result, bail, ensure};
 use bilevel::{FilterDenoising, FilterSet, LearningProblem, Pair, Setup, learning_options};
 use bilevel::{LowerLevel, Parameter, reconstruct};
 use clap::{Args, ValueEnum};
-use imaging::{Grid, Seed, noise, phantom};
+use imaging::{FilterBank, Grid, Seed, noise, phantom};
 use lowlevel::{ErrorBound, Solver, Stop};
 use rand::RngExt;
 use rand::SeedableRng;
@@ -44,6 +44,8 @@ const PATCH: usize = 64;
 const SIDE: usize = 256;
 /// The seeds of the dead leaves for training, and of those that banks are scored by.
 const LEAVES: [u64; 2] = [101, 102];
+/// The weight of slanted filters at the start, relative to the mean of the cosine filters; a choice.
+const SLANTED: f64 = 0.3;
 /// The certified error of scored pictures, relative to the noise: no PSNR depends on it.
 const ERROR: f64 = 0.1;
 
@@ -66,7 +68,8 @@ pub struct Arguments {
     /// Number of pictures of dead leaves besides the photographs
     #[arg(long, value_name = "N", default_value_t = 0)]
     leaves: usize,
-    /// Largest number of points of the first level; the others have half as many
+    /// Largest number of points of the first level, where learned filters begin with as many points
+    /// of cosine filters; the other levels have half as many
     #[arg(long, value_name = "N", default_value_t = 80)]
     points: u64,
     /// File of banks to start from, such as one that this command has written; every level has all
@@ -104,6 +107,21 @@ impl Kind {
             Self::Grey => "grey",
             Self::Chroma => "chroma",
         }
+    }
+
+    /// The filters: learned ones, or for chroma cosine filters, which take less time.
+    const fn filters(self) -> FilterSet {
+        FilterSet {
+            is_learned: matches!(self, Self::Grey),
+            ..FilterSet::DCT5
+        }
+    }
+
+    /// The number of coefficients of learned filters.
+    fn num_coefficients(self) -> usize {
+        let set = self.filters();
+        let count = FilterBank::num_coefficients(set.size).unwrap_or_default();
+        if set.is_learned { count } else { 0 }
     }
 
     /// The samples of one pixel.
@@ -162,9 +180,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
             if index == DOWNWARD {
                 last = banks.get(&(kind, LEVELS[0])).cloned();
             }
-            let known = start.get(&(kind, level));
-            let family = family(known.or(last.as_ref()).map(Vec::as_slice))?;
-            let points = if index == 0 || known.is_some() {
+            let known = start.get(&(kind, level)).or(last.as_ref()).cloned();
+            let first = match known {
+                Some(values) => values,
+                None => first_start(kind, level, &pictures, arguments, out)?,
+            };
+            let family = family(kind.filters(), Some(&first))?;
+            let points = if index == 0 || start.contains_key(&(kind, level)) {
                 arguments.points
             } else {
                 arguments.points / 2
@@ -186,10 +208,21 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
 fn text(banks: &Banks) -> String {
     let mut text = String::from(
         "# Filter banks for denoising, written by `cargo xtask train-denoiser`: kind, noise times\n\
-         # 255, and alpha, nu, share and spread of the 24 cosine filters of 5 x 5 pixels.\n",
+         # 255, alpha, nu, share and spread of all potentials of filters of 5 x 5 pixels, and the\n\
+         # coefficients of learned filters.\n",
     );
     for ((kind, level), values) in banks {
-        let numbers: Vec<String> = values.iter().map(|value| format!("{value:.4e}")).collect();
+        let count = values.len().checked_sub(kind.num_coefficients());
+        let count = count.unwrap_or(values.len());
+        let numbers: Vec<String> = (values.iter().enumerate())
+            .map(|(index, value)| {
+                if index < count {
+                    format!("{value:.4e}")
+                } else {
+                    format!("{value:.3}")
+                }
+            })
+            .collect();
         // Writing to a text cannot fail.
         let _ = writeln!(text, "{} {level} {}", kind.name(), numbers.join(" "));
     }
@@ -229,8 +262,9 @@ fn hold_out(folder: &Path, count: usize, arguments: &Arguments, out: &mut dyn Wr
         LEAVES[0],
         arguments.leaves,
     )?;
-    let family = family(None)?;
     let (kind, level) = (Kind::Grey, LEVELS[0]);
+    let start = first_start(kind, level, &training, arguments, out)?;
+    let family = family(kind.filters(), Some(&start))?;
     let values = learn(
         kind,
         level,
@@ -261,9 +295,53 @@ fn hold_out(folder: &Path, count: usize, arguments: &Arguments, out: &mut dyn Wr
     Ok(())
 }
 
+/// Returns the values of the parameters that the first level starts from. For learned filters these
+/// are cosine filters with learned potentials, and slanted filters with small weights.
+fn first_start(
+    kind: Kind,
+    level: u32,
+    pictures: &[Photograph],
+    arguments: &Arguments,
+    out: &mut dyn Write,
+) -> Result<Vec<f64>> {
+    let cosine = family(FilterSet::DCT5, None)?;
+    let set = kind.filters();
+    if !set.is_learned {
+        return Ok(start_of(&cosine));
+    }
+    let values = learn(
+        kind,
+        level,
+        pictures,
+        &cosine,
+        arguments,
+        arguments.points,
+        out,
+    )?;
+    let count = FilterSet::DCT5.num_potentials();
+    let mut start = Vec::new();
+    for (block, of_cosine) in values.chunks_exact(count).enumerate() {
+        let mean = of_cosine.iter().sum::<f64>() / count as f64;
+        let factor = if block == 0 { SLANTED } else { 1.0 };
+        start.extend(of_cosine);
+        start.resize((block + 1) * set.num_potentials(), factor * mean);
+    }
+    start.extend(FilterBank::cosine_coefficients(set.size)?);
+    Ok(start)
+}
+
+/// The values of the parameters that learning starts from.
+fn start_of(family: &FilterDenoising) -> Vec<f64> {
+    let blocks = family.parameters();
+    (Parameter::of_entries(&blocks))
+        .zip(Parameter::starts_of(&blocks))
+        .map(|(entry, theta)| entry.value(theta))
+        .collect()
+}
+
 /// The family of banks, with these values of the parameters to start from.
-fn family(start: Option<&[f64]>) -> Result<FilterDenoising> {
-    let family = FilterDenoising::new(FilterSet::DCT5)?;
+fn family(set: FilterSet, start: Option<&[f64]>) -> Result<FilterDenoising> {
+    let family = FilterDenoising::new(set)?;
     match start {
         Some(start) => family
             .with_start(start)
@@ -334,11 +412,7 @@ fn counts(
     family: &FilterDenoising,
     mean: usize,
 ) -> Result<Vec<usize>> {
-    let blocks = family.parameters();
-    let start: Vec<f64> = (Parameter::of_entries(&blocks))
-        .zip(Parameter::starts_of(&blocks))
-        .map(|(entry, theta)| entry.value(theta))
-        .collect();
+    let start = start_of(family);
     let mut inverses = Vec::new();
     for (index, picture) in pictures.iter().enumerate() {
         let corner = [picture.height - SIDE, picture.width - SIDE].map(|free| free / 2);
@@ -432,7 +506,10 @@ mod tests {
     #[test]
     fn banks_are_written_and_read() {
         let banks = Banks::from([
-            ((Kind::Grey, 25), vec![0.5, 2e-3]),
+            (
+                (Kind::Grey, 25),
+                [vec![0.5, 2e-3], vec![-0.125; 272]].concat(),
+            ),
             ((Kind::Chroma, 2), vec![1.25]),
         ]);
         let path = std::env::temp_dir().join(format!("banks-{}.txt", std::process::id()));

@@ -18,7 +18,7 @@ pub use potential::TwoRoots;
 pub use regularizer::FilterRegularizer;
 
 use basis::Basis;
-use mixing::Mixing;
+use mixing::{Mixing, num_filters, potential_of};
 use spectrum::Spectrum;
 
 use crate::error::ModelError;
@@ -27,8 +27,8 @@ use crate::error::ModelError;
 /// `$R(x) = \sum_k\sum_j \varphi_k((c_k * x)_j)$`.
 ///
 /// The filters are those of the cosine basis of 3 x 3, 5 x 5 or 7 x 7 pixels without the constant
-/// one ([`dct`](Self::dct)), or combinations of them ([`learned`](Self::learned)). Each is even or
-/// odd along each axis. Pictures are mirrored at their borders.
+/// one ([`dct`](Self::dct)), or combinations of them ([`learned`](Self::learned)). Pictures are
+/// mirrored at their borders.
 ///
 /// **Constants.** With the weak convexity `$m_k$` of each potential and the frequency responses
 /// `$\hat c_k$`, `$R$` is weakly convex with the constant `$\sup_w\sum_k m_k|\hat c_k(w)|^2$`: the
@@ -41,6 +41,7 @@ use crate::error::ModelError;
 pub struct FilterBank {
     basis: Basis,
     mixing: Option<Mixing>,
+    /// The potential of each filter.
     potentials: Vec<TwoRoots>,
     /// The Euclidean norm of each filter.
     norms: Vec<f64>,
@@ -67,9 +68,12 @@ impl FilterBank {
 
     /// Creates a bank of learned filters.
     ///
-    /// Filter `$k$` combines the cosine filters that have the symmetry of cosine filter `$k$`.
-    /// `coefficients` holds the coefficients of these combinations, one filter after the other;
-    /// [`num_coefficients`](Self::num_coefficients) is their number.
+    /// The first filters combine the cosine filters that have the symmetry of one of them, so they
+    /// are even or odd along each axis. Then come pairs of slanted filters, the sum and the
+    /// difference of two such combinations with different symmetries; the two filters of a pair
+    /// have one potential. `coefficients` holds the coefficients of all combinations, one after the
+    /// other. [`num_potentials`](Self::num_potentials) and
+    /// [`num_coefficients`](Self::num_coefficients) are the numbers of both.
     ///
     /// # Errors
     /// As for [`dct`](Self::dct), and if the number of coefficients is wrong or one is not finite.
@@ -87,7 +91,8 @@ impl FilterBank {
         potentials: Vec<TwoRoots>,
     ) -> Result<Self, ModelError> {
         let basis = checked_basis(size)?;
-        let (expected, found) = (basis.num_filters() - 1, potentials.len());
+        let found = potentials.len();
+        let expected = Self::num_potentials(size, coefficients.is_some())?;
         if expected != found {
             return Err(ModelError::WrongLength {
                 name: "potentials",
@@ -98,10 +103,13 @@ impl FilterBank {
         for potential in &potentials {
             potential.check()?;
         }
+        let potentials: Vec<TwoRoots> = (0..num_filters(&basis, coefficients.is_some()))
+            .map(|filter| potentials[potential_of(&basis, filter)])
+            .collect();
         let mixing = (coefficients.map(|entries| Mixing::new(&basis, entries))).transpose()?;
         let norms = match &mixing {
-            None => vec![1.0; expected],
-            Some(mixing) => mixing.rows().map(|(row, _)| lowlevel::norm(row)).collect(),
+            None => vec![1.0; potentials.len()],
+            Some(mixing) => mixing.squared_norms().into_iter().map(f64::sqrt).collect(),
         };
         let spectrum = Spectrum {
             basis: &basis,
@@ -130,13 +138,23 @@ impl FilterBank {
         Ok(Mixing::num_entries(&checked_basis(size)?))
     }
 
-    /// Returns the coefficients with which [`learned`](Self::learned) filters are those of the
-    /// cosine basis.
+    /// Returns the coefficients with which the filters of [`learned`](Self::learned) are those of
+    /// the cosine basis, and the slanted ones sums and differences of two of them.
     ///
     /// # Errors
     /// If the size is not one of [`SIZES`](Self::SIZES).
     pub fn cosine_coefficients(size: usize) -> Result<Vec<f64>, ModelError> {
         Ok(Mixing::identity(&checked_basis(size)?))
+    }
+
+    /// Returns the number of potentials of a bank of cosine or of learned filters.
+    ///
+    /// # Errors
+    /// If the size is not one of [`SIZES`](Self::SIZES).
+    pub fn num_potentials(size: usize, is_learned: bool) -> Result<usize, ModelError> {
+        let basis = checked_basis(size)?;
+        let last = num_filters(&basis, is_learned) - 1;
+        Ok(potential_of(&basis, last) + 1)
     }
 
     /// The number of pixels of a filter along each axis.
@@ -145,7 +163,7 @@ impl FilterBank {
         self.basis.size
     }
 
-    /// The potentials of the filters.
+    /// The potential of each filter.
     #[must_use]
     pub fn potentials(&self) -> &[TwoRoots] {
         &self.potentials
@@ -160,7 +178,7 @@ impl FilterBank {
         let Some(mixing) = &self.mixing else {
             return basis;
         };
-        mixing
+        let mut all: Vec<Vec<f64>> = mixing
             .rows()
             .map(|(row, members)| {
                 let mut taps = vec![0.0; self.basis.num_filters()];
@@ -171,7 +189,9 @@ impl FilterBank {
                 }
                 taps
             })
-            .collect()
+            .collect();
+        mixing.slant(&mut all);
+        all
     }
 
     /// The proved constant of the weak convexity.

@@ -44,10 +44,10 @@ impl FilterSet {
     pub const NAMES: [&'static str; 6] =
         ["dct3", "dct5", "dct7", "learned3", "learned5", "learned7"];
 
-    /// The number of filters.
+    /// The number of potentials, or zero if there are no filters of this size.
     #[must_use]
-    pub const fn num_filters(self) -> usize {
-        self.size * self.size - 1
+    pub fn num_potentials(self) -> usize {
+        FilterBank::num_potentials(self.size, self.is_learned).unwrap_or_default()
     }
 }
 
@@ -107,7 +107,7 @@ struct BankParameters {
 
 impl BankParameters {
     fn new(set: FilterSet, blocks: &'static [Block]) -> Result<Self, ModelError> {
-        let count = set.num_filters();
+        let count = set.num_potentials();
         let potentials = blocks.iter().flat_map(|(.., start, _)| vec![*start; count]);
         let mut start: Vec<f64> = potentials.collect();
         if set.is_learned {
@@ -125,7 +125,7 @@ impl BankParameters {
 
     fn set_start(&mut self, values: &[f64]) -> Result<(), BoxError> {
         self.bank(values)?;
-        let count = self.set.num_filters();
+        let count = self.set.num_potentials();
         for (index, (start, value)) in self.start.iter_mut().zip(values).enumerate() {
             *start = match self.blocks.get(index / count) {
                 Some((.., [lower, upper])) => value.clamp(*lower, *upper),
@@ -136,7 +136,7 @@ impl BankParameters {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let count = self.set.num_filters();
+        let count = self.set.num_potentials();
         let (potentials, coefficients) = self.start.split_at(self.blocks.len() * count);
         let block = |name: &str, map: Map, start: &[f64], [lower, upper]: [f64; 2]| Parameter {
             name: name.into(),
@@ -170,7 +170,7 @@ impl BankParameters {
             let (expected, found) = (self.start.len(), values.len());
             return Err(format!("{found} values were given, but {expected} are needed").into());
         }
-        let count = self.set.num_filters();
+        let count = self.set.num_potentials();
         let (potentials, coefficients) = values.split_at(self.blocks.len() * count);
         let entry = |block: usize, k: usize| potentials.get(block * count + k).copied();
         let free = (0..count)
@@ -196,6 +196,7 @@ impl BankParameters {
         Some(Box::new(FilterDerivatives {
             bank: self.bank(values).ok()?,
             num_blocks: self.blocks.len(),
+            num_potentials: self.set.num_potentials(),
             filters: objective.regularizer(),
         }))
     }
@@ -410,16 +411,17 @@ impl Choices for FilterChoices {
 struct FilterDerivatives<'a> {
     bank: Arc<LimitedBank>,
     num_blocks: usize,
+    num_potentials: usize,
     filters: &'a FilterRegularizer,
 }
 
-/// The largest number of filters.
-const MAX_FILTERS: usize = 48;
+/// The largest number of potentials.
+const MAX_POTENTIALS: usize = 69;
 
 impl<S> Derivatives<S> for FilterDerivatives<'_> {
     fn mixed_product(&self, x: &[f64], q: &[f64], out: &mut [f64], _scratch: &mut S) {
-        let count = self.filters.bank().potentials().len();
-        let mut by_potential = [[0.0; 4]; MAX_FILTERS];
+        let count = self.num_potentials;
+        let mut by_potential = [[0.0; 4]; MAX_POTENTIALS];
         let by_potential = &mut by_potential[..count];
         let (blocks, by_coefficient) = out.split_at_mut(self.num_blocks * count);
         (self.filters).mixed_products(x, q, by_potential, by_coefficient);

@@ -42,11 +42,12 @@ fn parameters_are_named_and_placed() {
     assert_eq!(of_filters.len(), 10);
     assert_eq!(of_filters[..2], ["alpha_luminance", "alpha_chroma"]);
     assert_eq!(of_filters[8..], ["filters_luminance", "filters_chroma"]);
-    // four numbers for each of eight filters, and 18 coefficients of filters with symmetries
-    let num_values = 2 * (4 * 8 + 18);
+    // four numbers for each of eleven potentials, 18 coefficients of filters with symmetries, and
+    // 12 of three pairs of slanted filters
+    let num_values = 2 * (4 * 11 + 30);
     let values: Vec<f64> = (0..num_values).map(f64::from).collect();
     let [of_luminance, of_chroma] = filters.parts(&values);
-    assert_eq!((of_luminance.len(), of_chroma[0]), (50, 8.0));
+    assert_eq!((of_luminance.len(), of_chroma[0]), (74, 11.0));
 }
 
 #[test]

@@ -54,7 +54,8 @@ pub(super) fn html(report: &ReportBank<'_>) -> Markup {
             "Filters are ordered by their frequency down the columns and along the rows, which are \
              the numbers on the left below each curve. "
             @if report.is_learned {
-                "Each learned filter has the symmetry of the cosine filter in its place. "
+                "Each learned filter has the symmetry of the cosine filter in its place. After them \
+                 come slanted filters; two neighbours are mirror images and have one potential. "
             }
             "The number on the right is the price of a response of 0.5. Filters with a price below \
              one percent of the highest are pale. A curve that becomes flat lets edges pass; a \
@@ -73,13 +74,14 @@ fn grid(bank: &FilterBank) -> Markup {
         .bank style=(columns) {
             .none { "the mean is free" }
             @for (index, (taps, potential)) in bank.taps().iter().zip(potentials).enumerate() {
-                @let place = [(index + 1) / size, (index + 1) % size];
+                @let place = (index + 1 < size * size)
+                    .then(|| format!("{}, {}", (index + 1) / size, (index + 1) % size));
                 @let is_off = height(potential) < UNUSED * highest;
                 div.off[is_off] title=(description(potential)) {
                     (PreEscaped(picture(taps, size)))
                     (PreEscaped(curve(*potential, height(potential))))
                     .label {
-                        span { (place[0]) ", " (place[1]) }
+                        span { (place.as_deref().unwrap_or("slanted")) }
                         span { (number(height(potential))) }
                     }
                 }

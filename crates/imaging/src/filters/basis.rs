@@ -4,8 +4,9 @@ use std::f64::consts::PI;
 
 /// The largest number of taps along one axis.
 pub(super) const MAX_SIZE: usize = 7;
-/// The largest number of filters of a basis, with the constant one.
-pub(super) const MAX_FILTERS: usize = MAX_SIZE * MAX_SIZE;
+/// The largest number of filters of a bank, with the constant one: those of the largest basis, and
+/// 21 pairs of slanted ones.
+pub(super) const MAX_FILTERS: usize = MAX_SIZE * MAX_SIZE + 42;
 
 /// The orthonormal cosine basis along one axis, `$b_v(j) \sim \cos(\pi v(j + \frac12)/s)$` for an
 /// odd `$s$`. Filter `$(v, h)$` of the plane has the taps `$b_v(i)\,b_h(j)$` and the index

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::basis::Basis;
-use super::mixing::Mixing;
+use super::mixing::{Mixing, num_filters, potential_of};
 use super::spectrum::{SmoothSupremum, Spectrum};
 use super::{FilterBank, TwoRoots, checked_basis};
-use crate::error::{ModelError, check_values};
+use crate::error::ModelError;
 
 /// The exponent of the smooth limit; a choice.
 const SHARPNESS: f64 = 8.0;
@@ -39,7 +39,7 @@ pub struct FreePotential {
 pub struct LimitedBank {
     bank: Arc<FilterBank>,
     free: Vec<FreePotential>,
-    /// The norms of the learned filters before they were scaled.
+    /// For each part of the learned filters, the norm of its filter before it was scaled.
     norms: Vec<f64>,
     supremum: SmoothSupremum,
     scale: f64,
@@ -67,24 +67,36 @@ impl LimitedBank {
                 (Some(scaled), norms)
             }
         };
+        let expected = FilterBank::num_potentials(size, coefficients.is_some())?;
+        if free.len() != expected {
+            return Err(ModelError::WrongLength {
+                name: "potentials",
+                expected,
+                found: free.len(),
+            });
+        }
         let unlimited: Vec<TwoRoots> = free.iter().map(|free| free.at_scale(1.0)).collect();
         for potential in &unlimited {
             potential.check()?;
         }
-        let weights: Vec<f64> = unlimited.iter().map(|p| p.weak_convexity()).collect();
+        let of_filters = || {
+            let count = num_filters(&basis, coefficients.is_some());
+            (0..count).map(|filter| potential_of(&basis, filter))
+        };
+        let weights: Vec<f64> = of_filters()
+            .map(|potential| unlimited[potential].weak_convexity())
+            .collect();
         let mixing = (scaled.clone().map(|entries| Mixing::new(&basis, entries))).transpose()?;
         let spectrum = Spectrum {
             basis: &basis,
             mixing: mixing.as_ref(),
         };
-        if weights.len() + 1 != basis.num_filters() {
-            return Err(ModelError::WrongLength {
-                name: "potentials",
-                expected: basis.num_filters() - 1,
-                found: weights.len(),
-            });
+        let mut supremum = spectrum.smooth_supremum(&weights);
+        let mut by_weight = vec![0.0; free.len()];
+        for (slope, potential) in supremum.by_weight.iter().zip(of_filters()) {
+            by_weight[potential] += slope;
         }
-        let supremum = spectrum.smooth_supremum(&weights);
+        supremum.by_weight = by_weight;
         let power = (supremum.value / limit).powf(SHARPNESS);
         let scale = (1.0 + power).powf(-1.0 / SHARPNESS);
         let slope = if supremum.value > 0.0 {
@@ -147,11 +159,24 @@ impl LimitedBank {
             *slope += by_supremum * of_supremum;
         }
         // The coefficients of each filter were scaled to norm 1.
+        let mut along = Vec::with_capacity(self.norms.len());
+        let mut rest = &*by_coefficient;
+        for (row, _) in mixing.rows() {
+            let (slopes, after) = rest.split_at(row.len());
+            rest = after;
+            along.push(
+                slopes
+                    .iter()
+                    .zip(row)
+                    .map(|(slope, c)| slope * c)
+                    .sum::<f64>(),
+            );
+        }
+        mixing.add_pairs(&mut along);
         let mut rest = by_coefficient;
-        for ((row, _), norm) in mixing.rows().zip(&self.norms) {
+        for (((row, _), norm), along) in mixing.rows().zip(&self.norms).zip(&along) {
             let (slopes, after) = rest.split_at_mut(row.len());
             rest = after;
-            let along: f64 = slopes.iter().zip(row).map(|(slope, c)| slope * c).sum();
             for (slope, coefficient) in slopes.iter_mut().zip(row) {
                 *slope = (*slope - along * coefficient) / norm;
             }
@@ -173,25 +198,20 @@ impl FreePotential {
 
 /// Scales the coefficients of each filter to norm 1. Returns them and the norms before.
 fn scaled_to_one(basis: &Basis, coefficients: &[f64]) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
-    check_values("filters", coefficients, Mixing::num_entries(basis))?;
-    let mut scaled = coefficients.to_vec();
-    let mut norms = Vec::with_capacity(basis.num_filters());
-    let mut rest = scaled.as_mut_slice();
-    for index in 1..basis.num_filters() {
-        let (row, after) = rest.split_at_mut(basis.same_symmetry(index).count());
-        rest = after;
-        let norm = lowlevel::norm(row);
-        if !(norm > 1e-100) {
+    let mixing = Mixing::new(basis, coefficients.to_vec())?;
+    let mut norms = mixing.squared_norms();
+    for norm in &mut norms {
+        *norm = norm.sqrt();
+        if !(*norm > 1e-100) {
             return Err(ModelError::OutOfRange {
                 name: "the norm of a filter",
-                found: norm,
+                found: *norm,
                 needed: "positive",
             });
         }
-        for entry in row {
-            *entry /= norm;
-        }
-        norms.push(norm);
     }
+    let scaled = (mixing.rows().zip(&norms))
+        .flat_map(|((row, _), norm)| row.iter().map(move |c| c / norm))
+        .collect();
     Ok((scaled, norms))
 }

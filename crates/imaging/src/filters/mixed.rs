@@ -7,10 +7,13 @@
 //! `$(1/s_1, -\alpha\nu/s_1^3, -1/s_2, \beta\omega/s_2^3)$`. The derivative with respect to the
 //! coefficient of a basis filter `$d$` is `$\sum\langle Wv, d*x\rangle + \langle au, d*q\rangle$`.
 
+use pulp::Scalar;
+
 use super::FilterRegularizer;
 use super::TwoRoots;
-use super::regularizer::{pairs, split, with_parts};
-use super::sweep::{Lanes, Responses, STRIP};
+use super::mixing::potential_of;
+use super::regularizer::{no_responses, pairs, split, with_parts};
+use super::sweep::{Lanes, STRIP};
 use crate::grid::Field;
 use crate::model::vectorize;
 
@@ -19,7 +22,7 @@ type PotentialSums = [Lanes; 4];
 
 impl FilterRegularizer {
     /// Overwrites `by_potential` with the derivatives of `$\langle\nabla R(x), q\rangle$` with
-    /// respect to `$(\alpha_k, \nu_k, \beta_k, \omega_k)$` for every filter `$k$`, and
+    /// respect to `$(\alpha_k, \nu_k, \beta_k, \omega_k)$` for every potential `$k$`, and
     /// `by_coefficient` with those with respect to the coefficients of learned filters.
     ///
     /// # Panics
@@ -34,8 +37,8 @@ impl FilterRegularizer {
         let num_coefficients = (self.bank.mixing.as_ref()).map_or(0, |m| m.entries().len());
         assert_eq!(
             by_potential.len(),
-            self.bank.potentials.len(),
-            "one for each filter"
+            potential_of(&self.bank.basis, self.bank.potentials.len() - 1) + 1,
+            "one for each potential"
         );
         assert_eq!(
             by_coefficient.len(),
@@ -57,6 +60,7 @@ impl FilterRegularizer {
         by_coefficient: &mut [f64],
     ) {
         let bank = &*self.bank;
+        let [mut u, mut v] = [no_responses::<f64, P>(0.0), no_responses(0.0)];
         self.sweep()
             .read(pairs::<P, PAIR>(x, q), |position, responses| {
                 vectorize(
@@ -73,14 +77,32 @@ impl FilterRegularizer {
                             }
                             return;
                         };
+                        for (u, of_x) in u.iter_mut().zip(of_x.iter()) {
+                            mixing.combine(Scalar::new(), of_x, u);
+                        }
+                        for (v, of_q) in v.iter_mut().zip(of_q.iter()) {
+                            mixing.combine(Scalar::new(), of_q, v);
+                        }
+                        for (k, p) in bank.potentials.iter().enumerate() {
+                            let mut of_u = u.each_ref().map(|part| part[k + 1]);
+                            let mut of_v = v.each_ref().map(|part| part[k + 1]);
+                            let sums = potential_sums(*p, of_u.each_ref(), of_v.each_ref());
+                            add_sums(
+                                &sums,
+                                position.count,
+                                &mut by_potential[potential_of(&bank.basis, k)],
+                            );
+                            fluxes(*p, &mut of_u, &mut of_v);
+                            for part in 0..P {
+                                u[part][k + 1] = of_u[part];
+                                v[part][k + 1] = of_v[part];
+                            }
+                        }
+                        for planes in u.iter_mut().chain(&mut v) {
+                            mixing.slant_responses(Scalar::new(), planes);
+                        }
                         let mut out = &mut *by_coefficient;
-                        for (k, (row, members)) in mixing.rows().enumerate() {
-                            let mut u = of_x.each_ref().map(|part| combined(row, members, part));
-                            let mut v = of_q.each_ref().map(|part| combined(row, members, part));
-                            let p = bank.potentials[k];
-                            let sums = potential_sums(p, u.each_ref(), v.each_ref());
-                            add_sums(&sums, position.count, &mut by_potential[k]);
-                            fluxes(p, &mut u, &mut v);
+                        for (k, (_, members)) in mixing.rows().enumerate() {
                             let (entries, rest) = out.split_at_mut(members.len());
                             out = rest;
                             for (entry, member) in entries.iter_mut().zip(members) {
@@ -88,9 +110,9 @@ impl FilterRegularizer {
                                 for part in 0..P {
                                     let (d_x, d_q) =
                                         (&of_x[part][member + 1], &of_q[part][member + 1]);
+                                    let (u, v) = (&u[part][k + 1], &v[part][k + 1]);
                                     for lane in 0..STRIP {
-                                        terms[lane] +=
-                                            v[part][lane] * d_x[lane] + u[part][lane] * d_q[lane];
+                                        terms[lane] += v[lane] * d_x[lane] + u[lane] * d_q[lane];
                                     }
                                 }
                                 *entry += terms[..position.count].iter().sum::<f64>();
@@ -100,18 +122,6 @@ impl FilterRegularizer {
                 );
             });
     }
-}
-
-/// The response of a learned filter.
-#[inline(always)]
-fn combined(row: &[f64], members: &[usize], responses: &Responses) -> Lanes {
-    let mut out = [0.0; STRIP];
-    for (coefficient, member) in row.iter().zip(members) {
-        for (out, response) in out.iter_mut().zip(&responses[member + 1]) {
-            *out += coefficient * response;
-        }
-    }
-    out
 }
 
 /// The squares `$|u|^2$` and the products `$\langle u, v\rangle$`.

@@ -1,4 +1,17 @@
-//! Learned filters: combinations of the filters of a basis that have the same symmetry.
+//! Learned filters: combinations of the filters of a basis, even or odd along each axis or slanted.
+//!
+//! A *part* is a combination of filters of the basis that have the same symmetry. The first parts,
+//! one for each filter of the basis, are filters themselves. The others come in pairs: two parts
+//! `$e$` and `$o$` with different symmetries make the slanted filters `$e + o$` and `$e - o$`,
+//! which are mirror images of each other up to their sign, and have the same potential. At every
+//! pixel,
+//!
+//! ```math
+//! |(e + o) * x|^2 + |(e - o) * x|^2 = 2\,|e * x|^2 + 2\,|o * x|^2,
+//! ```
+//!
+//! so each part of a pair counts twice in a sum of squares, and filters that are neither even nor
+//! odd need no other proof ([`spectrum`](super::spectrum)).
 
 use pulp::Simd;
 
@@ -7,91 +20,166 @@ use super::sweep::{Lanes, Responses, STRIP};
 use super::vector::Real;
 use crate::error::{ModelError, check_values};
 
-/// The coefficients of learned filters. Filter `$k$` is a combination of the filters of the basis
-/// that have the symmetry of basis filter `$k$`, so that it stays even or odd along each axis.
+/// The coefficients of learned filters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Mixing {
-    /// The coefficients of all filters, one filter after the other.
+    /// The coefficients of all parts, one part after the other.
     entries: Vec<f64>,
-    /// The same coefficients with both filters exchanged: a filter is combined by exactly the
-    /// filters that it combines.
-    transposed: Vec<f64>,
-    /// For each filter, the filters of the basis that it combines.
+    /// For each part, the filters of the basis that it combines.
     members: Vec<Vec<usize>>,
+    /// What each part combines, without coefficients that are zero, and what combines each filter
+    /// of the basis.
+    forward: Combinations,
+    backward: Combinations,
+}
+
+/// Combinations of planes: the coefficients and the indices of each.
+type Combinations = Vec<Vec<(f64, usize)>>;
+
+/// For each part of the learned filters, the filter of the basis that has its symmetry.
+fn parts(basis: &Basis) -> Vec<usize> {
+    let size = basis.size;
+    let mut parts: Vec<usize> = (1..basis.num_filters()).collect();
+    for index in 1..basis.num_filters() {
+        let (v, h) = (index / size, index % size);
+        match (v % 2, h % 2) {
+            (0, 1) => parts.extend([index, h * size + v]),
+            (1, 1) => parts.extend([(v + 1) * size + h + 1, index]),
+            _ => (),
+        }
+    }
+    parts
+}
+
+/// The number of filters of a bank.
+pub(super) fn num_filters(basis: &Basis, is_learned: bool) -> usize {
+    if is_learned {
+        parts(basis).len()
+    } else {
+        basis.num_filters() - 1
+    }
+}
+
+/// The number of the potential of a filter.
+pub(super) const fn potential_of(basis: &Basis, filter: usize) -> usize {
+    let alone = basis.num_filters() - 1;
+    if filter < alone {
+        filter
+    } else {
+        alone + (filter - alone) / 2
+    }
 }
 
 impl Mixing {
     /// The number of coefficients of a bank.
     pub(super) fn num_entries(basis: &Basis) -> usize {
-        (1..basis.num_filters())
-            .map(|index| basis.same_symmetry(index).count())
-            .sum()
+        let counts = parts(basis).into_iter();
+        counts.map(|index| basis.same_symmetry(index).count()).sum()
     }
 
-    /// The coefficients of the basis itself.
+    /// The coefficients with which each part is one filter of the basis.
     pub(super) fn identity(basis: &Basis) -> Vec<f64> {
-        (1..basis.num_filters())
+        (parts(basis).into_iter())
             .flat_map(|index| {
-                basis
-                    .same_symmetry(index)
-                    .map(move |other| f64::from(other == index))
+                let members = basis.same_symmetry(index);
+                members.map(move |other| f64::from(other == index))
             })
             .collect()
     }
 
     pub(super) fn new(basis: &Basis, entries: Vec<f64>) -> Result<Self, ModelError> {
         check_values("filters", &entries, Self::num_entries(basis))?;
-        let members = (1..basis.num_filters())
+        let members: Vec<Vec<usize>> = (parts(basis).into_iter())
             .map(|index| basis.same_symmetry(index).map(|other| other - 1).collect())
             .collect();
-        let mut mixing = Self {
-            transposed: vec![0.0; entries.len()],
-            entries,
-            members,
-        };
-        let num_filters = basis.num_filters() - 1;
-        let mut dense = vec![0.0; num_filters * num_filters];
-        for (k, (row, members)) in mixing.rows().enumerate() {
+        let mut forward = vec![vec![]; members.len()];
+        let mut backward = vec![vec![]; basis.num_filters() - 1];
+        for (part, (row, members)) in rows(&entries, &members).enumerate() {
             for (coefficient, member) in row.iter().zip(members) {
-                dense[member * num_filters + k] = *coefficient;
+                if *coefficient != 0.0 {
+                    forward[part].push((*coefficient, *member));
+                    backward[*member].push((*coefficient, part));
+                }
             }
         }
-        let indices = mixing.members.iter().enumerate();
-        let indices = indices.flat_map(|(k, members)| members.iter().map(move |m| (k, m)));
-        for (entry, (k, member)) in mixing.transposed.iter_mut().zip(indices) {
-            *entry = dense[k * num_filters + member];
-        }
-        Ok(mixing)
+        Ok(Self {
+            entries,
+            members,
+            forward,
+            backward,
+        })
     }
 
     pub(super) fn entries(&self) -> &[f64] {
         &self.entries
     }
 
-    /// The coefficients of each filter, with the indices of the filters of the basis.
+    /// The coefficients of each part, with the indices of the filters of the basis.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&[f64], &[usize])> {
-        self.rows_of(&self.entries)
+        rows(&self.entries, &self.members)
     }
 
-    /// The rows of `entries`, with the indices of the filters of the basis.
+    /// What belongs to the parts of pairs.
+    fn pairs<'a, N>(&self, of_parts: &'a mut [N]) -> impl Iterator<Item = &'a mut [N; 2]> {
+        let alone = self.backward.len();
+        of_parts[alone..self.members.len()]
+            .as_chunks_mut()
+            .0
+            .iter_mut()
+    }
+
+    /// Replaces numbers of parts, such as squares of norms, by those of both parts of a pair.
+    pub(super) fn add_pairs(&self, of_parts: &mut [f64]) {
+        for pair in self.pairs(of_parts) {
+            *pair = [pair[0] + pair[1]; 2];
+        }
+    }
+
+    /// Returns the squares of the norms of all filters.
+    pub(super) fn squared_norms(&self) -> Vec<f64> {
+        let mut squares: Vec<f64> = (self.rows())
+            .map(|(row, _)| row.iter().map(|c| c * c).sum())
+            .collect();
+        self.add_pairs(&mut squares);
+        squares
+    }
+
+    /// Returns the largest number of filters of the basis in a part, and the largest sum of moduli
+    /// of the coefficients of a filter, relative to the norm of the filter.
+    pub(super) fn spread(&self) -> [f64; 2] {
+        let counts = self.forward.iter().map(Vec::len);
+        let moduli = self
+            .forward
+            .iter()
+            .map(|row| row.iter().map(|(c, _)| c.abs()).sum());
+        let mut sums: Vec<f64> = moduli.collect();
+        self.add_pairs(&mut sums);
+        let norms = self.squared_norms().into_iter().map(f64::sqrt);
+        let ratios = sums.iter().zip(norms).map(|(sum, norm)| sum / norm);
+        [
+            counts.max().unwrap_or_default() as f64,
+            // A filter without coefficients has no rounding error.
+            ratios.filter(|ratio| !ratio.is_nan()).fold(0.0, f64::max),
+        ]
+    }
+
+    /// Replaces the parts `$(e, o)$` of all pairs, such as taps, by `$(e + o, e - o)$`.
+    pub(super) fn slant(&self, parts: &mut [Vec<f64>]) {
+        for [e, o] in self.pairs(parts) {
+            for (e, o) in e.iter_mut().zip(o) {
+                (*e, *o) = (*e + *o, *e - *o);
+            }
+        }
+    }
+
+    /// Does the same to responses. This transform is its own transpose.
     #[inline(always)]
-    fn rows_of<'a>(&'a self, entries: &'a [f64]) -> impl Iterator<Item = (&'a [f64], &'a [usize])> {
-        let mut rest = entries;
-        self.members.iter().map(move |members| {
-            let (row, after) = rest.split_at(members.len());
-            rest = after;
-            (row, members.as_slice())
-        })
-    }
-
-    #[cfg(test)]
-    /// Overwrites `mixed` with the responses of the bank, given those of the basis. Neither
-    /// includes the constant filter.
-    pub(super) fn apply(&self, responses: &[f64], mixed: &mut [f64]) {
-        for (out, (row, members)) in mixed.iter_mut().zip(self.rows()) {
-            *out = (row.iter().zip(members))
-                .map(|(c, m)| c * responses[*m])
-                .sum();
+    pub(super) fn slant_responses<T: Real, S: Simd>(&self, simd: S, parts: &mut Responses<T>) {
+        for [e, o] in self.pairs(&mut parts[1..]) {
+            let (e, o) = (T::vectors_mut::<S>(e), T::vectors_mut::<S>(o));
+            for (e, o) in e.iter_mut().zip(o) {
+                (*e, *o) = (T::add(simd, *e, *o), T::sub(simd, *e, *o));
+            }
         }
     }
 
@@ -104,44 +192,58 @@ impl Mixing {
         responses: &Responses<T>,
         mixed: &mut Responses<T>,
     ) {
-        for (out, (row, members)) in mixed[1..].iter_mut().zip(self.rows()) {
-            combine(simd, row, members, responses, out);
+        for (out, row) in mixed[1..].iter_mut().zip(&self.forward) {
+            combine(simd, row, responses, out);
         }
+        self.slant_responses(simd, mixed);
     }
 
-    /// Overwrites `responses` with the transpose of [`combine`](Self::combine).
+    /// Overwrites `responses` with the transpose of [`combine`](Self::combine), and `mixed` with
+    /// the numbers of the parts.
     #[inline(always)]
     pub(super) fn combine_transposed<T: Real, S: Simd>(
         &self,
         simd: S,
-        mixed: &Responses<T>,
+        mixed: &mut Responses<T>,
         responses: &mut Responses<T>,
     ) {
-        let rows = self.rows_of(&self.transposed);
-        for (out, (row, members)) in responses[1..].iter_mut().zip(rows) {
-            combine(simd, row, members, mixed, out);
+        self.slant_responses(simd, mixed);
+        for (out, row) in responses[1..].iter_mut().zip(&self.backward) {
+            combine(simd, row, mixed, out);
         }
     }
+}
+
+/// Splits coefficients into those of each part, with the filters of the basis.
+fn rows<'a>(
+    entries: &'a [f64],
+    members: &'a [Vec<usize>],
+) -> impl Iterator<Item = (&'a [f64], &'a [usize])> {
+    let mut rest = entries;
+    members.iter().map(move |members| {
+        let (row, after) = rest.split_at(members.len());
+        rest = after;
+        (row, members.as_slice())
+    })
 }
 
 /// The number of lanes that are combined at once.
 const GROUP: usize = 16;
 
-/// Overwrites `out` with a combination of responses. Index zero of `members` is the first filter
-/// after the constant one.
+/// Overwrites `out` with a combination of responses. Index zero is the first filter after the
+/// constant one.
 #[inline(always)]
-pub(super) fn combine<T: Real, S: Simd>(
+fn combine<T: Real, S: Simd>(
     simd: S,
-    row: &[f64],
-    members: &[usize],
+    row: &[(f64, usize)],
     responses: &Responses<T>,
     out: &mut Lanes<T>,
 ) {
     for first in (0..STRIP).step_by(GROUP) {
         let mut sums = [T::splat(simd, T::default()); GROUP];
-        for (coefficient, member) in row.iter().zip(members) {
+        for (coefficient, index) in row {
             let coefficient = T::splat(simd, T::from_f64(*coefficient));
-            let lanes = &responses[member + 1][first..first + GROUP];
+            let lanes = &responses[index + 1][first..first + GROUP];
             for (sum, response) in sums.iter_mut().zip(T::vectors::<S>(lanes)) {
                 *sum = T::add(simd, *sum, T::mul(simd, coefficient, *response));
             }

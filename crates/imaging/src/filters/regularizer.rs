@@ -137,17 +137,15 @@ impl FilterBank {
     /// `$u\,s\|c_k\|$` times the largest modulus of a pixel.
     ///
     /// The transforms along rows and columns make at most `$2(s + 4)$` roundings, with intermediate
-    /// results that are no larger than `$|c_k| * |x|$`. A learned filter combines `$n$` of them,
-    /// which makes up to `$n + 1$` further roundings; the moduli of its coefficients add up to at
-    /// most `$\sqrt n$` times their norm.
+    /// results that are no larger than `$|c_k| * |x|$`. A part of a learned filter combines `$n$`
+    /// of them, which makes up to `$n + 1$` further roundings, and the parts of a slanted filter
+    /// are added. Errors are multiplied by the moduli of the coefficients.
     pub(super) fn roundings(&self) -> f64 {
-        let size = self.basis.size as f64;
-        let transforms = 2.0 * (size + 4.0);
-        if self.mixing.is_none() {
-            return transforms;
-        }
-        let root = 0.5 * (size + 1.0);
-        (transforms + root * root + 1.0) * root
+        let transforms = 2.0 * (self.basis.size as f64 + 4.0);
+        self.mixing.as_ref().map_or(transforms, |mixing| {
+            let [count, moduli] = mixing.spread();
+            (transforms + count + 2.0) * moduli
+        })
     }
 
     /// Calls `visit` with the index of every filter of the bank and its responses, which it may
@@ -186,7 +184,7 @@ impl FilterBank {
     ) {
         self.visit(simd, responses, mixed, change);
         if let Some(mixing) = &self.mixing {
-            for (responses, mixed) in responses.iter_mut().zip(&*mixed) {
+            for (responses, mixed) in responses.iter_mut().zip(mixed) {
                 mixing.combine_transposed(simd, mixed, responses);
             }
         }

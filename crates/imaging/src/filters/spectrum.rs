@@ -3,9 +3,13 @@
 //! For weights `$m_k \ge 0$` let `$S(w) = \sum_k m_k|\hat c_k(w)|^2$`. For filters `$C_k$` on an
 //! infinite or periodic plane, `$\sum_k m_k\|C_kx\|^2 \le \sup S\,\|x\|^2$` by Parseval's identity.
 //! The same holds on a picture that is mirrored at its borders. Mirrored to all sides it is a
-//! periodic picture with four times the pixels and four times the square norm. A filter of a bank
-//! is even or odd along each axis, so its responses in the four copies of the picture have the same
-//! moduli, and every sum over the periodic picture is four times that over the picture.
+//! periodic picture with four times the pixels and four times the square norm. A filter that is
+//! even or odd along each axis has responses with the same moduli in the four copies of the
+//! picture, and every sum over the periodic picture is four times that over the picture.
+//!
+//! A pair of slanted filters `$e \pm o$` is a sum and a difference of such filters, and both have
+//! the same weight. At each pixel, the squares of both responses add up to twice the squares of the
+//! responses of `$e$` and of `$o$`. So pairs are replaced by their parts, with twice the weight.
 //!
 //! `$S$` is a trigonometric polynomial of degree `$n = s - 1$` in each frequency. Such a polynomial
 //! is at most `$1/\cos(\pi n/M)$` times its largest modulus at `$M > 2n$` equidistant points
@@ -126,7 +130,9 @@ impl Spectrum<'_> {
             }
             return form;
         };
-        for ((row, members), weight) in mixing.rows().zip(weights) {
+        let mut weights = weights.to_vec();
+        mixing.add_pairs(&mut weights);
+        for ((row, members), weight) in mixing.rows().zip(&weights) {
             for (c, m) in row.iter().zip(members) {
                 for (d, other) in row.iter().zip(members) {
                     let [down, across] = self.pairs(*m, *other);
@@ -161,7 +167,7 @@ impl Spectrum<'_> {
     }
 
     /// Returns an upper bound on `$\sup S$` for these weights of the filters, which are not
-    /// negative.
+    /// negative, and the same for both filters of a pair.
     pub(super) fn supremum(self, weights: &[f64]) -> f64 {
         self.largest(weights) * self.between_points()
     }
@@ -214,6 +220,8 @@ impl Spectrum<'_> {
             return result;
         };
         let mut by_mixing = result.by_mixing.iter_mut();
+        let mut of_parts = weights.to_vec();
+        mixing.add_pairs(&mut of_parts);
         for (k, (row, members)) in mixing.rows().enumerate() {
             for (c, m) in row.iter().zip(members) {
                 let along: f64 = (row.iter().zip(members))
@@ -221,16 +229,18 @@ impl Spectrum<'_> {
                     .sum();
                 result.by_weight[k] += c * along;
                 if let Some(out) = by_mixing.next() {
-                    *out = 2.0 * weights[k] * along;
+                    *out = 2.0 * of_parts[k] * along;
                 }
             }
         }
+        mixing.add_pairs(&mut result.by_weight);
         result
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::mixing::{num_filters, potential_of};
     use super::*;
 
     #[test]
@@ -256,11 +266,12 @@ mod tests {
             let numbers = |len, seed| super::super::tests::numbers(len, seed);
             let entries = numbers(Mixing::num_entries(&basis), 3);
             let mixing = Mixing::new(&basis, entries).expect("valid");
-            let weights: Vec<f64> = numbers(size * size - 1, 5)
-                .iter()
-                .map(|w| w.abs())
-                .collect();
             for mixing in [None, Some(&mixing)] {
+                let count = num_filters(&basis, mixing.is_some());
+                let of_potentials = numbers(count, 5);
+                let weights: Vec<f64> = (0..count)
+                    .map(|filter| of_potentials[potential_of(&basis, filter)].abs())
+                    .collect();
                 let spectrum = Spectrum {
                     basis: &basis,
                     mixing,
@@ -272,10 +283,18 @@ mod tests {
                     let unmixed: Vec<f64> = (1..size * size)
                         .map(|m| basis.response(m / size, down) * basis.response(m % size, across))
                         .collect();
-                    let mut mixed = unmixed.clone();
-                    if let Some(mixing) = mixing {
-                        mixing.apply(&unmixed, &mut mixed);
-                    }
+                    let mixed = match mixing {
+                        None => unmixed,
+                        Some(mixing) => {
+                            let response = |(row, members): (&[f64], &[usize])| {
+                                let terms = row.iter().zip(members).map(|(c, m)| c * unmixed[*m]);
+                                vec![terms.sum::<f64>()]
+                            };
+                            let mut mixed: Vec<Vec<f64>> = mixing.rows().map(response).collect();
+                            mixing.slant(&mut mixed);
+                            mixed.concat()
+                        }
+                    };
                     let sum = mixed.iter().zip(&weights).map(|(r, w)| w * r * r).sum();
                     largest = largest.max(sum);
                 }

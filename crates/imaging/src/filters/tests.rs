@@ -29,11 +29,11 @@ fn pick(seed: u64, len: usize) -> usize {
     usize::try_from(seed % len as u64).expect("below len")
 }
 
-fn any_potentials(size: usize, seed: u64) -> Vec<TwoRoots> {
-    let random = numbers(4 * size * size, seed);
+fn any_potentials(size: usize, is_learned: bool, seed: u64) -> Vec<TwoRoots> {
+    let count = FilterBank::num_potentials(size, is_learned).expect("a valid size");
+    let random = numbers(4 * count, seed);
     random
         .chunks_exact(4)
-        .take(size * size - 1)
         .map(|r| {
             let alpha = 0.05 * 10_f64.powf(r[0]);
             let nu = 0.2 * 10_f64.powf(0.7 * r[1]);
@@ -45,6 +45,17 @@ fn any_potentials(size: usize, seed: u64) -> Vec<TwoRoots> {
             }
         })
         .collect()
+}
+
+/// The potentials of a bank, without those that belong to another filter, too.
+fn distinct(bank: &FilterBank) -> Vec<TwoRoots> {
+    let mut potentials = vec![];
+    for (filter, potential) in bank.potentials().iter().enumerate() {
+        if potential_of(&bank.basis, filter) == potentials.len() {
+            potentials.push(*potential);
+        }
+    }
+    potentials
 }
 
 /// A bank on a small grid, with cosine or learned filters.
@@ -61,7 +72,7 @@ fn any_bank() -> impl Strategy<Value = FilterRegularizer> {
         any::<u64>(),
     )
         .prop_map(|(size, (rows, cols, is_complex), is_learned, seed)| {
-            let potentials = any_potentials(size, seed);
+            let potentials = any_potentials(size, is_learned, seed);
             let bank = if is_learned {
                 let count = FilterBank::num_coefficients(size).expect("a valid size");
                 FilterBank::learned(size, numbers(count, seed ^ 1), potentials)
@@ -182,7 +193,7 @@ proptest! {
         let (x, q) = (numbers(filters.dim(), seed), numbers(filters.dim(), seed ^ 5));
         let bank = filters.bank();
         let coefficients = bank.mixing.as_ref().map(|m| m.entries().to_vec());
-        let potentials = bank.potentials().to_vec();
+        let potentials = distinct(bank);
         let mut by_potential = vec![[0.0; 4]; potentials.len()];
         let mut by_coefficient = vec![0.0; coefficients.as_ref().map_or(0, Vec::len)];
         filters.mixed_products(&x, &q, &mut by_potential, &mut by_coefficient);
@@ -226,8 +237,9 @@ proptest! {
         is_learned: bool,
         seed: u64,
     ) {
-        let corners = numbers(2 * size * size, seed ^ 9);
-        let potentials: Vec<TwoRoots> = any_potentials(size, seed)
+        let potentials = any_potentials(size, is_learned, seed);
+        let corners = numbers(2 * potentials.len(), seed ^ 9);
+        let potentials: Vec<TwoRoots> = potentials
             .into_iter()
             .zip(corners.chunks_exact(2))
             .map(|(p, corner)| TwoRoots {
@@ -286,7 +298,8 @@ proptest! {
         let of_coefficients = numbers(coefficients.as_ref().map_or(0, Vec::len), seed ^ 12);
         let value = |limited: &LimitedBank| {
             let bank = limited.bank();
-            let of_potentials = bank.potentials().iter().zip(slopes.chunks_exact(4)).map(|(p, s)| {
+            let potentials = distinct(bank);
+            let of_potentials = potentials.iter().zip(slopes.chunks_exact(4)).map(|(p, s)| {
                 p.alpha * s[0] + p.nu * s[1] + p.beta * s[2] + p.omega * s[3]
             });
             let entries = bank.mixing.as_ref().map_or(&[][..], |m| m.entries());
@@ -340,7 +353,7 @@ fn free_bank(
     seed: u64,
     strength: f64,
 ) -> (Vec<FreePotential>, Option<Vec<f64>>) {
-    let free = (any_potentials(size, seed).iter())
+    let free = (any_potentials(size, is_learned, seed).iter())
         .map(|p| FreePotential {
             alpha: strength * p.alpha,
             nu: p.nu,
@@ -391,7 +404,7 @@ fn largest_eigenvalue(filters: &FilterRegularizer, weights: &[f64], seed: u64) -
 #[test]
 fn tiny_pictures() {
     for (rows, cols) in [(1, 1), (1, 2), (2, 1), (2, 3)] {
-        let bank = FilterBank::dct(7, any_potentials(7, 1)).expect("valid");
+        let bank = FilterBank::dct(7, any_potentials(7, false, 1)).expect("valid");
         let filters = FilterRegularizer::new(bank, Grid::image(rows, cols)).expect("not empty");
         let x = numbers(rows * cols, 3);
         let expected = value_by_definition(&filters, &x);
@@ -402,7 +415,7 @@ fn tiny_pictures() {
 /// The rounding error of products is not bounded for pixels above 1000, so there are none.
 #[test]
 fn no_products_at_huge_pixels() {
-    let bank = FilterBank::dct(3, any_potentials(3, 1)).expect("valid");
+    let bank = FilterBank::dct(3, any_potentials(3, false, 1)).expect("valid");
     let filters = FilterRegularizer::new(bank, Grid::image(20, 1)).expect("not empty");
     let mut memory = vec![0.0; filters.memory_len()];
     for (largest, is_finite) in [(1000.0, true), (-1001.0, false), (f64::NAN, false)] {

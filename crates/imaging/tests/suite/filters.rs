@@ -32,14 +32,15 @@ fn random_bank(random: &mut PseudoRandom) -> LimitedBank {
             _ => lower + (upper - lower) * 0.5 * (random.next() + 1.0),
         }
     };
-    let free = (1..size * size).map(|_| FreePotential {
+    let is_learned = random.choose(&[false, true]);
+    let count = FilterBank::num_potentials(size, is_learned).expect("a valid size");
+    let free = (0..count).map(|_| FreePotential {
         alpha: parameter(random, 0),
         nu: parameter(random, 1),
         share: parameter(random, 2),
         spread: parameter(random, 3),
     });
     let free = free.collect();
-    let is_learned = random.choose(&[false, true]);
     let coefficients = is_learned.then(|| {
         let count = FilterBank::num_coefficients(size).expect("a valid size");
         random.take(count)

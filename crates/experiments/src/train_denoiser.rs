@@ -10,14 +10,14 @@
 //! on the picture. So with `--by-error` the number of patches of a picture is proportional to
 //! `$1/e_i$`, with the errors of the bank that learning starts from.
 
+mod bank_file;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use bilevel::{FilterDenoising, FilterSet, LearningProblem, Pair, Setup, learning_options};
 use bilevel::{LowerLevel, Parameter, reconstruct};
 use clap::{Args, ValueEnum};
@@ -29,6 +29,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::kodak::photograph::{self, Photograph};
 use crate::{file, kodak};
+use bank_file::{read, text};
 
 /// The levels of noise, times 255. Learning begins in the middle, where the default start of the
 /// family is good, and goes up and down from there.
@@ -44,7 +45,7 @@ const PATCH: usize = 64;
 const SIDE: usize = 256;
 /// The seeds of the dead leaves for training, and of those that banks are scored by.
 const LEAVES: [u64; 2] = [101, 102];
-/// The weight of slanted filters at the start, relative to the mean of the cosine filters; a choice.
+/// The weight of slanted filters at the start, relative to the mean of the cosine filters.
 const SLANTED: f64 = 0.3;
 /// The certified error of scored pictures, relative to the noise: no PSNR depends on it.
 const ERROR: f64 = 0.1;
@@ -202,50 +203,6 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     file::write(&arguments.out, text(&banks).as_bytes())?;
     writeln!(out, "wrote {}", arguments.out.display())?;
     Ok(())
-}
-
-/// The file of all banks.
-fn text(banks: &Banks) -> String {
-    let mut text = String::from(
-        "# Filter banks for denoising, written by `cargo xtask train-denoiser`: kind, noise times\n\
-         # 255, alpha, nu, share and spread of all potentials of filters of 5 x 5 pixels, and the\n\
-         # coefficients of learned filters.\n",
-    );
-    for ((kind, level), values) in banks {
-        let count = values.len().checked_sub(kind.num_coefficients());
-        let count = count.unwrap_or(values.len());
-        let numbers: Vec<String> = (values.iter().enumerate())
-            .map(|(index, value)| {
-                if index < count {
-                    format!("{value:.4e}")
-                } else {
-                    format!("{value:.3}")
-                }
-            })
-            .collect();
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "{} {level} {}", kind.name(), numbers.join(" "));
-    }
-    text
-}
-
-/// Reads a file of banks.
-fn read(path: &Path) -> Result<Banks> {
-    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let mut banks = Banks::new();
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let mut words = line.split(' ');
-        let name = words.next();
-        let kind = [Kind::Grey, Kind::Chroma]
-            .into_iter()
-            .find(|kind| Some(kind.name()) == name);
-        let (Some(kind), Some(level)) = (kind, words.next()) else {
-            bail!("{} has a line without a kind and a level", path.display());
-        };
-        let values: Result<Vec<f64>, _> = words.map(str::parse).collect();
-        banks.insert((kind, level.parse()?), values?);
-    }
-    Ok(banks)
 }
 
 /// Learns one bank without the last photographs, and prints its quality on them.
@@ -497,25 +454,4 @@ fn patches(kind: Kind, pictures: &[Photograph], counts: &[usize]) -> Vec<Vec<f64
         }
     }
     patches
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn banks_are_written_and_read() {
-        let banks = Banks::from([
-            (
-                (Kind::Grey, 25),
-                [vec![0.5, 2e-3], vec![-0.125; 272]].concat(),
-            ),
-            ((Kind::Chroma, 2), vec![1.25]),
-        ]);
-        let path = std::env::temp_dir().join(format!("banks-{}.txt", std::process::id()));
-        fs::write(&path, text(&banks)).expect("a directory for temporary files");
-        let found = read(&path);
-        fs::remove_file(&path).expect("the file exists");
-        assert_eq!(found.expect("valid"), banks);
-    }
 }

@@ -6,13 +6,11 @@ use crate::error::ModelError;
 use crate::filters::{FilterBank, FreePotential, LimitedBank};
 
 /// The parameters of learned banks, written by `cargo xtask train-denoiser`. A line that does not
-/// begin with `#` has a kind, the noise times 255, and the numbers alpha, nu, share and spread of
-/// all filters.
+/// begin with `#` has a kind, the noise times 255, the numbers alpha, nu, share and spread of all
+/// potentials, and for learned filters their coefficients.
 const BANKS: &str = include_str!("banks.txt");
 /// The number of pixels of a filter along each axis.
 const SIZE: usize = 5;
-/// The number of filters.
-const NUM_FILTERS: usize = SIZE * SIZE - 1;
 /// The limit of the weak convexity of a bank.
 const LIMIT: f64 = 0.9;
 
@@ -24,6 +22,8 @@ pub(super) struct Levels(Vec<Level>);
 struct Level {
     noise: f64,
     potentials: Vec<FreePotential>,
+    /// The coefficients of learned filters.
+    coefficients: Option<Vec<f64>>,
 }
 
 impl Levels {
@@ -52,8 +52,8 @@ impl Levels {
         noise.clamp(least, most)
     }
 
-    /// Returns the bank for this noise. Logarithms of the parameters are interpolated as functions
-    /// of the logarithm of the noise.
+    /// Returns the bank for this noise. Logarithms of the parameters, and the coefficients of
+    /// filters, are interpolated as functions of the logarithm of the noise.
     pub(super) fn bank(&self, noise: f64) -> Result<FilterBank, ModelError> {
         let above = self.0.iter().position(|level| level.noise >= noise);
         let (Some(above), true) = (above, noise >= self.0[0].noise) else {
@@ -78,31 +78,38 @@ impl Levels {
             share: between(low.share, high.share).clamp(0.0, 1.0),
             spread: log_between(low.spread, high.spread).max(1.0),
         });
-        let limited = LimitedBank::new(SIZE, None, potentials.collect(), LIMIT)?;
+        let coefficients = low.coefficients.as_ref().zip(high.coefficients.as_ref());
+        let coefficients: Option<Vec<f64>> = coefficients.map(|(low, high)| {
+            let coefficients = low.iter().zip(high);
+            coefficients
+                .map(|(low, high)| between(*low, *high))
+                .collect()
+        });
+        let potentials = potentials.collect();
+        let limited = LimitedBank::new(SIZE, coefficients.as_deref(), potentials, LIMIT)?;
         Ok((**limited.bank()).clone())
     }
 }
 
 impl Level {
     fn parse(line: &str) -> Self {
-        let mut numbers = line.split_whitespace().skip(1);
-        let mut next = || -> f64 {
-            let word = numbers.next().expect("a line has all its numbers");
-            word.parse().expect("the file has numbers only")
-        };
-        let noise = next() / 255.0;
-        let blocks: [Vec<f64>; 4] =
-            std::array::from_fn(|_| (0..NUM_FILTERS).map(|_| next()).collect());
-        let [alpha, nu, share, spread] = blocks;
-        let potentials = (0..NUM_FILTERS).map(|k| FreePotential {
-            alpha: alpha[k],
-            nu: nu[k],
-            share: share[k],
-            spread: spread[k],
+        let words = line.split_whitespace().skip(1);
+        let numbers: Vec<f64> = words
+            .map(|word| word.parse().expect("the file has numbers only"))
+            .collect();
+        let is_learned = numbers.len() > 4 * SIZE * SIZE;
+        let count = FilterBank::num_potentials(SIZE, is_learned).expect("a valid size");
+        let (of_potentials, coefficients) = numbers[1..].split_at(4 * count);
+        let potentials = (0..count).map(|k| FreePotential {
+            alpha: of_potentials[k],
+            nu: of_potentials[count + k],
+            share: of_potentials[2 * count + k],
+            spread: of_potentials[3 * count + k],
         });
         Self {
-            noise,
+            noise: numbers[0] / 255.0,
             potentials: potentials.collect(),
+            coefficients: is_learned.then(|| coefficients.to_vec()),
         }
     }
 }

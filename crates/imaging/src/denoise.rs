@@ -7,10 +7,11 @@ use lowlevel::{ErrorBound, SolveError, Solved, Solver, State, Stop, StronglyConv
 use thiserror::Error;
 
 use crate::colour::{LUMINANCE, from_opponent, to_opponent};
+use crate::denoise_tv::denoise_tv;
 use crate::error::{ModelError, check_values};
 use crate::filters::{FilterBank, FilterRegularizer};
 use crate::grid::{Field, Grid};
-use crate::model::Variational;
+use crate::model::{TvParameters, Variational};
 use crate::operator::{Identity, Weights};
 use levels::Levels;
 
@@ -155,6 +156,8 @@ pub fn denoise_colour(
 /// The default error of [`denoise`]: this share of the noise in every sample, in the mean square.
 /// A smaller one changes the PSNR of photographs by less than 0.01 dB.
 pub const DENOISING_ERROR: f64 = 0.1;
+/// The error of the [start], as a share of the noise.
+const START_ERROR: f64 = 0.3;
 
 /// Returns the learned filter bank for grey pictures with values in `$[0, 1]$` and noise of the
 /// standard deviation `noise`.
@@ -208,13 +211,41 @@ fn minimise(
     let filters = FilterRegularizer::new(levels.bank(levels.nearest(noise))?, grid)?;
     let identity = Identity::new(grid);
     let objective = Variational::new(identity, &scaled, Weights::Uniform, filters, 1.0, 0.0)?;
-    let mut denoised = solved_to(&objective, &scaled, target)?;
+    let start = start(grid, &scaled, scale * noise);
+    let mut denoised = solved_to(&objective, &start, target)?;
     for value in &mut denoised.x {
         *value /= scale;
     }
     let error = denoised.solved.error.value() / scale * (1.0 + 1e-15);
     denoised.solved.error = ErrorBound::new(error).unwrap_or(denoised.solved.error);
     Ok(denoised)
+}
+
+/// Returns the data, denoised roughly by total variation, part by part. From there, a filter bank
+/// needs less work than from the data: for photographs with noise 10, 25 and 50, in units of 1/255,
+/// 27 %, 40 % and 52 % less. For dead leaves with noise 0.05 it needs more iterations, 42 instead
+/// of 35. A part for which the total variation fails is returned as it is.
+fn start(grid: Grid, data: &[f64], noise: f64) -> Vec<f64> {
+    let (rows, cols) = grid.rows_and_cols();
+    let parameters = TvParameters {
+        alpha: noise,
+        nu: 0.1 * noise,
+        xi: 1e-4,
+    };
+    let target = START_ERROR * noise * (grid.num_samples() as f64).sqrt();
+    let target = ErrorBound::new(target).unwrap_or(ErrorBound::UNKNOWN);
+    let parts = grid.num_parts();
+    let mut start = data.to_vec();
+    for part in 0..parts {
+        let plane: Vec<f64> = data.iter().skip(part).step_by(parts).copied().collect();
+        if let Ok(made) = denoise_tv(Grid::image(rows, cols), &plane, parameters, target) {
+            let samples = start.iter_mut().skip(part).step_by(parts);
+            for (start, x) in samples.zip(made.x) {
+                *start = x;
+            }
+        }
+    }
+    start
 }
 
 /// Minimises an objective to a certified error, from a given start.
@@ -232,4 +263,33 @@ pub(crate) fn solved_to<O: StronglyConvex>(
         x: state.into_point(),
         solved,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise;
+    use crate::phantom;
+    use crate::seed::Seed;
+
+    #[test]
+    fn much_noise_is_removed_in_fewer_iterations_from_the_start() {
+        let grid = Grid::image(64, 64);
+        let truth = phantom::dead_leaves(64, 64, Seed::new(1), 0).expect("a valid size");
+        for sigma in [0.1, 0.25] {
+            let data = noise::gaussian(&truth, sigma, Seed::new(1), 0).expect("valid noise");
+            let bank = Levels::grey().bank(sigma).expect("within the levels");
+            let filters = FilterRegularizer::new(bank, grid).expect("a real grid");
+            let identity = Identity::new(grid);
+            let model = Variational::new(identity, &data, Weights::Uniform, filters, 1.0, 0.0);
+            let model = model.expect("valid data");
+            let target = ErrorBound::new(DENOISING_ERROR * sigma * 64.0).expect("positive");
+            let iterations = |start: &[f64]| {
+                let made = solved_to(&model, start, target).expect("above the rounding error");
+                made.solved.iterations
+            };
+            let [from_data, found] = [&data, &start(grid, &data, sigma)].map(|x| iterations(x));
+            assert!(found < from_data, "{found} {from_data}");
+        }
+    }
 }

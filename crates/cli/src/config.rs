@@ -18,7 +18,7 @@ pub use crate::picture::Colour;
 pub use bilevel::{FamilyKind as TaskKind, Values};
 pub use error::ConfigError;
 pub use noise::Noise;
-pub use settings::Settings;
+pub use settings::{FUNCTIONS, Settings};
 pub use table::Setting;
 pub(crate) use truth::is_noise;
 

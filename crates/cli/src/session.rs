@@ -20,7 +20,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use bilevel::{
-    Family, Learned, LearningEngine, LearningProblem, Pair, ProblemError, Ranks, ScoredImages,
+    Family, Learned, LearningEngine, LearningProblem, LowerLevel, Pair, ProblemError, Ranks,
+    ScoredImages,
 };
 use dfo_ls::{Limit, Options, Termination};
 
@@ -44,9 +45,9 @@ const AT_ONCE: usize = 16;
 
 /// The learning problem of a run, with the options of its solver.
 #[derive(Debug)]
-pub struct RunSetup {
+pub struct RunSetup<M: LowerLevel = Family> {
     /// The learning problem with its images.
-    pub problem: LearningProblem<Family>,
+    pub problem: LearningProblem<M>,
     /// The options of the solver. A run that is resumed keeps those it was started with, except
     /// for the budget.
     pub options: Options,
@@ -149,8 +150,8 @@ pub fn resume(
 /// [`resume`] is a loop over [`step`](Self::step). A caller with a loop of its own can leave the
 /// run between two steps, and open it again later.
 #[derive(Debug)]
-pub struct Session {
-    problem: LearningProblem<Family>,
+pub struct Session<M: LowerLevel = Family> {
+    problem: LearningProblem<M>,
     engine: LearningEngine,
     record: OpenRun,
     /// The largest number of seconds. The engine has no such limit, because the clocks of ranks
@@ -162,7 +163,7 @@ pub struct Session {
     is_interrupted: bool,
 }
 
-impl Session {
+impl<M: LowerLevel> Session<M> {
     /// Opens a run that [`Store::create`] has created or [`Store::open`] has opened. If the budget
     /// of `setup` differs from the budget of the saved run, it replaces that, and a run that has
     /// spent its budget goes on.
@@ -173,7 +174,7 @@ impl Session {
     pub fn open(
         store: Store,
         saved: Option<SavedRun>,
-        setup: RunSetup,
+        setup: RunSetup<M>,
         interrupt: &Interrupt,
     ) -> Result<Self, SessionError> {
         let begin = Instant::now();
@@ -235,6 +236,19 @@ impl Session {
     /// # Errors
     /// When the run cannot be saved.
     pub fn step(&mut self) -> Result<bool, SessionError> {
+        self.step_checked(|| Ok(()))
+    }
+
+    /// Does the same as [`step`](Self::step), but calls `check` before the run is saved. After an
+    /// error, the run is not saved, and must not go on in this session: it continues from its
+    /// directory.
+    ///
+    /// # Errors
+    /// That of `check`, and when the run cannot be saved.
+    pub fn step_checked<E: From<SessionError>>(
+        &mut self,
+        check: impl FnOnce() -> Result<(), E>,
+    ) -> Result<bool, E> {
         let Self {
             problem,
             engine,
@@ -247,10 +261,11 @@ impl Session {
         if !engine.step(problem, at_once) {
             return Ok(false);
         }
+        check()?;
         let is_late = max_seconds.is_some_and(|limit| record.seconds() >= limit);
         let own = [is_late, record.interrupt.is_requested()].map(|flag| f64::from(u8::from(flag)));
         let all = problem.ranks().gather(&own);
-        let all = all.map_err(ProblemError::Exchange)?;
+        let all = all.map_err(|reason| SessionError::from(ProblemError::Exchange(reason)))?;
         let any = |flag: usize| all.iter().any(|own| own.get(flag) != Some(&0.0));
         if any(0) {
             engine.stop(Termination::Exhausted(Limit::Time));
@@ -262,7 +277,7 @@ impl Session {
 
     /// Returns the learning problem.
     #[must_use]
-    pub const fn problem(&self) -> &LearningProblem<Family> {
+    pub const fn problem(&self) -> &LearningProblem<M> {
         &self.problem
     }
 
@@ -288,7 +303,7 @@ impl Session {
     /// Leaves the run, whose directory stays as it was saved, and returns the problem and the
     /// solver.
     #[must_use]
-    pub fn into_parts(self) -> (LearningProblem<Family>, LearningEngine) {
+    pub fn into_parts(self) -> (LearningProblem<M>, LearningEngine) {
         (self.problem, self.engine)
     }
 
@@ -360,9 +375,9 @@ impl OpenRun {
         self.before + self.begin.elapsed().as_secs_f64()
     }
 
-    fn save(
+    fn save<M: LowerLevel>(
         &mut self,
-        problem: &LearningProblem<Family>,
+        problem: &LearningProblem<M>,
         engine: &LearningEngine,
     ) -> Result<(), SessionError> {
         let seconds = self.seconds();
@@ -401,9 +416,9 @@ impl OpenRun {
     }
 
     /// Writes the result and closes the run.
-    fn finish(
+    fn finish<M: LowerLevel>(
         self,
-        problem: LearningProblem<Family>,
+        problem: LearningProblem<M>,
         engine: LearningEngine,
     ) -> Result<Finished, SessionError> {
         let seconds = self.save_state.seconds();

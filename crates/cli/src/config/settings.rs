@@ -17,6 +17,9 @@ use super::{Config, ConfigError, TaskKind, Values, model};
 use crate::file::FileError;
 use crate::store::{SETTINGS, Store};
 
+/// The key in the settings of a run whose model is given by functions in Python.
+pub const FUNCTIONS: &str = "functions";
+
 /// The sections of a file.
 const SECTIONS: &[&str] = &["data", "model", "objective", "solver"];
 
@@ -66,6 +69,11 @@ impl Settings {
     /// # Errors
     /// As [`from_toml`](Self::from_toml), and when the path of the run is not valid Unicode.
     pub fn of_run(text: &str, dir: &Path) -> Result<Self, ConfigError> {
+        if let Some(at) = text.find(&format!("\n{FUNCTIONS} = ")) {
+            let advice = "the model of this run is given by functions in Python, where \
+                          bilevel.resume and bilevel.load work on it";
+            return Err(ConfigError::toml(text, &dir.join(SETTINGS), at + 1, advice));
+        }
         let mut settings = Self::from_toml(text, &dir.join(SETTINGS), None)?;
         settings.start_paths_at(dir)?;
         Ok(settings)

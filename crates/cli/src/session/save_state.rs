@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bilevel::{Family, LearningEngine, LearningProblem, Ranks};
+use bilevel::{LearningEngine, LearningProblem, LowerLevel, Ranks};
 use serde::{Deserialize, Serialize};
 
 use super::changes::settings_checksum;
@@ -90,10 +90,10 @@ impl SaveState {
 
     /// Saves the new parts of the state. Every rank writes those of its own images, and rank 0
     /// commits them.
-    pub(super) fn save(
+    pub(super) fn save<M: LowerLevel>(
         &mut self,
         store: &mut Store,
-        problem: &LearningProblem<Family>,
+        problem: &LearningProblem<M>,
         engine: &LearningEngine,
         seconds: f64,
     ) -> Result<(), SaveFailure> {

@@ -28,6 +28,7 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<foreign::ForeignRun>()?;
     module.add_class::<functions::FunctionRun>()?;
     module.add_function(wrap_pyfunction!(functions::reconstruct_with, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::describe_functions, module)?)?;
     module.add_function(wrap_pyfunction!(run::completed, module)?)?;
     module.add_function(wrap_pyfunction!(blur::kernel_warnings, module)?)?;
     module.add_function(wrap_pyfunction!(blur::named_kernel, module)?)?;

@@ -38,6 +38,28 @@ def signals(count: int = NUM_IMAGES) -> tuple[Any, Any]:
     return truth, bilevel.add_noise(truth, 0.1)
 
 
+def weights(fails: Callable[[], bool] = lambda: False) -> bilevel.StronglyConvex:
+    """A model with a weight for each sample; its gradient may fail."""
+
+    def gradient(theta: Any, y: Any, x: Any) -> Any:
+        if fails():
+            raise LookupError("no gradient")
+        return x - y + 10.0**theta * x
+
+    return bilevel.StronglyConvex(
+        gradient,
+        lambda theta, y: (1.0, 1.0 + float((10.0**theta).max())),
+        lambda theta, y, x, v: v + 10.0**theta * v,
+        lambda theta, y, x, q: np.log(10.0) * 10.0**theta * x * q,
+        third_derivative=0.0,
+    )
+
+
+def one_thread(more: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with a single thread; functions in Python have no others."""
+    return more if "start" in more else {"threads": 1, **more}
+
+
 def problems() -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
     """The name, the images and the arguments of a problem of every family."""
     truth, data = signals()
@@ -54,6 +76,8 @@ def problems() -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
     yield "inpaint", pictures, noisy, {"model": "inpaint", "mask": mask, "learn": ("alpha", "nu")}
     lines = np.ascontiguousarray(truth[:, ::4])
     spectra = bilevel.add_noise(np.fft.fft(lines, norm="ortho"), 0.05)
+    ranges = {"start": np.zeros(24), "bounds": (-2.0, 2.0)}
+    yield "functions", truth, data, {"model": weights(), **ranges}
     yield "sampling", lines, spectra, {"model": "sampling", "penalty": {"l1": 1e-3}}
 
 
@@ -81,7 +105,7 @@ def same(comm: Any, folder: Path) -> Any:
     found: dict[str, Any] = {"failed": failed}
     for name, truth, data, more in problems():
         for residuals in ("image", "pixel"):
-            arguments = {"max_points": POINTS, "threads": 1, "residuals": residuals, **more}
+            arguments = one_thread({"max_points": POINTS, "residuals": residuals, **more})
             half = len(truth) // 2
             held_out = share(truth[:half], comm), share(data[:half], comm)
             result = bilevel.learn(
@@ -100,18 +124,28 @@ def stopped(comm: Any, folder: Path) -> Any:
             share(data, comm),
             validation=(share(truth[:half], comm), share(data[:half], comm)),
             max_points=POINTS,
-            threads=1,
             out=folder / name,
             callback=lambda run: run.num_points >= 3,
             comm=comm,
-            **more,
+            **one_thread(more),
         )
 
 
 def continued(comm: Any, folder: Path) -> Any:
     """Resume the runs of `stopped`."""
-    names = [name for name, *_ in problems()]
-    return {name: digest(bilevel.resume(folder / name, comm=comm)) for name in names}
+    found = {}
+    for name, truth, data, more in problems():
+        again: dict[str, Any] = {}
+        if name == "functions":
+            half = len(truth) // 2
+            again = {
+                "model": more["model"],
+                "truth": share(truth, comm),
+                "data": share(data, comm),
+                "validation": (share(truth[:half], comm), share(data[:half], comm)),
+            }
+        found[name] = digest(bilevel.resume(folder / name, comm=comm, **again))
+    return found
 
 
 def moved(comm: Any, folder: Path) -> Any:
@@ -164,7 +198,15 @@ def bad(comm: Any, folder: Path) -> Any:
             states.rename(folder / "hidden")
         return False
 
+    calls: list[int] = []
+
+    def fails_late() -> bool:
+        calls.append(0)
+        return is_odd and len(calls) > 40
+
+    ranges = {"start": np.zeros(24), "bounds": (-2.0, 2.0)}
     return {
+        "gradient": call(model=weights(fails_late), **ranges),
         "setting": call(seed=7 if is_odd else 0),
         "kernel": call(model="deblur", kernel=kernel),
         "out": call(out=folder / "one" if is_odd else None),

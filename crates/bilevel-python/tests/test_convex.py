@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import traceback
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import bilevel
@@ -47,8 +49,18 @@ def third_derivative(theta: Any, data: Any) -> float:
     return 8.0 * 0.859 / (NU * NU) * float(np.max(10.0**theta))
 
 
+def mixed_bounds(theta: Any, data: Any, x: Any, q: Any, radius: float) -> tuple[Any, Any]:
+    # the slope of the flux d/√(d² + ν²) is at most 1/ν and its size at most 1; ‖D‖² ≤ 4
+    weights = np.log(10.0) * 10.0**theta
+    dq = np.diff(q, prepend=0.0)
+    if theta.size > 1:
+        return weights * np.abs(dq) * 2.0 * radius / NU, weights * np.sqrt(2.0)
+    size = float(np.sqrt(x.size))
+    return weights * np.linalg.norm(dq) * 2.0 * radius / NU, weights * 2.0 * size
+
+
 MODEL = bilevel.StronglyConvex(
-    gradient, curvature, hessian_product, mixed_product, third_derivative
+    gradient, curvature, hessian_product, mixed_product, third_derivative, mixed_bounds
 )
 ONE: dict[str, Any] = {"start": {"alpha": -1.0}, "bounds": {"alpha": (-3.0, 1.0)}}
 
@@ -130,6 +142,8 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("or gradient", {"gradient": lambda *a: gradient(*a)[::-1]}),
     ("curvature is wrong", {"curvature": lambda *a: (1.0, 1.01)}),
     ("third_derivative is too small", {"third_derivative": 1e-3}),
+    ("mixed_bounds.0. is too small", {"mixed_bounds": lambda *a: (0.0, mixed_bounds(*a)[1])}),
+    ("mixed_bounds.1. is too small", {"mixed_bounds": lambda *a: (mixed_bounds(*a)[0], 0.0)}),
 ]
 
 
@@ -260,5 +274,117 @@ def test_models_are_checked() -> None:
         bilevel.StronglyConvex(gradient, curvature, hessian_product)
     with pytest.raises(ValueError, match="data has 2 entries, but truth has 3 images"):
         bilevel.learn(TRUTH, DATA[:2], model=MODEL, **ONE)
+    with pytest.raises(ValueError, match="mixed_bounds needs mixed_product"):
+        bilevel.StronglyConvex(gradient, curvature, mixed_bounds=mixed_bounds)
+    with pytest.raises(ValueError, match="validation truth has 1 image"):
+        bilevel.learn(TRUTH, DATA, model=MODEL, validation=(TRUTH[:1], DATA[:2]), **ONE)
     with pytest.raises(ValueError, match="threads has no meaning"):
         bilevel.learn(TRUTH, DATA, model=MODEL, threads=2, **ONE)
+
+
+MAP: dict[str, Any] = {"start": {"map": np.full(24, -1.0)}, "bounds": {"map": (-3.0, 1.0)}}
+
+
+@pytest.mark.parametrize("where", [ONE, MAP])
+def test_the_error_of_the_gradient_is_certified(where: dict[str, Any]) -> None:
+    for points, kappa in ((1, 0.3), (3, 0.1), (6, 0.3)):
+        result = bilevel.learn(TRUTH, DATA, model=MODEL, max_points=points, kappa=kappa, **where)
+        assert result.gradient is not None and result.gradient["error"] is not None
+        exact = np.zeros(result.theta.size)
+        for y, truth in zip(DATA, TRUTH):
+            x = MODEL.reconstruct(result.theta, y, y.shape, 1e-11)
+            hessian = np.array([hessian_product(result.theta, y, x, e) for e in np.eye(x.size)])
+            q = np.linalg.solve(hessian, 2.0 * (x - truth))
+            exact -= np.array(mixed_product(result.theta, y, x, q)) / len(DATA)
+        held = ((result.theta <= -3.0) & (exact > 0.0)) | ((result.theta >= 1.0) & (exact < 0.0))
+        wrong = abs(float(np.linalg.norm(exact[~held])) - result.gradient["norm"])
+        assert wrong <= result.gradient["error"] * (1.0 + 1e-9) + 1e-9 * result.f
+    unknown = bilevel.learn(TRUTH, DATA, model=replace(MODEL, mixed_bounds=None), **ONE)
+    assert unknown.gradient is not None and unknown.gradient["error"] is None
+
+
+def test_bounds_that_fail_lose_no_result() -> None:
+    model = replace(MODEL, mixed_bounds=lambda *a: (np.ones(3), 1.0))
+    with pytest.warns(RuntimeWarning, match=r"mixed_bounds failed.*shape \(3,\)"):
+        result = bilevel.learn(TRUTH, DATA, model=model, **ONE)
+    assert result.converged and result.gradient is not None
+    assert result.gradient["error"] is None
+
+
+def test_held_out_images_are_scored() -> None:
+    result = bilevel.learn(
+        TRUTH[:2], DATA[:2], model=MODEL, validation=(TRUTH[2:], DATA[2:]), **ONE
+    )
+    alone = bilevel.learn(TRUTH[:2], DATA[:2], model=MODEL, **ONE)
+    assert result.f == alone.f and result.theta == alone.theta
+    assert list(result.scores["set"]) == ["training", "training", "validation"]
+    x = MODEL.reconstruct(result.theta, DATA[2], TRUTH[2].shape, 1e-8)
+    assert result.scores["mse_after"][2] == pytest.approx(np.mean((x - TRUTH[2]) ** 2), rel=1e-2)
+
+
+HELD_OUT = TRUTH[2:], DATA[2:]
+PAIRS: dict[str, Any] = {"truth": TRUTH[:2], "data": DATA[:2], "validation": HELD_OUT}
+
+
+@pytest.mark.parametrize("solver", ["gradient", "derivative-free"])
+def test_a_killed_run_continues_to_the_same_bits(solver: str, tmp_path: Path) -> None:
+    out, killed = tmp_path / "run", tmp_path / "killed"
+
+    def copy(run: bilevel.Run) -> None:
+        # what a process leaves behind that is killed now
+        if run.num_points >= 4 and not killed.is_dir():
+            shutil.copytree(out, killed)
+
+    whole = bilevel.learn(**PAIRS, model=MODEL, solver=solver, **ONE)
+    saved = bilevel.learn(**PAIRS, model=MODEL, solver=solver, out=out, callback=copy, **ONE)
+    assert saved._learned == whole._learned and repr(saved) == repr(whole)
+    with pytest.raises(RuntimeError, match="has not ended, and its functions are not saved"):
+        bilevel.load(killed)
+    again = bilevel.resume(killed, model=MODEL, **PAIRS)
+    assert again._learned == whole._learned and repr(again) == repr(whole)
+    for folder in (out, killed):
+        loaded = bilevel.load(folder)
+        assert loaded._learned == whole._learned and loaded.params == whole.params
+    assert bilevel.resume(out, model=MODEL, **PAIRS)._learned == whole._learned
+
+
+def test_an_exception_leaves_the_run_as_it_was_saved(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def broken(*arguments: Any) -> Any:
+        calls.append(0)
+        if len(calls) == 25:
+            raise OwnError
+        return mixed_product(*arguments)
+
+    out = tmp_path / "run"
+    with pytest.raises(OwnError) as caught:
+        bilevel.learn(TRUTH, DATA, model=replace(MODEL, mixed_product=broken), out=out, **ONE)
+    assert np.isfinite(getattr(caught.value, "run").result().f)
+    whole = bilevel.learn(TRUTH, DATA, model=MODEL, **ONE)
+    pairs = {"truth": TRUTH, "data": DATA}
+    assert bilevel.resume(out, model=MODEL, **pairs)._learned == whole._learned
+
+
+def test_runs_are_continued_with_what_they_were_started_with(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    first = bilevel.learn(**PAIRS, model=MODEL, out=out, max_points=3, **ONE)
+    assert first.termination == "exhausted"
+    for change, kind, message in (
+        ({"model": None}, ValueError, "pass model, truth and data"),
+        ({"data": DATA[1:]}, RuntimeError, "images have changed"),
+        ({"truth": TRUTH[1:]}, RuntimeError, "images have changed"),
+        ({"validation": None}, RuntimeError, "images have changed"),
+        ({"threads": 2}, ValueError, "threads has no meaning"),
+        ({"max_points": 2}, ValueError, "3 points"),
+    ):
+        with pytest.raises(kind, match=message):
+            bilevel.resume(out, **{**PAIRS, "model": MODEL, **change})
+    more = bilevel.resume(out, max_points=100, model=MODEL, **PAIRS)
+    assert more._learned == bilevel.learn(**PAIRS, model=MODEL, **ONE)._learned
+    with pytest.raises(FileExistsError, match="already holds a run"):
+        bilevel.learn(**PAIRS, model=MODEL, out=out, **ONE)
+    bilevel.learn(TRUTH, DATA, out=tmp_path / "family", max_points=3)
+    with pytest.raises(ValueError, match="model cannot be used with"):
+        bilevel.resume(tmp_path / "family", model=MODEL)
+    assert bilevel._bilevel.main(["bilevel", "resume", str(out)]) != 0

@@ -59,7 +59,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_any_number_of_ranks_has_the_same_bits(count: int, alone: Any, tmp_path: Path) -> None:
-    assert len(alone) == 15
+    assert len(alone) == 17
     assert alone["failed"][0] == "RuntimeError"
     for rank in found(count, "same", tmp_path):
         assert rank == alone
@@ -72,7 +72,7 @@ def test_saved_runs_of_every_family_continue_on_other_ranks(
     first, second = counts
     found(first, "stopped", tmp_path)
     for rank in found(second, "continued", tmp_path):
-        assert len(rank) == 7
+        assert len(rank) == 8
         assert rank == {name: alone[f"{name} pixel"] for name in rank}
 
 
@@ -124,6 +124,9 @@ def test_a_mistake_on_one_rank_ends_all(tmp_path: Path) -> None:
     assert odd["callback"] == ["LookupError", "no such thing"]
     for rank in (ranks[0], ranks[2]):
         assert rank["callback"] == ["RuntimeError", "rank 1: LookupError: no such thing"]
+    assert odd["gradient"] == ["LookupError", "no gradient"]
+    for rank in (ranks[0], ranks[2]):
+        assert rank["gradient"] == ["RuntimeError", "rank 1: LookupError: no gradient"]
     for rank in ranks:
         assert "comm cannot be used with a model written in Python" in rank["function"][1]
         assert rank["exists"][0] == "FileExistsError" or rank["exists"][1].startswith("rank 0: ")

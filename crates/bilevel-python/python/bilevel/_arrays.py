@@ -45,11 +45,14 @@ def images(
     finite: bool = True,
     any_shape: bool = False,
     is_volume: bool = False,
+    empty_too: bool = False,
 ) -> list[Array]:
     """Check several images: the first axis of an array, or a sequence of arrays of any sizes.
 
     With `any_shape`, a stack that looks like a colour picture or a volume is taken as it is.
     """
+    if empty_too and is_empty(value):
+        return []
     if is_table(value):
         raise TypeError(
             f"{name} is a table, and its signals may be rows or columns: "

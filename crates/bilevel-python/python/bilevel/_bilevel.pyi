@@ -11,6 +11,7 @@ __all__ = [
     "ForeignRun",
     "FunctionRun",
     "completed",
+    "describe_functions",
     "describe_run",
     "describe_mask",
     "heads",
@@ -41,6 +42,7 @@ __all__ = [
 __version__: str
 
 _Row: TypeAlias = NDArray[np.float64]
+_Truth: TypeAlias = tuple[_Row, Sequence[int], float]
 _Example: TypeAlias = tuple[_Row, _Row, Sequence[int]]
 _Progress: TypeAlias = tuple[int, int, tuple[list[float], list[float], float, float, float] | None]
 
@@ -101,15 +103,34 @@ class FunctionRun:
     def __new__(
         cls,
         settings: str,
+        max_points: int,
         functions: Any,
-        truths: Sequence[tuple[_Row, Sequence[int]]],
+        training: Sequence[_Truth],
+        validation: Sequence[_Truth],
         is_complex: bool,
+        out: str | PathLike[str] | None,
+        ranks: _Ranks | None,
     ) -> FunctionRun: ...
-    def step(self) -> bool: ...
+    @staticmethod
+    def open(
+        dir: str | PathLike[str],
+        max_points: int | None,
+        functions: Any,
+        training: Sequence[_Truth],
+        validation: Sequence[_Truth],
+        is_complex: bool,
+        ranks: _Ranks | None,
+    ) -> FunctionRun: ...
     def has_ended(self) -> bool: ...
+    def max_points(self) -> int | None: ...
+    def blocks(self) -> list[tuple[str, list[int]]]: ...
+    def step(self) -> bool: ...
+    def bytes(self) -> int: ...
     def progress(self) -> _Progress: ...
+    def detach(self) -> None: ...
     def finish(self) -> str: ...
 
+def describe_functions(dir: str | PathLike[str]) -> tuple[str, str | None] | None: ...
 def reconstruct_with(
     functions: Any,
     theta: Sequence[float],

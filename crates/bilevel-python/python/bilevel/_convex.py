@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bilevel
-from ._arrays import Array, about, flat, images
-from ._settings import Penalty, nonnegative, number, positive
+from ._arrays import Array, about, counted, flat, images
+from ._mpi import Ranks
+from ._settings import nonnegative, number, positive
+from ._warn import warn
 
 
 class Reject(Exception):
@@ -44,6 +48,7 @@ class StronglyConvex:
     ...     hessian_product=lambda w, y, x, v: v + w * v,
     ...     mixed_product=lambda w, y, x, q: x * q,        # the gradient has the slope xⱼ in wⱼ
     ...     third_derivative=0.0,                          # the function is quadratic
+    ...     mixed_bounds=lambda w, y, x, q, radius: (radius * abs(q), abs(x) + radius),
     ... )
     >>> truth = np.array([[1.0, -2.0, 0.5]])
     >>> data = truth * [3.0, 2.0, 1.5]
@@ -51,6 +56,8 @@ class StronglyConvex:
     >>> result = bilevel.learn(truth, data, model=model, start=np.ones(3), bounds=(0.0, 10.0))
     >>> result.solver, np.round(result.params["theta"], 3)
     ('gradient', array([2. , 1. , 0.5]))
+    >>> result.gradient["norm"] < 1e-3 and result.gradient["error"] < 1e-2
+    True
     """
 
     gradient: Callable[[Any, Any, Any], Any]
@@ -69,6 +76,14 @@ class StronglyConvex:
 
     It is zero for a quadratic function. `None`, if it is not known, makes intervals of the
     objective wider, and learning with gradients slower. They stay true.
+    """
+    mixed_bounds: Callable[[Any, Any, Any, Any, float], tuple[Any, Any]] | None = None
+    """`mixed_bounds(theta, data, x, q, radius)` returns how mixed products change near `x`.
+
+    It returns two numbers for each entry of `theta`, as two arrays. With the slope `B(x)` of
+    `∇Φ(x)` in this entry, they bound `|⟨q, B(x + e) − B(x)⟩|` and `‖B(x + e)‖` for all
+    `‖e‖ ≤ radius`. With them and `third_derivative`, the error of the gradient in a result is
+    certified. In the example above, they are `radius |qⱼ|` and `|xⱼ| + radius`.
     """
     gradient_rounding: tuple[float, float] | None = None
     """Numbers `(a, b)`: the rounding error of a gradient is at most `a + b ‖x‖`.
@@ -90,6 +105,11 @@ class StronglyConvex:
                 raise TypeError(f"{name} must be a function, not {given!r}")
         if (self.hessian_product is None) != (self.mixed_product is None):
             raise ValueError("give both hessian_product and mixed_product, or neither of them")
+        if self.mixed_bounds is not None:
+            if not callable(self.mixed_bounds):
+                raise TypeError(f"mixed_bounds must be a function, not {self.mixed_bounds!r}")
+            if self.mixed_product is None:
+                raise ValueError("mixed_bounds needs mixed_product: give both")
         if self.third_derivative is not None and not callable(self.third_derivative):
             nonnegative("third_derivative", self.third_derivative)
         if self.gradient_rounding is not None:
@@ -116,7 +136,7 @@ class StronglyConvex:
         """
         like = np.zeros(shape, dtype=np.complex128 if np.dtype(dtype).kind == "c" else np.float64)
         made, _, missed = _bilevel.reconstruct_with(
-            Functions(self, [like], [data]),
+            Functions(self, [like], [data], like.dtype),
             np.asarray(theta, dtype=np.float64).reshape(-1).tolist(),
             list(like.shape),
             like.dtype.kind == "c",
@@ -130,11 +150,18 @@ class StronglyConvex:
 class Functions:
     """The functions of a model, for flat arrays, with checks of their answers."""
 
-    def __init__(self, model: StronglyConvex, truth: Sequence[Array], data: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        model: StronglyConvex,
+        truth: Sequence[Array],
+        data: Sequence[Any],
+        dtype: np.dtype[Any],
+    ) -> None:
         self._model, self._data = model, data
         self._shapes = [x.shape for x in truth]
-        self._dtype = truth[0].dtype
+        self._dtype = dtype
         self.has_derivatives = model.mixed_product is not None
+        self.has_bounds = model.mixed_bounds is not None
         self.reject = Reject
 
     def _image(self, index: int, row: NDArray[np.float64]) -> Array:
@@ -221,6 +248,51 @@ class Functions:
             raise ValueError("mixed_product returned NaN or infinity")
         return np.ascontiguousarray(made, dtype=np.float64)
 
+    def mixed_bounds(
+        self,
+        theta: NDArray[np.float64],
+        index: int,
+        x: NDArray[np.float64],
+        q: NDArray[np.float64],
+        radius: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the bounds. An exception must not lose a result, so it only becomes a warning."""
+        try:
+            return self.checked_mixed_bounds(theta, index, x, q, float(radius[0]))
+        except Exception as error:
+            warn(
+                f"mixed_bounds failed, so the error of the gradient is not known: {error}",
+                RuntimeWarning,
+            )
+            unknown = np.full(theta.shape, math.inf)
+            return unknown, unknown
+
+    def checked_mixed_bounds(
+        self,
+        theta: NDArray[np.float64],
+        index: int,
+        x: NDArray[np.float64],
+        q: NDArray[np.float64],
+        radius: float,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        bounds = self._model.mixed_bounds
+        if bounds is None:
+            raise TypeError("the model has no mixed_bounds")
+        vectors = self._image(index, x), self._image(index, q)
+        change, norm = bounds(theta, self._data[index], *vectors, radius)
+        return _bound("mixed_bounds[0]", change, theta), _bound("mixed_bounds[1]", norm, theta)
+
+
+def _bound(name: str, answer: Any, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Check bounds for all parameters; one number stands for all of them."""
+    made = _numbers(name, answer)
+    if made.dtype.kind == "c" or not (made >= 0.0).all():
+        raise ValueError(f"{name} must be zero or positive")
+    made = made.astype(np.float64)
+    if made.shape not in ((), theta.shape):
+        raise ValueError(f"{name} has shape {made.shape}, but theta has shape {theta.shape}")
+    return np.ascontiguousarray(np.broadcast_to(made, theta.shape))
+
 
 def _numbers(name: str, answer: Any) -> NDArray[Any]:
     """Convert an answer of a function to an array of numbers."""
@@ -230,41 +302,130 @@ def _numbers(name: str, answer: Any) -> NDArray[Any]:
     return made
 
 
+class Images:
+    """The images and the data of a run, with those that are held out at the end."""
+
+    def __init__(self, truth: Any, data: Any, validation: Any, ranks: Ranks) -> None:
+        if validation is None:
+            held_out: tuple[Any, Any] = ([], [])
+        else:
+            try:
+                held_out_truth, held_out_data = validation
+            except (TypeError, ValueError):
+                raise TypeError("validation must be (truth, data)") from None
+            held_out = held_out_truth, held_out_data
+        self.truth: list[Array] = []
+        self.data: list[Any] = []
+        empty_too = ranks.comm is not None
+        for label, (x, y) in (("", (truth, data)), ("validation ", held_out)):
+            is_left_out = validation is None and label != ""
+            checked = images(
+                f"{label}truth", x, complex_too=True, empty_too=empty_too or is_left_out
+            )
+            try:
+                listed = list(y)
+            except TypeError:
+                raise TypeError(
+                    f"{label}data must hold the data of each image, in any form"
+                ) from None
+            if len(listed) != len(checked):
+                raise ValueError(
+                    f"{label}data has {counted(len(listed), 'entry', 'entries')}, "
+                    f"but {label}truth has {counted(len(checked), 'image')}"
+                )
+            self.truth += checked
+            self.data += listed
+            if label == "":
+                self.num_training = len(checked)
+        self.is_complex = any(x.dtype.kind == "c" for x in self.truth)
+
+    def agree(self, ranks: Ranks) -> None:
+        """Tell the other ranks the shapes and the kind of numbers."""
+        own = [x.shape for x in self.truth[: self.num_training]]
+        found = ranks.shared((own, self.is_complex))
+        self.shapes = [shape for shapes, _ in found for shape in shapes]
+        if not self.shapes:
+            raise ValueError("truth is empty on all ranks: they hold no images")
+        self.is_complex = any(is_complex for _, is_complex in found)
+        dtype = np.complex128 if self.is_complex else np.float64
+        self.truth = [np.ascontiguousarray(x, dtype=dtype) for x in self.truth]
+        self.dtype = np.dtype(dtype)
+
+    def rows(self) -> tuple[list[Any], list[Any]]:
+        """The flat truth, the shape and a number for the data of each image, for Rust."""
+        rows = [(flat(x), list(x.shape), _fingerprint(y)) for x, y in zip(self.truth, self.data)]
+        return rows[: self.num_training], rows[self.num_training :]
+
+
+def _fingerprint(data: Any) -> float:
+    """A number that changes with an array of numbers; zero for all other data."""
+    if not isinstance(data, np.ndarray) or data.dtype.kind not in "biufc":
+        return 0.0
+    words = hashlib.sha256(f"{data.dtype.str} {data.shape}".encode())
+    words.update(np.ascontiguousarray(data).tobytes())
+    return float(int.from_bytes(words.digest()[:6], "little"))
+
+
 class FunctionRun:
     """A run with a model that is given by functions."""
 
     def __init__(
-        self,
-        model: StronglyConvex,
-        truth: Any,
-        data: Any,
-        parameters: list[dict[str, Any]],
-        penalty: Mapping[str, Any] | None,
-        loss: dict[str, Any],
-        solver: dict[str, Any],
+        self, run: _bilevel.FunctionRun, about_images: tuple[int, str], ranks: Ranks
     ) -> None:
-        x = images("truth", truth, complex_too=True)
-        if any(array.dtype.kind == "c" for array in x):
-            x = [np.ascontiguousarray(array, dtype=np.complex128) for array in x]
-        try:
-            listed = list(data)
-        except TypeError:
-            raise TypeError("data must hold the data of each image, in any form") from None
-        if len(listed) != len(x):
-            raise ValueError(f"data has {len(listed)} entries, but truth has {len(x)} images")
-        self.ndim, self.examples = x[0].ndim, about([array.shape for array in x])
-        self.blocks = {p["name"]: tuple(p["shape"]) for p in parameters}
-        l1 = Penalty.read(penalty, ("l1",), "python").l1
-        spec = {"objective": {**loss, "l1": l1, "l1_kind": "nonsmooth"}, "solver": solver}
-        self._run = _bilevel.FunctionRun(
-            json.dumps({"parameters": parameters, "spec": spec}),
-            Functions(model, x, listed),
-            [(flat(array), list(array.shape)) for array in x],
-            x[0].dtype.kind == "c",
+        self._run, self._ranks = run, ranks
+        self.ndim, self.examples = about_images
+        self.blocks = {name: tuple(shape) for name, shape in run.blocks()}
+
+    @classmethod
+    def start(
+        cls,
+        model: StronglyConvex,
+        pairs: Images,
+        settings: dict[str, Any],
+        max_points: int,
+        out: str | os.PathLike[str] | None,
+        ranks: Ranks,
+    ) -> FunctionRun:
+        """Start a run on all ranks."""
+        pairs.agree(ranks)
+        found = len(pairs.shapes[0]), about(pairs.shapes)
+        described = {**settings, "about": {"ndim": found[0], "examples": found[1]}}
+        run = _bilevel.FunctionRun(
+            json.dumps(described),
+            max_points,
+            Functions(model, pairs.truth, pairs.data, pairs.dtype),
+            *pairs.rows(),
+            pairs.is_complex,
+            out,
+            ranks.or_none(),
         )
+        return cls(run, found, ranks)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        max_points: int | None,
+        model: StronglyConvex,
+        pairs: Images,
+        ranks: Ranks,
+    ) -> tuple[FunctionRun, int]:
+        """Open the run in a directory, and return it with the largest number of points."""
+        pairs.agree(ranks)
+        run = _bilevel.FunctionRun.open(
+            path,
+            max_points,
+            Functions(model, pairs.truth, pairs.data, pairs.dtype),
+            *pairs.rows(),
+            pairs.is_complex,
+            ranks.or_none(),
+        )
+        found = len(pairs.shapes[0]), about(pairs.shapes)
+        return cls(run, found, ranks), run.max_points() or 0
 
     def step(self) -> bool:
-        return self._run.step()
+        with self._ranks.agreed():
+            return self._run.step()
 
     def has_ended(self) -> bool:
         return self._run.has_ended()
@@ -273,10 +434,11 @@ class FunctionRun:
         return self._run.progress()
 
     def num_bytes(self) -> int:
-        return 0
+        return self._run.bytes()
 
     def detach(self) -> None:
-        """Do nothing: a run in memory has no directory."""
+        self._run.detach()
 
     def finish(self) -> dict[str, Any]:
-        return dict(json.loads(self._run.finish()))
+        with self._ranks.agreed():
+            return dict(json.loads(self._run.finish()))

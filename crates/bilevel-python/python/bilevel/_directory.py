@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,9 +12,30 @@ from . import _bilevel
 from ._arrays import kinds
 from ._settings import MODELS, TASKS
 
+# What a result says about a run with a model that is given by functions.
+OF_FUNCTIONS: Final[dict[str, Any]] = {
+    "model": "strongly convex",
+    "fixed": {},
+    "family": None,
+    "kernel": None,
+    "mask": None,
+}
+
 
 def describe(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Read what a result says about its run, and the result itself if the run has ended."""
+    functions = _bilevel.describe_functions(path)
+    if functions is not None:
+        text, learned_text = functions
+        settings = json.loads(text)
+        spec = settings["spec"]
+        about = {
+            "objective": spec["objective"]["scale"],
+            "method": spec["solver"]["method"],
+            **OF_FUNCTIONS,
+            **settings["about"],
+        }
+        return about, None if learned_text is None else json.loads(learned_text)
     spec_text, ndim, kernel, name, mask, learned_text, camera = _bilevel.describe_run(path)
     spec = json.loads(spec_text)
     task, learned = spec["task"], None if learned_text is None else json.loads(learned_text)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ._arrays import counted, images, is_array, unmasked
 from ._camera import Poisson
 from ._colour import parts, whole_axis
+from ._convex import StronglyConvex
 from ._mpi import Ranks
 from ._progress import Bar
 from ._result import Result
@@ -291,8 +292,9 @@ def learn(
         out: A new directory for the run, which is saved there after every evaluation, with its
             images. `bilevel.resume(out)` continues a run that was interrupted or killed, to the
             same bits; `bilevel.load(out)` reads its result. The program `bilevel` works on the
-            same directories: `bilevel resume`, `bilevel report`, `bilevel apply`. Not available
-            for a function.
+            same directories: `bilevel resume`, `bilevel report`, `bilevel apply`. A
+            `StronglyConvex` model is not saved: pass it to `resume` again, with truth and data.
+            Not available for a function, whose states are Python objects.
         per_picture: Whether to learn parameters for each picture on its own. The result is then a
             list with one result for each, and `truth` is usually `None`: one noisy picture is
             enough to learn its own parameters. `noise` may hold one number for each picture.
@@ -304,7 +306,8 @@ def learn(
             Every rank returns the same result, to the last bit, as one process with all images. A
             failure, a signal or the end by `callback` on one rank ends all ranks together. With
             `out`, all ranks write into that directory, which needs a common file system, and
-            `bilevel report` writes the page of the run afterwards. Not available for a function.
+            `bilevel report` writes the page of the run afterwards, except for `StronglyConvex`
+            models. Not available for a function.
         colour: The treatment of pictures in colour, which are arrays (n, H, W, 3) or lists of
             arrays (H, W, 3). "opponent" learns from whole pictures, with one weight or filter bank
             for their luminance and one for their chroma; it is the default if there is a
@@ -390,6 +393,10 @@ def resume(
     *,
     progress: bool | None = None,
     comm: Any = None,
+    model: StronglyConvex | None = None,
+    truth: Any = None,
+    data: Any = None,
+    validation: tuple[Any, Any] | None = None,
 ) -> Result:
     """Continue the run in a directory, and return its result.
 
@@ -416,6 +423,12 @@ def resume(
         progress: As in `learn`.
         comm: A communicator of mpi4py, as in `learn`. The number of ranks need not be that of
             earlier calls. Each rank reads the images and keeps its share.
+        model: Only for a run with a `StronglyConvex` model: the same functions as before. They are
+            not saved, and nothing can tell whether they are the same.
+        truth: Only for such a run: the true images, as in `learn`. With `comm`, those of this rank.
+        data: Only for such a run: their data. Arrays must be the same as before; other objects
+            are not compared.
+        validation: Only for such a run: the held-out images, if there were any.
 
     Raises:
         FileNotFoundError: There is no run in the directory.
@@ -426,7 +439,16 @@ def resume(
     with ranks.waiting_signals():
         with ranks.agreed():
             check_callback(callback)
-        run = Run.resume(path, max_points, threads, comm=ranks)
+        run = Run.resume(
+            path,
+            max_points,
+            threads,
+            comm=ranks,
+            model=model,
+            truth=truth,
+            data=data,
+            validation=validation,
+        )
         if max_points is not None and run._core.has_ended():
             warn("the run is complete: more points would change nothing", UserWarning)
         return drive(run, callback, progress)

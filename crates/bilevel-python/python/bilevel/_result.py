@@ -29,7 +29,7 @@ from ._arrays import (
 from ._camera import of_numbers
 from ._colour import parts, rgb, whole_axis
 from ._denoise_tv import solve
-from ._directory import describe
+from ._directory import OF_FUNCTIONS, describe
 from ._settings import TASKS, is_periodic, measured, nonnegative, warn_of_blur
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ class Result:
     def scores(self) -> pandas.DataFrame:
         """A table of scores of every image before and after, for values in [0, 1].
 
-        It is empty for a model written in Python. Images that were learned from without truth have
+        It is empty for a model that is a function. Images that were learned from without truth have
         an estimate of their mean squared error, and the noise level that it is for. Needs pandas.
         """
         pd = _pandas()
@@ -612,6 +612,11 @@ class Result:
             return cls._of(learned, about, None, learned["num_points"])
         from ._run import Run
 
+        if about["model"] == OF_FUNCTIONS["model"]:
+            raise RuntimeError(
+                f"the run in {os.fspath(path)} has not ended, and its functions are not saved: "
+                f"bilevel.resume({os.fspath(path)!r}, model=..., truth=..., data=...) continues it"
+            )
         run = Run.resume(path)
         if run.theta is None:
             raise RuntimeError(

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -24,8 +25,8 @@ from ._arrays import (
 )
 from ._camera import Poisson
 from ._colour import Colour
-from ._convex import FunctionRun, Reject, StronglyConvex
-from ._directory import describe
+from ._convex import FunctionRun, Images, Reject, StronglyConvex
+from ._directory import OF_FUNCTIONS, describe
 from ._family_run import FamilyRun, Prepared
 from ._mpi import Ranks
 from ._result import Result, f_error
@@ -131,6 +132,7 @@ class Run:
     ) -> None:
         self._ranks = Ranks.of(comm)
         prepared = None
+        begin: Callable[[], FunctionRun] | None = None
         with self._ranks.waiting_signals(), self._ranks.agreed():
             self._begin(positive_int("max_points", max_points), out)
             loss = {
@@ -196,7 +198,6 @@ class Run:
                     "kernel": kernel,
                     "boundary": boundary,
                     "mask": mask,
-                    "validation": validation,
                     "image_range": image_range,
                     "criterion": criterion,
                     "noise": noise,
@@ -204,16 +205,29 @@ class Run:
                     "channel_axis": channel_axis,
                     "slices": None if slices == "pictures" else slices,
                     "threads": threads,
-                    "comm": self._ranks.comm,
-                    "out": out,
                 }
                 _check_nothing(given)
-                limits.update(kind=kind, kappa=share, method=method, iterations=iterations)
-                parameters = _parameters(learn, start, bounds)
-                self._core = FunctionRun(model, truth, data, parameters, penalty, loss, limits)
-                self._about.update(
-                    model="strongly convex", fixed={}, family=None, kernel=None, mask=None
+                # the limit on points may change, and is kept apart
+                solver_settings = {
+                    "seed": limits["seed"],
+                    "kind": kind,
+                    "kappa": share,
+                    "method": method,
+                    "iterations": iterations,
+                }
+                l1 = Penalty.read(penalty, ("l1",), "python").l1
+                settings = {
+                    "parameters": _parameters(learn, start, bounds),
+                    "spec": {
+                        "objective": {**loss, "l1": l1, "l1_kind": "nonsmooth"},
+                        "solver": solver_settings,
+                    },
+                }
+                pairs = Images(truth, data, validation, self._ranks)
+                begin = partial(
+                    FunctionRun.start, model, pairs, settings, self._budget, out, self._ranks
                 )
+                self._about.update(OF_FUNCTIONS)
             else:
                 colours = Colour.read(colour, channel_axis, str(model))
                 check_camera(camera, model, image_range, out)
@@ -276,6 +290,9 @@ class Run:
                     mask=family.mask,
                     camera=None if camera is None else camera.numbers,
                 )
+        if begin is not None:
+            with self._ranks.waiting_signals():
+                self._core = begin()
         if prepared is not None:
             with self._ranks.waiting_signals():
                 self._core = prepared.start(out, self._ranks)
@@ -294,6 +311,10 @@ class Run:
         threads: int | None = None,
         *,
         comm: Any = None,
+        model: StronglyConvex | None = None,
+        truth: Any = None,
+        data: Any = None,
+        validation: tuple[Any, Any] | None = None,
     ) -> Run:
         """Open the run in a directory, to continue it step by step.
 
@@ -307,8 +328,14 @@ class Run:
                     max_points = positive_int("max_points", max_points)
                 threads = None if threads is None else positive_int("threads", threads)
                 run._about, _ = describe(path)
-            is_colour = bool(run._about["family"]["model"].get("colour"))
-            run._core, budget = FamilyRun.open(path, max_points, threads, run._ranks, is_colour)
+                pairs = _functions_of(run, path, model, truth, data, validation, threads)
+            if pairs is not None and model is not None:
+                run._core, budget = FunctionRun.open(path, max_points, model, pairs, run._ranks)
+            else:
+                is_colour = bool(run._about["family"]["model"].get("colour"))
+                run._core, budget = FamilyRun.open(
+                    path, max_points, threads, run._ranks, is_colour
+                )
         run._begin(budget, path)
         run._describe()
         run._look()
@@ -381,7 +408,10 @@ class Run:
 
     def _how_to_continue(self) -> str:
         """The end of a message about a run that has not ended."""
-        return "" if self._out is None else f"; bilevel.resume({self._out!r}) continues the run"
+        more = ", model=..., truth=..., data=..." if isinstance(self._core, FunctionRun) else ""
+        return (
+            "" if self._out is None else f"; bilevel.resume({self._out!r}{more}) continues the run"
+        )
 
     def result(self) -> Result:
         """Return the learned parameters. This ends the run, and closes its directory."""
@@ -394,6 +424,34 @@ class Run:
                 learned = self._core.finish()
             self._result = Result._of(learned, self._about, self._termination, self._budget)
         return self._result
+
+
+def _functions_of(
+    run: Run,
+    path: str | os.PathLike[str],
+    model: StronglyConvex | None,
+    truth: Any,
+    data: Any,
+    validation: tuple[Any, Any] | None,
+    threads: int | None,
+) -> Images | None:
+    """Check what a run needs whose model is given by functions; `None` for other runs."""
+    if run._about["model"] != OF_FUNCTIONS["model"]:
+        given = {"model": model, "truth": truth, "data": data, "validation": validation}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} cannot be used with {os.fspath(path)}, which holds its own: leave it "
+                    "out"
+                )
+        return None
+    if not isinstance(model, StronglyConvex) or truth is None or data is None:
+        raise ValueError(
+            f"the model of the run in {os.fspath(path)} is given by functions, which are not "
+            "saved: pass model, truth and data, and validation if there was one, as to learn"
+        )
+    _check_nothing({"threads": threads})
+    return Images(truth, data, validation, run._ranks)
 
 
 def _check_nothing(given: Mapping[str, Any]) -> None:

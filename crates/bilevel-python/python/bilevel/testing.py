@@ -32,8 +32,9 @@ def check_model(
     """Check the functions of a model against each other, at one image and for one `theta`.
 
     Hessian products and mixed products are compared with differences of gradients in random
-    directions; the curvature and the bound on third derivatives are compared with products. A check
-    in random directions finds a wrong product nearly always, and a wrong bound often.
+    directions; the curvature and the bounds on third derivatives and on mixed products are compared
+    with products. A check in random directions finds a wrong product nearly always, and a wrong
+    bound often.
 
     Args:
         model: The model.
@@ -65,10 +66,14 @@ def check_model(
     image = np.asarray(x)
     image = np.array(image, dtype=np.complex128 if image.dtype.kind == "c" else np.float64)
     values = np.array(theta, dtype=np.float64).reshape(-1)
-    check = _Check(Functions(model, [image], [data]), values, image, spacing, tolerance, seed)
+    check = _Check(
+        Functions(model, [image], [data], image.dtype), values, image, spacing, tolerance, seed
+    )
     check.hessian()
     if model.mixed_product is not None:
         check.mixed()
+    if model.mixed_bounds is not None:
+        check.mixed_bounds()
 
 
 class _Check:
@@ -165,3 +170,27 @@ class _Check:
                     f"mixed_product is wrong in {name}: it returned {found / unit:.6g}, but the "
                     f"difference of gradients is {slope / unit:.6g}"
                 )
+
+    def mixed_bounds(self) -> None:
+        """Check the bounds on mixed products at random points of balls."""
+        functions, theta, q = self.functions, self.theta, self.direction(self.x.size)
+        here = functions.mixed_product(theta, 0, self.x, q)
+        for size in (1e-3, 1e-1, 1.0):
+            radius = size * (float(np.linalg.norm(self.x)) or 1.0)
+            changes, norms = functions.checked_mixed_bounds(theta, 0, self.x, q, radius)
+            for _ in range(NUM_DIRECTIONS):
+                there = self.x + radius * self.direction(self.x.size)
+                u = self.direction(self.x.size)
+                change = np.abs(functions.mixed_product(theta, 0, there, q) - here)
+                along = np.abs(functions.mixed_product(theta, 0, there, u))
+                for name, found, bounds in (
+                    ("mixed_bounds[0]", change, changes),
+                    ("mixed_bounds[1]", along, norms),
+                ):
+                    allowed = bounds * (1.0 + self.tolerance) + 1e-12 * norms
+                    for index in np.flatnonzero(~(found <= allowed)):
+                        raise AssertionError(
+                            f"{name} is too small for theta[{index}]: at a distance of "
+                            f"{radius:.3g}, {found[index]:.6g} was found, but the bound is "
+                            f"{bounds[index]:.6g}"
+                        )

@@ -333,9 +333,7 @@ class Run:
                 run._core, budget = FunctionRun.open(path, max_points, model, pairs, run._ranks)
             else:
                 is_colour = bool(run._about["family"]["model"].get("colour"))
-                run._core, budget = FamilyRun.open(
-                    path, max_points, threads, run._ranks, is_colour
-                )
+                run._core, budget = FamilyRun.open(path, max_points, threads, run._ranks, is_colour)
         run._begin(budget, path)
         run._describe()
         run._look()

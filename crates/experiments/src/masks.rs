@@ -64,7 +64,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 2)]
     restarts: usize,
     /// The number of phases with which each training slice of points is used
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 1)]
     phases: usize,
     /// File for the results
     #[arg(long, value_name = "FILE", default_value = "target/masks/masks.json")]
@@ -130,7 +130,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let mut results = Results::default();
     if is_wanted(Part::Lines) {
         let training = head.spread(NUM_TRAINING, 0);
-        let study = study(&head, &training, Pattern::Lines, arguments.restarts, out)?;
+        let all: Vec<usize> = (0..training.len()).collect();
+        let restarts = arguments.restarts;
+        let study = study(&head, &training, &all, Pattern::Lines, restarts, out)?;
         results.lines = Some(study);
     }
     if is_wanted(Part::Points) {
@@ -141,7 +143,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
                     .map(move |&(slice, number)| (slice, number + 1000 * phase))
             })
             .collect();
-        let study = study(&head, &training, Pattern::Points, 1, out)?;
+        // other masks are tuned on some of the slices
+        let few: Vec<usize> = (0..near.len()).step_by(near.len() / NUM_TRAINING).collect();
+        let study = study(&head, &training, &few, Pattern::Points, 1, out)?;
         results.points = Some(study);
     }
     if is_wanted(Part::Time) {
@@ -170,9 +174,12 @@ fn problem(head: &Head, slices: &[(usize, usize)], pattern: Pattern) -> Result<M
     Ok(MaskProblem::of_kspace(&kspace, pattern, 1.0, SIGMA, seed)?)
 }
 
+/// Learns a mask from training slices, and compares it with others on held-out slices. The others
+/// are tuned on some of the training slices.
 fn study(
     head: &Head,
     training: &[(usize, usize)],
+    tuning: &[usize],
     pattern: Pattern,
     restarts: usize,
     out: &mut dyn Write,
@@ -201,7 +208,10 @@ fn study(
         ControlFlow::Continue(())
     })?;
     let (seconds, work) = (start.elapsed().as_secs_f64(), problem_of.work());
-    let masks = problem_of.compare(Some(&mut held_out), &options, &learned.point)?;
+    let tuning: Vec<_> = tuning.iter().map(|&index| training[index]).collect();
+    let mut tuning = problem(head, &tuning, pattern)?;
+    tuning.learn_nu(true);
+    let masks = tuning.compare(Some(&mut held_out), &options, &learned.point)?;
     let tv = learned.point.tv();
     writeln!(
         out,

@@ -16,7 +16,8 @@ NOTEBOOKS = sorted(HERE.glob("*.ipynb"))
 
 def test_there_are_notebooks() -> None:
     found = {path.stem for path in NOTEBOOKS}
-    assert found == {"deblurring", "denoiser", "gradients", "simulator", "truthless", "volumes"}
+    names = {"deblurring", "denoiser", "gradients", "mri", "simulator", "truthless", "volumes"}
+    assert found == names
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -2,6 +2,7 @@
 //! composed models.
 
 pub(crate) mod cases;
+mod certificates;
 mod condition;
 mod pictures;
 mod second_order;

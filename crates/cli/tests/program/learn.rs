@@ -151,7 +151,7 @@ fn denoise_each_picture() {
         "alpha",
         "0.npy",
         "1.npy",
-        "estimated PSNR",
+        ">noise</th>",
         "<svg",
         "data:image/png",
     ] {

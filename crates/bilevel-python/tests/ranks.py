@@ -185,8 +185,8 @@ def bad(comm: Any, folder: Path) -> Any:
             raise LookupError("no such thing")
         return False
 
-    with_nan = noisy.copy()
-    with_nan[0, 0] = np.nan
+    with_infinity = noisy.copy()
+    with_infinity[0, 0] = np.inf
     kernel = np.array([0.2, 0.6, 0.2 + 1e-9 * is_odd])
     spectra = np.fft.fft(own, norm="ortho")
     cut = 20 if is_odd else 24
@@ -210,7 +210,7 @@ def bad(comm: Any, folder: Path) -> Any:
         "setting": call(seed=7 if is_odd else 0),
         "kernel": call(model="deblur", kernel=kernel),
         "out": call(out=folder / "one" if is_odd else None),
-        "nan": call(y=with_nan if is_odd else noisy),
+        "infinity": call(y=with_infinity if is_odd else noisy),
         "argument": call(fixed={"rho": 1} if is_odd else None),
         "objective": call(objective=3 if is_odd else "mean"),
         "kinds": call(pictures, pictures) if is_odd else call(),

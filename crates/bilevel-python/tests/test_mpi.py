@@ -112,7 +112,7 @@ def test_a_mistake_on_one_rank_ends_all(tmp_path: Path) -> None:
     }.items():
         assert all(rank[name] == ["ValueError", words] for rank in ranks), name
     for name, kind, words in (
-        ("nan", "ValueError", "data[0] is nan"),
+        ("infinity", "ValueError", "data[0] is inf"),
         ("argument", "ValueError", "fixed['rho'] is not a parameter"),
         ("objective", "ValueError", "objective is 3"),
         ("not callable", "TypeError", "callback must be a function"),

@@ -16,7 +16,8 @@ const BENCHES: &str = "clippy -p benches --all-targets -- -D warnings";
 ///
 /// The first steps use the same features and packages, so that they share what they compile, and
 /// lint while they compile. They leave out the benches, which have no tests and need Criterion.
-/// `cargo test` runs the doc tests, too.
+/// Then the tests of Rust, which include the examples of the documentation, run next to the tests
+/// of Python, which wait a lot, and to checks that only compile.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     // The environment is downloaded while the compiler works.
     let environment = {
@@ -35,28 +36,34 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         ))
     })?;
     step::run("tidy", "cargo xtask tidy", || tidy::run(root))?;
-    let (variable, seed) = SEED;
-    let repeat = format!("{variable}={seed} cargo {test}");
-    step::run("clippy and test", &repeat, || {
-        let mut command = cargo::command(root, &cargo::words(&test));
+    let lint = |line: &str| -> Result<(), String> {
+        let mut command = cargo::command(root, &cargo::words(line));
+        let (variable, seed) = SEED;
         cargo::wait(cargo::lint(command.env(variable, seed))?)
-    })?;
+    };
+    let compile = format!("{test} --no-run");
+    step::run("clippy", &format!("cargo {compile}"), || lint(&compile))?;
     step::run("environment", "cargo xtask python", || {
         let made = environment.join();
         made.map_err(|_| "the thread that made it panicked".to_string())?
     })?;
     python::build(root)?;
-    // Tests of Python wait a lot, and do not use cargo.
+    let (variable, seed) = SEED;
+    let repeat = format!("{variable}={seed} cargo {test}");
     thread::scope(|scope| {
-        let others = scope.spawn(|| {
+        let checks = scope.spawn(|| {
             step::run("doc", "cargo xtask doc", || doc::run(root))?;
             quiet_cargo_step(root, "benches", BENCHES)?;
             let lines = features::alone(&packages);
             (lines.iter()).try_for_each(|line| quiet_cargo_step(root, "feature", line))
         });
-        let checked = python::check(root);
-        let others = others.join();
-        checked.and(others.map_err(|_| "the thread of the other checks panicked".to_string())?)
+        let python = scope.spawn(|| python::check(root));
+        let rust = step::run("test", &repeat, || lint(&test));
+        let joined = [python, checks].map(|steps| {
+            let done = steps.join();
+            done.map_err(|_| "the thread of another step panicked".to_string())?
+        });
+        joined.into_iter().fold(rust, Result::and)
     })
 }
 

@@ -87,9 +87,9 @@ def test_misaligned_arrays_are_taken_everywhere() -> None:
 def test_masks_are_not_ignored() -> None:
     masked = np.ma.masked_greater([1.0, 2.0, 300.0], 100)
     for run in (dfo_ls.minimize, dfo_ls.solve):
-        with pytest.raises(ValueError, match="x0 has 1 masked entries"):
+        with pytest.raises(ValueError, match="x0 has 1 masked entry"):
             run(lambda x: x, masked)
-        with pytest.raises(ValueError, match="returned has 1 masked entries.*compressed"):
+        with pytest.raises(ValueError, match="returned has 1 masked entry.*compressed"):
             run(lambda x: masked * x[0], [1.0])
         found = run(lambda x: np.ma.masked_array(x - 2.0), np.ma.masked_array([1.0])).x
         np.testing.assert_allclose(found, 2.0, atol=1e-6)

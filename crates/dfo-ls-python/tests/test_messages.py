@@ -61,12 +61,12 @@ class Text:
         (
             {"known": [(X0, [1, 2]), (X0[:1], [1, 2])]},
             ValueError,
-            r"known\[1\]\[0\] has 1 entries, but must have 2",
+            r"known\[1\]\[0\] has 1 entry, but must have 2",
         ),
         (
             {"known": [(X0, [1, 2]), (X0 + 1, [1])]},
             ValueError,
-            r"known\[1\]\[1\] has 1 entries, but must have 2",
+            r"known\[1\]\[1\] has 1 entry, but must have 2",
         ),
         ({"known": [(X0, [1, 2], "a")]}, TypeError, r"known\[0\]\[2\]"),
         ({"executor": 3}, TypeError, "executor"),
@@ -76,6 +76,7 @@ class Text:
             ValueError,
             "bounds have 3 entries, but x0 has 2: write bounds=",
         ),
+        ({"bounds": [(0, 1)]}, ValueError, "bounds have 1 entry, but x0 has 2: write bounds="),
         ({"bounds": ((0, 1), (0, 1))}, ValueError, r"ambiguous .*write bounds=\(lower, upper\)"),
         ({"bounds": [[0, 1], [0, 1]]}, ValueError, r"ambiguous .*bounds=\[\(low, high\), ...\]"),
         ({"bounds": [(0, 1), [0, 1]]}, ValueError, "ambiguous"),

@@ -75,7 +75,7 @@ def test_a_file_that_cannot_be_written_is_reported_before_the_first_evaluation(
     tmp_path: Path,
 ) -> None:
     counting = Counting()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="there is no folder .*missing: create it"):
         dfo_ls.minimize(counting, X0, save=tmp_path / "missing" / "fit.run")
     with pytest.raises(TypeError, match="cannot be saved to .*projections"):
         dfo_ls.minimize(counting, X0, projections=[lambda x: x], save=tmp_path / "fit.run")

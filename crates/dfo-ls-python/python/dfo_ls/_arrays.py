@@ -34,8 +34,9 @@ def vector(name: str, value: Any) -> FloatArray:
 def numbers(name: str, value: Any) -> npt.NDArray[Any]:
     """Returns ``value`` as an array that converts to doubles without a change of meaning."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        count = int(np.ma.getmaskarray(value).sum())
         raise ValueError(
-            f"{name} has {np.ma.getmaskarray(value).sum()} masked entries: "
+            f"{name} has {counted(count, 'masked entry', 'masked entries')}: "
             "replace them with numbers (array.filled(...)) or remove them (array.compressed())"
         )
     try:
@@ -52,6 +53,15 @@ def numbers(name: str, value: Any) -> npt.NDArray[Any]:
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name} must be an array of numbers: {error}") from None
     raise TypeError(f"{name} must be an array of real numbers, but has dtype {array.dtype}")
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """Returns a number with its noun.
+
+    >>> counted(1, "entry", "entries")
+    '1 entry'
+    """
+    return f"{count} {one if count == 1 else many}"
 
 
 def entries(name: str, what: str, value: Any) -> list[Any]:
@@ -170,7 +180,8 @@ def _sides(bounds: Any, num_params: int) -> tuple[Any, Any]:
         return [low for low, _ in given], [high for _, high in given]
     if len(given) == 2:
         return given[0], given[1]
-    raise ValueError(f"bounds have {len(given)} entries, but x0 has {num_params}: {_FORMS}")
+    found = counted(len(given), "entry", "entries")
+    raise ValueError(f"bounds have {found}, but x0 has {num_params}: {_FORMS}")
 
 
 def _is_pair(entry: Any) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _run
-from ._arrays import FloatArray, entries, limits, residual_vector, start_vector, vector
+from ._arrays import FloatArray, counted, entries, limits, residual_vector, start_vector, vector
 from ._dfo_ls import Core
 from ._numbers import count, integer, real
 from ._options import Preset, as_json, completed, duration
@@ -73,7 +73,8 @@ class _Vector(_Checked):
     def __call__(self, x: FloatArray, *args: float) -> FloatArray:
         found = vector(f"the value that {self.name} returned", self.call(x, *args))
         if found.shape != x.shape:
-            raise ValueError(f"{self.name} returned {len(found)} entries for a point with {len(x)}")
+            number = counted(len(found), "entry", "entries")
+            raise ValueError(f"{self.name} returned {number} for a point with {len(x)}")
         return found
 
 
@@ -205,7 +206,8 @@ class Engine:
             for place, found, expected in ((0, len(x), len(self._x0)), (1, len(residuals), number)):
                 if found != expected:
                     raise ValueError(
-                        f"known[{index}][{place}] has {found} entries, but must have {expected}"
+                        f"known[{index}][{place}] has {counted(found, 'entry', 'entries')}, "
+                        f"but must have {expected}"
                     )
         self._states: dict[int, Any] = {}
         self._next_state = 1

@@ -12,6 +12,11 @@ _T = TypeVar("_T")
 
 def write(run: Any, path: Path) -> None:
     """Replaces the file by the pickled run. A crash leaves either the old file or the new one."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"the run cannot be saved to {path}, because there is no folder {path.parent}: create "
+            "it, or name another one"
+        )
     try:
         content = pickle.dumps(run)
     except (pickle.PicklingError, AttributeError, TypeError) as error:

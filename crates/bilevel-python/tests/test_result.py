@@ -93,6 +93,11 @@ def test_save_and_load_keep_every_bit(result: bilevel.Result, tmp_path: Path) ->
         assert other.history.equals(result.history)
 
 
+def test_a_missing_folder_is_named(result: bilevel.Result, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no folder .*missing: create it"):
+        result.save(tmp_path / "missing" / "result.json")
+
+
 @pytest.mark.parametrize("model", ["deblur", "inpaint"])
 def test_operators_are_saved_too(model: str, tmp_path: Path) -> None:
     mask = np.arange(256).reshape(16, 16) % 3 > 0

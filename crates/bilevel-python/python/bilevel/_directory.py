@@ -1,9 +1,10 @@
-"""Runs in directories, which Python and the program `bilevel` write and read alike."""
+"""Runs in directories, which Python and the program `bilevel` write and read alike, and files."""
 
 from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,17 @@ OF_FUNCTIONS: Final[dict[str, Any]] = {
     "kernel": None,
     "mask": None,
 }
+
+
+def write(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file, or say what to do if there is no folder for it."""
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise FileNotFoundError(
+            f"{file} cannot be written, because there is no folder {file.parent}: create it, or "
+            "name another one"
+        )
+    file.write_text(text, encoding="utf-8")
 
 
 def describe(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _bilevel
 from ._arrays import Array, counted, flat, numbers, refuse_masked
+from ._directory import write
 from ._settings import nonnegative, number, one_of, positive, positive_int, unsigned, whole
 from ._warn import warn
 
@@ -149,7 +150,7 @@ class MaskResult:
             kspace: Complex frequencies, in the shapes that `learn_mask` takes. Frequencies that
                 were not measured may be zeros.
             coils: The sensitivity maps of the coils, for several coils.
-            frequency_zero: Its place, as for `learn_mask`.
+            frequency_zero: The place of frequency zero, as for `learn_mask`.
             accuracy: The largest distance from the exact minimiser, as a root mean square over all
                 pixels, where the brightest pixel is 1.
 
@@ -176,7 +177,7 @@ class MaskResult:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result as JSON, with all numbers exact. `load_mask` reads it."""
-        Path(path).write_text(json.dumps(self._outcome) + "\n", encoding="utf-8")
+        write(path, json.dumps(self._outcome) + "\n")
 
     def __repr__(self) -> str:
         """Describe the mask in one line."""

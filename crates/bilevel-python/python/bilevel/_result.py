@@ -29,7 +29,7 @@ from ._arrays import (
 from ._camera import of_numbers
 from ._colour import parts, rgb, whole_axis
 from ._denoise_tv import solve
-from ._directory import OF_FUNCTIONS, describe
+from ._directory import OF_FUNCTIONS, describe, write
 from ._settings import TASKS, is_periodic, measured, nonnegative, warn_of_blur
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ class Result:
 
     @property
     def scores(self) -> pandas.DataFrame:
-        """A table of scores of every image before and after, for values in [0, 1].
+        """A table of scores of every image before and after reconstruction, for values in [0, 1].
 
         It is empty for a model that is a function. Images that were learned from without truth have
         an estimate of their mean squared error, and the noise level that it is for. Needs pandas.
@@ -574,7 +574,7 @@ class Result:
             {"format": FORMAT, "version": VERSION, "about": about, "learned": self._learned},
             allow_nan=False,
         )
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        write(path, text + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:

@@ -258,6 +258,11 @@ impl CliError {
             | Self::OtherResult { .. } => 4,
             Self::Problem(error) => of_problem(error),
             Self::Session(error) => of_session(error),
+            // the parameters of a run suit its model, so the data are at fault
+            Self::Reconstruction {
+                source: ReconstructionError::Model(_),
+                ..
+            } => 3,
             Self::Reconstruction { .. }
             | Self::Large { .. }
             | Self::Json(_)
@@ -360,6 +365,13 @@ mod tests {
             (CliError::from(ConfigError::NoTaskGiven), 2),
             (CliError::from(ProblemError::NoParameters), 2),
             (CliError::from(ProblemError::NoPairs), 3),
+            (
+                CliError::Reconstruction {
+                    path: "a.npy".into(),
+                    source: ReconstructionError::Model("all samples are missing".into()),
+                },
+                3,
+            ),
             (CliError::from(StoreError::NotARun { dir: run.clone() }), 4),
             (CliError::NotFinished { run }, 4),
             (

@@ -36,7 +36,10 @@ pub enum ProblemError {
         shape: Vec<usize>,
     },
     /// The number of starts of a parameter is not the number of its entries.
-    #[error("{name} has {found} starts, but {expected} entries: give one start for all, or each")]
+    #[error(
+        "the list of starts of {name} has length {found}, but must have length {expected}: give one \
+         start for all entries, or one for each"
+    )]
     NumStarts {
         /// The name of the parameter.
         name: String,
@@ -66,7 +69,7 @@ pub enum ProblemError {
         upper: f64,
     },
     /// A truth does not fit its grid.
-    #[error("the truth of pair {index} has {found} entries, but its grid has {expected}")]
+    #[error("the truth of pair {index} has length {found}, but its grid has length {expected}")]
     TruthLength {
         /// The index of the pair.
         index: usize,
@@ -133,7 +136,10 @@ pub enum ProblemError {
         source: BoxError,
     },
     /// The objective of a pair has another dimension than its truth.
-    #[error("the model of pair {index} reconstructs {found} entries, but its grid has {expected}")]
+    #[error(
+        "the model of pair {index} reconstructs images of length {found}, but its grid has length \
+         {expected}"
+    )]
     Dimension {
         /// The index of the pair.
         index: usize,
@@ -205,7 +211,7 @@ pub enum ProblemError {
 #[non_exhaustive]
 pub enum ReconstructionError {
     /// The number of values is not the number of parameters.
-    #[error("values has {found} entries, but the model has {expected} parameters")]
+    #[error("`values` has length {found}, but the number of parameters is {expected}")]
     NumValues {
         /// The number of parameters of the family.
         expected: usize,

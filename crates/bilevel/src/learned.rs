@@ -340,7 +340,7 @@ mod stored {
                 Self::Each(list) => {
                     let found = list.len();
                     Err(format!(
-                        "{name} has {found} numbers, but {expected} entries"
+                        "the list of {name} has length {found}, but must have length {expected}"
                     ))
                 }
             }
@@ -428,7 +428,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("taps has 1 numbers, but 2 entries"),
+                .contains("the list of taps has length 1, but must have length 2"),
             "{error}"
         );
     }

@@ -13,7 +13,7 @@ pub enum SetupError {
     #[error("`num_residuals` is zero: there is nothing to minimise")]
     NoResiduals,
     /// A list has the wrong length.
-    #[error("`{argument}` has {found} entries, but must have {expected}")]
+    #[error("`{argument}` has length {found}, but must have length {expected}")]
     Length {
         /// The argument's name.
         argument: &'static str,

@@ -69,6 +69,6 @@ mod tests {
         assert!(matches!(error, DenoiseError::Unreached(_)), "{error}");
         let error = denoise_tv(Grid::image(2, 4), &data, PARAMETERS, target).unwrap_err();
         assert!(matches!(error, DenoiseError::Model(_)), "{error}");
-        assert!(error.to_string().contains("data has 6 entries"), "{error}");
+        assert!(error.to_string().contains("data has length 6"), "{error}");
     }
 }

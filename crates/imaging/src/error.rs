@@ -21,7 +21,7 @@ pub enum ModelError {
         needed: &'static str,
     },
     /// A slice has the wrong length.
-    #[error("{name} has {found} entries, but {expected} are needed")]
+    #[error("{name} has length {found}, but must have length {expected}")]
     WrongLength {
         /// The name of the argument.
         name: &'static str,

@@ -10,7 +10,7 @@ pub enum SetupError {
     #[error("`start` is empty: there are no parameters to find")]
     NoParameters,
     /// A list has the wrong length.
-    #[error("`{argument}` has {found} entries, but must have {expected}")]
+    #[error("`{argument}` has length {found}, but must have length {expected}")]
     Length {
         /// The argument's name.
         argument: &'static str,

@@ -48,7 +48,7 @@ pub struct InvalidErrorBound {
 #[non_exhaustive]
 pub enum SolveError {
     /// The length of the start is not the dimension of the objective.
-    #[error("state has {found} entries, but the objective has dimension {expected}")]
+    #[error("state has length {found}, but the objective has dimension {expected}")]
     WrongLength {
         /// The dimension of the objective.
         expected: usize,

@@ -439,7 +439,7 @@ fn bad_banks_are_refused() {
             .to_string()
     };
     assert!(error(4, 15, potential).contains("3, 5 or 7"));
-    assert!(error(3, 7, potential).contains("potentials has 7 entries"));
+    assert!(error(3, 7, potential).contains("potentials has length 7"));
     for (wrong, message) in [
         (
             TwoRoots {

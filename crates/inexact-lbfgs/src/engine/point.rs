@@ -49,7 +49,7 @@ pub(super) fn checked<R>(mut answer: Answer<R>, dim: usize) -> Result<Answer<R>,
     } = answer;
     if answer.gradient.len() != dim {
         let found = answer.gradient.len();
-        let message = format!("the gradient has {found} entries, but there are {dim} parameters");
+        let message = format!("the gradient has length {found}, but there are {dim} parameters");
         return Err(Invalid::Broken(message));
     }
     if !value.is_finite() {

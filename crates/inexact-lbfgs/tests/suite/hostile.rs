@@ -237,7 +237,7 @@ fn contradictions_are_clear_errors() {
         answer.gradient.truncate(3);
         Ok(answer)
     });
-    assert!(failure(&report).contains("3 entries, but there are 4 parameters"));
+    assert!(failure(&report).contains("length 3, but there are 4 parameters"));
 
     let report = run(|count, answer| match count {
         9 => Err(EvalError::abort("the licence server is down")),

@@ -1,4 +1,4 @@
-//! Learn the parameters of image reconstruction from examples.
+//! Learns the parameters of image reconstruction from examples.
 //!
 //! A training pair is an image `$x_i$` (the truth) and its measured data `$y_i$`. Given such pairs,
 //! this crate finds the parameters `$\theta$` of a reconstruction that minimise
@@ -43,11 +43,13 @@
 //! # Map of the crate
 //!
 //! - **Input**: training [`Pair`]s, and a family of reconstruction problems with its
-//!   [`Parameter`]s. The families are [`TvDenoising`], [`FilterDenoising`], [`TvDeblurring`],
-//!   [`TvInpainting`] and [`FourierWeights`]; the trait [`LowerLevel`] adds your own.
-//!   [`TvChoices`] selects which of `$(\alpha, \nu, \xi)$` are learned.
-//! - **Objective**: a [`Loss`], and optional penalties ([`ConditionNumber`], [`RootL1`], or your
-//!   own through the trait [`Penalty`]) or a non-smooth [`regularizer`](Setup::regularizer).
+//!   [`Parameter`]s. The families are [`TvDenoising`], [`TvDeblurring`] and [`TvInpainting`], the
+//!   same three with filter banks ([`FilterDenoising`], [`FilterDeblurring`],
+//!   [`FilterInpainting`]), [`ColourFamily`] and [`FourierWeights`]; the trait [`LowerLevel`] adds
+//!   your own. [`TvChoices`] selects which of `$(\alpha, \nu, \xi)$` are learned.
+//! - **Objective**: a [`Loss`], with or without truth ([`Criterion`]), and optional penalties
+//!   ([`ConditionNumber`], [`RootL1`], or your own through the trait [`Penalty`]) or a non-smooth
+//!   [`regularizer`](Setup::regularizer).
 //! - **Settings**: [`Setup`] for the learning problem, [`learning_options`] for the solver. The
 //!   paper's variants with a fixed number of iterations are [`Effort::Iterations`].
 //! - **Learning**: [`LearningProblem`] joins all of these. Where the family has [`Derivatives`], it
@@ -57,6 +59,7 @@
 //! - **Output**: [`Learned`], with a [`Score`] for each training pair and each held-out pair.
 //!   [`reconstruct`] applies the learned parameters to new data, and [`score`] compares the result
 //!   with a truth.
+//! - **Masks**: [`MaskStudy`] learns which frequencies to measure in magnetic resonance imaging.
 //! - **For programs**: [`Family`] holds one of the families of this crate, and [`Spec`] describes a
 //!   learning problem by settings that can be saved. [`ResidualLayout`] computes residuals from
 //!   reconstructions that were computed elsewhere.

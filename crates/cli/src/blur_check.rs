@@ -159,8 +159,8 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
     if negative > 0.0 {
         let share = 100.0 * negative / kernel.iter().map(|value| value.abs()).sum::<f64>();
         warnings.push(format!(
-            "{share:.2} % of {name} are negative, which no camera does: if it was \
-             measured, subtract its background"
+            "{share:.2} % of {name} are negative, but the blur of a camera has no negative values: \
+             if the kernel was measured, subtract its background"
         ));
     }
     if rows % 2 == 0 || cols % 2 == 0 {
@@ -206,8 +206,8 @@ pub fn kernel_warnings(name: &str, kernel: &[f64], [rows, cols]: [usize; 2]) -> 
         (0..kernel.len()).all(|index| size(index) == 0.0 || size(index) >= 0.99 * size(largest));
     if on_border > MAX_BORDER_SHARE * total && !is_flat {
         warnings.push(format!(
-            "{:.0} % of {name} lie on its border: if the blur goes on beyond, use a \
-             larger array, in which the kernel fades to zero",
+            "{:.0} % of {name} lie on its border: if the blur continues beyond it, use a larger \
+             array, in which the kernel fades to zero",
             100.0 * on_border / total
         ));
     }

@@ -63,7 +63,7 @@ pub enum FileError {
     /// Pages that differ cannot be written to one array or volume. The last field says how they
     /// differ.
     #[error(
-        "cannot write pages that differ to {} ({}): name a .tif file, whose pages may differ",
+        "{} cannot hold pages that differ ({}): name a .tif file, whose pages may differ",
         .0.display(), .1
     )]
     Different(PathBuf, String),

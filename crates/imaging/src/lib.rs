@@ -28,7 +28,7 @@
 //! # Overview
 //!
 //! - **One call.** [`denoise`] and [`denoise_colour`] denoise a picture with filters that come with
-//!   the crate, [`denoise_tv`] denoises a signal or a picture with total variation.
+//!   the crate. [`denoise_tv`] denoises a signal, a picture or a volume with total variation.
 //! - **Models.** [`Denoising`] and [`FourierSampling`] have fast kernels. [`Variational`] combines
 //!   any operator with any regulariser. All are objectives ([`lowlevel::StronglyConvex`]) for a
 //!   [`lowlevel::Solver`]. With total variation, the parameters are `$\alpha$`, `$\nu$` and
@@ -38,7 +38,7 @@
 //!   diagonal of `$S$`.
 //! - **Regularisers.** [`Regularizer`] is implemented by [`SmoothedTv`], whose [`Differences`] have
 //!   a direction and a boundary, and by [`FilterRegularizer`], a [`FilterBank`] on a grid.
-//! - **Data.** A [`Grid`] describes the samples of a signal or picture, real or complex. The data
+//! - **Data.** A [`Grid`] describes the samples of a signal, picture or volume. The data
 //!   of a model are a slice, or a [`Measurement`] (for [`FourierSampling`] a
 //!   [`FourierMeasurement`]), which is checked once for many models. A [`Window`] is an image as a
 //!   part of a larger one.

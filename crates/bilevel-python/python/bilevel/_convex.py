@@ -75,15 +75,16 @@ class StronglyConvex:
     """A number `K`, or a function of `(theta, data)`, with `‖∇²Φ(x) − ∇²Φ(y)‖ ≤ K ‖x − y‖`.
 
     It is zero for a quadratic function. `None`, if it is not known, makes intervals of the
-    objective wider, and learning with gradients slower. They stay true.
+    objective wider, and learning with gradients slower. The intervals stay true.
     """
     mixed_bounds: Callable[[Any, Any, Any, Any, float], tuple[Any, Any]] | None = None
     """`mixed_bounds(theta, data, x, q, radius)` returns how mixed products change near `x`.
 
-    It returns two numbers for each entry of `theta`, as two arrays. With the slope `B(x)` of
-    `∇Φ(x)` in this entry, they bound `|⟨q, B(x + e) − B(x)⟩|` and `‖B(x + e)‖` for all
-    `‖e‖ ≤ radius`. With them and `third_derivative`, the error of the gradient in a result is
-    certified. In the example above, they are `radius |qⱼ|` and `|xⱼ| + radius`.
+    It returns two arrays, each with one number for each entry of `theta`. If `B(x)` is the
+    derivative of `∇Φ(x)` with respect to an entry, the numbers of this entry bound
+    `|⟨q, B(x + e) − B(x)⟩|` and `‖B(x + e)‖` for all `‖e‖ ≤ radius`. With `mixed_bounds` and
+    `third_derivative`, the error of the gradient in a result is certified. In the example above,
+    the two numbers are `radius |qⱼ|` and `|xⱼ| + radius`.
     """
     gradient_rounding: tuple[float, float] | None = None
     """Numbers `(a, b)`: the rounding error of a gradient is at most `a + b ‖x‖`.

@@ -93,14 +93,14 @@ def denoise(
             25.5 for `uint8`; or `bilevel.Poisson(gain, read)` for a camera that counts photons,
             likewise where the range is 1. Default: it is estimated, see `estimate_noise`.
         accuracy: The largest distance from the exact minimiser, as a root mean square over all
-            samples, where the range is 1. Default: a tenth of the noise, which is invisible.
+            samples, where the range is 1. Default: a tenth of the noise, an invisible distance.
         data_range: The values of black and white, or only of white. Default: 0 and 255 for `uint8`,
             0 and 65535 for `uint16`, 0 and 1 for floating-point numbers. Other integers, and
             floating-point numbers that lie further outside of [0, 1] than noise explains, need it.
         channel_axis: The axis of red, green and blue. All colours are denoised together.
         memory: The number of bytes that the computation may take besides the arrays. Larger
             pictures are denoised by tiles that overlap, and iterations on the whole picture remove
-            the seams; its error is certified as a whole. Then the result has single precision.
+            the seams. The error of the whole picture is certified; the result has single precision.
 
     Returns:
         The picture as `image`, with `noise`, `error_bound` and `iterations`. `uint8`, `uint16` and
@@ -164,7 +164,7 @@ def estimate_noise(
     photographs the estimate exceeds the noise by about 1 % for noise 0.1 and by 7 % for 0.02. It
     cannot be trusted below 0.01, nor for noise that depends on the brightness or that neighbouring
     pixels have in common, as after JPEG compression. The arguments are those of `denoise`, and the
-    picture needs five rows and columns.
+    picture needs at least five rows and columns.
 
     >>> import bilevel, numpy
     >>> noisy = bilevel.add_noise(numpy.full((64, 64), 0.5), 0.1)
@@ -184,7 +184,7 @@ def _estimated(picture: _Picture) -> float:
     except ValueError as error:
         raise ValueError(f"{error}: pass the noise, such as noise=0.1") from None
     if not found > NO_NOISE:
-        raise ValueError("image seems to have no noise: if it has, pass it, such as noise=0.1")
+        raise ValueError("image seems to have no noise: if it has noise, pass it, such as noise=0.1")
     if found < TRUSTED:
         warn(
             f"the noise was estimated as {found:.2g}, but estimates below {TRUSTED} cannot be "

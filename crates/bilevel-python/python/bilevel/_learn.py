@@ -230,8 +230,8 @@ def learn(
             model of your own, a parameter that starts at an array is a block of that shape, with
             one pair of bounds. Without names, one pair of `bounds` makes all numbers one block,
             `theta`.
-        bounds: The smallest and largest value of each parameter, likewise. These are values, not
-            exponents.
+        bounds: The smallest and largest value of each parameter: a dictionary of pairs, or one pair
+            for each name in `learn`. These are values, not exponents.
         objective: "mean" or "sum" over the images.
         residuals: The residuals for the derivative-free solver: one for each "image" or one for
             each "pixel", which needs fewer evaluations. The objective is the same.
@@ -241,7 +241,7 @@ def learn(
             solver treats that sum as the square of one more residual, or as a non-smooth term with
             `"l1_kind": "nonsmooth"`. For a function it is always a non-smooth term.
         max_points: The largest number of points, that is, of different values of the parameters
-            that are tried. Sampling has one parameter for each frequency, and needs more.
+            that are tried. Sampling has one parameter for each frequency, and needs more points.
         method: The method of the reconstruction problems: "auto", "fista" or "gd" (gradient
             descent).
         accuracy: "dynamic" computes each reconstruction as accurately as the solver needs it. A
@@ -297,7 +297,7 @@ def learn(
             Not available for a function, whose states are Python objects.
         per_picture: Whether to learn parameters for each picture on its own. The result is then a
             list with one result for each, and `truth` is usually `None`: one noisy picture is
-            enough to learn its own parameters. `noise` may hold one number for each picture.
+            enough to learn its parameters. `noise` may hold one number for each picture.
         progress: Whether to show a progress bar. Default: in a terminal and in notebooks, if tqdm
             is installed.
         comm: A communicator of mpi4py, such as `MPI.COMM_WORLD`, for images that are spread over
@@ -310,10 +310,10 @@ def learn(
             models. Not available for a function.
         colour: The treatment of pictures in colour, which are arrays (n, H, W, 3) or lists of
             arrays (H, W, 3). "opponent" learns from whole pictures, with one weight or filter bank
-            for their luminance and one for their chroma; it is the default if there is a
-            `channel_axis`. "channels" takes every channel as a picture of its own, all with the
-            same parameters, for channels that have nothing to do with each other. "grey" learns
-            from the luminance.
+            for their luminance and one for their chroma. "channels" takes every channel as a
+            picture of its own, for channels that have nothing to do with each other; all share the
+            same parameters. "grey" learns from the luminance. Default: "opponent" if there is a
+            `channel_axis`.
         channel_axis: The axis of the channels, in an array of pictures or in one picture of a list.
             Default: the last one if `colour` is given; otherwise pictures are grey.
         slices: With "volume", images are volumes: an array (n, D, H, W), or a list of arrays
@@ -327,7 +327,7 @@ def learn(
     that the function returned for these or for nearby parameters, or `None`. The function returns
     `(x, error, state)` or `(x, error, state, work)`: the images in the shapes of `truth`, an upper
     bound on the error of each (one number for all, or one for each), any object as the state, and
-    the cost. It needs `start` and `bounds`, and may raise `Reject`.
+    the cost. It may raise `Reject`. With a function, `start` and `bounds` are required.
 
     Ctrl-C ends the run after the current evaluation (it interrupts a function at once), and with
     `comm` so does SIGTERM. The best result so far is returned, with a warning. An exception of a

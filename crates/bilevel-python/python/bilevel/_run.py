@@ -1,4 +1,4 @@
-"""A run of the solver: it asks for reconstructions, and is told them."""
+"""A run of the solver, which asks for reconstructions and gets them."""
 
 from __future__ import annotations
 
@@ -349,7 +349,7 @@ class Run:
         self._termination: str | None = None
 
     def step(self) -> bool:
-        """Compute the reconstructions that the solver asks for, and tell it.
+        """Compute the reconstructions that the solver asks for, and give them to it.
 
         Returns:
             False when the run has ended.
@@ -487,7 +487,7 @@ def everywhere(data: Any, colours: Colour | None) -> NDArray[np.bool_] | None:
 
 
 def check_camera(camera: Poisson | None, model: Any, image_range: Any, out: Any) -> None:
-    """Refuse settings that do not fit to a camera."""
+    """Refuse settings that do not fit a camera."""
     if camera is None:
         return
     if model not in ("tv", "filters"):

@@ -9,7 +9,7 @@ impl Settings {
         self.has(&table::TRUTH) || self.word(&table::NOISE).is_some()
     }
 
-    /// Refuses settings that do not fit to a camera that counts photons.
+    /// Refuses settings that do not fit a camera that counts photons.
     pub(super) fn check_camera(&self) -> Result<(), ConfigError> {
         let Some(camera) = self.word(&table::NOISE) else {
             return Ok(());

@@ -65,8 +65,8 @@ pub enum NoisyPictureError {
     },
     /// All of the picture has the values at the ends of its range.
     #[error(
-        "the noise of {} cannot be estimated, because too many pixels in every part of it have \
-         its smallest or largest value: give the noise with --noise, such as --noise 0.1",
+        "the noise of {} cannot be estimated, because too many of its pixels have the smallest or \
+         the largest value: give the noise with --noise, such as --noise 0.1",
         path.display()
     )]
     Clipped {
@@ -87,7 +87,7 @@ pub enum NoisyPictureError {
     },
     /// The estimated noise is zero.
     #[error(
-        "{} seems to have no noise: if it has, give it with --noise, such as --noise 0.1",
+        "{} seems to have no noise: if it has noise, give it with --noise, such as --noise 0.1",
         path.display()
     )]
     NoNoise {

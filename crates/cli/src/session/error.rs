@@ -74,8 +74,7 @@ pub enum SessionError {
     },
     /// A new limit on points is not above the number of points that were evaluated before.
     #[error(
-        "a limit of {} is too low, because the run in {} has already evaluated {}, which count, \
-         too: give at least {}",
+        "a limit of {} is too low, because the run in {} has already evaluated {}: give at least {}",
         counted(*max_points, "point", "points"), dir.display(),
         counted(*num_points, "point", "points"), num_points + 1
     )]

@@ -145,9 +145,9 @@ pub enum DataError {
     },
     /// Pixels are missing, but the model needs all of them.
     #[error(
-        "{name} has pixels that are NaN, which mark what was not measured, but a filter bank of \
-         denoising needs all pixels: use total variation, which fills them in (leave --filters \
-         and --model out), or learn with `bilevel learn inpaint --model filters --mask MASK`"
+        "{name} has pixels that are NaN, that is, were not measured, but a filter bank for \
+         denoising needs all pixels: use total variation, which fills them (leave --filters and \
+         --model out), or learn with `bilevel learn inpaint --model filters --mask MASK`"
     )]
     Missing {
         /// The name of the picture.

@@ -288,7 +288,7 @@ def test_bad_arguments_leave_nothing_behind(tmp_path: Path) -> None:
     for change in changes:
         with pytest.raises(ValueError):
             bilevel.learn(**{"truth": truth, "data": data, "out": tmp_path / "run", **change})
-    with pytest.raises(ValueError, match="out cannot be used with a model written in Python"):
+    with pytest.raises(ValueError, match="out cannot be used with a model that is a function"):
         bilevel.learn(
             truth, None, model=lambda *_: None, start=[1.0], bounds=[(0, 2)], out=tmp_path / "run"
         )

@@ -135,7 +135,7 @@ def test_gradients_that_cannot_be_used_are_refused() -> None:
         bilevel.learn(truth, data, solver="newton")
     with pytest.raises(ValueError, match="kappa is 0.0, but must be positive"):
         bilevel.learn(truth, data, kappa=0)
-    with pytest.raises(ValueError, match="a model written in Python has no derivatives"):
+    with pytest.raises(ValueError, match="a model that is a function has no derivatives"):
         bilevel.learn(truth, None, model=lambda *_: None, solver="gradient")
 
 

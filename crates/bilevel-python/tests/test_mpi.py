@@ -128,7 +128,7 @@ def test_a_mistake_on_one_rank_ends_all(tmp_path: Path) -> None:
     for rank in (ranks[0], ranks[2]):
         assert rank["gradient"] == ["RuntimeError", "rank 1: LookupError: no gradient"]
     for rank in ranks:
-        assert "comm cannot be used with a model written in Python" in rank["function"][1]
+        assert "comm cannot be used with a model that is a function" in rank["function"][1]
         assert rank["exists"][0] == "FileExistsError" or rank["exists"][1].startswith("rank 0: ")
         assert "already holds a run" in rank["exists"][1]
         assert rank["resume"][0] == "FileNotFoundError"

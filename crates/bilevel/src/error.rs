@@ -219,7 +219,7 @@ pub enum ReconstructionError {
         found: usize,
     },
     /// The family does not accept the values of the parameters or the data.
-    #[error("the model cannot be built: {0}")]
+    #[error("{0}")]
     Model(#[source] BoxError),
     /// The solver failed.
     #[error(transparent)]

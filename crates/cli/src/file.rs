@@ -136,8 +136,8 @@ pub enum FileError {
 const fn missing(value: f64) -> &'static str {
     match value.is_nan() {
         true => {
-            "; NaN may mark pixels that were not measured in the data of `bilevel learn denoise`, \
-             deblur and inpaint, and `bilevel apply` then fills them in"
+            ", or, if NaN marks pixels that were not measured, fill them with `bilevel apply` after \
+             `bilevel learn denoise`, deblur or inpaint"
         }
         false => "",
     }

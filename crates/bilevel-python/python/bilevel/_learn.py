@@ -294,7 +294,8 @@ def learn(
             same bits; `bilevel.load(out)` reads its result. The program `bilevel` works on the
             same directories: `bilevel resume`, `bilevel report`, `bilevel apply`. A
             `StronglyConvex` model is not saved: pass it to `resume` again, with truth and data.
-            Not available for a function, whose states are Python objects.
+            Not available without truth, with a camera, or for a function, whose states are Python
+            objects.
         per_picture: Whether to learn parameters for each picture on its own. The result is then a
             list with one result for each, and `truth` is usually `None`: one noisy picture is
             enough to learn its parameters. `noise` may hold one number for each picture.

@@ -159,7 +159,7 @@ class Result:
     work: int
     """The cost of the run in gradients of the reconstruction problems.
 
-    For a model written in Python it is the cost that the model has reported.
+    For a model that is a function, it is the cost that the function has reported.
     """
     warnings: list[str]
     """Warnings about parameters that are at their bounds or hardly matter."""
@@ -265,11 +265,14 @@ class Result:
             return
         name = block["parameter"]["name"]
         at = [entry["at"] for entry in _entries([block])]
+        # the bounds of a filter bank are fixed
+        is_fixed = self._about["family"] is not None
+        advice = "" if is_fixed else ": wider bounds may be better"
         for bound in ("lower", "upper"):
             if reached := at.count(bound):
                 yield (
                     f"{reached} of {counted(len(at), 'entry', 'entries')} of {name} reached the "
-                    f"{bound} bound: wider bounds may be better"
+                    f"{bound} bound{advice}"
                 )
 
     @property
@@ -394,7 +397,7 @@ class Result:
             how = (
                 "call model.reconstruct(result.theta, ...)"
                 if self.model == "strongly convex"
-                else "call it with result.theta"
+                else "call your function with result.theta"
             )
             raise TypeError(f"a model written in Python computes its own reconstructions: {how}")
         ndim = self._about["ndim"]

@@ -91,7 +91,7 @@ class Run:
     work: int
     """The cost so far in gradients of the reconstruction problems.
 
-    For a model written in Python it is the cost that the model has reported.
+    For a model that is a function, it is the cost that the function has reported.
     """
 
     def __init__(
@@ -173,17 +173,17 @@ class Run:
                 _check_nothing(given)
                 if self._ranks.comm is not None:
                     raise ValueError(
-                        "comm cannot be used with a model written in Python: let your function "
+                        "comm cannot be used with a model that is a function: let your function "
                         "compute its images on all ranks, and call learn on one of them"
                     )
                 if out is not None:
                     raise ValueError(
-                        "out cannot be used with a model written in Python, because its states are "
+                        "out cannot be used with a model that is a function, because its states are "
                         "Python objects: do not pass out, and let your function save what it needs"
                     )
                 if kind == "gradient":
                     raise ValueError(
-                        "solver is 'gradient', but a model written in Python has no derivatives: "
+                        "solver is 'gradient', but a model that is a function has no derivatives: "
                         "use 'auto' or 'derivative-free'"
                     )
                 self._core: FamilyRun | FunctionRun | _Python = _Python(

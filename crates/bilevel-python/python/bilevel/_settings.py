@@ -635,8 +635,8 @@ class Family:
                     raise ValueError(f"{name!r} is in learn and in fixed")
             if "width" in learned and operator.name is None:
                 raise ValueError(
-                    "learn names 'width', but the kernel is an array: the width can be learned of "
-                    "a kernel that is given by its name, such as 'gaussian:2' or 'disc:5'"
+                    "learn names 'width', but the kernel is an array: its width can be learned if "
+                    "the kernel is given by its name, such as 'gaussian:2' or 'disc:5'"
                 )
             made = ranges(learned, start, bounds, (1e-100, 1e100))
         spec = completed(

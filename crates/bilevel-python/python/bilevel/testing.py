@@ -113,7 +113,7 @@ class _Check:
             curvature, allowed = float(v @ slope), self.tolerance * self.lipschitz
             if not self.mu - allowed <= curvature <= self.lipschitz + allowed:
                 raise AssertionError(
-                    f"curvature is wrong, or gradient: the curvature in a random direction is "
+                    f"curvature or gradient is wrong: the curvature in a random direction is "
                     f"{curvature:.6g}, outside of [{self.mu:.6g}, {self.lipschitz:.6g}]"
                 )
             if not has_product:
@@ -122,7 +122,7 @@ class _Check:
             deviation = float(np.linalg.norm(product - slope))
             if not deviation <= self.tolerance * max(float(np.linalg.norm(slope)), self.mu):
                 raise AssertionError(
-                    f"hessian_product is wrong, or gradient: for a random v of length 1, it "
+                    f"hessian_product or gradient is wrong: for a random v of length 1, it "
                     f"returned a vector of length {np.linalg.norm(product):.6g}, which differs by "
                     f"{deviation:.3g} from the difference of gradients"
                 )

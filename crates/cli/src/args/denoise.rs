@@ -32,7 +32,7 @@ Examples:
 #[derive(Args, Clone, Debug, PartialEq)]
 #[command(after_help = EXAMPLES)]
 pub struct DenoiseArgs {
-    /// Picture or folder of pictures
+    /// Picture, stack of pictures, or folder of them
     pub input: PathBuf,
     /// Output folder, or file (.png, .tif, .npy, .npz, .nii or .nii.gz; a .png file has only one
     /// page)

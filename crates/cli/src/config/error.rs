@@ -274,7 +274,7 @@ mod tests {
             "task = \"denoise\"\n\n[data]\nnoize = 0.1\n",
             &[
                 "some.toml, line 4, data.noize: ",
-                "unknown key `noize`",
+                "there is no key `noize`",
                 "`noise`",
             ],
         );
@@ -307,13 +307,13 @@ mod tests {
         );
         check(
             "task = \"denoise\"\nsolver.evaluations = 10",
-            &["unknown key `evaluations`", "`max_points`"],
+            &["there is no key `evaluations`", "`max_points`"],
         );
         check(
             "task = \"denoise\"\ntask = \"deblur\"\n",
             &["line 2, task: ", "duplicate"],
         );
-        check("[dada]\nnoise = 1", &["line 1: ", "unknown key `dada`"]);
+        check("[dada]\nnoise = 1", &["line 1: ", "there is no key `dada`"]);
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Settings {
             let known = known.join("`, `");
             let message = match home(name) {
                 Some(home) => home,
-                None => format!("unknown key `{name}`, expected one of `{known}`"),
+                None => format!("there is no key `{name}`: choose from `{known}`"),
             };
             refuse(at, &message)
         };

@@ -140,8 +140,8 @@ table! {
             &DefaultValue::Word("grey"),
         ),
         "How to treat colour pictures: as one picture with luminance and chroma (opponent), as \
-         three grey pictures (channels), or by their luminance (grey). If all files of --images \
-         are in colour, opponent")
+         three grey pictures (channels), or by their luminance (grey). Without this option, \
+         opponent if all files of --images are in colour, and otherwise the default")
         .only(PICTURES);
     SLICES = row("slices", "data.slices", ValueKind::Word(&["pictures", "volume"]),
         DefaultValue::Word("pictures"),

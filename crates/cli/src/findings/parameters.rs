@@ -127,11 +127,10 @@ fn block(p: &LearnedParameter) -> Vec<Finding> {
     if shape.is_empty() || !(lower < upper) {
         return Vec::new();
     }
-    let found = |(side, bound, theta, advice): (&str, Bound, f64, &str)| {
+    let found = |(side, bound, theta): (&str, Bound, f64)| {
         let reached = p.at.iter().filter(|at| **at == Some(bound)).count() as u64;
         let text = format!(
-            "{} of {} of {} are at the {side} bound {}, and the objective may be lower beyond it: \
-             {advice} the bound.",
+            "{} of {} of {} reached the {side} bound {}, and the objective may be lower beyond it.",
             whole(reached),
             counted(length(&p.at), "entry", "entries"),
             p.name(),
@@ -140,8 +139,8 @@ fn block(p: &LearnedParameter) -> Vec<Finding> {
         (reached > 0).then(|| Finding::warning(text))
     };
     let sides = [
-        ("lower", Bound::Lower, *lower, "lower"),
-        ("upper", Bound::Upper, *upper, "raise"),
+        ("lower", Bound::Lower, *lower),
+        ("upper", Bound::Upper, *upper),
     ];
     sides.into_iter().filter_map(found).collect()
 }

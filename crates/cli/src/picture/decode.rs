@@ -1,6 +1,6 @@
 //! Decoding of picture files.
 
-use std::io::Cursor;
+use std::io::{Cursor, ErrorKind::UnexpectedEof};
 use std::path::Path;
 
 use image::codecs::png::PngDecoder;
@@ -383,12 +383,16 @@ fn has_jpeg_end(bytes: &[u8]) -> bool {
     false
 }
 
+/// The reason why a file that ends too early is damaged.
+const CUT_SHORT: &str = "its data end too early";
+
 /// Translates an error of the decoder. It reads from memory, so an input or output error means that
 /// the data end too early.
 pub(super) fn explain(path: &Path, error: ImageError) -> FileError {
     match error {
         ImageError::Limits(_) => too_large(path, MEMORY),
         ImageError::Unsupported(error) => unsupported(path, error.to_string()),
+        ImageError::IoError(error) if error.kind() == UnexpectedEof => damaged(path, CUT_SHORT),
         error => damaged(path, error.to_string()),
     }
 }
@@ -398,6 +402,7 @@ pub(super) fn explain_tiff(path: &Path, error: TiffError) -> FileError {
     match error {
         TiffError::LimitsExceeded => too_large(path, MEMORY),
         TiffError::UnsupportedError(error) => unsupported(path, error.to_string()),
+        TiffError::IoError(error) if error.kind() == UnexpectedEof => damaged(path, CUT_SHORT),
         error => damaged(path, error.to_string()),
     }
 }

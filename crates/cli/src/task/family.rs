@@ -139,6 +139,11 @@ fn read_kernel(config: &Config, path: &Path) -> Result<(Kernel, Vec<String>), Cl
         let kernel = Kernel::named(&name).map_err(|source| DataError::KernelName { source })?;
         return Ok((kernel, Vec::new()));
     }
+    let shape = path.file_name().map(|name| name.to_string_lossy());
+    if let Some(shape) = shape.filter(|shape| shape.contains(':') && !path.exists()) {
+        // more likely a shape with a wrong name than a file
+        Kernel::named(&shape).map_err(|source| DataError::KernelName { source })?;
+    }
     let (values, grid) = if path.extension().is_none_or(|end| end == "npy") {
         read_kernel_array(path)?
     } else {

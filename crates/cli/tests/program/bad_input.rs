@@ -204,6 +204,11 @@ fn kernels_and_masks_that_do_not_fit() {
             ["disc:0", "describes no kernel", "gaussian:2"],
         ),
         (
+            "deblur --kernel gauss:5",
+            3,
+            ["\"gauss:5\"", "describes no kernel", "gaussian:2"],
+        ),
+        (
             "deblur --kernel gaussian:5",
             3,
             ["31 x 31", "10 x 12", "use a smaller kernel"],

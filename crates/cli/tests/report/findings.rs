@@ -354,7 +354,7 @@ fn blocks_have_one_finding_per_bound() {
             "lower": -1.0, "upper": 1.0},
     });
     let changes = json!({"parameters": [block]});
-    let text = "2 of 4 entries of taps are at the lower bound 0.1, and the objective may be lower";
+    let text = "2 of 4 entries of taps reached the lower bound 0.1, and the objective may be lower";
     check(changes.clone(), text, WARNING);
     check(changes, "upper bound", None);
 }

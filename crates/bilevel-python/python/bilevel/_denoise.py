@@ -184,7 +184,7 @@ def _estimated(picture: _Picture) -> float:
     except ValueError as error:
         raise ValueError(f"{error}: pass the noise, such as noise=0.1") from None
     if not found > NO_NOISE:
-        raise ValueError("image seems to have no noise: if it has noise, pass it, such as noise=0.1")
+        raise ValueError("image seems to have no noise: if it has some, pass it, such as noise=0.1")
     if found < TRUSTED:
         warn(
             f"the noise was estimated as {found:.2g}, but estimates below {TRUSTED} cannot be "

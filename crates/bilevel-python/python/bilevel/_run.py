@@ -178,8 +178,9 @@ class Run:
                     )
                 if out is not None:
                     raise ValueError(
-                        "out cannot be used with a model that is a function, because its states are "
-                        "Python objects: do not pass out, and let your function save what it needs"
+                        "out cannot be used with a model that is a function, because its states "
+                        "are Python objects: do not pass out, and let your function save what it "
+                        "needs"
                     )
                 if kind == "gradient":
                     raise ValueError(

@@ -87,7 +87,7 @@ pub enum NoisyPictureError {
     },
     /// The estimated noise is zero.
     #[error(
-        "{} seems to have no noise: if it has noise, give it with --noise, such as --noise 0.1",
+        "{} seems to have no noise: if it has some, give it with --noise, such as --noise 0.1",
         path.display()
     )]
     NoNoise {

@@ -71,7 +71,10 @@ fn bounds() {
             found: 2
         }
     );
-    assert_eq!(length.to_string(), "`upper` has length 2, but must have length 1");
+    assert_eq!(
+        length.to_string(),
+        "`upper` has length 2, but must have length 1"
+    );
     for (lower, upper) in [(NAN, 1.0), (0.0, NAN), (INF, INF), (-INF, -INF), (INF, 0.0)] {
         let error = error(&[0.0, lower], &[1.0, upper]);
         assert!(

@@ -138,7 +138,10 @@ def test_right_functions_pass_the_check() -> None:
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("mixed_product is wrong", {"mixed_product": lambda *a: 2.0 * np.array(mixed_product(*a))}),
     ("mixed_product is wrong", {"mixed_product": lambda *a: -np.array(mixed_product(*a))}),
-    ("hessian_product or gradient is wrong", {"hessian_product": lambda *a: 1.1 * hessian_product(*a)}),
+    (
+        "hessian_product or gradient is wrong",
+        {"hessian_product": lambda *a: 1.1 * hessian_product(*a)},
+    ),
     ("or gradient", {"gradient": lambda *a: gradient(*a)[::-1]}),
     ("curvature or gradient is wrong", {"curvature": lambda *a: (1.0, 1.01)}),
     ("third_derivative is too small", {"third_derivative": 1e-3}),

@@ -167,8 +167,9 @@ fn positive(text: &str) -> Result<u64, &'static str> {
 pub struct ApplyArgs {
     /// Directory of the run
     pub run: PathBuf,
-    /// Picture, stack of pictures, or folder of them; after `learn sampling`, a .npy file with the complex
-    /// frequencies of one signal per row; after `learn mask`, a file with complex frequencies
+    /// Picture, stack of pictures, or folder of them; after `learn sampling`, a .npy file with the
+    /// complex frequencies of one signal per row; after `learn mask`, a file with complex
+    /// frequencies
     pub input: PathBuf,
     /// Output folder, or file (.png, .tif, .npy, .npz, .nii or .nii.gz; a .png file has only one
     /// page, and signals need .npy)

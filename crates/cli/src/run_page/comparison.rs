@@ -39,15 +39,16 @@ impl TvComparison {
 }
 
 /// Learns total variation from the pairs of a finished run with a filter bank, and stores the
-/// comparison in the directory of the run. Returns `None` for other models, or if no images were
-/// held out. All ranks call this function.
+/// comparison in the directory of the run. Returns `None` for other models, if no images were held
+/// out, or if there is no truth to compare with. All ranks call this function.
 pub(super) fn of_finished(
     ranks: &Ranks,
     run: &Path,
     config: &Config,
     finished: &Finished,
 ) -> Result<Option<TvComparison>, CliError> {
-    if config.model.filters.is_none() || finished.learned.validation.is_empty() {
+    let has_truth = config.data.truth.is_none();
+    if config.model.filters.is_none() || finished.learned.validation.is_empty() || !has_truth {
         return Ok(None);
     }
     let mut of_tv = config.clone();

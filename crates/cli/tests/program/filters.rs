@@ -48,6 +48,21 @@ fn a_bank_is_learned_applied_and_reported() {
 }
 
 #[test]
+fn a_bank_is_learned_without_truth() {
+    let temp = TempDir::new("filters-truthless");
+    for seed in 0..3 {
+        temp.picture(&format!("noisy/{seed}.png"), 24, 20, seed);
+    }
+    // without truth, there is nothing to compare with total variation on held-out pictures
+    let ended = temp.good(&format!(
+        "{LEARN} --truth none --noisy noisy --noise 0.1 --hold-out 1 --max-points 2 --out run"
+    ));
+    assert!(ended.out.contains("without truth"), "{ended:?}");
+    assert!(!temp.path("run/tv.json").exists());
+    temp.good("report run");
+}
+
+#[test]
 fn a_bank_is_resumed() {
     let temp = TempDir::new("filters-resume");
     let data = "--size 24 --count 4 --hold-out 1 --quiet";

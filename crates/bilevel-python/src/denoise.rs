@@ -59,6 +59,10 @@ pub(crate) fn denoise_picture<'py>(
     });
     let (x, error, iterations) = received?.map_err(|error| match error {
         TilesError::Model(error) | TilesError::Region(DenoiseError::Model(error)) => invalid(error),
+        TilesError::Region(DenoiseError::Unreached(_)) => PyRuntimeError::new_err(
+            "accuracy cannot be reached, because of rounding: pass a larger one, such as 1e-6 of \
+             the range",
+        ),
         error => PyRuntimeError::new_err(error.to_string()),
     })?;
     Ok((PyArray1::from_vec(py, x), error, iterations))

@@ -281,7 +281,7 @@ def test_parameters_of_functions_are_blocks() -> None:
     ("reply", "message"),
     [
         (None, "must return"),
-        (([np.zeros(40)], 0.0, None), "truth has 4 images, but the model's reconstructions has 1"),
+        (([np.zeros(40)], 0.0, None), "truth has 4 images, but the model's result has 1"),
         ((np.zeros((4, 39)), 0.0, None), "shape"),
         ((np.zeros((4, 40), complex), 0.0, None), "complex"),
         ((TRUTH, -1.0, None), "error is -1.0"),

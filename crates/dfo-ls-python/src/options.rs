@@ -34,7 +34,7 @@ pub(crate) fn parse(json: &str) -> PyResult<Options> {
     let taken = serde_json::to_value(&options).map_err(fail)?;
     match unknown(&given, &taken) {
         Some(path) => Err(PyValueError::new_err(format!(
-            "options: there is no option '{path}'"
+            "options: there is no option '{path}'; default_options() returns all of them"
         ))),
         None => Ok(options),
     }

@@ -376,6 +376,7 @@ def numbers(name: str, value: ArrayLike) -> Array:
             f"{name} must hold numbers, but holds Python objects: convert it with .astype(float)"
         )
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"{name} must hold numbers, not {array.dtype}")
+        what = "text: read the file first" if array.dtype.kind in "US" else array.dtype
+        raise TypeError(f"{name} must hold numbers, not {what}")
     wanted = np.complex128 if array.dtype.kind == "c" else np.float64
     return np.require(array, wanted, ["C_CONTIGUOUS", "ALIGNED"])

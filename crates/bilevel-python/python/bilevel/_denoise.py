@@ -31,9 +31,9 @@ MEMORY: Final = 4e9
 # The end of the message about missing pixels.
 MISSING: Final = (
     "but all pixels are needed here: without the data of a pixel, the objective of these filters "
-    "has no proved minimiser. Total variation fills missing pixels: pass "
-    "bilevel.denoise_tv({}, alpha=0.1, nu=0.01, xi=1e-3, accuracy=1e-3) with about alpha = noise, "
-    "or learn alpha with bilevel.learn(None, [{}], noise=0.1)"
+    "has no proved minimiser. Total variation fills missing pixels: call "
+    "bilevel.denoise_tv({}, alpha=0.1, nu=0.01, xi=1e-3, accuracy=1e-3) with alpha close to the "
+    "noise, or learn alpha with bilevel.learn(None, [{}], noise=0.1)"
 )
 # The largest values of unsigned integers, which are white, by the number of bytes.
 WHITE: Final = {1: 255.0, 2: 65535.0}
@@ -89,11 +89,11 @@ def denoise(
     Args:
         image: An array (H, W), or (H, W, 3) in colour. `uint8` and `uint16` arrays of shape
             (H, W, 3) are taken as colour pictures, others need `channel_axis`. It is never changed.
-        noise: The standard deviation of the noise, where the range of the picture is 1: 0.1 is
-            25.5 for `uint8`; or `bilevel.Poisson(gain, read)` for a camera that counts photons,
-            likewise where the range is 1. Default: it is estimated, see `estimate_noise`.
+        noise: The standard deviation of the noise, as a share of the range of the picture: 0.1 is
+            25.5 for `uint8`. For a camera that counts photons, `bilevel.Poisson(gain, read)`, also
+            as shares of the range. Default: it is estimated, see `estimate_noise`.
         accuracy: The largest distance from the exact minimiser, as a root mean square over all
-            samples, where the range is 1. Default: a tenth of the noise, an invisible distance.
+            samples and a share of the range. Default: a tenth of the noise, an invisible distance.
         data_range: The values of black and white, or only of white. Default: 0 and 255 for `uint8`,
             0 and 65535 for `uint16`, 0 and 1 for floating-point numbers. Other integers, and
             floating-point numbers that lie further outside of [0, 1] than noise explains, need it.

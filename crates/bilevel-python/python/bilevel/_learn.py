@@ -226,10 +226,10 @@ def learn(
             nu = xi = 1e-3; for sampling alpha = nu = 0.01 and xi = 1e-4; for deblurring
             alpha = 3e-4, nu = 0.01 and xi = 1e-4.
         start: The values where learning starts: a dictionary, or one number for each name in
-            `learn` (for sampling, one θ for all frequencies). Default: those of the paper. For a
-            model of your own, a parameter that starts at an array is a block of that shape, with
-            one pair of bounds. Without names, one pair of `bounds` makes all numbers one block,
-            `theta`.
+            `learn` (for sampling, one θ for all frequencies). Default: alpha = 1 and nu = xi = 0.1;
+            for sampling θ = 0.5; for deblurring alpha = 1e-3 and nu = 0.01. For a model of your
+            own, a parameter that starts at an array is a block of that shape, with one pair of
+            bounds. Without names, one pair of `bounds` makes all numbers one block, `theta`.
         bounds: The smallest and largest value of each parameter: a dictionary of pairs, or one pair
             for each name in `learn`. These are values, not exponents.
         objective: "mean" or "sum" over the images.
@@ -281,14 +281,14 @@ def learn(
             "sure", Stein's unbiased risk estimate for Gaussian noise of a known level; or "gcv",
             generalised cross-validation for noise of an unknown level. The last two need no truth;
             if there is one, it only scores the result. Default: "truth", and "sure" if `truth` is
-            `None`. The interval of `f` is certified for the criterion; that the criterion
-            estimates the error is true on average over the noise, and is not certified.
+            `None`. The interval of `f` certainly contains the value of the criterion. That the
+            criterion estimates the error is true only on average over the noise, and not certified.
         noise: For "sure", the standard deviation of the noise: one number, or one for each image.
-            Default: it is estimated in each picture, see `estimate_noise`. With
-            `bilevel.Poisson(gain, read)` for a camera that counts photons, with or without truth,
-            parameters are learned from transformed pictures (for "tv" and "filters"), and the
-            result transforms the pictures that it is called with; `f` and certified errors are
-            those of transformed pictures, and the scores those of pictures.
+            Default: it is estimated in each picture, see `estimate_noise`.
+            `bilevel.Poisson(gain, read)` is the noise of a camera that counts photons, with or
+            without truth, for "tv" and "filters". Parameters are then learned from transformed
+            pictures, and the result transforms the pictures that it is called with. `f` and
+            certified errors refer to transformed pictures, and scores to the pictures themselves.
         out: A new directory for the run, which is saved there after every evaluation, with its
             images. `bilevel.resume(out)` continues a run that was interrupted or killed, to the
             same bits; `bilevel.load(out)` reads its result. The program `bilevel` works on the
@@ -303,8 +303,8 @@ def learn(
             is installed.
         comm: A communicator of mpi4py, such as `MPI.COMM_WORLD`, for images that are spread over
             machines. Every rank calls `learn` with its own images, possibly none, and with the
-            same settings. `truth` stands for the images of all ranks, in the order of the ranks.
-            Every rank returns the same result, to the last bit, as one process with all images. A
+            same settings. The training images are those of all ranks, in the order of the ranks,
+            and every rank returns the result of one process with all images, to the last bit. A
             failure, a signal or the end by `callback` on one rank ends all ranks together. With
             `out`, all ranks write into that directory, which needs a common file system, and
             `bilevel report` writes the page of the run afterwards, except for `StronglyConvex`
@@ -323,12 +323,13 @@ def learn(
 
     A function `f(theta, accuracy, state)` computes the reconstructions itself; it has its own
     data, and `data` is ignored and may be `None`. `theta` holds the parameters. The function
-    should compute image i with a Euclidean error of at most `accuracy[i]`. That may be infinite,
-    or out of reach, such as zero; the best possible accuracy is then enough. `state` is the state
-    that the function returned for these or for nearby parameters, or `None`. The function returns
-    `(x, error, state)` or `(x, error, state, work)`: the images in the shapes of `truth`, an upper
-    bound on the error of each (one number for all, or one for each), any object as the state, and
-    the cost. It may raise `Reject`. With a function, `start` and `bounds` are required.
+    should compute image i with a Euclidean error of at most `accuracy[i]`. If that is infinite, any
+    error will do; if it is out of reach, such as zero, the smallest possible error will do.
+    `state` is the state that the function returned for these or for nearby parameters, or `None`.
+    The function returns `(x, error, state)` or `(x, error, state, work)`: the images in the shapes
+    of `truth`, an upper bound on the error of each (one number for all, or one for each), any
+    object as the state, and the cost. It may raise `Reject`. With a function, `start` and `bounds`
+    are required.
 
     Ctrl-C ends the run after the current evaluation (it interrupts a function at once), and with
     `comm` so does SIGTERM. The best result so far is returned, with a warning. An exception of a

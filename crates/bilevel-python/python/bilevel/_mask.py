@@ -225,12 +225,12 @@ def learn_mask(
         learn_nu: Whether the smoothing `nu` of the total variation is learned, too.
         restarts: The number of searches from different starts.
         max_exchanges: The largest number of exchanges that each search tries.
-        noise: The standard deviation of complex noise to add, where the brightest pixel of all
-            slices is 1.
+        noise: The standard deviation of complex noise to add, as a share of the brightest pixel of
+            all slices.
         hold_out: The number of slices to hold out, spread over the stack. Default: a quarter.
         frequency_zero: Where frequency zero is: "first", as `numpy.fft` has it, or "middle", as
-            scanners have it; the origin of pictures and maps is there, too. Default: the place with
-            more energy.
+            scanners have it. The origin of the pictures and of the sensitivity maps is at the same
+            place. Default: the place with more energy.
         seed: The seed of the noise.
         callback: A function that is called after each mask with the number of masks so far, the
             size of the current mask, that of the complete mask, and the upper bound of the

@@ -582,10 +582,8 @@ class _Python:
             )
         made, error, state = reply[:3]
         # the solver avoids parameters where a reconstruction is NaN
-        x = images(
-            "the model's reconstructions", made, complex_too=True, finite=False, any_shape=True
-        )
-        check_same("truth", self._truth, "the model's reconstructions", x)
+        x = images("the model's result", made, complex_too=True, finite=False, any_shape=True)
+        check_same("truth", self._truth, "the model's result", x)
         x = [
             a.astype(t.dtype, copy=False) if t.dtype.kind == "c" else a
             for a, t in zip(x, self._truth)

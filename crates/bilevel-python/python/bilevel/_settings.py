@@ -346,8 +346,8 @@ class Penalty:
                 raise ValueError(f"model={model!r} has no penalties: leave penalty out")
             if name not in known:
                 raise ValueError(
-                    f"penalty[{name!r}] is not known for model={model!r}, "
-                    f"which has {', '.join(known)}"
+                    f"penalty[{name!r}] is not known for model={model!r}: "
+                    f"use {', '.join(map(repr, known))}"
                 )
             if name == "l1_kind":
                 made.l1_kind = one_of("penalty['l1_kind']", value, ("root", "nonsmooth"))
@@ -359,8 +359,11 @@ class Penalty:
 def accuracy_iterations(accuracy: Any) -> int | None:
     """Return the iterations of each reconstruction, or `None` for dynamic accuracy."""
     if isinstance(accuracy, str):
-        one_of("accuracy", accuracy, ("dynamic",))
-        return None
+        if accuracy == "dynamic":
+            return None
+        raise ValueError(
+            f"accuracy is {accuracy!r}, but must be 'dynamic' or a number of iterations"
+        )
     try:
         return positive_int("accuracy", accuracy)
     except TypeError:
@@ -392,7 +395,10 @@ def named(argument: str, given: Any, names: Sequence[str]) -> dict[str, Any]:
             counted(len(names), "parameter"),
         )
         verb = "is" if len(names) == 1 else "are"
-        raise ValueError(f"{argument} has {has}, but {learned} {verb} learned: {', '.join(names)}")
+        raise ValueError(
+            f"{argument} has {has}, but {learned} {verb} learned: pass one entry for each of "
+            f"{', '.join(names)}"
+        )
     return dict(zip(names, listed))
 
 
@@ -632,7 +638,9 @@ class Family:
                     raise ValueError("fixed holds all parameters: there is nothing to learn")
             for name in learned:
                 if name in values:
-                    raise ValueError(f"{name!r} is in learn and in fixed")
+                    raise ValueError(
+                        f"{name!r} is in learn and in fixed: leave it out of one of them"
+                    )
             if "width" in learned and operator.name is None:
                 raise ValueError(
                     "learn names 'width', but the kernel is an array: its width can be learned if "

@@ -17,6 +17,10 @@ def write(run: Any, path: Path) -> None:
             f"the run cannot be saved to {path}, because there is no folder {path.parent}: create "
             "it, or name another one"
         )
+    if path.is_dir():
+        raise IsADirectoryError(
+            f"the run cannot be saved to {path}, which is a folder: name a file in it"
+        )
     try:
         content = pickle.dumps(run)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -38,7 +42,7 @@ def read(path: str | os.PathLike[str], kind: type[_T]) -> _T:
         run = pickle.loads(Path(path).read_bytes())
     except (pickle.UnpicklingError, EOFError, ValueError, AttributeError, ImportError) as error:
         raise ValueError(
-            f"{os.fspath(path)} cannot be read as a run that dfo_ls saved ({error})"
+            f"{os.fspath(path)} cannot be read as a run: name a file that save= wrote ({error})"
         ) from error
     if not isinstance(run, kind):
         raise ValueError(f"{os.fspath(path)} has a {type(run).__name__}, not a run of dfo_ls")

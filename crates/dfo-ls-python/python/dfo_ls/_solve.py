@@ -132,6 +132,8 @@ def solve(
     """
     if not callable(objfun):
         raise TypeError(f"objfun must be a function, but is {objfun!r}")
+    if nsamples is not None and not callable(nsamples):
+        raise TypeError(f"nsamples must be a function, but is {nsamples!r}")
     try:
         known: list[tuple[FloatArray, FloatArray]] = []
         if isinstance(x0, EvaluationDatabase):

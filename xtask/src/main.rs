@@ -43,7 +43,7 @@ Commands:
   fetch-kodak     Download the 25 photographs of the paper, and check them
   help            Print this text
 
-`cargo xtask <command> --help` lists the options of reproduce and the commands below it.";
+`cargo xtask <command> --help` lists the options of reproduce and of the commands below it.";
 
 /// The commands that `crates/experiments` runs.
 const EXPERIMENTS: [&str; 8] = [

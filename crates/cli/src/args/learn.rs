@@ -61,7 +61,8 @@ pub struct LearnArgs {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Model of pictures: total variation (tv), or a bank of filters (filters), which is dct5
-    /// unless --filters chooses another one. Without this option, tv, unless --filters is given
+    /// unless --filters chooses another one. Without this option, tv, or filters if --filters is
+    /// given
     #[arg(long, value_name = "WORD", help_heading = "Model")]
     pub model: Option<ModelName>,
     /// Learn parameters for each picture on its own, usually with --truth none; `bilevel apply`

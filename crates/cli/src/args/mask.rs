@@ -115,8 +115,8 @@ fn shown(help: &str, value: impl std::fmt::Display) -> String {
 }
 
 fn noise_help() -> String {
-    let help = "Standard deviation of complex noise that is added to the frequencies, where the \
-                brightest pixel of all slices is 1";
+    let help = "Standard deviation of complex noise that is added to the frequencies, as a \
+                share of the brightest pixel of all slices";
     let built_in = MaskSettings::BUILT_IN_NOISE;
     let value = format!("{}; built-in heads: {built_in}", MaskSpec::default().noise);
     shown(help, value)

@@ -200,7 +200,7 @@ fn summary(made: &MaskRun, dir: &Path, shared: &Shared) -> String {
         _ => "held-out slices",
     };
     lines.push(format!(
-        "{slices:width$}  inside: PSNR  SSIM   whole: PSNR  SSIM"
+        "{slices:width$}  object: PSNR  SSIM   whole: PSNR  SSIM"
     ));
     for compared in &outcome.comparison {
         let mean = MaskScore::mean(&compared.scores);

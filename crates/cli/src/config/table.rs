@@ -140,8 +140,8 @@ table! {
             &DefaultValue::Word("grey"),
         ),
         "How to treat colour pictures: as one picture with luminance and chroma (opponent), as \
-         three grey pictures (channels), or by their luminance (grey). Without this option, \
-         opponent if all files of --images are in colour, and otherwise the default")
+         three grey pictures (channels), or by their luminance (grey). If this option is not \
+         given and all files of --images are in colour, opponent replaces the default")
         .only(PICTURES);
     SLICES = row("slices", "data.slices", ValueKind::Word(&["pictures", "volume"]),
         DefaultValue::Word("pictures"),
@@ -178,7 +178,7 @@ table! {
         "More images for validation: a folder or file as for --images, with noise added likewise");
     KERNEL = row("kernel", "data.kernel", ValueKind::Path,
         DefaultValue::Required("a file with the blur kernel, or its shape", "gaussian:2"),
-        "Blur kernel, divided by its sum: gaussian:2 (standard deviation in pixels), disc:5 \
+        "Blur kernel (it is divided by its sum): gaussian:2 (standard deviation in pixels), disc:5 \
          (radius), motion:15@30 (length and degrees), or a .npy, TIFF or PNG file with the origin \
          in the middle")
         .only(DEBLUR);
@@ -200,8 +200,8 @@ table! {
 
     FILTERS = row("filters", "model.filters", ValueKind::Word(&FilterSet::NAMES),
         DefaultValue::Unset("total variation", "\"dct5\""),
-        "Bank of filters that replaces the total variation: cosine filters (dct) or learned ones \
-         (learned); the number is their size in pixels along each axis")
+        "Bank of filters that replaces the total variation: cosine filters (dct), or filters that are \
+         learned, too (learned); the number is their size in pixels along each axis")
         .only(PICTURES);
     BOUNDARY = row("boundary", "model.boundary", ValueKind::Word(&["unknown", "periodic"]),
         DefaultValue::Word("unknown"),

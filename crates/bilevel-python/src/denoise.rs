@@ -60,8 +60,8 @@ pub(crate) fn denoise_picture<'py>(
     let (x, error, iterations) = received?.map_err(|error| match error {
         TilesError::Model(error) | TilesError::Region(DenoiseError::Model(error)) => invalid(error),
         TilesError::Region(DenoiseError::Unreached(_)) => PyRuntimeError::new_err(
-            "accuracy cannot be reached, because of rounding: pass a larger one, such as 1e-6 of \
-             the range",
+            "the accuracy cannot be reached, because of rounding: pass a larger one, such as \
+             accuracy=1e-6",
         ),
         error => PyRuntimeError::new_err(error.to_string()),
     })?;

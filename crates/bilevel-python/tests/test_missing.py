@@ -117,7 +117,7 @@ def test_missing_pixels_in_colour_and_in_filter_banks() -> None:
 def test_where_missing_pixels_are_refused() -> None:
     with pytest.raises(ValueError, match=r"bilevel.denoise_tv\(image") as error:
         bilevel.denoise(holed(DATA[0]), 0.1)
-    advice = str(error.value).split("pass ")[1].split(" with about")[0]
+    advice = str(error.value).split("call ")[1].split(" with alpha")[0]
     made = eval(advice, {"bilevel": bilevel, "image": holed(DATA[0])})
     assert np.isfinite(made.x).all()
     filters = bilevel.learn(TRUTH, DATA, "filters", filters="dct3", patches=0, max_points=2)

@@ -38,10 +38,9 @@ pub(super) fn html(learned: &Learned) -> Markup {
     html! {
         (table("gradient", &[], &rows, &[]))
         p.soft {
-            "The projected gradient holds the derivatives of the objective with respect to all \
-             parameters but those that a bound holds in place. The derivatives with respect to \
-             alpha, nu and xi are those with respect to their decimal logarithms. A certified error \
-             is a proved bound."
+            "The projected gradient has the derivatives of the objective with respect to all \
+             parameters that no bound holds in place; for alpha, nu and xi, with respect to their \
+             decimal logarithms. A certified error is a proved bound."
         }
     }
 }

@@ -392,10 +392,7 @@ fn small_pictures_need_their_noise() {
     assert_close(&made.channels, &[vec![0.2], vec![0.4], vec![0.8]], 0.1);
     picture::write(&input, 8, 8, &[&[0.0; 64]], Depth::Eight).unwrap();
     let error = denoise(&input, &output, &DenoiseOptions::default()).unwrap_err();
-    assert!(
-        error.to_string().contains("smallest or the largest value"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("the largest value"), "{error}");
     let ramp: Vec<f64> = (0..64 * 64).map(|i| f64::from(i / 64) / 63.0).collect();
     picture::write(&input, 64, 64, &[&ramp], Depth::Eight).unwrap();
     let made = denoise(&input, &output, &DenoiseOptions::default());

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from . import _bilevel
 from ._arrays import Array, about, counted, flat, images
+from ._core import Core
 from ._mpi import Ranks
-from ._settings import nonnegative, number, positive
+from ._settings import halves, nonnegative, number, positive
 from ._warn import warn
 
 
@@ -307,14 +308,7 @@ class Images:
     """The images and the data of a run, with those that are held out at the end."""
 
     def __init__(self, truth: Any, data: Any, validation: Any, ranks: Ranks) -> None:
-        if validation is None:
-            held_out: tuple[Any, Any] = ([], [])
-        else:
-            try:
-                held_out_truth, held_out_data = validation
-            except (TypeError, ValueError):
-                raise TypeError("validation must be (truth, data)") from None
-            held_out = held_out_truth, held_out_data
+        held_out = ([], []) if validation is None else halves(validation)
         self.truth: list[Array] = []
         self.data: list[Any] = []
         empty_too = ranks.comm is not None
@@ -352,6 +346,10 @@ class Images:
         self.truth = [np.ascontiguousarray(x, dtype=dtype) for x in self.truth]
         self.dtype = np.dtype(dtype)
 
+    def summary(self) -> tuple[int, str]:
+        """The number of axes of the images of all ranks, and their description."""
+        return len(self.shapes[0]), about(self.shapes)
+
     def rows(self) -> tuple[list[Any], list[Any]]:
         """The flat truth, the shape and a number for the data of each image, for Rust."""
         rows = [(flat(x), list(x.shape), _fingerprint(y)) for x, y in zip(self.truth, self.data)]
@@ -367,15 +365,12 @@ def _fingerprint(data: Any) -> float:
     return float(int.from_bytes(words.digest()[:6], "little"))
 
 
-class FunctionRun:
+class FunctionRun(Core):
     """A run with a model that is given by functions."""
 
-    def __init__(
-        self, run: _bilevel.FunctionRun, about_images: tuple[int, str], ranks: Ranks
-    ) -> None:
-        self._run, self._ranks = run, ranks
-        self.ndim, self.examples = about_images
-        self.blocks = {name: tuple(shape) for name, shape in run.blocks()}
+    def __init__(self, run: _bilevel.FunctionRun, pairs: Images, ranks: Ranks) -> None:
+        super().__init__(run, run.blocks(), *pairs.summary())
+        self._ranks = ranks
 
     @classmethod
     def start(
@@ -389,8 +384,8 @@ class FunctionRun:
     ) -> FunctionRun:
         """Start a run on all ranks."""
         pairs.agree(ranks)
-        found = len(pairs.shapes[0]), about(pairs.shapes)
-        described = {**settings, "about": {"ndim": found[0], "examples": found[1]}}
+        ndim, examples = pairs.summary()
+        described = {**settings, "about": {"ndim": ndim, "examples": examples}}
         run = _bilevel.FunctionRun(
             json.dumps(described),
             max_points,
@@ -400,7 +395,7 @@ class FunctionRun:
             out,
             ranks.or_none(),
         )
-        return cls(run, found, ranks)
+        return cls(run, pairs, ranks)
 
     @classmethod
     def open(
@@ -421,25 +416,12 @@ class FunctionRun:
             pairs.is_complex,
             ranks.or_none(),
         )
-        found = len(pairs.shapes[0]), about(pairs.shapes)
-        return cls(run, found, ranks), run.max_points() or 0
+        return cls(run, pairs, ranks), run.max_points() or 0
 
     def step(self) -> bool:
         with self._ranks.agreed():
-            return self._run.step()
-
-    def has_ended(self) -> bool:
-        return self._run.has_ended()
-
-    def progress(self) -> Any:
-        return self._run.progress()
-
-    def num_bytes(self) -> int:
-        return self._run.bytes()
-
-    def detach(self) -> None:
-        self._run.detach()
+            return super().step()
 
     def finish(self) -> dict[str, Any]:
         with self._ranks.agreed():
-            return dict(json.loads(self._run.finish()))
+            return super().finish()

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _bilevel
-from ._arrays import LARGE, Array, about, flat, kinds, warn_of_stack
+from ._arguments import Arguments
+from ._arrays import LARGE, Array, about, flat, is_empty, kinds, unmasked, warn_of_stack
 from ._camera import Poisson, transformed
 from ._colour import Colour
+from ._core import Core
 from ._mpi import Ranks
-from ._settings import Examples, Family, Patches, Penalty, check_kernel, warn_of_blur
+from ._settings import (
+    LEAST_GAIN,
+    Examples,
+    Family,
+    Patches,
+    Penalty,
+    check_filters,
+    check_kernel,
+    check_slices,
+    halves,
+    warn_of_blur,
+)
 from ._warn import warn
 
 
@@ -50,25 +64,64 @@ def warn_of_values(truth: Sequence[Array], is_blind: bool, camera: Poisson | Non
         )
 
 
+def everywhere(data: Any, colours: Colour | None) -> NDArray[np.bool_] | None:
+    """Return a mask of all pixels of the first image, for pictures in which NaN is missing."""
+    if colours is not None or is_empty(data):
+        return None
+    first = np.asarray(data[0])
+    if first.dtype.kind != "f" or not any(np.isnan(part).any() for part in data):
+        return None
+    return np.ones(first.shape, dtype=np.bool_)
+
+
+def check_camera(given: Arguments) -> None:
+    """Refuse arguments that do not fit a camera."""
+    if given.model not in ("tv", "filters"):
+        raise ValueError(
+            "noise=bilevel.Poisson(...) is for model='tv' and model='filters', not for "
+            f"{given.model!r}: only the data of denoising can be transformed"
+        )
+    given.refuse(
+        ("image_range", "out"),
+        "cannot be used with noise=bilevel.Poisson(...), because transformed pictures are learned "
+        "from",
+    )
+
+
 class Prepared:
     """The arguments of a run, which were checked without the other ranks."""
 
     def __init__(
         self,
-        family: Family,
-        patches: Patches,
-        truth: Any,
-        data: Any,
-        validation: Any,
-        penalty: Mapping[str, Any] | None,
+        given: Arguments,
         loss: dict[str, Any],
         solver: dict[str, Any],
         is_shared: bool,
-        noise: Any = None,
-        colour: Colour | None = None,
-        is_volume: bool = False,
     ) -> None:
+        truth, data, noise = given.truth, unmasked(given.data), given.noise
+        colour = Colour.read(given.colour, given.channel_axis, str(given.model))
         self.camera = noise if isinstance(noise, Poisson) else None
+        if self.camera is not None:
+            check_camera(given)
+        mask = given.mask
+        if given.model == "inpaint" and mask is None and given.kernel is None:
+            mask = everywhere(data, colour)
+        family = Family.read(given, mask, colour is not None and colour.is_whole)
+        is_volume = check_slices(given.slices, family, colour)
+        if family.model == "filters":
+            check_filters(solver)
+            solver = {**solver, "least_gain": LEAST_GAIN}
+        if solver["kind"] == "gradient":
+            refused = {"accuracy": solver["iterations"], "image_range": given.image_range}
+            for name, value in refused.items():
+                if value is not None:
+                    raise ValueError(
+                        f"solver='gradient' cannot be used with {name}: leave one of them out, or "
+                        "use solver='derivative-free'"
+                    )
+        self.patches = Patches.read(
+            family, given.patches, given.patch_size, solver["seed"], is_volume
+        )
         self.is_blind = truth is None
         if family.model == "sampling" and loss["criterion"] != "truth":
             raise ValueError("model='sampling' cannot learn without truth: pass it")
@@ -82,11 +135,8 @@ class Prepared:
         if loss["criterion"] == "sure":
             examples.find_noise(noise, family.mask)
         held_out = Examples([], [])
-        if validation is not None:
-            try:
-                other_truth, other_data = validation
-            except (TypeError, ValueError):
-                raise TypeError("validation must be (truth, data)") from None
+        if given.validation is not None:
+            other_truth, other_data = halves(given.validation)
             held_out = Examples.read(
                 family, other_truth, other_data, "validation ", is_shared, colour, is_volume
             )
@@ -109,15 +159,27 @@ class Prepared:
             "sampling": ("condition", "l1", "l1_kind"),
             "filters": (),
         }
-        terms = Penalty.read(penalty, known.get(family.model, ("condition",)), family.model)
+        terms = Penalty.read(given.penalty, known.get(family.model, ("condition",)), family.model)
         for pairs in (examples, held_out):
             pairs.truth = transformed(self.camera, pairs.truth, "expected")
             pairs.data = transformed(self.camera, pairs.data, "transform")
         self.family, self.examples, self.held_out = family, examples, held_out
-        self.patches = patches
         self.settings = json.dumps(
             {**family.spec, "objective": {**loss, **vars(terms)}, "solver": solver}
         )
+
+    def about(self) -> dict[str, Any]:
+        """What a result says about its family."""
+        family = self.family
+        return {
+            "model": family.model,
+            "fixed": family.fixed,
+            "family": family.spec,
+            "kernel": family.kernel,
+            "shape": family.operator.name,
+            "mask": family.mask,
+            "camera": None if self.camera is None else self.camera.numbers,
+        }
 
     def start(self, out: str | os.PathLike[str] | None, ranks: Ranks) -> FamilyRun:
         """Start a run on all ranks."""
@@ -143,7 +205,7 @@ class Prepared:
             examples.noise,
             None if self.camera is None else self.camera.numbers,
         )
-        return FamilyRun(run, shapes, is_colour)
+        return FamilyRun(run, run.blocks(), len(shapes[0]), about(shapes, is_colour))
 
 
 def _all_shapes(model: str, ranks: Sequence[Any], is_colour: bool) -> list[tuple[int, ...]]:
@@ -170,15 +232,8 @@ def _all_shapes(model: str, ranks: Sequence[Any], is_colour: bool) -> list[tuple
     return shapes
 
 
-class FamilyRun:
+class FamilyRun(Core):
     """A run with a family of the Rust crate."""
-
-    def __init__(
-        self, run: _bilevel.Run, shapes: Sequence[tuple[int, ...]], is_colour: bool
-    ) -> None:
-        self._run = run
-        self.ndim, self.examples = len(shapes[0]), about(shapes, is_colour)
-        self.blocks = {name: tuple(shape) for name, shape in run.blocks()}
 
     @classmethod
     def open(
@@ -195,22 +250,5 @@ class FamilyRun:
         if ranks.rank == 0:
             for warning in warnings:
                 warn(warning, UserWarning)
-        return cls(run, [tuple(shape) for shape in shapes], is_colour), budget or 0
-
-    def step(self) -> bool:
-        return self._run.step()
-
-    def has_ended(self) -> bool:
-        return self._run.has_ended()
-
-    def progress(self) -> Any:
-        return self._run.progress()
-
-    def num_bytes(self) -> int:
-        return self._run.bytes()
-
-    def detach(self) -> None:
-        self._run.detach()
-
-    def finish(self) -> dict[str, Any]:
-        return dict(json.loads(self._run.finish()))
+        examples = about([tuple(shape) for shape in shapes], is_colour)
+        return cls(run, run.blocks(), len(shapes[0]), examples), budget or 0

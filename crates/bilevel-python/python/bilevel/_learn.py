@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, overload
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal, ParamSpec, Protocol, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ._arguments import Arguments, named_by
 from ._arrays import counted, images, is_array, unmasked
 from ._camera import Poisson
 from ._colour import parts, whole_axis
@@ -17,160 +18,55 @@ from ._convex import StronglyConvex
 from ._mpi import Ranks
 from ._progress import Bar
 from ._result import Result
-from ._run import LEARN, Run
-from ._settings import Model, Ranges, Values
+from ._run import Run
 from ._warn import warn
 
-# The arguments of `learn` that are the same for each picture.
-EACH: Final = (
-    "model",
-    "learn",
-    "fixed",
-    "start",
-    "bounds",
-    "objective",
-    "residuals",
-    "penalty",
-    "max_points",
-    "method",
-    "accuracy",
-    "threads",
-    "seed",
-    "callback",
-    "filters",
-    "patches",
-    "patch_size",
-    "kernel",
-    "boundary",
-    "mask",
-    "validation",
-    "image_range",
-    "solver",
-    "kappa",
-    "criterion",
-    "progress",
-    "colour",
-    "channel_axis",
-    "slices",
-)
+P = ParamSpec("P")
+Q = ParamSpec("Q")
 
 
-@overload
-def learn(
-    truth: Any,
-    data: Any,
-    model: Model = ...,
-    learn: Any = ...,
-    fixed: Mapping[str, float] | None = ...,
-    start: Values | None = ...,
-    bounds: Ranges | None = ...,
-    objective: str = ...,
-    residuals: str = ...,
-    penalty: Mapping[str, Any] | None = ...,
-    max_points: int = ...,
-    method: str = ...,
-    accuracy: str | int = ...,
-    threads: int | None = ...,
-    seed: int = ...,
-    callback: Callable[[Run], Any] | None = ...,
-    *,
-    filters: str | None = ...,
-    patches: int | None = ...,
-    patch_size: int = ...,
-    kernel: ArrayLike | str | None = ...,
-    boundary: str | None = ...,
-    mask: ArrayLike | None = ...,
-    validation: tuple[Any, Any] | None = ...,
-    image_range: tuple[float | None, float | None] | None = ...,
-    solver: str = ...,
-    kappa: float = ...,
-    criterion: str | None = ...,
-    noise: float | Sequence[float] | Poisson | None = ...,
-    out: str | os.PathLike[str] | None = ...,
-    per_picture: Literal[False] = ...,
-    progress: bool | None = ...,
-    comm: Any = ...,
-    colour: str | None = ...,
-    channel_axis: int | None = ...,
-    slices: str = ...,
-) -> Result: ...
-@overload
-def learn(
-    truth: Any,
-    data: Any,
-    model: Model = ...,
-    learn: Any = ...,
-    fixed: Mapping[str, float] | None = ...,
-    start: Values | None = ...,
-    bounds: Ranges | None = ...,
-    objective: str = ...,
-    residuals: str = ...,
-    penalty: Mapping[str, Any] | None = ...,
-    max_points: int = ...,
-    method: str = ...,
-    accuracy: str | int = ...,
-    threads: int | None = ...,
-    seed: int = ...,
-    callback: Callable[[Run], Any] | None = ...,
-    *,
-    filters: str | None = ...,
-    patches: int | None = ...,
-    patch_size: int = ...,
-    kernel: ArrayLike | str | None = ...,
-    boundary: str | None = ...,
-    mask: ArrayLike | None = ...,
-    validation: tuple[Any, Any] | None = ...,
-    image_range: tuple[float | None, float | None] | None = ...,
-    solver: str = ...,
-    kappa: float = ...,
-    criterion: str | None = ...,
-    noise: float | Sequence[float] | Poisson | None = ...,
-    out: str | os.PathLike[str] | None = ...,
-    per_picture: Literal[True],
-    progress: bool | None = ...,
-    comm: Any = ...,
-    colour: str | None = ...,
-    channel_axis: int | None = ...,
-    slices: str = ...,
-) -> list[Result]: ...
-def learn(
-    truth: Any,
-    data: Any,
-    model: Model = "tv",
-    learn: Any = LEARN,
-    fixed: Mapping[str, float] | None = None,
-    start: Values | None = None,
-    bounds: Ranges | None = None,
-    objective: str = "mean",
-    residuals: str = "pixel",
-    penalty: Mapping[str, Any] | None = None,
-    max_points: int = 100,
-    method: str = "auto",
-    accuracy: str | int = "dynamic",
-    threads: int | None = None,
-    seed: int = 0,
-    callback: Callable[[Run], Any] | None = None,
-    *,
-    filters: str | None = None,
-    patches: int | None = None,
-    patch_size: int = 64,
-    kernel: ArrayLike | str | None = None,
-    boundary: str | None = None,
-    mask: ArrayLike | None = None,
-    validation: tuple[Any, Any] | None = None,
-    image_range: tuple[float | None, float | None] | None = None,
-    solver: str = "auto",
-    kappa: float = 0.1,
-    criterion: str | None = None,
-    noise: float | Sequence[float] | Poisson | None = None,
-    out: str | os.PathLike[str] | None = None,
-    per_picture: bool = False,
-    progress: bool | None = None,
-    comm: Any = None,
-    colour: str | None = None,
-    channel_axis: int | None = None,
-    slices: str = "pictures",
-) -> Result | list[Result]:
+@dataclass(repr=False, eq=False)
+class LearnArguments(Arguments):
+    """The arguments of `learn`."""
+
+    callback: Callable[[Run], Any] | None = None
+    _: KW_ONLY
+    progress: bool | None = None
+    per_picture: bool = False
+
+
+@dataclass(repr=False, eq=False, kw_only=True)
+class Together(LearnArguments):
+    """The arguments for the same parameters in all pictures."""
+
+    per_picture: Literal[False] = False
+
+
+@dataclass(repr=False, eq=False, kw_only=True)
+class Separately(LearnArguments):
+    """The arguments for parameters of each picture on its own."""
+
+    per_picture: Literal[True]
+
+
+class Learn(Protocol[P, Q]):
+    """The type of `learn`: its arguments, once for each type of its result."""
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result: ...
+    @overload
+    def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> list[Result]: ...
+
+
+def takes(
+    together: Callable[P, Together], separately: Callable[Q, Separately]
+) -> Callable[[Callable[[LearnArguments], Any]], Learn[P, Q]]:
+    """Let `learn` take the fields of a dataclass as its arguments."""
+    return lambda function: named_by(LearnArguments, function, 0)
+
+
+@takes(Together, Separately)
+def learn(given: LearnArguments) -> Result | list[Result]:
     """Learn the parameters θ of a reconstruction method from pairs of true images and data.
 
     The parameters minimise the mean of `‖x̂ᵢ(θ) − xᵢ‖²`, where `xᵢ` is a true image and `x̂ᵢ(θ)`
@@ -341,34 +237,37 @@ def learn(
         FileExistsError: The directory `out` exists and is not empty.
         RuntimeError: No reconstruction could be computed, or the run could not be saved.
     """
-    settings = {key: value for key, value in locals().items() if key in EACH}
-    if per_picture:
-        for name, value in (("out", out), ("comm", comm)):
-            if value is not None:
-                raise ValueError(f"{name} cannot be used with per_picture=True: leave it out")
-        return _each(truth, data, noise, settings)
-    del settings["callback"], settings["progress"]
-    ranks = Ranks.of(comm)
+    if given.per_picture:
+        given.refuse(("out", "comm"), "cannot be used with per_picture=True")
+        return _each(given)
+    return _learn(given)
+
+
+def _learn(given: LearnArguments) -> Result:
+    """Learn parameters for all pictures together."""
+    ranks = Ranks.of(given.comm)
     with ranks.waiting_signals():
         with ranks.agreed():
-            check_callback(callback)
-        run = Run(truth, data, noise=noise, out=out, comm=ranks, **settings)
-        return drive(run, callback, progress)
+            check_callback(given.callback)
+        run = Run.__new__(Run)
+        run._start(replace(given, comm=ranks))
+        return drive(run, given.callback, given.progress)
 
 
-def _each(truth: Any, data: Any, noise: Any, settings: dict[str, Any]) -> list[Result]:
+def _each(given: LearnArguments) -> list[Result]:
     """Learn parameters for each picture on its own."""
-    axis = settings["channel_axis"]
-    if axis is None and settings["colour"] is None:
-        is_volume = settings["slices"] == "volume"
+    truth, data, axis = given.truth, given.data, given.channel_axis
+    noise: Any = given.noise
+    if axis is None and given.colour is None:
+        is_volume = given.slices == "volume"
         pictures = images(
             "data", unmasked(data), complex_too=True, finite=False, is_volume=is_volume
         )
     else:
-        axis = -1 if axis is None else whole_axis(axis)
-        pictures = [part for _, part in parts("data", unmasked(data), axis)]
-        if is_array(data) and axis > 0:
-            settings["channel_axis"] = axis - 1
+        whole = -1 if axis is None else whole_axis(axis)
+        pictures = [part for _, part in parts("data", unmasked(data), whole)]
+        if is_array(data) and whole > 0:
+            axis = whole - 1
     count = len(pictures)
     if truth is not None and len(truth) != count:
         raise ValueError(f"truth has {counted(len(truth), 'image')}, but data has {count}")
@@ -381,9 +280,11 @@ def _each(truth: Any, data: Any, noise: Any, settings: dict[str, Any]) -> list[R
                 f"{counted(count, 'image')}: pass one for all, or one for each"
             )
     made = []
-    for index, picture in enumerate(pictures):
+    for index, (picture, level) in enumerate(zip(pictures, levels)):
         own = None if truth is None else [truth[index]]
-        made.append(learn(own, [picture], noise=levels[index], **settings))
+        made.append(
+            _learn(replace(given, truth=own, data=[picture], noise=level, channel_axis=axis))
+        )
     return made
 
 

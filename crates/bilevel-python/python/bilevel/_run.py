@@ -5,44 +5,30 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from . import _bilevel
-from ._arrays import (
-    about,
-    by_name,
-    check_same,
-    counted,
-    flat,
-    images,
-    is_empty,
-    unmasked,
-)
+from ._arguments import Arguments, takes
+from ._arrays import about, by_name, check_same, counted, flat, images
 from ._camera import Poisson
-from ._colour import Colour
 from ._convex import FunctionRun, Images, Reject, StronglyConvex
+from ._core import Core
 from ._directory import OF_FUNCTIONS, describe
 from ._family_run import FamilyRun, Prepared
 from ._mpi import Ranks
 from ._result import Result, f_error
 from ._settings import (
-    LEAST_GAIN,
-    Family,
-    Model,
-    Patches,
+    TV,
     Penalty,
-    Ranges,
-    Values,
     accuracy_iterations,
     check_criterion,
-    check_filters,
     check_method,
-    check_slices,
     check_solver,
     named,
     names,
@@ -54,7 +40,23 @@ from ._settings import (
     unsigned,
 )
 
-LEARN: Final = ("alpha", "nu", "xi")
+# Arguments that models written in Python do not have.
+NOT_FOR_PYTHON: Final = (
+    "filters",
+    "patches",
+    "fixed",
+    "kernel",
+    "boundary",
+    "mask",
+    "image_range",
+    "criterion",
+    "noise",
+    "colour",
+    "channel_axis",
+    "slices",
+    "threads",
+)
+NO_MEANING: Final = "has no meaning for a model written in Python"
 
 
 class Run:
@@ -94,210 +96,84 @@ class Run:
     For a model that is a function, it is the cost that the function has reported.
     """
 
-    def __init__(
-        self,
-        truth: Any,
-        data: Any,
-        model: Model = "tv",
-        learn: Any = LEARN,
-        fixed: Mapping[str, float] | None = None,
-        start: Values | None = None,
-        bounds: Ranges | None = None,
-        objective: str = "mean",
-        residuals: str = "pixel",
-        penalty: Mapping[str, Any] | None = None,
-        max_points: int = 100,
-        method: str = "auto",
-        accuracy: str | int = "dynamic",
-        threads: int | None = None,
-        seed: int = 0,
-        *,
-        filters: str | None = None,
-        patches: int | None = None,
-        patch_size: int = 64,
-        kernel: ArrayLike | str | None = None,
-        boundary: str | None = None,
-        mask: ArrayLike | None = None,
-        validation: tuple[Any, Any] | None = None,
-        image_range: tuple[float | None, float | None] | None = None,
-        solver: str = "auto",
-        kappa: float = 0.1,
-        criterion: str | None = None,
-        noise: float | Sequence[float] | Poisson | None = None,
-        out: str | os.PathLike[str] | None = None,
-        comm: Any = None,
-        colour: str | None = None,
-        channel_axis: int | None = None,
-        slices: str = "pictures",
-    ) -> None:
-        self._ranks = Ranks.of(comm)
-        prepared = None
-        begin: Callable[[], FunctionRun] | None = None
-        with self._ranks.waiting_signals(), self._ranks.agreed():
-            self._begin(positive_int("max_points", max_points), out)
-            loss = {
-                "scale": one_of("objective", objective, ("mean", "sum")),
-                "residuals": one_of("residuals", residuals, ("image", "pixel")),
-            }
-            camera = noise if isinstance(noise, Poisson) else None
-            known = None if camera is not None else noise
-            chosen = check_criterion(criterion, truth is None, known, image_range, out)
-            kind = check_solver(solver)
-            limits: dict[str, Any] = {"max_points": self._budget, "seed": unsigned("seed", seed)}
-            share = positive("kappa", kappa)
-            self._about: dict[str, Any] = {"objective": objective, "method": check_method(method)}
-            iterations = accuracy_iterations(accuracy)
-            if fixed is not None and not isinstance(fixed, Mapping):
-                raise TypeError(f"fixed must be a dictionary such as {{'xi': 1e-3}}, not {fixed!r}")
-            if threads is not None:
-                threads = positive_int("threads", threads)
-            if callable(model):
-                given: dict[str, Any] = {
-                    "filters": filters,
-                    "patches": patches,
-                    "fixed": fixed or None,
-                    "kernel": kernel,
-                    "boundary": boundary,
-                    "mask": mask,
-                    "validation": validation,
-                    "image_range": image_range,
-                    "criterion": criterion,
-                    "noise": noise,
-                    "colour": colour,
-                    "channel_axis": channel_axis,
-                    "slices": None if slices == "pictures" else slices,
-                    "threads": threads,
-                    "accuracy": iterations,
-                    "method": None if method == "auto" else method,
-                }
-                _check_nothing(given)
-                if self._ranks.comm is not None:
-                    raise ValueError(
-                        "comm cannot be used with a model that is a function: let your function "
-                        "compute its images on all ranks, and call learn on one of them"
-                    )
-                if out is not None:
-                    raise ValueError(
-                        "out cannot be used with a model that is a function, because its states "
-                        "are Python objects: do not pass out, and let your function save what it "
-                        "needs"
-                    )
-                if kind == "gradient":
-                    raise ValueError(
-                        "solver is 'gradient', but a model that is a function has no derivatives: "
-                        "use 'auto' or 'derivative-free'"
-                    )
-                self._core: FamilyRun | FunctionRun | _Python = _Python(
-                    model, truth, learn, start, bounds, penalty, {**loss, **limits}
-                )
-                self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
-            elif isinstance(model, StronglyConvex):
-                given = {
-                    "filters": filters,
-                    "patches": patches,
-                    "fixed": fixed or None,
-                    "kernel": kernel,
-                    "boundary": boundary,
-                    "mask": mask,
-                    "image_range": image_range,
-                    "criterion": criterion,
-                    "noise": noise,
-                    "colour": colour,
-                    "channel_axis": channel_axis,
-                    "slices": None if slices == "pictures" else slices,
-                    "threads": threads,
-                }
-                _check_nothing(given)
-                # the limit on points may change, and is kept apart
-                solver_settings = {
-                    "seed": limits["seed"],
-                    "kind": kind,
-                    "kappa": share,
-                    "method": method,
-                    "iterations": iterations,
-                }
-                l1 = Penalty.read(penalty, ("l1",), "python").l1
-                settings = {
-                    "parameters": _parameters(learn, start, bounds),
-                    "spec": {
-                        "objective": {**loss, "l1": l1, "l1_kind": "nonsmooth"},
-                        "solver": solver_settings,
-                    },
-                }
-                pairs = Images(truth, data, validation, self._ranks)
-                begin = partial(
-                    FunctionRun.start, model, pairs, settings, self._budget, out, self._ranks
-                )
-                self._about.update(OF_FUNCTIONS)
-            else:
-                colours = Colour.read(colour, channel_axis, str(model))
-                check_camera(camera, model, image_range, out)
-                data = unmasked(data)
-                if model == "inpaint" and mask is None and kernel is None:
-                    mask = everywhere(data, colours)
-                family = Family.read(
-                    model,
-                    learn,
-                    LEARN,
-                    fixed,
-                    start,
-                    bounds,
-                    kernel,
-                    mask,
-                    image_range,
-                    filters,
-                    boundary,
-                    colours is not None and colours.is_whole,
-                )
-                is_volume = check_slices(slices, family, colours)
-                if family.model == "filters":
-                    check_filters(kind, iterations)
-                    limits["least_gain"] = LEAST_GAIN
-                if kind == "gradient":
-                    for name, value in (("accuracy", iterations), ("image_range", image_range)):
-                        if value is not None:
-                            raise ValueError(
-                                f"solver='gradient' cannot be used with {name}: leave one of them "
-                                "out, or use solver='derivative-free'"
-                            )
-                limits.update(
-                    kind=kind,
-                    kappa=share,
-                    method=method,
-                    iterations=iterations,
-                    threads=threads,
-                )
-                loss["criterion"] = chosen
-                prepared = Prepared(
-                    family,
-                    Patches.read(family, patches, patch_size, limits["seed"], is_volume),
-                    truth,
-                    data,
-                    validation,
-                    penalty,
-                    loss,
-                    limits,
-                    self._ranks.comm is not None,
-                    noise,
-                    colours,
-                    is_volume,
-                )
-                self._about.update(
-                    model=family.model,
-                    fixed=family.fixed,
-                    family=family.spec,
-                    kernel=family.kernel,
-                    shape=family.operator.name,
-                    mask=family.mask,
-                    camera=None if camera is None else camera.numbers,
-                )
-        if begin is not None:
-            with self._ranks.waiting_signals():
-                self._core = begin()
-        if prepared is not None:
-            with self._ranks.waiting_signals():
-                self._core = prepared.start(out, self._ranks)
+    @takes(Arguments)
+    def __init__(self, given: Arguments) -> None:
+        self._start(given)
+
+    def _start(self, given: Arguments) -> None:
+        """Check the arguments, and start the run."""
+        self._ranks = Ranks.of(given.comm)
+        with self._ranks.waiting_signals():
+            with self._ranks.agreed():
+                self._begin(positive_int("max_points", given.max_points), given.out)
+                start = self._checked(given)
+            self._core = start()
         self._describe()
+
+    def _checked(self, given: Arguments) -> Callable[[], Core]:
+        """Check the arguments without the other ranks, and return what starts the run with them."""
+        model, ranks = given.model, self._ranks
+        loss = {
+            "scale": one_of("objective", given.objective, ("mean", "sum")),
+            "residuals": one_of("residuals", given.residuals, ("image", "pixel")),
+        }
+        level = None if isinstance(given.noise, Poisson) else given.noise
+        criterion = check_criterion(given, level)
+        solver: dict[str, Any] = {
+            "kind": check_solver(given.solver),
+            "max_points": self._budget,
+            "seed": unsigned("seed", given.seed),
+            "kappa": positive("kappa", given.kappa),
+            "method": check_method(given.method),
+            "iterations": accuracy_iterations(given.accuracy),
+        }
+        fixed, threads = given.fixed, given.threads
+        if fixed is not None and not isinstance(fixed, Mapping):
+            raise TypeError(f"fixed must be a dictionary such as {{'xi': 1e-3}}, not {fixed!r}")
+        given = replace(given, fixed=fixed or None)
+        if threads is not None:
+            threads = positive_int("threads", threads)
+        self._about: dict[str, Any] = {"objective": given.objective, "method": given.method}
+        if callable(model):
+            given.refuse((*NOT_FOR_PYTHON, "validation", "accuracy", "method"), NO_MEANING)
+            if ranks.comm is not None:
+                raise ValueError(
+                    "comm cannot be used with a model that is a function: let your function "
+                    "compute its images on all ranks, and call learn on one of them"
+                )
+            if given.out is not None:
+                raise ValueError(
+                    "out cannot be used with a model that is a function, because its states "
+                    "are Python objects: do not pass out, and let your function save what it "
+                    "needs"
+                )
+            if solver["kind"] == "gradient":
+                raise ValueError(
+                    "solver is 'gradient', but a model that is a function has no derivatives: "
+                    "use 'auto' or 'derivative-free'"
+                )
+            limits = {name: solver[name] for name in ("max_points", "seed")}
+            self._about.update(model="python", fixed={}, family=None, kernel=None, mask=None)
+            return partial(ForeignRun, model, given, {**loss, **limits})
+        if isinstance(model, StronglyConvex):
+            given.refuse(NOT_FOR_PYTHON, NO_MEANING)
+            # the limit on points may change, and is kept apart
+            max_points = solver.pop("max_points")
+            l1 = Penalty.read(given.penalty, ("l1",), "python").l1
+            settings = {
+                "parameters": parameters_of(given),
+                "spec": {
+                    "objective": {**loss, "l1": l1, "l1_kind": "nonsmooth"},
+                    "solver": solver,
+                },
+            }
+            pairs = Images(given.truth, given.data, given.validation, ranks)
+            self._about.update(OF_FUNCTIONS)
+            return partial(FunctionRun.start, model, pairs, settings, max_points, given.out, ranks)
+        loss["criterion"], solver["threads"] = criterion, threads
+        prepared = Prepared(given, loss, solver, ranks.comm is not None)
+        self._about.update(prepared.about())
+        return partial(prepared.start, given.out, ranks)
 
     def _describe(self) -> None:
         """Complete what a result says about its run."""
@@ -449,15 +325,9 @@ def _functions_of(
             f"the model of the run in {os.fspath(path)} is given by functions, which are not "
             "saved: pass model, truth and data, and validation if there was one, as to learn"
         )
-    _check_nothing({"threads": threads})
+    if threads is not None:
+        raise ValueError(f"threads {NO_MEANING}: leave it out")
     return Images(truth, data, validation, run._ranks)
-
-
-def _check_nothing(given: Mapping[str, Any]) -> None:
-    """Refuse arguments that are not for models written in Python."""
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"{name} has no meaning for a model written in Python: leave it out")
 
 
 def _start(name: str, start: Any, lower: float, upper: float) -> NDArray[np.float64]:
@@ -477,40 +347,16 @@ def _start(name: str, start: Any, lower: float, upper: float) -> NDArray[np.floa
     return first
 
 
-def everywhere(data: Any, colours: Colour | None) -> NDArray[np.bool_] | None:
-    """Return a mask of all pixels of the first image, for pictures in which NaN is missing."""
-    if colours is not None or is_empty(data):
-        return None
-    first = np.asarray(data[0])
-    if first.dtype.kind != "f" or not any(np.isnan(part).any() for part in data):
-        return None
-    return np.ones(first.shape, dtype=np.bool_)
-
-
-def check_camera(camera: Poisson | None, model: Any, image_range: Any, out: Any) -> None:
-    """Refuse settings that do not fit a camera."""
-    if camera is None:
-        return
-    if model not in ("tv", "filters"):
-        raise ValueError(
-            f"noise=bilevel.Poisson(...) is for model='tv' and model='filters', not for {model!r}: "
-            "only the data of denoising can be transformed"
-        )
-    for name, value in (("image_range", image_range), ("out", out)):
-        if value is not None:
-            raise ValueError(
-                f"{name} cannot be used with noise=bilevel.Poisson(...), because transformed "
-                "pictures are learned from: leave it out"
-            )
-
-
-def _parameters(learn: Any, start: Any, bounds: Any) -> list[dict[str, Any]]:
+def parameters_of(given: Arguments) -> list[dict[str, Any]]:
     """Check the parameters of a model written in Python."""
+    learn: Any = given.learn
+    start: Any = given.start
+    bounds: Any = given.bounds
     if start is None or bounds is None:
         raise ValueError("a model written in Python needs start and bounds")
     if not isinstance(start, Mapping) and not np.ndim(start) == 1:
         raise TypeError(f"start must be a dictionary or a sequence of numbers, not {start!r}")
-    if learn is LEARN:
+    if learn is TV:
         if isinstance(start, Mapping):
             learn = list(start)
         elif not isinstance(bounds, Mapping) and np.shape(bounds) == (2,):
@@ -521,8 +367,8 @@ def _parameters(learn: Any, start: Any, bounds: Any) -> list[dict[str, Any]]:
     starts, ranges = named("start", start, known), named("bounds", bounds, known)
     made: list[dict[str, Any]] = []
     for name in known:
-        for argument, given in (("start", starts), ("bounds", ranges)):
-            if name not in given:
+        for argument, entries in (("start", starts), ("bounds", ranges)):
+            if name not in entries:
                 raise ValueError(f"{argument} lacks {name!r}")
         lower, upper = pair(f"bounds[{name!r}]", ranges[name])
         first = _start(name, starts[name], lower, upper)
@@ -539,27 +385,20 @@ def _parameters(learn: Any, start: Any, bounds: Any) -> list[dict[str, Any]]:
     return made
 
 
-class _Python:
+class ForeignRun(Core):
     """A run with a model that the user has written in Python."""
 
     def __init__(
-        self,
-        model: Callable[..., Any],
-        truth: Any,
-        learn: Any,
-        start: Any,
-        bounds: Any,
-        penalty: Mapping[str, Any] | None,
-        settings: dict[str, Any],
+        self, model: Callable[..., Any], given: Arguments, settings: dict[str, Any]
     ) -> None:
         self._model = model
-        self._truth = images("truth", truth, complex_too=True)
-        self.ndim, self.examples = self._truth[0].ndim, about([x.shape for x in self._truth])
-        parameters = _parameters(learn, start, bounds)
-        self.blocks = {p["name"]: tuple(p["shape"]) for p in parameters}
+        self._truth = images("truth", given.truth, complex_too=True)
+        parameters = parameters_of(given)
         made = {**settings, "parameters": parameters}
-        made["l1"] = Penalty.read(penalty, ("l1",), "python").l1
-        self._run = _bilevel.ForeignRun(json.dumps(made), [flat(x) for x in self._truth])
+        made["l1"] = Penalty.read(given.penalty, ("l1",), "python").l1
+        run = _bilevel.ForeignRun(json.dumps(made), [flat(x) for x in self._truth])
+        blocks = [(p["name"], p["shape"]) for p in parameters]
+        super().__init__(run, blocks, self._truth[0].ndim, about([x.shape for x in self._truth]))
 
     def step(self) -> bool:
         asked = self._run.ask()
@@ -610,9 +449,6 @@ class _Python:
             [flat(a) for a in x], np.broadcast_to(bounds.reshape(-1), len(x)).tolist(), state, work
         )
 
-    def progress(self) -> Any:
-        return self._run.progress()
-
     def has_ended(self) -> bool:
         return self._run.ask() is None
 
@@ -621,7 +457,3 @@ class _Python:
 
     def detach(self) -> None:
         """Do nothing: a run in memory has no directory."""
-
-    def finish(self) -> dict[str, Any]:
-        """End the run, and return the result in the form of a family of the Rust crate."""
-        return dict(json.loads(self._run.finish()))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,19 +28,9 @@ from ._colour import WEIGHTS, Colour, with_weight_values, with_weights
 from ._warn import warn
 
 if TYPE_CHECKING:
-    from ._convex import StronglyConvex
+    from ._arguments import Arguments
 
-Model: TypeAlias = Union[
-    Literal["tv", "filters", "deblur", "inpaint", "sampling"],
-    str,
-    "StronglyConvex",
-    Callable[..., Any],
-]
-Values: TypeAlias = Union[Mapping[str, Any], Sequence[float], NDArray[Any], float]
-Ranges: TypeAlias = Union[
-    Mapping[str, tuple[float, float]], Sequence[tuple[float, float]], tuple[float, float]
-]
-
+# The parameters of total variation, which are learned by default.
 TV: Final = ("alpha", "nu", "xi")
 MODELS: Final = ("tv", "filters", "deblur", "inpaint", "sampling")
 # What lies beyond the borders of blurred pictures.
@@ -124,8 +114,9 @@ def check_solver(value: Any) -> str:
     return one_of("solver", value, ("auto", "gradient", "derivative-free"))
 
 
-def check_criterion(criterion: Any, is_blind: bool, noise: Any, image_range: Any, out: Any) -> str:
-    """Check the criterion, which is "truth" unless there is none."""
+def check_criterion(given: Arguments, noise: Any) -> str:
+    """Check the criterion, which is "truth" unless there is none, for a level of Gaussian noise."""
+    criterion, is_blind = given.criterion, given.truth is None
     if criterion is None:
         criterion = "sure" if is_blind else "truth"
     found = one_of("criterion", criterion, ("truth", "sure", "gcv"))
@@ -133,11 +124,11 @@ def check_criterion(criterion: Any, is_blind: bool, noise: Any, image_range: Any
         raise ValueError("criterion='truth' needs truth: pass it, or use 'sure' or 'gcv'")
     if found != "sure" and noise is not None:
         raise ValueError(f"noise is for criterion='sure', not for {found!r}: leave it out")
-    if found != "truth" and image_range is not None:
+    if found != "truth" and given.image_range is not None:
         raise ValueError(
             f"image_range cannot be used with criterion={found!r}, which ignores it: leave it out"
         )
-    if found != "truth" and out is not None:
+    if found != "truth" and given.out is not None:
         raise ValueError(
             f"out cannot be used with criterion={found!r}: leave it out, or run the program, "
             "`bilevel learn denoise --truth none --noisy FOLDER --out RUN`"
@@ -145,14 +136,14 @@ def check_criterion(criterion: Any, is_blind: bool, noise: Any, image_range: Any
     return found
 
 
-def check_filters(solver: str, iterations: int | None) -> None:
+def check_filters(solver: Mapping[str, Any]) -> None:
     """Refuse settings with which a filter bank cannot be learned with gradients."""
-    if solver == "derivative-free":
+    if solver["kind"] == "derivative-free":
         raise ValueError(
             "solver='derivative-free' cannot be used with filters, which have too many "
             "parameters to learn without gradients: leave solver out"
         )
-    if iterations is not None:
+    if solver["iterations"] is not None:
         raise ValueError(
             "accuracy cannot be a number with filters, which are learned with gradients: "
             "leave accuracy out"
@@ -175,6 +166,15 @@ def check_slices(slices: Any, family: Family, colour: Colour | None) -> bool:
 def check_method(value: Any) -> str:
     """Check the name of a solver of reconstruction problems."""
     return one_of("method", value, ("auto", "fista", "gd"))
+
+
+def halves(validation: Any) -> tuple[Any, Any]:
+    """Return the truth and the data of held-out images."""
+    try:
+        truth, data = validation
+    except (TypeError, ValueError):
+        raise TypeError("validation must be (truth, data)") from None
+    return truth, data
 
 
 @dataclass
@@ -543,23 +543,11 @@ class Family:
         return self.spec["model"].get("filters") is not None
 
     @classmethod
-    def read(
-        cls,
-        model: str,
-        learn: Any,
-        default_learn: Any,
-        fixed: Mapping[str, float] | None,
-        start: Any,
-        bounds: Any,
-        kernel: ArrayLike | str | None,
-        mask: ArrayLike | None,
-        image_range: Any,
-        filters: Any = None,
-        boundary: Any = None,
-        is_colour: bool = False,
-    ) -> Family:
-        """Check the arguments of a family."""
-        one_of("model", model, MODELS)
+    def read(cls, given: Arguments, mask: ArrayLike | None, is_colour: bool) -> Family:
+        """Check the arguments of a family, whose mask may be that of `given`."""
+        model = one_of("model", given.model, MODELS)
+        learn, start, bounds = given.learn, given.start, given.bounds
+        kernel, filters, boundary = given.kernel, given.filters, given.boundary
         if model in TASKS and (kernel is not None or mask is not None):
             task = "inpaint" if kernel is None else "deblur"
         else:
@@ -571,19 +559,10 @@ class Family:
         elif boundary is not None:
             raise ValueError(f"boundary is for model='deblur', not for model={model!r}")
         if model == "filters" or (filters is not None and task in ("deblur", "inpaint")):
-            given = {
-                "learn": None if learn is default_learn else learn,
-                "fixed": fixed or None,
-                "start": start,
-                "bounds": bounds,
-                "image_range": image_range,
-            }
-            for name, value in given.items():
-                if value is not None:
-                    raise ValueError(
-                        f"{name} cannot be used with filters, whose parameters are all learned: "
-                        "leave it out"
-                    )
+            given.refuse(
+                ("learn", "fixed", "start", "bounds", "image_range"),
+                "cannot be used with filters, whose parameters are all learned",
+            )
             chosen = one_of("filters", "dct5" if filters is None else filters, FILTERS)
             return cls(
                 "filters",
@@ -595,15 +574,14 @@ class Family:
                 f"filters are for model='filters', 'deblur' and 'inpaint', not for model={model!r}"
             )
         values = {
-            name: nonnegative(f"fixed[{name!r}]", value) for name, value in (fixed or {}).items()
+            name: nonnegative(f"fixed[{name!r}]", value)
+            for name, value in (given.fixed or {}).items()
         }
         fixable = (*WEIGHTS, "nu", "xi") if is_colour else TV
         known = (*fixable, "width") if task == "deblur" else fixable
+        is_default = learn is TV
         if is_colour:
-            if learn is default_learn:
-                learn = default_learn = fixable
-            else:
-                learn = with_weights(names(learn))
+            learn = fixable if is_default else with_weights(names(learn))
             values = with_weight_values(values)
             start, bounds = with_weight_values(start), with_weight_values(bounds)
         for name in values:
@@ -611,9 +589,9 @@ class Family:
                 raise ValueError(
                     f"fixed[{name!r}] is not a parameter; the parameters are {', '.join(fixable)}"
                 )
-        limits = image_limits(image_range)
+        limits = image_limits(given.image_range)
         if task == "sampling":
-            if learn is not default_learn and names(learn) != ["theta"]:
+            if not is_default and names(learn) != ["theta"]:
                 raise ValueError(
                     "learn must be ('theta',) or left out: "
                     "model='sampling' learns one weight for each frequency"
@@ -630,7 +608,7 @@ class Family:
                     raise ValueError(
                         f"learn names {name!r}, but model={model!r} has {', '.join(known)}"
                     )
-            if learn is default_learn:
+            if is_default:
                 # reconstructions take ever longer as xi shrinks, and hardly get better
                 learned = [n for n in learned if task != "deblur" or n != "xi"]
                 learned = [name for name in learned if name not in values]

@@ -6,6 +6,8 @@
 //! images.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+#[cfg(feature = "rayon")]
+use std::sync::{Mutex, PoisonError};
 
 use dfo_ls::{
     Accuracy, Against, EvalError, Evaluated, Job, Measurement, ObjectiveInterval, Products,
@@ -467,10 +469,26 @@ pub(crate) fn for_each<I: Send, T: Send>(
 ) -> Vec<T> {
     #[cfg(feature = "rayon")]
     if !is_serial {
-        use rayon::prelude::*;
-        // tasks go to threads one by one, because one may take a thousand times as long as another
-        return tasks.into_par_iter().with_max_len(1).map(run).collect();
+        let tasks = tasks.into_iter().map(|task| Mutex::new((Some(task), None)));
+        let slots: Vec<Mutex<(Option<I>, Option<T>)>> = tasks.collect();
+        in_parallel(slots.len(), &|index| {
+            let mut slot = slots[index].lock().unwrap_or_else(PoisonError::into_inner);
+            slot.1 = slot.0.take().map(&run);
+        });
+        let slots = slots.into_iter().map(Mutex::into_inner);
+        return slots
+            .filter_map(|slot| slot.unwrap_or_else(PoisonError::into_inner).1)
+            .collect();
     }
     let _ = is_serial;
     tasks.into_iter().map(run).collect()
+}
+
+/// Runs a task for each index. It has no type parameters, so that the parallel code is compiled
+/// once, and not again for each family and each kind of task.
+#[cfg(feature = "rayon")]
+fn in_parallel(count: usize, run: &(dyn Fn(usize) + Sync)) {
+    use rayon::prelude::*;
+    // tasks go to threads one by one, because one may take a thousand times as long as another
+    (0..count).into_par_iter().with_max_len(1).for_each(run);
 }

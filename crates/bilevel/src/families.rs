@@ -20,7 +20,7 @@ mod tv;
 pub use colour::{ColourFamily, ColourFilters, ColourTv, TvChroma};
 pub use deblurring::{BlurredData, Deblurring, FilterDeblurring, TvDeblurring};
 pub use denoising::TvDenoising;
-pub use erased::{FamilyData, FamilyObjective, FamilyScratch};
+pub use erased::{FamilyData, FamilyObjective, FamilyScratch, OwnFamily};
 pub use family::Family;
 pub use filters::{FilterChoices, FilterDenoising, FilterObjective, FilterSet};
 pub use inpainting::{FilterInpainting, Inpainting, MaskedData, TvInpainting};

@@ -117,7 +117,7 @@ pub use engine::{BestPoint, LearningEngine, LearningState};
 pub use error::{BoxError, ProblemError, ReconstructionError, SpecError};
 pub use families::{
     BlurredData, Deblurring, Family, FamilyData, FamilyKind, FamilyObjective, FamilyScratch,
-    ImageData,
+    ImageData, OwnFamily,
 };
 pub use families::{
     Choice, ColourFamily, ColourFilters, ColourTv, FilterChoices, FilterDeblurring,

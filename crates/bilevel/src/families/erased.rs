@@ -52,6 +52,15 @@ impl FamilyData {
     }
 }
 
+/// A family that is not one of this crate; see [`Family::own`](super::Family::own).
+pub struct OwnFamily(pub(super) Box<dyn ErasedFamily + Send>);
+
+impl fmt::Debug for OwnFamily {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnFamily").finish_non_exhaustive()
+    }
+}
+
 /// The working memory of a [`FamilyObjective`].
 pub struct FamilyScratch(Box<dyn Any + Send>);
 
@@ -93,6 +102,7 @@ pub(super) trait ErasedFamily: Sync {
     fn window(&self, grid: Grid) -> Window;
     fn takes_missing(&self) -> bool;
     fn forward<'a>(&'a self, values: &[f64], data: &'a FamilyData) -> Option<Forward<'a>>;
+    fn is_serial(&self) -> bool;
     fn kind(&self) -> Option<FamilyKind>;
 }
 
@@ -139,6 +149,10 @@ where
 
     fn forward<'a>(&'a self, values: &[f64], data: &'a FamilyData) -> Option<Forward<'a>> {
         LowerLevel::forward(self, values, data.0.downcast_ref()?)
+    }
+
+    fn is_serial(&self) -> bool {
+        LowerLevel::is_serial(self)
     }
 
     fn kind(&self) -> Option<FamilyKind> {

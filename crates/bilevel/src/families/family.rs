@@ -1,8 +1,8 @@
-//! A closed choice of the crate's families, for programs that choose a family at run time.
+//! Any family, for programs that choose a family at run time.
 
 use imaging::{BlurBoundary, Grid, Kernel, Mask, ModelError, Window};
 
-use super::erased::{ErasedFamily, FamilyData, FamilyObjective, FamilyScratch};
+use super::erased::{ErasedFamily, FamilyData, FamilyObjective, FamilyScratch, OwnFamily};
 use super::{ColourFamily, ColourFilters, ColourTv, FamilyKind, FilterDenoising, FourierWeights};
 use super::{FilterDeblurring, FilterInpainting, TvDeblurring, TvDenoising, TvInpainting};
 use super::{Inpainting, TvChoices};
@@ -12,7 +12,7 @@ use crate::error::BoxError;
 use crate::lower::LowerLevel;
 use crate::parameter::Parameter;
 
-/// Any family of this crate.
+/// Any family of this crate, or one of your own.
 ///
 /// It implements [`LowerLevel`] itself, so code that works with it needs no type parameter.
 /// [`Spec::family`](crate::Spec::family) builds one from settings.
@@ -48,9 +48,20 @@ pub enum Family {
     ColourFilterInpainting(ColourFamily<FilterInpainting, FilterInpainting>),
     /// Reconstruction of complex signals from some of their frequencies.
     Sampling(FourierWeights),
+    /// A family of your own, see [`Family::own`].
+    Own(OwnFamily),
 }
 
 impl Family {
+    /// Returns a family of your own without its type.
+    #[must_use]
+    pub fn own<M>(family: M) -> Self
+    where
+        M: LowerLevel<Data: 'static, Scratch: 'static> + Send + 'static,
+    {
+        Self::Own(OwnFamily(Box::new(family)))
+    }
+
     /// Returns the family without its type. A new family needs no other code here.
     fn erased(&self) -> &dyn ErasedFamily {
         match self {
@@ -67,6 +78,7 @@ impl Family {
             Self::ColourInpainting(family) => family,
             Self::ColourFilterInpainting(family) => family,
             Self::Sampling(family) => family,
+            Self::Own(OwnFamily(family)) => &**family,
         }
     }
 
@@ -192,6 +204,10 @@ impl LowerLevel for Family {
     fn forward<'a>(&'a self, values: &[f64], data: &'a FamilyData) -> Option<Forward<'a>> {
         let (family, data) = data.with(self.erased());
         family.forward(values, data)
+    }
+
+    fn is_serial(&self) -> bool {
+        self.erased().is_serial()
     }
 
     fn kind(&self) -> Option<FamilyKind> {

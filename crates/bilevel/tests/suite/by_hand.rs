@@ -9,9 +9,9 @@ use crate::evaluate::evaluate;
 use crate::ridge::Ridge;
 use bilevel::testing::on_ranks;
 use bilevel::{
-    ColdStart, Effort, FourierWeights, LearningProblem, Loss, LowerLevel, Map, Pair, Parameter,
-    Penalty, PenaltyContext, ProblemError, Quality, Ranks, Reconstructions, Residuals, Scale,
-    Score, Setup, TvChoices, TvInpainting, learning_options, reconstruct, score, share_of,
+    ColdStart, Effort, Family, FourierWeights, LearningProblem, Loss, LowerLevel, Map, Pair,
+    Parameter, Penalty, PenaltyContext, ProblemError, Quality, Ranks, Reconstructions, Residuals,
+    Scale, Score, Setup, TvChoices, TvInpainting, learning_options, reconstruct, score, share_of,
 };
 use dfo_ls::{
     Accuracy, AccuracyControl, L1, Options, Purpose, Report, ResidualOracle, Termination,
@@ -422,6 +422,16 @@ fn influences_on_a_zero_objective_are_unknown() {
         problem.learned(report, None).0.parameters[0].influences[0],
         None
     );
+}
+
+#[test]
+fn a_family_of_your_own_needs_no_type() {
+    let mut typed = problem(Ridge::simple(), Setup::derivative_free());
+    let (own, setup) = (Family::own(Ridge::simple()), Setup::derivative_free());
+    let mut untyped = LearningProblem::new(own, pairs(), setup).expect("a valid problem");
+    let [typed, untyped] = [typed.learn(), untyped.learn()].map(|made| made.expect("valid"));
+    assert_eq!(typed.values(), untyped.values());
+    assert_eq!(typed.evaluations, untyped.evaluations);
 }
 
 #[test]

@@ -34,6 +34,7 @@ use crate::task::family::{self, LoadedFamily};
 use crate::task::pictures::{Axes, apply_mask, channel_name, check_mask, grid};
 use crate::task::signals::{check_samples, read_frequencies};
 use learned_numbers::LearnedNumbers;
+use output_paths::Files;
 
 /// Largest number of iterations of a reconstruction, unless the run has another limit.
 const MAX_ITERATIONS: u64 = 100_000;
@@ -88,7 +89,7 @@ pub struct Applied {
     pub warnings: Vec<String>,
 }
 
-/// An event of [`apply_observed`].
+/// An event of [`apply`].
 #[derive(Clone, Copy, Debug)]
 pub enum ApplyEvent<'a> {
     /// This many pages of a file with several pages are reconstructed. The file is not yet written.
@@ -119,7 +120,8 @@ pub struct ApplyFailure {
 /// Other runs reconstruct channel by channel, even if only luminance was learned from. All pages of
 /// a TIFF file, slices of a NIfTI file or pictures of an array are reconstructed to those of
 /// another one. Samples keep their type. In a folder, a bad file does not stop the others. If
-/// `input` is a file and `output` a folder, the file name stays the same.
+/// `input` is a file and `output` a folder, the file name stays the same. `observe` is called after
+/// each file, and after each page of a file with several pages, from any thread.
 ///
 /// # Errors
 /// When the run has not finished, or a file cannot be read, reconstructed or written.
@@ -129,51 +131,44 @@ pub fn apply(
     input: &Path,
     output: &Path,
     options: &ApplyOptions,
-) -> Result<Vec<Applied>, CliError> {
-    apply_observed(run, input, output, options, &|_| {})
-}
-
-/// Does the same as [`apply`], and calls `observe` after each file, and after each page of a file
-/// with several pages, from any thread.
-///
-/// # Errors
-/// As [`apply`].
-pub fn apply_observed(
-    run: &Path,
-    input: &Path,
-    output: &Path,
-    options: &ApplyOptions,
     observe: &(dyn Fn(ApplyEvent<'_>) + Sync),
 ) -> Result<Vec<Applied>, CliError> {
     let reconstructor = Reconstructor::new(run, options)?;
     let files = output_paths::pair_files(input, output, reconstructor.config.task)?;
+    let run = |input: &Path, output: &Path| reconstructor.file(input, output, observe);
+    let (applied, failures) = each_file(&files, run, |made| observe(ApplyEvent::File(made)))?;
+    match failures.is_empty() {
+        true => Ok(applied),
+        false => Err(CliError::SomeFailed { applied, failures }),
+    }
+}
+
+/// Makes a result from each file and its output, on all threads. Returns the results, and the
+/// failures of the other files. The error of a file that is alone, and not in a folder, needs no
+/// list.
+pub(crate) fn each_file<T: Send>(
+    files: &Files,
+    make: impl Fn(&Path, &Path) -> Result<T, CliError> + Sync,
+    observe: impl Fn(Result<&T, &ApplyFailure>) + Sync,
+) -> Result<(Vec<T>, Vec<ApplyFailure>), CliError> {
     let run = |(input, output): &(PathBuf, PathBuf)| {
-        let outcome = reconstructor.file(input, output, observe).map_err(|error| {
+        let made = make(input, output).map_err(|error| {
             let input = input.clone();
             ApplyFailure { input, error }
         });
-        observe(ApplyEvent::File(outcome.as_ref()));
-        outcome
+        observe(made.as_ref());
+        made
     };
-    let outcomes: Vec<_> = files.par_iter().with_max_len(1).map(run).collect();
-    let (mut applied, mut failures) = (Vec::new(), Vec::new());
-    for outcome in outcomes {
-        match outcome {
-            Ok(done) => applied.push(done),
+    let made: Vec<_> = files.pairs.par_iter().with_max_len(1).map(run).collect();
+    let (mut done, mut failures) = (Vec::new(), Vec::new());
+    for made in made {
+        match made {
+            Ok(made) => done.push(made),
+            Err(failure) if !files.are_of_folder => return Err(failure.error),
             Err(failure) => failures.push(failure),
         }
     }
-    if failures.is_empty() {
-        return Ok(applied);
-    }
-    match failures.pop() {
-        // The error of a single file needs no summary.
-        Some(failure) if files.len() == 1 && !input.is_dir() => Err(failure.error),
-        last => {
-            failures.extend(last);
-            Err(CliError::SomeFailed { applied, failures })
-        }
-    }
+    Ok((done, failures))
 }
 
 /// Learned parameters with their family and solver.

@@ -59,9 +59,7 @@ pub fn run(arguments: &Arguments, ranks: &Ranks) -> Result<(), CliError> {
             let options = args.options();
             let applied = match mask_runs::is_run(&args.run) {
                 true => mask_runs::apply(&args.run, &args.input, &args.output, &options),
-                false => {
-                    apply::apply_observed(&args.run, &args.input, &args.output, &options, &say)
-                }
+                false => apply::apply(&args.run, &args.input, &args.output, &options, &say),
             };
             if mask_runs::is_run(&args.run) {
                 let files = applied.iter().flatten();

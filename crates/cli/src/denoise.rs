@@ -19,8 +19,8 @@ use imaging::noise::Anscombe;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::apply::ApplyFailure;
 use crate::apply::output_paths::pair_files;
+use crate::apply::{ApplyFailure, each_file};
 use crate::config::{Noise, TaskKind};
 use crate::error::CliError;
 use crate::memory::Memory;
@@ -132,7 +132,7 @@ impl CameraNoise {
     }
 }
 
-/// An event of [`denoise_observed`].
+/// An event of [`denoise`].
 #[derive(Clone, Copy, Debug)]
 pub enum DenoiseEvent<'a> {
     /// The input files are known, and there are this many.
@@ -152,7 +152,7 @@ pub enum DenoiseEvent<'a> {
 /// cannot be estimated, such as a black one, has that of the other pages. In a folder, a bad file
 /// does not stop the others. If `input` is a file and `output` a folder, the file name stays the
 /// same. Pictures that take more memory than the options allow are denoised by tiles. Results do
-/// not depend on the number of threads.
+/// not depend on the number of threads. `observe` is called during the work, from any thread.
 ///
 /// # Errors
 /// When an option is invalid, or a file cannot be read, denoised or written.
@@ -161,48 +161,16 @@ pub fn denoise(
     input: &Path,
     output: &Path,
     options: &DenoiseOptions,
-) -> Result<Vec<DenoisedFile>, CliError> {
-    denoise_observed(input, output, options, &|_| {})
-}
-
-/// Does the same as [`denoise`], and calls `observe` during the work, from any thread.
-///
-/// # Errors
-/// As [`denoise`].
-pub fn denoise_observed(
-    input: &Path,
-    output: &Path,
-    options: &DenoiseOptions,
     observe: &(dyn Fn(DenoiseEvent<'_>) + Sync),
 ) -> Result<Vec<DenoisedFile>, CliError> {
     options.check()?;
     let files = pair_files(input, output, TaskKind::Denoise)?;
-    observe(DenoiseEvent::Files(files.len()));
-    let run = |(input, output): &(PathBuf, PathBuf)| {
-        let made = denoise_file(input, output, options, observe);
-        let made = made.map_err(|error| {
-            let input = input.clone();
-            ApplyFailure { input, error }
-        });
-        observe(DenoiseEvent::File(made.as_ref()));
-        made
-    };
-    let outcomes: Vec<_> = files.par_iter().with_max_len(1).map(run).collect();
-    let (mut denoised, mut failures) = (Vec::new(), Vec::new());
-    for outcome in outcomes {
-        match outcome {
-            Ok(file) => denoised.push(file),
-            Err(failure) => failures.push(failure),
-        }
-    }
-    match failures.pop() {
-        None => Ok(denoised),
-        // the error of a single file needs no summary
-        Some(failure) if files.len() == 1 && !input.is_dir() => Err(failure.error),
-        Some(last) => {
-            failures.push(last);
-            Err(CliError::SomeNotDenoised { denoised, failures })
-        }
+    observe(DenoiseEvent::Files(files.pairs.len()));
+    let run = |input: &Path, output: &Path| denoise_file(input, output, options, observe);
+    let (denoised, failures) = each_file(&files, run, |made| observe(DenoiseEvent::File(made)))?;
+    match failures.is_empty() {
+        true => Ok(denoised),
+        false => Err(CliError::SomeNotDenoised { denoised, failures }),
     }
 }
 

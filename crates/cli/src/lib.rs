@@ -58,6 +58,8 @@ pub mod session;
 pub mod store;
 pub mod summary;
 pub mod task;
+#[cfg(test)]
+mod temp_dir;
 
 /// Runs the program with these arguments, the first of which is its name, and returns its exit
 /// code.

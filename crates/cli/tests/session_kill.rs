@@ -1,4 +1,7 @@
 //! A process that learns is killed or interrupted at random times.
+//!
+//! This is a program of its own: a process that a test starts holds the locks of all other tests of
+//! its program for a moment, and these tests would find their runs in use.
 
 #![cfg(unix)]
 

@@ -11,14 +11,19 @@ use crate::error::CliError;
 use crate::file::FileError;
 use crate::picture;
 
-/// Returns the input files, each with its output file. Creates the output folder if the input is a
+/// The input files, each with its output file.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) pairs: Vec<(PathBuf, PathBuf)>,
+    /// Whether the input is a folder.
+    pub(crate) are_of_folder: bool,
+}
+
+/// Returns the input files with their output files. Creates the output folder if the input is a
 /// folder.
-pub(crate) fn pair_files(
-    input: &Path,
-    output: &Path,
-    task: TaskKind,
-) -> Result<Vec<(PathBuf, PathBuf)>, CliError> {
-    let files = if input.is_dir() {
+pub(crate) fn pair_files(input: &Path, output: &Path, task: TaskKind) -> Result<Files, CliError> {
+    let are_of_folder = input.is_dir();
+    let pairs = if are_of_folder {
         let inputs = match task {
             TaskKind::Sampling => arrays(input)?,
             _ => picture::list(input)?,
@@ -34,10 +39,13 @@ pub(crate) fn pair_files(
     } else {
         vec![(input.into(), output.into())]
     };
-    for (input, output) in &files {
+    for (input, output) in &pairs {
         check_different(input, output)?;
     }
-    Ok(files)
+    Ok(Files {
+        pairs,
+        are_of_folder,
+    })
 }
 
 /// Refuses an output that would overwrite its input.

@@ -2,45 +2,36 @@
 
 use super::*;
 use crate::store::Store;
+use crate::temp_dir::TempDir;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A folder with a run, which is removed when it is dropped.
-struct TempDir(PathBuf);
-
-impl TempDir {
-    fn new(name: &str, settings: &str, parameters: &[(&str, f64)]) -> Self {
-        let name = format!("bilevel-apply-{name}-{}", std::process::id());
-        let temp = Self(std::env::temp_dir().join(name));
-        let _ = fs::remove_dir_all(&temp.0);
-        let store = Store::create(&temp.run(), settings).expect("a run for tests");
-        let parameters: Vec<serde_json::Value> = (parameters.iter())
-            .map(|(name, value)| {
-                let theta = value.log10();
-                let map = "log10";
-                serde_json::json!({
-                    "value": value, "theta": theta, "at": null, "influence": null,
-                    "parameter": { "name": name, "map": map, "start": theta, "lower": -7.0, "upper": 7.0 },
-                })
-            })
-            .collect();
-        let result = serde_json::json!({ "objective": 1.0, "parameters": parameters });
-        (store.write_text(RESULT, &result.to_string())).expect("a result for tests");
-        temp
-    }
-
-    fn run(&self) -> PathBuf {
-        self.0.join("run")
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
+/// Applies a run, without looking at its progress.
+fn apply(
+    run: &Path,
+    input: &Path,
+    output: &Path,
+    options: &ApplyOptions,
+) -> Result<Vec<Applied>, CliError> {
+    super::apply(run, input, output, options, &|_| {})
 }
 
-impl Drop for TempDir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A folder with the run `run`, which is removed when it is dropped.
+fn folder_with_run(name: &str, settings: &str, parameters: &[(&str, f64)]) -> TempDir {
+    let temp = TempDir::new(name);
+    let store = Store::create(&temp.at("run"), settings).expect("a run for tests");
+    let parameters: Vec<serde_json::Value> = (parameters.iter())
+        .map(|(name, value)| {
+            let theta = value.log10();
+            let map = "log10";
+            serde_json::json!({
+                "value": value, "theta": theta, "at": null, "influence": null,
+                "parameter": { "name": name, "map": map, "start": theta, "lower": -7.0, "upper": 7.0 },
+            })
+        })
+        .collect();
+    let result = serde_json::json!({ "objective": 1.0, "parameters": parameters });
+    (store.write_text(RESULT, &result.to_string())).expect("a result for tests");
+    temp
 }
 
 const DENOISE: &str = "task = \"denoise\"\n";
@@ -52,7 +43,7 @@ fn write(path: &Path, planes: &[&[f64]]) {
 
 #[test]
 fn pictures_become_smooth_and_keep_their_colours() {
-    let temp = TempDir::new("colours", DENOISE, &PARAMETERS);
+    let temp = folder_with_run("colours", DENOISE, &PARAMETERS);
     let input = temp.at("in.png");
     let planes: [&[f64]; 3] = [
         &[0.0, 0.2, 0.0, 0.2, 0.0, 0.2],
@@ -66,7 +57,7 @@ fn pictures_become_smooth_and_keep_their_colours() {
         depth: Some(Depth::Sixteen),
         ..ApplyOptions::default()
     };
-    let applied = apply(&temp.run(), &input, &output, &options).unwrap();
+    let applied = apply(&temp.at("run"), &input, &output, &options).unwrap();
     assert_eq!(applied.len(), 1);
     assert_eq!((&applied[0].input, &applied[0].output), (&input, &output));
     assert!(applied[0].reached && applied[0].error <= 1.001e-5);
@@ -82,14 +73,14 @@ fn pictures_become_smooth_and_keep_their_colours() {
     write(&temp.at("grey.tif"), &planes[..1]);
     let folder = temp.at("out");
     fs::create_dir(&folder).unwrap();
-    let applied = apply(&temp.run(), &temp.at("grey.tif"), &folder, &options).unwrap();
+    let applied = apply(&temp.at("run"), &temp.at("grey.tif"), &folder, &options).unwrap();
     assert_eq!(applied[0].output, folder.join("grey.tif"));
     assert!(folder.join("grey.tif").exists());
 }
 
 #[test]
 fn stacks_become_stacks() {
-    let temp = TempDir::new("stacks", DENOISE, &PARAMETERS);
+    let temp = folder_with_run("stacks", DENOISE, &PARAMETERS);
     let page = |level: f64| Picture {
         width: 3,
         height: 2,
@@ -99,7 +90,7 @@ fn stacks_become_stacks() {
     let (input, output) = (temp.at("in.tif"), temp.at("out.tif"));
     picture::write_pages(&input, &pages, Depth::Eight).unwrap();
     let options = ApplyOptions::default();
-    let applied = apply(&temp.run(), &input, &output, &options).unwrap();
+    let applied = apply(&temp.at("run"), &input, &output, &options).unwrap();
     assert_eq!(applied.len(), 1);
     assert!(applied[0].reached && applied[0].warnings.is_empty());
     let made = picture::read_pages(&output, Colour::Channels).unwrap();
@@ -112,7 +103,7 @@ fn stacks_become_stacks() {
     let dark: Vec<f64> = (0..6).map(|i| f64::from(i) * 0.01).collect();
     write(&temp.at("dark.png"), &[&dark]);
     let applied = apply(
-        &temp.run(),
+        &temp.at("run"),
         &temp.at("dark.png"),
         &temp.at("o.png"),
         &options,
@@ -123,7 +114,7 @@ fn stacks_become_stacks() {
         "{applied:?}"
     );
 
-    let error = apply(&temp.run(), &input, &temp.at("out.png"), &options).unwrap_err();
+    let error = apply(&temp.at("run"), &input, &temp.at("out.png"), &options).unwrap_err();
     assert!(error.to_string().contains("name a .tif file"), "{error}");
     assert_eq!(error.exit_code(), 2);
 }
@@ -131,7 +122,7 @@ fn stacks_become_stacks() {
 #[test]
 fn large_pictures_are_those_that_are_reconstructed_at_once() {
     let parameters = [("alpha", 0.1), ("nu", 0.01), ("xi", 1e-3)];
-    let temp = TempDir::new("large", DENOISE, &parameters);
+    let temp = folder_with_run("large", DENOISE, &parameters);
     let plane: Vec<f64> = (0..400).map(|i| f64::from(i * i % 256) / 255.0).collect();
     let page = Picture {
         width: 20,
@@ -142,11 +133,11 @@ fn large_pictures_are_those_that_are_reconstructed_at_once() {
     for (name, depth) in [("in.png", Depth::Eight), ("in.tif", Depth::Sixteen)] {
         let (input, output) = (temp.at(name), temp.at(&format!("tiles-{name}")));
         picture::write(&input, 20, 20, &page.planes(), depth).unwrap();
-        let reconstructor = Reconstructor::new(&temp.run(), &options).unwrap();
+        let reconstructor = Reconstructor::new(&temp.at("run"), &options).unwrap();
         let applied = reconstructor.large(&input, &output).unwrap();
         assert!(applied.reached && applied.error <= options.accuracy);
         let whole = temp.at(&format!("whole-{name}"));
-        apply(&temp.run(), &input, &whole, &options).unwrap();
+        apply(&temp.at("run"), &input, &whole, &options).unwrap();
         let [made, whole] = [output, whole].map(|path| {
             let picture = picture::read(&path, Colour::Channels).unwrap();
             picture.channels.concat()
@@ -167,7 +158,7 @@ fn large_pictures_are_those_that_are_reconstructed_at_once() {
 fn blur_that_does_not_wrap_around_is_reported() {
     let settings = "task = \"deblur\"\ndata.kernel = \"none.npy\"\nmodel.boundary = \"periodic\"\n";
     let parameters = [("alpha", 1e-3), ("nu", 0.01)];
-    let temp = TempDir::new("blur", settings, &parameters);
+    let temp = folder_with_run("blur", settings, &parameters);
     let kernel = temp.at("k.npy");
     let values = ArrayValues::Real(vec![0.25, 0.5, 0.25]);
     array::write(&kernel, &[1, 3], &values).unwrap();
@@ -178,7 +169,7 @@ fn blur_that_does_not_wrap_around_is_reported() {
     let jump = |levels: [f64; 6]| {
         let (input, output) = (temp.at("in.png"), temp.at("out.png"));
         picture::write(&input, 6, 1, &[&levels], Depth::Sixteen).unwrap();
-        let applied = apply(&temp.run(), &input, &output, &options).unwrap();
+        let applied = apply(&temp.at("run"), &input, &output, &options).unwrap();
         applied[0].warnings.clone()
     };
     assert_eq!(jump([0.2, 0.4, 0.6, 0.8, 0.6, 0.4]), [""; 0]);
@@ -196,15 +187,15 @@ fn blur_that_does_not_wrap_around_is_reported() {
 
 #[test]
 fn a_bad_picture_does_not_stop_the_others() {
-    let temp = TempDir::new("folder", DENOISE, &PARAMETERS);
+    let temp = folder_with_run("folder", DENOISE, &PARAMETERS);
     let (input, output) = (temp.at("in"), temp.at("deep/out"));
     fs::create_dir(&input).unwrap();
     write(&input.join("a.png"), &[&[0.5; 6]]);
     fs::write(input.join("b.png"), b"no picture").unwrap();
     fs::copy(input.join("a.png"), input.join("c.pgm")).unwrap();
     let seen = AtomicUsize::new(0);
-    let error = apply_observed(
-        &temp.run(),
+    let error = super::apply(
+        &temp.at("run"),
         &input,
         &output,
         &ApplyOptions::default(),
@@ -227,7 +218,7 @@ fn a_bad_picture_does_not_stop_the_others() {
     assert!(outputs.iter().all(|path| path.exists()));
 
     fs::copy(input.join("a.png"), input.join("a.pgm")).unwrap();
-    let error = apply(&temp.run(), &input, &output, &ApplyOptions::default()).unwrap_err();
+    let error = apply(&temp.at("run"), &input, &output, &ApplyOptions::default()).unwrap_err();
     let message = error.to_string();
     assert!(
         message.contains("differ only in the extension"),
@@ -237,35 +228,40 @@ fn a_bad_picture_does_not_stop_the_others() {
 
 #[test]
 fn inputs_are_not_overwritten() {
-    let temp = TempDir::new("same", DENOISE, &PARAMETERS);
+    let temp = folder_with_run("same", DENOISE, &PARAMETERS);
     let input = temp.at("in.png");
     write(&input, &[&[0.5; 6]]);
     let options = ApplyOptions::default();
     for output in [input.clone(), temp.0.clone()] {
-        let error = apply(&temp.run(), &input, &output, &options).unwrap_err();
+        let error = apply(&temp.at("run"), &input, &output, &options).unwrap_err();
         assert!(
             error.to_string().contains("would be overwritten"),
             "{error}"
         );
         assert_eq!(error.exit_code(), 2);
     }
-    let error = apply(&temp.run(), &input, &temp.at("out.jpg"), &options).unwrap_err();
+    let error = apply(&temp.at("run"), &input, &temp.at("out.jpg"), &options).unwrap_err();
     assert!(error.to_string().contains(".png, .tif"), "{error}");
     assert_eq!(error.exit_code(), 2);
-    let error = apply(&temp.run(), &temp.at("no.png"), &temp.at("o.png"), &options);
+    let error = apply(
+        &temp.at("run"),
+        &temp.at("no.png"),
+        &temp.at("o.png"),
+        &options,
+    );
     assert_eq!(error.unwrap_err().exit_code(), 3);
 }
 
 #[test]
 fn runs_must_be_finished_and_whole() {
-    let temp = TempDir::new("whole", DENOISE, &PARAMETERS);
+    let temp = folder_with_run("whole", DENOISE, &PARAMETERS);
     let refusal = |options: &ApplyOptions| {
         let (input, output) = (temp.at("in.png"), temp.at("out.png"));
-        let error = apply(&temp.run(), &input, &output, options).unwrap_err();
+        let error = apply(&temp.at("run"), &input, &output, options).unwrap_err();
         (error.chain(), error.exit_code())
     };
     let options = ApplyOptions::default();
-    let result = temp.run().join(RESULT);
+    let result = temp.at("run").join(RESULT);
     for accuracy in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let options = ApplyOptions {
             accuracy,
@@ -299,14 +295,14 @@ fn runs_must_be_finished_and_whole() {
         "{message}"
     );
     assert_eq!(code, 4);
-    fs::remove_dir_all(temp.run()).unwrap();
+    fs::remove_dir_all(temp.at("run")).unwrap();
     assert_eq!(refusal(&options).1, 4);
 }
 
 #[test]
 fn masks_fill_in_what_is_missing() {
     let settings = "task = \"inpaint\"\ndata.mask = \"none.png\"\n";
-    let temp = TempDir::new(
+    let temp = folder_with_run(
         "mask",
         settings,
         &[("alpha", 0.1), ("nu", 0.01), ("xi", 1e-6)],
@@ -315,16 +311,16 @@ fn masks_fill_in_what_is_missing() {
     write(&mask, &[&[1.0, 1.0, 0.0, 1.0, 1.0, 1.0]]);
     write(&input, &[&[0.6, 0.6, 0.0, 0.6, 0.6, 0.6]]);
     let mut options = ApplyOptions::default();
-    let error = apply(&temp.run(), &input, &output, &options).unwrap_err();
+    let error = apply(&temp.at("run"), &input, &output, &options).unwrap_err();
     assert!(error.chain().contains("none.png"), "{}", error.chain());
     options.mask = Some(mask.clone());
-    apply(&temp.run(), &input, &output, &options).unwrap();
+    apply(&temp.at("run"), &input, &output, &options).unwrap();
     let made = picture::read(&output, Colour::Channels).unwrap();
     for value in &made.channels[0] {
         assert!((value - 0.6).abs() < 0.02, "{value}");
     }
     picture::write(&mask, 2, 2, &[&[1.0; 4]], Depth::Eight).unwrap();
-    let error = apply(&temp.run(), &input, &output, &options).unwrap_err();
+    let error = apply(&temp.at("run"), &input, &output, &options).unwrap_err();
     let message = error.to_string();
     assert!(
         message.contains("2 x 2") && message.contains("3 x 2"),
@@ -336,7 +332,7 @@ fn masks_fill_in_what_is_missing() {
 fn signals_come_from_frequencies() {
     let parameters = [("s0", 9.0), ("s1", 9.0), ("s2", 9.0), ("s3", 9.0)];
     let settings = "task = \"sampling\"\nmodel.fixed = { alpha = 0.0, nu = 0.01, xi = 0.0 }\n";
-    let temp = TempDir::new("signals", settings, &parameters);
+    let temp = folder_with_run("signals", settings, &parameters);
     let (input, output) = (temp.at("y.npy"), temp.at("x.npy"));
     // Frequency zero alone: constant signals.
     let rows = [
@@ -348,7 +344,7 @@ fn signals_come_from_frequencies() {
         accuracy: 1e-9,
         ..ApplyOptions::default()
     };
-    let applied = apply(&temp.run(), &input, &output, &options).unwrap();
+    let applied = apply(&temp.at("run"), &input, &output, &options).unwrap();
     assert!(applied[0].reached);
     let made = array::read(&output).unwrap();
     assert_eq!(made.shape, [2, 4]);
@@ -360,7 +356,7 @@ fn signals_come_from_frequencies() {
         assert!((number - expected).abs() < 1e-8, "{number}");
     }
     array::write(&input, &[3], &ArrayValues::Complex(vec![1.0; 6])).unwrap();
-    let error = apply(&temp.run(), &input, &output, &options).unwrap_err();
+    let error = apply(&temp.at("run"), &input, &output, &options).unwrap_err();
     let message = error.to_string();
     assert!(message.contains("has 3 samples, but those of"), "{message}");
     assert!(message.contains(" have 4: use signals"), "{message}");

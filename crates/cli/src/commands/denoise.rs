@@ -42,7 +42,7 @@ pub(super) fn run(args: &DenoiseArgs, context: Context<'_>) -> Result<(), CliErr
             DenoiseEvent::File(Err(_)) => bar.inc(1),
         }
     };
-    let made = denoise::denoise_observed(&args.input, &args.output, &options, &observe);
+    let made = denoise::denoise(&args.input, &args.output, &options, &observe);
     bar.finish_and_clear();
     let done = match &made {
         Ok(denoised) | Err(CliError::SomeNotDenoised { denoised, .. }) => &denoised[..],

@@ -1,33 +1,15 @@
 //! `learn` and `resume` on several ranks, which are threads here.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bilevel::testing::on_ranks;
 use clap::Parser;
 
 use super::*;
+use crate::temp_dir::TempDir;
 
 const LEARN: &str = "learn denoise --size 24 --count 5 --hold-out 1 --max-points 12 --out";
-
-/// A folder for one test, which is removed when it is dropped.
-struct TempDir(PathBuf);
-
-impl TempDir {
-    fn new(name: &str) -> Self {
-        let name = format!("bilevel-commands-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("a folder for tests");
-        Self(path)
-    }
-}
-
-impl Drop for TempDir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Runs a command on ranks. Each rank has arguments of its own, followed by a path.
 fn run_each(count: usize, args: impl Fn(usize) -> String + Sync, path: &Path) -> Vec<Ended> {
@@ -71,7 +53,7 @@ fn content(run: &Path) -> (String, Vec<String>) {
 #[test]
 fn results_and_pages_do_not_depend_on_the_number_of_ranks() {
     let temp = TempDir::new("same");
-    let [alone, shared] = ["alone", "shared"].map(|name| temp.0.join(name));
+    let [alone, shared] = ["alone", "shared"].map(|name| temp.at(name));
     assert_eq!(run(1, LEARN, &alone), [Ok(())]);
     assert_eq!(run(3, LEARN, &shared), [Ok(()), Ok(()), Ok(())]);
     assert_eq!(content(&alone), content(&shared));
@@ -91,7 +73,7 @@ fn results_and_pages_do_not_depend_on_the_number_of_ranks() {
 #[test]
 fn all_ranks_fail_together() {
     let temp = TempDir::new("fail");
-    let run = temp.0.join("run");
+    let run = temp.at("run");
     let one_differs = |rank: usize| match rank {
         1 => LEARN.replace("--max-points 12", "--max-points 13"),
         _ => LEARN.to_owned(),

@@ -10,28 +10,15 @@ use imaging::{Grid, Seed, noise, phantom};
 use super::*;
 use crate::array::{self, ArrayValues};
 use crate::picture::{Metadata, Picture, SampleType};
+use crate::temp_dir::TempDir;
 
-/// A folder for one test, which is removed when it is dropped.
-struct TempDir(PathBuf);
-
-impl TempDir {
-    fn new(name: &str) -> Self {
-        let name = format!("bilevel-denoise-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("a folder for tests");
-        Self(path)
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for TempDir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Denoises files, without looking at the progress.
+fn denoise(
+    input: &Path,
+    output: &Path,
+    options: &DenoiseOptions,
+) -> Result<Vec<DenoisedFile>, CliError> {
+    super::denoise(input, output, options, &|_| {})
 }
 
 const ROWS: usize = 12;
@@ -411,7 +398,7 @@ fn stacks_become_stacks() {
     ];
     picture::write_typed(&input, &pages).unwrap();
     let seen = AtomicUsize::new(0);
-    let done = denoise_observed(&input, &output, &given(), &|event| {
+    let done = super::denoise(&input, &output, &given(), &|event| {
         if let DenoiseEvent::Page(_) = event {
             seen.fetch_add(1, Ordering::Relaxed);
         }

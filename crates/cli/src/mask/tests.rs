@@ -1,22 +1,5 @@
-use std::fs;
-use std::path::PathBuf;
-
 use super::*;
-
-/// A folder for one test, which is removed when it is dropped.
-struct TempDir(PathBuf);
-
-impl Drop for TempDir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn folder(name: &str) -> TempDir {
-    let path = std::env::temp_dir().join(format!("bilevel-mask-{name}-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    TempDir(path)
-}
+use crate::temp_dir::TempDir;
 
 fn settings() -> MaskSettings {
     let mut settings = MaskSettings::default();
@@ -28,8 +11,8 @@ fn settings() -> MaskSettings {
 
 #[test]
 fn an_interrupted_run_keeps_its_mask_and_continues() {
-    let temp = folder("resume");
-    let run = temp.0.join("run");
+    let temp = TempDir::new("resume");
+    let run = temp.at("run");
     let stop = AtomicBool::new(false);
     let made = learn(&settings(), &run, &stop, &mut |event| {
         if event.size == 3 {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::file::disk::fault::Fault;
+use crate::temp_dir::TempDir;
 
 /// The arguments of one commit.
 struct Step {
@@ -39,24 +40,6 @@ fn script() -> Vec<Step> {
         }
     }
     script
-}
-
-/// A directory that is removed at the end.
-struct TempDir(PathBuf);
-
-impl TempDir {
-    fn new(name: &str) -> Self {
-        let name = format!("bilevel-store-{name}-{}", std::process::id());
-        let temp = Self(std::env::temp_dir().join(name));
-        let _ = fs::remove_dir_all(&temp.0);
-        temp
-    }
-}
-
-impl Drop for TempDir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 fn apply(store: &mut Store, step: &Step) -> Result<(), StoreError> {

@@ -12,30 +12,13 @@ use lowlevel::{Method, Solver, Stop};
 use super::*;
 use crate::array::{self, ArrayValues};
 use crate::picture::{self, Colour, Depth, Picture};
+use crate::temp_dir::TempDir;
 
-/// A folder that is removed when it is dropped.
-struct TempDir(PathBuf);
-
-impl TempDir {
-    fn new(name: &str) -> Self {
-        let name = format!("bilevel-task-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("a folder for tests");
-        Self(path)
-    }
-
-    fn folder(&self, name: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::create_dir_all(&path).expect("a folder for tests");
-        path
-    }
-}
-
-impl Drop for TempDir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A new folder in it.
+fn subfolder(temp: &TempDir, name: &str) -> PathBuf {
+    let path = temp.at(name);
+    fs::create_dir_all(&path).expect("a folder for tests");
+    path
 }
 
 /// A smooth picture, grey or in three colours.
@@ -105,7 +88,7 @@ fn built_in_images_need_no_files() {
 #[test]
 fn pictures_are_read_with_their_names() {
     let folder = TempDir::new("pictures");
-    let images = folder.folder("images");
+    let images = subfolder(&folder, "images");
     write_picture(&images.join("b.png"), 9, 7, 3);
     write_picture(&images.join("a.png"), 8, 6, 1);
     let mut settings = Config::new(TaskKind::Denoise);
@@ -142,7 +125,7 @@ fn pictures_are_read_with_their_names() {
 #[test]
 fn measured_pictures_are_taken_as_they_are() {
     let folder = TempDir::new("measured");
-    let (images, noisy) = (folder.folder("images"), folder.folder("noisy"));
+    let (images, noisy) = (subfolder(&folder, "images"), subfolder(&folder, "noisy"));
     write_picture(&images.join("a.png"), 6, 6, 1);
     write_picture(&noisy.join("a.png"), 6, 6, 1);
     let mut settings = Config::new(TaskKind::Denoise);
@@ -161,7 +144,7 @@ fn measured_pictures_are_taken_as_they_are() {
 #[test]
 fn a_picture_of_one_pixel_is_a_picture() {
     let folder = TempDir::new("pixel");
-    let images = folder.folder("images");
+    let images = subfolder(&folder, "images");
     write_picture(&images.join("a.png"), 1, 1, 1);
     let kernel = folder.0.join("k.npy");
     array::write(&kernel, &[1, 1], &ArrayValues::Real(vec![1.0])).unwrap();
@@ -235,7 +218,7 @@ fn blurred_pictures() {
 #[test]
 fn measured_blur_is_checked() {
     let folder = TempDir::new("periodic");
-    let (images, noisy) = (folder.folder("images"), folder.folder("noisy"));
+    let (images, noisy) = (subfolder(&folder, "images"), subfolder(&folder, "noisy"));
     let kernel = folder.0.join("k.npy");
     let values: Vec<f64> = [1.0, 2.0, 3.0, 2.0, 1.0].map(|v| v / 9.0).to_vec();
     array::write(&kernel, &[1, 5], &ArrayValues::Real(values)).unwrap();
@@ -300,7 +283,7 @@ fn pages_of_stacks_are_images() {
     settings.data.count = Some(2);
     assert_eq!(task(&settings).unwrap().training.names, names[..2]);
 
-    let (images, noisy) = (folder.folder("a"), folder.folder("b"));
+    let (images, noisy) = (subfolder(&folder, "a"), subfolder(&folder, "b"));
     for (folder, pages) in [(&images, 2), (&noisy, 2)] {
         let pages: Vec<Picture> = (0..pages).map(|i| page(0.1 * f64::from(i))).collect();
         picture::write_pages(&folder.join("x.tif"), &pages, Depth::Eight).unwrap();
@@ -324,7 +307,7 @@ fn pages_of_stacks_are_images() {
 #[test]
 fn values_in_another_unit_are_noticed() {
     let folder = TempDir::new("units");
-    let images = folder.folder("images");
+    let images = subfolder(&folder, "images");
     let mut settings = Config::new(TaskKind::Denoise);
     settings.data.images = Some(images.clone());
     let warnings = |white: f64, settings: &Config| {

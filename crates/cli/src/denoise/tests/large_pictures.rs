@@ -116,7 +116,7 @@ fn outputs_are_checked_before_the_work() {
     };
     let options = given();
     let refused = |name: &str| {
-        let made = denoise_observed(&input, &temp.at(name), &options, &observe);
+        let made = super::super::denoise(&input, &temp.at(name), &options, &observe);
         made.unwrap_err().to_string()
     };
     assert!(refused("out.png").contains("name a .tif file"));

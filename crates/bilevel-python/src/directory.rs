@@ -16,7 +16,7 @@ use bilevel_cli::file::FileError;
 use bilevel_cli::session::{
     self, Interrupt, RESULT, RunSetup, Session, SessionError, agree, open_on_ranks,
 };
-use bilevel_cli::store::{ARRAYS, Store, StoreError};
+use bilevel_cli::store::{ARRAYS, SavedRun, Store, StoreError};
 use bilevel_cli::task::{self, fingerprint};
 use bilevel_cli::{picture, run_page};
 use imaging::{Field, Grid, KernelShape, LinearOperator as _};
@@ -29,15 +29,20 @@ use crate::camera::Camera;
 /// A run in a directory that this process holds.
 pub(crate) struct DirectoryRun {
     pub(crate) session: Session,
-    pub(crate) config: Config,
-    /// The text of the settings.
-    settings: String,
-    /// The names of the training and validation images of all ranks.
-    names: [Vec<String>; 2],
+    /// What its page shows in addition to the result; `None` for a run without a page.
+    page: Option<PageInput>,
     /// The shapes of the training images of all ranks, for a run that was opened.
     pub(crate) shapes: Vec<Vec<usize>>,
     /// Warnings about the images.
     pub(crate) warnings: Vec<String>,
+}
+
+/// The settings of a run, with their text, and the names of its training and validation images of
+/// all ranks.
+struct PageInput {
+    config: Config,
+    settings: String,
+    names: [Vec<String>; 2],
 }
 
 /// A kernel or a mask as an array.
@@ -56,6 +61,21 @@ pub(crate) struct OperatorArrays {
 }
 
 impl DirectoryRun {
+    /// A run without a page.
+    pub(crate) const fn without_page(session: Session) -> Self {
+        Self {
+            session,
+            page: None,
+            shapes: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The number of threads in the settings.
+    pub(crate) fn threads(&self) -> Option<usize> {
+        self.page.as_ref()?.config.solver.threads
+    }
+
     /// Starts a run in a new directory, and writes its images there. Each rank writes its own.
     pub(crate) fn create(
         dir: &Path,
@@ -106,12 +126,12 @@ impl DirectoryRun {
             options,
         };
         Ok(Self {
-            session: Session::open(store, None, setup, &Interrupt::new())?,
-            config,
-            settings,
-            names,
-            shapes: Vec::new(),
-            warnings: Vec::new(),
+            page: Some(PageInput {
+                config,
+                settings,
+                names,
+            }),
+            ..Self::without_page(Session::open(store, None, setup, &Interrupt::new())?)
         })
     }
 
@@ -123,14 +143,7 @@ impl DirectoryRun {
         ranks: &Ranks,
     ) -> Result<Self, CliError> {
         ranks.check_same("arguments", &format!("{dir:?} {max_points:?}"))?;
-        let open = || -> Result<_, CliError> {
-            let (mut store, saved) = Store::open(dir)?;
-            if let Some(max_points) = max_points {
-                session::set_max_points(&mut store, saved.as_ref(), max_points)?;
-            }
-            Ok((store, saved))
-        };
-        let (store, saved) = open_on_ranks(ranks, dir, open)?;
+        let (store, saved) = open_store(ranks, dir, max_points)?;
         let settings = store.settings().to_owned();
         let load = || -> Result<_, CliError> {
             let config = Settings::of_run(&settings, dir)?.resolve()?;
@@ -162,16 +175,19 @@ impl DirectoryRun {
         };
         Ok(Self {
             session: Session::open(store, saved, setup, &Interrupt::new())?,
-            config,
-            settings,
-            names: [training.names, validation.names],
+            page: Some(PageInput {
+                config,
+                settings,
+                names: [training.names, validation.names],
+            }),
             shapes,
             warnings: task.warnings,
         })
     }
 
     /// Writes the result of a run that has ended, unless it is there. A single rank also writes the
-    /// page of the run; each of several ranks knows only the reconstructions of its own images.
+    /// page of the run, if it has one; each of several ranks knows only the reconstructions of its
+    /// own images.
     pub(crate) fn finish(self) -> Result<(Learned, Result<(), CliError>), CliError> {
         let ranks = self.session.problem().ranks().clone();
         let known = self.session.known_result();
@@ -183,13 +199,34 @@ impl DirectoryRun {
         let dir = self.session.dir().to_path_buf();
         let finished = agree(&ranks, self.session.finish().map_err(CliError::from))?;
         let learned = finished.learned.clone();
-        if flags.len() > 1 {
-            return Ok((learned, Ok(())));
-        }
-        let page =
-            run_page::write_finished(&dir, &self.settings, &self.config, finished, self.names);
-        Ok((learned, page.map(|_| ())))
+        let page = match self.page.filter(|_| flags.len() == 1) {
+            None => Ok(()),
+            Some(page) => {
+                let PageInput {
+                    config,
+                    settings,
+                    names,
+                } = page;
+                run_page::write_finished(&dir, &settings, &config, finished, names).map(|_| ())
+            }
+        };
+        Ok((learned, page))
     }
+}
+
+/// Opens the directory of a run on all ranks, with a new limit on points if there is one.
+pub(crate) fn open_store(
+    ranks: &Ranks,
+    dir: &Path,
+    max_points: Option<u64>,
+) -> Result<(Store, Option<SavedRun>), CliError> {
+    open_on_ranks(ranks, dir, || {
+        let (mut store, saved) = Store::open(dir)?;
+        if let Some(max_points) = max_points {
+            session::set_max_points(&mut store, saved.as_ref(), max_points)?;
+        }
+        Ok((store, saved))
+    })
 }
 
 /// The error of ranks that have lost each other.

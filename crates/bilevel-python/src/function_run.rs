@@ -4,12 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bilevel::{LearningEngine, LearningProblem, Pair, Parameter, ProblemError, Spec};
+use bilevel::{Family, LearningProblem, Pair, Parameter, Spec};
 use bilevel_cli::config::FUNCTIONS;
 use bilevel_cli::error::CliError;
-use bilevel_cli::session::{
-    self, Interrupt, RESULT, RunSetup, Session, SessionError, agree, open_on_ranks,
-};
+use bilevel_cli::session::{Interrupt, RESULT, RunSetup, Session, open_on_ranks};
 use bilevel_cli::store::{SavedRun, Store};
 use bilevel_cli::task::fingerprint;
 use dfo_ls::Options;
@@ -17,12 +15,12 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-use crate::directory;
+use crate::directory::{self, DirectoryRun};
 use crate::exchange::PyRanks;
 use crate::family::grid_of;
 use crate::functions::{Functions, PythonFamily};
 use crate::invalid;
-use crate::run::{Progress, ended, progress};
+use crate::run::{Place, Run, Work};
 
 /// The settings of a run, which Python writes as JSON.
 #[derive(Debug, Deserialize)]
@@ -34,71 +32,11 @@ struct Settings {
 /// The truth of an image as a flat array, its shape, and a number that stands for its data.
 type Truth<'py> = (PyReadonlyArray1<'py, f64>, Vec<usize>, f64);
 
-type Problem = LearningProblem<PythonFamily>;
-
-/// A run with a family whose functions are written in Python.
-#[pyclass(module = "bilevel._bilevel")]
-pub(crate) struct FunctionRun {
-    functions: Arc<Functions>,
-    ranks: PyRanks,
-    /// The run; `None` once it has been finished.
-    work: Option<Work>,
-    /// The result as JSON, once the run has been finished.
-    learned: Option<String>,
-}
-
-/// A run under way.
-enum Work {
-    /// A run in memory.
-    Memory(Box<Problem>, Box<LearningEngine>),
-    /// A run that is saved in a directory after every step.
-    Directory(Box<Session<PythonFamily>>),
-}
-
-impl Work {
-    fn problem(&self) -> &Problem {
-        match self {
-            Self::Memory(problem, _) => problem,
-            Self::Directory(session) => session.problem(),
-        }
-    }
-
-    fn engine(&self) -> &LearningEngine {
-        match self {
-            Self::Memory(_, engine) => engine,
-            Self::Directory(session) => session.engine(),
-        }
-    }
-
-    fn detached(self) -> Self {
-        match self {
-            Self::Directory(session) => {
-                let (problem, engine) = session.into_parts();
-                Self::Memory(Box::new(problem), Box::new(engine))
-            }
-            memory @ Self::Memory(..) => memory,
-        }
-    }
-}
-
-/// Why the evaluations of a step are not used.
-enum Refused {
-    /// A function of a rank has raised an exception, which is kept for that rank.
-    Functions,
-    Session(SessionError),
-}
-
-impl From<SessionError> for Refused {
-    fn from(error: SessionError) -> Self {
-        Self::Session(error)
-    }
-}
-
 /// The learning problem of a run, before it is started or continued.
 struct Prepared {
-    functions: Arc<Functions>,
+    place: Place,
     ranks: PyRanks,
-    problem: Problem,
+    problem: LearningProblem<Family>,
     options: Options,
     fingerprint: u64,
 }
@@ -153,10 +91,10 @@ impl Prepared {
         }
         let [training, validation] = pairs;
         let functions = Arc::new(functions);
-        let family = PythonFamily {
+        let family = Family::own(PythonFamily {
             parameters,
             functions: Arc::clone(&functions),
-        };
+        });
         let setup = spec.setup(validation);
         let problem = LearningProblem::on_rank(family, training, setup, ranks.ranks.clone());
         ranks.raise()?;
@@ -164,15 +102,15 @@ impl Prepared {
         Ok(Self {
             problem: problem.map_err(invalid)?,
             options: spec.options(),
-            functions,
+            place: Place::Python(functions),
             ranks,
             fingerprint,
         })
     }
 
-    fn into_run(self, store: Option<(Store, Option<SavedRun>)>) -> PyResult<FunctionRun> {
+    fn into_run(self, store: Option<(Store, Option<SavedRun>)>) -> PyResult<Run> {
         let Self {
-            functions,
+            place,
             ranks,
             problem,
             options,
@@ -182,7 +120,7 @@ impl Prepared {
             None => {
                 let engine = problem.start(options);
                 ranks.raise()?;
-                ranks.agree(functions.raise())?;
+                ranks.agree(place.raise())?;
                 Work::Memory(Box::new(problem), Box::new(engine.map_err(invalid)?))
             }
             Some((store, saved)) => {
@@ -193,196 +131,60 @@ impl Prepared {
                 };
                 let session = Session::open(store, saved, setup, &Interrupt::new());
                 ranks.raise()?;
-                ranks.agree(functions.raise())?;
-                Work::Directory(Box::new(session.map_err(directory::session_error)?))
+                ranks.agree(place.raise())?;
+                let session = session.map_err(directory::session_error)?;
+                Work::Directory(Box::new(DirectoryRun::without_page(session)))
             }
         };
-        Ok(FunctionRun {
-            functions,
-            ranks,
-            work: Some(work),
-            learned: None,
-        })
+        Ok(Run::started(work, place, ranks))
     }
 }
 
-#[pymethods]
-impl FunctionRun {
-    /// Checks the problem, and starts a run. With `out`, it is saved in that new directory.
-    #[new]
-    #[expect(clippy::too_many_arguments, reason = "called by Python, with names")]
-    fn new(
-        settings: &str,
-        max_points: u64,
-        functions: Bound<'_, PyAny>,
-        training: Vec<Truth<'_>>,
-        validation: Vec<Truth<'_>>,
-        is_complex: bool,
-        out: Option<PathBuf>,
-        ranks: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let pairs = [&training[..], &validation[..]];
-        let prepared = Prepared::new(settings, max_points, &functions, pairs, is_complex, ranks)?;
-        let store = out.map(|dir| {
-            let text = function_settings::text(settings, max_points);
-            let create = || Ok::<_, CliError>((Store::create(&dir, &text)?, None));
-            open_on_ranks(&prepared.ranks.ranks, &dir, create)
-        });
-        prepared.ranks.raise()?;
-        let store = store.transpose().map_err(directory::error)?;
-        prepared.into_run(store)
-    }
+/// Checks the problem, and starts a run. With `out`, it is saved in that new directory.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "called by Python, with names")]
+pub(crate) fn start_functions(
+    settings: &str,
+    max_points: u64,
+    functions: Bound<'_, PyAny>,
+    training: Vec<Truth<'_>>,
+    validation: Vec<Truth<'_>>,
+    is_complex: bool,
+    out: Option<PathBuf>,
+    ranks: Option<Bound<'_, PyAny>>,
+) -> PyResult<Run> {
+    let pairs = [&training[..], &validation[..]];
+    let prepared = Prepared::new(settings, max_points, &functions, pairs, is_complex, ranks)?;
+    let store = out.map(|dir| {
+        let text = function_settings::text(settings, max_points);
+        let create = || Ok::<_, CliError>((Store::create(&dir, &text)?, None));
+        open_on_ranks(&prepared.ranks.ranks, &dir, create)
+    });
+    prepared.ranks.raise()?;
+    let store = store.transpose().map_err(directory::error)?;
+    prepared.into_run(store)
+}
 
-    /// Opens the run in a directory, with a new limit on its points if there is one.
-    #[staticmethod]
-    fn open(
-        dir: PathBuf,
-        max_points: Option<u64>,
-        functions: Bound<'_, PyAny>,
-        training: Vec<Truth<'_>>,
-        validation: Vec<Truth<'_>>,
-        is_complex: bool,
-        ranks: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let exchange = PyRanks::new(ranks.clone())?;
-        let open = || -> Result<_, CliError> {
-            let (mut store, saved) = Store::open(&dir)?;
-            if let Some(max_points) = max_points {
-                session::set_max_points(&mut store, saved.as_ref(), max_points)?;
-            }
-            Ok((store, saved))
-        };
-        let store = open_on_ranks(&exchange.ranks, &dir, open);
-        exchange.raise()?;
-        let store = store.map_err(directory::error)?;
-        let read = exchange.agree(function_settings::read(store.0.settings(), &dir))?;
-        let (settings, max_points) = read;
-        let pairs = [&training[..], &validation[..]];
-        let prepared = Prepared::new(&settings, max_points, &functions, pairs, is_complex, ranks)?;
-        prepared.into_run(Some(store))
-    }
-
-    /// Evaluates the point that the solver asks for, and tells it; `false` when the run has ended.
-    ///
-    /// After an exception of a function, a run with a directory stays there as it was saved before.
-    /// Python raises the exception on the other ranks.
-    fn step(&mut self) -> PyResult<bool> {
-        let Self {
-            functions,
-            ranks,
-            work,
-            ..
-        } = self;
-        let work = work.as_mut().ok_or_else(ended)?;
-        let check = || {
-            let own = functions.failure().is_some();
-            let failed = ranks.ranks.gather(&[f64::from(u8::from(own))]);
-            let failed =
-                failed.map_err(|reason| SessionError::from(ProblemError::Exchange(reason)))?;
-            match failed.concat().contains(&1.0) {
-                true => Err(Refused::Functions),
-                false => Ok(()),
-            }
-        };
-        let stepped = match work {
-            Work::Memory(problem, engine) => {
-                engine.step(problem, 1);
-                check()
-            }
-            Work::Directory(session) => session.step_checked(check).map(|_| ()),
-        };
-        ranks.raise()?;
-        match stepped {
-            Ok(()) => Ok(work.engine().termination().is_none()),
-            Err(Refused::Session(error)) => Err(directory::session_error(error)),
-            Err(Refused::Functions) => {
-                self.work = self.work.take().map(Work::detached);
-                self.functions.raise()?;
-                Ok(true)
-            }
-        }
-    }
-
-    /// The name and the shape of each block of parameters.
-    fn blocks(&self) -> PyResult<Vec<(String, Vec<usize>)>> {
-        let work = self.work.as_ref().ok_or_else(ended)?;
-        let blocks = work.problem().parameters().iter();
-        Ok(blocks.map(|p| (p.name.clone(), p.shape.clone())).collect())
-    }
-
-    /// The largest number of points.
-    fn max_points(&self) -> PyResult<Option<u64>> {
-        let work = self.work.as_ref().ok_or_else(ended)?;
-        Ok(work.engine().budget().max_points)
-    }
-
-    /// The bytes that all ranks have contributed to exchanges.
-    fn bytes(&self) -> u64 {
-        self.ranks.ranks.bytes()
-    }
-
-    /// Whether the run has ended.
-    fn has_ended(&self) -> PyResult<bool> {
-        let work = self.work.as_ref().ok_or_else(ended)?;
-        Ok(work.engine().termination().is_some())
-    }
-
-    /// The progress of the run.
-    fn progress(&self) -> PyResult<Progress> {
-        let work = self.work.as_ref().ok_or_else(ended)?;
-        Ok(progress(work.problem(), work.engine()))
-    }
-
-    /// Closes the directory of the run, so that another process can open it. The run stays in
-    /// memory.
-    fn detach(&mut self) {
-        self.work = self.work.take().map(Work::detached);
-    }
-
-    /// Ends the run, and returns the result as JSON. The directory of a run that has not ended is
-    /// left as it is.
-    fn finish(&mut self) -> PyResult<String> {
-        if let Some(learned) = &self.learned {
-            return Ok(learned.clone());
-        }
-        let work = self.work.take().ok_or_else(ended)?;
-        let learned = match work {
-            Work::Directory(session) if session.engine().termination().is_some() => {
-                let known = session.known_result();
-                let flag = f64::from(u8::from(known.is_some()));
-                let flags = self.ranks.ranks.gather(&[flag]);
-                self.ranks.raise()?;
-                let is_known = flags
-                    .map_err(invalid)?
-                    .concat()
-                    .iter()
-                    .all(|flag| *flag > 0.0);
-                match known.filter(|_| is_known) {
-                    Some(learned) => learned,
-                    None => {
-                        let finished = agree(&self.ranks.ranks, session.finish());
-                        self.ranks.raise()?;
-                        finished.map_err(directory::session_error)?.learned
-                    }
-                }
-            }
-            work => {
-                let Work::Memory(problem, engine) = work.detached() else {
-                    return Err(ended());
-                };
-                problem.conclude(*engine).0
-            }
-        };
-        // a function that fails far from the learned parameters only leaves an influence unknown
-        let failure = self.functions.raise();
-        let learned = serde_json::to_string(&learned).map_err(invalid)?;
-        self.learned = Some(learned.clone());
-        let stops = |error: &PyErr| {
-            Python::attach(|py| !error.is_instance_of::<pyo3::exceptions::PyException>(py))
-        };
-        failure.or_else(|error| if stops(&error) { Err(error) } else { Ok(()) })?;
-        Ok(learned)
-    }
+/// Opens the run in a directory, with a new limit on its points if there is one.
+#[pyfunction]
+pub(crate) fn open_functions(
+    dir: PathBuf,
+    max_points: Option<u64>,
+    functions: Bound<'_, PyAny>,
+    training: Vec<Truth<'_>>,
+    validation: Vec<Truth<'_>>,
+    is_complex: bool,
+    ranks: Option<Bound<'_, PyAny>>,
+) -> PyResult<Run> {
+    let exchange = PyRanks::new(ranks.clone())?;
+    let store = directory::open_store(&exchange.ranks, &dir, max_points);
+    exchange.raise()?;
+    let store = store.map_err(directory::error)?;
+    let read = exchange.agree(function_settings::read(store.0.settings(), &dir))?;
+    let (settings, max_points) = read;
+    let pairs = [&training[..], &validation[..]];
+    let prepared = Prepared::new(&settings, max_points, &functions, pairs, is_complex, ranks)?;
+    prepared.into_run(Some(store))
 }
 
 /// The file of settings of a run whose functions are written in Python: the limit on points, which

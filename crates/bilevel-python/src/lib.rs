@@ -27,7 +27,8 @@ fn _bilevel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<run::Run>()?;
     module.add_class::<foreign::ForeignRun>()?;
-    module.add_class::<function_run::FunctionRun>()?;
+    module.add_function(wrap_pyfunction!(function_run::start_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(function_run::open_functions, module)?)?;
     module.add_function(wrap_pyfunction!(functions::reconstruct_with, module)?)?;
     module.add_function(wrap_pyfunction!(function_run::describe_functions, module)?)?;
     module.add_function(wrap_pyfunction!(run::completed, module)?)?;

@@ -1,10 +1,12 @@
-//! A run of the solver with a family of the crate `bilevel`, one batch of evaluations at a time.
+//! A run of the solver, one batch of evaluations at a time.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use bilevel::{Family, Learned, LearningEngine, LearningProblem, LowerLevel, Pair, Spec};
-use bilevel_cli::session::Session;
-use pyo3::exceptions::PyRuntimeError;
+use bilevel::{Family, Learned, LearningEngine, LearningProblem, Pair, ProblemError, Ranks, Spec};
+use bilevel_cli::error::CliError;
+use bilevel_cli::session::SessionError;
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -12,6 +14,7 @@ use crate::camera::{Camera, anscombe};
 use crate::directory::{self, DirectoryRun, OperatorArrays};
 use crate::exchange::PyRanks;
 use crate::family::{Example, Operator, kernel_shape, pairs};
+use crate::functions::Functions;
 use crate::invalid;
 
 /// Reads a description of a learning problem, which Python writes as JSON.
@@ -35,43 +38,88 @@ pub(crate) fn completed(json: &str, kernel: Option<&str>) -> PyResult<String> {
 /// values, its objective, and the two ends of the objective's interval.
 pub(crate) type Progress = (u64, u64, Option<(Vec<f64>, Vec<f64>, f64, f64, f64)>);
 
-/// Returns the progress of a run with a problem.
-pub(crate) fn progress<M: LowerLevel>(
-    problem: &LearningProblem<M>,
-    engine: &LearningEngine,
-) -> Progress {
-    let best = engine.best().map(|best| {
-        let (lower, upper) = (best.interval.lower, best.interval.upper);
-        let theta = best.theta;
-        let values = problem.values(theta);
-        (theta.to_vec(), values, best.objective, lower, upper)
-    });
-    (engine.num_points(), engine.work(), best)
-}
-
 /// The error of a call to a run that was finished before.
 pub(crate) fn ended() -> PyErr {
     PyRuntimeError::new_err("the run has ended")
 }
 
-/// A run with a family of the crate `bilevel`.
+/// A run, in memory or in a directory.
 #[pyclass(module = "bilevel._bilevel")]
 pub(crate) struct Run {
     /// The run; `None` once it has been finished.
     work: Option<Work>,
     /// The result as JSON, once the run has been finished.
     learned: Option<String>,
-    /// The run's own threads, so that a forked process can start another run.
-    pool: ThreadPool,
+    place: Place,
     /// The ranks that work on the run together.
     ranks: PyRanks,
+}
+
+/// The place where a run computes.
+pub(crate) enum Place {
+    /// The run's own threads, so that a forked process can start another run.
+    Threads(ThreadPool),
+    /// The thread of Python, which calls these functions.
+    Python(Arc<Functions>),
+}
+
+/// Why the evaluations of a step are not used.
+enum Refused {
+    /// A function of a rank has raised an exception, which is kept for that rank.
+    Functions,
+    Session(SessionError),
+}
+
+impl From<SessionError> for Refused {
+    fn from(error: SessionError) -> Self {
+        Self::Session(error)
+    }
+}
+
+impl Place {
+    fn compute<T: Send>(
+        &self,
+        py: Python<'_>,
+        ranks: &PyRanks,
+        work: impl FnOnce() -> T + Send,
+    ) -> PyResult<T> {
+        match self {
+            Self::Threads(pool) => ranks.work(py, pool, work),
+            Self::Python(_) => {
+                let done = work();
+                ranks.raise().map(|()| done)
+            }
+        }
+    }
+
+    /// Refuses the evaluations of a step if a function of any rank has raised an exception.
+    fn check(&self, ranks: &Ranks) -> Result<(), Refused> {
+        let Self::Python(functions) = self else {
+            return Ok(());
+        };
+        let own = functions.failure().is_some();
+        let failed = ranks.gather(&[f64::from(u8::from(own))]);
+        let failed = failed.map_err(|reason| SessionError::from(ProblemError::Exchange(reason)))?;
+        match failed.concat().contains(&1.0) {
+            true => Err(Refused::Functions),
+            false => Ok(()),
+        }
+    }
+
+    /// Raises the exception of a function, if there was one.
+    pub(crate) fn raise(&self) -> PyResult<()> {
+        match self {
+            Self::Threads(_) => Ok(()),
+            Self::Python(functions) => functions.raise(),
+        }
+    }
 }
 
 /// The shapes of the training images of all ranks, the largest number of points, and warnings.
 type About = (Vec<Vec<usize>>, Option<u64>, Vec<String>);
 
 /// A run under way.
-enum Work {
+pub(crate) enum Work {
     /// A run in memory.
     Memory(Box<LearningProblem<Family>>, Box<LearningEngine>),
     /// A run that is saved in a directory after every step.
@@ -90,6 +138,44 @@ impl Work {
         match self {
             Self::Memory(_, engine) => engine,
             Self::Directory(run) => run.session.engine(),
+        }
+    }
+
+    /// Does a step in this place.
+    fn step(&mut self, place: &Place, ranks: &Ranks) -> Result<(), Refused> {
+        match self {
+            Self::Memory(problem, engine) => {
+                let at_once = match place {
+                    Place::Threads(_) => usize::MAX,
+                    Place::Python(_) => 1,
+                };
+                engine.step(problem, at_once);
+                place.check(ranks)
+            }
+            Self::Directory(run) => run.session.step_checked(|| place.check(ranks)).map(|_| ()),
+        }
+    }
+
+    /// The run in memory. Its directory, if it has one, stays as it was saved.
+    fn detached(self) -> (Box<LearningProblem<Family>>, Box<LearningEngine>) {
+        match self {
+            Self::Memory(problem, engine) => (problem, engine),
+            Self::Directory(run) => {
+                let (problem, engine) = run.session.into_parts();
+                (Box::new(problem), Box::new(engine))
+            }
+        }
+    }
+
+    /// Ends the run, and returns its result and whether its page could be written. The directory of
+    /// a run that has not ended is left as it is.
+    fn finish(self) -> Result<(Learned, Result<(), CliError>), CliError> {
+        match self {
+            Self::Directory(run) if run.session.engine().termination().is_some() => run.finish(),
+            work => {
+                let (problem, engine) = work.detached();
+                Ok((problem.conclude(*engine).0, Ok(())))
+            }
         }
     }
 }
@@ -138,6 +224,17 @@ impl Prepared {
         spec.solver.threads = None;
         let spec = serde_json::to_string(&spec).map_err(invalid)?;
         Ok(format!("{spec} {:?} {out:?}", self.operator))
+    }
+}
+
+impl Run {
+    pub(crate) const fn started(work: Work, place: Place, ranks: PyRanks) -> Self {
+        Self {
+            work: Some(work),
+            learned: None,
+            place,
+            ranks,
+        }
     }
 }
 
@@ -193,12 +290,7 @@ impl Run {
                 Work::Directory(Box::new(created.map_err(directory::error)?))
             }
         };
-        Ok(Self {
-            work: Some(work),
-            learned: None,
-            pool,
-            ranks,
-        })
+        Ok(Self::started(work, Place::Threads(pool), ranks))
     }
 
     /// Opens the run in a directory, with a new limit on its points if there is one.
@@ -214,13 +306,9 @@ impl Run {
         let opened = py.detach(|| DirectoryRun::open(&dir, max_points, &ranks.ranks));
         ranks.raise()?;
         let run = opened.map_err(directory::error)?;
-        let pool = ranks.agree(pool(threads.or(run.config.solver.threads)))?;
-        Ok(Self {
-            pool,
-            work: Some(Work::Directory(Box::new(run))),
-            learned: None,
-            ranks,
-        })
+        let pool = ranks.agree(pool(threads.or(run.threads())))?;
+        let work = Work::Directory(Box::new(run));
+        Ok(Self::started(work, Place::Threads(pool), ranks))
     }
 
     /// The shapes of the training images of all ranks, the largest number of points, and the
@@ -236,24 +324,23 @@ impl Run {
     }
 
     /// Evaluates the points that the solver asks for, and tells it; `false` when the run has ended.
+    ///
+    /// After an exception of a function, a run with a directory stays there as it was saved before.
+    /// Python raises the exception on the other ranks.
     fn step(&mut self, py: Python<'_>) -> PyResult<bool> {
         let Self {
-            work, pool, ranks, ..
+            work, place, ranks, ..
         } = self;
         let work = work.as_mut().ok_or_else(ended)?;
-        let step = || {
-            match work {
-                Work::Memory(problem, engine) => {
-                    engine.step(problem, usize::MAX);
-                }
-                Work::Directory(run) => {
-                    run.session.step()?;
-                }
+        match place.compute(py, ranks, || work.step(place, &ranks.ranks))? {
+            Ok(()) => Ok(work.engine().termination().is_none()),
+            Err(Refused::Session(error)) => Err(directory::session_error(error)),
+            Err(Refused::Functions) => {
+                self.detach();
+                self.place.raise()?;
+                Ok(true)
             }
-            Ok(work.engine().termination().is_none())
-        };
-        let stepped = ranks.work(py, pool, step)?;
-        stepped.map_err(directory::session_error)
+        }
     }
 
     /// The name and the shape of each block of parameters.
@@ -277,18 +364,21 @@ impl Run {
     /// The progress of the run.
     fn progress(&self) -> PyResult<Progress> {
         let work = self.work.as_ref().ok_or_else(ended)?;
-        Ok(progress(work.problem(), work.engine()))
+        let engine = work.engine();
+        let best = engine.best().map(|best| {
+            let (lower, upper) = (best.interval.lower, best.interval.upper);
+            let values = work.problem().values(best.theta);
+            (best.theta.to_vec(), values, best.objective, lower, upper)
+        });
+        Ok((engine.num_points(), engine.work(), best))
     }
 
     /// Closes the directory of the run, so that another process can open it. The run stays in
     /// memory.
     fn detach(&mut self) {
-        self.work = self.work.take().map(|work| match work {
-            Work::Directory(run) => {
-                let (problem, engine) = run.session.into_parts();
-                Work::Memory(Box::new(problem), Box::new(engine))
-            }
-            memory => memory,
+        self.work = self.work.take().map(|work| {
+            let (problem, engine) = work.detached();
+            Work::Memory(problem, engine)
         });
     }
 
@@ -299,29 +389,17 @@ impl Run {
             return Ok(learned.clone());
         }
         let work = self.work.take().ok_or_else(ended)?;
-        let finished = self.ranks.work(py, &self.pool, || finish(work))?;
+        let finished = self.place.compute(py, &self.ranks, || work.finish())?;
         let (learned, page) = finished.map_err(directory::error)?;
+        // a function that fails far from the learned parameters only leaves an influence unknown
+        let failure = self.place.raise();
         let learned = serde_json::to_string(&learned).map_err(invalid)?;
         self.learned = Some(learned.clone());
+        failure.or_else(|error| match error.is_instance_of::<PyException>(py) {
+            true => Ok(()),
+            false => Err(error),
+        })?;
         page.map_err(directory::error)?;
         Ok(learned)
-    }
-}
-
-type Written = Result<(), bilevel_cli::error::CliError>;
-
-/// The result of a run, and whether its page could be written. The directory of a run that has not
-/// ended is left as it is.
-fn finish(work: Work) -> Result<(Learned, Written), bilevel_cli::error::CliError> {
-    let leave = |session: Session| {
-        let (problem, engine) = session.into_parts();
-        problem.conclude(engine).0
-    };
-    match work {
-        Work::Memory(problem, engine) => Ok((problem.conclude(*engine).0, Ok(()))),
-        Work::Directory(run) if run.session.engine().termination().is_none() => {
-            Ok((leave(run.session), Ok(())))
-        }
-        Work::Directory(run) => run.finish(),
     }
 }

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::session::BestPoint;
     use bilevel::Parameter;
-    use dfo_ls::{Accuracy, ObjectiveInterval};
+    use dfo_ls::ObjectiveInterval;
 
     fn best(num_params: usize) -> BestPoint {
         let theta = vec![-1.0; num_params];
@@ -233,10 +233,8 @@ mod tests {
             parameters,
             num_points: 12,
             max_points: Some(40),
-            num_evaluations: 15,
             best: Some(best),
             held_out_psnr: None,
-            target: Accuracy::new(1.23e-3).ok(),
             work: 34_512,
             seconds: 80.0,
             iterations,

@@ -20,8 +20,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use bilevel::{
-    Family, Learned, LearningEngine, LearningProblem, LowerLevel, Pair, ProblemError, Ranks,
-    ScoredImages,
+    Family, Learned, LearningEngine, LearningProblem, Pair, ProblemError, Ranks, ScoredImages,
 };
 use dfo_ls::{Limit, Options, Termination};
 
@@ -45,9 +44,9 @@ const AT_ONCE: usize = 16;
 
 /// The learning problem of a run, with the options of its solver.
 #[derive(Debug)]
-pub struct RunSetup<M: LowerLevel = Family> {
+pub struct RunSetup {
     /// The learning problem with its images.
-    pub problem: LearningProblem<M>,
+    pub problem: LearningProblem<Family>,
     /// The options of the solver. A run that is resumed keeps those it was started with, except
     /// for the budget.
     pub options: Options,
@@ -88,24 +87,10 @@ pub enum SessionOutcome {
 /// A function that is called after every save, and may end the session.
 pub type Watch<'a> = dyn FnMut(&Snapshot<'_>) -> ControlFlow<()> + 'a;
 
-/// Starts a new run and learns.
+/// Starts or resumes a run, and learns; see [`Session::open`].
 ///
 /// # Errors
-/// When the solver does not accept an option, the run cannot be saved, or nothing could be
-/// evaluated.
-pub fn begin(
-    store: Store,
-    setup: RunSetup,
-    interrupt: &Interrupt,
-    watch: &mut Watch<'_>,
-) -> Result<SessionOutcome, SessionError> {
-    resume(store, None, setup, interrupt, watch)
-}
-
-/// Resumes a run that [`Store::open`] has opened; see [`Session::open`].
-///
-/// # Errors
-/// When the run was started with other images or settings or by another version, is damaged or
+/// When the solver does not accept an option, the run was started with other images or settings or by another version, is damaged or
 /// cannot be saved, or nothing could be evaluated.
 pub fn resume(
     store: Store,
@@ -150,8 +135,8 @@ pub fn resume(
 /// [`resume`] is a loop over [`step`](Self::step). A caller with a loop of its own can leave the
 /// run between two steps, and open it again later.
 #[derive(Debug)]
-pub struct Session<M: LowerLevel = Family> {
-    problem: LearningProblem<M>,
+pub struct Session {
+    problem: LearningProblem<Family>,
     engine: LearningEngine,
     record: OpenRun,
     /// The largest number of seconds. The engine has no such limit, because the clocks of ranks
@@ -163,7 +148,7 @@ pub struct Session<M: LowerLevel = Family> {
     is_interrupted: bool,
 }
 
-impl<M: LowerLevel> Session<M> {
+impl Session {
     /// Opens a run that [`Store::create`] has created or [`Store::open`] has opened. If the budget
     /// of `setup` differs from the budget of the saved run, it replaces that, and a run that has
     /// spent its budget goes on.
@@ -174,7 +159,7 @@ impl<M: LowerLevel> Session<M> {
     pub fn open(
         store: Store,
         saved: Option<SavedRun>,
-        setup: RunSetup<M>,
+        setup: RunSetup,
         interrupt: &Interrupt,
     ) -> Result<Self, SessionError> {
         let begin = Instant::now();
@@ -277,7 +262,7 @@ impl<M: LowerLevel> Session<M> {
 
     /// Returns the learning problem.
     #[must_use]
-    pub const fn problem(&self) -> &LearningProblem<M> {
+    pub const fn problem(&self) -> &LearningProblem<Family> {
         &self.problem
     }
 
@@ -303,7 +288,7 @@ impl<M: LowerLevel> Session<M> {
     /// Leaves the run, whose directory stays as it was saved, and returns the problem and the
     /// solver.
     #[must_use]
-    pub fn into_parts(self) -> (LearningProblem<M>, LearningEngine) {
+    pub fn into_parts(self) -> (LearningProblem<Family>, LearningEngine) {
         (self.problem, self.engine)
     }
 
@@ -375,9 +360,9 @@ impl OpenRun {
         self.before + self.begin.elapsed().as_secs_f64()
     }
 
-    fn save<M: LowerLevel>(
+    fn save(
         &mut self,
-        problem: &LearningProblem<M>,
+        problem: &LearningProblem<Family>,
         engine: &LearningEngine,
     ) -> Result<(), SessionError> {
         let seconds = self.seconds();
@@ -416,9 +401,9 @@ impl OpenRun {
     }
 
     /// Writes the result and closes the run.
-    fn finish<M: LowerLevel>(
+    fn finish(
         self,
-        problem: LearningProblem<M>,
+        problem: LearningProblem<Family>,
         engine: LearningEngine,
     ) -> Result<Finished, SessionError> {
         let seconds = self.save_state.seconds();

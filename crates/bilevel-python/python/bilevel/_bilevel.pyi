@@ -9,7 +9,6 @@ __all__ = [
     "__version__",
     "Run",
     "ForeignRun",
-    "FunctionRun",
     "completed",
     "describe_functions",
     "describe_run",
@@ -19,10 +18,12 @@ __all__ = [
     "learn_mask",
     "main",
     "named_kernel",
+    "open_functions",
     "periodicity_warning",
     "reconstruct",
     "reconstruct_masked",
     "reconstruct_with",
+    "start_functions",
     "denoise_picture",
     "camera_map",
     "camera_noise",
@@ -98,38 +99,25 @@ class ForeignRun:
     def progress(self) -> _Progress: ...
     def finish(self) -> str: ...
 
-@final
-class FunctionRun:
-    def __new__(
-        cls,
-        settings: str,
-        max_points: int,
-        functions: Any,
-        training: Sequence[_Truth],
-        validation: Sequence[_Truth],
-        is_complex: bool,
-        out: str | PathLike[str] | None,
-        ranks: _Ranks | None,
-    ) -> FunctionRun: ...
-    @staticmethod
-    def open(
-        dir: str | PathLike[str],
-        max_points: int | None,
-        functions: Any,
-        training: Sequence[_Truth],
-        validation: Sequence[_Truth],
-        is_complex: bool,
-        ranks: _Ranks | None,
-    ) -> FunctionRun: ...
-    def has_ended(self) -> bool: ...
-    def max_points(self) -> int | None: ...
-    def blocks(self) -> list[tuple[str, list[int]]]: ...
-    def step(self) -> bool: ...
-    def bytes(self) -> int: ...
-    def progress(self) -> _Progress: ...
-    def detach(self) -> None: ...
-    def finish(self) -> str: ...
-
+def start_functions(
+    settings: str,
+    max_points: int,
+    functions: Any,
+    training: Sequence[_Truth],
+    validation: Sequence[_Truth],
+    is_complex: bool,
+    out: str | PathLike[str] | None,
+    ranks: _Ranks | None,
+) -> Run: ...
+def open_functions(
+    dir: str | PathLike[str],
+    max_points: int | None,
+    functions: Any,
+    training: Sequence[_Truth],
+    validation: Sequence[_Truth],
+    is_complex: bool,
+    ranks: _Ranks | None,
+) -> Run: ...
 def describe_functions(dir: str | PathLike[str]) -> tuple[str, str | None] | None: ...
 def reconstruct_with(
     functions: Any,

@@ -368,7 +368,7 @@ def _fingerprint(data: Any) -> float:
 class FunctionRun(Core):
     """A run with a model that is given by functions."""
 
-    def __init__(self, run: _bilevel.FunctionRun, pairs: Images, ranks: Ranks) -> None:
+    def __init__(self, run: _bilevel.Run, pairs: Images, ranks: Ranks) -> None:
         super().__init__(run, run.blocks(), *pairs.summary())
         self._ranks = ranks
 
@@ -386,7 +386,7 @@ class FunctionRun(Core):
         pairs.agree(ranks)
         ndim, examples = pairs.summary()
         described = {**settings, "about": {"ndim": ndim, "examples": examples}}
-        run = _bilevel.FunctionRun(
+        run = _bilevel.start_functions(
             json.dumps(described),
             max_points,
             Functions(model, pairs.truth, pairs.data, pairs.dtype),
@@ -408,7 +408,7 @@ class FunctionRun(Core):
     ) -> tuple[FunctionRun, int]:
         """Open the run in a directory, and return it with the largest number of points."""
         pairs.agree(ranks)
-        run = _bilevel.FunctionRun.open(
+        run = _bilevel.open_functions(
             path,
             max_points,
             Functions(model, pairs.truth, pairs.data, pairs.dtype),
@@ -416,7 +416,7 @@ class FunctionRun(Core):
             pairs.is_complex,
             ranks.or_none(),
         )
-        return cls(run, pairs, ranks), run.max_points() or 0
+        return cls(run, pairs, ranks), run.about()[1] or 0
 
     def step(self) -> bool:
         with self._ranks.agreed():

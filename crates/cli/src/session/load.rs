@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bilevel::{LearningEngine, LearningProblem, LearningState, LowerLevel, StoredAdjoint};
+use bilevel::{Family, LearningEngine, LearningProblem, LearningState, StoredAdjoint};
 use lowlevel::Checkpoint;
 
 use super::changes::settings_checksum;
@@ -15,10 +15,10 @@ use super::save_state::{FORMAT, SaveState, SavedHeader};
 use crate::store::{SavedRun, Store};
 
 /// Returns the engine of a saved run, and the record of its saved parts.
-pub(super) fn load<M: LowerLevel>(
+pub(super) fn load(
     store: &Store,
     saved: &SavedRun,
-    problem: &mut LearningProblem<M>,
+    problem: &mut LearningProblem<Family>,
     fingerprint: u64,
 ) -> Result<(LearningEngine, SaveState), SessionError> {
     let dir = || store.dir().to_path_buf();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use bilevel::{LearningEngine, LearningProblem, LowerLevel, StoredAdjoint};
+use bilevel::{Family, LearningEngine, LearningProblem, LowerLevel as _, StoredAdjoint};
 use dfo_ls::BlockVector;
 use lowlevel::Checkpoint;
 use serde::Serialize;
@@ -66,7 +66,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Returns the parts that a state needs.
-    pub(super) fn of<M: LowerLevel>(problem: &LearningProblem<M>, engine: &LearningEngine) -> Self {
+    pub(super) fn of(problem: &LearningProblem<Family>, engine: &LearningEngine) -> Self {
         let stored = |number: &u64| {
             let mut blocks = problem.vectors().iter();
             blocks.any(|block| block.contains(*number))
@@ -91,9 +91,9 @@ impl Parts {
     }
 
     /// Encodes the parts of this rank that are not saved yet.
-    pub(super) fn encode_new<M: LowerLevel>(
+    pub(super) fn encode_new(
         &self,
-        problem: &LearningProblem<M>,
+        problem: &LearningProblem<Family>,
         engine: &LearningEngine,
         saved: &BTreeSet<u64>,
     ) -> Vec<(u64, Vec<u8>)> {
@@ -137,7 +137,7 @@ impl Parts {
 }
 
 /// The part of a vector that belongs to the images of this rank, if it is stored.
-fn vector_part<M: LowerLevel>(problem: &LearningProblem<M>, number: u64) -> Option<VectorPart> {
+fn vector_part(problem: &LearningProblem<Family>, number: u64) -> Option<VectorPart> {
     let (terms, images) = problem.vectors().split_last()?;
     let images = images.iter().map(|block| block.get(number).cloned());
     Some((images.collect::<Option<_>>()?, terms.get(number)?.clone()))
@@ -159,10 +159,10 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new<M: LowerLevel>(
+    pub(super) fn new(
         store: &'a Store,
         blobs: &'a [u64],
-        problem: &LearningProblem<M>,
+        problem: &LearningProblem<Family>,
     ) -> Self {
         let first = problem.first_image();
         let lengths: Vec<[usize; 2]> = problem

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bilevel::{LearningEngine, LearningProblem, LowerLevel, Ranks};
+use bilevel::{Family, LearningEngine, LearningProblem, Ranks};
 use serde::{Deserialize, Serialize};
 
 use super::changes::settings_checksum;
@@ -90,10 +90,10 @@ impl SaveState {
 
     /// Saves the new parts of the state. Every rank writes those of its own images, and rank 0
     /// commits them.
-    pub(super) fn save<M: LowerLevel>(
+    pub(super) fn save(
         &mut self,
         store: &mut Store,
-        problem: &LearningProblem<M>,
+        problem: &LearningProblem<Family>,
         engine: &LearningEngine,
         seconds: f64,
     ) -> Result<(), SaveFailure> {

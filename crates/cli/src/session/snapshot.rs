@@ -1,7 +1,7 @@
 //! Snapshots of the progress of a run.
 
 use bilevel::{Family, LearningEngine, LearningProblem, Parameter};
-use dfo_ls::{Accuracy, Iteration, ObjectiveInterval, StepKind};
+use dfo_ls::{Iteration, ObjectiveInterval, StepKind};
 
 /// The progress of a run after a save.
 #[derive(Clone, Debug)]
@@ -13,15 +13,11 @@ pub struct Snapshot<'a> {
     pub num_points: u64,
     /// The largest number of points, if there is a limit.
     pub max_points: Option<u64>,
-    /// The number of evaluations so far; a sharpened point counts several times.
-    pub num_evaluations: u64,
     /// The best point so far.
     pub best: Option<&'a BestPoint>,
     /// The mean PSNR of held-out images in decibels, if it is computed while learning goes on. It
     /// belongs to a recent point, not always to the best one.
     pub held_out_psnr: Option<f64>,
-    /// The most accurate target of the pending evaluations, if there are any.
-    pub target: Option<Accuracy>,
     /// The number of gradients of reconstruction problems so far.
     pub work: u64,
     /// The seconds since the run began, without pauses.
@@ -73,10 +69,8 @@ impl Snapshots {
             parameters: problem.parameters(),
             num_points: engine.num_points(),
             max_points: engine.budget().max_points,
-            num_evaluations: engine.evaluations().len() as u64,
             best: self.best.as_ref(),
             held_out_psnr: self.held_out_psnr,
-            target: engine.target(),
             work: engine.work(),
             seconds,
             iterations: &engine.iterations()[seen..],

@@ -97,7 +97,7 @@ pub(crate) fn task(problem: LearningProblem<Family>, options: Options) -> RunSet
 /// Learns without a break.
 pub(crate) fn whole(dir: &Path, task: RunSetup) -> Learned {
     let store = Store::create(dir, SETTINGS).expect("a new directory");
-    let outcome = session::begin(store, task, &Interrupt::new(), &mut |_| {
+    let outcome = session::resume(store, None, task, &Interrupt::new(), &mut |_| {
         ControlFlow::Continue(())
     });
     match outcome.expect("a sound problem") {

@@ -90,8 +90,8 @@ pub type Watch<'a> = dyn FnMut(&Snapshot<'_>) -> ControlFlow<()> + 'a;
 /// Starts or resumes a run, and learns; see [`Session::open`].
 ///
 /// # Errors
-/// When the solver does not accept an option, the run was started with other images or settings or by another version, is damaged or
-/// cannot be saved, or nothing could be evaluated.
+/// When the solver does not accept an option, the run was started with other images or settings or
+/// by another version, is damaged or cannot be saved, or nothing could be evaluated.
 pub fn resume(
     store: Store,
     saved: Option<SavedRun>,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,37 @@ def test_points_and_relaxation() -> None:
     assert any("Rounding" in finding for finding in relaxed.findings)
 
 
+def test_filters(tmp_path: Path) -> None:
+    result = learned(KSPACE, model="filters")
+    weights = result.filter_weights
+    assert weights is not None
+    assert weights.shape == (8,)
+    assert (weights > 0).all()
+    assert learned(KSPACE).filter_weights is None
+    exact = result.reconstruct(KSPACE, accuracy=1e-8)
+    made = result.reconstruct(KSPACE * result.mask, accuracy=1e-2)
+    assert 0 < rms(made.image - exact.image) <= made.error_bound + exact.error_bound
+    path = tmp_path / "mask.json"
+    result.save(path)
+    again = bilevel.load_mask(path).reconstruct(KSPACE, accuracy=1e-2)
+    assert np.array_equal(made.image, again.image)
+    # another regulariser gives other pictures
+    outcome = json.loads(path.read_text())
+    outcome["filters"] = []
+    path.write_text(json.dumps(outcome))
+    other = bilevel.load_mask(path).reconstruct(KSPACE, accuracy=1e-8)
+    assert rms(other.image - exact.image) > other.error_bound + exact.error_bound
+    larger = learned(KSPACE, model="filters", filters="dct5", max_exchanges=1)
+    assert larger.filter_weights is not None
+    assert larger.filter_weights.shape == (24,)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"model": "wavelets"}, "model"),
+        ({"filters": "dct3"}, "model='filters'"),
+        ({"model": "filters", "filters": "learned3"}, "filters"),
         ({"budget": 0.0}, "share of all frequencies"),
         ({"budget": 1.5}, "share of all frequencies"),
         ({"budget": float("nan")}, "share of all frequencies|finite|number"),

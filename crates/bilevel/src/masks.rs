@@ -2,12 +2,13 @@
 //!
 //! The objective of a mask is the mean of `$\|\hat x_i - t_i\|^2/\|t_i\|^2$` over all slices, where
 //! `$t_i$` is the truth and `$\hat x_i$` the reconstruction from the frequencies in the mask
-//! ([`FourierPicture`]). A [`SetSearch`] minimises it: the promised gain of an element is the error
+//! ([`FourierPicture`](imaging::FourierPicture)). A [`SetSearch`] minimises it: the promised gain of an element is the error
 //! of the reconstructions at its frequencies. Its promised loss is the derivative of the objective
 //! with respect to its weight; one adjoint per slice gives the derivatives for all elements.
 
 mod compare;
 mod error;
+mod filters;
 mod kspace;
 mod learn;
 mod pattern;
@@ -28,9 +29,9 @@ pub use reconstruct::{MaskedPicture, SamplingMask};
 pub use relaxation::RelaxedMask;
 pub use study::{MaskMethod, MaskOutcome, MaskSpec, MaskStudy};
 
-use imaging::{
-    CoilFourier, FourierMeasurement, FourierPicture, FourierPictureScratch, LinearOperator,
-};
+use std::sync::Arc;
+
+use imaging::{CoilFourier, FourierMeasurement, FourierPictureScratch, LinearOperator};
 use imaging::{Grid, ModelError, Seed, TvParameters};
 use lowlevel::StronglyConvex;
 
@@ -48,7 +49,9 @@ pub struct MaskProblem {
     memory: Vec<FourierPictureScratch>,
     /// The parameters of the first mask.
     start: TvParameters,
-    /// Whether the smoothing of the total variation is learned, too.
+    /// The relative weights of filters; without any, the regulariser is total variation.
+    filters: Arc<[f64]>,
+    /// Whether the smoothing is learned, too.
     learns_nu: bool,
     /// The accuracy of every reconstruction, if it is not what decisions need.
     fixed_error: Option<f64>,
@@ -125,25 +128,45 @@ impl MaskProblem {
             })
         });
         let slices = slices.collect::<Result<Vec<Slice>, MaskError>>()?;
-        let grid = fouriers[0].domain();
-        let weights = vec![1.0; grid.num_samples()];
-        let model = |slice: &Slice| {
-            let fourier = &fouriers[slice.fourier];
-            FourierPicture::of_measurement(fourier, &slice.data, &weights, Self::START)
-                .map(|objective| objective.scratch())
-        };
-        let memory = slices.iter().map(model).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self {
+        let mut problem = Self {
             fouriers,
             pattern,
             slices,
-            memory,
+            memory: Vec::new(),
             start: Self::START,
+            filters: Arc::new([]),
             learns_nu: false,
             fixed_error: None,
             work: 0.0,
             evaluations: 0,
-        })
+        };
+        problem.use_filters(&[])?;
+        Ok(problem)
+    }
+
+    /// Replaces the total variation by cosine filters with these relative weights, 8, 24 or 48 for
+    /// filters of 3 x 3, 5 x 5 or 7 x 7 pixels: see [`FourierPicture::with_filters`](imaging::FourierPicture::with_filters). Without
+    /// weights, the regulariser is total variation. Points that were evaluated before are of no use
+    /// afterwards.
+    ///
+    /// # Errors
+    /// When there is another number of weights, or one is negative or not finite.
+    pub fn use_filters(&mut self, relative: &[f64]) -> Result<(), MaskError> {
+        let weights = vec![1.0; self.grid().num_samples()];
+        let model = |slice: &Slice| {
+            let objective = slice.objective(&self.fouriers, &weights, self.start, relative)?;
+            Ok(objective.scratch())
+        };
+        let memory: Result<Vec<_>, ModelError> = self.slices.iter().map(model).collect();
+        self.memory = memory?;
+        self.filters = relative.into();
+        Ok(())
+    }
+
+    /// The relative weights of filters; without any, the regulariser is total variation.
+    #[must_use]
+    pub fn filters(&self) -> &[f64] {
+        &self.filters
     }
 
     /// Starts searches with other parameters than [`START`](Self::START).

@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use bilevel::{
-    ComparedMask, Kspace, MaskOptions, MaskProblem, MaskProgress, MaskScore, Pattern, SetOracle,
+    ComparedMask, FilterSet, Kspace, MaskOptions, MaskProblem, MaskProgress, MaskScore, Pattern,
+    SetOracle,
 };
 use clap::{Args, ValueEnum};
 use imaging::Seed;
@@ -60,6 +61,9 @@ pub struct Arguments {
     /// The parts to measure
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]
     only: Vec<Part>,
+    /// The cosine filters of the regulariser, such as dct3 [default: total variation]
+    #[arg(long, value_name = "FILTERS")]
+    filters: Option<FilterSet>,
     /// The number of searches for lines
     #[arg(long, default_value_t = 2)]
     restarts: usize,
@@ -92,7 +96,17 @@ struct Study {
     work: f64,
     seconds: f64,
     objective: [f64; 2],
+    /// The last one is the learned mask with the other regulariser: total variation if it was
+    /// learned with filters, and filters whose weights were learned for it otherwise.
     masks: Vec<ComparedMask>,
+}
+
+/// What a study learns.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    pattern: Pattern,
+    filters: Option<FilterSet>,
+    restarts: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -132,7 +146,12 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         let training = head.spread(NUM_TRAINING, 0);
         let all: Vec<usize> = (0..training.len()).collect();
         let restarts = arguments.restarts;
-        let study = study(&head, &training, &all, Pattern::Lines, restarts, out)?;
+        let setting = Setting {
+            pattern: Pattern::Lines,
+            filters: arguments.filters,
+            restarts,
+        };
+        let study = study(&head, &training, &all, setting, out)?;
         results.lines = Some(study);
     }
     if is_wanted(Part::Points) {
@@ -145,7 +164,12 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
             .collect();
         // other masks are tuned on some of the slices
         let few: Vec<usize> = (0..near.len()).step_by(near.len() / NUM_TRAINING).collect();
-        let study = study(&head, &training, &few, Pattern::Points, 1, out)?;
+        let setting = Setting {
+            pattern: Pattern::Points,
+            filters: arguments.filters,
+            restarts: 1,
+        };
+        let study = study(&head, &training, &few, setting, out)?;
         results.points = Some(study);
     }
     if is_wanted(Part::Time) {
@@ -180,12 +204,20 @@ fn study(
     head: &Head,
     training: &[(usize, usize)],
     tuning: &[usize],
-    pattern: Pattern,
-    restarts: usize,
+    setting: Setting,
     out: &mut dyn Write,
 ) -> Result<Study> {
+    let Setting {
+        pattern,
+        filters,
+        restarts,
+    } = setting;
     let mut problem_of = problem(head, training, pattern)?;
     problem_of.learn_nu(true);
+    if let Some(set) = filters {
+        let relative = problem_of.typical_filters(set.size)?;
+        problem_of.use_filters(&relative)?;
+    }
     let held_out = head.held_out(NUM_TRAINING);
     let mut held_out = problem(head, &held_out, pattern)?;
     let mut options = MaskOptions::of_budget(pattern, problem_of.grid(), BUDGET, CENTRE)?;
@@ -211,7 +243,8 @@ fn study(
     let tuning: Vec<_> = tuning.iter().map(|&index| training[index]).collect();
     let mut tuning = problem(head, &tuning, pattern)?;
     tuning.learn_nu(true);
-    let masks = tuning.compare(Some(&mut held_out), &options, &learned.point)?;
+    let mut masks = tuning.compare(Some(&mut held_out), &options, &learned.point)?;
+    masks.push(with_other(&mut tuning, &mut held_out, filters, &masks[0])?);
     let tv = learned.point.tv();
     writeln!(
         out,
@@ -253,6 +286,34 @@ fn study(
         objective: [learned.interval.lower, learned.interval.upper],
         masks,
     })
+}
+
+/// Scores the learned mask, the first one, with the other regulariser, tuned for it.
+fn with_other(
+    tuning: &mut MaskProblem,
+    held_out: &mut MaskProblem,
+    filters: Option<FilterSet>,
+    learned: &ComparedMask,
+) -> Result<ComparedMask> {
+    let (relative, name) = match filters {
+        Some(_) => (Vec::new(), "learned; total variation"),
+        None => {
+            let set = FilterSet::DCT3;
+            let relative = tuning.typical_filters(set.size)?;
+            (relative, "learned; filters dct3")
+        }
+    };
+    tuning.use_filters(&relative)?;
+    let mut point = tuning.tuned(&learned.set, MaskProblem::START)?;
+    tuning.learn_filters(&mut point)?;
+    let (tv, filters) = (point.tv(), point.filters().to_vec());
+    held_out.use_filters(&filters)?;
+    let mut row = learned.clone();
+    (row.alpha, row.nu, row.xi) = (tv.alpha, tv.nu, tv.xi);
+    (_, row.scores) = held_out.scored(&learned.set, tv)?;
+    row.filters = filters;
+    name.clone_into(&mut row.name);
+    Ok(row)
 }
 
 /// Times a search that ends after [`TIMED`] masks.

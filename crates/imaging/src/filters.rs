@@ -7,6 +7,7 @@ mod mixed;
 mod mixing;
 mod potential;
 mod regularizer;
+mod roots;
 mod spectrum;
 mod sweep;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod vector;
 pub use limited::{FreePotential, LimitedBank};
 pub use potential::TwoRoots;
 pub use regularizer::FilterRegularizer;
+pub(crate) use roots::FilterWeights;
 
 use basis::Basis;
 use mixing::{Mixing, num_filters, potential_of};

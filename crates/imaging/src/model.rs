@@ -103,7 +103,7 @@ impl TvParameters {
 fn curvature(
     data: Spectrum,
     alpha: f64,
-    regularizer: &impl Regularizer,
+    regularizer: &dyn Regularizer,
     xi: f64,
 ) -> Result<Curvature, ModelError> {
     let [smoothness, weakness] = if alpha == 0.0 {

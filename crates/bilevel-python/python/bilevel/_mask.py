@@ -20,6 +20,8 @@ from ._warn import warn
 
 # The name of the file with the result in the directory of a run.
 RESULT: Final = "result.json"
+# The filters whose potentials can be convex.
+FILTERS: Final = ("dct3", "dct5", "dct7")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +85,19 @@ class MaskResult:
 
     @property
     def alpha(self) -> float:
-        """The weight of the total variation, for pictures whose brightest pixel is 1."""
+        """The weight of the regulariser, for pictures whose brightest pixel is 1."""
         return float(self._outcome["alpha"])
 
     @property
     def nu(self) -> float:
-        """The smoothing of the total variation."""
+        """The smoothing of the regulariser."""
         return float(self._outcome["nu"])
+
+    @property
+    def filter_weights(self) -> NDArray[np.float64] | None:
+        """The weights of the filters relative to `alpha`; None for total variation."""
+        weights = self._outcome.get("filters")
+        return np.array(weights, dtype=float) if weights else None
 
     @property
     def objective(self) -> tuple[float, float]:
@@ -197,6 +205,8 @@ def learn_mask(
     budget: float = 0.25,
     centre: int = 8,
     method: str = "search",
+    model: str = "tv",
+    filters: str | None = None,
     learn_nu: bool = False,
     restarts: int = 1,
     max_exchanges: int = 150,
@@ -209,7 +219,7 @@ def learn_mask(
     """Learn which frequencies of magnetic resonance pictures to measure.
 
     A search adds the lines or points in which reconstructions have the largest error, and then
-    exchanges some of them. Reconstructions minimise a data term plus total variation, whose weight
+    exchanges some of them. Reconstructions minimise a data term plus a regulariser, whose weight
     `alpha` is learned along with the mask. They are as accurate as decisions need: an exchange is
     accepted if certified intervals prove that the objective decreases.
 
@@ -222,7 +232,11 @@ def learn_mask(
         budget: The share of all lines or points to measure.
         centre: The width of the centre, which is always measured.
         method: "search", or "relax" for weights between 0 and 1 that are rounded, for comparison.
-        learn_nu: Whether the smoothing `nu` of the total variation is learned, too.
+        model: The regulariser: "tv" for total variation, or "filters" for a bank of cosine filters
+            with convex potentials.
+        filters: The filters of model "filters": "dct3", "dct5" or "dct7", with 3, 5 or 7 pixels
+            along each axis. Default: "dct3". Their relative weights are learned for the mask.
+        learn_nu: Whether the smoothing `nu` of the regulariser is learned, too.
         restarts: The number of searches from different starts.
         max_exchanges: The largest number of exchanges that each search tries.
         noise: The standard deviation of complex noise to add, as a share of the brightest pixel of
@@ -254,6 +268,7 @@ def learn_mask(
         "budget": number("budget", budget),
         "centre": whole("centre", centre, 0),
         "method": one_of("method", method, ("search", "relax")),
+        "filters": _filters(one_of("model", model, ("tv", "filters")), filters),
         "learn_nu": bool(learn_nu),
         "restarts": positive_int("restarts", restarts),
         "max_exchanges": whole("max_exchanges", max_exchanges, 0),
@@ -314,6 +329,14 @@ def _complex(name: str, value: ArrayLike) -> Array:
 
 def _pair(array: Array) -> tuple[NDArray[np.float64], list[int]]:
     return flat(array), list(array.shape)
+
+
+def _filters(model: str, filters: str | None) -> str | None:
+    if model == "filters":
+        return one_of("filters", "dct3" if filters is None else filters, FILTERS)
+    if filters is not None:
+        raise ValueError("filters is for model='filters': leave it out, or pass this model")
+    return None
 
 
 def _zero(value: str | None) -> str | None:

@@ -34,6 +34,11 @@ pub struct FilterSet {
 }
 
 impl FilterSet {
+    /// The cosine filters of 3 x 3 pixels.
+    pub const DCT3: Self = Self {
+        size: 3,
+        is_learned: false,
+    };
     /// The cosine filters of 5 x 5 pixels.
     pub const DCT5: Self = Self {
         size: 5,

@@ -81,12 +81,15 @@ pub struct ComparedMask {
     pub name: String,
     /// Its elements.
     pub set: Vec<bool>,
-    /// The weight of the total variation, tuned for this mask.
+    /// The weight of the regulariser, tuned for this mask.
     pub alpha: f64,
-    /// The smoothing of the total variation.
+    /// The smoothing of the regulariser.
     pub nu: f64,
     /// The weight of the quadratic term.
     pub xi: f64,
+    /// The relative weights of filters; without any, the regulariser is total variation.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub filters: Vec<f64>,
     /// The scores of all slices of the comparison, which may be held-out ones. For the mean over
     /// several random masks, each is a mean, too.
     pub scores: Vec<MaskScore>,
@@ -95,7 +98,7 @@ pub struct ComparedMask {
 }
 
 impl ComparedMask {
-    /// Returns the parameters of the total variation.
+    /// Returns the parameters `alpha`, `nu` and `xi`.
     #[must_use]
     pub const fn tv(&self) -> TvParameters {
         TvParameters {
@@ -147,7 +150,7 @@ impl MaskProblem {
     /// Compares a mask with low-pass, equispaced and random masks of the same size and centre, on
     /// the slices of `held_out`, or on those of this problem if there is none. For each mask,
     /// `alpha` is tuned on the slices of this problem; for random masks, so is the exponent of
-    /// their density.
+    /// their density. All masks have the filters of the learned one.
     ///
     /// The rows are: the mask itself, the best random mask on the slices of this problem, the mean
     /// of random masks with the best exponent, the low-pass mask, the equispaced mask.
@@ -161,6 +164,10 @@ impl MaskProblem {
         learned: &MaskPoint,
     ) -> Result<Vec<ComparedMask>, MaskError> {
         let tv = learned.tv();
+        self.use_filters(learned.filters())?;
+        if let Some(held_out) = held_out.as_deref_mut() {
+            held_out.use_filters(learned.filters())?;
+        }
         let mut rows = vec![self.row(held_out.as_deref_mut(), "learned", learned.set(), tv)?];
         let mut random: Vec<(f64, f64, MaskPoint)> = Vec::new();
         for exponent in EXPONENTS {
@@ -223,13 +230,14 @@ impl MaskProblem {
         set: &[bool],
         tv: TvParameters,
     ) -> Result<ComparedMask, MaskError> {
-        let (_, scores) = held_out.unwrap_or(self).scored(set, tv)?;
+        let (point, scores) = held_out.unwrap_or(self).scored(set, tv)?;
         Ok(ComparedMask {
             name: name.to_owned(),
             set: set.to_vec(),
             alpha: tv.alpha,
             nu: tv.nu,
             xi: tv.xi,
+            filters: point.filters().to_vec(),
             scores,
             num_masks: 1,
         })

@@ -157,7 +157,8 @@ impl MaskProblem {
         }
     }
 
-    /// Learns a mask, and the parameters of the total variation along with it. Calls `observe`
+    /// Learns a mask, and the parameters of the regulariser along with it; the relative weights of
+    /// filters are learned for the best mask, unless learning was stopped. Calls `observe`
     /// after every mask that was tried; it ends learning by returning [`ControlFlow::Break`], and
     /// the result is the best mask so far. (A mask that is interrupted while it grows has fewer
     /// elements than requested.)
@@ -213,6 +214,10 @@ impl MaskProblem {
             }
         }
         let mut best = best.ok_or(MaskError::NoSlices)?;
+        if is_complete {
+            self.learn_filters(&mut best.point)?;
+            best.interval = self.interval(&best.point);
+        }
         best.evaluations = evaluations;
         best.accepted = accepted;
         best.is_complete = is_complete;

@@ -1,22 +1,28 @@
 //! One mask with its reconstructions, and the oracle of a search for masks.
 
-use imaging::{Fourier, FourierPicture, FourierPictureScratch, LinearOperator, TvParameters};
+use std::sync::Arc;
+
+use imaging::{CoilFourier, Fourier, FourierPicture, FourierPictureScratch, LinearOperator};
+use imaging::{ModelError, TvParameters};
 use inexact_lbfgs::Interval;
 use lowlevel::adjoint::{AdjointState, AdjointStop, LossAt, solve_adjoint};
 use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
 
+use super::filters::with_filters;
 use super::{MaskError, MaskProblem, Slice};
 use crate::error::BoxError;
 use crate::oracle::for_each;
 use crate::search::{SetOracle, is_better};
 
-/// A mask with the parameters of the total variation, and the reconstructions of all slices.
+/// A mask with the parameters of the regulariser, and the reconstructions of all slices.
 #[derive(Clone, Debug)]
 pub struct MaskPoint {
     set: Vec<bool>,
     /// The weights of all elements, if they are not those of the set.
     relaxed: Option<Vec<f64>>,
     tv: TvParameters,
+    /// The relative weights of filters.
+    filters: Arc<[f64]>,
     images: Vec<ImagePoint>,
     slopes: Option<Slopes>,
 }
@@ -39,6 +45,8 @@ struct Slopes {
     elements: Vec<f64>,
     /// With respect to the decimal logarithms of alpha and nu.
     tv: [f64; 2],
+    /// With respect to the relative weights of filters.
+    filters: Vec<f64>,
 }
 
 /// The first error of a reconstruction without a start, relative to the truth; a choice.
@@ -67,10 +75,16 @@ impl MaskPoint {
         &self.set
     }
 
-    /// The parameters of the total variation.
+    /// The parameters `alpha`, `nu` and `xi`.
     #[must_use]
     pub const fn tv(&self) -> TvParameters {
         self.tv
+    }
+
+    /// The relative weights of filters; without any, the regulariser is total variation.
+    #[must_use]
+    pub fn filters(&self) -> &[f64] {
+        &self.filters
     }
 
     /// The reconstructions of all slices.
@@ -127,7 +141,13 @@ impl MaskProblem {
     ) -> Result<MaskPoint, BoxError> {
         let set: Vec<bool> = weights.iter().map(|&weight| weight > 0.0).collect();
         let tv = near.map_or(self.start, |near| near.tv);
-        self.evaluate_from(&set, Some(weights.to_vec()), tv, near, 1e-4)
+        let filters = self.filters_near(near);
+        self.evaluate_from(&set, Some(weights.to_vec()), tv, filters, near, 1e-4)
+    }
+
+    /// Returns the derivatives of the objective with respect to the relative weights of filters.
+    pub(super) fn filter_slopes(&mut self, point: &mut MaskPoint) -> Result<Vec<f64>, BoxError> {
+        Ok(self.differentiate(point)?.filters)
     }
 
     /// Returns the derivatives of the objective with respect to the weights of all elements.
@@ -157,14 +177,20 @@ impl MaskProblem {
         width: f64,
     ) -> Result<MaskPoint, MaskError> {
         self.pattern.check(self.grid(), set)?;
-        Ok(self.evaluate_from(set, None, tv, near, width)?)
+        let filters = self.filters_near(near);
+        Ok(self.evaluate_from(set, None, tv, filters, near, width)?)
     }
 
-    fn evaluate_from(
+    fn filters_near(&self, near: Option<&MaskPoint>) -> Arc<[f64]> {
+        near.map_or(&self.filters, |near| &near.filters).clone()
+    }
+
+    pub(super) fn evaluate_from(
         &mut self,
         set: &[bool],
         relaxed: Option<Vec<f64>>,
         tv: TvParameters,
+        filters: Arc<[f64]>,
         near: Option<&MaskPoint>,
         width: f64,
     ) -> Result<MaskPoint, BoxError> {
@@ -184,6 +210,7 @@ impl MaskProblem {
             set: set.to_vec(),
             relaxed,
             tv,
+            filters,
             images,
             slopes: None,
         };
@@ -195,14 +222,13 @@ impl MaskProblem {
     /// Continues all reconstructions of a point until the width of the interval is at most `width`.
     fn refine(&mut self, point: &mut MaskPoint, width: f64) -> Result<(), BoxError> {
         let weights = self.weights_of(point);
-        let (tv, fixed) = (point.tv, self.fixed_error);
+        let (tv, filters, fixed) = (point.tv, &point.filters, self.fixed_error);
         let fouriers = &self.fouriers;
         let tasks = (self.slices.iter())
             .zip(&mut self.memory)
             .zip(&mut point.images);
         let work = for_each(tasks.collect(), false, |((slice, scratch), image)| {
-            let fourier = &fouriers[slice.fourier];
-            let objective = FourierPicture::of_measurement(fourier, &slice.data, &weights, tv)?;
+            let objective = slice.objective(fouriers, &weights, tv, filters)?;
             // (d + e)^2 - (d - e)^2 = 4 d e, divided by the squared norm of the truth
             let wanted = width * slice.square / (4.0 * image.distance);
             let first = FIRST_ERROR * slice.square.sqrt();
@@ -225,33 +251,34 @@ impl MaskProblem {
             return Ok(slopes.clone());
         }
         let weights = self.weights_of(point);
-        let (grid, tv) = (self.grid(), point.tv);
+        let (grid, tv, filters) = (self.grid(), point.tv, &point.filters);
         let fouriers = &self.fouriers;
         let tasks = (self.slices.iter())
             .zip(&mut self.memory)
             .zip(&mut point.images);
         let parts = for_each(tasks.collect(), false, |((slice, scratch), image)| {
-            let fourier = &fouriers[slice.fourier];
-            let objective = FourierPicture::of_measurement(fourier, &slice.data, &weights, tv)?;
+            let objective = slice.objective(fouriers, &weights, tv, filters)?;
             slice.slopes(&objective, image, scratch)
         });
         let mut all = vec![0.0; grid.num_samples()];
         let mut slopes = [0.0; 2];
+        let mut by_filter = vec![0.0; filters.len()];
         let share = 1.0 / self.slices.len() as f64;
         for (part, slice) in parts.into_iter().zip(&self.slices) {
-            let (products, mixed, work): (Vec<f64>, [f64; 2], f64) = part?;
-            self.work += work;
+            let part: SliceSlopes = part?;
+            self.work += part.work;
             let scale = -share / slice.square;
-            for (sum, product) in all.iter_mut().zip(products) {
+            let pairs = all.iter_mut().zip(part.frequencies);
+            let pairs = pairs.chain(slopes.iter_mut().zip(part.tv));
+            for (sum, product) in pairs.chain(by_filter.iter_mut().zip(part.filters)) {
                 *sum += scale * product;
             }
-            slopes[0] += scale * mixed[0];
-            slopes[1] += scale * mixed[1];
         }
         let log = std::f64::consts::LN_10;
         let slopes = Slopes {
             elements: self.pattern.add_up(grid, &all),
             tv: [log * tv.alpha * slopes[0], log * tv.nu * slopes[1]],
+            filters: by_filter,
         };
         point.slopes = Some(slopes.clone());
         Ok(slopes)
@@ -327,15 +354,35 @@ impl MaskProblem {
     }
 }
 
+/// The products of an adjoint with the derivatives with respect to all parameters.
+struct SliceSlopes {
+    frequencies: Vec<f64>,
+    tv: [f64; 2],
+    filters: Vec<f64>,
+    work: f64,
+}
+
 impl Slice {
-    /// Returns the products of the adjoint with the derivatives with respect to all weights, alpha
-    /// and nu, and the work.
+    /// The model of this slice, for these weights of all frequencies.
+    pub(super) fn objective<'a>(
+        &'a self,
+        fouriers: &'a [CoilFourier],
+        weights: &[f64],
+        tv: TvParameters,
+        filters: &[f64],
+    ) -> Result<FourierPicture<'a>, ModelError> {
+        let fourier = &fouriers[self.fourier];
+        let picture = FourierPicture::of_measurement(fourier, &self.data, weights, tv)?;
+        with_filters(picture, filters)
+    }
+
+    /// Returns the products of the adjoint with all derivatives.
     fn slopes(
         &self,
         objective: &FourierPicture<'_>,
         image: &mut ImagePoint,
         scratch: &mut FourierPictureScratch,
-    ) -> Result<(Vec<f64>, [f64; 2], f64), BoxError> {
+    ) -> Result<SliceSlopes, BoxError> {
         let x = image.state.point();
         let mut gradient = vec![0.0; x.len()];
         let loss = LossAt::squared_distance(x, &self.truth, &mut gradient);
@@ -356,8 +403,13 @@ impl Slice {
         let q = image.adjoint.adjoint();
         let mut products = vec![0.0; objective.dim() / 2];
         objective.weight_products(x, q, &mut products, scratch);
-        let mixed = objective.tv_mixed_products(x, q, scratch);
-        Ok((products, [mixed.alpha, mixed.nu], solved.work + 4.0))
+        let mixed = objective.mixed_products(x, q, scratch);
+        Ok(SliceSlopes {
+            frequencies: products,
+            tv: [mixed.alpha, mixed.nu],
+            filters: objective.filter_products(x, q),
+            work: solved.work + 4.0,
+        })
     }
 }
 

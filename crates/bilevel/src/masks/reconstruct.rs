@@ -3,6 +3,7 @@
 use imaging::{FourierPicture, LinearOperator, TvParameters};
 use lowlevel::{ErrorBound, Solver, State, Stop, StronglyConvex};
 
+use super::filters::with_filters;
 use super::{Kspace, MaskError, Pattern};
 use crate::error::BoxError;
 use crate::oracle::for_each;
@@ -16,8 +17,10 @@ pub struct SamplingMask {
     pub shape: [usize; 2],
     /// The elements, in the order with frequency zero first.
     pub set: Vec<bool>,
-    /// The parameters of the total variation, for pictures whose largest modulus is 1.
+    /// The parameters of the regulariser, for pictures whose largest modulus is 1.
     pub tv: TvParameters,
+    /// The relative weights of filters; without any, the regulariser is total variation.
+    pub filters: Vec<f64>,
 }
 
 /// A picture that was reconstructed from some of its frequencies.
@@ -84,41 +87,42 @@ impl SamplingMask {
         };
         let slices = (0..kspace.num_slices()).collect();
         let made = for_each(slices, false, |index| {
-            one(kspace, index, &weights, self.tv, unit, accuracy)
+            self.one(kspace, index, &weights, unit, accuracy)
         });
         made.into_iter()
             .map(|one| one.map_err(MaskError::from))
             .collect()
     }
-}
 
-/// Reconstructs one slice.
-fn one(
-    kspace: &Kspace,
-    index: usize,
-    weights: &[f64],
-    tv: TvParameters,
-    unit: f64,
-    accuracy: f64,
-) -> Result<MaskedPicture, BoxError> {
-    let fourier = kspace.fourier(index);
-    let grid = fourier.domain();
-    let scaled: Vec<f64> = kspace
-        .slice(index)
-        .iter()
-        .map(|value| value / unit)
-        .collect();
-    let objective = FourierPicture::new(fourier, &scaled, weights, tv)?;
-    let root = (grid.num_samples() as f64).sqrt();
-    let target = ErrorBound::new(accuracy * root)?;
-    let mut state = State::new(vec![0.0; grid.len()]);
-    let mut scratch = objective.scratch();
-    let stop = Stop::accuracy(target);
-    let solved = Solver::default().minimize(&objective, stop, &mut state, &mut scratch)?;
-    Ok(MaskedPicture {
-        picture: state.point().iter().map(|value| value * unit).collect(),
-        error: solved.error.value() / root * unit,
-        reached: solved.error <= target,
-        iterations: solved.iterations,
-    })
+    /// Reconstructs one slice.
+    fn one(
+        &self,
+        kspace: &Kspace,
+        index: usize,
+        weights: &[f64],
+        unit: f64,
+        accuracy: f64,
+    ) -> Result<MaskedPicture, BoxError> {
+        let fourier = kspace.fourier(index);
+        let grid = fourier.domain();
+        let scaled: Vec<f64> = kspace
+            .slice(index)
+            .iter()
+            .map(|value| value / unit)
+            .collect();
+        let objective = FourierPicture::new(fourier, &scaled, weights, self.tv)?;
+        let objective = with_filters(objective, &self.filters)?;
+        let root = (grid.num_samples() as f64).sqrt();
+        let target = ErrorBound::new(accuracy * root)?;
+        let mut state = State::new(vec![0.0; grid.len()]);
+        let mut scratch = objective.scratch();
+        let stop = Stop::accuracy(target);
+        let solved = Solver::default().minimize(&objective, stop, &mut state, &mut scratch)?;
+        Ok(MaskedPicture {
+            picture: state.point().iter().map(|value| value * unit).collect(),
+            error: solved.error.value() / root * unit,
+            reached: solved.error <= target,
+            iterations: solved.iterations,
+        })
+    }
 }

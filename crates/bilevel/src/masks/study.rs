@@ -9,6 +9,7 @@ use super::{
     ComparedMask, FrequencyZero, Kspace, MaskError, MaskOptions, MaskPoint, MaskProblem,
     MaskProgress, MaskScore, Pattern, SamplingMask,
 };
+use crate::families::FilterSet;
 
 /// How a mask is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,9 @@ pub struct MaskSpec {
     pub centre: usize,
     /// The method.
     pub method: MaskMethod,
+    /// The cosine filters of the regulariser; without them, it is total variation. They have
+    /// convex potentials, whose relative weights are learned for the mask.
+    pub filters: Option<FilterSet>,
     /// Whether the smoothing `nu` is learned, besides `alpha`.
     pub learn_nu: bool,
     /// The number of searches: see [`MaskOptions::restarts`].
@@ -58,6 +62,7 @@ impl Default for MaskSpec {
             budget: 0.25,
             centre: 8,
             method: MaskMethod::Search,
+            filters: None,
             learn_nu: false,
             restarts: 1,
             max_exchanges: 150,
@@ -81,12 +86,15 @@ pub struct MaskOutcome {
     pub frequency_zero: FrequencyZero,
     /// The numbers of the lines or points in the mask, in the order with frequency zero first.
     pub elements: Vec<usize>,
-    /// The weight of the total variation, for pictures whose largest modulus is 1.
+    /// The weight of the regulariser, for pictures whose largest modulus is 1.
     pub alpha: f64,
-    /// The smoothing of the total variation.
+    /// The smoothing of the regulariser.
     pub nu: f64,
     /// The weight of the quadratic term.
     pub xi: f64,
+    /// The relative weights of filters; without any, the regulariser is total variation.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub filters: Vec<f64>,
     /// The interval of the objective: the mean squared distance from the truth, relative to it.
     pub objective: [f64; 2],
     /// The number of masks that were tried.
@@ -119,10 +127,11 @@ impl MaskOutcome {
             shape: self.shape,
             set: self.spec.pattern.set_of(grid, &self.elements),
             tv: self.tv(),
+            filters: self.filters.clone(),
         }
     }
 
-    /// Returns the parameters of the total variation.
+    /// Returns the parameters `alpha`, `nu` and `xi`.
     #[must_use]
     pub const fn tv(&self) -> TvParameters {
         TvParameters {
@@ -257,6 +266,14 @@ impl MaskStudy {
             spec.restarts > 0,
             "1 or more",
         )?;
+        let is_cosine = spec.filters.is_none_or(|set| !set.is_learned);
+        let size = spec.filters.map_or(0, |set| set.size);
+        check(
+            "the size of learned filters",
+            size as f64,
+            is_cosine,
+            "that of cosine filters, whose potentials are convex here: dct3, dct5 or dct7",
+        )?;
         options.restarts = spec.restarts;
         options.max_exchanges = spec.max_exchanges;
         let count = kspace.num_slices();
@@ -295,6 +312,10 @@ impl MaskStudy {
         };
         let mut learned_from = problem(&training)?;
         learned_from.learn_nu(spec.learn_nu);
+        if let Some(set) = spec.filters {
+            let relative = learned_from.typical_filters(set.size)?;
+            learned_from.use_filters(&relative)?;
+        }
         Ok(Self {
             spec: spec.clone(),
             options,
@@ -369,6 +390,7 @@ impl MaskStudy {
             alpha: tv.alpha,
             nu: tv.nu,
             xi: tv.xi,
+            filters: learned.point.filters().to_vec(),
             objective: [learned.interval.lower, learned.interval.upper],
             evaluations: learned.evaluations,
             accepted: learned.accepted,
@@ -400,6 +422,7 @@ impl MaskStudy {
         mask: &ComparedMask,
     ) -> Result<Vec<[Vec<f64>; 2]>, MaskError> {
         let problem = self.held_out.as_mut().unwrap_or(&mut self.training);
+        problem.use_filters(&mask.filters)?;
         let (point, _) = problem.scored(&mask.set, mask.tv())?;
         let unit = self.unit;
         let scaled = |x: &[f64]| -> Vec<f64> { x.iter().map(|value| value * unit).collect() };

@@ -3,6 +3,7 @@ use std::ops::ControlFlow;
 use imaging::{CoilFourier, LinearOperator, Seed, noise, phantom};
 
 use super::*;
+use crate::families::FilterSet;
 use crate::search::SetOracle;
 
 const SIZE: usize = 16;
@@ -271,4 +272,71 @@ fn scores_inside_are_those_of_the_object() {
     assert_eq!(whole, of_all);
     let none = vec![false; SIZE * SIZE];
     assert!(imaging::quality::ssim_inside(&other, &modulus, SIZE, SIZE, 1.0, &none).is_err());
+}
+
+#[test]
+fn filters_are_learned_for_a_mask() {
+    let kspace = kspace();
+    let spec = MaskSpec {
+        centre: 2,
+        noise: 0.02,
+        max_exchanges: 2,
+        filters: Some(FilterSet::DCT3),
+        learn_nu: true,
+        ..MaskSpec::default()
+    };
+    let mut study = MaskStudy::new(&kspace, &spec).unwrap();
+    let outcome = study.learn(|_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(outcome.filters.len(), 8);
+    let of_rows = outcome.comparison.iter().map(|mask| &mask.filters);
+    assert!(of_rows.clone().all(|filters| *filters == outcome.filters));
+    // scores of a stored result are those of its filters
+    let mut again = MaskStudy::new(&kspace, &spec).unwrap();
+    let pictures = again.reconstructions(&outcome.comparison[0]).unwrap();
+    let score = MaskScore::of(kspace.grid(), &pictures[0][1], &pictures[0][0]).unwrap();
+    assert!((score.psnr - outcome.comparison[0].scores[0].psnr).abs() < 0.01);
+    let pictures = outcome.mask().reconstruct(&kspace, 1e-3).unwrap();
+    assert!(pictures.iter().all(|made| made.reached));
+    let learned = MaskSpec {
+        filters: Some("learned3".parse().unwrap()),
+        ..spec
+    };
+    let error = MaskStudy::new(&kspace, &learned).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("dct3"), "{error}");
+}
+
+#[test]
+fn learning_filters_follows_their_slopes_downhill() {
+    let mut problem = problem(Pattern::Lines);
+    let relative = problem.typical_filters(3).unwrap();
+    let harmonic: f64 = relative.iter().map(|weight| 1.0 / weight).sum::<f64>() / 8.0;
+    assert!((harmonic - 1.0).abs() < 1e-12, "{harmonic}");
+    problem.use_filters(&relative).unwrap();
+    problem.fix_error(Some(1e-9));
+    let set = (problem.pattern()).mask(problem.grid(), 6, 2, MaskKind::LowPass);
+    let mut point = problem.tuned(&set, MaskProblem::START).unwrap();
+    let slopes = problem.filter_slopes(&mut point).unwrap();
+    let scale = slopes
+        .iter()
+        .fold(0.0_f64, |most, slope| most.max(slope.abs()));
+    for filter in [0, 3, 7] {
+        let mut at = |factor: f64| {
+            let mut other = relative.clone();
+            other[filter] *= factor;
+            problem.use_filters(&other).unwrap();
+            let point = problem.evaluate_at(&set, point.tv(), None, 1.0).unwrap();
+            problem.interval(&point).upper
+        };
+        let slope = (at(1.001) - at(0.999)) / (0.002 * relative[filter]);
+        // the adjoint is solved to a residual of five percent
+        let error = (slope - slopes[filter]).abs();
+        assert!(error < 0.1 * scale, "{slope} {}", slopes[filter]);
+    }
+    problem.use_filters(&relative).unwrap();
+    let before = problem.interval(&point);
+    problem.learn_filters(&mut point).unwrap();
+    assert!(problem.interval(&point).upper < before.lower);
+    assert_eq!(problem.filters(), point.filters());
+    assert!(problem.use_filters(&[1.0; 9]).is_err());
+    assert!(problem.use_filters(&[-1.0; 8]).is_err());
 }

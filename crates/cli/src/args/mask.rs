@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use bilevel::{FrequencyZero, MaskMethod, MaskSpec, Pattern};
+use bilevel::{FilterSet, FrequencyZero, MaskMethod, MaskSpec, Pattern};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::ModelName;
+use crate::config::ConfigError;
 use crate::error::CliError;
 use crate::mask::{MaskDataSettings, MaskSettings};
 
@@ -19,6 +21,7 @@ Examples:
   bilevel learn mask --kspace slices.npy --pattern lines --budget 0.25 --centre 8 --out run
   bilevel learn mask --kspace slices.npy --coils maps.npy --out run
   bilevel learn mask --kspace slices.npy --pattern points --hold-out 5 --out run
+  bilevel learn mask --kspace slices.npy --model filters --out run
   bilevel apply run measured.npy pictures.npy   reconstruct from the frequencies in the mask";
 
 /// Learn which frequencies of magnetic resonance pictures to measure
@@ -98,8 +101,17 @@ pub struct MaskArgs {
     /// search
     #[arg(long, value_name = "WORD", value_parser = methods(), help_heading = "Mask")]
     pub method: Option<MaskMethod>,
-    /// Learn the smoothing nu of the total variation as well as its weight alpha
-    #[arg(long, help_heading = "Mask")]
+    /// Regulariser of reconstructions: total variation (tv), or a bank of cosine filters with
+    /// convex potentials (filters), which is dct3 unless --filters chooses another one. Without
+    /// this option, tv, unless --filters is given
+    #[arg(long, value_name = "WORD", help_heading = "Model")]
+    pub model: Option<ModelName>,
+    /// Bank of filters that replaces the total variation; the number is the size of the filters in
+    /// pixels along each axis
+    #[arg(long, value_name = "WORD", value_parser = banks(), help_heading = "Model")]
+    pub filters: Option<FilterSet>,
+    /// Learn the smoothing nu of the regulariser as well as its weight alpha
+    #[arg(long, help_heading = "Model")]
     pub learn_nu: bool,
     /// Number of searches from different starts, of which the best one counts.
     #[arg(long, help = shown("Number of searches from different starts, of which the best one counts", MaskSpec::default().restarts), value_name = "N", help_heading = "Mask")]
@@ -136,6 +148,14 @@ fn methods() -> impl TypedValueParser<Value = MaskMethod> {
     })
 }
 
+/// The banks whose potentials can be convex. The parser admits only names of the type.
+fn banks() -> impl TypedValueParser<Value = FilterSet> {
+    let names = FilterSet::NAMES
+        .into_iter()
+        .filter(|name| name.starts_with("dct"));
+    PossibleValuesParser::new(names).map(|name| name.parse().unwrap_or(MaskArgs::DEFAULT_FILTERS))
+}
+
 fn zeros() -> impl TypedValueParser<Value = FrequencyZero> {
     PossibleValuesParser::new(["first", "middle"]).map(|name| match &name[..] {
         "middle" => FrequencyZero::Middle,
@@ -144,6 +164,9 @@ fn zeros() -> impl TypedValueParser<Value = FrequencyZero> {
 }
 
 impl MaskArgs {
+    /// The filters of `--model filters` alone.
+    pub const DEFAULT_FILTERS: FilterSet = FilterSet::DCT3;
+
     /// Returns the settings: flags override the file of `--config`, which overrides defaults.
     ///
     /// # Errors
@@ -179,6 +202,15 @@ impl MaskArgs {
         set(&mut mask.hold_out, self.hold_out.map(Some).as_ref());
         set(&mut mask.seed, self.seed.as_ref());
         mask.learn_nu |= self.learn_nu;
+        set(&mut mask.filters, self.filters.map(Some).as_ref());
+        match (self.model, self.filters) {
+            (Some(ModelName::Tv), Some(_)) => return Err(ConfigError::TvWithFilters.into()),
+            (Some(ModelName::Tv), None) => mask.filters = None,
+            (Some(ModelName::Filters), _) if mask.filters.is_none() => {
+                mask.filters = Some(Self::DEFAULT_FILTERS);
+            }
+            _ => {}
+        }
         let is_built_in = data.kspace.is_none() && self.config.is_none();
         set(
             &mut mask.noise,

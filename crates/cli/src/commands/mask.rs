@@ -181,6 +181,10 @@ fn summary(made: &MaskRun, dir: &Path, shared: &Shared) -> String {
             significant(outcome.nu, 4),
             significant(outcome.xi, 4)
         ),
+        match outcome.spec.filters {
+            None => "  total variation".to_owned(),
+            Some(set) => format!("  filters {set} with learned weights"),
+        },
         format!("Objective: certainly between {lower} and {upper}"),
         format!(
             "Cost: {}, {}",

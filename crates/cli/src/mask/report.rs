@@ -49,6 +49,15 @@ fn headline(outcome: &MaskOutcome) -> Markup {
                 dt { "mask" }
                 dd.big { (outcome.elements.len()) " of " (all) " " (name) }
             }
+            div {
+                dt { "regulariser" }
+                dd.big {
+                    @match outcome.spec.filters {
+                        None => "total variation",
+                        Some(set) => { "filters " (set) }
+                    }
+                }
+            }
             div { dt { "alpha" } dd.big { (significant(outcome.alpha, 3)) } }
             div { dt { "nu" } dd.big { (significant(outcome.nu, 3)) } }
             div {

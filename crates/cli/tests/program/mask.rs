@@ -106,6 +106,33 @@ fn built_in_heads_points_and_relaxation() {
 }
 
 #[test]
+fn filters_replace_the_total_variation() {
+    let scene = TempDir::new("mask-filters");
+    kspace(&scene, "slices.npy", 4, &[]);
+    let learned = "learn mask --kspace slices.npy --noise 0.02 --model filters";
+    let made = scene.good(&format!("{learned} {SMALL} --out run"));
+    assert!(made.out.contains("filters dct3"), "{}", made.out);
+    assert!(scene.text("run/report.html").contains("filters dct3"));
+    scene.good("apply run slices.npy pictures.npy");
+    scene.good("report run");
+    let printed = |flags: &str| {
+        scene
+            .good(&format!("learn mask --print-config {flags}"))
+            .out
+    };
+    assert!(printed("--filters dct5").contains("filters = \"dct5\""));
+    assert!(!printed("--model tv").contains("filters"));
+    let both = "learn mask --model tv --filters dct3 --out none";
+    scene.bad(both, 2, &["leave one of them out"]);
+    scene.bad("learn mask --filters learned3 --out none", 2, &["dct7"]);
+    // a file of settings can name filters that are refused
+    let other = scene.text("run/bilevel.toml").replace("dct3", "learned3");
+    std::fs::write(scene.path("other.toml"), other).expect("a file");
+    let refused = "learn --config other.toml --out none";
+    scene.bad(refused, 2, &["cosine filters", "dct3, dct5 or dct7"]);
+}
+
+#[test]
 fn several_coils_have_maps() {
     let scene = TempDir::new("mask-coils");
     let maps: Vec<f64> = (0..1024).map(|i| 0.5 + f64::from(i % 11) / 20.0).collect();

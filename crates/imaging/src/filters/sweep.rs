@@ -141,6 +141,9 @@ pub(super) struct Plane<'a> {
 /// Returns the index of the pixel that stands for number `line`, counted from `radius` pixels
 /// before the first one, on an axis with `len` pixels.
 const fn mirrored(line: usize, radius: usize, len: usize) -> usize {
+    if line >= radius && line - radius < len {
+        return line - radius; // most pixels, which need no division
+    }
     // An even number of periods is added, so that nothing is negative.
     let period = 2 * len;
     let at = (line + (radius / period + 1) * period - radius) % period;

@@ -10,13 +10,15 @@ use lowlevel::{
 use super::circulant::count;
 use super::linearisation::Linearisation;
 use super::picture_newton::{Limits, PictureSystem, PictureSystemScratch};
+use super::picture_weights::PictureRegularizer;
 use super::{Rounding, TvParameters, curvature};
 use crate::difference::{Boundary, Differences, Direction};
 use crate::error::{ModelError, check_len};
+use crate::filters::FilterRegularizer;
 use crate::fingerprint;
 use crate::grid::Field;
 use crate::measurement::FourierMeasurement;
-use crate::operator::{CoilFourier, FourierScratch, LinearOperator, Weights};
+use crate::operator::{CoilFourier, FourierScratch, LinearOperator, Spectrum, Weights};
 use crate::operator::{add_conjugate, multiply, to_complex};
 use crate::regularizer::{Regularizer, SmoothedTv};
 
@@ -58,8 +60,10 @@ pub struct FourierPicture<'a> {
     /// The symbol of the circulant matrix that is closest to `$A^*SA$`.
     symbol: Vec<f64>,
     pub(super) parameters: TvParameters,
-    pub(super) tv: SmoothedTv,
+    pub(super) regularizer: PictureRegularizer,
     pub(super) curvature: Curvature,
+    /// The spectrum of `$A^*SA$`.
+    spectrum: Spectrum,
     pub(super) rounding: Rounding,
     fingerprint: u64,
 }
@@ -73,6 +77,8 @@ pub struct FourierPictureScratch {
     /// A vector as long as the picture.
     pub(super) vector: Vec<f64>,
     pub(super) product: Vec<f64>,
+    /// The moduli of responses.
+    pub(super) moduli: Vec<[f64; 2]>,
 }
 
 /// The cost of a Newton step without its iterations, in gradients (measured on 128 x 128 pixels).
@@ -140,6 +146,7 @@ impl<'a> FourierPicture<'a> {
         let scale = fourier.transform().unitary_scale();
         let TvParameters { alpha, nu, xi } = parameters;
         let tv = SmoothedTv::new(grid, Self::DIFFERENCES, nu)?;
+        let spectrum = fourier.gram_spectrum(diagonal);
         let mut symbol = vec![0.0; weights.len()];
         fourier.gram_symbol(weights, &mut symbol);
         let numbers = data.hash.add(weights).add(&[alpha, nu, xi]).finish();
@@ -149,8 +156,9 @@ impl<'a> FourierPicture<'a> {
             weights: weights.iter().map(|s| s * scale * scale).collect(),
             symbol,
             parameters,
-            curvature: curvature(fourier.gram_spectrum(diagonal), alpha, &tv, xi)?,
-            tv,
+            curvature: curvature(spectrum, alpha, &tv, xi)?,
+            regularizer: PictureRegularizer::Tv(tv),
+            spectrum,
             rounding: Rounding {
                 operator_norm: fourier.sensitivity().max.sqrt(),
                 largest_weight: diagonal.range().max,
@@ -163,12 +171,31 @@ impl<'a> FourierPicture<'a> {
         })
     }
 
+    /// Replaces the total variation by the 3 x 3, 5 x 5 or 7 x 7 filters of
+    /// [`FilterBank::dct`](crate::FilterBank::dct): the regulariser is
+    /// `$\alpha\sum_kr_k\sum_j\sqrt{|(c_k * x)_j|^2 + \nu^2}$`, with one of the `relative` weights
+    /// `$r_k$` for each of the 8, 24 or 48 filters. The responses are complex. For the filters,
+    /// pictures are mirrored at their borders, while the transform repeats them.
+    ///
+    /// # Errors
+    /// If the number of weights is another one, or a weight is negative or not finite.
+    pub fn with_filters(mut self, relative: &[f64]) -> Result<Self, ModelError> {
+        let TvParameters { alpha, nu, xi } = self.parameters;
+        let filters = FilterRegularizer::convex(self.fourier.domain(), relative, nu)?;
+        self.curvature = curvature(self.spectrum, alpha, &filters, xi)?;
+        let of_filters = filters.fingerprint().unwrap_or_default();
+        self.fingerprint = fingerprint::of_hashes([self.fingerprint, of_filters]);
+        self.regularizer = PictureRegularizer::Filters(filters);
+        Ok(self)
+    }
+
     /// The parts of the model that linear systems need.
     pub(super) fn system(&self) -> PictureSystem<'_> {
         PictureSystem {
             fourier: self.fourier,
             weights: &self.weights,
             symbol: &self.symbol,
+            regularizer: &self.regularizer,
             parameters: self.parameters,
         }
     }
@@ -233,9 +260,10 @@ impl StronglyConvex for FourierPicture<'_> {
         FourierPictureScratch {
             fourier: self.fourier.scratch(),
             linearisation: Linearisation::default(),
-            system: PictureSystemScratch::new(rows, cols),
+            system: PictureSystemScratch::new(&self.regularizer, rows, cols),
             vector: vec![0.0; self.dim()],
             product: vec![0.0; self.dim()],
+            moduli: Vec::new(),
         }
     }
 
@@ -244,7 +272,8 @@ impl StronglyConvex for FourierPicture<'_> {
         for (gradient, x) in gradient.iter_mut().zip(x) {
             *gradient += self.parameters.xi * x;
         }
-        self.tv.add_gradient(self.parameters.alpha, x, gradient);
+        let alpha = self.parameters.alpha;
+        (self.regularizer.as_regularizer()).add_gradient(alpha, x, gradient);
     }
 
     fn value(&self, x: &[f64], scratch: &mut FourierPictureScratch) -> f64 {
@@ -257,11 +286,12 @@ impl StronglyConvex for FourierPicture<'_> {
         }
         let TvParameters { alpha, xi, .. } = self.parameters;
         let squares: f64 = x.iter().map(|x| x * x).sum();
-        0.5 * misfit + alpha * self.tv.value(x) + 0.5 * xi * squares
+        0.5 * misfit + alpha * self.regularizer.as_regularizer().value(x) + 0.5 * xi * squares
     }
 
     fn gradient_rounding(&self, x_norm: f64, gradient_norm: f64) -> f64 {
-        let regularizer = self.parameters.alpha * self.tv.gradient_rounding(x_norm);
+        let regularizer = self.regularizer.as_regularizer();
+        let regularizer = self.parameters.alpha * regularizer.gradient_rounding(x_norm);
         self.rounding.bound(x_norm, gradient_norm, regularizer)
     }
 
@@ -283,7 +313,7 @@ impl StronglyConvex for FourierPicture<'_> {
 /// `picture_newton.rs`.
 impl NewtonSteps<FourierPictureScratch> for FourierPicture<'_> {
     fn num_duals(&self) -> usize {
-        2 * self.dim()
+        self.regularizer.num_duals()
     }
 
     fn step_cost(&self) -> f64 {
@@ -306,8 +336,7 @@ impl NewtonSteps<FourierPictureScratch> for FourierPicture<'_> {
         scratch: &mut FourierPictureScratch,
     ) -> f64 {
         let (model, own) = (self.system(), &mut scratch.system);
-        own.weights.linearise(self.parameters, at.x, Some(at.dual));
-        model.precondition(own);
+        model.linearise(at.x, Some(at.dual), own);
         model.start(-1.0, at.gradient, own, &mut scratch.fourier);
         let residual = (FORCING * at.gradient_norm)
             .max((FORCING_TARGET * at.target_norm).min(0.5 * at.gradient_norm));
@@ -320,7 +349,8 @@ impl NewtonSteps<FourierPictureScratch> for FourierPicture<'_> {
         let (iterations, _) = model.solve(limits, own, &mut scratch.fourier);
         model.solution(own, step, &mut scratch.fourier);
         let alpha = self.parameters.alpha;
-        own.weights.dual_step(alpha, step, at.dual, dual_step);
+        own.weights
+            .dual_step(&self.regularizer, alpha, at.x, step, at.dual, dual_step);
         COST + COST_PER_ITERATION * count(iterations)
     }
 

@@ -1,16 +1,18 @@
 //! Second derivatives of pictures from Fourier samples, `$H = A^*SA + \xi I + \alpha D^TWD$`, and
 //! derivatives with respect to the weights and parameters.
 
-use lowlevel::{SecondOrder, SecondOrderCosts, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF, norm};
+use lowlevel::norm;
+use lowlevel::{SecondOrder, SecondOrderCosts, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
 use num_complex::Complex;
 
+use super::TvParameters;
 use super::circulant::count;
 use super::linearisation::scaled;
 use super::mixed::{MixedBound, TvMixed};
 use super::picture::{COST, COST_PER_ITERATION, FourierPicture, FourierPictureScratch};
 use super::picture_newton::Limits;
-use super::tv_ball::TvTerm;
-use crate::regularizer::RegularizerHessian;
+use super::picture_weights::PictureRegularizer;
+use super::tv_ball::{TvTerm, inner};
 
 /// The largest number of iterations for one system with the Hessian; a choice. A caller can
 /// continue from the result.
@@ -18,10 +20,9 @@ const MAX_ITERATIONS: usize = 400;
 
 impl SecondOrder<FourierPictureScratch> for FourierPicture<'_> {
     fn linearise(&self, x: &[f64], scratch: &mut FourierPictureScratch) {
-        scratch.linearisation.linearise(&self.tv, x);
-        let own = &mut scratch.system;
-        own.weights.linearise(self.parameters, x, None);
-        self.system().precondition(own);
+        let regularizer = self.regularizer.as_hessian();
+        scratch.linearisation.linearise(regularizer, x);
+        self.system().linearise(x, None, &mut scratch.system);
     }
 
     fn hessian_product(&self, v: &[f64], out: &mut [f64], scratch: &mut FourierPictureScratch) {
@@ -30,11 +31,11 @@ impl SecondOrder<FourierPictureScratch> for FourierPicture<'_> {
             *out += self.parameters.xi * v;
         }
         let memory = scratch.linearisation.memory();
-        self.tv.add_product(self.parameters.alpha, memory, v, out);
+        (self.regularizer.as_hessian()).add_product(self.parameters.alpha, memory, v, out);
     }
 
     fn product_rounding(&self, v_norm: f64) -> f64 {
-        let regularizer = self.parameters.alpha * self.tv.product_rounding();
+        let regularizer = self.parameters.alpha * self.regularizer.as_hessian().product_rounding();
         UNIT_ROUNDOFF * (self.rounding.quadratic() + regularizer) * v_norm
     }
 
@@ -77,7 +78,7 @@ impl SecondOrder<FourierPictureScratch> for FourierPicture<'_> {
         scratch: &mut FourierPictureScratch,
     ) -> ThirdOrder {
         let memory = scratch.linearisation.memory_mut();
-        let bounds = self.tv.third_order(q, error, memory);
+        let bounds = (self.regularizer.as_hessian()).third_order(q, error, memory);
         scaled(bounds, self.parameters.alpha)
     }
 }
@@ -178,48 +179,57 @@ impl FourierPicture<'_> {
     }
 
     /// Returns the products of `q` with the derivatives of the gradient at `x` with respect to
-    /// `$\alpha$`, `$\nu$` and `$\xi$`. Afterwards `scratch` holds the Hessian at `x`.
+    /// `$\alpha$`, `$\nu$` and `$\xi$`.
     ///
     /// # Panics
     /// If a length is not that of the grid.
     #[must_use]
-    pub fn tv_mixed_products(
+    pub fn mixed_products(
         &self,
         x: &[f64],
         q: &[f64],
         scratch: &mut FourierPictureScratch,
     ) -> TvMixed {
         self.check_lens(x, q, self.weights.len());
-        scratch.linearisation.linearise(&self.tv, x);
-        self.term().products(x, q, scratch.linearisation.memory())
+        let TvParameters { alpha, xi, .. } = self.parameters;
+        match &self.regularizer {
+            PictureRegularizer::Tv(tv) => {
+                scratch.linearisation.linearise(tv, x);
+                let term = TvTerm { tv, alpha, xi };
+                term.products(x, q, scratch.linearisation.memory())
+            }
+            PictureRegularizer::Filters(filters) => {
+                let relative = self.regularizer.weights();
+                let mut products = vec![0.0; filters.potentials().len()];
+                let by_nu = filters.root_products(x, q, &mut products);
+                let by_alpha = relative.zip(&products).map(|(r, product)| r * product);
+                TvMixed {
+                    alpha: by_alpha.sum(),
+                    nu: alpha * by_nu,
+                    xi: inner(x, q),
+                }
+            }
+        }
     }
 
-    /// Bounds the derivatives of the gradient with respect to `$\alpha$`, `$\nu$` and `$\xi$` in a
-    /// ball of radius `error` around `x`, and the change of their products with `q`. Afterwards
-    /// `scratch` holds the Hessian at `x`.
+    /// Returns the products of `q` with the derivatives of the gradient at `x` with respect to the
+    /// relative weights of all filters. There are none without
+    /// [`with_filters`](Self::with_filters).
     ///
     /// # Panics
     /// If a length is not that of the grid.
     #[must_use]
-    pub fn tv_mixed_bounds(
-        &self,
-        x: &[f64],
-        q: &[f64],
-        error: f64,
-        scratch: &mut FourierPictureScratch,
-    ) -> [MixedBound; 3] {
+    pub fn filter_products(&self, x: &[f64], q: &[f64]) -> Vec<f64> {
         self.check_lens(x, q, self.weights.len());
-        scratch.linearisation.linearise(&self.tv, x);
-        let memory = scratch.linearisation.memory_mut();
-        self.term().bounds(x, q, error, memory)
-    }
-
-    const fn term(&self) -> TvTerm<'_> {
-        TvTerm {
-            tv: &self.tv,
-            alpha: self.parameters.alpha,
-            xi: self.parameters.xi,
+        let PictureRegularizer::Filters(filters) = &self.regularizer else {
+            return Vec::new();
+        };
+        let mut products = vec![0.0; filters.potentials().len()];
+        filters.root_products(x, q, &mut products);
+        for product in &mut products {
+            *product *= self.parameters.alpha;
         }
+        products
     }
 
     fn check_lens(&self, x: &[f64], q: &[f64], num_weights: usize) {

@@ -3,16 +3,16 @@
 //!
 //! The system is `$M = A^*SA + \xi I + D^TWD$` with the weights of
 //! [`picture_weights`](super::picture_weights). The preconditioner is the circulant matrix with the
-//! symbol `$g_k + \xi + w\lambda_k$`: `$g$` is the symbol closest to that of `$A^*SA$` (with a
-//! single coil, `$s$` itself), `$w$` a mean of the weights `$\alpha/\sigma_j$`, and `$\lambda$` the
-//! symbol of `$D^TD$`. In the frequency domain it is diagonal, so with a single coil an iteration
-//! makes only two transforms.
+//! symbol `$g + \xi + \sum_kw_k\lambda_k$`: `$g$` is the symbol closest to that of `$A^*SA$` (with
+//! a single coil, `$s$` itself), `$w_k$` a mean of the weights `$\alpha_k/\sigma_j$` of one filter,
+//! and `$\lambda_k$` the symbol of `$D_k^TD_k$` for a periodic picture. In the frequency domain it
+//! is diagonal, so with a single coil an iteration makes only two transforms.
 
 use num_complex::Complex;
 
 use super::TvParameters;
-use super::circulant::{count, laplacian};
-use super::picture_weights::PictureWeights;
+use super::circulant::count;
+use super::picture_weights::{PictureRegularizer, PictureWeights};
 use super::simd::vectorize;
 use crate::grid::Field;
 use crate::operator::{CoilFourier, FourierScratch, multiply, to_complex};
@@ -22,8 +22,6 @@ use crate::operator::{CoilFourier, FourierScratch, multiply, to_complex};
 #[derive(Clone, Debug)]
 pub(super) struct PictureSystemScratch {
     pub(super) weights: PictureWeights,
-    /// The symbol of `$D^TD$` along each axis: rows, then columns.
-    laplacians: [Vec<f64>; 2],
     preconditioner: Vec<f64>,
     pub(super) solution: Vec<Complex<f64>>,
     residual: Vec<Complex<f64>>,
@@ -36,11 +34,10 @@ pub(super) struct PictureSystemScratch {
 }
 
 impl PictureSystemScratch {
-    pub(super) fn new(rows: usize, cols: usize) -> Self {
+    pub(super) fn new(regularizer: &PictureRegularizer, rows: usize, cols: usize) -> Self {
         let vector = vec![Complex::ZERO; rows * cols];
         Self {
-            weights: PictureWeights::new(rows, cols),
-            laplacians: [rows, cols].map(|len| (0..len).map(|k| laplacian(k, len)).collect()),
+            weights: PictureWeights::new(regularizer, rows, cols),
             preconditioner: vec![0.0; rows * cols],
             solution: vector.clone(),
             residual: vector.clone(),
@@ -61,6 +58,7 @@ pub(super) struct PictureSystem<'a> {
     pub(super) weights: &'a [f64],
     /// The symbol `$g$`.
     pub(super) symbol: &'a [f64],
+    pub(super) regularizer: &'a PictureRegularizer,
     pub(super) parameters: TvParameters,
 }
 
@@ -77,18 +75,23 @@ pub(super) struct Limits {
 }
 
 impl PictureSystem<'_> {
-    /// Computes the preconditioner for the weights in `own`.
-    pub(super) fn precondition(&self, own: &mut PictureSystemScratch) {
-        let level = own.weights.mean();
+    /// Computes the weights at `x` and their preconditioner; see [`PictureWeights::linearise`].
+    pub(super) fn linearise(
+        &self,
+        x: &[f64],
+        dual: Option<&[f64]>,
+        own: &mut PictureSystemScratch,
+    ) {
+        own.weights
+            .linearise(self.regularizer, self.parameters, x, dual);
         let xi = self.parameters.xi;
-        let [down, across] = &own.laplacians;
-        let rows = own.preconditioner.chunks_exact_mut(across.len());
-        let symbols = self.symbol.chunks_exact(across.len());
-        for ((entries, symbols), down) in rows.zip(symbols).zip(down) {
-            for ((entry, symbol), across) in entries.iter_mut().zip(symbols).zip(across) {
-                let sum = symbol + xi + level * (down + across);
-                *entry = 1.0 / sum.max(xi).max(f64::MIN_POSITIVE);
-            }
+        for (entry, symbol) in own.preconditioner.iter_mut().zip(self.symbol) {
+            *entry = symbol + xi;
+        }
+        own.weights
+            .add_symbol(self.regularizer, &mut own.preconditioner);
+        for entry in &mut own.preconditioner {
+            *entry = 1.0 / entry.max(xi).max(f64::MIN_POSITIVE);
         }
     }
 
@@ -198,7 +201,8 @@ impl PictureSystem<'_> {
         transform.inverse(fourier);
         own.picture.copy_from_slice(&fourier.samples);
         own.sum.fill(Complex::ZERO);
-        own.weights.add_product(&own.picture, &mut own.sum);
+        own.weights
+            .add_product(self.regularizer, &own.picture, &mut own.sum);
         let has_maps = self.fourier.maps().any(|map| map.is_some());
         if has_maps {
             for map in self.fourier.maps() {

@@ -1,4 +1,8 @@
-//! The weights of the differences of a complex picture in Newton systems, and products with them.
+//! The regularisers of complex pictures, and the weights of their responses in Newton systems.
+//!
+//! A regulariser is a sum of roots `$a_k\sqrt{|d|^2 + \nu^2}$`, where the response `$d$` is that of
+//! a filter at a pixel, a complex number, or the pair of the differences at a pixel. For filters,
+//! see `filters/roots.rs`.
 //!
 //! A pixel has two complex differences to its next neighbours, across and down, with periodic
 //! boundary: a vector `$d_j \in \mathbb{R}^4$`. With `$n_j = d_j/\sigma_j$` and dual variables
@@ -9,15 +13,212 @@
 use num_complex::Complex;
 
 use super::TvParameters;
+use super::circulant::laplacian;
 use super::simd::vectorize;
+use super::third_derivative::Geometry;
+use crate::filters::{FilterRegularizer, FilterWeights};
+use crate::regularizer::{Regularizer, RegularizerHessian, SmoothedTv};
+
+/// The regulariser of a complex picture.
+#[derive(Clone, Debug)]
+pub(super) enum PictureRegularizer {
+    Tv(SmoothedTv),
+    Filters(FilterRegularizer),
+}
+
+impl PictureRegularizer {
+    pub(super) const fn as_regularizer(&self) -> &dyn Regularizer {
+        match self {
+            Self::Tv(tv) => tv,
+            Self::Filters(filters) => filters,
+        }
+    }
+
+    pub(super) const fn as_hessian(&self) -> &dyn RegularizerHessian {
+        match self {
+            Self::Tv(tv) => tv,
+            Self::Filters(filters) => filters,
+        }
+    }
+
+    pub(super) fn num_duals(&self) -> usize {
+        match self {
+            Self::Tv(tv) => 2 * tv.grid().len(),
+            Self::Filters(filters) => filters.num_duals(),
+        }
+    }
+
+    /// The weight of each filter; there is one pair of differences.
+    pub(super) fn weights(&self) -> impl Iterator<Item = f64> {
+        let (tv, filters) = match self {
+            Self::Tv(_) => (Some(1.0), &[][..]),
+            Self::Filters(filters) => (None, filters.potentials()),
+        };
+        tv.into_iter()
+            .chain(filters.iter().map(|filter| filter.alpha))
+    }
+
+    /// A bound on the change of a response when the picture changes by 1.
+    pub(super) fn reach(&self) -> f64 {
+        match self {
+            Self::Tv(_) => Geometry::PICTURE.reach,
+            Self::Filters(filters) => filters.reach(),
+        }
+    }
+
+    /// A bound on the rounding error of the modulus of a response to a picture, without the relative
+    /// error of a few roundings.
+    pub(super) fn response_rounding(&self, picture: &[f64]) -> f64 {
+        match self {
+            Self::Tv(_) => 0.0,
+            Self::Filters(filters) => filters.response_rounding(picture),
+        }
+    }
+
+    /// Replaces `out` by the moduli of the responses to `x` and to `z`, filter after filter, with as
+    /// many entries for each. Some of them may be zeros.
+    pub(super) fn moduli(&self, x: &[f64], z: &[f64], out: &mut Vec<[f64; 2]>) {
+        match self {
+            Self::Tv(tv) => {
+                let (_, cols) = tv.grid().rows_and_cols();
+                let len = tv.grid().num_samples();
+                out.clear();
+                out.resize(len, [0.0; 2]);
+                for (part, picture) in [x, z].into_iter().enumerate() {
+                    for_each_difference(cols, len, interleaved(picture), |pixel, d| {
+                        out[pixel][part] = squared(d).sqrt();
+                    });
+                }
+            }
+            Self::Filters(filters) => filters.moduli(x, z, out),
+        }
+    }
+}
+
+/// The weights of all responses at one point.
+#[derive(Clone, Debug)]
+pub(super) enum PictureWeights {
+    Tv(TvWeights),
+    Filters {
+        weights: FilterWeights,
+        /// Pictures with interleaved parts.
+        picture: Vec<f64>,
+        sum: Vec<f64>,
+    },
+}
+
+impl PictureWeights {
+    pub(super) fn new(regularizer: &PictureRegularizer, rows: usize, cols: usize) -> Self {
+        match regularizer {
+            PictureRegularizer::Tv(_) => Self::Tv(TvWeights::new(rows, cols)),
+            PictureRegularizer::Filters(filters) => Self::Filters {
+                weights: FilterWeights::new(filters),
+                picture: vec![0.0; 2 * rows * cols],
+                sum: vec![0.0; 2 * rows * cols],
+            },
+        }
+    }
+
+    /// Computes the weights at `x`: those of the Hessian, or with the dual variables, moved into the
+    /// unit ball.
+    ///
+    /// # Panics
+    /// If the memory is that of another regulariser, here and below.
+    pub(super) fn linearise(
+        &mut self,
+        regularizer: &PictureRegularizer,
+        parameters: TvParameters,
+        x: &[f64],
+        dual: Option<&[f64]>,
+    ) {
+        match (self, regularizer) {
+            (Self::Tv(own), PictureRegularizer::Tv(_)) => own.linearise(parameters, x, dual),
+            (Self::Filters { weights, .. }, PictureRegularizer::Filters(filters)) => {
+                filters.linearise_roots(parameters.alpha, x, dual, weights);
+            }
+            _ => panic!("{OTHER}"),
+        }
+    }
+
+    /// Adds `$D^TWDu$` to `out`.
+    pub(super) fn add_product(
+        &mut self,
+        regularizer: &PictureRegularizer,
+        u: &[Complex<f64>],
+        out: &mut [Complex<f64>],
+    ) {
+        match (self, regularizer) {
+            (Self::Tv(own), PictureRegularizer::Tv(_)) => own.add_product(u, out),
+            (
+                Self::Filters {
+                    weights,
+                    picture,
+                    sum,
+                },
+                PictureRegularizer::Filters(filters),
+            ) => {
+                let (pairs, _) = picture.as_chunks_mut::<2>();
+                for (pair, u) in pairs.iter_mut().zip(u) {
+                    *pair = [u.re, u.im];
+                }
+                sum.fill(0.0);
+                filters.add_weighted(weights, picture, sum);
+                let (pairs, _) = sum.as_chunks::<2>();
+                for (out, [re, im]) in out.iter_mut().zip(pairs) {
+                    *out += Complex::new(*re, *im);
+                }
+            }
+            _ => panic!("{OTHER}"),
+        }
+    }
+
+    /// Adds the symbol of a periodic matrix that resembles `$D^TWD$`, with a mean weight for each
+    /// filter.
+    pub(super) fn add_symbol(&self, regularizer: &PictureRegularizer, symbol: &mut [f64]) {
+        match (self, regularizer) {
+            (Self::Tv(own), PictureRegularizer::Tv(_)) => own.add_symbol(symbol),
+            (Self::Filters { weights, .. }, PictureRegularizer::Filters(filters)) => {
+                filters.add_symbol(weights, symbol);
+            }
+            _ => panic!("{OTHER}"),
+        }
+    }
+
+    /// Overwrites `dual_step` with the change of the dual variables that belongs to a `step` from
+    /// `x`, where the weights were computed. `dual` are the dual variables as the solver knows them.
+    pub(super) fn dual_step(
+        &self,
+        regularizer: &PictureRegularizer,
+        alpha: f64,
+        x: &[f64],
+        step: &[f64],
+        dual: &[f64],
+        dual_step: &mut [f64],
+    ) {
+        match (self, regularizer) {
+            (Self::Tv(own), PictureRegularizer::Tv(_)) => {
+                own.dual_step(alpha, step, dual, dual_step);
+            }
+            (Self::Filters { .. }, PictureRegularizer::Filters(filters)) => {
+                filters.dual_step(x, step, dual, dual_step);
+            }
+            _ => panic!("{OTHER}"),
+        }
+    }
+}
+
+/// The message for memory that does not fit.
+const OTHER: &str = "memory of another regulariser";
 
 /// A pixel's two differences, or two numbers that belong to them.
 type Pair = [Complex<f64>; 2];
 
-/// The weights of all differences at one point.
+/// The weights of all pairs of differences at one point.
 #[derive(Clone, Debug)]
-pub(super) struct PictureWeights {
+pub(super) struct TvWeights {
     cols: usize,
+    /// The symbol of `$D^TD$` along each axis: rows, then columns.
+    laplacians: [Vec<f64>; 2],
     /// `$n_j$`, one pair per pixel.
     n: Vec<Pair>,
     /// `$p_j$`, one pair per pixel.
@@ -67,7 +268,7 @@ fn for_each_difference(
 
 /// Reads a sample of a picture that is stored as interleaved parts.
 #[inline(always)]
-pub(super) fn interleaved(x: &[f64]) -> impl Fn(usize) -> Complex<f64> {
+fn interleaved(x: &[f64]) -> impl Fn(usize) -> Complex<f64> {
     let (samples, _) = x.as_chunks::<2>();
     move |index| {
         let [re, im] = samples[index];
@@ -75,11 +276,12 @@ pub(super) fn interleaved(x: &[f64]) -> impl Fn(usize) -> Complex<f64> {
     }
 }
 
-impl PictureWeights {
-    pub(super) fn new(rows: usize, cols: usize) -> Self {
+impl TvWeights {
+    fn new(rows: usize, cols: usize) -> Self {
         let pairs = vec![[Complex::ZERO; 2]; rows * cols];
         Self {
             cols,
+            laplacians: [rows, cols].map(|len| (0..len).map(|k| laplacian(k, len)).collect()),
             n: pairs.clone(),
             p: pairs.clone(),
             scale: vec![0.0; rows * cols],
@@ -89,7 +291,7 @@ impl PictureWeights {
 
     /// Computes the weights at `x`: those of the Hessian, or with the dual variables, four numbers
     /// per pixel, moved into the unit ball.
-    pub(super) fn linearise(
+    fn linearise(
         &mut self,
         TvParameters { alpha, nu, .. }: TvParameters,
         x: &[f64],
@@ -120,13 +322,14 @@ impl PictureWeights {
     }
 
     /// Adds `$D^TWDu$` to `out`.
-    pub(super) fn add_product(&mut self, u: &[Complex<f64>], out: &mut [Complex<f64>]) {
+    fn add_product(&mut self, u: &[Complex<f64>], out: &mut [Complex<f64>]) {
         let Self {
             cols,
             n,
             p,
             scale,
             fluxes,
+            ..
         } = self;
         let cols = *cols;
         let num_samples = scale.len();
@@ -150,9 +353,20 @@ impl PictureWeights {
         );
     }
 
+    /// Adds the symbol of `$wD^TD$` with a mean weight `$w$`.
+    fn add_symbol(&self, symbol: &mut [f64]) {
+        let level = self.mean();
+        let [down, across] = &self.laplacians;
+        for (symbol, down) in symbol.chunks_exact_mut(across.len()).zip(down) {
+            for (symbol, across) in symbol.iter_mut().zip(across) {
+                *symbol += level * (down + across);
+            }
+        }
+    }
+
     /// The geometric mean of the arithmetic and the harmonic mean of `$\alpha/\sigma_j$`: a weight
     /// that represents all of them in a preconditioner.
-    pub(super) fn mean(&self) -> f64 {
+    fn mean(&self) -> f64 {
         let count = self.scale.len() as f64;
         let (mut sum, mut inverse_sum) = ([0.0; 4], [0.0; 4]);
         for block in self.scale.chunks(4) {
@@ -173,7 +387,7 @@ impl PictureWeights {
     /// Overwrites `dual_step` with the change of the dual variables that belongs to `step`:
     /// `$\Delta p = (d + \Delta d)/\sigma - \langle n, \Delta d\rangle p/\sigma - p$`. `dual` are
     /// the dual variables as the solver knows them.
-    pub(super) fn dual_step(&self, alpha: f64, step: &[f64], dual: &[f64], dual_step: &mut [f64]) {
+    fn dual_step(&self, alpha: f64, step: &[f64], dual: &[f64], dual_step: &mut [f64]) {
         let Self {
             cols, n, p, scale, ..
         } = self;
@@ -193,20 +407,6 @@ impl PictureWeights {
                 next[1].im - old[3],
             ];
         });
-    }
-
-    /// Calls `visit(m, t)` with `$|d_j|/\sigma_j$`, `$1/\sigma_j$` times `$\alpha$`, and
-    /// `$|(Dz)_j|$`, for every pixel.
-    pub(super) fn for_each_modulus(&self, z: &[f64], mut visit: impl FnMut(f64, f64, f64)) {
-        for_each_difference(
-            self.cols,
-            self.scale.len(),
-            interleaved(z),
-            |pixel, change| {
-                let n = squared(self.n[pixel]).sqrt();
-                visit(n, self.scale[pixel], squared(change).sqrt());
-            },
-        );
     }
 }
 

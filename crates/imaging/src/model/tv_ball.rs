@@ -241,7 +241,7 @@ fn sum(terms: &[f64]) -> f64 {
 }
 
 /// Returns the inner product, added in the same order.
-fn inner(x: &[f64], y: &[f64]) -> f64 {
+pub(super) fn inner(x: &[f64], y: &[f64]) -> f64 {
     let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
     let mut lanes = [0.0; LANES];
     for (x, y) in x.iter().zip(y) {

@@ -3,8 +3,9 @@
 
 use imaging::testing::{adjoint_deviation, spectrum_violation};
 use imaging::{
-    CoilFourier, FourierMeasurement, FourierPicture, LinearOperator, ModelError, Seed,
-    TvParameters, Variational, Weights, noise, phantom,
+    CoilFourier, FilterBank, FilterRegularizer, FourierMeasurement, FourierPicture, LinearOperator,
+    ModelError, Regularizer, Seed, SmoothedTv, TvParameters, TwoRoots, Variational, Weights, noise,
+    phantom,
 };
 use lowlevel::testing::{hessian_deviation, mixed_deviation, third_order_violation};
 use lowlevel::{
@@ -42,6 +43,8 @@ struct Case {
     data: Vec<f64>,
     weights: Vec<f64>,
     parameters: TvParameters,
+    /// The relative weights of filters; without any, the regulariser is total variation.
+    filters: Vec<f64>,
 }
 
 impl Case {
@@ -71,21 +74,52 @@ impl Case {
             if index == 0 || draw > share { 1.0 } else { 0.0 }
         });
         let weights = weights.collect();
+        let parameters = TvParameters {
+            alpha: random.exponent(-4.0, -0.5),
+            nu: random.exponent(-3.0, -0.5),
+            xi: random.exponent(-4.0, -1.0),
+        };
+        let num_filters = random.choose(&[0, 8, 8, 24]);
+        let filters = (0..num_filters).map(|_| match random.choose(&[true, true, false]) {
+            true => random.exponent(-1.0, 1.0),
+            false => 0.0,
+        });
         Self {
             fourier,
             data,
             weights,
-            parameters: TvParameters {
-                alpha: random.exponent(-4.0, -0.5),
-                nu: random.exponent(-3.0, -0.5),
-                xi: random.exponent(-4.0, -1.0),
-            },
+            parameters,
+            filters: filters.collect(),
+        }
+    }
+
+    /// The model with other weights, parameters and filters.
+    fn with(
+        &self,
+        weights: &[f64],
+        parameters: TvParameters,
+        filters: &[f64],
+    ) -> FourierPicture<'_> {
+        let model = FourierPicture::new(&self.fourier, &self.data, weights, parameters);
+        let model = model.expect("valid");
+        match filters {
+            [] => model,
+            filters => model.with_filters(filters).expect("valid"),
         }
     }
 
     fn objective(&self) -> FourierPicture<'_> {
-        FourierPicture::new(&self.fourier, &self.data, &self.weights, self.parameters)
-            .expect("valid")
+        self.with(&self.weights, self.parameters, &self.filters)
+    }
+
+    fn general<'a, R: Regularizer>(
+        &'a self,
+        regularizer: R,
+        all: &'a [f64],
+    ) -> Variational<'a, &'a CoilFourier, R> {
+        let TvParameters { alpha, xi, .. } = self.parameters;
+        let (data, weights) = (&self.data[..], Weights::Diagonal(all));
+        Variational::new(&self.fourier, data, weights, regularizer, alpha, xi).expect("valid")
     }
 }
 
@@ -102,84 +136,90 @@ pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
 #[test]
 fn is_the_general_model_with_newton_steps() {
     let mut random = PseudoRandom(3);
-    for index in 0..20 {
+    for index in 0..40 {
         let case = Case::random(&mut random, index);
-        let objective = case.objective();
         let all = case.weights.repeat(case.fourier.num_coils());
-        let general = Variational::tv(
-            &case.fourier,
-            &case.data,
-            Weights::Diagonal(&all),
-            FourierPicture::DIFFERENCES,
-            case.parameters,
-        )
-        .expect("valid");
-        let x = random.take(objective.dim());
-        let (own, known) = (gradient_of(&objective, &x), gradient_of(&general, &x));
-        assert!(distance(&own, &known) < 1e-12 * norm(&known));
-        let values = [
-            objective.value(&x, &mut objective.scratch()),
-            general.value(&x, &mut general.scratch()),
-        ];
-        assert!((values[0] - values[1]).abs() < 1e-12 * values[1]);
-        assert_eq!(objective.curvature(), general.curvature());
-        let [mut fast, mut slow] = [0, 1].map(|_| State::new(vec![0.0; x.len()]));
-        let stop = Stop::accuracy(ErrorBound::new(1e-5).expect("valid"));
-        let solved = Solver::default()
-            .minimize(&objective, stop, &mut fast, &mut objective.scratch())
-            .expect("valid");
-        assert!(solved.error.value() <= 1e-5, "{solved:?}");
-        let solver = Solver {
-            method: Method::HeavyBall,
-            ..Solver::default()
-        };
-        let stop = stop.with_max_iterations(20_000);
-        let slow_solved = solver
-            .minimize(&general, stop, &mut slow, &mut general.scratch())
-            .expect("valid");
-        let apart = distance(fast.point(), slow.point());
-        assert!(
-            apart <= solved.error.value() + slow_solved.error.value(),
-            "{apart}"
-        );
+        let (grid, nu) = (case.fourier.domain(), case.parameters.nu);
+        if case.filters.is_empty() {
+            let tv = SmoothedTv::new(grid, FourierPicture::DIFFERENCES, nu).expect("valid");
+            check_general(&case, &case.general(tv, &all), &mut random);
+        } else {
+            let size = if case.filters.len() == 8 { 3 } else { 5 };
+            let potentials = case.filters.iter().map(|r| TwoRoots::convex(*r, nu));
+            let bank = FilterBank::dct(size, potentials.collect()).expect("valid");
+            let filters = FilterRegularizer::new(bank, grid).expect("valid");
+            check_general(&case, &case.general(filters, &all), &mut random);
+        }
     }
+}
+
+/// Checks that a model is the same as a composed one.
+fn check_general<O: StronglyConvex>(case: &Case, general: &O, random: &mut PseudoRandom) {
+    let objective = case.objective();
+    let x = random.take(objective.dim());
+    let (own, known) = (gradient_of(&objective, &x), gradient_of(general, &x));
+    assert!(distance(&own, &known) < 1e-12 * norm(&known));
+    let values = [
+        objective.value(&x, &mut objective.scratch()),
+        general.value(&x, &mut general.scratch()),
+    ];
+    assert!((values[0] - values[1]).abs() < 1e-12 * values[1]);
+    assert_eq!(objective.curvature(), general.curvature());
+    let [mut fast, mut slow] = [0, 1].map(|_| State::new(vec![0.0; x.len()]));
+    let stop = Stop::accuracy(ErrorBound::new(1e-5).expect("valid"));
+    let solved = Solver::default()
+        .minimize(&objective, stop, &mut fast, &mut objective.scratch())
+        .expect("valid");
+    assert!(solved.error.value() <= 1e-5, "{solved:?}");
+    let solver = Solver {
+        method: Method::HeavyBall,
+        ..Solver::default()
+    };
+    let stop = stop.with_max_iterations(20_000);
+    let slow_solved = solver
+        .minimize(general, stop, &mut slow, &mut general.scratch())
+        .expect("valid");
+    let apart = distance(fast.point(), slow.point());
+    assert!(
+        apart <= solved.error.value() + slow_solved.error.value(),
+        "{apart}"
+    );
 }
 
 #[test]
 fn derivatives_are_those_of_the_gradient() {
     let mut random = PseudoRandom(4);
-    for index in 0..20 {
+    for index in 0..40 {
         let case = Case::random(&mut random, index);
         let objective = case.objective();
         let dim = objective.dim();
         let (x, q) = (random.take(dim), random.take(dim));
-        assert!(hessian_deviation(&objective, &x, 1e-6) < 1e-5);
+        let tolerance = if case.filters.is_empty() { 1e-5 } else { 1e-4 };
+        assert!(hessian_deviation(&objective, &x, 1e-6) < tolerance);
         assert!(third_order_violation(&objective, &x, &q, 1e-3, 4, 1) <= 1.0);
-        // all weights, and the parameters of the total variation
+        // all weights, the parameters of the regulariser, and the weights of filters
         let count = case.weights.len();
         let TvParameters { alpha, nu, xi } = case.parameters;
-        let theta: Vec<f64> = case
-            .weights
-            .iter()
-            .map(|s| s + 0.5)
-            .chain([alpha, nu, xi])
-            .collect();
+        let weights = case.weights.iter().map(|s| s + 0.5);
+        let filters = case.filters.iter().map(|r| r + 0.1);
+        let theta: Vec<f64> = weights.chain([alpha, nu, xi]).chain(filters).collect();
         let at = |theta: &[f64]| {
             let parameters = TvParameters {
                 alpha: theta[count],
                 nu: theta[count + 1],
                 xi: theta[count + 2],
             };
-            FourierPicture::new(&case.fourier, &case.data, &theta[..count], parameters)
-                .expect("valid")
+            case.with(&theta[..count], parameters, &theta[count + 3..])
         };
         let products = |x: &[f64], q: &[f64], out: &mut [f64]| {
             let objective = at(&theta);
             let mut scratch = objective.scratch();
-            let (weights, tv) = out.split_at_mut(count);
+            let (weights, rest) = out.split_at_mut(count);
             objective.weight_products(x, q, weights, &mut scratch);
-            let mixed = objective.tv_mixed_products(x, q, &mut scratch);
+            let (tv, filters) = rest.split_at_mut(3);
+            let mixed = objective.mixed_products(x, q, &mut scratch);
             tv.copy_from_slice(&[mixed.alpha, mixed.nu, mixed.xi]);
+            filters.copy_from_slice(&objective.filter_products(x, q));
         };
         assert!(mixed_deviation(at, &theta, &x, &q, products, 1e-6 * nu.min(alpha)) < 1e-4);
     }
@@ -218,7 +258,7 @@ fn mixed_bounds_hold_in_the_ball() {
 #[test]
 fn solves_systems_with_the_hessian() {
     let mut random = PseudoRandom(5);
-    for index in 0..20 {
+    for index in 0..40 {
         let case = Case::random(&mut random, index);
         let objective = case.objective();
         let mut scratch = objective.scratch();
@@ -230,8 +270,10 @@ fn solves_systems_with_the_hessian() {
             assert!(cost.is_some_and(|cost| cost > 0.0));
             let mut product = vec![0.0; dim];
             objective.hessian_product(&q, &mut product, &mut scratch);
+            // products of filters are less accurate than the system
+            let rounding = objective.product_rounding(norm(&q));
             assert!(
-                distance(&product, &rhs) < 1e-7,
+                distance(&product, &rhs) < 1e-7 + rounding,
                 "{}",
                 distance(&product, &rhs)
             );
@@ -285,7 +327,7 @@ fn check_bound(num_cases: usize) {
                 x: &x,
                 gradient: &gradient,
                 gradient_norm: norm(&gradient),
-                dual: &vec![0.0; 2 * x.len()],
+                dual: &vec![0.0; objective.num_duals()],
                 target_norm: 0.0,
             };
             let (bound, cost) = objective.sharper_bound(&at, &mut scratch).expect("valid");
@@ -339,32 +381,37 @@ fn certified_errors_are_close_to_true_ones() {
         nu: 0.01,
         xi: 1e-3,
     };
-    let objective =
-        FourierPicture::of_measurement(&fourier, &data, &weights, parameters).expect("valid");
-    let mut scratch = objective.scratch();
-    let mut solve = |target: f64| {
-        let mut state = State::new(vec![0.0; truth.len()]);
-        let stop = Stop::accuracy(ErrorBound::new(target).expect("valid"));
-        let solved = Solver::default()
-            .minimize(&objective, stop, &mut state, &mut scratch)
-            .expect("valid");
-        (state.point().to_vec(), solved)
-    };
-    let (exact, _) = solve(1e-9);
-    for target in [1e-2, 1e-3, 1e-4] {
-        let (x, solved) = solve(target);
-        let certified = solved.error.value();
-        let true_error = distance(&x, &exact);
-        assert!(
-            true_error <= certified && certified <= target,
-            "{certified:e}"
-        );
-        assert!(
-            certified <= 5.0 * true_error,
-            "{certified:e} for {true_error:e}"
-        );
-        let plain = norm(&gradient_of(&objective, &x)) / parameters.xi;
-        assert!(plain > 15.0 * true_error, "{plain:e} for {true_error:e}");
+    for filters in [&[][..], &[0.5, 0.7, 0.4, 0.2, 0.7, 0.6, 0.6, 1.4]] {
+        let objective = FourierPicture::of_measurement(&fourier, &data, &weights, parameters);
+        let objective = match filters {
+            [] => objective.expect("valid"),
+            filters => (objective.expect("valid").with_filters(filters)).expect("valid"),
+        };
+        let mut scratch = objective.scratch();
+        let mut solve = |target: f64| {
+            let mut state = State::new(vec![0.0; truth.len()]);
+            let stop = Stop::accuracy(ErrorBound::new(target).expect("valid"));
+            let solved = Solver::default()
+                .minimize(&objective, stop, &mut state, &mut scratch)
+                .expect("valid");
+            (state.point().to_vec(), solved)
+        };
+        let (exact, _) = solve(1e-9);
+        for target in [1e-2, 1e-3, 1e-4] {
+            let (x, solved) = solve(target);
+            let certified = solved.error.value();
+            let true_error = distance(&x, &exact);
+            assert!(
+                true_error <= certified && certified <= target,
+                "{certified:e}"
+            );
+            assert!(
+                certified <= 5.0 * true_error,
+                "{certified:e} for {true_error:e}"
+            );
+            let plain = norm(&gradient_of(&objective, &x)) / parameters.xi;
+            assert!(plain > 15.0 * true_error, "{plain:e} for {true_error:e}");
+        }
     }
 }
 
@@ -444,5 +491,17 @@ fn misuse_is_reported() {
         model(&data, &[0.0; 4], 0.0),
         ModelError::Curvature(_)
     ));
-    assert!(FourierPicture::new(&fourier, &data, &[0.0; 4], parameters).is_ok());
+    let model = FourierPicture::new(&fourier, &data, &[0.0; 4], parameters).expect("valid");
+    let filters = |relative: &[f64]| model.clone().with_filters(relative).map(|_| ());
+    assert_eq!(filters(&[0.0; 8]), Ok(()));
+    assert!(matches!(
+        filters(&[1.0; 9]),
+        Err(ModelError::OutOfRange {
+            name: "the number of filters",
+            ..
+        })
+    ));
+    for wrong in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(filters(&[wrong; 8]).is_err(), "{wrong}");
+    }
 }

@@ -17,7 +17,7 @@ mod vector;
 pub use limited::{FreePotential, LimitedBank};
 pub use potential::TwoRoots;
 pub use regularizer::FilterRegularizer;
-pub(crate) use roots::FilterWeights;
+pub(crate) use roots::{FilterWeights, root_remainder};
 
 use basis::Basis;
 use mixing::{Mixing, num_filters, potential_of};

@@ -192,7 +192,7 @@ impl MaskProblem {
             .min_by(|a, b| mean(*a).total_cmp(&mean(*b)));
         if let (Some((_, best_exponent, point)), Some(exponent)) = (best, exponent) {
             let mut point = point.clone();
-            self.tune(&mut point, false)?;
+            self.tune_parameters(&mut point, false)?;
             let name = format!(
                 "variable density, best of {} (exponent {best_exponent})",
                 random.len()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use imaging::{FilterBank, FilterRegularizer, FourierPicture, ModelError, Regularizer, TwoRoots};
+use imaging::{FourierPicture, ModelError};
 use inexact_lbfgs::{Answer, EvalError, InexactFn, Options, Problem, Request, minimize};
 
 use super::{MaskError, MaskPoint, MaskProblem};
@@ -19,9 +19,6 @@ pub(super) fn with_filters<'a>(
     }
 }
 
-/// The smoothing with which moduli of responses are added up, for pictures whose largest modulus is
-/// 1.
-const SMOOTHING: f64 = 1e-6;
 /// The range of relative weights that are learned, relative to the first ones; a choice.
 const RANGE: f64 = 30.0;
 /// The width of the interval of the objective with which a point is evaluated, as a share; a choice.
@@ -35,29 +32,6 @@ const SLOW: inexact_lbfgs::SlowProgress = inexact_lbfgs::SlowProgress {
 };
 
 impl MaskProblem {
-    /// Returns relative weights of the cosine filters of this size that suit the truths: inverse to
-    /// the mean moduli of their responses, which are the weights of the likeliest Laplace
-    /// distributions. Their harmonic mean is 1.
-    ///
-    /// # Errors
-    /// If the size is not 3, 5 or 7.
-    pub fn typical_filters(&self, size: usize) -> Result<Vec<f64>, MaskError> {
-        let count = FilterBank::num_potentials(size, false)?;
-        let mean = |filter: usize| {
-            let potential = |index| TwoRoots::convex(f64::from(index == filter), SMOOTHING);
-            let bank = FilterBank::dct(size, (0..count).map(potential).collect())?;
-            let filters = FilterRegularizer::new(bank, self.grid())?;
-            Ok(self.truths().map(|truth| filters.value(truth)).sum())
-        };
-        let sums: Result<Vec<f64>, ModelError> = (0..count).map(mean).collect();
-        let sums = sums?;
-        let total: f64 = sums.iter().sum();
-        Ok(sums
-            .iter()
-            .map(|sum| total / (count as f64 * sum))
-            .collect())
-    }
-
     /// Learns the relative weights of filters for the mask of a point, from its own, with gradients;
     /// every accepted step certainly decreases the objective. Later points start from them.
     ///
@@ -107,7 +81,6 @@ impl MaskProblem {
         filters: Vec<f64>,
         request: &Request<Arc<MaskPoint>>,
     ) -> Result<Answer<Arc<MaskPoint>>, MaskError> {
-        let before = self.work();
         let mut point = match request {
             Request::Sharpen { known, shrink } => {
                 let mut known = MaskPoint::clone(known);
@@ -131,7 +104,7 @@ impl MaskProblem {
             gradient_error: 0.05 * lowlevel::norm(&gradient),
             gradient,
             resume: Arc::new(point),
-            work: (self.work() - before).round() as u64,
+            work: 1,
         })
     }
 }

@@ -157,8 +157,8 @@ impl MaskProblem {
         }
     }
 
-    /// Learns a mask, and the parameters of the regulariser along with it; the relative weights of
-    /// filters are learned for the best mask, unless learning was stopped. Calls `observe`
+    /// Learns a mask, and the parameters of the regulariser along with it. Relative weights of filters
+    /// are learned when the mask has its size, and again at the end. Calls `observe`
     /// after every mask that was tried; it ends learning by returning [`ControlFlow::Break`], and
     /// the result is the best mask so far. (A mask that is interrupted while it grows has fewer
     /// elements than requested.)
@@ -214,23 +214,20 @@ impl MaskProblem {
             }
         }
         let mut best = best.ok_or(MaskError::NoSlices)?;
-        if is_complete {
-            self.learn_filters(&mut best.point)?;
-            best.interval = self.interval(&best.point);
-        }
         best.evaluations = evaluations;
         best.accepted = accepted;
         best.is_complete = is_complete;
         Ok(best)
     }
 
-    /// Evaluates a mask that was not learned, and tunes the parameters for it, from those given.
+    /// Evaluates a mask that was not learned, and tunes `alpha` for it (and `nu` if it is learned),
+    /// from those given.
     ///
     /// # Errors
     /// When a reconstruction fails.
     pub fn tuned(&mut self, set: &[bool], tv: TvParameters) -> Result<MaskPoint, MaskError> {
         let mut point = self.evaluate_at(set, tv, None, f64::INFINITY)?;
-        self.tune(&mut point, false)?;
+        self.tune_parameters(&mut point, false)?;
         Ok(point)
     }
 
@@ -261,7 +258,7 @@ impl MaskProblem {
             }
         }
         let (_, mut point, exponent) = best.ok_or(MaskError::Empty)?;
-        self.tune(&mut point, false)?;
+        self.tune_parameters(&mut point, false)?;
         Ok((point, exponent))
     }
 }

@@ -284,6 +284,20 @@ impl MaskProblem {
         Ok(slopes)
     }
 
+    /// Improves alpha, and nu if it is learned.
+    pub(super) fn tune_parameters(
+        &mut self,
+        point: &mut MaskPoint,
+        roughly: bool,
+    ) -> Result<(), BoxError> {
+        self.tune_one(point, 0, roughly)?;
+        if self.learns_nu && !roughly {
+            self.tune_one(point, 1, roughly)?;
+            self.tune_one(point, 0, roughly)?;
+        }
+        Ok(())
+    }
+
     /// Improves one of the parameters, alpha or nu, by steps in the direction of the slope that
     /// certainly decrease the objective.
     fn tune_one(
@@ -446,10 +460,9 @@ impl SetOracle for MaskProblem {
     }
 
     fn tune(&mut self, point: &mut MaskPoint, roughly: bool) -> Result<(), BoxError> {
-        self.tune_one(point, 0, roughly)?;
-        if self.learns_nu && !roughly {
-            self.tune_one(point, 1, roughly)?;
-            self.tune_one(point, 0, roughly)?;
+        self.tune_parameters(point, roughly)?;
+        if !roughly {
+            self.learn_filters(point)?;
         }
         Ok(())
     }

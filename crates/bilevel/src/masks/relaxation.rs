@@ -103,7 +103,8 @@ impl MaskProblem {
                 set[element] = true;
             }
         }
-        let rounded = self.tuned(&set, point.tv())?;
+        let mut rounded = self.tuned(&set, point.tv())?;
+        self.learn_filters(&mut rounded)?;
         let interval = self.interval(&rounded);
         Ok(RelaxedMask {
             rounded: LearnedMask {

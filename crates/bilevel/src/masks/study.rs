@@ -313,8 +313,7 @@ impl MaskStudy {
         let mut learned_from = problem(&training)?;
         learned_from.learn_nu(spec.learn_nu);
         if let Some(set) = spec.filters {
-            let relative = learned_from.typical_filters(set.size)?;
-            learned_from.use_filters(&relative)?;
+            learned_from.use_filters(&vec![1.0; set.num_potentials()])?;
         }
         Ok(Self {
             spec: spec.clone(),

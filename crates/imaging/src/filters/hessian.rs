@@ -139,7 +139,7 @@ impl FilterRegularizer {
     /// At a border, several taps fall on the same pixel. Along an axis with `$n$` pixels these are
     /// at most two for every `$2n$` taps begun, and `$k$` taps on one pixel count at most
     /// `$\sqrt k$` times the norm of the taps.
-    pub(crate) fn reach(&self) -> f64 {
+    fn reach(&self) -> f64 {
         let (rows, cols) = self.grid.rows_and_cols();
         let fold = |len: usize| (2 * self.bank.size().div_ceil(2 * len)) as f64;
         (fold(rows) * fold(cols)).sqrt()

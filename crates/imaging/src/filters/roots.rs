@@ -212,9 +212,11 @@ impl FilterRegularizer {
             });
     }
 
-    /// Replaces `out` by the moduli of the responses to `x` and to `z`, filter after filter, with as
-    /// many zeros for each filter.
-    pub(crate) fn moduli(&self, x: &[f64], z: &[f64], out: &mut Vec<[f64; 2]>) {
+    /// Replaces `out` by pairs of numbers, filter after filter, with as many for each: with the
+    /// responses `$d$` to `x` and `$t$` to `z` and `$h(d) = \sqrt{|d|^2 + \nu^2}$`, the modulus of
+    /// `$\nabla h(d + t) - \nabla h(d) - \nabla^2h(d)t$`, and `$|d + t|$`. At the ends of strips are
+    /// pairs of zeros.
+    pub(crate) fn remainders(&self, x: &[f64], z: &[f64], out: &mut Vec<[f64; 2]>) {
         out.clear();
         out.resize(STRIP * self.num_strips(), [0.0; 2]);
         let per_filter = STRIP * self.sweep().num_blocks();
@@ -223,15 +225,13 @@ impl FilterRegularizer {
                 vectorize(
                     #[inline(always)]
                     || {
-                        for (k, out) in out.chunks_exact_mut(per_filter).enumerate() {
+                        let filters = self.bank.potentials.iter().enumerate();
+                        for ((k, potential), out) in filters.zip(out.chunks_exact_mut(per_filter)) {
                             let out = &mut out[STRIP * position.block..][..position.count];
-                            let [re, im, z_re, z_im] =
-                                responses.each_ref().map(|part| &part[k + 1]);
+                            let parts = responses.each_ref().map(|part| &part[k + 1]);
                             for (lane, out) in out.iter_mut().enumerate() {
-                                *out = [
-                                    (re[lane] * re[lane] + im[lane] * im[lane]).sqrt(),
-                                    (z_re[lane] * z_re[lane] + z_im[lane] * z_im[lane]).sqrt(),
-                                ];
+                                let [re, im, z_re, z_im] = parts.map(|part| part[lane]);
+                                *out = root_remainder([re, im], [z_re, z_im], potential.nu);
                             }
                         }
                     },
@@ -239,12 +239,15 @@ impl FilterRegularizer {
             });
     }
 
-    /// A bound on the rounding error of the modulus of a response to a picture, without the relative
-    /// error of the modulus itself.
-    pub(crate) fn response_rounding(&self, picture: &[f64]) -> f64 {
-        let largest = picture.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-        let size = self.bank.size() as f64;
-        self.bank.roundings() * UNIT_ROUNDOFF * size * 2.0 * largest
+    /// A bound on the modulus of a response to a picture whose parts have moduli of at most 1: the
+    /// 1-norm of a filter of norm 1 is at most its size.
+    pub(crate) fn response_bound(&self) -> f64 {
+        1.5 * self.bank.size() as f64
+    }
+
+    /// A bound on its rounding error.
+    pub(crate) fn response_rounding(&self) -> f64 {
+        self.bank.roundings() * UNIT_ROUNDOFF * self.response_bound()
     }
 
     /// The potentials of all filters.
@@ -298,4 +301,26 @@ fn into_disc(p: [f64; 2]) -> [f64; 2] {
         1.0
     };
     [p[0] * scale, p[1] * scale]
+}
+
+/// Returns the modulus of `$\nabla h(d + t) - \nabla h(d) - \nabla^2h(d)t$` for
+/// `$h(d) = \sqrt{|d|^2 + \nu^2}$`, and `$|d + t|$`.
+#[inline(always)]
+pub(crate) fn root_remainder<const N: usize>(d: [f64; N], t: [f64; N], nu: f64) -> [f64; 2] {
+    let (mut square, mut moved_square, mut along) = (0.0, 0.0, 0.0);
+    for k in 0..N {
+        square += d[k] * d[k];
+        moved_square += (d[k] + t[k]) * (d[k] + t[k]);
+        along += d[k] * t[k];
+    }
+    let inverse = 1.0 / (square + nu * nu).sqrt();
+    let moved_inverse = 1.0 / (moved_square + nu * nu).sqrt();
+    let along = along * inverse * inverse;
+    let mut rest = 0.0;
+    for k in 0..N {
+        let unit = d[k] * inverse;
+        let term = (d[k] + t[k]) * moved_inverse - unit - (t[k] * inverse - unit * along);
+        rest += term * term;
+    }
+    [rest.sqrt(), moved_square.sqrt()]
 }

@@ -77,8 +77,8 @@ pub struct FourierPictureScratch {
     /// A vector as long as the picture.
     pub(super) vector: Vec<f64>,
     pub(super) product: Vec<f64>,
-    /// The moduli of responses.
-    pub(super) moduli: Vec<[f64; 2]>,
+    /// What the bound needs of all responses.
+    pub(super) remainders: Vec<[f64; 2]>,
 }
 
 /// The cost of a Newton step without its iterations, in gradients (measured on 128 x 128 pixels).
@@ -263,7 +263,7 @@ impl StronglyConvex for FourierPicture<'_> {
             system: PictureSystemScratch::new(&self.regularizer, rows, cols),
             vector: vec![0.0; self.dim()],
             product: vec![0.0; self.dim()],
-            moduli: Vec::new(),
+            remainders: Vec::new(),
         }
     }
 

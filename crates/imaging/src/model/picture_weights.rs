@@ -10,13 +10,13 @@
 //! `$W_j = \frac{\alpha}{\sigma_j}\bigl(I - \frac12(p_jn_j^T + n_jp_j^T)\bigr)$`. With
 //! `$p_j = n_j$` this is the Hessian.
 
+use lowlevel::UNIT_ROUNDOFF;
 use num_complex::Complex;
 
 use super::TvParameters;
 use super::circulant::laplacian;
 use super::simd::vectorize;
-use super::third_derivative::Geometry;
-use crate::filters::{FilterRegularizer, FilterWeights};
+use crate::filters::{FilterRegularizer, FilterWeights, root_remainder};
 use crate::regularizer::{Regularizer, RegularizerHessian, SmoothedTv};
 
 /// The regulariser of a complex picture.
@@ -58,39 +58,47 @@ impl PictureRegularizer {
             .chain(filters.iter().map(|filter| filter.alpha))
     }
 
-    /// A bound on the change of a response when the picture changes by 1.
-    pub(super) fn reach(&self) -> f64 {
+    /// Bounds the rounding error of a response to `x` or `z`, and the modulus of a response to `z`.
+    pub(super) fn response_bounds(&self, x: &[f64], z: &[f64]) -> [f64; 2] {
+        let largest = |picture: &[f64]| {
+            let larger = |most: f64, entry: &f64| {
+                if entry.abs() > most {
+                    entry.abs()
+                } else {
+                    most
+                }
+            };
+            picture.iter().fold(0.0, larger)
+        };
+        let [x, z] = [largest(x), largest(z)];
         match self {
-            Self::Tv(_) => Geometry::PICTURE.reach,
-            Self::Filters(filters) => filters.reach(),
+            // Each of four numbers is the difference of two, with one rounding.
+            Self::Tv(_) => [4.0 * UNIT_ROUNDOFF * (x + z), 4.0 * z],
+            Self::Filters(filters) => {
+                let per_pixel = filters.response_bound();
+                [filters.response_rounding() * (x + z), per_pixel * z]
+            }
         }
     }
 
-    /// A bound on the rounding error of the modulus of a response to a picture, without the relative
-    /// error of a few roundings.
-    pub(super) fn response_rounding(&self, picture: &[f64]) -> f64 {
-        match self {
-            Self::Tv(_) => 0.0,
-            Self::Filters(filters) => filters.response_rounding(picture),
-        }
-    }
-
-    /// Replaces `out` by the moduli of the responses to `x` and to `z`, filter after filter, with as
-    /// many entries for each. Some of them may be zeros.
-    pub(super) fn moduli(&self, x: &[f64], z: &[f64], out: &mut Vec<[f64; 2]>) {
+    /// Replaces `out` by pairs of numbers, filter after filter, with as many for each: see
+    /// [`root_remainder`].
+    pub(super) fn remainders(&self, x: &[f64], z: &[f64], out: &mut Vec<[f64; 2]>) {
         match self {
             Self::Tv(tv) => {
                 let (_, cols) = tv.grid().rows_and_cols();
                 let len = tv.grid().num_samples();
+                let flat = |[a, b]: Pair| [a.re, a.im, b.re, b.im];
+                let x = interleaved(x);
                 out.clear();
                 out.resize(len, [0.0; 2]);
-                for (part, picture) in [x, z].into_iter().enumerate() {
-                    for_each_difference(cols, len, interleaved(picture), |pixel, d| {
-                        out[pixel][part] = squared(d).sqrt();
-                    });
-                }
+                for_each_difference(cols, len, interleaved(z), |pixel, t| {
+                    let next = [next_across(pixel, cols), (pixel + cols) % len];
+                    let d = next.map(|next| x(next) - x(pixel));
+                    out[pixel] = root_remainder(flat(d), flat(t), tv.nu());
+                });
             }
-            Self::Filters(filters) => filters.moduli(x, z, out),
+            Self::Filters(filters) => filters.remainders(x, z, out),
         }
     }
 }
@@ -263,6 +271,15 @@ fn for_each_difference(
         }
         let here = at(last);
         visit(last, [at(first) - here, at(below + cols - 1) - here]);
+    }
+}
+
+/// Returns the index of the next pixel in the same row, which begins again at its end.
+const fn next_across(pixel: usize, cols: usize) -> usize {
+    if (pixel + 1).is_multiple_of(cols) {
+        pixel + 1 - cols
+    } else {
+        pixel + 1
     }
 }
 

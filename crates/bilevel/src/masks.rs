@@ -2,9 +2,10 @@
 //!
 //! The objective of a mask is the mean of `$\|\hat x_i - t_i\|^2/\|t_i\|^2$` over all slices, where
 //! `$t_i$` is the truth and `$\hat x_i$` the reconstruction from the frequencies in the mask
-//! ([`FourierPicture`](imaging::FourierPicture)). A [`SetSearch`] minimises it: the promised gain of an element is the error
-//! of the reconstructions at its frequencies. Its promised loss is the derivative of the objective
-//! with respect to its weight; one adjoint per slice gives the derivatives for all elements.
+//! ([`FourierPicture`](imaging::FourierPicture)). A [`SetSearch`] minimises it: the promised gain
+//! of an element is the error of the reconstructions at its frequencies. Its promised loss is the
+//! derivative of the objective with respect to its weight; one adjoint per slice gives the
+//! derivatives for all elements.
 
 mod compare;
 mod error;
@@ -145,8 +146,9 @@ impl MaskProblem {
     }
 
     /// Replaces the total variation by cosine filters with these relative weights, 8, 24 or 48 for
-    /// filters of 3 x 3, 5 x 5 or 7 x 7 pixels: see [`FourierPicture::with_filters`](imaging::FourierPicture::with_filters). Without
-    /// weights, the regulariser is total variation. Points that were evaluated before are of no use
+    /// filters of 3 x 3, 5 x 5 or 7 x 7 pixels: see
+    /// [`FourierPicture::with_filters`](imaging::FourierPicture::with_filters). Without weights,
+    /// the regulariser is total variation. Points that were evaluated before are of no use
     /// afterwards.
     ///
     /// # Errors

@@ -157,10 +157,10 @@ impl MaskProblem {
         }
     }
 
-    /// Learns a mask, and the parameters of the regulariser along with it. Relative weights of filters
-    /// are learned when the mask has its size, and again at the end. Calls `observe`
-    /// after every mask that was tried; it ends learning by returning [`ControlFlow::Break`], and
-    /// the result is the best mask so far. (A mask that is interrupted while it grows has fewer
+    /// Learns a mask, and the parameters of the regulariser along with it. Relative weights of
+    /// filters are learned when the mask has its size, and again at the end. Calls `observe` after
+    /// every mask that was tried; it ends learning by returning [`ControlFlow::Break`], and the
+    /// result is the best mask so far. (A mask that is interrupted while it grows has fewer
     /// elements than requested.)
     ///
     /// # Errors

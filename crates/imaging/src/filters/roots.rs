@@ -19,8 +19,8 @@ use crate::grid::{Field, Grid};
 use crate::model::vectorize;
 use lowlevel::UNIT_ROUNDOFF;
 
-/// The entries `$W_{11}$`, `$W_{12}$` and `$W_{22}$` of the weights of one filter's responses at the
-/// pixels of a strip in one row.
+/// The entries `$W_{11}$`, `$W_{12}$` and `$W_{22}$` of the weights of one filter's responses at
+/// the pixels of a strip in one row.
 pub(crate) type RootWeights = [Lanes; 3];
 
 /// The dual variables of one filter's responses at the pixels of a strip in one row, by parts.
@@ -214,8 +214,8 @@ impl FilterRegularizer {
 
     /// Replaces `out` by pairs of numbers, filter after filter, with as many for each: with the
     /// responses `$d$` to `x` and `$t$` to `z` and `$h(d) = \sqrt{|d|^2 + \nu^2}$`, the modulus of
-    /// `$\nabla h(d + t) - \nabla h(d) - \nabla^2h(d)t$`, and `$|d + t|$`. At the ends of strips are
-    /// pairs of zeros.
+    /// `$\nabla h(d + t) - \nabla h(d) - \nabla^2h(d)t$`, and `$|d + t|$`. At the ends of strips
+    /// are pairs of zeros.
     pub(crate) fn remainders(&self, x: &[f64], z: &[f64], out: &mut Vec<[f64; 2]>) {
         out.clear();
         out.resize(STRIP * self.num_strips(), [0.0; 2]);

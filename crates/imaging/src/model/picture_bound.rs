@@ -11,8 +11,8 @@
 //! the regulariser, `$\sum_j\frac{a_j}{\nu}|(De)_j|^2 \le L_R\|e\|^2$`. It was proved in this form,
 //! for the largest curvatures `$a_j/\nu$` of all potentials.
 //!
-//! **The equation of `$\delta$`.** Let `$g = \nabla\Phi(x)$` and `$r = -g - H(x)z$`, the residual of
-//! a computed `$z$`. With `$t = Dz$`, `$u = D\delta$` and the Hessian `$B$` of the other terms,
+//! **The equation of `$\delta$`.** Let `$g = \nabla\Phi(x)$` and `$r = -g - H(x)z$`, the residual
+//! of a computed `$z$`. With `$t = Dz$`, `$u = D\delta$` and the Hessian `$B$` of the other terms,
 //! whose eigenvalues are at least `$\mu$`, `$\nabla\Phi(x + z + \delta) = 0$` says
 //!
 //! ```math
@@ -29,17 +29,18 @@
 //! \mu\|\delta\|^2 + \sum_ja_js_j\bigl(n(m_j + s_j) - n(m_j)\bigr) \le \|r\|\|\delta\| + \sum_j|\rho_j|s_j.
 //! ```
 //!
-//! **Its solution.** A share `$s$` of `$\mu$` helps: with `$\eta_j = \frac{s\mu}{L_R}\frac{a_j}{\nu}$`,
-//! `$\sum_j\eta_js_j^2 \le s\mu\|\delta\|^2$`. It remains to find the largest value of
-//! `$|\rho_j|s - a_js(n(m_j + s) - n(m_j)) - \eta_js^2$` for `$s \ge 0$`. It is at most
-//! `$\rho_j^2/(4\eta_j)$`. Now let `$S > 0$` be such that `$a_j(n(m_j + S) - n(m_j)) \ge |\rho_j|$`,
-//! and let `$b_jS$` be the left-hand side. For `$s \ge S$` the value is not positive. For
-//! `$s \le S$`, `$n(m_j + s) - n(m_j)$` is concave in `$s$`, so it is at least `$b_js/a_j$`, and
-//! the value is at most `$\rho_j^2/(4(b_j + \eta_j))$`. With the sum `$Q$` of these numbers,
+//! **Its solution.** A share `$\kappa$` of `$\mu$` helps: with `$\eta_j =
+//! \frac{\kappa\mu}{L_R}\frac{a_j}{\nu}$`, `$\sum_j\eta_js_j^2 \le \kappa\mu\|\delta\|^2$`. It
+//! remains to find the largest value of `$|\rho_j|s - a_js(n(m_j + s) - n(m_j)) - \eta_js^2$` for
+//! `$s \ge 0$`. It is at most `$\rho_j^2/(4\eta_j)$`. Now let `$S > 0$` be such that `$a_j(n(m_j +
+//! S) - n(m_j)) \ge |\rho_j|$`, and let `$b_jS$` be the left-hand side. For `$s \ge S$` the value
+//! is not positive. For `$s \le S$`, `$n(m_j + s) - n(m_j)$` is concave in `$s$`, so it is at least
+//! `$b_js/a_j$`, and the value is at most `$\rho_j^2/(4(b_j + \eta_j))$`. With the sum `$Q$` of
+//! these numbers,
 //!
 //! ```math
-//! (1 - s)\mu\|\delta\|^2 \le \|r\|\|\delta\| + Q, \qquad
-//! \|\delta\| \le R = \frac{\|r\| + \sqrt{\|r\|^2 + 4(1 - s)\mu Q}}{2(1 - s)\mu},
+//! (1 - \kappa)\mu\|\delta\|^2 \le \|r\|\|\delta\| + Q, \qquad
+//! \|\delta\| \le R = \frac{\|r\| + \sqrt{\|r\|^2 + 4(1 - \kappa)\mu Q}}{2(1 - \kappa)\mu},
 //! ```
 //!
 //! and `$\|x^* - x\| \le \|z\| + R$`. An `$S$` exists unless the gradient of `$h$` is nearly of
@@ -65,7 +66,7 @@ const RESIDUAL: f64 = 0.2;
 /// The residual, relative to the gradient, at which the bound is given up if it is impossible; a
 /// choice.
 const ROUGH: f64 = 0.1;
-/// The share `$s$`; a choice.
+/// The share `$\kappa$`; a choice.
 const SHARE: f64 = 0.25;
 /// The largest number of iterations of conjugate gradients; a choice.
 const MAX_ITERATIONS: usize = 120;

@@ -127,8 +127,8 @@ impl PictureWeights {
         }
     }
 
-    /// Computes the weights at `x`: those of the Hessian, or with the dual variables, moved into the
-    /// unit ball.
+    /// Computes the weights at `x`: those of the Hessian, or with the dual variables, moved into
+    /// the unit ball.
     ///
     /// # Panics
     /// If the memory is that of another regulariser, here and below.
@@ -193,7 +193,8 @@ impl PictureWeights {
     }
 
     /// Overwrites `dual_step` with the change of the dual variables that belongs to a `step` from
-    /// `x`, where the weights were computed. `dual` are the dual variables as the solver knows them.
+    /// `x`, where the weights were computed. `dual` are the dual variables as the solver knows
+    /// them.
     pub(super) fn dual_step(
         &self,
         regularizer: &PictureRegularizer,

@@ -14,6 +14,7 @@ mod operators;
 mod opponent;
 mod picture;
 mod quality;
+mod random;
 mod reference;
 mod threads;
 mod tiles;

@@ -28,10 +28,11 @@ pub trait SecondOrder<S> {
     ///
     /// The dual variables `dual` = `$p$` start as zeros, and
     /// [`move_duals`](Self::move_duals) moves them. `$M$` must be positive definite. With zeros it
-    /// should bound the function, `$\Phi(x + s) \le \Phi(x) + \langle\nabla\Phi(x), s\rangle +
-    /// \frac12\langle s, Ms\rangle$`, and at the minimiser with its dual variables it should be
-    /// `$H(x)$`. Newton corrections then help far from the minimiser, too. The solver checks each of
-    /// them, so only the speed of a solve depends on `$M$`.
+    /// should bound the function,
+    /// `$\Phi(x + s) \le \Phi(x) + \langle\nabla\Phi(x), s\rangle + \frac12\langle s, Ms\rangle$`,
+    /// and at the minimiser with its dual variables it should be `$H(x)$`. Newton corrections then
+    /// help far from the minimiser, too. The solver checks each of them, so only the speed of a
+    /// solve depends on `$M$`.
     fn linearise_dual(&self, x: &[f64], dual: &[f64], scratch: &mut S) {
         let _ = dual;
         self.linearise(x, scratch);
@@ -97,7 +98,8 @@ pub trait SecondOrder<S> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SecondOrderCosts {
     /// The cost of [`linearise`](SecondOrder::linearise), or of
-    /// [`linearise_dual`](SecondOrder::linearise_dual) with [`move_duals`](SecondOrder::move_duals).
+    /// [`linearise_dual`](SecondOrder::linearise_dual) and
+    /// [`move_duals`](SecondOrder::move_duals) together.
     pub linearise: f64,
     /// The cost of [`hessian_product`](SecondOrder::hessian_product), including that of
     /// [`precondition`](SecondOrder::precondition) and of the vector operations of the caller.

@@ -80,6 +80,25 @@ pub trait RegularizerHessian: Sync {
     /// Overwrites `memory` with everything that is needed about the Hessian `$R''(x)$`.
     fn linearise(&self, x: &[f64], memory: &mut [f64]);
 
+    /// The number of dual variables of [`linearise_dual`](Self::linearise_dual). The default is
+    /// zero.
+    fn num_duals(&self) -> usize {
+        0
+    }
+
+    /// Does the same as [`linearise`](Self::linearise) for the matrix of a primal-dual Newton
+    /// method in place of `$R''(x)$`. See [`lowlevel::SecondOrder::linearise_dual`].
+    fn linearise_dual(&self, x: &[f64], dual: &[f64], memory: &mut [f64]) {
+        let _ = dual;
+        self.linearise(x, memory);
+    }
+
+    /// Overwrites the dual variables of the last [`linearise_dual`](Self::linearise_dual) with
+    /// those that belong to `$x - z$`. The default changes nothing.
+    fn move_duals(&self, memory: &[f64], z: &[f64], dual: &mut [f64]) {
+        let _ = (memory, z, dual);
+    }
+
     /// Adds `weight` times `$R''(x)v$` to `out`.
     fn add_product(&self, weight: f64, memory: &[f64], v: &[f64], out: &mut [f64]);
 

@@ -193,10 +193,11 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             return false;
         }
         let evaluator = &mut self.evaluator;
-        let (step, work) = newton_step(
+        corrections.prepare(norm_before, &mut vectors.dual);
+        let (step, mut work) = newton_step(
             evaluator.objective,
             second,
-            (point, &gradient.values),
+            (point, &gradient.values, &mut vectors.dual),
             (
                 Corrections::aim(norm_before, threshold),
                 corrections.max_products(),
@@ -212,13 +213,14 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             vectors.gradient.resize(point.len(), 0.0);
             vectors.gradient.fill(f64::NAN); // an entry that is not written is noticed
             evaluator.gradients += 1;
+            work += 1.0;
             evaluator
                 .objective
                 .gradient(&vectors.point, &mut vectors.gradient, evaluator.scratch);
             norm_after = norm(&vectors.gradient);
         }
         // NaN is refused.
-        if !corrections.accept(norm_before, norm_after) {
+        if !corrections.accept(norm_before, norm_after, work) {
             return false;
         }
         point.copy_from_slice(&vectors.point);

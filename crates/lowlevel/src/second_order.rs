@@ -17,6 +17,34 @@ pub trait SecondOrder<S> {
     /// `scratch`. Must not allocate.
     fn linearise(&self, x: &[f64], scratch: &mut S);
 
+    /// The number of dual variables of [`linearise_dual`](Self::linearise_dual). The default is
+    /// zero.
+    fn num_duals(&self) -> usize {
+        0
+    }
+
+    /// Does the same as [`linearise`](Self::linearise) for the matrix `$M(x, p)$` of a primal-dual
+    /// Newton method in place of `$H(x)$`. Must not allocate.
+    ///
+    /// The dual variables `dual` = `$p$` start as zeros, and
+    /// [`move_duals`](Self::move_duals) moves them. `$M$` must be positive definite. With zeros it
+    /// should bound the function,
+    /// `$\Phi(x + s) \le \Phi(x) + \langle\nabla\Phi(x), s\rangle + \frac12\langle s, Ms\rangle$`,
+    /// and at the minimiser with its dual variables it should be `$H(x)$`. Newton corrections then
+    /// help far from the minimiser, too. The solver checks each of them, so only the speed of a
+    /// solve depends on `$M$`.
+    fn linearise_dual(&self, x: &[f64], dual: &[f64], scratch: &mut S) {
+        let _ = dual;
+        self.linearise(x, scratch);
+    }
+
+    /// Overwrites `dual`, the dual variables of the last
+    /// [`linearise_dual`](Self::linearise_dual), with those that belong to `$x - z$`. Must not
+    /// allocate. The default changes nothing.
+    fn move_duals(&self, z: &[f64], dual: &mut [f64], scratch: &mut S) {
+        let _ = (z, dual, scratch);
+    }
+
     /// Overwrites `out` with `$H(x)v$`. Must not allocate.
     fn hessian_product(&self, v: &[f64], out: &mut [f64], scratch: &mut S);
 
@@ -69,7 +97,9 @@ pub trait SecondOrder<S> {
 /// [`solve`](SecondOrder::solve) returns its own cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SecondOrderCosts {
-    /// The cost of [`linearise`](SecondOrder::linearise).
+    /// The cost of [`linearise`](SecondOrder::linearise), or of
+    /// [`linearise_dual`](SecondOrder::linearise_dual) and
+    /// [`move_duals`](SecondOrder::move_duals) together.
     pub linearise: f64,
     /// The cost of [`hessian_product`](SecondOrder::hessian_product), including that of
     /// [`precondition`](SecondOrder::precondition) and of the vector operations of the caller.
@@ -87,7 +117,8 @@ pub struct SecondOrderCosts {
 /// on these numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewtonRange {
-    /// The norm of the gradient below which it does.
+    /// The norm of the gradient below which it does. A function with dual variables
+    /// ([`linearise_dual`](SecondOrder::linearise_dual)) gets corrections beyond it, too.
     pub gradient: f64,
     /// The number of products with which preconditioned conjugate gradients make a residual ten
     /// times smaller.

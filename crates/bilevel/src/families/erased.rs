@@ -359,6 +359,18 @@ where
         self.second().linearise(x, scratch.get());
     }
 
+    fn num_duals(&self) -> usize {
+        self.second().num_duals()
+    }
+
+    fn linearise_dual(&self, x: &[f64], dual: &[f64], scratch: &mut FamilyScratch) {
+        self.second().linearise_dual(x, dual, scratch.get());
+    }
+
+    fn move_duals(&self, z: &[f64], dual: &mut [f64], scratch: &mut FamilyScratch) {
+        self.second().move_duals(z, dual, scratch.get());
+    }
+
     fn hessian_product(&self, v: &[f64], out: &mut [f64], scratch: &mut FamilyScratch) {
         self.second().hessian_product(v, out, scratch.get());
     }

@@ -161,6 +161,15 @@ fn sigma(d: [f64; 2]) -> f64 {
     (dot(d, d) + NU * NU).sqrt()
 }
 
+/// The memory of one pixel with the differences `d`, `inverse` = `$1/\sigma$` and dual variables.
+fn linearised(d: [f64; 2], inverse: f64, dual: [f64; 2]) -> [f64; 6] {
+    let n = d.map(|d| d * inverse);
+    let across = inverse * (1.0 - n[0] * dual[0]);
+    let down = inverse * (1.0 - n[1] * dual[1]);
+    let mixed = -0.5 * inverse * (n[0] * dual[1] + n[1] * dual[0]);
+    [d[0], d[1], inverse, across, down, mixed]
+}
+
 impl Regularizer for WeightedTv {
     fn dim(&self) -> usize {
         self.weights.len()
@@ -197,47 +206,83 @@ impl Regularizer for WeightedTv {
     }
 }
 
-/// The memory has the two differences of each pixel and `$1/\sigma$`.
+/// The memory has six numbers for each pixel: its two differences, `$1/\sigma$`, and the entries
+/// across, down and mixed of the symmetric matrix `$W$`.
+///
+/// The dual variables are those of Chan, Golub and Mulet (*A nonlinear primal-dual method for total
+/// variation-based image restoration*, SIAM J. Sci. Comput. 20, 1999), as on lines
+/// (`imaging/src/model/line_newton.rs`). With `$n = d/\sigma$`, the matrix of a pixel is
+/// `$W = \frac1\sigma(I - \frac12(pn^T + np^T))$`.
 impl RegularizerHessian for WeightedTv {
     fn memory_len(&self) -> usize {
-        3 * self.weights.len()
+        6 * self.weights.len()
     }
 
     fn linearise(&self, x: &[f64], memory: &mut [f64]) {
-        for (pixel, memory) in memory.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+        for (pixel, memory) in memory.as_chunks_mut::<6>().0.iter_mut().enumerate() {
             let d = difference(x, pixel);
-            *memory = [d[0], d[1], 1.0 / sigma(d)];
+            let inverse = 1.0 / sigma(d);
+            *memory = linearised(d, inverse, d.map(|d| d * inverse));
+        }
+    }
+
+    fn num_duals(&self) -> usize {
+        2 * self.weights.len()
+    }
+
+    fn linearise_dual(&self, x: &[f64], dual: &[f64], memory: &mut [f64]) {
+        let memory = memory.as_chunks_mut::<6>().0.iter_mut();
+        for ((pixel, memory), p) in memory.enumerate().zip(dual.as_chunks::<2>().0) {
+            let d = difference(x, pixel);
+            *memory = linearised(d, 1.0 / sigma(d), *p);
+        }
+    }
+
+    /// The dual variables `$p^+ = (d + \delta)/\sigma - p\langle d, \delta\rangle/\sigma^2$` for
+    /// the change `$\delta$` of the differences are moved into the unit disc.
+    fn move_duals(&self, memory: &[f64], z: &[f64], dual: &mut [f64]) {
+        let memory = memory.as_chunks::<6>().0.iter();
+        for ((pixel, memory), p) in memory.enumerate().zip(dual.as_chunks_mut::<2>().0) {
+            let [d0, d1, inverse, ..] = *memory;
+            let z = difference(z, pixel);
+            let along = dot([d0, d1], z) * inverse * inverse;
+            let next = [
+                (d0 - z[0]) * inverse + p[0] * along,
+                (d1 - z[1]) * inverse + p[1] * along,
+            ];
+            let length = dot(next, next).sqrt().max(1.0);
+            *p = next.map(|p| p / length);
         }
     }
 
     fn add_product(&self, weight: f64, memory: &[f64], v: &[f64], out: &mut [f64]) {
-        let memory = memory.as_chunks::<3>().0.iter();
-        for ((pixel, [a, b, inverse]), alpha) in memory.enumerate().zip(&self.weights) {
+        let memory = memory.as_chunks::<6>().0.iter();
+        for ((pixel, [.., across, down, mixed]), alpha) in memory.enumerate().zip(&self.weights) {
             let v = difference(v, pixel);
-            let along = dot([*a, *b], v) * inverse * inverse;
-            let factor = weight * alpha * inverse;
-            let flux = [factor * (v[0] - along * a), factor * (v[1] - along * b)];
+            let factor = weight * alpha;
+            let flux = [
+                factor * (across * v[0] + mixed * v[1]),
+                factor * (mixed * v[0] + down * v[1]),
+            ];
             add_adjoint(out, pixel, flux);
         }
     }
 
     fn add_diagonal(&self, weight: f64, memory: &[f64], diagonal: &mut [f64]) {
-        let memory = memory.as_chunks::<3>().0.iter();
-        for ((pixel, [a, b, inverse]), alpha) in memory.enumerate().zip(&self.weights) {
-            let factor = weight * alpha * inverse;
-            let share = |d: f64| factor * (1.0 - d * d * inverse * inverse);
-            let cross = -factor * a * b * inverse * inverse;
+        let memory = memory.as_chunks::<6>().0.iter();
+        for ((pixel, [.., across, down, mixed]), alpha) in memory.enumerate().zip(&self.weights) {
+            let factor = weight * alpha;
             let (left, up) = (!pixel.is_multiple_of(SIDE), pixel >= SIDE);
             if left {
-                diagonal[pixel] += share(*a);
-                diagonal[pixel - 1] += share(*a);
+                diagonal[pixel] += factor * across;
+                diagonal[pixel - 1] += factor * across;
             }
             if up {
-                diagonal[pixel] += share(*b);
-                diagonal[pixel - SIDE] += share(*b);
+                diagonal[pixel] += factor * down;
+                diagonal[pixel - SIDE] += factor * down;
             }
             if left && up {
-                diagonal[pixel] += 2.0 * cross;
+                diagonal[pixel] += 2.0 * factor * mixed;
             }
         }
     }
@@ -246,8 +291,8 @@ impl RegularizerHessian for WeightedTv {
     /// powers of two.
     fn third_order(&self, q: &[f64], error: f64, memory: &mut [f64]) -> ThirdOrder {
         let reach = 3_f64.sqrt() * error;
-        let terms = |(pixel, memory): (usize, &[f64; 3])| {
-            let [a, b, _] = *memory;
+        let terms = |(pixel, memory): (usize, &[f64; 6])| {
+            let [a, b, ..] = *memory;
             let (d, v) = (dot([a, b], [a, b]).sqrt(), difference(q, pixel));
             let v = self.weights[pixel] * dot(v, v).sqrt();
             let nearest = (0.5 * NU).clamp((d - reach).max(0.0), d + reach);
@@ -255,7 +300,7 @@ impl RegularizerHessian for WeightedTv {
             let second = v / ((d - reach).max(0.0).powi(2) + NU * NU).sqrt();
             (third, second)
         };
-        let memory = memory.as_chunks::<3>().0;
+        let memory = memory.as_chunks::<6>().0;
         let all = || memory.iter().enumerate().map(terms);
         let top = all().fold(0.0, |top: f64, (third, _)| top.max(third));
         let mut bins = [[0.0; 2]; NUM_BINS];
@@ -288,9 +333,7 @@ impl RegularizerHessian for WeightedTv {
     }
 
     /// The costs are estimates. Newton's method converges fast where the mean error of a pixel is
-    /// about half of the smoothing. Where few weights are large, which determine `lipschitz`, it
-    /// needs fewer products than the heavy ball needs iterations: the preconditioner sees each
-    /// weight.
+    /// about half of the smoothing, and with its dual variables also beyond.
     fn costs(&self) -> Option<SecondOrderCosts> {
         Some(SecondOrderCosts {
             linearise: 1.0,
@@ -335,5 +378,61 @@ mod tests {
         for error in [1e-3, 1e-2, 0.1] {
             assert!(third_order_violation(&objective, &data, &q, error, 6, 1) <= 1.0);
         }
+    }
+
+    /// With zeros the matrix bounds the function from above, with the dual variables of a point it
+    /// is the Hessian, and dual variables follow short steps.
+    #[test]
+    fn matrices_with_dual_variables_are_right() {
+        let dim = SIDE * SIDE;
+        let map = WeightedTv {
+            weights: (0..dim).map(|j| 0.1 + (j % 7) as f64).collect(),
+        };
+        let Pair { truth, data, .. } = picture().unwrap();
+        let duals = |x: &[f64]| -> Vec<f64> {
+            let of_pixel = |pixel| {
+                let d = difference(x, pixel);
+                let inverse = 1.0 / sigma(d);
+                d.map(|d| d * inverse)
+            };
+            (0..dim).flat_map(of_pixel).collect()
+        };
+        let product = |memory: &[f64], v: &[f64]| {
+            let mut out = vec![0.0; dim];
+            map.add_product(1.0, memory, v, &mut out);
+            out
+        };
+        let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let mut memory = vec![0.0; map.memory_len()];
+        let mut gradient = vec![0.0; dim];
+        map.add_gradient(1.0, &data, &mut gradient);
+        let step: Vec<f64> = truth.iter().zip(&data).map(|(a, b)| a - b).collect();
+
+        map.linearise_dual(&data, &vec![0.0; map.num_duals()], &mut memory);
+        let curved = 0.5 * inner(&step, &product(&memory, &step));
+        let bound = map.value(&data) + inner(&gradient, &step) + curved;
+        assert!(map.value(&truth) <= bound, "{bound}");
+        assert!(map.value(&truth) > bound - 2.0 * curved, "{bound}");
+
+        map.linearise(&data, &mut memory);
+        let expected = product(&memory, &step);
+        let mut dual = duals(&data);
+        map.linearise_dual(&data, &dual, &mut memory);
+        assert_eq!(product(&memory, &step), expected);
+
+        let deviation = |scale: f64| {
+            let z: Vec<f64> = step.iter().map(|step| -scale * step).collect();
+            let moved: Vec<f64> = data.iter().zip(&z).map(|(x, z)| x - z).collect();
+            let (mut dual, next) = (dual.clone(), duals(&moved));
+            map.move_duals(&memory, &z, &mut dual);
+            let worst = dual.iter().zip(&next).map(|(a, b)| (a - b).abs());
+            worst.fold(0.0, f64::max)
+        };
+        let [long, short] = [1e-3, 1e-4].map(deviation);
+        assert!(short < 0.02 * long && short > 0.0, "{short} {long}");
+        dual.fill(0.0);
+        map.move_duals(&memory, &step, &mut dual);
+        let longest = dual.as_chunks::<2>().0.iter().map(|p| dot(*p, *p));
+        assert!(longest.fold(0.0, f64::max) <= 1.0 + 1e-12);
     }
 }

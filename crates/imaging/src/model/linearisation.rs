@@ -29,6 +29,17 @@ impl Linearisation {
         regularizer.linearise(x, &mut self.memory);
     }
 
+    /// Stores the matrix of a primal-dual Newton method for the regulariser in the same way.
+    pub(super) fn linearise_dual(
+        &mut self,
+        regularizer: &dyn RegularizerHessian,
+        x: &[f64],
+        dual: &[f64],
+    ) {
+        self.memory.resize(regularizer.memory_len(), 0.0);
+        regularizer.linearise_dual(x, dual, &mut self.memory);
+    }
+
     /// Stores the preconditioner. `data` overwrites a vector with the diagonal of the Hessian
     /// without the regulariser, whose weight is `alpha`. No entry of the diagonal of the whole
     /// Hessian is below its `least` eigenvalue.

@@ -2,7 +2,7 @@
 
 use lowlevel::{SecondOrder, SecondOrderCosts, StronglyConvex, ThirdOrder, UNIT_ROUNDOFF};
 
-use super::linearisation::scaled;
+use super::linearisation::{Linearisation, scaled};
 use super::mixed::{MixedBound, TvMixed};
 use super::tv_ball::TvTerm;
 use super::variational::{Variational, VariationalScratch};
@@ -15,17 +15,10 @@ impl<A: LinearOperator, R: Regularizer> Variational<'_, A, R> {
         let hessian = self.regularizer.hessian();
         hessian.expect("second_order returns None without them")
     }
-}
 
-/// The Hessian `$A^*SA + \xi I + \alpha R''(x)$`. If the regulariser has no second derivatives,
-/// [`second_order`](StronglyConvex::second_order) returns `None`.
-impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratch>>
-    for Variational<'_, A, R>
-{
-    fn linearise(&self, x: &[f64], scratch: &mut VariationalScratch<A::Scratch>) {
+    /// Stores the preconditioner for the matrix of the last linearisation.
+    fn set_preconditioner(&self, at: &mut Linearisation) {
         let hessian = self.regularizer_hessian();
-        let at = &mut scratch.linearisation;
-        at.linearise(hessian, x);
         if self.operator.has_preconditioner() {
             let num_axes = self.operator.domain().num_axes();
             return at.set_smoothing(hessian, self.alpha, num_axes, self.dim());
@@ -37,6 +30,43 @@ impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratc
                 *entry += self.xi;
             }
         });
+    }
+}
+
+/// The Hessian `$A^*SA + \xi I + \alpha R''(x)$`. If the regulariser has no second derivatives,
+/// [`second_order`](StronglyConvex::second_order) returns `None`.
+impl<A: LinearOperator, R: Regularizer> SecondOrder<VariationalScratch<A::Scratch>>
+    for Variational<'_, A, R>
+{
+    fn linearise(&self, x: &[f64], scratch: &mut VariationalScratch<A::Scratch>) {
+        let at = &mut scratch.linearisation;
+        at.linearise(self.regularizer_hessian(), x);
+        self.set_preconditioner(at);
+    }
+
+    fn num_duals(&self) -> usize {
+        self.regularizer_hessian().num_duals()
+    }
+
+    fn linearise_dual(
+        &self,
+        x: &[f64],
+        dual: &[f64],
+        scratch: &mut VariationalScratch<A::Scratch>,
+    ) {
+        let at = &mut scratch.linearisation;
+        at.linearise_dual(self.regularizer_hessian(), x, dual);
+        self.set_preconditioner(at);
+    }
+
+    fn move_duals(
+        &self,
+        z: &[f64],
+        dual: &mut [f64],
+        scratch: &mut VariationalScratch<A::Scratch>,
+    ) {
+        let memory = scratch.linearisation.memory();
+        self.regularizer_hessian().move_duals(memory, z, dual);
     }
 
     fn hessian_product(

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use inexact_lbfgs::{
-    Budget, Engine, FnOracle, History, Limit, Options, Oracle, Problem, SlowProgress, StepKind,
-    Termination, drive_with, minimize,
+    Answer, Budget, Engine, FnOracle, History, Interval, Job, Limit, Options, Oracle, Problem,
+    Request, SlowProgress, StepKind, Termination, drive_with, minimize,
 };
 
 use crate::functions::rosenbrock;
@@ -196,4 +196,58 @@ fn a_driver_can_be_left_and_entered_again() {
     let report = engine.into_report();
     assert_eq!(rounds, report.num_evaluations());
     assert_eq!(report.termination, Termination::Converged);
+}
+
+/// An oracle whose values fall by ten at each of the first points and then stay where they are,
+/// while gradients fall by a half at each. After the first points, intervals have this half width
+/// until they are sharpened.
+struct Levelling {
+    half_width: f64,
+    num_points: i32,
+}
+
+impl Oracle for Levelling {
+    type Resume = ();
+
+    fn evaluate(&mut self, job: &mut Job<()>) {
+        const NUM_STEPS: i32 = 6;
+        let is_new = !matches!(job.request(), Request::Sharpen { .. });
+        let steps = self.num_points.min(NUM_STEPS);
+        let value = -10.0 * f64::from(steps);
+        let half_width = if is_new && self.num_points > NUM_STEPS {
+            self.half_width
+        } else {
+            0.0
+        };
+        let gradient = -f64::powi(0.5, steps);
+        self.num_points += i32::from(is_new);
+        job.answer(Answer {
+            interval: Interval::new(value - half_width, value + half_width),
+            ..Answer::exact(value, vec![gradient])
+        });
+    }
+}
+
+/// The model predicts a decrease below the limit, and points went on to fall by more. The run ends
+/// where the intervals allow a thousandth of the limit, and sharpens where they allow more.
+#[test]
+fn a_decrease_that_the_intervals_exclude_is_not_decided() {
+    let run = |half_width: f64| {
+        let mut options = limited(Budget {
+            max_points: Some(12),
+            ..Budget::default()
+        });
+        options.stop.absolute = 1.0;
+        let mut oracle = Levelling {
+            half_width,
+            num_points: 0,
+        };
+        minimize(&mut oracle, Problem::new([0.0]), options).expect("valid")
+    };
+    let report = run(9e-4);
+    assert_eq!(report.termination, Termination::Converged);
+    assert_eq!(report.work.sharpen, 0);
+    let last = report.iterations.last().and_then(|last| last.predicted);
+    assert!(last.expect("a step") > 1e-3, "{last:?}");
+    assert!(run(1.1e-3).work.sharpen > 0);
 }

@@ -91,19 +91,24 @@ pub fn solve_adjoint<O: StronglyConvex>(
     })
 }
 
-/// Leaves a `$z$` with `$\|g - H(x)z\| \approx$` `aim` in `state`, found by at most `max_products`
-/// iterations of conjugate gradients from zero. Returns its cost, and `None` for `$z$` if a product
-/// is not finite.
+/// Leaves a `$z$` with `$\|g - Mz\| \approx$` `aim` in `state`, found by at most `max_products`
+/// iterations of conjugate gradients from zero, and moves the dual variables. `$M$` is the Hessian
+/// at `x`, or the matrix for the dual variables if there are any. Returns the cost, and `None` for
+/// `$z$` if a product is not finite.
 pub(crate) fn newton_step<'s, O: StronglyConvex>(
     objective: &O,
     second: &dyn SecondOrder<O::Scratch>,
-    (x, gradient): (&[f64], &[f64]),
+    (x, gradient, dual): (&[f64], &[f64], &mut [f64]),
     (aim, max_products): (f64, u64),
     state: &'s mut AdjointState,
     scratch: &mut O::Scratch,
 ) -> (Option<&'s [f64]>, f64) {
     state.make_room(objective.dim());
-    second.linearise(x, scratch);
+    if dual.is_empty() {
+        second.linearise(x, scratch);
+    } else {
+        second.linearise_dual(x, dual, scratch);
+    }
     let loss = LossAt {
         value: 0.0,
         gradient,
@@ -128,7 +133,13 @@ pub(crate) fn newton_step<'s, O: StronglyConvex>(
     system.start_at_zero(0.0);
     let made = system.conjugate_gradients(aim, max_products);
     let work = system.work;
-    (made.ok().map(|_| &*state.q), work)
+    if made.is_err() {
+        return (None, work);
+    }
+    if !dual.is_empty() {
+        second.move_duals(&state.q, dual, scratch);
+    }
+    (Some(&state.q), work)
 }
 
 /// Returns a bound that is not negative, and infinity for anything else.

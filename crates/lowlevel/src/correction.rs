@@ -55,16 +55,18 @@ impl Corrections {
         Some(Self {
             costs,
             products,
-            iterations: 0.5 * (objective.curvature().condition_number().sqrt() + 1.0),
+            iterations: 0.5 * (objective.curvature().typical_condition_number().sqrt() + 1.0),
             next: gradient,
         })
     }
 
     /// Whether to try a correction at a gradient of this norm, where `threshold` is the norm that
-    /// certifies the target. Near the target, a few iterations are cheaper.
-    pub(crate) fn is_due(&self, norm: f64, threshold: f64) -> bool {
+    /// certifies the target, and `work` that of an iteration. The iterations that gain as much may
+    /// be cheaper, in particular near the target.
+    pub(crate) fn is_due(&self, norm: f64, threshold: f64, work: f64) -> bool {
         let cost = self.costs.linearise + self.products * self.costs.product + 1.0;
-        norm <= self.next && self.iterations * (norm / threshold).ln() > cost
+        let gain = (norm / threshold).min(1.0 / RELATIVE_RESIDUAL);
+        norm <= self.next && work * self.iterations * gain.ln() > cost
     }
 
     /// Decides about a correction that changed the norm of the gradient.

@@ -43,7 +43,10 @@ pub(super) trait Real: Copy + Default + bytemuck::Pod {
 
 /// Implements the operations of [`Real`] on vectors by those of [`Simd`].
 macro_rules! vector_operations {
-    ($vectors:ident, $slice:ident, $slice_mut:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident) => {
+    (
+        $vectors:ident, $slice:ident, $slice_mut:ident,
+        $splat:ident, $add:ident, $sub:ident, $mul:ident
+    ) => {
         type Vector<S: Simd> = S::$vectors;
 
         #[inline(always)]
@@ -254,7 +257,8 @@ mod tests {
             let exact = t * (terms[0] - terms[1]);
             let most = t * (terms[0] + terms[1]);
             let double = t * f64::slope_at(&f64::slope(1.0, potential), t * t);
-            prop_assert!((double - exact).abs() <= DOUBLE_SLOPE * 0.5 * f64::EPSILON * most + 1e-14 * exact.abs());
+            let allowed = DOUBLE_SLOPE * 0.5 * f64::EPSILON * most + 1e-14 * exact.abs();
+            prop_assert!((double - exact).abs() <= allowed);
             let single = f32::from_f64(t);
             let single = single * f32::slope_at(&f32::slope(1.0, potential), single * single);
             prop_assert!((single.to_f64() - exact).abs() <= SINGLE_SLOPE * UNIT * most);

@@ -94,10 +94,8 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
     }
     write(&context.directory, &scores)?;
     let accuracy = accuracy_table(&checks);
-    file::write(
-        &context.directory.join("denoise-accuracy.md"),
-        accuracy.as_bytes(),
-    )?;
+    let path = context.directory.join("denoise-accuracy.md");
+    file::write(&path, accuracy.as_bytes())?;
     write!(out, "{}\n{accuracy}", table(&scores))?;
     Ok(measurements(&scores))
 }

@@ -96,6 +96,10 @@ impl TvParameters {
     }
 }
 
+/// The share of the weak convexity of a regulariser by which the smallest eigenvalue of a Hessian
+/// near the minimiser typically is smaller than that of the data term.
+const TYPICAL_WEAKNESS: f64 = 0.5;
+
 /// The paper's equation for the constants: `$L = \|A^*SA\| + \alpha L_R + \xi$` and
 /// `$\mu = \lambda_{\min}(A^*SA) - \alpha m_R + \xi$`, where `$L_R$`, the Lipschitz constant of the
 /// regulariser's gradient, is `$\|\partial\|^2/\nu$` for the total variation, and `$m_R$` is its
@@ -112,7 +116,8 @@ fn curvature(
         [regularizer.lipschitz(), regularizer.weak_convexity()].map(|constant| alpha * constant)
     };
     let least = data.min + xi - weakness;
-    Ok(Curvature::new(least, data.max + smoothness + xi)?)
+    let typical = data.min + xi - TYPICAL_WEAKNESS * weakness;
+    Ok(Curvature::new(least, data.max + smoothness + xi)?.with_typical(typical))
 }
 
 /// Returns the derivatives of the condition number `$L/\mu$` with respect to `$\alpha$`, `$\nu$`

@@ -77,7 +77,7 @@ impl Corrections {
         Some(Self {
             costs,
             range,
-            iterations: 0.5 * (objective.curvature().condition_number().sqrt() + 1.0),
+            iterations: 0.5 * (objective.curvature().typical_condition_number().sqrt() + 1.0),
             next: if num_duals > 0 {
                 f64::INFINITY
             } else {
@@ -96,16 +96,12 @@ impl Corrections {
     }
 
     /// Whether to try a correction at a gradient of this norm, where `threshold` is the norm that
-    /// certifies the target. Near the target, a few iterations are cheaper. With dual
-    /// variables, a digit must take the heavy ball longer than a correction.
-    pub(crate) fn is_due(&self, norm: f64, threshold: f64) -> bool {
+    /// certifies the target, and `work` that of an iteration. The iterations that gain as much, at
+    /// most a digit, may be cheaper, in particular near the target.
+    pub(crate) fn is_due(&self, norm: f64, threshold: f64, work: f64) -> bool {
         let cost = self.costs.linearise + self.range.products * self.costs.product + 1.0;
-        let digits = (norm / threshold).ln();
-        let gain = match self.is_dual(norm) {
-            true => digits.min(-RELATIVE_RESIDUAL.ln()),
-            false => digits,
-        };
-        norm <= self.next && self.iterations * gain > cost
+        let gain = (norm / threshold).min(1.0 / RELATIVE_RESIDUAL);
+        norm <= self.next && work * self.iterations * gain.ln() > cost
     }
 
     /// Prepares the dual variables of the next correction; none if it uses the Hessian.

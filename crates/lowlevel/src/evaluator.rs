@@ -19,10 +19,15 @@ pub(crate) struct Evaluator<'a, O: StronglyConvex> {
     pub(crate) rough_above: Option<f64>,
     /// The error of the last gradient, if it was rough.
     pub(crate) rough_error: Option<f64>,
+    /// The norm of the last rough gradient, zero before the first one.
+    pub(crate) rough_norm: f64,
 }
 
 /// The work of a rough gradient, in units of one gradient.
-const ROUGH_WORK: f64 = 0.5;
+pub(crate) const ROUGH_WORK: f64 = 0.5;
+/// Rough gradients are used until they are smaller than this share of the bound on their error,
+/// which is typically thousands of times too large; a choice.
+const ROUGH_SHARE: f64 = 1.0 / 256.0;
 
 /// The gradient at the point of a state.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +123,8 @@ impl<O: StronglyConvex> Evaluator<'_, O> {
     }
 
     /// Evaluates a rough gradient at `point`, and returns its norm. If it is too small, this
-    /// solve uses no further ones.
+    /// solve uses no further ones. Those below the bound on their error may be wrong, so the first
+    /// one must be larger, and they must become smaller from one to the next.
     fn rough_gradient(&mut self, point: &[f64], gradient: &mut Gradient) -> Option<f64> {
         let least = self.rough_above?;
         (self.objective).rough_gradient(point, &mut gradient.values, self.scratch);
@@ -127,9 +133,11 @@ impl<O: StronglyConvex> Evaluator<'_, O> {
         let found = norm(&gradient.values);
         // NaN is too small.
         if let Some(error) = self.objective.rough_rounding(norm(point), found)
-            && found > least.max(error)
+            && found > least.max(ROUGH_SHARE * error)
+            && (found > error || found < self.rough_norm)
             && found.is_finite()
         {
+            self.rough_norm = found;
             gradient.norm = Some(found);
             self.rough_error = Some(error);
             return Some(found);
@@ -229,8 +237,9 @@ mod tests {
             for target in [10.0, 1.0, 1e-2, 1e-5, 1e-9] {
                 let (_, error, work) = solve(Some(rough), target, None);
                 assert!(error <= target, "{error} {target} {rough}");
+                // The bound is nearly attained here, so gradients below it are wrong.
                 let (_, _, exact) = solve(None, target, None);
-                assert!(work <= exact + 2.0, "{work} {exact} {rough} {target}");
+                assert!(work <= 1.5 * exact + 2.0, "{work} {exact} {rough} {target}");
             }
         }
         // As long as the error is small, nearly all of the work is halved.

@@ -5,7 +5,7 @@ use crate::certificate::{ErrorBound, GradientBound, Norms};
 use crate::correction::Corrections;
 use crate::domain::Domain;
 use crate::error::SolveError;
-use crate::evaluator::{Evaluator, Measured};
+use crate::evaluator::{Evaluator, Measured, ROUGH_WORK};
 use crate::memory::Memory;
 use crate::method::Method;
 use crate::method::newton::NewtonProgress;
@@ -74,6 +74,7 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             other_work: 0.0,
             rough_above: None,
             rough_error: None,
+            rough_norm: 0.0,
         };
         let bound = match &state.memory {
             Memory::Projected(memory) => {
@@ -189,7 +190,12 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
         let Some(norm_before) = gradient.norm else {
             return false;
         };
-        if !corrections.is_due(norm_before, threshold) {
+        let iteration_work = if self.evaluator.rough_above.is_some() {
+            ROUGH_WORK
+        } else {
+            1.0
+        };
+        if !corrections.is_due(norm_before, threshold, iteration_work) {
             return false;
         }
         let evaluator = &mut self.evaluator;
@@ -320,6 +326,11 @@ impl<'a, O: StronglyConvex> Iteration<'a, O> {
             _ => (self.evaluator.rough_error)
                 .unwrap_or_else(|| self.gradient_rounding(point_norm, norm_measured)),
         }
+    }
+
+    /// Whether the last gradient was rough.
+    pub(crate) const fn is_rough(&self) -> bool {
+        self.evaluator.rough_error.is_some()
     }
 
     /// Allows rough gradients while they are larger than the one that certifies `target`. Over a

@@ -23,6 +23,7 @@ use crate::update::Update;
 pub struct Curvature {
     strong_convexity: f64,
     lipschitz: f64,
+    typical: f64,
 }
 
 impl Curvature {
@@ -45,7 +46,33 @@ impl Curvature {
         Ok(Self {
             strong_convexity,
             lipschitz,
+            typical: strong_convexity,
         })
+    }
+
+    /// Declares that Hessians near the minimiser typically have no eigenvalue below `typical`, if
+    /// that is more than the strong convexity. No certified error depends on it, and any number
+    /// converges; a good one saves iterations of the heavy ball.
+    #[must_use]
+    pub const fn with_typical(self, typical: f64) -> Self {
+        // NaN is ignored.
+        let typical = if typical > self.strong_convexity {
+            typical.min(self.lipschitz)
+        } else {
+            self.strong_convexity
+        };
+        Self { typical, ..self }
+    }
+
+    /// The smallest eigenvalue that Hessians near the minimiser typically have.
+    #[must_use]
+    pub const fn typical(self) -> f64 {
+        self.typical
+    }
+
+    /// The typical condition number, at most `$L/\mu$`.
+    pub(crate) fn typical_condition_number(self) -> f64 {
+        self.lipschitz / self.typical
     }
 
     /// The strong convexity `$\mu$`: `$\Phi - \frac{\mu}{2}\|\cdot\|^2$` is convex.
@@ -185,8 +212,9 @@ pub trait StronglyConvex: Sync {
     /// rounding included, given `$\|x\|$` and the norm of the rough gradient. With the default,
     /// `None`, there are no rough gradients.
     ///
-    /// The solver iterates with rough gradients while they are larger than their error and than
-    /// the gradient that would certify the target. The last gradient of a solve is never rough, and
+    /// The solver iterates with rough gradients while they are larger than the gradient that would
+    /// certify the target. Once they are smaller than this bound, they must become smaller in every
+    /// iteration, down to a small share of it. The last gradient of a solve is never rough, and
     /// the certified error comes from it.
     fn rough_rounding(&self, x_norm: f64, gradient_norm: f64) -> Option<f64> {
         let _ = (x_norm, gradient_norm);

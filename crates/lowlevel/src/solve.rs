@@ -197,7 +197,8 @@ fn until_certified<O: StronglyConvex>(
             if error <= target {
                 break Outcome::Converged;
             }
-            if measured <= rounding && solve.error_with(0.0, rounding) > target {
+            let is_floor = measured <= rounding && !solve.is_rough();
+            if is_floor && solve.error_with(0.0, rounding) > target {
                 break Outcome::RoundingFloor;
             }
             threshold = solve.threshold(target).max(rounding);

@@ -93,7 +93,7 @@ def denoise(
             25.5 for `uint8`. For a camera that counts photons, `bilevel.Poisson(gain, read)`, also
             as shares of the range. Default: it is estimated, see `estimate_noise`.
         accuracy: The largest distance from the exact minimiser, as a root mean square over all
-            samples and a share of the range. Default: a tenth of the noise, an invisible distance.
+            samples and a share of the range. Default: a hundredth of the noise.
         data_range: The values of black and white, or only of white. Default: 0 and 255 for `uint8`,
             0 and 65535 for `uint16`, 0 and 1 for floating-point numbers. Other integers, and
             floating-point numbers that lie further outside of [0, 1] than noise explains, need it.

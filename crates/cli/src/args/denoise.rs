@@ -46,7 +46,7 @@ pub struct DenoiseArgs {
     pub noise: Option<Noise>,
     /// Largest distance of a result from the exact minimiser, as a root mean square over all
     /// pixels; it says nothing about the distance from the true picture. Without this option, a
-    /// tenth of the noise
+    /// hundredth of the noise
     #[arg(long, value_name = "RMS", value_parser = learn::number, allow_negative_numbers = true)]
     pub accuracy: Option<f64>,
     /// Values of black and white in the file; required for floating-point values that are not

@@ -52,7 +52,7 @@ pub struct LargeColour {
 /// let tiling = Tiling { side: 32, overlap: 16 };
 /// let for_each = |count: usize, run: &(dyn Fn(usize) + Sync)| (0..count).for_each(run);
 /// let made = denoise_by_tiles(Grid::image(80, 80), &region, 0.1, None, tiling, &for_each)?;
-/// assert!(made.error.value() <= 0.1 * 0.1 * 80.0);
+/// assert!(made.error.value() <= 0.01 * 0.1 * 80.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

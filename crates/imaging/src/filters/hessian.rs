@@ -426,7 +426,8 @@ impl RegularizerHessian for FilterRegularizer {
 
     /// Measured on 128 x 128 pixels with filters of 5 x 5 pixels, as quotients of the smallest
     /// times, with the vector operations of conjugate gradients. The number of products is 6 to 14
-    /// for filters of 5 x 5 and 7 x 7 pixels, and 18 for 3 x 3. Newton's method converges fast
+    /// for cosine filters of 5 x 5 and 7 x 7 pixels, and 18 for 3 x 3; the shipped banks of learned
+    /// filters need 22 to 27. Newton's method converges fast
     /// where the mean error of a pixel is about half of the smoothing; there the gradient is about
     /// as large as the error.
     fn costs(&self) -> Option<SecondOrderCosts> {
@@ -434,13 +435,19 @@ impl RegularizerHessian for FilterRegularizer {
         let weight: f64 = potentials().map(|p| p.alpha).sum();
         let smoothing = potentials().map(|p| p.alpha * p.nu).sum::<f64>() / weight;
         let size = (self.grid.num_samples() as f64).sqrt();
+        // Learned filters are mixed in every product, and have more products.
+        let (product, products) = match (&self.bank.mixing, self.bank.size()) {
+            (Some(_), _) => (0.7, 27.0),
+            (None, 3) => (0.4, 18.0),
+            (None, _) => (0.4, 9.0),
+        };
         Some(SecondOrderCosts {
             linearise: 1.4,
-            product: 0.4,
+            product,
             bounds: 4.0,
             newton: Some(NewtonRange {
                 gradient: 0.5 * smoothing * size,
-                products: if self.bank.size() == 3 { 18.0 } else { 9.0 },
+                products,
             }),
         })
     }

@@ -16,7 +16,7 @@
 use pulp::Simd;
 
 use super::basis::Basis;
-use super::sweep::{Lanes, Responses, STRIP};
+use super::sweep::{Lanes, Responses};
 use super::vector::Real;
 use crate::error::{ModelError, check_values};
 
@@ -227,8 +227,8 @@ fn rows<'a>(
     })
 }
 
-/// The number of lanes that are combined at once.
-const GROUP: usize = 16;
+/// The number of vectors that are combined at once.
+const GROUP: usize = 4;
 
 /// Overwrites `out` with a combination of responses. Index zero is the first filter after the
 /// constant one.
@@ -239,18 +239,31 @@ fn combine<T: Real, S: Simd>(
     responses: &Responses<T>,
     out: &mut Lanes<T>,
 ) {
-    for first in (0..STRIP).step_by(GROUP) {
-        let mut sums = [T::splat(simd, T::default()); GROUP];
-        for (coefficient, index) in row {
-            let coefficient = T::splat(simd, T::from_f64(*coefficient));
-            let lanes = &responses[index + 1][first..first + GROUP];
-            for (sum, response) in sums.iter_mut().zip(T::vectors::<S>(lanes)) {
-                *sum = T::add(simd, *sum, T::mul(simd, coefficient, *response));
-            }
-        }
-        let out = T::vectors_mut::<S>(&mut out[first..first + GROUP]);
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out = sum;
+    let (groups, rest) = T::vectors_mut::<S>(out).as_chunks_mut();
+    let num_grouped = GROUP * groups.len();
+    for (at, group) in groups.iter_mut().enumerate() {
+        *group = sums::<T, S, GROUP>(simd, row, responses, GROUP * at);
+    }
+    for (at, vector) in rest.iter_mut().enumerate() {
+        [*vector] = sums::<T, S, 1>(simd, row, responses, num_grouped + at);
+    }
+}
+
+/// Returns `N` vectors of a combination, from vector `first` on.
+#[inline(always)]
+fn sums<T: Real, S: Simd, const N: usize>(
+    simd: S,
+    row: &[(f64, usize)],
+    responses: &Responses<T>,
+    first: usize,
+) -> [T::Vector<S>; N] {
+    let mut sums = [T::splat(simd, T::default()); N];
+    for (coefficient, index) in row {
+        let coefficient = T::splat(simd, T::from_f64(*coefficient));
+        let vectors = &T::vectors::<S>(&responses[index + 1])[first..first + N];
+        for (sum, vector) in sums.iter_mut().zip(vectors) {
+            *sum = T::add(simd, *sum, T::mul(simd, coefficient, *vector));
         }
     }
+    sums
 }

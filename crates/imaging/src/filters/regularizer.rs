@@ -8,7 +8,7 @@ use super::FilterBank;
 use super::TwoRoots;
 use super::basis::MAX_FILTERS;
 use super::sweep::{Lanes, Plane, Position, Responses, STRIP, Sweep};
-use super::vector::Real;
+use super::vector::{DOUBLE_SLOPE, Real, SINGLE_SLOPE};
 use crate::error::{ModelError, check_not_colour, check_not_volume};
 use crate::fingerprint::{self, NumberHash};
 use crate::grid::{Field, Grid};
@@ -325,10 +325,10 @@ impl FilterRegularizer {
     ///
     /// A response has the rounding error of `FilterBank::roundings`, with a vector
     /// `$|c_k| * |x|$` whose norm is at most `$\|c_k\|_1\|x\| \le s\|c_k\|\|x\|$`. A potential
-    /// multiplies errors of its argument by at most its curvature, and makes errors of `$16u$`
-    /// relative to its slope, which is at most `$\alpha_k$`. The transposed transforms make as many
-    /// roundings, and `$s^2$` for the sum over the filters.
-    fn gradient_roundings(&self, x_norm: f64) -> f64 {
+    /// multiplies errors of its argument by at most its curvature, and makes errors of `of_slope`
+    /// unit roundoffs relative to its slope, which is at most `$\alpha_k$`. The transposed
+    /// transforms make as many roundings, and `$s^2$` for the sum over the filters.
+    fn gradient_roundings(&self, x_norm: f64, of_slope: f64) -> f64 {
         let bank = &*self.bank;
         let (size, roundings) = (bank.basis.size as f64, bank.roundings());
         let filters = || bank.potentials.iter().zip(&bank.norms);
@@ -340,7 +340,7 @@ impl FilterRegularizer {
         let slopes = sum_of_squares(|p, _| p.alpha + p.beta);
         let back: f64 = filters().map(|(p, norm)| (p.alpha + p.beta) * norm).sum();
         let samples = (self.grid.num_samples() as f64).sqrt();
-        let from_responses = roundings * size * arguments * x_norm + 16.0 * slopes * samples;
+        let from_responses = roundings * size * arguments * x_norm + of_slope * slopes * samples;
         bank.norm_squared.sqrt() * from_responses
             + (roundings + size * size) * size * back * samples
     }
@@ -391,7 +391,7 @@ impl Regularizer for FilterRegularizer {
     }
 
     fn gradient_rounding(&self, x_norm: f64) -> f64 {
-        self.gradient_roundings(x_norm)
+        self.gradient_roundings(x_norm, DOUBLE_SLOPE)
     }
 
     /// The roundings are those of double precision, and in addition one each of the pixels and of
@@ -408,7 +408,7 @@ impl Regularizer for FilterRegularizer {
         let lost = (bank.potentials.len() * self.grid.len()) as f64 * f64::from(f32::MIN_POSITIVE);
         let largest = bank.potentials.iter().map(|p| p.alpha / p.nu);
         let lost = lost * (1.0 + largest.fold(0.0, f64::max)) * bank.norm_squared.sqrt();
-        Some(1.2 * UNIT * self.gradient_roundings(x_norm) + 16.0 * lost)
+        Some(1.2 * UNIT * self.gradient_roundings(x_norm, SINGLE_SLOPE) + 16.0 * lost)
     }
 
     fn hessian(&self) -> Option<&dyn RegularizerHessian> {

@@ -41,8 +41,66 @@ pub(super) trait Real: Copy + Default + bytemuck::Pod {
     fn times(self, other: Self) -> Self;
 }
 
+/// Implements the operations of [`Real`] on vectors by those of [`Simd`].
+macro_rules! vector_operations {
+    (
+        $vectors:ident, $slice:ident, $slice_mut:ident,
+        $splat:ident, $add:ident, $sub:ident, $mul:ident
+    ) => {
+        type Vector<S: Simd> = S::$vectors;
+
+        #[inline(always)]
+        fn splat<S: Simd>(simd: S, number: Self) -> S::$vectors {
+            simd.$splat(number)
+        }
+
+        #[inline(always)]
+        fn add<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
+            simd.$add(a, b)
+        }
+
+        #[inline(always)]
+        fn sub<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
+            simd.$sub(a, b)
+        }
+
+        #[inline(always)]
+        fn mul<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
+            simd.$mul(a, b)
+        }
+
+        #[inline(always)]
+        fn vectors<S: Simd>(numbers: &[Self]) -> &[S::$vectors] {
+            S::$slice(numbers).0
+        }
+
+        #[inline(always)]
+        fn vectors_mut<S: Simd>(numbers: &mut [Self]) -> &mut [S::$vectors] {
+            S::$slice_mut(numbers).0
+        }
+
+        #[inline(always)]
+        fn plus_square(self, other: Self) -> Self {
+            self + other * other
+        }
+
+        #[inline(always)]
+        fn times(self, other: Self) -> Self {
+            self * other
+        }
+    };
+}
+
 impl Real for f64 {
-    type Vector<S: Simd> = S::f64s;
+    vector_operations!(
+        f64s,
+        as_simd_f64s,
+        as_mut_simd_f64s,
+        splat_f64s,
+        add_f64s,
+        sub_f64s,
+        mul_f64s
+    );
 
     #[inline(always)]
     fn from_f64(number: f64) -> Self {
@@ -52,46 +110,6 @@ impl Real for f64 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         self
-    }
-
-    #[inline(always)]
-    fn splat<S: Simd>(simd: S, number: Self) -> S::f64s {
-        simd.splat_f64s(number)
-    }
-
-    #[inline(always)]
-    fn add<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
-        simd.add_f64s(a, b)
-    }
-
-    #[inline(always)]
-    fn sub<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
-        simd.sub_f64s(a, b)
-    }
-
-    #[inline(always)]
-    fn mul<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
-        simd.mul_f64s(a, b)
-    }
-
-    #[inline(always)]
-    fn vectors<S: Simd>(numbers: &[Self]) -> &[S::f64s] {
-        S::as_simd_f64s(numbers).0
-    }
-
-    #[inline(always)]
-    fn vectors_mut<S: Simd>(numbers: &mut [Self]) -> &mut [S::f64s] {
-        S::as_mut_simd_f64s(numbers).0
-    }
-
-    #[inline(always)]
-    fn plus_square(self, other: Self) -> Self {
-        self + other * other
-    }
-
-    #[inline(always)]
-    fn times(self, other: Self) -> Self {
-        self * other
     }
 
     type Slope = DoubleSlope;
@@ -127,8 +145,22 @@ pub(super) struct DoubleSlope {
     squares: [f64; 2],
 }
 
+/// A bound on the error of a slope, times the response, in double precision. It is relative to the
+/// sum of both terms and in unit roundoffs.
+pub(super) const DOUBLE_SLOPE: f64 = 16.0;
+/// The same in single precision.
+pub(super) const SINGLE_SLOPE: f64 = 300.0;
+
 impl Real for f32 {
-    type Vector<S: Simd> = S::f32s;
+    vector_operations!(
+        f32s,
+        as_simd_f32s,
+        as_mut_simd_f32s,
+        splat_f32s,
+        add_f32s,
+        sub_f32s,
+        mul_f32s
+    );
 
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "rounded")]
@@ -139,46 +171,6 @@ impl Real for f32 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         f64::from(self)
-    }
-
-    #[inline(always)]
-    fn splat<S: Simd>(simd: S, number: Self) -> S::f32s {
-        simd.splat_f32s(number)
-    }
-
-    #[inline(always)]
-    fn add<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
-        simd.add_f32s(a, b)
-    }
-
-    #[inline(always)]
-    fn sub<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
-        simd.sub_f32s(a, b)
-    }
-
-    #[inline(always)]
-    fn mul<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
-        simd.mul_f32s(a, b)
-    }
-
-    #[inline(always)]
-    fn vectors<S: Simd>(numbers: &[Self]) -> &[S::f32s] {
-        S::as_simd_f32s(numbers).0
-    }
-
-    #[inline(always)]
-    fn vectors_mut<S: Simd>(numbers: &mut [Self]) -> &mut [S::f32s] {
-        S::as_mut_simd_f32s(numbers).0
-    }
-
-    #[inline(always)]
-    fn plus_square(self, other: Self) -> Self {
-        self + other * other
-    }
-
-    #[inline(always)]
-    fn times(self, other: Self) -> Self {
-        self * other
     }
 
     type Slope = SingleSlope;
@@ -216,20 +208,20 @@ pub(super) struct SingleSlope {
 }
 
 /// The number `$c$` of [`inverse_root`].
-const ROOT_FACTOR: f64 = 85.0;
+const ROOT_FACTOR: f64 = 1.507_947_429_440_697_4;
 
-/// Returns `$c/\sqrt s$` with a relative error of at most `$8u$` for every normal `$s$`, where
-/// `$u = 2^{-24}$`. An infinite `$s$` counts as the largest finite number.
+/// Returns `$c/\sqrt s$` with a relative error of at most `$280u = 1.7 \cdot 10^{-5}$` for every
+/// normal `$s$`, where `$u = 2^{-24}$`. An infinite `$s$` counts as the largest finite number.
 ///
-/// The steps are the first two of `InverseRoot` in `model/inverse_root.rs`; their error is
-/// `$3 \cdot 10^{-9}$` without rounding.
+/// Halving the exponent gives a `$y$` for which `$t = sy^2$` is between 0.75 and 0.84375. The
+/// polynomial of `$t$` is `$c/\sqrt t$` with the smallest relative error there, which is
+/// `$1.6 \cdot 10^{-5}$`.
 #[inline(always)]
 fn inverse_root(s: f32) -> f32 {
     let s = if s < f32::MAX { s } else { f32::MAX };
-    let y = f32::from_bits(0x5f37_5a86_u32.wrapping_sub(s.to_bits() >> 1));
-    let y = y * (3.0 - s * y * y);
+    let y = f32::from_bits(0x5f20_0000_u32.wrapping_sub(s.to_bits() >> 1));
     let t = s * y * y;
-    y * ((t - 13.312_476) * t + 79.749_9)
+    y * ((t - 2.655_387_7) * t + 3.170_240_7)
 }
 
 #[cfg(test)]
@@ -247,7 +239,7 @@ mod tests {
         fn inverse_roots_are_accurate(mantissa in 1.0..4.0_f64, exponent in -60_i32..60) {
             let s = f32::from_f64(mantissa * 4_f64.powi(exponent));
             let root = inverse_root(s).to_f64() / ROOT_FACTOR;
-            prop_assert!((root * s.to_f64().sqrt() - 1.0).abs() <= 8.0 * UNIT);
+            prop_assert!((root * s.to_f64().sqrt() - 1.0).abs() <= 280.0 * UNIT);
         }
 
         /// In both precisions, relative to the sum of both terms, as
@@ -265,10 +257,11 @@ mod tests {
             let exact = t * (terms[0] - terms[1]);
             let most = t * (terms[0] + terms[1]);
             let double = t * f64::slope_at(&f64::slope(1.0, potential), t * t);
-            prop_assert!((double - exact).abs() <= 16.0 * 0.5 * f64::EPSILON * most + 1e-14 * exact.abs());
+            let allowed = DOUBLE_SLOPE * 0.5 * f64::EPSILON * most + 1e-14 * exact.abs();
+            prop_assert!((double - exact).abs() <= allowed);
             let single = f32::from_f64(t);
             let single = single * f32::slope_at(&f32::slope(1.0, potential), single * single);
-            prop_assert!((single.to_f64() - exact).abs() <= 16.0 * UNIT * most);
+            prop_assert!((single.to_f64() - exact).abs() <= SINGLE_SLOPE * UNIT * most);
         }
     }
 
@@ -276,7 +269,7 @@ mod tests {
     fn inverse_roots_at_the_ends_of_the_range() {
         for s in [f32::MIN_POSITIVE, f32::MAX] {
             let root = inverse_root(s).to_f64() / ROOT_FACTOR;
-            assert!((root * s.to_f64().sqrt() - 1.0).abs() <= 8.0 * UNIT);
+            assert!((root * s.to_f64().sqrt() - 1.0).abs() <= 280.0 * UNIT);
         }
         assert!(inverse_root(f32::INFINITY) < 1e-17);
     }

@@ -149,11 +149,15 @@ impl<L: StronglyConvex, C: StronglyConvex> Opponent<L, C> {
             });
         }
         let both = [luminance.curvature(), chroma.curvature()];
-        let [of_luminance, of_chroma] = both.map(Curvature::strong_convexity);
-        let least = of_luminance.min(of_chroma);
-        let [of_luminance, of_chroma] = both.map(Curvature::lipschitz);
+        let least =
+            |of: fn(Curvature) -> f64| both.map(of).into_iter().fold(f64::INFINITY, f64::min);
+        let most = both
+            .map(Curvature::lipschitz)
+            .into_iter()
+            .fold(0.0, f64::max);
         Ok(Self {
-            curvature: Curvature::new(least, of_luminance.max(of_chroma))?,
+            curvature: Curvature::new(least(Curvature::strong_convexity), most)?
+                .with_typical(least(Curvature::typical)),
             luminance,
             chroma,
         })

@@ -94,7 +94,7 @@ impl HeavyBall {
         evaluator: &mut Evaluator<'_, O>,
     ) -> Result<f64, SolveError> {
         let lipschitz = evaluator.curvature.lipschitz();
-        let sqrt_condition = evaluator.curvature.condition_number().sqrt();
+        let sqrt_condition = evaluator.curvature.typical_condition_number().sqrt();
         if let Some(norm) = self.gradient.norm {
             self.guard.begin(norm);
         }
@@ -307,6 +307,7 @@ const fn as_f64(n: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Curvature, ErrorBound, FnObjective, Method, Solver, State, Stop, norm};
     use approx::assert_relative_eq;
 
     /// The larger modulus of the two roots for a mode of curvature `l`.
@@ -382,6 +383,44 @@ mod tests {
             w = next;
             assert_relative_eq!(ball.step * w, velocity, max_relative = 1e-12);
             assert_relative_eq!(y, x + ball.extrapolation * velocity, max_relative = 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_typical_curvature_saves_iterations_and_a_wrong_one_does_no_harm() {
+        let eigenvalues: Vec<f64> = (0..40)
+            .map(|j| 4.0 * 100_f64.powf(f64::from(j) / 39.0))
+            .collect();
+        let iterations = |typical: f64| {
+            let curvature = Curvature::new(0.1, 400.0).unwrap().with_typical(typical);
+            let value = |x: &[f64]| {
+                x.iter()
+                    .zip(&eigenvalues)
+                    .map(|(x, l)| 0.5 * l * x * x)
+                    .sum()
+            };
+            let objective = FnObjective::new(40, curvature, value, |x, gradient| {
+                for ((gradient, x), l) in gradient.iter_mut().zip(x).zip(&eigenvalues) {
+                    *gradient = l * x;
+                }
+            });
+            let solver = Solver {
+                method: Method::HeavyBall,
+                ..Solver::default()
+            };
+            let mut state = State::new(vec![1.0; 40]);
+            let stop = Stop::accuracy(ErrorBound::new(1e-6).unwrap());
+            let solved = solver
+                .minimize(&objective, stop, &mut state, &mut ())
+                .unwrap();
+            assert!(norm(state.point()) <= solved.error.value());
+            assert!(solved.error.value() <= 1e-6);
+            solved.iterations
+        };
+        let [proved, typical] = [f64::NAN, 4.0].map(iterations);
+        assert!(2 * typical < proved, "{typical} {proved}");
+        for wrong in [40.0, 400.0, f64::INFINITY] {
+            iterations(wrong);
         }
     }
 

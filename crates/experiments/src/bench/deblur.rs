@@ -22,8 +22,8 @@ const KERNELS: [&str; 3] = ["gaussian:2", "disc:5", "motion:15@30"];
 const SIGMA: f64 = 0.01;
 /// The number of pictures, which are the first ones of `denoise`.
 const NUM_PICTURES: usize = 5;
-/// The pixels around a picture that a kernel may reach.
-const MARGIN: usize = 8;
+/// The pixels around a picture that a kernel may reach: more than the 9 of `motion:15@30`.
+const MARGIN: usize = 12;
 /// The photographs that the parameters are learned from, and the side of their crops.
 const TRAINING: [usize; 4] = [1, 5, 9, 13];
 const TRAINING_SIDE: usize = 128;

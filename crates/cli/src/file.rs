@@ -136,8 +136,8 @@ pub enum FileError {
 const fn missing(value: f64) -> &'static str {
     match value.is_nan() {
         true => {
-            ", or, if NaN marks pixels that were not measured, fill them with `bilevel apply` after \
-             `bilevel learn denoise`, deblur or inpaint"
+            ", or, if NaN marks pixels of a picture that were not measured, fill them with `bilevel \
+             apply` after `bilevel learn denoise`, deblur or inpaint"
         }
         false => "",
     }

@@ -8,6 +8,7 @@
 mod chart;
 mod clock;
 mod data;
+mod deblur;
 mod denoise;
 mod kernels;
 mod learn;
@@ -15,6 +16,7 @@ mod least_squares;
 mod measurement;
 mod memory;
 mod micro;
+mod mri;
 mod peers;
 mod python;
 mod scaling;
@@ -52,6 +54,9 @@ pub struct Arguments {
     /// Directory with kodim01.png to kodim25.png [default: data/kodak, if it exists]
     #[arg(long, value_name = "DIR")]
     kodak: Option<PathBuf>,
+    /// The head of `cargo xtask masks`, a NIfTI file [default: built-in heads]
+    #[arg(long, value_name = "FILE")]
+    head: Option<PathBuf>,
     /// Do not install and run the Python packages that we compare with
     #[arg(long)]
     no_peers: bool,
@@ -76,6 +81,10 @@ enum BenchPart {
     Denoise,
     /// Parameters for one picture without truth, compared with scikit-image's `calibrate_denoiser`
     Truthless,
+    /// Quality and time of deblurring, compared with Wiener and Richardson-Lucy of scikit-image
+    Deblur,
+    /// Heads from a quarter of their frequencies, compared with SigPy
+    Mri,
     /// Learning from start to end, compared with archived times of the authors' program
     Learn,
     /// The crate dfo-ls, compared with DFO-LS
@@ -95,6 +104,7 @@ struct BenchContext {
     quick: bool,
     directory: PathBuf,
     kodak: Option<PathBuf>,
+    head: Option<PathBuf>,
     peers: Peers,
 }
 
@@ -128,6 +138,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         BenchPart::Solve,
         BenchPart::Denoise,
         BenchPart::Truthless,
+        BenchPart::Deblur,
+        BenchPart::Mri,
         BenchPart::LeastSquares,
         BenchPart::Python,
     ];
@@ -147,6 +159,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
         quick: arguments.quick,
         directory: directory.clone(),
         kodak: arguments.kodak.clone(),
+        head: arguments.head.clone(),
         peers,
     };
     let (mut measurements, mut curves) = (Vec::new(), Vec::new());
@@ -236,6 +249,8 @@ impl BenchPart {
             Self::Solve => solve::run(context, out),
             Self::Denoise => denoise::run(context, out),
             Self::Truthless => truthless::run(context, out),
+            Self::Deblur => deblur::run(context, out),
+            Self::Mri => mri::run(context, out),
             Self::Learn => learn::run(context, out),
             Self::LeastSquares => least_squares::run(context, out),
             Self::Python => python::run(context, out),

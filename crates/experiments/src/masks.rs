@@ -1,7 +1,7 @@
 //! `cargo xtask masks`: masks learned from slices of a head, compared with masks that were not
 //! learned; the work that decisions by intervals save.
 
-mod head;
+pub(crate) mod head;
 mod regularisers;
 
 use std::io::Write;

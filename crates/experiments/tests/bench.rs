@@ -67,6 +67,8 @@ fn the_list_names_every_part_and_runs_nothing() {
         "solve",
         "denoise",
         "truthless",
+        "deblur",
+        "mri",
         "learn",
         "least-squares",
         "python",

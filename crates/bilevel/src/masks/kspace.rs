@@ -132,12 +132,12 @@ impl Kspace {
             (_, None) => {
                 let needed = "rows x columns or slices x rows x columns; for several coils, give \
                               their sensitivity maps, too";
-                return Err(wrong("the frequencies", shape, needed));
+                return Err(wrong("the array of frequencies", shape, needed));
             }
             (_, Some(_)) => {
                 let needed = "coils x rows x columns or slices x coils x rows x columns, since \
                               there are maps of coils";
-                return Err(wrong("the frequencies", shape, needed));
+                return Err(wrong("the array of frequencies", shape, needed));
             }
         };
         if num_slices == 0 {
@@ -148,9 +148,9 @@ impl Kspace {
             .try_fold(2_usize, |product, len| product.checked_mul(*len));
         if rows < 2 || cols < 2 || is_full != Some(values.len()) {
             let needed = "at least 2 rows and 2 columns, and as many entries as its shape says";
-            return Err(wrong("the frequencies", shape, needed));
+            return Err(wrong("the array of frequencies", shape, needed));
         }
-        check_finite("the frequencies", shape, values)?;
+        check_finite("the array of frequencies", shape, values)?;
         let mut sensitivities = Vec::new();
         let mut fouriers = Vec::new();
         let zero = zero.unwrap_or_else(|| FrequencyZero::find([rows, cols], values));
@@ -431,7 +431,7 @@ mod tests {
         assert!(says(&[1, 40], &values, None).contains("at least 2 rows"));
         let mut bad = values;
         bad[23] = f64::NAN;
-        assert!(says(&[2, 5, 4], &bad, None).contains("[0, 2, 3] of the frequencies"));
+        assert!(says(&[2, 5, 4], &bad, None).contains("[0, 2, 3] of the array of frequencies"));
         let maps = Some((&[3, 5, 4][..], &[1.0; 120][..]));
         assert!(says(&[2, 5, 4], &values, maps).contains("[2, 5, 4] (coils x rows x columns)"));
         let maps = Some((&[2, 5, 4][..], &[0.0; 80][..]));

@@ -118,7 +118,10 @@ fn gradients_are_slopes() {
 }
 
 /// Intervals from rough reconstructions contain the objective, and are of second order.
-struct Certified;
+struct Certified {
+    /// The number of random parameters for each family.
+    cases: usize,
+}
 
 impl Visitor for Certified {
     fn visit<M: LowerLevel>(&self, name: &str, model: M, pairs: Vec<Pair>) {
@@ -126,7 +129,7 @@ impl Visitor for Certified {
         let mut exact = exact.expect("a valid problem");
         let mut numbers = Numbers(7 + name.len() as u64);
         let mut widths = Vec::new();
-        for _ in 0..200 {
+        for _ in 0..self.cases {
             let theta = numbers.theta(&exact);
             let truth = evaluate(&mut exact, &theta);
             let kappa = 10_f64.powf(-4.0 * numbers.next());
@@ -155,7 +158,14 @@ impl Visitor for Certified {
 
 #[test]
 fn intervals_contain_the_objective() {
-    for_each_family(&Certified);
+    for_each_family(&Certified { cases: 200 });
+}
+
+/// `cargo test --release -p bilevel --all-features --test suite many_intervals -- --ignored`
+#[test]
+#[ignore = "takes minutes"]
+fn many_intervals_contain_the_objective() {
+    for_each_family(&Certified { cases: 10_000 });
 }
 
 fn options(points: u64) -> Options {

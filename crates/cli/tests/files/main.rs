@@ -2,6 +2,7 @@
 
 mod arrays;
 mod folders;
+mod golden;
 mod hdf5;
 mod pictures;
 mod scratch;

@@ -1,6 +1,8 @@
 //! Denoising of pictures that were in no training: quality and time of `imaging::denoise`, of total
 //! variation with learned parameters, and of other programs.
 
+mod accuracy;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +12,6 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use bilevel::{LearningProblem, Pair, Setup, TvDenoising, learning_options};
 use imaging::{ErrorBound, Grid, Seed, TvParameters, denoise, denoise_tv, noise, phantom, quality};
-use lowlevel::norm;
 use plot::{Axis, Colour, Figure, Panel, Series};
 use serde_json::{Value, json};
 
@@ -44,29 +45,31 @@ pub(super) struct Clean {
 pub(super) struct Score {
     set: &'static str,
     picture: String,
-    level: u32,
-    pub(super) method: String,
+    /// The level of noise, the kernel or the pattern of frequencies.
+    case: String,
+    method: String,
     psnr: f64,
     ssim: f64,
-    pub(super) seconds: f64,
+    seconds: f64,
 }
 
 impl Score {
-    /// Compares a denoised picture with the clean one.
+    /// Compares a reconstructed square picture with the clean one.
     pub(super) fn new(
         clean: &Clean,
-        level: u32,
+        case: &str,
         method: &str,
         x: &[f64],
         seconds: f64,
     ) -> Result<Self> {
+        let side = clean.samples.len().isqrt();
         Ok(Self {
             set: clean.set,
             picture: clean.name.clone(),
-            level,
+            case: case.to_owned(),
             method: method.to_owned(),
             psnr: quality::psnr(x, &clean.samples, 1.0)?,
-            ssim: quality::ssim(x, &clean.samples, SIDE, SIDE, 1.0)?,
+            ssim: quality::ssim(x, &clean.samples, side, side, 1.0)?,
             seconds,
         })
     }
@@ -76,7 +79,7 @@ impl Score {
 /// `denoise.md` and `denoise-accuracy.md`, and the chart `denoise.svg`.
 pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement>> {
     let folder = kodak::find(context.kodak.as_deref())?;
-    let mut pictures = pictures(folder.as_deref(), context, out)?;
+    let mut pictures = pictures(folder.as_deref(), context, SIDE, out)?;
     let mut levels = LEVELS.to_vec();
     if context.quick {
         pictures.truncate(2);
@@ -88,23 +91,24 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
         let mut of_level = Vec::new();
         for (index, clean) in pictures.iter().enumerate() {
             score(context, clean, index, level, parameters, &mut scores, out)?;
-            of_level.push(check(context, clean, index, level)?);
+            of_level.push(accuracy::check(context, clean, index, level)?);
         }
         checks.push((level, of_level));
     }
     write(&context.directory, &scores)?;
-    let accuracy = accuracy_table(&checks);
+    let checks = accuracy::table(&checks);
     let path = context.directory.join("denoise-accuracy.md");
-    file::write(&path, accuracy.as_bytes())?;
-    write!(out, "{}\n{accuracy}", table(&scores))?;
+    file::write(&path, checks.as_bytes())?;
+    write!(out, "{}\n{checks}", table("noise", &scores))?;
     Ok(measurements(&scores))
 }
 
-/// Returns the pictures: photographs if they are there, pictures of scikit-image if it is there,
+/// Returns square pictures: photographs if they are there, pictures of scikit-image if it is there,
 /// and otherwise dead leaves.
 pub(super) fn pictures(
     folder: Option<&Path>,
     context: &BenchContext,
+    side: usize,
     out: &mut dyn Write,
 ) -> Result<Vec<Clean>> {
     let mut pictures = Vec::new();
@@ -113,11 +117,11 @@ pub(super) fn pictures(
             pictures.push(Clean {
                 name: format!("kodim{number:02}"),
                 set: "Kodak 16-25",
-                samples: photograph::read(folder, number, SIDE)?,
+                samples: photograph::read(folder, number, side)?,
             });
         }
     }
-    let job = json!({"part": "pictures", "side": SIDE});
+    let job = json!({"part": "pictures", "side": side});
     let answer = context.peers.ask(&job, out)?;
     for name in answer
         .as_array()
@@ -135,7 +139,7 @@ pub(super) fn pictures(
         pictures.push(Clean {
             name: "dead leaves".to_owned(),
             set: "built-in",
-            samples: phantom::dead_leaves(SIDE, SIDE, Seed::new(1), 0)?,
+            samples: phantom::dead_leaves(side, side, Seed::new(1), 0)?,
         });
     }
     Ok(pictures)
@@ -181,7 +185,7 @@ fn score(
     let grid = Grid::image(SIDE, SIDE);
     let noisy = noise::gaussian(&clean.samples, sigma(level), Seed::new(3), index)?;
     let mut add = |method: &str, x: &[f64], seconds: f64| -> Result<()> {
-        scores.push(Score::new(clean, level, method, x, seconds)?);
+        scores.push(Score::new(clean, &level.to_string(), method, x, seconds)?);
         Ok(())
     };
     add("noisy", &noisy, 0.0)?;
@@ -196,94 +200,29 @@ fn score(
         denoise_tv(grid, &noisy, parameters, target).map(|denoised| x = denoised.x)
     })?;
     add("TV", &x, seconds)?;
-    for (method, x, seconds) in peers(context, "denoise", &noisy, sigma(level), out)? {
+    let job = json!({"part": "denoise", "side": SIDE, "sigma": sigma(level)});
+    for (method, x, seconds) in peers(context, &job, &[("data", &noisy)], out)? {
         add(&method, &x, seconds)?;
     }
     Ok(())
 }
 
-/// What the default accuracy means for one picture.
-struct Check {
-    /// The change of the PSNR by a nearly exact solve, in decibels.
-    change: f64,
-    /// The certified error relative to the true one, with the default accuracy and with [`SMALL`].
-    looseness: [f64; 2],
-    /// The seconds of a solve to [`SMALL`].
-    seconds: f64,
-}
-
-/// A small certified Euclidean error.
-const SMALL: f64 = 1e-2;
-
-/// Compares the default accuracy and [`SMALL`] with a nearly exact solve.
-fn check(context: &BenchContext, clean: &Clean, index: usize, level: u32) -> Result<Check> {
-    let grid = Grid::image(SIDE, SIDE);
-    let noisy = noise::gaussian(&clean.samples, sigma(level), Seed::new(3), index)?;
-    let solve = |target: Option<f64>| -> Result<_> {
-        let target = target.map(ErrorBound::new).transpose()?;
-        Ok(denoise(grid, &noisy, sigma(level), target)?)
-    };
-    let exact = solve(Some(1e-3 * SMALL))?;
-    let default = solve(None)?;
-    let mut small = solve(Some(SMALL))?;
-    let seconds = try_fastest_on_core(context.budget() / 10, || {
-        solve(Some(SMALL)).map(|made| small = made)
-    })?;
-    let psnr = |x: &[f64]| quality::psnr(x, &clean.samples, 1.0);
-    let looseness = [&default, &small].map(|made| {
-        let differences = made.x.iter().zip(&exact.x).map(|(a, b)| a - b);
-        made.solved.error.value() / norm(&differences.collect::<Vec<_>>())
-    });
-    Ok(Check {
-        change: psnr(&exact.x)? - psnr(&default.x)?,
-        looseness,
-        seconds,
-    })
-}
-
-/// Writes a table of the checks, one row for each level.
-fn accuracy_table(checks: &[(u32, Vec<Check>)]) -> String {
-    let mut text = String::from(
-        "| noise | change of PSNR | certified / true error | at 1e-2 | seconds to 1e-2 |\n\
-         |---|---|---|---|---|\n",
-    );
-    for (level, checks) in checks {
-        let change = checks.iter().map(|check| check.change.abs());
-        let change = change.fold(0.0, f64::max);
-        let [default, small] = [0, 1].map(|at| {
-            let ratios = || checks.iter().map(|check| check.looseness[at]);
-            [
-                ratios().fold(f64::INFINITY, f64::min),
-                ratios().fold(0.0, f64::max),
-            ]
-        });
-        let seconds = checks.iter().map(|check| check.seconds).sum::<f64>() / count(checks.len());
-        // Writing to a text cannot fail.
-        let _ = writeln!(
-            text,
-            "| {level} | {change:.4} | {:.1} to {:.1} | {:.1} to {:.1} | {seconds:.3} |",
-            default[0], default[1], small[0], small[1]
-        );
-    }
-    text
-}
-
-/// Lets the peers of a part denoise a picture. Returns the name, the result and the seconds of
-/// each.
+/// Lets the peers of a part reconstruct a picture from arrays with names. Returns the name, the
+/// result and the seconds of each.
 pub(super) fn peers(
     context: &BenchContext,
-    part: &str,
-    noisy: &[f64],
-    sigma: f64,
+    job: &Value,
+    arrays: &[(&str, &[f64])],
     out: &mut dyn Write,
 ) -> Result<Vec<(String, Vec<f64>, f64)>> {
-    let bytes: Vec<u8> = noisy.iter().flat_map(|value| value.to_le_bytes()).collect();
-    file::write(&context.directory.join("data/noisy.f64"), &bytes)?;
-    let job = json!({"part": part, "side": SIDE, "sigma": sigma});
-    let answer = context.peers.ask(&job, out)?;
+    for (name, array) in arrays {
+        let bytes: Vec<u8> = array.iter().flat_map(|value| value.to_le_bytes()).collect();
+        file::write(&context.directory.join(format!("data/{name}.f64")), &bytes)?;
+    }
+    let answer = context.peers.ask(job, out)?;
     let mut made = Vec::new();
     for (method, seconds) in answer.as_object().into_iter().flatten() {
-        let x = read(context, &format!("denoised {method}"))?;
+        let x = read(context, &format!("made by {method}"))?;
         made.push((method.clone(), x, seconds.as_f64().unwrap_or(f64::NAN)));
     }
     Ok(made)
@@ -312,12 +251,12 @@ struct Mean {
     count: usize,
 }
 
-/// The means by set, level and method.
-fn means(scores: &[Score]) -> BTreeMap<(&str, u32, &str), Mean> {
-    let mut means: BTreeMap<(&str, u32, &str), Mean> = BTreeMap::new();
+/// The means by set, case and method.
+fn means(scores: &[Score]) -> BTreeMap<(&str, &str, &str), Mean> {
+    let mut means: BTreeMap<(&str, &str, &str), Mean> = BTreeMap::new();
     for score in scores {
         let mean = means
-            .entry((score.set, score.level, &score.method))
+            .entry((score.set, &score.case, &score.method))
             .or_default();
         mean.psnr += score.psnr;
         mean.ssim += score.ssim;
@@ -333,12 +272,13 @@ fn means(scores: &[Score]) -> BTreeMap<(&str, u32, &str), Mean> {
     means
 }
 
-/// Writes a table of the means, one row for each set, level and method.
-pub(super) fn table(scores: &[Score]) -> String {
-    let mut text = String::from(
-        "| pictures | noise | method | PSNR | SSIM | seconds |\n|---|---|---|---|---|---|\n",
+/// Writes a table of the means, one row for each set, case and method. `case` is the title of the
+/// column of cases.
+pub(super) fn table(case: &str, scores: &[Score]) -> String {
+    let mut text = format!(
+        "| pictures | {case} | method | PSNR | SSIM | seconds |\n|---|---|---|---|---|---|\n"
     );
-    for ((set, level, method), mean) in means(scores) {
+    for ((set, case, method), mean) in means(scores) {
         let Mean {
             psnr,
             ssim,
@@ -348,31 +288,43 @@ pub(super) fn table(scores: &[Score]) -> String {
         // Writing to a text cannot fail.
         let _ = writeln!(
             text,
-            "| {set} | {level} | {method} | {psnr:.2} | {ssim:.3} | {seconds:.3} |"
+            "| {set} | {case} | {method} | {psnr:.2} | {ssim:.3} | {seconds:.3} |"
         );
     }
     text
 }
 
-/// Our time for noise 25, compared with every other method.
-fn measurements(scores: &[Score]) -> Vec<Measurement> {
-    let at_25 = |wanted: &str| {
+/// The mean of our seconds for a case, compared with those of peers.
+pub(super) fn seconds_against(
+    name: &str,
+    scores: &[Score],
+    case: &str,
+    ours: &str,
+    peers: &[&'static str],
+) -> Vec<Measurement> {
+    let mean = |wanted: &str| {
         let chosen: Vec<f64> = (scores.iter())
-            .filter(|score| score.level == 25 && score.method == wanted)
+            .filter(|score| score.case == case && score.method == wanted)
             .map(|score| score.seconds)
             .collect();
         (!chosen.is_empty()).then(|| chosen.iter().sum::<f64>() / count(chosen.len()))
     };
-    let Some(ours) = at_25(OURS) else {
-        return Vec::new();
-    };
-    let peers = ["BM3D", "non-local means", "wavelets"].map(|peer| (peer, at_25(peer)));
+    let peers: Vec<_> = peers.iter().map(|peer| (*peer, mean(peer))).collect();
+    mean(ours).map_or_else(Vec::new, |seconds| {
+        Measurement::against(name, seconds, "s", &peers)
+    })
+}
+
+/// Our time for noise 25, compared with every other method.
+fn measurements(scores: &[Score]) -> Vec<Measurement> {
+    let peers = ["BM3D", "non-local means", "wavelets"];
     let headline = Headline {
         label: "BM3D: denoise a picture",
         is_archived: false,
     };
-    let rows = Measurement::against("denoise 256 x 256, noise 25", ours, "s", &peers).into_iter();
-    rows.map(|row| row.with_headline("BM3D", headline))
+    let rows = seconds_against("denoise 256 x 256, noise 25", scores, "25", OURS, &peers);
+    (rows.into_iter())
+        .map(|row| row.with_headline("BM3D", headline))
         .collect()
 }
 
@@ -382,7 +334,7 @@ fn write(directory: &Path, scores: &[Score]) -> Result<()> {
             json!({
                 "pictures": score.set,
                 "picture": score.picture,
-                "noise": score.level,
+                "noise": score.case,
                 "method": score.method,
                 "psnr": score.psnr,
                 "ssim": score.ssim,
@@ -392,7 +344,10 @@ fn write(directory: &Path, scores: &[Score]) -> Result<()> {
         .collect();
     let text = serde_json::to_string_pretty(&rows)?;
     file::write(&directory.join("denoise.json"), text.as_bytes())?;
-    file::write(&directory.join("denoise.md"), table(scores).as_bytes())?;
+    file::write(
+        &directory.join("denoise.md"),
+        table("noise", scores).as_bytes(),
+    )?;
     if let Some(figure) = chart(scores) {
         file::write_figure(&figure, &directory.join("denoise"))?;
     }
@@ -423,7 +378,7 @@ fn chart(scores: &[Score]) -> Option<Figure> {
     for set in sets {
         let of_set = || {
             (means.iter()).filter(move |((name, level, method), _)| {
-                *name == set && *level == 25 && *method != "noisy"
+                *name == set && *level == "25" && *method != "noisy"
             })
         };
         let psnrs: Vec<f64> = of_set().map(|(_, mean)| mean.psnr).collect();
@@ -457,27 +412,12 @@ mod tests {
         Score {
             set: "built-in",
             picture: "one".to_owned(),
-            level: 25,
+            case: "25".to_owned(),
             method: method.to_owned(),
             psnr,
             ssim: 0.5,
             seconds,
         }
-    }
-
-    #[test]
-    fn the_accuracy_of_a_level_is_that_of_its_worst_picture() {
-        let check = |change: f64, loose: f64, seconds: f64| Check {
-            change,
-            looseness: [loose, 2.0 * loose],
-            seconds,
-        };
-        let checks = [check(0.001, 7.0, 0.1), check(-0.004, 6.0, 0.3)];
-        let text = accuracy_table(&[(25, checks.into())]);
-        assert!(
-            text.contains("| 25 | 0.0040 | 6.0 to 7.0 | 12.0 to 14.0 | 0.200 |"),
-            "{text}"
-        );
     }
 
     #[test]
@@ -487,7 +427,7 @@ mod tests {
             score(OURS, 30.0, 0.3),
             score("BM3D", 29.0, 2.0),
         ];
-        let text = table(&scores);
+        let text = table("noise", &scores);
         assert!(
             text.contains("| built-in | 25 | filter bank | 29.00 | 0.500 | 0.200 |"),
             "{text}"

@@ -261,7 +261,22 @@ def least_squares(job, _):
     return answer
 
 
-# Denoising.
+# Reconstruction of pictures.
+
+
+def made(methods):
+    """Run each method, write the results, and return the processor times."""
+    answer = {}
+    for name, method in methods.items():
+        begin = time.process_time()
+        x = method()
+        answer[name] = time.process_time() - begin
+        np.ascontiguousarray(x, dtype="<f8").tofile(f"{sys.argv[2]}/made by {name}.f64")
+    return answer
+
+
+def psnr(x, truth):
+    return -10 * np.log10(np.mean((x - truth) ** 2))
 
 
 def pictures(job, _read):
@@ -283,35 +298,30 @@ def pictures(job, _read):
 
 
 def denoise(job, read):
-    """Denoise one picture by several methods; write the results, return the processor time."""
+    """Denoise one picture by several methods."""
     import bm3d
     from skimage import restoration
 
     sigma = job["sigma"]
-    noisy = read("noisy").reshape(job["side"], job["side"])
-    methods = {
-        "BM3D": lambda: bm3d.bm3d(noisy, sigma),
-        "non-local means": lambda: restoration.denoise_nl_means(
-            noisy, patch_size=5, patch_distance=6, h=0.8 * sigma, sigma=sigma, fast_mode=True
-        ),
-        "wavelets": lambda: restoration.denoise_wavelet(
-            noisy, sigma=sigma, method="BayesShrink", mode="soft", rescale_sigma=False
-        ),
-    }
-    answer = {}
-    for name, method in methods.items():
-        begin = time.process_time()
-        x = method()
-        answer[name] = time.process_time() - begin
-        np.ascontiguousarray(x, dtype="<f8").tofile(f"{sys.argv[2]}/denoised {name}.f64")
-    return answer
+    noisy = read("data").reshape(job["side"], job["side"])
+    return made(
+        {
+            "BM3D": lambda: bm3d.bm3d(noisy, sigma),
+            "non-local means": lambda: restoration.denoise_nl_means(
+                noisy, patch_size=5, patch_distance=6, h=0.8 * sigma, sigma=sigma, fast_mode=True
+            ),
+            "wavelets": lambda: restoration.denoise_wavelet(
+                noisy, sigma=sigma, method="BayesShrink", mode="soft", rescale_sigma=False
+            ),
+        }
+    )
 
 
 def calibrate(job, read):
-    """Calibrate denoisers on one picture without truth; write results and return the seconds."""
+    """Calibrate denoisers on one picture without truth, and denoise it."""
     from skimage import restoration
 
-    noisy = read("noisy").reshape(job["side"], job["side"])
+    noisy = read("data").reshape(job["side"], job["side"])
     # the grids of scikit-image's example of calibrate_denoiser
     grids = {
         "calibrated TV": (restoration.denoise_tv_chambolle, {"weight": np.arange(0.01, 0.3, 0.02)}),
@@ -320,13 +330,70 @@ def calibrate(job, read):
             {"sigma": np.arange(0.02, 0.3, 0.02), "rescale_sigma": [True]},
         ),
     }
-    answer = {}
-    for name, (denoiser, grid) in grids.items():
-        begin = time.perf_counter()
-        x = restoration.calibrate_denoiser(noisy, denoiser, denoise_parameters=grid)(noisy)
-        answer[name] = time.perf_counter() - begin
-        np.ascontiguousarray(x, dtype="<f8").tofile(f"{sys.argv[2]}/denoised {name}.f64")
-    return answer
+
+    def calibrated(denoiser, grid):
+        return restoration.calibrate_denoiser(noisy, denoiser, denoise_parameters=grid)(noisy)
+
+    return made({name: lambda pair=pair: calibrated(*pair) for name, pair in grids.items()})
+
+
+def deblur(job, read):
+    """Deblur one picture, as a user calls scikit-image and in its favour.
+
+    In its favour, the picture is continued by reflection, because both methods treat what lies
+    beyond its borders wrongly, and the number of iterations is that with the best PSNR."""
+    from skimage.restoration import richardson_lucy, unsupervised_wiener
+
+    side = job["side"]
+    blurred, truth = (read(name).reshape(side, side) for name in ["data", "truth"])
+    kernel = read("kernel").reshape(job["kernel_shape"])
+    margin = 2 * max(kernel.shape)
+    inside = (slice(margin, -margin),) * 2
+    wide = np.pad(blurred, margin, mode="reflect")
+    positive = np.maximum(wide, 0)
+
+    def sharpen(iterations):
+        return richardson_lucy(positive, kernel, num_iter=iterations)[inside]
+
+    best = max([5, 10, 15, 20, 30, 50, 80, 120], key=lambda count: psnr(sharpen(count), truth))
+    return made(
+        {
+            "unsupervised Wiener": lambda: unsupervised_wiener(blurred, kernel, rng=0)[0],
+            "unsupervised Wiener, continued": lambda: unsupervised_wiener(wide, kernel, rng=0)[0][
+                inside
+            ],
+            "Richardson-Lucy": lambda: richardson_lucy(blurred, kernel),
+            "Richardson-Lucy, continued, best": lambda: sharpen(best),
+        }
+    )
+
+
+def mri(job, read):
+    """Reconstruct a complex picture from some of its frequencies; the results are moduli.
+
+    In favour of SigPy, its weight is that with the best PSNR for this picture."""
+    from sigpy.mri.app import TotalVariationRecon
+
+    side = job["side"]
+    # SigPy has frequency zero and the origin in the middle
+    y = np.fft.fftshift(read("data").view(complex).reshape(1, side, side))
+    truth, maps = read("truth").reshape(side, side), np.ones_like(y)
+
+    def reconstruct(weight, iterations):
+        app = TotalVariationRecon(y, maps, weight, max_iter=iterations, show_pbar=False)
+        return np.abs(np.fft.ifftshift(app.run()))
+
+    def best(iterations):
+        weights = [1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1]
+        return max(weights, key=lambda weight: psnr(reconstruct(weight, iterations), truth))
+
+    chosen = {count: best(count) for count in [100, 400]}
+    return made(
+        {
+            f"SigPy, {count} iterations": lambda count=count: reconstruct(chosen[count], count)
+            for count in chosen
+        }
+    )
 
 
 def versions(_job, _read):
@@ -336,9 +403,10 @@ def versions(_job, _read):
     import dfols  # noqa: F401
     import pywt  # noqa: F401
     import scipy.optimize  # noqa: F401
+    import sigpy.mri  # noqa: F401
     import skimage.restoration  # noqa: F401
 
-    names = ["numpy", "scipy", "scikit-image", "DFO-LS", "bm3d"]
+    names = ["numpy", "scipy", "scikit-image", "DFO-LS", "bm3d", "sigpy"]
     return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
@@ -349,6 +417,8 @@ PARTS = {
     "pictures": pictures,
     "denoise": denoise,
     "calibrate": calibrate,
+    "deblur": deblur,
+    "mri": mri,
     "versions": versions,
 }
 

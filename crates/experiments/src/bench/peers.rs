@@ -1,5 +1,5 @@
-//! The Python packages that we compare with: NumPy, SciPy, scikit-image, BM3D and DFO-LS. They run
-//! during the benchmark, in a virtual environment under `target/bench`.
+//! The Python packages that we compare with: NumPy, SciPy, scikit-image, BM3D, SigPy and DFO-LS. They
+//! run during the benchmark, in a virtual environment under `target/bench`.
 
 use std::fs;
 use std::io::Write;
@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use crate::file;
 
 const SCRIPT: &str = include_str!("peers.py");
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 7] = [
     "numpy",
     "scipy",
     "scikit-image",
     "DFO-LS",
     "bm3d",
     "PyWavelets",
+    "sigpy",
 ];
 
 /// The peers, if there is a Python with their packages.

@@ -10,10 +10,10 @@ use bilevel::{
 };
 use imaging::{Grid, Seed, noise};
 use lowlevel::{ErrorBound, Solver, Stop};
+use serde_json::json;
 
 use super::BenchContext;
-use super::count;
-use super::denoise::{SIDE, Score, peers, pictures, sigma, table};
+use super::denoise::{SIDE, Score, peers, pictures, seconds_against, sigma, table};
 use super::measurement::Measurement;
 use crate::{file, kodak};
 
@@ -30,7 +30,7 @@ const PEER: &str = "calibrated TV";
 /// `truthless.md`.
 pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement>> {
     let folder = kodak::find(context.kodak.as_deref())?;
-    let mut all = pictures(folder.as_deref(), context, out)?;
+    let mut all = pictures(folder.as_deref(), context, SIDE, out)?;
     if context.quick {
         all.truncate(2);
     }
@@ -40,7 +40,7 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
     for (index, clean) in all.iter().enumerate() {
         let noisy = noise::gaussian(&clean.samples, sigma(LEVEL), Seed::new(3), index)?;
         let mut add = |method: &str, x: &[f64], seconds: f64| -> Result<()> {
-            scores.push(Score::new(clean, LEVEL, method, x, seconds)?);
+            scores.push(Score::new(clean, &LEVEL.to_string(), method, x, seconds)?);
             Ok(())
         };
         add("noisy", &noisy, 0.0)?;
@@ -49,14 +49,22 @@ pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Mea
             let x = pool.install(|| learned(method, grid, &noisy, &clean.samples))?;
             add(method, &x, begin.elapsed().as_secs_f64())?;
         }
-        for (method, x, seconds) in peers(context, "calibrate", &noisy, sigma(LEVEL), out)? {
+        let job = json!({"part": "calibrate", "side": SIDE});
+        for (method, x, seconds) in peers(context, &job, &[("data", &noisy)], out)? {
             add(&method, &x, seconds)?;
         }
     }
-    let table = table(&scores);
+    let table = table("noise", &scores);
     file::write(&context.directory.join("truthless.md"), table.as_bytes())?;
     write!(out, "{table}")?;
-    Ok(measurements(&scores))
+    let name = "learn without truth, 256 x 256";
+    Ok(seconds_against(
+        name,
+        &scores,
+        &LEVEL.to_string(),
+        OURS,
+        &[PEER],
+    ))
 }
 
 /// Learns the weight for one picture with one thread, and returns the denoised picture.
@@ -99,21 +107,6 @@ fn learned(method: &str, grid: Grid, noisy: &[f64], truth: &[f64]) -> Result<Vec
         .values();
     let stop = Stop::accuracy(ErrorBound::new(ERROR)?);
     Ok(reconstruct(&family, &values, grid, noisy, Solver::default(), stop)?.x)
-}
-
-/// Our time for a picture whose noise is not known, compared with the peer.
-fn measurements(scores: &[Score]) -> Vec<Measurement> {
-    let mean = |wanted: &str| {
-        let chosen: Vec<f64> = (scores.iter())
-            .filter(|score| score.method == wanted)
-            .map(|score| score.seconds)
-            .collect();
-        (!chosen.is_empty()).then(|| chosen.iter().sum::<f64>() / count(chosen.len()))
-    };
-    mean(OURS).map_or_else(Vec::new, |ours| {
-        let name = "learn without truth, 256 x 256";
-        Measurement::against(name, ours, "s", &[(PEER, mean(PEER))])
-    })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ const LEAST_DISTANCE: usize = 2;
 
 /// A volume of 256^3 bytes: the head of `../shared/mri`.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(crate) struct Head {
     voxels: Vec<u8>,
     /// The 99th percentile of the voxels above a tenth of the largest one.
     unit: f64,
@@ -25,7 +25,7 @@ pub(super) struct Head {
 
 impl Head {
     /// Reads the volume from a compressed NIfTI file, and checks its header.
-    pub(super) fn read(path: &Path) -> Result<Self> {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
         let mut bytes = Vec::new();
         MultiGzDecoder::new(File::open(path)?).read_to_end(&mut bytes)?;
         let number = |at: usize| -> Result<i16> {
@@ -75,19 +75,19 @@ impl Head {
     }
 
     /// Returns `count` training slices with the numbers of their phases.
-    pub(super) fn spread(&self, count: usize, phase: usize) -> Vec<(usize, usize)> {
+    pub(crate) fn spread(&self, count: usize, phase: usize) -> Vec<(usize, usize)> {
         let all = Self::every_other(count, 0).into_iter();
         all.map(|(height, number)| (height, number + 1000 * phase))
             .collect()
     }
 
     /// Returns the slices between `count` training slices.
-    pub(super) fn held_out(&self, count: usize) -> Vec<(usize, usize)> {
+    pub(crate) fn held_out(&self, count: usize) -> Vec<(usize, usize)> {
         Self::every_other(count, 1)
     }
 
     /// Returns all slices that are not next to a held-out one.
-    pub(super) fn apart_from_held_out(&self, count: usize) -> Vec<(usize, usize)> {
+    pub(crate) fn apart_from_held_out(&self, count: usize) -> Vec<(usize, usize)> {
         let held_out = Self::every_other(count, 1);
         let is_apart = |height: usize| {
             let mut distances = held_out.iter().map(|(other, _)| height.abs_diff(*other));
@@ -99,7 +99,7 @@ impl Head {
 
     /// Returns a slice with `side` x `side` pixels, as a scanner with fewer frequencies would see
     /// it, times a smooth phase with this number. Rows go from the front to the back.
-    pub(super) fn slice(&self, height: usize, side: usize, number: usize) -> Result<Vec<f64>> {
+    pub(crate) fn slice(&self, height: usize, side: usize, number: usize) -> Result<Vec<f64>> {
         let mut full = vec![0.0; 2 * SIZE * SIZE];
         for row in 0..SIZE {
             for col in 0..SIZE {

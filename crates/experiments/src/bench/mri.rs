@@ -33,8 +33,8 @@ const ERROR: f64 = 1e-3;
 /// The name of our method.
 const OURS: &str = "total variation";
 
-/// Learns alpha and nu for one mask of each pattern from some heads, and reconstructs others. Writes the
-/// table `mri.md`.
+/// Learns alpha and nu for one mask of each pattern from some heads, and reconstructs others.
+/// Writes the table `mri.md`.
 pub(super) fn run(context: &BenchContext, out: &mut dyn Write) -> Result<Vec<Measurement>> {
     let (set, training, mut scored) = heads(context)?;
     if context.quick {

@@ -1,5 +1,5 @@
-//! The Python packages that we compare with: NumPy, SciPy, scikit-image, BM3D, SigPy and DFO-LS. They
-//! run during the benchmark, in a virtual environment under `target/bench`.
+//! The Python packages that we compare with: NumPy, SciPy, scikit-image, BM3D, SigPy and DFO-LS.
+//! They run during the benchmark, in a virtual environment under `target/bench`.
 
 use std::fs;
 use std::io::Write;

@@ -305,7 +305,7 @@ fn check_bound(num_cases: usize) {
                 x: &x,
                 gradient: &gradient,
                 gradient_norm: norm(&gradient),
-                dual: &vec![0.0; objective.num_duals()],
+                dual: &vec![0.0; NewtonSteps::num_duals(&objective)],
                 target_norm: 0.0,
             };
             let (bound, cost) = objective.sharper_bound(&at, &mut scratch).expect("valid");

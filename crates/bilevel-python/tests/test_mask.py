@@ -138,7 +138,7 @@ def test_bad_arrays() -> None:
         learned(np.abs(KSPACE))
     bad = KSPACE.copy()
     bad[1, 2, 3] = np.nan
-    with pytest.raises(ValueError, match=r"\[1, 2, 3\] of the frequencies"):
+    with pytest.raises(ValueError, match=r"\[1, 2, 3\] of the array of frequencies"):
         learned(bad)
     with pytest.raises(ValueError, match="slice 2 is zero"):
         learned(KSPACE * np.array([1, 1, 0, 1]).reshape(4, 1, 1), noise=0.0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import Pool
+from multiprocessing.pool import ThreadPool
+from threading import Lock
 from typing import Any
 
 import dfo_ls
@@ -135,6 +137,21 @@ def test_workers_with_an_inexact_simulator() -> None:
             result = dfo_ls.minimize(simulator, [1.0, 1.0], inexact=True, workers=workers)
             np.testing.assert_array_equal(result.x, serial.x)
             assert result.work == serial.work
+
+
+def test_what_processes_cannot_get_is_refused_with_advice() -> None:
+    advice = "cannot be sent to other processes .*top level of a module.*ThreadPoolExecutor"
+    with ProcessPoolExecutor(1) as executor, Pool(1) as pool:
+        for given in ({"workers": 2}, {"workers": pool.map}, {"executor": executor}):
+            for fun, args in ((lambda x: rosenbrock(x), ()), (scaled, (1.0, Lock()))):
+                with pytest.raises(TypeError, match=advice) as caught:
+                    dfo_ls.minimize(fun, X0, args=args, **given)  # type: ignore[arg-type]
+                assert "pickle" in str(caught.value.__cause__)
+    # threads take any function
+    with ThreadPoolExecutor(2) as executor, ThreadPool(2) as pool:
+        for given in ({"workers": pool.map}, {"executor": executor}):
+            result = dfo_ls.minimize(lambda x: rosenbrock(x), X0, **given)  # type: ignore[arg-type]
+            np.testing.assert_allclose(result.x, [1, 1], atol=1e-6)
 
 
 def test_an_exception_among_workers_keeps_the_run() -> None:

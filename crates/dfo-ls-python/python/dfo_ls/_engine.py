@@ -18,7 +18,7 @@ from . import _run
 from ._arrays import FloatArray, counted, entries, limits, residual_vector, start_vector, vector
 from ._dfo_ls import Core
 from ._numbers import count, integer, real
-from ._options import Preset, as_json, completed, duration
+from ._options import Preset, as_json, completed, duration, explained
 from ._result import Evaluated, Iteration, Result
 from ._saved import read, write
 
@@ -220,7 +220,14 @@ class Engine:
     def _new_core(
         self, num_residuals: int, known: Sequence[tuple[FloatArray, FloatArray, float]] = ()
     ) -> Core:
-        return Core(self._x0, num_residuals, self._options, self._bounds, *self._code(), known)
+        code = self._code()
+        try:
+            return Core(self._x0, num_residuals, self._options, self._bounds, *code, known)
+        except ValueError as error:
+            message = explained(str(error))
+            if message == str(error):
+                raise
+            raise ValueError(message) from None
 
     def _code(self) -> tuple[list[_Vector], tuple[_Number, _Vector] | None]:
         projections = [

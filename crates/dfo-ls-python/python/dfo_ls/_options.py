@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _dfo_ls
 from ._numbers import real
 
 Preset = Literal["default", "noisy", "paper", "experiments"]
+
+# What Rust expects, and what it found, in Python's words. The first pattern that matches counts.
+_EXPECTED = (
+    (r"f64", "a number"),
+    (r"u32|u64|usize", "an integer that is zero or positive"),
+    (r"a boolean", "True or False"),
+    (r"struct .*|map.*", "a dictionary"),
+    (r"string or map", "a string or a dictionary"),
+)
+_FOUND = (
+    (r"null", "None"),
+    (r"sequence", "a list"),
+    (r"map", "the dictionary"),
+    (r"boolean `true`", "True"),
+    (r"boolean `false`", "False"),
+    (r"(?:integer|floating point) `(.*)`", r"\1"),
+    (r'string "(.*)"', r"'\1'"),
+)
 
 
 def default_options(preset: Preset = "default") -> dict[str, Any]:
@@ -88,6 +107,31 @@ def completed(preset: Preset, given: Mapping[str, Any] | None) -> str:
     if isinstance(budget, dict) and not isinstance(budget.get("max_time"), Mapping):
         budget["max_time"] = duration(budget.get("max_time"))
     return as_json(options)
+
+
+def explained(message: str) -> str:
+    """Puts a message of Rust about options into Python's words.
+
+    >>> explained("options: 'batch': invalid type: floating point `1.5`, expected usize")
+    "options: 'batch' must be an integer that is zero or positive, but is 1.5"
+    """
+    wrong = re.fullmatch(
+        r"(options: '.*?'): (?:invalid (?:type|value): (.*)|unknown variant `(.*)`), expected (.*)",
+        message,
+    )
+    if wrong is None:
+        return message
+    option, found, variant, expected = wrong.groups()
+    if variant is not None:
+        return f"{option} must be {expected.replace('`', chr(39))}, but is '{variant}'"
+    return f"{option} must be {_said(_EXPECTED, expected)}, but is {_said(_FOUND, found)}"
+
+
+def _said(words: Sequence[tuple[str, str]], text: str) -> str:
+    for pattern, said in words:
+        if match := re.fullmatch(pattern, text):
+            return match.expand(said)
+    return text
 
 
 def as_json(options: Mapping[str, Any]) -> str:

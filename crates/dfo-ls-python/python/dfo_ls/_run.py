@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import partial
+from multiprocessing.pool import Pool, ThreadPool
+from multiprocessing.reduction import ForkingPickler
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +79,8 @@ def run(
     if executor is not None and workers is not None:
         raise ValueError("executor and workers are both given: pass one of them")
     processes = _num_processes(workers)
+    if processes not in (None, 1) or _has_processes(executor) or _has_processes(workers):
+        _check_sendable(fun)
     with ExitStack() as stack:
         if processes not in (None, 1):
             most = None if processes == -1 else processes
@@ -128,6 +132,24 @@ def _num_processes(workers: Any) -> int | None:
             f"workers is {workers}, but must be positive, or -1 for one process per processor"
         )
     return int(workers)
+
+
+def _has_processes(executor: Any) -> bool:
+    """Whether an executor, or the method of a pool, evaluates in other processes of Python."""
+    pool = getattr(executor, "__self__", executor)
+    return isinstance(pool, (ProcessPoolExecutor, Pool)) and not isinstance(pool, ThreadPool)
+
+
+def _check_sendable(fun: Callable[..., Any]) -> None:
+    """Refuses a function that cannot be sent to other processes."""
+    try:
+        ForkingPickler.dumps(fun)
+    except Exception as error:
+        raise TypeError(
+            f"fun and args cannot be sent to other processes ({error}): define fun with def at the "
+            "top level of a module, with args that can be pickled, or evaluate in threads, "
+            "executor=concurrent.futures.ThreadPoolExecutor()"
+        ) from error
 
 
 def is_handled(error: BaseException, engine: Engine) -> bool:

@@ -179,16 +179,23 @@ fn unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
         return Some(warning);
     }
     let noise = config.data.sigma()?;
-    let is_unit = |pair: &Pair| pair.truth.iter().all(|value| (0.0..=1.0).contains(value));
-    if config.data.truth.is_some() {
-        return None;
-    }
+    let is_unit = |pair: &Pair| match pair.truth.is_empty() {
+        // noise as strong as the given one would have spread the data further
+        true => {
+            let [lowest, highest] = ends(pair.data.iter().copied());
+            highest - lowest < noise.min(MAX_RANGE)
+        }
+        false => pair.truth.iter().all(|value| (0.0..=1.0).contains(value)),
+    };
     if noise > 1.0 && pairs.iter().all(is_unit) {
         return Some(format!(
             "--noise is {noise}, but black is 0 and white is 1 in these pictures: divide a noise \
              level of 8-bit grey values by 255 (here {:.3})",
             noise / 255.0
         ));
+    }
+    if config.data.truth.is_some() {
+        return None;
     }
     if table::NOISE.default(config.task, &|_| false) != Ok(noise.into()) {
         return None;
@@ -248,11 +255,16 @@ fn blind_unit_warning(config: &Config, pairs: &[Pair]) -> Option<String> {
 /// Returns the smallest and the largest value, as text, if they are hardly those of pictures in
 /// which black is 0 and white is 1: 12 bits of a camera in a file of 16 bits, or numbers up to 255.
 pub(crate) fn other_unit(values: impl Iterator<Item = f64>) -> Option<[String; 2]> {
-    let start = [f64::INFINITY, f64::NEG_INFINITY];
-    let ends = values.fold(start, |[low, high], value| {
-        [low.min(value), high.max(value)]
-    });
+    let ends = ends(values);
     let range = ends[1] - ends[0];
     let is_other = range > 0.0 && !(MIN_RANGE..=MAX_RANGE).contains(&range);
     is_other.then(|| ends.map(number))
+}
+
+/// Returns the smallest and the largest value, without NaN.
+fn ends(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let start = [f64::INFINITY, f64::NEG_INFINITY];
+    values.fold(start, |[low, high], value| {
+        [low.min(value), high.max(value)]
+    })
 }

@@ -29,6 +29,19 @@ fn measured_pictures_that_are_the_clean_ones() {
     warned(&temp, "--images photos --noisy copies", &[]);
 }
 
+/// The unit of the noise is checked without truth, too.
+#[test]
+fn noise_of_grey_values_for_pictures_from_zero_to_one() {
+    let temp = TempDir::new("unit");
+    temp.photos("photos");
+    for learned in ["--images photos", "--truth none --noisy photos"] {
+        let warning = "--noise is 25, but black is 0 and white is 1 in these pictures";
+        let args = format!("{learned} --noise 25");
+        warned(&temp, &args, &[warning, "(here 0.098)"]);
+        warned(&temp, &format!("{learned} --noise 0.1"), &[]);
+    }
+}
+
 #[test]
 fn validation_pictures_that_are_training_pictures() {
     let temp = TempDir::new("repeated");

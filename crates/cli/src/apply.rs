@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::array::{self, ArrayValues};
 use crate::blur_check::periodicity_warning;
 use crate::config::table::{KERNEL, MASK};
-use crate::config::{Config, Settings, Slices, TaskKind};
+use crate::config::{Config, ConfigError, Settings, Slices, TaskKind};
 use crate::error::CliError;
 use crate::file::{FileError, Nan};
 use crate::memory::Memory;
@@ -195,6 +195,10 @@ impl Reconstructor {
         let mut settings = Settings::of_run(&settings, run)?;
         for (setting, path) in [(&KERNEL, &options.kernel), (&MASK, &options.mask)] {
             if let Some(path) = path {
+                if !setting.is_for(settings.task) {
+                    let (run, task) = (run.into(), settings.task);
+                    return Err(ConfigError::NotOfRun(setting, run, task).into());
+                }
                 settings.set_path(setting, path)?;
             }
         }

@@ -29,6 +29,12 @@ pub enum FileError {
     /// it can read.
     #[error("{} cannot be used ({}): convert it to {}", .0.display(), .1, .2)]
     Unsupported(PathBuf, String, &'static str),
+    /// The file is of a kind that holds no measured frequencies.
+    #[error(
+        "{} holds no measured frequencies: name a .npy, .npz, HDF5 or .cfl file with complex k-space",
+        .0.display()
+    )]
+    NoFrequencies(PathBuf),
     /// An HDF5 file does not have the dataset, or has several. The second field lists them.
     #[error("{} {}: name one of them after the path, as in scan.h5::group/name", .0.display(), .1)]
     Dataset(PathBuf, String),

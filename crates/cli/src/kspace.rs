@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::array::hdf5::Numbers;
+use crate::array::hdf5::{self, Numbers};
 use crate::array::{self, ArrayValues};
 use crate::file::{FileError, Nan};
 use crate::picture::has_extension;
@@ -58,8 +58,14 @@ impl Kspace {
 /// When the file cannot be read, is damaged, has real numbers or other axes, is empty, or holds NaN
 /// or infinity.
 pub fn read(path: &Path) -> Result<Kspace, FileError> {
-    let (array, _, _) = array::read_numbers(path, Numbers::Complex, Nan::Refused)?;
     let is_bart = has_extension(path, "cfl") || has_extension(path, "hdr");
+    let is_array = has_extension(path, "npy") || has_extension(path, "npz");
+    let is_kind = is_bart || is_array || hdf5::is_name(path);
+    let read = array::read_numbers(path, Numbers::Complex, Nan::Refused);
+    let (array, _, _) = read.map_err(|error| match error {
+        FileError::Unsupported(path, ..) if !is_kind => FileError::NoFrequencies(path),
+        error => error,
+    })?;
     let (shape, needed) = match is_bart {
         true => (of_bart(&array.shape), OF_BART),
         false => (of_array(&array.shape), OF_ARRAY),

@@ -115,8 +115,8 @@ fn defaults_of_learn_are_those_of_empty_settings() {
                 let flags = match other {
                     "noisy" => "--images i --noisy n",
                     "images" => "--images i",
-                    "truth" if task == TaskKind::Sampling => continue,
-                    "truth" => "--truth none --noisy n",
+                    "truth none" if task == TaskKind::Sampling => continue,
+                    "truth none" => "--truth none --noisy n",
                     "filters" if task != TaskKind::Denoise => continue,
                     "filters" => "--filters dct5",
                     _ => panic!("{help}"),

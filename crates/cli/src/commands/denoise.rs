@@ -68,6 +68,9 @@ fn about_file(file: &DenoisedFile) -> String {
     }
 }
 
+/// What the certified error of a picture of a camera refers to.
+const AFTER_TRANSFORM: &str = " after the transform that makes the noise equally strong everywhere";
+
 /// Describes a denoised picture.
 fn about(picture: &DenoisedPicture) -> String {
     let origin = match picture.is_estimated {
@@ -77,7 +80,7 @@ fn about(picture: &DenoisedPicture) -> String {
     let (noise, transformed) = match picture.camera {
         Some(CameraNoise { gain, read, .. }) => {
             let [gain, read] = [gain, read].map(|number| significant(number, 3));
-            (format!("poisson:{gain},{read}"), " after the transform")
+            (format!("poisson:{gain},{read}"), AFTER_TRANSFORM)
         }
         None => (significant(picture.noise, 3), ""),
     };

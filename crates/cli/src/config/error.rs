@@ -92,6 +92,12 @@ pub enum ConfigError {
     /// A setting is for other tasks.
     #[error("{} is for {}, not for {}: leave it out", .0, .0.tasks.1, .1)]
     Refused(&'static Setting, TaskKind),
+    /// A setting is for other tasks than that of a run.
+    #[error(
+        "--{flag} is for {}, but {} is a run of {}: leave --{flag} out",
+        .0.tasks.1, .1.display(), .2, flag = .0.flag
+    )]
+    NotOfRun(&'static Setting, PathBuf, TaskKind),
     /// A path cannot be written to the settings of a run.
     #[error("{}: {} is not valid Unicode: rename it", .0, .1.display())]
     NotUnicode(&'static Setting, PathBuf),

@@ -209,8 +209,7 @@ table! {
          (unknown), or copies of the picture itself (periodic)")
         .only(DEBLUR);
     LEARN = row("learn", "model.learn", ValueKind::Names, DefaultValue::Of(learned),
-        "Names of the parameters to learn; without this option, those of the default that --fix \
-         does not name");
+        "Names of the parameters to learn; the default leaves out those that --fix names");
     FIX = row("fix", "model.fixed", ValueKind::Values, DefaultValue::Of(fixed),
         "Values of the parameters that are not learned");
     START = row("start", "model.start", ValueKind::Values, DefaultValue::Of(|task| range(task, 0)),
@@ -378,7 +377,7 @@ impl Setting {
     }
 
     /// Whether a task accepts the setting.
-    pub(super) fn is_for(&self, task: TaskKind) -> bool {
+    pub(crate) fn is_for(&self, task: TaskKind) -> bool {
         self.tasks.0.contains(&task)
     }
 
@@ -466,7 +465,12 @@ impl Setting {
             && tasks.iter().any(|task| other.is_for(*task))
         {
             let given = text(self.tasks.0[0], &|_| true);
-            defaults.push(format!("with --{}: {given}", other.flag));
+            // a flag with a single value is given with it
+            let value = match other.kind {
+                ValueKind::Word([value]) => format!(" {value}"),
+                _ => String::new(),
+            };
+            defaults.push(format!("with --{}{value}: {given}", other.flag));
         }
         match self.default {
             DefaultValue::Required(..) => format!("{} [required for {}]", self.help, self.tasks.1),

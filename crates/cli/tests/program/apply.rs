@@ -132,7 +132,18 @@ fn what_cannot_be_read_or_written() {
         (
             "in/0.png out.png --mask in/1.png",
             2,
-            ["--mask", "for deblur and inpaint"],
+            [
+                "--mask is for deblur and inpaint, but run is a run of denoise",
+                "leave --mask out",
+            ],
+        ),
+        (
+            "in/0.png out.png --kernel disc:2",
+            2,
+            [
+                "--kernel is for deblur, but run is a run of denoise",
+                "leave --kernel out",
+            ],
         ),
     ] {
         temp.bad(&format!("apply run {args}"), code, &parts);

@@ -47,7 +47,10 @@ fn denoised_pictures() {
     let frame = frames(1).remove(0);
     temp.array("frame.npy", &[SIDE, SIDE], frame.clone());
     let ended = temp.good(&format!("denoise frame.npy clean.npy --noise {CAMERA}"));
-    for part in ["noise poisson:0.05,0.02 (given)", "after the transform"] {
+    for part in [
+        "noise poisson:0.05,0.02 (given)",
+        "(root mean square) after the transform that makes the noise equally strong",
+    ] {
         assert!(ended.out.contains(part), "{ended:?}");
     }
     let clean = read(&temp.path("clean.npy"));

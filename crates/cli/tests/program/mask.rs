@@ -74,6 +74,8 @@ fn a_mask_is_learned_written_and_applied() {
     let pictures = files::read(&scene.path("pictures.npy")).expect("complex pictures");
     assert_eq!(pictures.shape, [5, 1, 16, 16]);
     scene.good("apply run slices.npy pictures.tif");
+    let part = "pictures.tif holds no measured frequencies: name a .npy, .npz, HDF5 or .cfl file";
+    scene.bad("apply run pictures.tif again.tif", 3, &[part]);
     scene.good("report run");
     let again = scene.good("resume run");
     assert!(again.err.contains("the run is complete"));

@@ -38,10 +38,9 @@
 //!   diagonal of `$S$`.
 //! - **Regularisers.** [`Regularizer`] is implemented by [`SmoothedTv`], whose [`Differences`] have
 //!   a direction and a boundary, and by [`FilterRegularizer`], a [`FilterBank`] on a grid.
-//! - **Data.** A [`Grid`] describes the samples of a signal, picture or volume. The data
-//!   of a model are a slice, or a [`Measurement`] (for [`FourierSampling`] a
-//!   [`FourierMeasurement`]), which is checked once for many models. A [`Window`] is an image as a
-//!   part of a larger one.
+//! - **Data.** A [`Grid`] describes the samples of a signal, picture or volume. The data of a model
+//!   are a slice, or a [`Measurement`] (for [`FourierSampling`] a [`FourierMeasurement`]), which is
+//!   checked once for many models. A [`Window`] is an image as a part of a larger one.
 //! - **Test data.** [`phantom`] and [`noise`] create images and noise from a [`Seed`]. A
 //!   [`Patch`] is a part of a picture. [`quality`] computes the mean squared error, PSNR and SSIM.
 //!

@@ -130,11 +130,11 @@
 //! for that. If sharpening no longer narrows the intervals that a decision needs, the run ends with
 //! [`Termination::AccuracyFloor`].
 //!
-//! **End.** A run has converged when two conditions hold. At two incumbents in a row, the model
-//! predicts a decrease of less than a share [`Stop::predicted`] of the objective. And if decreases
-//! go on shrinking by the factor of the last ones, all future ones together are less than that,
-//! too. The second condition matters on ill-conditioned problems, where the model alone would end
-//! runs too early.
+//! **End.** A run has converged when two conditions hold. First, at two incumbents in a row, the
+//! model predicts a decrease of less than a share [`Stop::predicted`] of the objective. Second, all
+//! future decreases together are less than that share, too, if they go on shrinking by the factor
+//! of the last ones. The second condition matters on ill-conditioned problems, where the model
+//! alone would end runs too early.
 //!
 //! **Work** is in the oracle's own unit (iterations, seconds, money). The solver adds it up,
 //! including that of failed evaluations.

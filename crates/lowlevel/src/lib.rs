@@ -67,8 +67,8 @@
 //!
 //! Errors are Euclidean distances, never squared. [`Solved`] counts iterations, gradients, and all
 //! work in units of one gradient. FISTA evaluates one gradient per iteration, or two as in the
-//! paper's experiments ([`Certify`]). Over the whole space, a
-//! solve from a new start evaluates one more gradient, which certifies the start.
+//! paper's experiments ([`Certify`]). Over the whole space, a solve from a new start evaluates one
+//! more gradient, which certifies the start.
 //!
 //! The module [`certificate`] derives the error bounds. Gradient descent, FISTA and their bounds
 //! are those of M. J. Ehrhardt and L. Roberts, *Inexact derivative-free optimization for bilevel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import re
 import threading
 import time
 import warnings
@@ -61,12 +62,25 @@ def test_the_bound_holds(image: NDArray[Any], accuracy: float) -> None:
 
 
 @pytest.mark.parametrize("image", [NOISY[0], COLOUR], ids=["grey", "colour"])
-def test_large_pictures_are_denoised_by_tiles(image: NDArray[Any]) -> None:
+def test_large_pictures_are_denoised_by_tiles(
+    image: NDArray[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     axis = -1 if image.ndim == 3 else None
     exact = bilevel.denoise(image, 0.1, accuracy=1e-9, channel_axis=axis)
-    made = bilevel.denoise(image, 0.1, accuracy=1e-3, channel_axis=axis, memory=1.0)
+    # so that tiles take less memory than the whole of a small picture
+    monkeypatch.setattr("bilevel._denoise.REGIONS", 0)
+    made = bilevel.denoise(image, 0.1, accuracy=1e-3, channel_axis=axis, memory=32 * image.size)
+    assert np.array_equal(made.image, made.image.astype(np.float32))
     assert rms(made.image - exact.image) <= made.error_bound + exact.error_bound
     assert made.error_bound <= 1.01e-3
+
+
+def test_too_little_memory_is_refused() -> None:
+    needed = re.escape("takes about 3.1e-05 GB of memory, but 1e-08 GB are allowed")
+    with pytest.raises(ValueError, match=needed + ": allow more, such as memory=(.*)") as caught:
+        bilevel.denoise(NOISY[0], 0.1, memory=10)
+    enough = float(str(caught.value).rpartition("=")[2])
+    assert bilevel.denoise(NOISY[0], 0.1, memory=enough).iterations > 0
 
 
 @pytest.mark.parametrize(("dtype", "white"), [("u1", 255.0), ("u2", 65535.0), (">u2", 65535.0)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Final, SupportsIndex
 
@@ -26,6 +27,11 @@ TRUSTED: Final = 0.01
 NO_NOISE: Final = 1e-6
 # Memory per sample if a picture is denoised at once, in bytes, as in the program.
 WHOLE: Final = 64
+# The same by tiles, for grey pictures and for pictures in colour, as in the program.
+TILED: Final = 16
+TILED_COLOUR: Final = 24
+# Memory of the regions of tiles on all threads, in bytes, as in the program.
+REGIONS: Final = 2**28
 # Memory that a picture may take, in bytes, as in the program.
 MEMORY: Final = 4e9
 # The end of the message about missing pixels.
@@ -101,6 +107,7 @@ def denoise(
         memory: The number of bytes that the computation may take besides the arrays. Larger
             pictures are denoised by tiles that overlap, and iterations on the whole picture remove
             the seams. The error of the whole picture is certified; the result has single precision.
+            Pictures that take more memory even by tiles are refused.
 
     Returns:
         The picture as `image`, with `noise`, `error_bound` and `iterations`. `uint8`, `uint16` and
@@ -127,6 +134,7 @@ def denoise(
     target = None if accuracy is None else positive("accuracy", accuracy)
     allowed = positive("memory", memory)
     picture = _Picture(image, data_range, channel_axis)
+    by_tiles = _needs_tiles(picture.planes, allowed)
     if camera is not None:
         sigma = _bilevel.camera_noise(camera.numbers)[1]
     elif sigma is None:
@@ -143,9 +151,7 @@ def denoise(
     if camera is not None:
         planes, sigma = np.asarray(camera.transform(planes)), camera.sigma
     norm = None if target is None else euclidean(target, planes.size)
-    x, error, iterations = _bilevel.denoise_picture(
-        planes, rows, cols, sigma, norm, planes.size * WHOLE > allowed
-    )
+    x, error, iterations = _bilevel.denoise_picture(planes, rows, cols, sigma, norm, by_tiles)
     error_bound = root_mean_square(error, planes.size)
     if camera is not None:
         x = np.asarray(camera.inverse(x))
@@ -192,6 +198,20 @@ def _estimated(picture: _Picture) -> float:
             UserWarning,
         )
     return found
+
+
+def _needs_tiles(planes: Array, allowed: float) -> bool:
+    """Return whether a picture must be denoised by tiles, and refuse one that is too large."""
+    whole = planes.size * WHOLE
+    by_tiles = planes.size * (TILED if planes.ndim == 2 else TILED_COLOUR) + REGIONS
+    needed = min(whole, by_tiles)
+    if needed <= allowed:
+        return whole > allowed
+    unit = 1e6 if needed < 1e9 else 1e9
+    raise ValueError(
+        f"image takes about {needed / 1e9:.2g} GB of memory, but {allowed / 1e9:.2g} GB are "
+        f"allowed: allow more, such as memory={math.ceil(needed / unit) * unit:.10g}"
+    )
 
 
 class _Picture:

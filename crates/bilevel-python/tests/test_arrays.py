@@ -76,7 +76,7 @@ def test_narrow_pictures_are_passed_as_a_list(
     truth = np.random.default_rng(1).random(shape)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = bilevel.Run(list(truth), list(truth))
+        run = bilevel.Run(list(truth), list(0.9 * truth))
         made = result.apply(list(truth))
     assert run._about["examples"] == f"{shape[0]} pictures of {shape[1]} × {shape[2]}"
     assert np.shape(made) == shape
@@ -89,7 +89,7 @@ def test_other_stacks_are_stacks(shape: tuple[int, ...], result: bilevel.Result)
     truth = np.random.default_rng(1).random(shape)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        bilevel.Run(truth, truth)
+        bilevel.Run(truth, 0.9 * truth)
         assert result.apply(truth).shape == shape
 
 

@@ -532,11 +532,11 @@ def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
 def test_a_picture_is_not_taken_for_signals_in_silence(
     shape: tuple[int, ...], is_picture: bool
 ) -> None:
-    truth = np.zeros(shape)
+    truth, data = np.zeros(shape), np.ones(shape)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        bilevel.Run(truth, truth)
-        bilevel.Run(list(truth), list(truth))
+        bilevel.Run(truth, data)
+        bilevel.Run(list(truth), list(data))
     messages = [str(warning.message) for warning in caught]
     assert len(messages) == is_picture
     if is_picture:
@@ -576,6 +576,46 @@ def test_values_beyond_one_are_noticed(largest: float, advice: str | None) -> No
         assert issubclass(caught[0].category, UserWarning) and advice in str(caught[0].message)
         with pytest.warns(UserWarning, match=r"\[0, 1\]"):
             bilevel.Run(truth.astype(np.uint16), data)
+
+
+@pytest.mark.parametrize("kernel", [None, "gaussian:1"])
+def test_data_that_are_the_truth_are_noticed(kernel: str | None) -> None:
+    truth, data = leaves(2, (8, 8))
+    model = "tv" if kernel is None else "deblur"
+    with pytest.warns(UserWarning, match="data equal truth, so there is nothing to learn") as found:
+        bilevel.learn(truth, truth, model=model, kernel=kernel, max_points=1)
+    assert {warning.filename for warning in found} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # an image without noise, and missing pixels, are no reason
+        bilevel.Run(truth, [truth[0], data[1]], model=model, kernel=kernel)
+        bilevel.Run(truth, truth, model=model, kernel=kernel, validation=(truth, data))
+        hidden = truth.copy()
+        hidden[:, ::3] = np.nan
+        bilevel.Run(truth, hidden, model=model, kernel=kernel)
+
+
+@pytest.mark.parametrize("white", [1.0, 255.0])
+def test_images_in_another_unit_than_the_learned_ones_are_noticed(
+    white: float, tmp_path: Path
+) -> None:
+    truth, data = leaves(2, (8, 8))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = bilevel.learn(truth * white, data * white, max_points=2)
+    made.save(tmp_path / "result.json")
+    for result in (made, bilevel.load(tmp_path / "result.json")):
+        with pytest.warns(UserWarning, match="learned from data between .* learn from images like"):
+            result(data[0] * 256.0 / white)
+        with pytest.warns(UserWarning, match=r"the values of data\[1\] lie between"):
+            result([data[0] * white, data[1] * 256.0 / white])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result(data * white)
+            result(np.full((8, 8), 0.5))
+            missing = data[0] * white
+            missing[0, 0] = np.nan
+            result(missing)
 
 
 def test_a_kernel_must_fit_what_it_is_applied_to() -> None:

@@ -7,6 +7,7 @@ import importlib
 import json
 import pickle
 import pkgutil
+import re
 import runpy
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 import bilevel
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 HERE = Path(__file__).parents[1]
 TRUTH = bilevel.phantoms.dead_leaves(3, (16, 16), seed=5)
@@ -25,6 +27,23 @@ DATA = bilevel.add_noise(TRUTH, 0.1, seed=5)
 @pytest.fixture(scope="module")
 def result() -> bilevel.Result:
     return bilevel.learn(TRUTH, DATA, validation=(TRUTH[:1], DATA[:1]))
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [bilevel.phantoms.dead_leaves(2, (24, 20)), bilevel.phantoms.box_functions(2, 64)],
+    ids=["pictures", "signals"],
+)
+def test_reconstructions_that_are_no_better_are_warned_of(truth: NDArray[Any]) -> None:
+    data = bilevel.add_noise(truth, 0.1)
+    swapped = bilevel.learn(data, truth)
+    part = r"reconstruction hardly changes the mean PSNR of training images, from \d+\.\d\d dB to"
+    assert any(re.match(part, warning) for warning in swapped.warnings), swapped
+    assert "pass truth first" in str(swapped)
+    assert not any("PSNR" in warning for warning in bilevel.learn(truth, data).warnings)
+    smooth = {"learn": ("alpha",), "bounds": {"alpha": (10.0, 20.0)}, "start": {"alpha": 15.0}}
+    worse = bilevel.learn(truth, data, max_points=1, **smooth)
+    assert any(re.search("lowers the mean PSNR .* from", warning) for warning in worse.warnings)
 
 
 def test_tables(result: bilevel.Result) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import bilevel
@@ -63,6 +64,19 @@ def test_blurred_and_masked_pictures_need_no_truth() -> None:
 def test_wrong_arguments_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bilevel.learn(None, DATA, **{**ALPHA, **changes})
+
+
+def test_noise_in_another_unit_is_noticed() -> None:
+    with pytest.warns(UserWarning, match=r"noise is 25, but .* 8-bit .* \(here 0.098\)"):
+        bilevel.Run(None, DATA, criterion="sure", noise=25, **ALPHA)
+    with pytest.warns(UserWarning, match=r"noise is 30, but the values of data\[1\]"):
+        bilevel.Run(None, DATA, noise=[0.1, 30, 0.1], **ALPHA)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bilevel.Run(None, DATA, noise=[0.1, 0.2, 1.0], **ALPHA)
+    with pytest.warns(UserWarning) as caught:
+        bilevel.Run(None, 255.0 * DATA, noise=25, **ALPHA)
+    assert len(caught) == 1 and "noise is 25" not in str(caught[0].message)
 
 
 def test_poor_pictures_are_refused() -> None:

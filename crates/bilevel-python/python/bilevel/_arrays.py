@@ -218,6 +218,13 @@ def check_measured(name: str, array: Array) -> bool:
     return False
 
 
+def ends(arrays: Sequence[ArrayLike]) -> list[float]:
+    """Return the smallest and the largest value of arrays, apart from NaN; nothing without any."""
+    rows = [np.ravel(array) for array in arrays if np.size(array)]
+    lowest, highest = ([float(f.reduce(row)) for row in rows] for f in (np.fmin, np.fmax))
+    return [min(lowest), max(highest)] if rows else []
+
+
 def like(made: Array, given: Any) -> Array:
     """Return a result in single precision if it was computed from single precision."""
     dtype = getattr(given, "dtype", None)

@@ -10,6 +10,9 @@ from typing import Any
 class Core:
     """A run of the module in Rust, with what a result says about its images."""
 
+    values: Sequence[float] = ()
+    """The smallest and the largest value of the data, if they are known."""
+
     def __init__(
         self, run: Any, blocks: Iterable[tuple[str, Sequence[int]]], ndim: int, examples: str
     ) -> None:

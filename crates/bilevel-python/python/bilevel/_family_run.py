@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from . import _bilevel
 from ._arguments import Arguments
-from ._arrays import LARGE, Array, about, flat, is_empty, kinds, unmasked, warn_of_stack
+from ._arrays import LARGE, Array, about, ends, flat, is_empty, kinds, unmasked, warn_of_stack
 from ._camera import Poisson, transformed
 from ._colour import Colour
 from ._core import Core
+from ._denoise import MAX_GIVEN
 from ._mpi import Ranks
 from ._settings import (
     LEAST_GAIN,
@@ -62,6 +63,31 @@ def warn_of_values(truth: Sequence[Array], is_blind: bool, camera: Poisson | Non
             f"are for values in [0, 1], and learning may take very long: divide {what}",
             UserWarning,
         )
+
+
+def warn_of_equal(examples: Sequence[Examples]) -> None:
+    """Warn of data that are the truth."""
+    pairs = [pair for part in examples for pair in zip(part.truth, part.data)]
+    if pairs and all(np.array_equal(x, y) for x, y in pairs):
+        warn(
+            "data equal truth, so there is nothing to learn: pass the measured images as data, or "
+            "add noise with bilevel.add_noise(truth, 0.1)",
+            UserWarning,
+        )
+
+
+def warn_of_noise(examples: Examples) -> None:
+    """Warn of a noise level that is larger than the range of the picture that has the noise."""
+    for i, (y, noise) in enumerate(zip(examples.data, examples.noise)):
+        lowest, highest = ends([y])
+        if noise > max(MAX_GIVEN, highest - lowest):
+            warn(
+                f"noise is {noise:g}, but the values of data[{i}] lie between {lowest:.3g} and "
+                f"{highest:.3g}: divide a noise level of 8-bit grey values by 255 (here "
+                f"{noise / 255.0:.3f})",
+                UserWarning,
+            )
+            return
 
 
 def everywhere(data: Any, colours: Colour | None) -> NDArray[np.bool_] | None:
@@ -134,6 +160,8 @@ class Prepared:
             noise = self.camera.sigma
         if loss["criterion"] == "sure":
             examples.find_noise(noise, family.mask)
+            if self.camera is None:
+                warn_of_noise(examples)
         held_out = Examples([], [])
         if given.validation is not None:
             other_truth, other_data = halves(given.validation)
@@ -146,6 +174,8 @@ class Prepared:
         if family.model != "sampling" and colour is None:
             warn_of_stack("truth", data if self.is_blind else truth)
         warn_of_values(examples.truth, self.is_blind, self.camera)
+        if loss["criterion"] == "truth":
+            warn_of_equal([examples, held_out])
         if family.operator.given_kernel is not None:
             for warning in _bilevel.kernel_warnings(family.operator.given_kernel):
                 warn(warning, UserWarning)
@@ -160,6 +190,8 @@ class Prepared:
             "filters": (),
         }
         terms = Penalty.read(given.penalty, known.get(family.model, ("condition",)), family.model)
+        # the unit of the images that a result can be called with
+        self.values = ends(examples.data) if family.model != "sampling" else []
         for pairs in (examples, held_out):
             pairs.truth = transformed(self.camera, pairs.truth, "expected")
             pairs.data = transformed(self.camera, pairs.data, "transform")
@@ -187,7 +219,8 @@ class Prepared:
         examples, held_out = self.patches.of(self.examples, sum(before)), self.held_out
         own = [[x.shape for x in images] for images in (examples.truth, held_out.truth)]
         is_colour = bool(self.family.spec["model"].get("colour"))
-        shapes = _all_shapes(self.family.model, ranks.shared(own), is_colour)
+        shared = ranks.shared((own, self.values))
+        shapes = _all_shapes(self.family.model, [own for own, _ in shared], is_colour)
         none = np.empty(0)
         truth = [none if self.is_blind else flat(x) for x in examples.truth]
         run = _bilevel.Run(
@@ -205,7 +238,9 @@ class Prepared:
             examples.noise,
             None if self.camera is None else self.camera.numbers,
         )
-        return FamilyRun(run, run.blocks(), len(shapes[0]), about(shapes, is_colour))
+        made = FamilyRun(run, run.blocks(), len(shapes[0]), about(shapes, is_colour))
+        made.values = ends([values for _, values in shared])
+        return made
 
 
 def _all_shapes(model: str, ranks: Sequence[Any], is_colour: bool) -> list[tuple[int, ...]]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ._arrays import (
     Array,
     counted,
+    ends,
     image,
     images,
     is_array,
@@ -31,6 +32,7 @@ from ._colour import parts, rgb, whole_axis
 from ._denoise_tv import solve
 from ._directory import OF_FUNCTIONS, describe, write
 from ._settings import TASKS, is_periodic, measured, nonnegative, warn_of_blur
+from ._warn import warn
 
 if TYPE_CHECKING:
     import pandas
@@ -40,6 +42,12 @@ FORMAT: Final = "bilevel result"
 VERSION: Final = 2
 # A relative change of the objective below this is negligible, as in the Rust crate.
 NEGLIGIBLE: Final = 1e-3
+# An image whose range of values, as a share of that of the data that were learned from, lies beyond
+# these is probably in another unit, as in the program.
+MIN_RANGE: Final = 0.1
+MAX_RANGE: Final = 10.0
+# A smaller difference of PSNR, in decibels, cannot be seen.
+VISIBLE: Final = 0.1
 # An objective whose interval has this relative width is known up to rounding: no decision is left.
 ROUNDING: Final = 1e-6
 
@@ -162,7 +170,8 @@ class Result:
     For a model that is a function, it is the cost that the function has reported.
     """
     warnings: list[str]
-    """Warnings about parameters that are at their bounds or hardly matter."""
+    """Warnings about parameters that are at their bounds or hardly matter, and about training
+    images whose reconstructions are no better than the data."""
     model: str
     """The name of the model; "python" for a function."""
 
@@ -218,7 +227,7 @@ class Result:
         made.num_points = learned["num_points"]
         made.work = sum(evaluation["work"] for evaluation in learned["evaluations"])
         made.model = about["model"]
-        made.warnings = list(made._warnings())
+        made.warnings = [*made._warnings(), *made._gain_warnings()]
         return made
 
     def _at_the_floor(self) -> str:
@@ -258,6 +267,22 @@ class Result:
                     yield f"{reached}, and hardly matters: {change}"
                 else:
                     yield f"{reached}: wider bounds may be better"
+
+    def _gain_warnings(self) -> Iterator[str]:
+        """The warning about reconstructions that are no better than the data."""
+        scores = [(score["before"], score["after"]) for score in self._learned["training"]]
+        psnrs = [(a["psnr"], b["psnr"]) for a, b in scores if a is not None and b is not None]
+        psnrs = [(before, after) for before, after in psnrs if None not in (before, after)]
+        if not psnrs:
+            return
+        before, after = np.mean(psnrs, axis=0)
+        if after - before >= VISIBLE:
+            return
+        changes = "lowers" if before - after >= VISIBLE else "hardly changes"
+        yield (
+            f"reconstruction {changes} the mean PSNR of training images, from {before:.2f} dB to "
+            f"{after:.2f} dB: if truth and data are swapped, pass truth first"
+        )
 
     def _block_warnings(self, block: dict[str, Any]) -> Iterator[str]:
         # frequencies that need not be measured are at their lower bounds, which is no problem
@@ -506,6 +531,7 @@ class Result:
             raise ValueError(f"{name} has {y.size} frequencies, but {self.theta.size} were learned")
         if not is_sampling:
             y = measured(name, y, family, mask)
+            self._warn_of_unit(name, y)
         camera = of_numbers(self._about.get("camera"))
         if camera is not None:
             y = np.asarray(camera.transform(y))
@@ -530,6 +556,19 @@ class Result:
             shape=self._about.get("shape"),
         ).x
         return x if camera is None else np.asarray(camera.inverse(x))
+
+    def _warn_of_unit(self, name: str, y: Array) -> None:
+        """Warn of an image in another unit than the data that were learned from."""
+        found, known = ends([y]), self._about.get("values")
+        if not known or not found or not known[0] < known[1] or not found[0] < found[1]:
+            return
+        if not MIN_RANGE <= (found[1] - found[0]) / (known[1] - known[0]) <= MAX_RANGE:
+            warn(
+                f"the values of {name} lie between {found[0]:.3g} and {found[1]:.3g}, but the "
+                f"parameters were learned from data between {known[0]:.3g} and {known[1]:.3g}: "
+                "scale the image to their unit, or learn from images like it",
+                UserWarning,
+            )
 
     @property
     def _is_colour(self) -> bool:

@@ -178,7 +178,7 @@ class Run:
     def _describe(self) -> None:
         """Complete what a result says about its run."""
         core = self._core
-        self._about.update(ndim=core.ndim, examples=core.examples)
+        self._about.update(ndim=core.ndim, examples=core.examples, values=core.values)
 
     @classmethod
     def resume(

@@ -143,7 +143,7 @@ pub fn apply(
     }
 }
 
-/// Makes a result from each file and its output, on all threads. Returns the results, and the
+/// Computes a result from each file and its output, on all threads. Returns the results, and the
 /// failures of the other files. The error of a file that is alone, and not in a folder, needs no
 /// list.
 pub(crate) fn each_file<T: Send>(

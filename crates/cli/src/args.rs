@@ -187,7 +187,7 @@ pub struct ApplyArgs {
     /// Bits per sample of the output; without this option, those of the input
     #[arg(long, value_enum, value_name = "BITS")]
     pub depth: Option<Depth>,
-    /// Memory for the computation of one picture; larger pictures are denoised tile by tile
+    /// Memory for the computation of one picture; pictures that need more are denoised tile by tile
     #[arg(long, value_name = "SIZE", default_value_t = Memory::default())]
     pub memory: Memory,
     /// Blur kernel in place of that of the run

@@ -96,8 +96,8 @@ impl TvParameters {
     }
 }
 
-/// The share of the weak convexity of a regulariser by which the smallest eigenvalue of a Hessian
-/// near the minimiser typically is smaller than that of the data term.
+/// The share of the weak convexity of a regulariser that is subtracted from the smallest eigenvalue
+/// of the data term, which gives a typical smallest eigenvalue of Hessians near the minimiser.
 const TYPICAL_WEAKNESS: f64 = 0.5;
 
 /// The paper's equation for the constants: `$L = \|A^*SA\| + \alpha L_R + \xi$` and

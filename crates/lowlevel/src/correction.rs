@@ -24,8 +24,9 @@
 //! start as steps that minimise an upper bound of the function. They go on as long as they make the
 //! gradient smaller by at least the factor that the heavy ball would reach with the same work. The
 //! first one after a start, whose dual variables are zeros, is not judged, since it gains less than
-//! those that follow. After one that does not pay, the gradient must become smaller by a factor
-//! that is squared each time. The dual variables belong to one solve and are not stored.
+//! those that follow. After one that does not pay, the next one is tried when the gradient has
+//! become smaller by a factor, which is squared each time. The dual variables belong to one solve
+//! and are not stored.
 
 use crate::adjoint::AdjointState;
 use crate::objective::StronglyConvex;
@@ -33,7 +34,7 @@ use crate::second_order::{NewtonRange, SecondOrderCosts};
 
 /// A correction is accepted if it makes the gradient smaller by this factor; a choice.
 const ACCEPTED: f64 = 0.5;
-/// The same for corrections with dual variables, of which several follow each other; a choice.
+/// The same for corrections with dual variables, which follow each other in a row; a choice.
 const ACCEPTED_DUAL: f64 = 0.9;
 /// After a rejected correction, or one that was slower than the heavy ball, the gradient must
 /// become smaller by this factor; a choice.

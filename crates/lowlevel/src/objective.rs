@@ -51,8 +51,8 @@ impl Curvature {
     }
 
     /// Declares that Hessians near the minimiser typically have no eigenvalue below `typical`, if
-    /// that is more than the strong convexity. No certified error depends on it, and any number
-    /// converges; a good one saves iterations of the heavy ball.
+    /// that is more than the strong convexity. No certified error depends on it, and solves
+    /// converge with any number; a good one saves iterations of the heavy ball.
     #[must_use]
     pub const fn with_typical(self, typical: f64) -> Self {
         // NaN is ignored.

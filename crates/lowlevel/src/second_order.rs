@@ -117,8 +117,8 @@ pub struct SecondOrderCosts {
 /// on these numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewtonRange {
-    /// The norm of the gradient below which it does. A function with dual variables
-    /// ([`linearise_dual`](SecondOrder::linearise_dual)) gets corrections beyond it, too.
+    /// The norm of the gradient below which Newton's method converges fast. A function with dual
+    /// variables ([`linearise_dual`](SecondOrder::linearise_dual)) gets corrections beyond it, too.
     pub gradient: f64,
     /// The number of products with which preconditioned conjugate gradients make a residual ten
     /// times smaller.

@@ -219,7 +219,7 @@ def check_measured(name: str, array: Array) -> bool:
 
 
 def ends(arrays: Sequence[ArrayLike]) -> list[float]:
-    """Return the smallest and the largest value of arrays, apart from NaN; nothing without any."""
+    """Return the smallest and the largest value of arrays, apart from NaN, or an empty list."""
     rows = [np.ravel(array) for array in arrays if np.size(array)]
     lowest, highest = ([float(f.reduce(row)) for row in rows] for f in (np.fmin, np.fmax))
     return [min(lowest), max(highest)] if rows else []

@@ -42,8 +42,8 @@ FORMAT: Final = "bilevel result"
 VERSION: Final = 2
 # A relative change of the objective below this is negligible, as in the Rust crate.
 NEGLIGIBLE: Final = 1e-3
-# An image whose range of values, as a share of that of the data that were learned from, lies beyond
-# these is probably in another unit, as in the program.
+# An image is probably in another unit if its range of values, divided by the range of the data that
+# were learned from, is below the first or above the second number, as in the program.
 MIN_RANGE: Final = 0.1
 MAX_RANGE: Final = 10.0
 # A smaller difference of PSNR, in decibels, cannot be seen.

@@ -111,7 +111,7 @@ class Run:
         self._describe()
 
     def _checked(self, given: Arguments) -> Callable[[], Core]:
-        """Check the arguments without the other ranks, and return what starts the run with them."""
+        """Check the arguments on this rank alone, and return a function that starts the run."""
         model, ranks = given.model, self._ranks
         loss = {
             "scale": one_of("objective", given.objective, ("mean", "sum")),

@@ -21,8 +21,8 @@ pub(super) fn with_filters<'a>(
 
 /// The range of relative weights that are learned, relative to the first ones; a choice.
 const RANGE: f64 = 30.0;
-/// The width of the interval of the objective with which a point is evaluated, as a share; a
-/// choice.
+/// The width of the interval of the objective with which a point is evaluated, as a share of the
+/// objective; a choice.
 const WIDTH: f64 = 2e-3;
 /// The largest number of points; a choice.
 const MAX_POINTS: u64 = 30;
@@ -33,9 +33,9 @@ const SLOW: inexact_lbfgs::SlowProgress = inexact_lbfgs::SlowProgress {
 };
 
 impl MaskProblem {
-    /// Learns the relative weights of filters for the mask of a point, from its own, with
+    /// Learns the relative weights of filters for the mask of a point, starting from its own, with
     /// gradients; every accepted step certainly decreases the objective. Later points start from
-    /// them.
+    /// these weights.
     ///
     /// # Errors
     /// When a reconstruction fails.

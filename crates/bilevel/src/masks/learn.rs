@@ -221,7 +221,7 @@ impl MaskProblem {
     }
 
     /// Evaluates a mask that was not learned, and tunes `alpha` for it (and `nu` if it is learned),
-    /// from those given.
+    /// starting from the values in `tv`.
     ///
     /// # Errors
     /// When a reconstruction fails.

@@ -103,7 +103,7 @@ pub struct MaskArgs {
     pub method: Option<MaskMethod>,
     /// Regulariser of reconstructions: total variation (tv), or a bank of cosine filters with
     /// convex potentials (filters), which is dct3 unless --filters chooses another one. Without
-    /// this option, tv, unless --filters is given
+    /// this option, tv, or filters if --filters is given
     #[arg(long, value_name = "WORD", help_heading = "Model")]
     pub model: Option<ModelName>,
     /// Bank of filters that replaces the total variation; the number is the size of the filters in
@@ -113,8 +113,8 @@ pub struct MaskArgs {
     /// Learn the smoothing nu of the regulariser as well as its weight alpha
     #[arg(long, help_heading = "Model")]
     pub learn_nu: bool,
-    /// Number of searches from different starts, of which the best one counts.
-    #[arg(long, help = shown("Number of searches from different starts, of which the best one counts", MaskSpec::default().restarts), value_name = "N", help_heading = "Mask")]
+    /// Number of searches from different starts; the best one counts.
+    #[arg(long, help = shown("Number of searches from different starts; the best one counts", MaskSpec::default().restarts), value_name = "N", help_heading = "Mask")]
     pub restarts: Option<usize>,
     /// Largest number of exchanges that a search tries.
     #[arg(long, help = shown("Largest number of exchanges that a search tries", MaskSpec::default().max_exchanges), value_name = "N", help_heading = "Mask")]

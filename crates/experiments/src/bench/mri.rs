@@ -26,7 +26,8 @@ const CENTRE: usize = 8;
 /// The patterns of random masks, with the exponents of their density that `cargo xtask masks`
 /// finds.
 const PATTERNS: [(Pattern, f64); 2] = [(Pattern::Lines, 8.0), (Pattern::Points, 2.0)];
-/// The number of heads or slices to learn from. One less are scored.
+/// The number of heads or slices to learn from; the number of those that are scored is smaller by
+/// one.
 const NUM_TRAINING: usize = 6;
 /// The certified root-mean-square error of a result, which hardly changes its PSNR.
 const ERROR: f64 = 1e-3;

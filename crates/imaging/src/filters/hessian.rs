@@ -435,7 +435,7 @@ impl RegularizerHessian for FilterRegularizer {
         let weight: f64 = potentials().map(|p| p.alpha).sum();
         let smoothing = potentials().map(|p| p.alpha * p.nu).sum::<f64>() / weight;
         let size = (self.grid.num_samples() as f64).sqrt();
-        // Learned filters are mixed in every product, and have more products.
+        // Learned filters are mixed in every product, and need more products.
         let (product, products) = match (&self.bank.mixing, self.bank.size()) {
             (Some(_), _) => (0.7, 27.0),
             (None, 3) => (0.4, 18.0),

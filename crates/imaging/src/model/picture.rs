@@ -77,7 +77,7 @@ pub struct FourierPictureScratch {
     /// A vector as long as the picture.
     pub(super) vector: Vec<f64>,
     pub(super) product: Vec<f64>,
-    /// What the bound needs of all responses.
+    /// For each response, the modulus of its remainder, and that of the response to `$x + z$`.
     pub(super) remainders: Vec<[f64; 2]>,
 }
 

@@ -8,8 +8,8 @@
 //! the responses `$d = Dx$`. A response is a vector: the two complex differences at a pixel for the
 //! total variation, or one complex number for each filter of a bank and each pixel. The proof needs
 //! one property of `$D$`, for any boundary: with the Lipschitz constant `$L_R$` of the gradient of
-//! the regulariser, `$\sum_j\frac{a_j}{\nu}|(De)_j|^2 \le L_R\|e\|^2$`. It was proved in this form,
-//! for the largest curvatures `$a_j/\nu$` of all potentials.
+//! the regulariser, `$\sum_j\frac{a_j}{\nu}|(De)_j|^2 \le L_R\|e\|^2$`. The proof of
+//! `$L_R$` shows this inequality, since `$a_j/\nu$` is the largest curvature of a potential.
 //!
 //! **The equation of `$\delta$`.** Let `$g = \nabla\Phi(x)$` and `$r = -g - H(x)z$`, the residual
 //! of a computed `$z$`. With `$t = Dz$`, `$u = D\delta$` and the Hessian `$B$` of the other terms,

@@ -173,10 +173,14 @@ fn values(family: &Family, shares: &mut impl Iterator<Item = f64>) -> Vec<f64> {
         .collect()
 }
 
+/// Numbers between 0 and 1. The ends are left out, because a filter whose only coefficient is zero is
+/// refused.
 fn shares(seed: u64) -> impl Iterator<Item = f64> {
     let grid = Grid::line(200);
     let numbers = noise::gaussian(&vec![0.0; grid.len()], 1.0, Seed::new(seed), 1).expect("valid");
-    numbers.into_iter().map(|x| (0.5 + 0.3 * x).clamp(0.0, 1.0))
+    numbers
+        .into_iter()
+        .map(|x| (0.5 + 0.3 * x).clamp(1e-3, 0.999))
 }
 
 fn grid_of(name: &str) -> Grid {

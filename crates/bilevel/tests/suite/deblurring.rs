@@ -173,7 +173,7 @@ fn values(family: &Family, shares: &mut impl Iterator<Item = f64>) -> Vec<f64> {
         .collect()
 }
 
-/// Numbers between 0 and 1. The ends are left out, because a filter whose only coefficient is zero is
+/// Numbers between 0 and 1, without the ends, because a filter whose only coefficient is zero is
 /// refused.
 fn shares(seed: u64) -> impl Iterator<Item = f64> {
     let grid = Grid::line(200);

@@ -1,4 +1,4 @@
-//! Minimises functions between bounds whose values are known only up to an error:
+//! Minimises, between bounds, functions whose values are known only up to an error:
 //!
 //! ```math
 //! \min_{l \le \theta \le u} F(\theta), \qquad

@@ -58,8 +58,8 @@ pub enum MaskError {
     },
     /// The centre does not fit into the mask.
     #[error(
-        "the mask may have {size} {elements}, but its centre alone has {centre}: make the centre \
-         smaller, or the budget larger"
+        "the number of {elements} in the mask is {size}, but its centre alone has {centre}: make \
+         the centre smaller, or the budget larger"
     )]
     Centre {
         /// The number of elements of the mask.

@@ -14,7 +14,7 @@ use crate::picture::Depth;
 const EXAMPLES: &str = "\
 The filters were learned for noise from 2/255 to 75/255; pictures with other noise are scaled first.
 The noise of each pixel must be independent of that of the others: Gaussian noise with the same
-standard deviation everywhere, or with --noise poisson the noise of a camera that counts photons.
+standard deviation everywhere or, with --noise poisson, the noise of a camera that counts photons.
 
 Examples:
   bilevel denoise noisy.png clean.png           estimate the noise, and remove it

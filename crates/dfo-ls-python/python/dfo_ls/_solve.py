@@ -102,8 +102,8 @@ def solve(
         which take the least time for each evaluation. More points select linear regression.
     rhobeg
         The initial trust-region radius, a length in ``x`` that is the same for every parameter.
-        Without it, every parameter has a unit of its own, which comes from its start, as in
-        :func:`minimize`: parameters of very different sizes need no scaling by hand. The initial
+        Without it, the units of the parameters come from their starts, as in :func:`minimize`
+        without bounds: parameters of very different sizes need no scaling by hand. The initial
         radius is then a tenth of the unit. A box limits the unit of its parameter.
     rhoend
         The final lower radius, a length in ``x``. Without ``rhobeg`` it is a length for the largest

@@ -196,11 +196,13 @@ impl Reconstructor {
         for (setting, path) in [(&KERNEL, &options.kernel), (&MASK, &options.mask)] {
             if let Some(path) = path {
                 if !setting.is_for(settings.task) {
-                    let (run, task) = (run.into(), settings.task);
-                    return Err(ConfigError::NotOfRun(setting, run, task).into());
+                    return Err(setting.not_of_run(run, settings.task).into());
                 }
                 settings.set_path(setting, path)?;
             }
+        }
+        if options.coils.is_some() {
+            return Err(ConfigError::not_of_run("coils", "mask", run, settings.task).into());
         }
         let config = settings.resolve()?;
         if options.kernel.is_some() && config.model.learn.iter().any(|name| name == "width") {

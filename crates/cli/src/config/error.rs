@@ -1,5 +1,6 @@
 //! Errors in settings.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -92,12 +93,18 @@ pub enum ConfigError {
     /// A setting is for other tasks.
     #[error("{} is for {}, not for {}: leave it out", .0, .0.tasks.1, .1)]
     Refused(&'static Setting, TaskKind),
-    /// A setting is for other tasks than that of a run.
-    #[error(
-        "--{flag} is for {}, but {} is a run of {}: leave --{flag} out",
-        .0.tasks.1, .1.display(), .2, flag = .0.flag
-    )]
-    NotOfRun(&'static Setting, PathBuf, TaskKind),
+    /// A flag is for other tasks than that of a run.
+    #[error("--{flag} is for {tasks}, but {} is a run of {task}: leave --{flag} out", .run.display())]
+    NotOfRun {
+        /// The flag.
+        flag: &'static str,
+        /// The tasks that it is for.
+        tasks: &'static str,
+        /// The directory of the run.
+        run: PathBuf,
+        /// The task of the run.
+        task: String,
+    },
     /// A path cannot be written to the settings of a run.
     #[error("{}: {} is not valid Unicode: rename it", .0, .1.display())]
     NotUnicode(&'static Setting, PathBuf),
@@ -123,6 +130,21 @@ fn at(key: &str) -> String {
 }
 
 impl ConfigError {
+    /// Returns the error about a flag for other tasks than that of a run.
+    pub(crate) fn not_of_run(
+        flag: &'static str,
+        tasks: &'static str,
+        run: &Path,
+        task: impl fmt::Display,
+    ) -> Self {
+        Self::NotOfRun {
+            flag,
+            tasks,
+            run: run.into(),
+            task: task.to_string(),
+        }
+    }
+
     /// Returns the error at the byte `at` of a text.
     pub(super) fn toml(text: &str, path: &Path, at: usize, message: &str) -> Self {
         let before = text.get(..at).unwrap_or("");

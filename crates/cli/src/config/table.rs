@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 use bilevel::{FilterSet, Spec};
 use toml::Value;
@@ -15,7 +16,7 @@ mod text;
 pub(crate) use text::lines;
 pub(super) use text::{comment, literal, shown};
 
-use super::TaskKind;
+use super::{ConfigError, TaskKind};
 use TaskKind::{Deblur, Denoise, Inpaint, Sampling};
 
 /// A setting of `bilevel learn`.
@@ -379,6 +380,11 @@ impl Setting {
     /// Whether a task accepts the setting.
     pub(crate) fn is_for(&self, task: TaskKind) -> bool {
         self.tasks.0.contains(&task)
+    }
+
+    /// Returns the error about this setting for a run of another task.
+    pub(crate) fn not_of_run(&self, run: &Path, task: impl fmt::Display) -> ConfigError {
+        ConfigError::not_of_run(self.flag, self.tasks.1, run, task)
     }
 
     /// Returns what a task needs the setting for, and an example, if it must be given.

@@ -7,6 +7,7 @@ use bilevel::{FrequencyZero, MaskOutcome};
 use super::{MaskSettings, data};
 use crate::apply::{Applied, ApplyOptions, output_paths, read_result};
 use crate::array::{self, ArrayValues};
+use crate::config::table::{KERNEL, MASK};
 use crate::error::CliError;
 use crate::picture::{self, Depth, Picture, has_extension};
 use crate::store::Store;
@@ -23,6 +24,11 @@ pub fn apply(
     output: &Path,
     options: &ApplyOptions,
 ) -> Result<Vec<Applied>, CliError> {
+    for (setting, path) in [(&KERNEL, &options.kernel), (&MASK, &options.mask)] {
+        if path.is_some() {
+            return Err(setting.not_of_run(run, "mask").into());
+        }
+    }
     let outcome: MaskOutcome = read_result(run)?;
     let settings = MaskSettings::parse(&Store::read_settings(run)?, run)?;
     output_paths::check_different(input, output)?;

@@ -145,6 +145,14 @@ fn what_cannot_be_read_or_written() {
                 "leave --kernel out",
             ],
         ),
+        (
+            "in/0.png out.png --coils maps.npy",
+            2,
+            [
+                "--coils is for mask, but run is a run of denoise",
+                "leave --coils out",
+            ],
+        ),
     ] {
         temp.bad(&format!("apply run {args}"), code, &parts);
     }

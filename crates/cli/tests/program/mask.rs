@@ -76,6 +76,14 @@ fn a_mask_is_learned_written_and_applied() {
     scene.good("apply run slices.npy pictures.tif");
     let part = "pictures.tif holds no measured frequencies: name a .npy, .npz, HDF5 or .cfl file";
     scene.bad("apply run pictures.tif again.tif", 3, &[part]);
+    for flag in ["kernel", "mask"] {
+        let part = format!("but run is a run of mask: leave --{flag} out");
+        scene.bad(
+            &format!("apply run slices.npy x.npy --{flag} a.png"),
+            2,
+            &[&part],
+        );
+    }
     scene.good("report run");
     let again = scene.good("resume run");
     assert!(again.err.contains("the run is complete"));

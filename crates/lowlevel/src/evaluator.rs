@@ -237,9 +237,15 @@ mod tests {
             for target in [10.0, 1.0, 1e-2, 1e-5, 1e-9] {
                 let (_, error, work) = solve(Some(rough), target, None);
                 assert!(error <= target, "{error} {target} {rough}");
-                // The bound is nearly attained here, so gradients below it are wrong.
                 let (_, _, exact) = solve(None, target, None);
-                assert!(work <= 1.5 * exact + 2.0, "{work} {exact} {rough} {target}");
+                // Here the bound is nearly attained, so gradients below it are wrong. Errors that
+                // the iteration reaches cost up to 1.31 times the work, until they are noticed.
+                let is_reached = (1e-3..=1.0).contains(&rough);
+                let factor = if is_reached { 1.32 } else { 1.0 };
+                assert!(
+                    work <= factor * exact + 2.0,
+                    "{work} {exact} {rough} {target}"
+                );
             }
         }
         // As long as the error is small, nearly all of the work is halved.

@@ -284,10 +284,7 @@ impl Reconstructor {
         let mut jumps = Vec::new();
         let mut pictures = Vec::new();
         for (index, page) in pages.into_iter().enumerate() {
-            let name = match num_pages {
-                1 => input.to_path_buf(),
-                _ => picture::page_name(input, index),
-            };
+            let name = picture::page_name(input, index, num_pages);
             let samples = page.samples.for_output(self.depth, output);
             let (metadata, page) = (page.metadata, page.picture);
             let (width, height) = (page.width, page.height);
@@ -308,11 +305,7 @@ impl Reconstructor {
             jumps.extend(jump.map(|jump| (name_text, jump)));
             let mask = |plane: Vec<f64>| apply_mask(&self.loaded, plane);
             let channels: Vec<Vec<f64>> = page.channels.into_iter().map(mask).collect();
-            let page = Picture {
-                width,
-                height,
-                channels,
-            };
+            let page = Picture::new(width, height, channels);
             let (grid, data) = match is_whole {
                 true => {
                     let grey = || DataError::GreyInput {
@@ -329,14 +322,8 @@ impl Reconstructor {
                 _ => made.into_iter().map(|made| made.x).collect(),
             };
             pictures.push(TypedPicture {
-                picture: Picture {
-                    width,
-                    height,
-                    channels,
-                },
-                alpha: None,
-                samples,
                 metadata,
+                ..TypedPicture::new(Picture::new(width, height, channels), samples)
             });
             if num_pages > 1 {
                 observe(ApplyEvent::Page {

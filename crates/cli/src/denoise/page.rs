@@ -211,14 +211,9 @@ pub(super) fn denoise_page(
         seconds: begin.elapsed().as_secs_f64(),
     };
     let result = TypedPicture {
-        picture: Picture {
-            width,
-            height,
-            channels,
-        },
         alpha,
-        samples: out,
         metadata,
+        ..TypedPicture::new(Picture::new(width, height, channels), out)
     };
     Ok(DenoisedPage {
         result,

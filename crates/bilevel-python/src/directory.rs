@@ -435,16 +435,16 @@ pub(crate) fn session_error(error: SessionError) -> PyErr {
 /// The exception for an error of a directory, in the words of Python.
 fn store_error(error: StoreError) -> PyErr {
     match error {
-        StoreError::Exists { dir } => PyFileExistsError::new_err(format!(
+        StoreError::Exists(dir) => PyFileExistsError::new_err(format!(
             "{dir} already holds a run: choose another directory for out, or continue the run with \
              bilevel.resume({dir:?})",
             dir = dir.display().to_string()
         )),
-        StoreError::NotEmpty { dir } => PyFileExistsError::new_err(format!(
+        StoreError::NotEmpty(dir) => PyFileExistsError::new_err(format!(
             "the directory {} is not empty: choose another one for out, or empty it first",
             dir.display()
         )),
-        StoreError::NotARun { dir } => PyFileNotFoundError::new_err(format!(
+        StoreError::NotARun(dir) => PyFileNotFoundError::new_err(format!(
             "{} is not the directory of a run: check the path, or start a run with \
              bilevel.learn(..., out=...)",
             dir.display()

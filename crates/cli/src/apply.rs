@@ -189,7 +189,7 @@ impl Reconstructor {
     fn new(run: &Path, options: &ApplyOptions) -> Result<Self, CliError> {
         let accuracy = options.accuracy;
         if !(accuracy > 0.0 && accuracy.is_finite()) {
-            return Err(CliError::Accuracy { found: accuracy });
+            return Err(CliError::Accuracy(accuracy));
         }
         let settings = Store::read_settings(run)?;
         let mut settings = Settings::of_run(&settings, run)?;
@@ -206,7 +206,7 @@ impl Reconstructor {
         }
         let config = settings.resolve()?;
         if options.kernel.is_some() && config.model.learn.iter().any(|name| name == "width") {
-            return Err(CliError::LearnedWidth { run: run.into() });
+            return Err(CliError::LearnedWidth(run.into()));
         }
         let (parameters, values) = learned_numbers::read(run)?;
         let loaded = match config.task {
@@ -308,9 +308,7 @@ impl Reconstructor {
             let page = Picture::new(width, height, channels);
             let (grid, data) = match is_whole {
                 true => {
-                    let grey = || DataError::GreyInput {
-                        name: name.display().to_string(),
-                    };
+                    let grey = || DataError::GreyInput(name.display().to_string());
                     let data = page.interleaved().filter(|_| !is_signal);
                     (grid.colour(), vec![data.ok_or_else(grey)?])
                 }
@@ -464,7 +462,7 @@ pub(crate) fn read_result<T: DeserializeOwned>(run: &Path) -> Result<T, CliError
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(CliError::NotFinished { run: run.into() });
+            return Err(CliError::NotFinished(run.into()));
         }
         Err(source) => {
             return Err(CliError::Store(StoreError::Io {

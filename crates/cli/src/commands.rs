@@ -169,8 +169,7 @@ fn learn(args: &LearnArgs, context: Context<'_>) -> Result<(), CliError> {
         let config = settings.resolve()?;
         let out = args.out.as_deref().ok_or(CliError::NoOut)?;
         if Store::read_settings(out).is_ok() {
-            let dir = out.to_path_buf();
-            return Err(StoreError::Exists { dir }.into());
+            return Err(StoreError::Exists(out.into()).into());
         }
         let config = config.absolute()?;
         set_threads(config.solver.threads);

@@ -179,10 +179,10 @@ impl DenoiseOptions {
         if let Some(found) = self.sigma()
             && !(found > 0.0 && found.is_finite())
         {
-            return Err(NoisyPictureError::Noise { found }.into());
+            return Err(NoisyPictureError::Noise(found).into());
         }
         match self.accuracy {
-            Some(found) if !(found > 0.0 && found.is_finite()) => Err(CliError::Accuracy { found }),
+            Some(found) if !(found > 0.0 && found.is_finite()) => Err(CliError::Accuracy(found)),
             _ => Ok(()),
         }
     }

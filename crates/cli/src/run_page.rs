@@ -39,8 +39,8 @@ pub struct RunPage {
 }
 
 /// Writes the page of a run that has just finished, from values in memory. The images may be spread
-/// over ranks: all of them call this function, with the names of their own images. Rank 0 writes the
-/// page, and the others return `None`. The page does not depend on the number of ranks.
+/// over ranks: all of them call this function, with the names of their own images. Rank 0 writes
+/// the page, and the others return `None`. The page does not depend on the number of ranks.
 ///
 /// # Errors
 /// When the page cannot be written, or a rank cannot be reached.

@@ -235,8 +235,8 @@ pub(super) fn estimated(
     };
     match estimated {
         Ok(noise) if noise > NO_NOISE => Ok(noise),
-        Ok(_) => Err(NoisyPictureError::NoNoise { path: path() }),
-        Err(NoiseError::Clipped) => Err(NoisyPictureError::Clipped { path: path() }),
+        Ok(_) => Err(NoisyPictureError::NoNoise(path())),
+        Err(NoiseError::Clipped) => Err(NoisyPictureError::Clipped(path())),
         Err(_) => {
             let (height, width) = grid.rows_and_cols();
             Err(NoisyPictureError::TooSmall {

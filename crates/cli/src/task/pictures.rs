@@ -319,7 +319,7 @@ fn add(
     let num_channels = truth.channels.len();
     let is_whole = config.data.colour == Some(Colour::Opponent);
     if is_whole && (num_channels, axes) != (MAX_CHANNELS, Axes::Picture) {
-        return Err(DataError::Grey { name });
+        return Err(DataError::Grey(name));
     }
     let mut whole = Vec::new();
     for (channel, truth) in truth.channels.into_iter().enumerate() {
@@ -344,7 +344,7 @@ fn add(
         };
         let pair = Pair { grid, truth, data };
         if !family.takes_missing() && pair.data.iter().any(|value| value.is_nan()) {
-            return Err(DataError::Missing { name });
+            return Err(DataError::Missing(name));
         }
         let pair = match config.data.camera() {
             Some(camera) => pair.for_camera(camera),
